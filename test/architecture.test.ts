@@ -1,0 +1,79 @@
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+/** Who may import whom, bottom layer first. A folder may always import itself. */
+const mayImport: Record<string, readonly string[]> = {
+  domain: [],
+  lib: ['domain'],
+  config: ['domain', 'lib'],
+  db: ['domain', 'lib', 'migrations'],
+  migrations: ['db'],
+  marketplace: ['domain', 'lib'],
+  'adapters/(port)': ['domain', 'lib'],
+  'adapters/(tool)': ['adapters/(port)', 'domain', 'lib'],
+  inbox: ['db', 'domain', 'lib'],
+  receiver: ['inbox', 'domain', 'lib'],
+  engine: ['inbox', 'adapters/(port)', 'db', 'domain', 'lib'],
+  reconcile: ['engine', 'marketplace', 'adapters/(port)', 'db', 'domain', 'lib'],
+  console: ['inbox', 'engine', 'domain', 'lib'],
+  sandbox: ['domain', 'lib'],
+  cli: ['app.ts', 'config', 'sandbox', 'engine', 'inbox', 'db', 'domain', 'lib'],
+  'main.ts': ['cli', 'domain'],
+};
+
+/** Third-party packages that stay behind one door. */
+const onlyIn: Record<string, RegExp> = {
+  kysely: /^src\/db\/|^migrations\/|-store\.ts$/,
+  'better-sqlite3': /^src\/db\/database\.ts$/,
+  pg: /^src\/db\/database\.ts$/,
+  express: /^src\/(receiver|console|sandbox)\//,
+  zod: /^src\/config\/|-schema\.ts$|^src\/adapters\/adapter\.ts$/,
+  pino: /^src\/lib\/logger\.ts$/,
+  commander: /^src\/cli\//,
+  'p-retry': /^src\/lib\/retry\.ts$/,
+};
+
+const files = globSync('{src,migrations}/**/*.ts');
+
+describe('architecture', () => {
+  it('finds the source tree', () => {
+    expect(files.length).toBeGreaterThan(5);
+  });
+
+  it.each(files)('%s keeps to its layer', (file) => {
+    expect(importsOf(file).filter((target) => isStranger(file, target))).toEqual([]);
+  });
+});
+
+function isStranger(file: string, target: string): boolean {
+  if (!/^(src|migrations)\//.test(target)) return onlyIn[packageOf(target)]?.test(file) === false;
+  const [from, to] = [layerOf(file), layerOf(target)];
+  return from !== to && from !== 'app.ts' && !(mayImport[from] ?? []).includes(to);
+}
+
+/** `adapters/cvat/x.ts` and `adapters/doccano/y.ts` share a rule but are strangers to each other. */
+function layerOf(file: string): string {
+  const [top = '', folder = '', next = '', tool] = file.split('/');
+  if (top === 'migrations') return top;
+  if (folder !== 'adapters') return folder;
+  return tool === undefined ? 'adapters/(port)' : `adapters/${next}`;
+}
+
+for (const folder of new Set(files.map(layerOf))) {
+  if (folder.startsWith('adapters/')) mayImport[folder] ??= mayImport['adapters/(tool)'] ?? [];
+}
+
+function importsOf(file: string): string[] {
+  const specifiers = [...readFileSync(file, 'utf8').matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)];
+  return specifiers.map(([, name = '']) =>
+    name.startsWith('.') ? path.join(path.dirname(file), name) : name,
+  );
+}
+
+function packageOf(specifier: string): string {
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
+}
