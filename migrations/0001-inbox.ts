@@ -1,0 +1,47 @@
+import { type Kysely, sql } from 'kysely';
+import { columnTypesOf } from '../src/db/column-types.ts';
+
+/** Deliveries as they came in, and the settings of the database itself. */
+export async function up(db: Kysely<unknown>): Promise<void> {
+  const { bytes, id } = columnTypesOf(db);
+
+  await db.schema
+    .createTable('setting')
+    .addColumn('name', 'text', (column) => column.primaryKey())
+    .addColumn('value', 'text', (column) => column.notNull())
+    .execute();
+
+  await db.schema
+    .createTable('delivery')
+    .addColumn('id', id)
+    .addColumn('install', 'text', (column) => column.notNull())
+    .addColumn('body_sha256', bytes, (column) => column.notNull())
+    .addColumn('delivery_id', 'text')
+    .addColumn('event_type', 'text')
+    .addColumn('received_at', 'text', (column) => column.notNull())
+    .addColumn('state', 'text', (column) => column.notNull())
+    .addColumn('attempts', 'integer', (column) => column.notNull().defaultTo(0))
+    .addColumn('next_attempt_at', 'text')
+    .addColumn('failure', 'text')
+    .addColumn('reader_version', 'integer', (column) => column.notNull())
+    .addColumn('headers', 'text', (column) => column.notNull())
+    .addColumn('body', bytes, (column) => column.notNull())
+    .addUniqueConstraint('delivery_body', ['install', 'body_sha256'])
+    .execute();
+
+  await db.schema.createIndex('delivery_sender_id').on('delivery').column('delivery_id').execute();
+
+  // Partial, so that they stay small however many deliveries lie handled.
+  await db.schema
+    .createIndex('delivery_due')
+    .on('delivery')
+    .column('next_attempt_at')
+    .where(sql.ref('next_attempt_at'), 'is not', null)
+    .execute();
+  await db.schema
+    .createIndex('delivery_trouble')
+    .on('delivery')
+    .columns(['state', 'id'])
+    .where(sql.ref('state'), 'in', [sql.lit('failed'), sql.lit('unprocessable')])
+    .execute();
+}

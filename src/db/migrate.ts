@@ -1,0 +1,64 @@
+import { type Migration, type MigrationResult, Migrator } from 'kysely/migration';
+import { up as createInbox } from '../../migrations/0001-inbox.ts';
+import { up as createEvidence } from '../../migrations/0002-evidence.ts';
+import { up as createMembership } from '../../migrations/0003-membership.ts';
+import { AppError } from '../domain/errors.ts';
+import { type Database, inTransaction } from './database.ts';
+import { readSetting, writeSetting } from './setting-store.ts';
+
+/** Append-only. A name that was released is never changed or taken away. */
+const migrations: Record<string, Migration> = {
+  '0001-inbox': { up: createInbox },
+  '0002-evidence': { up: createEvidence },
+  '0003-membership': { up: createMembership },
+};
+
+/**
+ * What the tables mean, as a number. It is raised by a migration that older versions could not
+ * work with; adding a column or a table does not raise it.
+ */
+const compatibility = 1;
+
+/**
+ * Brings the database to this version's tables. Harmless to repeat, and safe when several
+ * instances start at once: one migrates, the others find it done.
+ *
+ * @returns the names of the migrations that were run
+ * @throws AppError `conflict` when a newer version has made the database unreadable for this one
+ */
+export async function migrate(database: Database): Promise<string[]> {
+  // Kysely locks PostgreSQL by itself; on SQLite a transaction around the whole keeps others out.
+  const executed =
+    database.dialect === 'postgres'
+      ? await runMigrations(database.kysely)
+      : await inTransaction(database, runMigrations, { patienceMs: 60_000 });
+  await checkCompatibility(database);
+  return executed;
+}
+
+async function runMigrations(db: Database['kysely']): Promise<string[]> {
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
+  // A newer version may have run migrations that this one does not know, which Kysely refuses;
+  // whether that matters is what `compatibility` says.
+  const known = await migrator.getMigrations();
+  if (known.every((migration) => migration.executedAt !== undefined)) return [];
+  const { error, results = [] } = await migrator.migrateToLatest();
+  if (error !== undefined) {
+    const name = results.find((result) => result.status === 'Error')?.migrationName ?? 'unknown';
+    throw new AppError('internal', `Migration ${name} failed`, { cause: error });
+  }
+  return results.map((result: MigrationResult) => result.migrationName);
+}
+
+async function checkCompatibility(database: Database): Promise<void> {
+  await inTransaction(database, async (tx) => {
+    const stored = Number((await readSetting(tx, 'compatibility')) ?? 0);
+    if (stored > compatibility) {
+      throw new AppError(
+        'conflict',
+        'This database was written by a newer version of Gangway: start that version, or restore a backup from before the upgrade',
+      );
+    }
+    if (stored < compatibility) await writeSetting(tx, 'compatibility', String(compatibility));
+  });
+}

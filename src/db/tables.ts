@@ -1,0 +1,134 @@
+import type { Generated, Insertable, Selectable } from 'kysely';
+import type { DeliveryState } from '../domain/delivery.ts';
+import type {
+  ContractEvidence,
+  GrantEvidence,
+  LinkEvidence,
+  PairEvidence,
+  ParticipationEvidence,
+  PersonEvidence,
+} from '../domain/evidence.ts';
+import type { MembershipState, Operation, ReceiptOutcome } from '../domain/membership.ts';
+
+/**
+ * The database as Kysely sees it. Instants are ISO-8601 UTC text; booleans are 0 and 1 and sealed
+ * values are bytes on both databases. Evidence tables hold the registers of `domain/evidence.ts`
+ * as they are.
+ */
+export interface Tables {
+  delivery: DeliveryTable;
+  contract: ContractEvidence;
+  link: LinkEvidence;
+  installGrant: GrantEvidence;
+  contractLink: PairEvidence;
+  participation: ParticipationEvidence;
+  person: PersonTable;
+  derivation: DerivationTable;
+  readRequest: ReadRequestTable;
+  membership: MembershipTable;
+  intent: IntentTable;
+  receipt: ReceiptTable;
+  namedLock: NamedLockTable;
+  setting: SettingTable;
+}
+
+export interface DeliveryTable {
+  id: Generated<number>;
+  install: string;
+  bodySha256: Buffer;
+  deliveryId: string | null;
+  eventType: string | null;
+  receivedAt: string;
+  state: DeliveryState;
+  attempts: Generated<number>;
+  /** When to look at it (again); null when there is nothing left to do. */
+  nextAttemptAt: string | null;
+  /** Why it is not handled, in a few words. */
+  failure: string | null;
+  /** Which version of the event reader judged it. */
+  readerVersion: number;
+  headers: string;
+  body: Buffer;
+}
+
+/** As `PersonEvidence`, but the address is sealed and found by its digest. */
+export interface PersonTable extends Omit<PersonEvidence, 'workEmail'> {
+  workEmail: Buffer | null;
+  workEmailDigest: string | null;
+}
+
+/** Trainers whose memberships are still to be derived from the evidence. */
+export interface DerivationTable {
+  trainerId: string;
+}
+
+/** A contract about which an event left something to be asked of the marketplace. */
+export interface ReadRequestTable {
+  install: string;
+  contractId: string;
+  wantedAt: string;
+  attempts: Generated<number>;
+  nextAttemptAt: string;
+  leasedUntil: string | null;
+}
+
+export interface MembershipTable {
+  id: Generated<number>;
+  tool: string;
+  groupId: string;
+  trainerId: string;
+  wanted: number;
+  /** Raised whenever `wanted` changes: what was decided for an older one no longer counts. */
+  generation: number;
+  state: MembershipState;
+  /** The tool's own id for the member, once known. */
+  memberId: string | null;
+  /** Whether an intent found the person absent before adding them. */
+  isOurs: number;
+  attempts: number;
+  /** When to converge (again); null when wanted and found agree. */
+  nextAttemptAt: string | null;
+  leaseToken: string | null;
+  leasedUntil: string | null;
+  failure: string | null;
+  updatedAt: string;
+}
+
+/** Written before a call that changes a tool, so that a crash leaves a trace of what was meant. */
+export interface IntentTable {
+  id: Generated<number>;
+  membershipId: number;
+  generation: number;
+  operation: Operation;
+  /** What the look before the call found. */
+  wasFound: number;
+  createdAt: string;
+}
+
+/** What was done in a tool and what came of it; never bodies, never addresses. */
+export interface ReceiptTable {
+  id: Generated<number>;
+  membershipId: number;
+  generation: number;
+  operation: Operation;
+  outcome: ReceiptOutcome;
+  toolStatus: number | null;
+  message: string | null;
+  createdAt: string;
+}
+
+export interface NamedLockTable {
+  name: string;
+  token: string;
+  leasedUntil: string;
+}
+
+export interface SettingTable {
+  name: string;
+  value: string;
+}
+
+export type DeliveryRow = Selectable<DeliveryTable>;
+export type NewDeliveryRow = Insertable<DeliveryTable>;
+export type MembershipRow = Selectable<MembershipTable>;
+export type NewMembershipRow = Insertable<MembershipTable>;

@@ -1,0 +1,27 @@
+/** One request of the marketplace as it was stored, and what became of it. */
+
+/**
+ * `pending`: not looked at yet, or to be looked at again. `handled`: its evidence is merged.
+ * `ignored`: a type that nothing uses. `unprocessable`: signed, but not an event this version can
+ * read. `failed`: looking at it went wrong too often; it waits for a repeat or for `replay`.
+ */
+export type DeliveryState = 'pending' | 'handled' | 'ignored' | 'unprocessable' | 'failed';
+
+export interface NewDelivery {
+  install: string;
+  /** The request's body, byte for byte. */
+  body: Uint8Array;
+  /** The few headers worth keeping, capped. */
+  headers: Record<string, string>;
+  /** The sender's id for the delivery; unsigned, so a hint and never a key. */
+  deliveryId: string | null;
+  eventType: string | null;
+  state: Extract<DeliveryState, 'pending' | 'ignored' | 'unprocessable'>;
+  receivedAt: string;
+}
+
+export interface Appended {
+  outcome: 'accepted' | 'duplicate';
+  /** Whether its delivery id was known with another body. */
+  isIdReused: boolean;
+}

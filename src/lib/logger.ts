@@ -1,0 +1,50 @@
+import { type DestinationStream, type Logger, pino } from 'pino';
+import { AppError } from '../domain/errors.ts';
+import { maskText } from './mask.ts';
+
+export type { Logger };
+
+const secretKeys = ['token', 'secret', 'password', 'authorization', 'email', 'workEmail', 'body'];
+
+interface LoggerOptions {
+  level: string;
+  destination: DestinationStream;
+}
+
+/**
+ * JSON lines. Fields that could hold a secret are removed by name, and what other systems wrote
+ * (error messages) is masked, so that a careless call cannot leak.
+ */
+export function createLogger({ level, destination }: LoggerOptions): Logger {
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: () => `,"time":"${new Date().toISOString()}"`,
+      formatters: { level: (label) => ({ level: label }) },
+      redact: { paths: secretKeys.flatMap((key) => [key, `*.${key}`]), censor: '[redacted]' },
+      serializers: { err: toLoggedError },
+    },
+    destination,
+  );
+}
+
+function toLoggedError(error: unknown): object {
+  if (!(error instanceof Error)) return { message: maskText(String(error)) };
+  const { message, stack, cause } = error;
+  return {
+    message: maskText(message),
+    ...(error instanceof AppError && {
+      code: error.code,
+      status: error.status,
+      requestId: error.requestId,
+    }),
+    ...(needsStack(error) && stack !== undefined && { stack: maskText(stack) }),
+    ...(cause !== undefined && { cause: toLoggedError(cause) }),
+  };
+}
+
+/** Expected failures say all in their message; only surprises are worth the lines of a stack. */
+function needsStack(error: Error): boolean {
+  return !(error instanceof AppError) || error.code === 'internal';
+}

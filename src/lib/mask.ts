@@ -1,0 +1,18 @@
+/** What may be shown of values that must not reach a log, an error or a metric. */
+
+const emailPattern = /[^\s@<>"'(),;:]+@[^\s@<>"'(),;:]+\.[^\s@<>"'(),;:]+/g;
+const tokenPattern = /\b(ot_[a-z]{3}_|whsec_)[\w-]+|\b(Bearer|Basic|Token)\s+[\w.~+/=-]{8,}/gi;
+
+/** `a…@opentrain.work`: enough to recognise a person one knows, not enough to write to them. */
+export function maskEmail(email: string): string {
+  const at = email.lastIndexOf('@');
+  if (at < 1) return '…';
+  return `${email.slice(0, 1)}…${email.slice(at)}`;
+}
+
+/** Masks every address and token in a text that another system wrote. */
+export function maskText(text: string): string {
+  return text
+    .replace(tokenPattern, (_, prefix?: string, scheme?: string) => `${prefix ?? scheme ?? ''}…`)
+    .replace(emailPattern, maskEmail);
+}
