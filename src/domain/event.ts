@@ -1,0 +1,34 @@
+/** What a delivery means, in Gangway's words (spec: platform-api.md section 6). */
+
+export const eventTypes = [
+  'contract.started',
+  'contract.ended',
+  'project_link.created',
+  'project_link.removed',
+  'install.revoked',
+  'milestone.funded',
+  'milestone.budget_low',
+  'milestone.budget_depleted',
+] as const;
+
+export type EventType = (typeof eventTypes)[number];
+
+/** Everything but `type` and `resourceId` may be missing; what is missing is null. */
+export interface LifecycleEvent {
+  id: string | null;
+  type: EventType;
+  /** When the marketplace says it happened: an instant, or null. */
+  createdAt: string | null;
+  /** The contract, link, install or milestone it is about, by `type`. */
+  resourceId: string;
+  contract: { id: string; title: string | null } | null;
+  trainer: { id: string | null; displayName: string | null; workEmail: string | null } | null;
+  link: EventLink | null;
+}
+
+export interface EventLink {
+  id: string;
+  externalProjectId: string | null;
+  externalProjectName: string | null;
+  provisioningMode: string | null;
+}

@@ -1,0 +1,38 @@
+/**
+ * What the marketplace may say, before anything believes it. Its strings come from customers and
+ * trainers: they are values, bounded and free of control characters, or they are refused.
+ */
+
+const maxIdLength = 200;
+const maxTextLength = 500;
+const maxEmailLength = 254;
+
+const control = /\p{Cc}/u;
+const email = /^[^\s@<>",;:()[\]\\]+@[^\s@<>",;:()[\]\\]+\.[^\s@<>",;:()[\]\\]+$/;
+
+/** An opaque id as a key may hold it; undefined where it cannot be one. */
+export function toId(value: unknown): string | undefined {
+  const text = typeof value === 'number' ? String(value) : value;
+  if (typeof text !== 'string' || text === '' || text.length > maxIdLength) return undefined;
+  return control.test(text) || !text.isWellFormed() ? undefined : text;
+}
+
+/** A name or title for people: control characters become spaces, and it is cut where it is long. */
+export function toText(value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  const text = value.replace(/\p{Cc}+/gu, ' ').trim();
+  return text === '' ? undefined : text.slice(0, maxTextLength).toWellFormed();
+}
+
+/** An address that mail could reach; anything else counts as no address. */
+export function toEmail(value: unknown): string | undefined {
+  if (typeof value !== 'string' || value.length > maxEmailLength) return undefined;
+  return email.test(value) && !control.test(value) && value.isWellFormed() ? value : undefined;
+}
+
+/** An instant in the one form that sorts like time; undefined where it is none. */
+export function toInstantText(value: unknown): string | undefined {
+  if (typeof value !== 'string' || value.length > 40) return undefined;
+  const ms = Date.parse(value);
+  return Number.isNaN(ms) ? undefined : new Date(ms).toISOString();
+}

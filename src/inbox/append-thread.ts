@@ -1,0 +1,34 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { openDatabase } from '../db/database.ts';
+import type { NewDelivery } from '../domain/delivery.ts';
+import { toAppError } from '../domain/errors.ts';
+import { createSecretBox } from '../lib/secret-box.ts';
+import type { AppendReply, AppendRequest, AppendThreadData } from './append-thread-protocol.ts';
+import { createInboxStore } from './inbox-store.ts';
+
+/**
+ * The thread that stores deliveries in SQLite. SQLite works and waits for the disk in the thread
+ * that calls it; here, that is not the thread that answers requests.
+ */
+const { url, key } = workerData as AppendThreadData;
+const database = openDatabase(url);
+const store = createInboxStore(database, createSecretBox(key));
+
+parentPort?.on('message', (request: AppendRequest) => {
+  if (request === 'close') void close();
+  else void append(request).then((reply) => parentPort?.postMessage(reply));
+});
+
+async function append(deliveries: readonly NewDelivery[]): Promise<AppendReply> {
+  try {
+    return { appended: await store.append(deliveries) };
+  } catch (error) {
+    const { code, message } = toAppError(error);
+    return { code, message };
+  }
+}
+
+async function close(): Promise<void> {
+  await database.close();
+  parentPort?.close();
+}

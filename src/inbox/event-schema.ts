@@ -1,0 +1,141 @@
+import { z } from 'zod';
+import { type EventType, eventTypes, type LifecycleEvent } from '../domain/event.ts';
+import { toEmail, toId, toInstantText, toText } from '../domain/marketplace-text.ts';
+
+/**
+ * Raised when a delivery that could not be read before may be readable now: those kept as
+ * `unprocessable` by an older reader are then read again.
+ */
+export const readerVersion = 1;
+
+export type ReadEvent =
+  | { outcome: 'event'; event: LifecycleEvent }
+  | { outcome: 'ignored'; type: string }
+  | { outcome: 'unprocessable'; type: string | null; reason: string };
+
+/** What an event cannot do without. All else is optional, and what is odd counts as absent. */
+const Envelope = z.object({
+  type: z
+    .string()
+    .min(1)
+    .max(100)
+    .regex(/^[\w.-]+$/),
+});
+
+const id = z.unknown().transform((value) => toId(value) ?? null);
+const text = z.unknown().transform((value) => toText(value) ?? null);
+
+const Contract = z.object({ id, title: text });
+const Freelancer = z.object({
+  opentrainUserId: id,
+  displayName: text,
+  workEmail: z.unknown().transform((value) => toEmail(value) ?? null),
+});
+const ProjectLink = z.object({
+  id,
+  externalProjectId: id,
+  externalProjectName: text,
+  provisioningMode: id,
+});
+
+const EventRecord = z.object({
+  id,
+  createdAt: z.unknown().transform((value) => toInstantText(value) ?? null),
+  resourceId: id,
+  data: z
+    .object({
+      contractId: id,
+      contract: Contract.nullable().catch(null),
+      freelancer: Freelancer.nullable().catch(null),
+      projectLink: ProjectLink.nullable().catch(null),
+    })
+    .catch({ contractId: null, contract: null, freelancer: null, projectLink: null }),
+});
+type EventRecord = z.infer<typeof EventRecord>;
+
+/**
+ * Reads a signed body (spec: platform-api.md section 6, and part B's minimum). Never throws: what
+ * is no event is kept and said to be so.
+ */
+export function readEvent(body: Uint8Array): ReadEvent {
+  const json = parseJson(body);
+  if (json === undefined) {
+    return { outcome: 'unprocessable', type: null, reason: 'the body is not JSON in UTF-8' };
+  }
+  const envelope = Envelope.safeParse(json);
+  if (!envelope.success) {
+    return { outcome: 'unprocessable', type: null, reason: 'the body has no event type' };
+  }
+  const { type } = envelope.data;
+  if (!isEventType(type)) return { outcome: 'ignored', type };
+  const event = toEvent(type, EventRecord.parse(json));
+  if (event !== undefined) return { outcome: 'event', event };
+  return { outcome: 'unprocessable', type, reason: 'the event names no resource' };
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+function parseJson(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(utf8.decode(body)) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+function isEventType(type: string): type is EventType {
+  return (eventTypes as readonly string[]).includes(type);
+}
+
+function toEvent(type: EventType, record: EventRecord): LifecycleEvent | undefined {
+  const { id, createdAt, data } = record;
+  const resourceId = record.resourceId ?? ownIdOf(type, data);
+  if (resourceId === null) return undefined;
+  return {
+    id,
+    type,
+    createdAt,
+    resourceId,
+    contract: toContract(type, resourceId, data),
+    trainer: data.freelancer === null ? null : toTrainer(data.freelancer),
+    link: toLink(type, resourceId, data.projectLink),
+  };
+}
+
+/** The resource's id as its own record gives it, for an event that forgot `resourceId`. */
+function ownIdOf(type: EventType, data: EventRecord['data']): string | null {
+  if (type.startsWith('contract.')) return data.contract?.id ?? null;
+  if (type.startsWith('project_link.')) return data.projectLink?.id ?? null;
+  return data.contractId;
+}
+
+function toContract(
+  type: EventType,
+  resourceId: string,
+  data: EventRecord['data'],
+): LifecycleEvent['contract'] {
+  const title = data.contract?.title ?? null;
+  const own = type.startsWith('contract.') ? resourceId : data.contractId;
+  const id = data.contract?.id ?? own;
+  return id === null ? null : { id, title };
+}
+
+function toTrainer(freelancer: z.infer<typeof Freelancer>): LifecycleEvent['trainer'] {
+  const { opentrainUserId, displayName, workEmail } = freelancer;
+  return { id: opentrainUserId, displayName, workEmail };
+}
+
+function toLink(
+  type: EventType,
+  resourceId: string,
+  link: z.infer<typeof ProjectLink> | null,
+): LifecycleEvent['link'] {
+  const id = link?.id ?? (type.startsWith('project_link.') ? resourceId : null);
+  if (id === null) return null;
+  return {
+    id,
+    externalProjectId: link?.externalProjectId ?? null,
+    externalProjectName: link?.externalProjectName ?? null,
+    provisioningMode: link?.provisioningMode ?? null,
+  };
+}

@@ -1,0 +1,37 @@
+import type { Appended, NewDelivery } from '../domain/delivery.ts';
+import { createGroupCommit } from './group-commit.ts';
+
+/**
+ * The inbox promises that what it said it has is there after a crash or a power cut. It stores
+ * deliveries byte for byte, once each, and knows nothing of what they mean.
+ */
+export interface Inbox {
+  /**
+   * Resolves when the delivery is committed; until then nothing may be answered.
+   *
+   * @throws AppError `unavailable` when it could not be stored now
+   */
+  append(delivery: NewDelivery): Promise<Appended>;
+}
+
+interface InboxOptions {
+  append(deliveries: readonly NewDelivery[]): Promise<Appended[]>;
+  /** Called after a commit that left something to be looked at. */
+  onAppended(): void;
+}
+
+const maxGroupSize = 256;
+const maxWaiting = 10_000;
+
+export function createInbox({ append, onAppended }: InboxOptions): Inbox {
+  const group = createGroupCommit<NewDelivery, Appended>({
+    async commit(deliveries) {
+      const appended = await append(deliveries);
+      onAppended();
+      return appended;
+    },
+    maxGroupSize,
+    maxWaiting,
+  });
+  return { append: (delivery) => group.add(delivery) };
+}

@@ -1,0 +1,58 @@
+import { extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { Appended, NewDelivery } from '../domain/delivery.ts';
+import { AppError, type ErrorCode } from '../domain/errors.ts';
+import type { AppendReply, AppendThreadData } from './append-thread-protocol.ts';
+
+export interface ThreadedAppend {
+  /** As `InboxStore.append`; one call at a time. */
+  append(deliveries: readonly NewDelivery[]): Promise<Appended[]>;
+  close(): Promise<void>;
+}
+
+/** Sources run as they are, the image runs what was compiled: the thread's file is of the same kind. */
+const threadFile = new URL(`./append-thread${extname(import.meta.url)}`, import.meta.url);
+
+/** Stores through a thread of its own, which is started again should it ever end. */
+export function createThreadedAppend(data: AppendThreadData): ThreadedAppend {
+  let thread: Worker | undefined;
+  let settle: ((reply: AppendReply) => void) | undefined;
+
+  function startThread(): Worker {
+    const started = new Worker(threadFile, { workerData: data });
+    started.on('message', reply);
+    started.on('error', (error: Error) => fail(`failed: ${error.message}`));
+    started.on('exit', () => fail('ended'));
+    return started;
+  }
+
+  function reply(message: AppendReply): void {
+    settle?.(message);
+    settle = undefined;
+  }
+
+  function fail(why: string): void {
+    thread = undefined;
+    const code: ErrorCode = 'unavailable';
+    reply({ code, message: `The thread that stores deliveries ${why}` });
+  }
+
+  return {
+    async append(deliveries) {
+      thread ??= startThread();
+      thread.postMessage(deliveries);
+      const answer = await new Promise<AppendReply>((resolve) => {
+        settle = resolve;
+      });
+      if ('appended' in answer) return answer.appended;
+      throw new AppError(answer.code, answer.message);
+    },
+    async close() {
+      const running = thread;
+      if (running === undefined) return;
+      const ended = new Promise((resolve) => running.once('exit', resolve));
+      running.postMessage('close');
+      await ended;
+    },
+  };
+}

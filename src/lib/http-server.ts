@@ -1,0 +1,63 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { AppError } from '../domain/errors.ts';
+
+/** A listener with the time-outs and the ending that every one of ours needs. */
+export interface HttpServer {
+  /** @returns the address to reach it at, e.g. `http://127.0.0.1:8787` */
+  start(): Promise<string>;
+  /** Takes no new connections, lets requests under way finish for `graceMs`, then cuts them. */
+  stop(): Promise<void>;
+}
+
+interface HttpServerOptions {
+  host: string;
+  /** 0 for any free one. */
+  port: number;
+  listener: RequestListener;
+  graceMs?: number;
+}
+
+/** The marketplace gives up on an answer after 10 s, so a request that takes longer is nobody's. */
+const requestTimeoutMs = 10_000;
+
+export function createHttpServer({
+  host,
+  port,
+  listener,
+  graceMs = 5000,
+}: HttpServerOptions): HttpServer {
+  const server = createServer(
+    {
+      headersTimeout: requestTimeoutMs,
+      requestTimeout: requestTimeoutMs,
+      connectionsCheckingInterval: 1000,
+      keepAliveTimeout: 65_000,
+    },
+    listener,
+  );
+  return {
+    async start() {
+      await listen(server, host, port);
+      const { address, family, port: bound } = server.address() as AddressInfo;
+      return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`;
+    },
+    async stop() {
+      if (!server.listening) return;
+      const closed = new Promise((resolve) => server.close(resolve));
+      const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+      await closed;
+      clearTimeout(cut);
+    },
+  };
+}
+
+function listen(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error) => {
+      const message = `Could not listen on ${host}:${port}: ${error.message}`;
+      reject(new AppError('unavailable', message, { cause: error }));
+    });
+    server.listen(port, host, resolve);
+  });
+}

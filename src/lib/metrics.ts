@@ -1,0 +1,66 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+/** Everything that `/metrics` shows. Labels are configured names or words from closed sets. */
+export function createMetrics() {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  return {
+    registry,
+    deliveries: new Counter({
+      name: 'gangway_deliveries_total',
+      help: 'Signed deliveries by what was answered',
+      labelNames: ['install', 'status'],
+      registers,
+    }),
+    refusals: new Counter({
+      name: 'gangway_refusals_total',
+      help: 'Requests that were refused, by reason; requests for unknown installs have an empty install',
+      labelNames: ['install', 'reason'],
+      registers,
+    }),
+    reusedDeliveryIds: new Counter({
+      name: 'gangway_reused_delivery_ids_total',
+      help: 'Deliveries that came with the id of another one',
+      labelNames: ['install'],
+      registers,
+    }),
+    answerSeconds: new Histogram({
+      name: 'gangway_answer_seconds',
+      help: 'From the last byte of a delivery to its answer',
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 10],
+      registers,
+    }),
+    intakes: new Counter({
+      name: 'gangway_intakes_total',
+      help: 'Stored deliveries that were looked at, by outcome',
+      labelNames: ['outcome'],
+      registers,
+    }),
+    toolCalls: new Counter({
+      name: 'gangway_tool_calls_total',
+      help: 'Calls that change a tool, by what came of them',
+      labelNames: ['tool', 'operation', 'outcome'],
+      registers,
+    }),
+    marketplaceReads: new Counter({
+      name: 'gangway_marketplace_reads_total',
+      help: 'Contracts asked about at the marketplace, by outcome',
+      labelNames: ['install', 'outcome'],
+      registers,
+    }),
+    memberships: new Gauge({
+      name: 'gangway_memberships',
+      help: 'Memberships by tool and state',
+      labelNames: ['tool', 'state'],
+      registers,
+    }),
+    dueDeliveries: new Gauge({
+      name: 'gangway_due_deliveries',
+      help: 'Stored deliveries that wait to be looked at',
+      registers,
+    }),
+  };
+}
+
+export type Metrics = ReturnType<typeof createMetrics>;

@@ -1,0 +1,41 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+/** The marketplace's own headers, under whichever prefix it uses (spec: platform-api.md section 1). */
+export interface MarketplaceHeaders {
+  /** In lower case, as Node gives them. */
+  readonly names: readonly string[];
+  /** Every signature that came, by any prefix. */
+  signaturesOf(headers: IncomingHttpHeaders): string[];
+  deliveryIdOf(headers: IncomingHttpHeaders): string | null;
+}
+
+const maxValueLength = 500;
+
+/** @param prefixes such as `X-OpenTrain-` */
+export function createMarketplaceHeaders(prefixes: readonly string[]): MarketplaceHeaders {
+  const named = (name: string) => prefixes.map((prefix) => `${prefix}${name}`.toLowerCase());
+  const signatures = named('Signature');
+  const deliveries = named('Delivery');
+  const events = named('Event');
+  return {
+    names: [...signatures, ...deliveries, ...events, 'user-agent', 'content-type'],
+    signaturesOf: (headers) => signatures.flatMap((name) => headers[name] ?? []),
+    deliveryIdOf(headers) {
+      const [id = ''] = deliveries.flatMap((name) => headers[name] ?? []);
+      return id === '' ? null : id.slice(0, maxValueLength);
+    },
+  };
+}
+
+/** The few headers worth keeping beside a delivery. Not cookies, not what proxies add. */
+export function keepHeaders(
+  headers: IncomingHttpHeaders,
+  names: readonly string[],
+): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const name of names) {
+    const value = headers[name];
+    if (typeof value === 'string') kept[name] = value.slice(0, maxValueLength);
+  }
+  return kept;
+}

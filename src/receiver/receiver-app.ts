@@ -1,0 +1,43 @@
+import express, { type Express } from 'express';
+import { AppError } from '../domain/errors.ts';
+import { createErrorHandler, sendError } from './error-response.ts';
+import { createWebhookRoute, type WebhookRouteDeps } from './webhook-route.ts';
+
+/**
+ * The public edge. It promises that a delivery it answers with 200 is stored, that a request it
+ * cannot trust costs nothing but a counter, and that no answer waits for a tool.
+ */
+export interface ReceiverDeps extends WebhookRouteDeps {
+  /** @throws AppError when a delivery could not be stored now */
+  checkStorage(): Promise<void>;
+}
+
+export function createReceiverApp(deps: ReceiverDeps): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.enable('case sensitive routing');
+
+  app
+    .route('/webhooks/:install')
+    .post(createWebhookRoute(deps))
+    .all((_request, response) => {
+      response.set('Allow', 'POST').set('Connection', 'close');
+      sendError(response, new AppError('method_not_allowed', 'Deliveries come by POST'));
+    });
+
+  app.get('/healthz', (_request, response) => {
+    response.json({ status: 'ok' });
+  });
+  app.get('/readyz', async (_request, response) => {
+    await deps.checkStorage();
+    response.json({ status: 'ok' });
+  });
+
+  app.use((_request, response) => {
+    response.set('Connection', 'close');
+    sendError(response, new AppError('not_found', 'There is nothing at this address'));
+  });
+  app.use(createErrorHandler(deps.logger));
+  return app;
+}

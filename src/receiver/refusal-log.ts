@@ -1,0 +1,55 @@
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Metrics } from '../lib/metrics.ts';
+import type { RefusalReason } from './verify-signature.ts';
+
+/** Tells the operator why requests are refused, without letting a stranger fill the disk. */
+export interface RefusalLog {
+  /** @param install empty for one that does not exist: its name was chosen by a stranger */
+  report(install: string, reason: RefusalReason): void;
+}
+
+interface RefusalLogDeps {
+  metrics: Metrics;
+  logger: Logger;
+  clock: Clock;
+}
+
+const quietMs = 60_000;
+
+const hints: Record<RefusalReason, string> = {
+  missing: 'no signature header came: is something else calling, or a proxy dropping headers?',
+  malformed: 'the signature header is not t=<seconds>,v1=<hex>: is a proxy rewriting headers?',
+  too_old:
+    'the signature is over 300 s old: is this clock ahead, or a proxy holding requests back?',
+  too_new: 'the signature is over 300 s in the future: is this clock behind?',
+  no_secret_matched:
+    'no configured secret made the signature: was the endpoint re-created, or is a proxy changing the body?',
+};
+
+/** One line per install and reason a minute, with the number that it stands for. */
+export function createRefusalLog({ metrics, logger, clock }: RefusalLogDeps): RefusalLog {
+  const quiet = new Map<string, { until: number; unreported: number }>();
+  return {
+    report(install, reason) {
+      metrics.refusals.inc({ install, reason });
+      const key = `${install}/${reason}`;
+      const now = clock.now().getTime();
+      const state = quiet.get(key) ?? { until: 0, unreported: 0 };
+      if (now < state.until) {
+        state.unreported += 1;
+        return;
+      }
+      quiet.set(key, { until: now + quietMs, unreported: 0 });
+      logger.warn(
+        {
+          install: install || '(unknown)',
+          reason,
+          hint: hints[reason],
+          alsoRefused: state.unreported,
+        },
+        'A request was refused',
+      );
+    },
+  };
+}

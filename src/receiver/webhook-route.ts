@@ -1,0 +1,118 @@
+import type { KeyObject } from 'node:crypto';
+import type { Request, RequestHandler, Response } from 'express';
+import getRawBody from 'raw-body';
+import { AppError } from '../domain/errors.ts';
+import { readEvent } from '../inbox/event-schema.ts';
+import type { Inbox } from '../inbox/inbox.ts';
+import { type Clock, toInstant } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Metrics } from '../lib/metrics.ts';
+import { sendError } from './error-response.ts';
+import { keepHeaders, type MarketplaceHeaders } from './marketplace-headers.ts';
+import type { RefusalLog } from './refusal-log.ts';
+import { verifySignature } from './verify-signature.ts';
+
+export interface WebhookRouteDeps {
+  inbox: Inbox;
+  /** The webhook secrets of each install; a Map, for its names come from outside. */
+  secrets: ReadonlyMap<string, readonly KeyObject[]>;
+  /** Stands in for the secret of an install that does not exist. */
+  decoySecret: KeyObject;
+  headers: MarketplaceHeaders;
+  refusals: RefusalLog;
+  metrics: Metrics;
+  logger: Logger;
+  clock: Clock;
+}
+
+const maxBodyBytes = 256 * 1024;
+
+/**
+ * `POST /webhooks/:install` (design section 3): raw bytes, signature, then meaning; durable before
+ * the answer; never waiting for a tool.
+ */
+export function createWebhookRoute(deps: WebhookRouteDeps): RequestHandler<{ install: string }> {
+  const { metrics, clock } = deps;
+  return async (request, response) => {
+    const unsupported = findUnsupported(request);
+    if (unsupported !== undefined) return refuseUnread(response, unsupported);
+    const body = await readBody(request);
+    if (body === undefined) {
+      return refuseUnread(response, new AppError('too_large', 'The body is larger than 256 KiB'));
+    }
+    const readAt = performance.now();
+    if (!isSigned(deps, request, body)) {
+      return sendError(response, new AppError('unauthenticated', 'The signature is not valid'));
+    }
+    const status = await store(deps, request, body, toInstant(clock.now()));
+    metrics.deliveries.inc({ install: request.params.install, status });
+    metrics.answerSeconds.observe((performance.now() - readAt) / 1000);
+    response.json({ status });
+  };
+}
+
+function findUnsupported({ headers }: Request<{ install: string }>): AppError | undefined {
+  const [mediaType = ''] = (headers['content-type'] ?? '').split(';', 1);
+  if (mediaType.trim().toLowerCase() !== 'application/json') {
+    return new AppError('unsupported_media_type', 'The content type must be application/json');
+  }
+  const encoding = headers['content-encoding'] ?? 'identity';
+  if (encoding === 'identity') return undefined;
+  return new AppError('unsupported_media_type', 'The body must not be compressed');
+}
+
+/** What was not read stands in the way of the connection's next request, so it is closed. */
+function refuseUnread(response: Response, error: AppError): void {
+  response.set('Connection', 'close');
+  sendError(response, error);
+}
+
+async function readBody(request: Request<{ install: string }>): Promise<Buffer | undefined> {
+  try {
+    const length = request.headers['content-length'] ?? null;
+    return await getRawBody(request, { length, limit: maxBodyBytes });
+  } catch (error) {
+    if ((error as { type?: unknown }).type === 'entity.too.large') return undefined;
+    throw error;
+  }
+}
+
+function isSigned(deps: WebhookRouteDeps, request: Request<{ install: string }>, body: Buffer) {
+  const { install } = request.params;
+  const known = deps.secrets.get(install);
+  const verification = verifySignature({
+    headers: deps.headers.signaturesOf(request.headers),
+    body,
+    secrets: known ?? [deps.decoySecret],
+    now: Math.floor(deps.clock.now().getTime() / 1000),
+  });
+  if (verification.outcome === 'valid') return true;
+  deps.refusals.report(known === undefined ? '' : install, verification.reason);
+  return false;
+}
+
+async function store(
+  { inbox, headers, metrics, logger }: WebhookRouteDeps,
+  request: Request<{ install: string }>,
+  body: Buffer,
+  receivedAt: string,
+): Promise<'accepted' | 'duplicate' | 'ignored' | 'unprocessable'> {
+  const { install } = request.params;
+  const read = readEvent(body);
+  const { outcome, isIdReused } = await inbox.append({
+    install,
+    body,
+    headers: keepHeaders(request.headers, headers.names),
+    deliveryId: headers.deliveryIdOf(request.headers),
+    eventType: read.outcome === 'event' ? read.event.type : read.type,
+    state: read.outcome === 'event' ? 'pending' : read.outcome,
+    receivedAt,
+  });
+  if (isIdReused) metrics.reusedDeliveryIds.inc({ install });
+  if (outcome === 'duplicate') return 'duplicate';
+  if (read.outcome === 'event') return 'accepted';
+  if (read.outcome === 'unprocessable') {
+    logger.warn({ install, reason: read.reason }, 'A signed delivery is not an event; it is kept');
+  }
+  return read.outcome;
+}
