@@ -5,6 +5,7 @@ import { CamelCasePlugin, Kysely, PostgresDialect, SqliteDialect, sql } from 'ky
 import pg from 'pg';
 import { AppError, toAppError } from '../domain/errors.ts';
 import { retry } from '../lib/retry.ts';
+import { withCachedStatements } from './cached-statements.ts';
 import type { Tables } from './tables.ts';
 
 /**
@@ -53,9 +54,11 @@ function openSqlite(url: string): Database {
   sqlite.pragma('synchronous = FULL');
   sqlite.pragma('foreign_keys = ON');
   sqlite.pragma('cache_size = -65536');
+  // A checkpoint writes each changed page once, so fewer of them write less.
+  sqlite.pragma('wal_autocheckpoint = 8000');
   sqlite.pragma(`busy_timeout = ${sqliteBusyTimeoutMs}`);
   const kysely = new Kysely<Tables>({
-    dialect: new SqliteDialect({ database: sqlite }),
+    dialect: new SqliteDialect({ database: withCachedStatements(sqlite) }),
     plugins: [new CamelCasePlugin()],
   });
   return {

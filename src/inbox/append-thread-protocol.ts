@@ -7,6 +7,33 @@ export interface AppendThreadData {
   key: Uint8Array;
 }
 
-export type AppendRequest = readonly NewDelivery[] | 'close';
+export type AppendRequest = PackedDeliveries | 'close';
 
 export type AppendReply = { appended: Appended[] } | { code: ErrorCode; message: string };
+
+/** Bodies travel end to end in one buffer that changes hands: cheaper than copying each. */
+export interface PackedDeliveries {
+  deliveries: Omit<NewDelivery, 'body'>[];
+  bodies: Uint8Array<ArrayBuffer>;
+  /** Where each body ends. */
+  ends: number[];
+}
+
+export function packDeliveries(deliveries: readonly NewDelivery[]): PackedDeliveries {
+  const bodies = new Uint8Array(deliveries.reduce((sum, { body }) => sum + body.length, 0));
+  const ends: number[] = [];
+  let end = 0;
+  for (const { body } of deliveries) {
+    bodies.set(body, end);
+    end += body.length;
+    ends.push(end);
+  }
+  return { deliveries: deliveries.map(({ body: _, ...rest }) => rest), bodies, ends };
+}
+
+export function unpackDeliveries({ deliveries, bodies, ends }: PackedDeliveries): NewDelivery[] {
+  return deliveries.map((delivery, index) => ({
+    ...delivery,
+    body: bodies.subarray(ends[index - 1] ?? 0, ends[index]),
+  }));
+}

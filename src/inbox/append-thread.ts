@@ -1,9 +1,14 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { openDatabase } from '../db/database.ts';
-import type { NewDelivery } from '../domain/delivery.ts';
 import { toAppError } from '../domain/errors.ts';
 import { createSecretBox } from '../lib/secret-box.ts';
-import type { AppendReply, AppendRequest, AppendThreadData } from './append-thread-protocol.ts';
+import {
+  type AppendReply,
+  type AppendRequest,
+  type AppendThreadData,
+  type PackedDeliveries,
+  unpackDeliveries,
+} from './append-thread-protocol.ts';
 import { createInboxStore } from './inbox-store.ts';
 
 /**
@@ -19,9 +24,9 @@ parentPort?.on('message', (request: AppendRequest) => {
   else void append(request).then((reply) => parentPort?.postMessage(reply));
 });
 
-async function append(deliveries: readonly NewDelivery[]): Promise<AppendReply> {
+async function append(packed: PackedDeliveries): Promise<AppendReply> {
   try {
-    return { appended: await store.append(deliveries) };
+    return { appended: await store.append(unpackDeliveries(packed)) };
   } catch (error) {
     const { code, message } = toAppError(error);
     return { code, message };

@@ -22,14 +22,14 @@ const Envelope = z.object({
     .regex(/^[\w.-]+$/),
 });
 
-const id = z.unknown().transform((value) => toId(value) ?? null);
-const text = z.unknown().transform((value) => toText(value) ?? null);
+const id = attribute(toId);
+const text = attribute(toText);
 
 const Contract = z.object({ id, title: text });
 const Freelancer = z.object({
   opentrainUserId: id,
   displayName: text,
-  workEmail: z.unknown().transform((value) => toEmail(value) ?? null),
+  workEmail: attribute(toEmail),
 });
 const ProjectLink = z.object({
   id,
@@ -40,7 +40,7 @@ const ProjectLink = z.object({
 
 const EventRecord = z.object({
   id,
-  createdAt: z.unknown().transform((value) => toInstantText(value) ?? null),
+  createdAt: attribute(toInstantText),
   resourceId: id,
   data: z
     .object({
@@ -52,6 +52,14 @@ const EventRecord = z.object({
     .catch({ contractId: null, contract: null, freelancer: null, projectLink: null }),
 });
 type EventRecord = z.infer<typeof EventRecord>;
+
+/** What `read` cannot make sense of is null, as is what is missing. */
+function attribute(read: (value: unknown) => string | undefined) {
+  return z
+    .unknown()
+    .transform((value) => read(value) ?? null)
+    .prefault(null);
+}
 
 /**
  * Reads a signed body (spec: platform-api.md section 6, and part B's minimum). Never throws: what

@@ -3,7 +3,7 @@ import { type Database, inTransaction, type Transaction } from '../db/database.t
 import type { DeliveryRow, NewDeliveryRow } from '../db/tables.ts';
 import type { Appended, DeliveryState, NewDelivery } from '../domain/delivery.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
-import { readerVersion } from './event-schema.ts';
+import { type ReadEvent, readEvent, readerVersion } from './event-schema.ts';
 
 /** The only SQL about deliveries. A delivery is known by its install and the digest of its body. */
 export interface InboxStore {
@@ -58,6 +58,7 @@ const listedColumns = [
 
 interface KeyedDelivery {
   delivery: NewDelivery;
+  read: ReadEvent;
   digest: Buffer;
   /** Install and digest, as text. */
   key: string;
@@ -66,16 +67,18 @@ interface KeyedDelivery {
 export function createInboxStore(database: Database, box: SecretBox): InboxStore {
   const { kysely } = database;
 
-  function toRow({ delivery, digest, key }: KeyedDelivery): NewDeliveryRow {
-    const { install, deliveryId, eventType, state, receivedAt, headers, body } = delivery;
+  function toRow({ delivery, read, digest, key }: KeyedDelivery): NewDeliveryRow {
+    const { install, deliveryId, receivedAt, headers, body } = delivery;
+    const isEvent = read.outcome === 'event';
     return {
       install,
       bodySha256: digest,
       deliveryId,
-      eventType,
+      eventType: isEvent ? read.event.type : read.type,
       receivedAt,
-      state,
-      nextAttemptAt: state === 'pending' ? receivedAt : null,
+      state: isEvent ? 'pending' : read.outcome,
+      nextAttemptAt: isEvent ? receivedAt : null,
+      failure: read.outcome === 'unprocessable' ? read.reason : null,
       readerVersion,
       headers: JSON.stringify(headers),
       body: box.seal(body, placeOf(key)),
@@ -94,11 +97,13 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
         (tx) => insertNew(tx, rows),
         signal === undefined ? {} : { signal },
       );
-      return keyed.map(({ delivery, key }) => {
+      return keyed.map(({ delivery, read, key }) => {
         const isNew = stored.keys.delete(key);
-        const isIdReused =
-          isNew && stored.reusedIds.has(`${delivery.install}/${delivery.deliveryId}`);
-        return { outcome: isNew ? 'accepted' : 'duplicate', isIdReused };
+        const senderId = `${delivery.install}/${delivery.deliveryId}`;
+        return {
+          status: isNew ? statusOf(read) : 'duplicate',
+          isIdReused: isNew && stored.reusedIds.has(senderId),
+        };
       });
     },
 
@@ -242,7 +247,12 @@ async function findReusedIds(tx: Transaction, deliveryIds: string[]): Promise<Se
 
 function toKeyed(delivery: NewDelivery): KeyedDelivery {
   const digest = createHash('sha256').update(delivery.body).digest();
-  return { delivery, digest, key: keyOf(delivery.install, digest) };
+  const read = readEvent(delivery.body);
+  return { delivery, read, digest, key: keyOf(delivery.install, digest) };
+}
+
+function statusOf(read: ReadEvent): Appended['status'] {
+  return read.outcome === 'event' ? 'accepted' : read.outcome;
 }
 
 function keyOf(install: string, digest: Buffer): string {

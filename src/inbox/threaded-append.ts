@@ -2,7 +2,11 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Appended, NewDelivery } from '../domain/delivery.ts';
 import { AppError, type ErrorCode } from '../domain/errors.ts';
-import type { AppendReply, AppendThreadData } from './append-thread-protocol.ts';
+import {
+  type AppendReply,
+  type AppendThreadData,
+  packDeliveries,
+} from './append-thread-protocol.ts';
 
 export interface ThreadedAppend {
   /** As `InboxStore.append`; one call at a time. */
@@ -40,7 +44,8 @@ export function createThreadedAppend(data: AppendThreadData): ThreadedAppend {
   return {
     async append(deliveries) {
       thread ??= startThread();
-      thread.postMessage(deliveries);
+      const packed = packDeliveries(deliveries);
+      thread.postMessage(packed, [packed.bodies.buffer]);
       const answer = await new Promise<AppendReply>((resolve) => {
         settle = resolve;
       });

@@ -1,8 +1,8 @@
 import type { KeyObject } from 'node:crypto';
 import type { Request, RequestHandler, Response } from 'express';
 import getRawBody from 'raw-body';
+import type { Appended } from '../domain/delivery.ts';
 import { AppError } from '../domain/errors.ts';
-import { readEvent } from '../inbox/event-schema.ts';
 import type { Inbox } from '../inbox/inbox.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -96,23 +96,18 @@ async function store(
   request: Request<{ install: string }>,
   body: Buffer,
   receivedAt: string,
-): Promise<'accepted' | 'duplicate' | 'ignored' | 'unprocessable'> {
+): Promise<Appended['status']> {
   const { install } = request.params;
-  const read = readEvent(body);
-  const { outcome, isIdReused } = await inbox.append({
+  const { status, isIdReused } = await inbox.append({
     install,
     body,
     headers: keepHeaders(request.headers, headers.names),
     deliveryId: headers.deliveryIdOf(request.headers),
-    eventType: read.outcome === 'event' ? read.event.type : read.type,
-    state: read.outcome === 'event' ? 'pending' : read.outcome,
     receivedAt,
   });
   if (isIdReused) metrics.reusedDeliveryIds.inc({ install });
-  if (outcome === 'duplicate') return 'duplicate';
-  if (read.outcome === 'event') return 'accepted';
-  if (read.outcome === 'unprocessable') {
-    logger.warn({ install, reason: read.reason }, 'A signed delivery is not an event; it is kept');
+  if (status === 'unprocessable') {
+    logger.warn({ install }, 'A signed delivery is not an event this version can read; it is kept');
   }
-  return read.outcome;
+  return status;
 }

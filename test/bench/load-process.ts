@@ -1,0 +1,163 @@
+import { createHmac, randomUUID } from 'node:crypto';
+import { connect, type Socket } from 'node:net';
+
+/**
+ * The load generator, a process of its own. It speaks just enough HTTP/1.1: each request is a
+ * ready-made buffer, each answer is recognised by its status line and its length, so that it costs
+ * a small part of what any server costs.
+ *
+ * Started with `fork`; its parent sends one `LoadOrder` and gets one `LoadResult`.
+ */
+export interface LoadOrder {
+  port: number;
+  path: string;
+  secret: string;
+  connections: number;
+  durationMs: number;
+  /** Distinct requests to make beforehand; they are sent in order and begun again when used up. */
+  distinct: number;
+  /** Requests a second over all connections; as many as the server takes when absent. */
+  ratePerSecond?: number;
+}
+
+export interface LoadResult {
+  answered: number;
+  /** Answers by status. */
+  statuses: Record<string, number>;
+  seconds: number;
+  /** Milliseconds from writing a request to having read its answer. */
+  p50: number;
+  p99: number;
+  max: number;
+  /** Of one core, how much the generator itself used. */
+  cpuShare: number;
+}
+
+const headEnd = Buffer.from('\r\n\r\n');
+
+process.on('message', (order: LoadOrder) => {
+  void run(order).then((result) => process.send?.(result, () => process.exit(0)));
+});
+
+async function run(order: LoadOrder): Promise<LoadResult> {
+  const requests = Array.from({ length: order.distinct }, (_, index) => makeRequest(order, index));
+  const latencies: number[] = [];
+  const statuses: Record<string, number> = {};
+  let sent = 0;
+  const cpuBefore = process.cpuUsage();
+  const begunAt = performance.now();
+  const endAt = begunAt + order.durationMs;
+
+  /** Sends the next request when it is due; false when the time is over. */
+  async function nextRequest(): Promise<Buffer | undefined> {
+    const index = sent++;
+    if (order.ratePerSecond !== undefined) {
+      const dueAt = begunAt + (index * 1000) / order.ratePerSecond;
+      const waitMs = dueAt - performance.now();
+      if (waitMs > 1) await new Promise((resolve) => setTimeout(resolve, waitMs));
+    }
+    return performance.now() < endAt ? requests[index % requests.length] : undefined;
+  }
+
+  await Promise.all(
+    Array.from({ length: order.connections }, async () => {
+      const socket = connect({ port: order.port, host: '127.0.0.1', noDelay: true });
+      await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject));
+      for (let request = await nextRequest(); request !== undefined; request = await nextRequest()) {
+        const sentAt = performance.now();
+        const status = await exchange(socket, request);
+        latencies.push(performance.now() - sentAt);
+        statuses[status] = (statuses[status] ?? 0) + 1;
+      }
+      socket.destroy();
+    }),
+  );
+  const seconds = (performance.now() - begunAt) / 1000;
+  const cpu = process.cpuUsage(cpuBefore);
+  latencies.sort((a, b) => a - b);
+  const at = (share: number) => latencies[Math.floor((latencies.length - 1) * share)] ?? 0;
+  return {
+    answered: latencies.length,
+    statuses,
+    seconds,
+    p50: at(0.5),
+    p99: at(0.99),
+    max: at(1),
+    cpuShare: (cpu.user + cpu.system) / 1e6 / seconds,
+  };
+}
+
+function exchange(socket: Socket, request: Buffer): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let received = Buffer.alloc(0);
+    const fail = () => reject(new Error('The server closed the connection'));
+    function onData(chunk: Buffer): void {
+      received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
+      const headLength = received.indexOf(headEnd);
+      if (headLength < 0) return;
+      const head = received.toString('latin1', 0, headLength);
+      const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
+      if (received.length < headLength + 4 + length) return;
+      socket.off('data', onData).off('close', fail);
+      resolve(head.slice(9, 12));
+    }
+    socket.on('data', onData).once('close', fail);
+    socket.write(request);
+  });
+}
+
+/** A `contract.started` as the marketplace sends it, about 800 bytes, signed now. */
+function makeRequest({ path, secret, port }: LoadOrder, index: number): Buffer {
+  const contract = `cmc${(index % 1000).toString().padStart(8, '0')}`;
+  const link = {
+    id: 'cml00000001',
+    jobId: 'cmj00000001',
+    externalProjectId: 'street-signs',
+    externalProjectName: 'Street signs, round two',
+    externalProjectUrl: 'https://tool.example.com/projects/17',
+    provisioningMode: 'PARTNER_WEBHOOK',
+    createdAt: '2026-11-01T09:00:00.000Z',
+  };
+  const body = Buffer.from(
+    JSON.stringify({
+      id: String(7_000_000_000 + index),
+      type: 'contract.started',
+      apiVersion: 'v1',
+      createdAt: '2026-11-21T09:00:00.000Z',
+      resourceId: contract,
+      jobId: 'cmj00000001',
+      data: {
+        contract: {
+          id: contract,
+          status: 'active',
+          jobId: 'cmj00000001',
+          title: 'Street sign annotation',
+          startDate: '2026-11-21T09:00:00.000Z',
+          endDate: null,
+          createdAt: '2026-11-21T09:00:00.000Z',
+        },
+        freelancer: {
+          opentrainUserId: `cmu${(index % 1000).toString().padStart(8, '0')}`,
+          displayName: 'Amara O.',
+          country: 'KE',
+          profileUrl: 'https://app.example.com/freelancers/amara-o',
+          workEmail: `amara.${index % 1000}@opentrain.work`,
+        },
+        projectLink: link,
+      },
+    }),
+  );
+  const t = Math.floor(Date.now() / 1000);
+  const v1 = createHmac('sha256', secret).update(`${t}.`).update(body).digest('hex');
+  const head = [
+    `POST ${path} HTTP/1.1`,
+    `Host: 127.0.0.1:${port}`,
+    'Content-Type: application/json',
+    'User-Agent: OpenTrain-Partner-Webhooks/1.0',
+    'X-OpenTrain-Event: contract.started',
+    `X-OpenTrain-Delivery: ${randomUUID()}`,
+    `X-OpenTrain-Signature: t=${t},v1=${v1}`,
+    `Content-Length: ${body.length}`,
+  ].join('\r\n');
+  return Buffer.concat([Buffer.from(`${head}\r\n\r\n`), body]);
+}
