@@ -1,0 +1,226 @@
+import { z } from 'zod';
+import {
+  cron,
+  databaseUrl,
+  domain,
+  duration,
+  fraction,
+  headerPrefix,
+  host,
+  httpUrl,
+  name,
+  port,
+  projectPattern,
+  secret,
+  timeZone,
+} from './values-schema.ts';
+
+/**
+ * Everything that can be configured: meaning, unit and default of every key. Unknown keys are
+ * refused at every level, except in a tool, whose adapter validates its own settings. Durations
+ * are written as text and come out as milliseconds in keys ending in `Ms`; installs, tools and
+ * links come out as Maps. References to secrets are resolved before this schema is applied.
+ */
+
+const text = z.string().min(1, 'must not be empty');
+
+const receiver = z
+  .strictObject({
+    host: host.default('0.0.0.0').describe('The address the public listener binds to.'),
+    port: port.default(8787).describe('The port of the public listener; 0 takes a free one.'),
+    publicUrl: httpUrl
+      .optional()
+      .describe('Where the marketplace reaches this listener. Without it nothing is received.'),
+  })
+  .prefault({})
+  .describe('The public listener that takes deliveries.');
+
+const operatorConsole = z
+  .strictObject({
+    host: host.default('127.0.0.1').describe('The address the operator listener binds to.'),
+    port: port.default(8788).describe('The port of the operator listener; 0 takes a free one.'),
+    token: secret
+      .optional()
+      .describe('What operators present to the console. Needed once it is not on loopback.'),
+  })
+  .prefault({})
+  .describe('The private listener: health, readiness, metrics.');
+
+const database = z
+  .strictObject({
+    url: databaseUrl
+      .default('sqlite:./data/gangway.db')
+      .describe('"sqlite:<file>" or "postgres://…". PostgreSQL also needs GANGWAY_SECRET_KEY.'),
+  })
+  .prefault({})
+  .describe('Where everything is stored.');
+
+const marketplace = z
+  .strictObject({
+    baseUrl: httpUrl
+      .default('https://app.opentrain.ai/api/partner/v1')
+      .describe("The root of the marketplace's platform API."),
+    managedDomains: z
+      .array(domain)
+      .default([])
+      .describe(
+        'Mail domains that belong to the marketplace. With any, only such addresses are searched for or invited, and whoever has one counts as added by Gangway.',
+      ),
+    headerPrefixes: z
+      .array(headerPrefix)
+      .min(1, 'name at least one prefix')
+      .default(['X-OpenTrain-', 'X-Service-'])
+      .describe("How the names of a delivery's signature headers begin."),
+  })
+  .prefault({})
+  .describe('The marketplace, the same for every install.');
+
+const install = z.strictObject({
+  token: secret.describe("The install's platform token for the marketplace."),
+  webhookSecrets: z
+    .array(secret.describe('One signing secret of the webhook endpoint.'))
+    .default([])
+    .describe('Every secret that may sign deliveries, several while one is being replaced.'),
+  tool: name.describe('The name of the tool under "tools" that gets the people.'),
+  projects: z
+    .array(projectPattern)
+    .min(1, 'name at least one project, or "*" for all')
+    .default(['*'])
+    .describe(
+      'The projects this install may act on: ids or "prefix*". Required once installs share a tool.',
+    ),
+});
+
+const tool = z
+  .looseObject({
+    adapter: text.describe(
+      'roster, label-studio, cvat, doccano, scim, http; or a file ("./my-tool.ts") or a package.',
+    ),
+    path: text.optional().describe('The file the roster adapter keeps.'),
+    url: httpUrl.optional().describe("The root of the tool's API."),
+    token: secret.optional().describe("What the tool's API asks for."),
+    offboarding: text
+      .optional()
+      .describe('What a removal does in the tool; the adapter documents the choices.'),
+    protected: z
+      .array(text)
+      .default([])
+      .describe('Accounts that are never touched: addresses or ids in the tool.'),
+    concurrency: z
+      .int()
+      .min(1)
+      .max(100)
+      .default(8)
+      .describe('How many calls may be under way in the tool at the same time.'),
+    timeout: duration('15s', 100).describe('How long one call to the tool may take.'),
+  })
+  .transform(({ adapter, protected: protectedAccounts, concurrency, timeout, ...settings }) => ({
+    adapter,
+    protected: protectedAccounts,
+    concurrency,
+    timeoutMs: timeout,
+    settings,
+  }))
+  .describe('An installation of an annotation tool; further keys are settings of its adapter.');
+
+const removals = z
+  .strictObject({
+    max: z.int().min(0).default(25).describe('Removals per install in 24 hours, at most.'),
+    maxFraction: fraction
+      .default(0.3)
+      .describe("The share of an install's people that may be removed in 24 hours (0 to 1)."),
+    grace: duration('15m').describe('How long a removal waits that nobody asked for explicitly.'),
+    revokedGrace: duration('24h').describe('The same, after an install was revoked.'),
+  })
+  .transform(({ grace, revokedGrace, ...rest }) => ({
+    ...rest,
+    graceMs: grace,
+    revokedGraceMs: revokedGrace,
+  }))
+  .prefault({})
+  .describe('The brake on removals. Not in effect yet.');
+
+const reconcile = z
+  .strictObject({
+    schedule: cron('*/15 * * * *').describe('When the marketplace is read again: cron, UTC.'),
+  })
+  .prefault({})
+  .describe('Reading the marketplace on a schedule. Not in effect yet.');
+
+const subscription = z
+  .strictObject({
+    every: duration('5m', 1_000).describe('How often the webhook endpoint is checked.'),
+  })
+  .transform(({ every }) => ({ everyMs: every }))
+  .prefault({})
+  .describe('Keeping the webhook endpoint alive. Not in effect yet.');
+
+const usage = z
+  .strictObject({
+    schedule: cron('30 * * * *').describe('When work is reported: cron, UTC.'),
+    lookback: duration('14d').describe('How far back days are read and reported again.'),
+    maxLoweredFraction: fraction
+      .default(0.2)
+      .describe("The share of an install's days that one run may lower (0 to 1)."),
+  })
+  .transform(({ lookback, ...rest }) => ({ ...rest, lookbackMs: lookback }))
+  .prefault({})
+  .describe('Reporting the work done in the tools. Not in effect yet.');
+
+const retention = z
+  .strictObject({
+    deliveries: duration('30d', 86_400_000).describe('How long a settled delivery is kept.'),
+    people: duration('90d', 86_400_000).describe(
+      'How long names and addresses are kept after the last contract. Not in effect yet.',
+    ),
+  })
+  .transform(({ deliveries, people }) => ({ deliveriesMs: deliveries, peopleMs: people }))
+  .prefault({})
+  .describe('When what is stored is deleted.');
+
+const link = z.strictObject({
+  timeZone: timeZone.default('UTC').describe("The zone the project's days are counted in: IANA."),
+});
+
+const log = z
+  .strictObject({
+    level: z
+      .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
+      .default('info')
+      .describe('The least important messages that are written.'),
+  })
+  .prefault({})
+  .describe('The log on stderr.');
+
+export const Config = z
+  .strictObject({
+    $schema: z.string().optional().describe('Where editors find the schema; otherwise ignored.'),
+    receiver,
+    console: operatorConsole,
+    database,
+    marketplace,
+    installs: mapOf(name, install).describe("Each customer's connection, by a name of yours."),
+    tools: mapOf(name, tool).describe('Each annotation tool, by a name of yours.'),
+    removals,
+    reconcile,
+    subscription,
+    usage,
+    retention,
+    links: mapOf(text, link).describe(
+      'What is special about a project, by its externalProjectId. Not in effect yet.',
+    ),
+    log,
+  })
+  .transform(({ $schema: _, ...config }) => config);
+
+export type Config = z.output<typeof Config>;
+export type InstallConfig = z.output<typeof install>;
+export type ToolConfig = z.output<typeof tool>;
+
+/** Names come from outside: in a Map none of them can hit `Object.prototype`. */
+function mapOf<Value extends z.ZodType>(key: z.ZodString, value: Value) {
+  return z
+    .record(key, value)
+    .transform((record) => new Map(Object.entries<z.output<Value>>(record)))
+    .prefault({});
+}

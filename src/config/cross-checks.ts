@@ -1,0 +1,77 @@
+import type { Config } from './config-schema.ts';
+import { type Document, type Fault, isDocument } from './document.ts';
+import { suggestNearest } from './nearest.ts';
+
+/**
+ * What one part of a configuration demands of another. Looks at the document as it stands, so that
+ * these faults come up together with those of the schema; what has the wrong shape is passed over.
+ */
+export function crossFaults(document: Document): Fault[] {
+  const tools = new Map(namedIn(document, 'tools'));
+  const installs = namedIn(document, 'installs');
+  const users = Map.groupBy(installs, ([, install]) => install['tool']);
+  const faults = portFaults(document);
+  for (const [name, install] of installs) {
+    const { tool, projects } = install;
+    if (typeof tool !== 'string') continue;
+    if (!tools.has(tool)) {
+      const message = `no tool has the name "${tool}"${suggestNearest(tool, tools.keys())}`;
+      faults.push({ path: ['installs', name, 'tool'], message });
+    }
+    if (projects === undefined && (users.get(tool)?.length ?? 0) > 1) {
+      const message = `is required, because other installs use the tool "${tool}" too: name the projects that are this customer's`;
+      faults.push({ path: ['installs', name, 'projects'], message });
+    }
+  }
+  return faults;
+}
+
+function namedIn(document: Document, section: string): [string, Document][] {
+  const entries = Object.entries(sectionOf(document, section));
+  return entries.filter((entry): entry is [string, Document] => isDocument(entry[1]));
+}
+
+function sectionOf(document: Document, section: string): Document {
+  const value = document[section];
+  return isDocument(value) ? value : {};
+}
+
+function portFaults(document: Document): Fault[] {
+  const { port = 8787 } = sectionOf(document, 'receiver');
+  const { port: other = 8788 } = sectionOf(document, 'console');
+  if (port !== other || port === 0) return [];
+  return [{ path: ['console', 'port'], message: 'must differ from receiver.port' }];
+}
+
+/** What can be used but is probably not meant. */
+export function warningsOf(config: Config): string[] {
+  const { receiver, console: operator, marketplace, installs } = config;
+  const warnings: [boolean, string][] = [
+    [installs.size === 0, 'installs: there is none, so every delivery is refused'],
+    [
+      isExposed(receiver.publicUrl),
+      'receiver.publicUrl: the marketplace delivers to https only, except on localhost',
+    ],
+    [
+      isExposed(marketplace.baseUrl),
+      'marketplace.baseUrl: over plain http the tokens can be read on the way',
+    ],
+    [
+      operator.token === undefined && !isLoopback(operator.host),
+      'console.host: the operator listener is open to the network without a console.token',
+    ],
+    ...[...installs].map(([name, install]): [boolean, string] => [
+      receiver.publicUrl !== undefined && install.webhookSecrets.length === 0,
+      `installs.${name}.webhookSecrets: without one every delivery to this install is refused`,
+    ]),
+  ];
+  return warnings.filter(([applies]) => applies).map(([, message]) => message);
+}
+
+function isExposed(url: string | undefined): boolean {
+  return url?.startsWith('http:') === true && !isLoopback(new URL(url).hostname);
+}
+
+function isLoopback(host: string): boolean {
+  return /^(localhost|127(\.\d+){3}|\[?::1\]?)$/i.test(host);
+}

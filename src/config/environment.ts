@@ -1,0 +1,107 @@
+import { AppError, toAppError } from '../domain/errors.ts';
+import {
+  type Document,
+  type Environment,
+  type Fault,
+  formatPath,
+  type Path,
+  withValueAt,
+} from './document.ts';
+import { suggestNearest } from './nearest.ts';
+import { referencedVariables } from './references.ts';
+import { readSecretFile } from './secret-file.ts';
+import { otherVariables, overridesFile, type Variable, variables } from './variables.ts';
+
+/** A configuration with the variables in it. */
+export interface Layered {
+  document: Document;
+  /** Which variable has a say about which place, to name it in faults. */
+  origins: { path: Path; variable: string }[];
+  faults: Fault[];
+  warnings: string[];
+}
+
+/**
+ * Puts the variables into a configuration. Beside a file, what belongs to the server (`database`,
+ * `receiver`, `console`, `log`) is overridden by variables, and the file wins for all the rest.
+ * Without a file (`undefined`) the variables are the configuration of one install, whose tool is
+ * called "default".
+ */
+export function layerVariables(
+  file: Document | undefined,
+  env: Environment,
+  folder: string,
+): Layered {
+  const layered: Layered = { ...startFrom(file, env), faults: [], warnings: [] };
+  layered.faults.push(...unknownVariables(env, file));
+  for (const variable of variables) {
+    const path = concretePath(variable, env);
+    try {
+      const value = readVariable(variable.name, env, folder);
+      if (file === undefined || (overridesFile(variable) && value !== undefined)) {
+        layered.origins.push({ path, variable: variable.name });
+        layered.document = putValue(layered.document, path, toValue(variable, value));
+      } else if (value !== undefined && !referencedVariables(file).includes(variable.name)) {
+        layered.warnings.push(`${variable.name} is ignored: ${formatPath(path)} is up to the file`);
+      }
+    } catch (error) {
+      layered.faults.push({ path: [variable.name], message: toAppError(error).message });
+    }
+  }
+  return layered;
+}
+
+/** The value of a variable or of the file that `<name>_FILE` names. Throws `invalid`. */
+export function readVariable(name: string, env: Environment, folder: string): string | undefined {
+  const value = isServiceLink(name, env[name]) ? undefined : env[name] || undefined;
+  const file = env[`${name}_FILE`];
+  if (!file) return value;
+  if (value === undefined) return readSecretFile(file, folder);
+  throw new AppError('invalid', `is set, and ${name}_FILE too; keep one of them`);
+}
+
+function startFrom(file: Document | undefined, env: Environment) {
+  if (file !== undefined) return { document: file, origins: [] };
+  const adapter = env['GANGWAY_TOOL_ADAPTER'] || 'roster';
+  const tool = adapter === 'roster' ? { adapter, path: './data/roster.json' } : { adapter };
+  const name = installName(env);
+  const document = { installs: { [name]: { tool: 'default' } }, tools: { default: tool } };
+  return { document, origins: [{ path: ['installs', name], variable: 'GANGWAY_INSTALL' }] };
+}
+
+function installName(env: Environment): string {
+  return env['GANGWAY_INSTALL'] || 'default';
+}
+
+function concretePath({ path: [section = '', ...keys] }: Variable, env: Environment): string[] {
+  const name = section === 'installs' ? installName(env) : 'default';
+  return [section, ...keys.map((key) => (key === '*' ? name : key))];
+}
+
+function toValue({ kind }: Variable, text: string | undefined): unknown {
+  if (kind === 'number' && text !== undefined && /^\d+$/.test(text)) return Number(text);
+  if (kind !== 'list') return text;
+  return text?.split(',').map((item) => item.trim());
+}
+
+function putValue(document: Document, path: string[], value: unknown): Document {
+  return value === undefined ? document : (withValueAt(document, path, value) as Document);
+}
+
+/** A misspelt variable must not be ignored in silence. What the file refers to is known. */
+function unknownVariables(env: Environment, file: Document | undefined): Fault[] {
+  const names = [...variables.map(({ name }) => name), ...Object.keys(otherVariables)];
+  const withFiles = names.filter((name) => name !== 'GANGWAY_CONFIG' && name !== 'GANGWAY_INSTALL');
+  const known = new Set([...names, ...withFiles.map((name) => `${name}_FILE`)]);
+  const used = new Set([...known, ...referencedVariables(file)]);
+  return Object.keys(env)
+    .filter((name) => name.startsWith('GANGWAY_') && !used.has(name))
+    .filter((name) => !isServiceLink(name, env[name]))
+    .map((name) => ({ path: [name], message: `unknown variable${suggestNearest(name, known)}` }));
+}
+
+/** Kubernetes sets such variables in every pod beside a Service named `gangway` or `gangway-…`. */
+function isServiceLink(name: string, value: string | undefined): boolean {
+  if (/_SERVICE_(HOST|PORT)(_|$)|_PORT_\d+_(TCP|UDP|SCTP)(_|$)/.test(name)) return true;
+  return name.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(value ?? '');
+}

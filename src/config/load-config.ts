@@ -1,0 +1,109 @@
+import path from 'node:path';
+import { AppError } from '../domain/errors.ts';
+import { anchorPaths } from './anchor-paths.ts';
+import type { Config } from './config-schema.ts';
+import { crossFaults, warningsOf } from './cross-checks.ts';
+import {
+  type Document,
+  type Fault,
+  formatPath,
+  isDocument,
+  type Path,
+  startsWith,
+} from './document.ts';
+import { type Layered, layerVariables } from './environment.ts';
+import {
+  type ConfigurationQuery,
+  type ConfigurationSource,
+  configFileName,
+  findConfiguration,
+} from './find-configuration.ts';
+import { readDocument } from './read-document.ts';
+import { resolveReferences } from './references.ts';
+import { checkSchema } from './schema-faults.ts';
+import { loadSecretKeys, type SecretKeys } from './secret-key.ts';
+
+/**
+ * This folder turns a file and the environment into one validated `Config`, and alone looks at
+ * `process.env`. It reports everything that is wrong at once and never quotes a secret.
+ */
+
+export interface LoadedConfig extends SecretKeys {
+  config: Config;
+  source: Exclude<ConfigurationSource, { kind: 'none' }>;
+  /** What relative paths were taken from: the file's folder, else the working directory. */
+  folder: string;
+  /** One line each, for the log. */
+  warnings: string[];
+}
+
+/**
+ * Loads the configuration that `findConfiguration` finds. Beside a file, variables override its
+ * `database`, `receiver`, `console` and `log`, and nothing else. Throws `invalid`, with one line
+ * for each fault: its path, and what to do.
+ */
+export function loadConfig(query: ConfigurationQuery = {}): LoadedConfig {
+  const { env = process.env, cwd = process.cwd() } = query;
+  const source = findConfiguration(query);
+  if (source.kind === 'none') {
+    const remedy = `write ${configFileName} with "gangway init", or set GANGWAY_TOKEN`;
+    throw new AppError('invalid', `there is no configuration: ${remedy}`);
+  }
+  const folder = source.kind === 'file' ? path.dirname(source.path) : cwd;
+  const file = source.kind === 'file' ? readDocument(source.path) : undefined;
+  const layered = layerVariables(file, env, folder);
+  const resolved = resolveReferences(layered.document, env, folder);
+  const checked = checkSchema(resolved.document);
+  const keys = loadSecretKeys(env, folder, isPostgres(resolved.document));
+  const faults = [
+    ...resolved.faults,
+    ...withoutFollowUps(checked.faults, resolved.faults),
+    ...crossFaults(resolved.document),
+    ...keys.faults,
+    ...layered.faults,
+  ];
+  if (checked.config === undefined || faults.length > 0) {
+    throw new AppError('invalid', toMessage(source, faults, layered));
+  }
+  const literals = resolved.literals.filter((literal) => originOf(literal, layered) === undefined);
+  const { secretKey, previousSecretKeys } = keys;
+  return {
+    config: anchorPaths(checked.config, folder),
+    source,
+    folder,
+    warnings: [...layered.warnings, ...literals.map(toWarning), ...warningsOf(checked.config)],
+    secretKey,
+    previousSecretKeys,
+  };
+}
+
+/** A reference that could not be resolved has been reported; that no string stands there is no news. */
+function withoutFollowUps(faults: Fault[], causes: Fault[]): Fault[] {
+  return faults.filter(({ path }) => !causes.some((cause) => startsWith(path, cause.path)));
+}
+
+function isPostgres({ database }: Document): boolean {
+  const url = isDocument(database) ? database['url'] : undefined;
+  return typeof url === 'string' && /^postgres(ql)?:/.test(url);
+}
+
+function toMessage(source: LoadedConfig['source'], faults: Fault[], layered: Layered): string {
+  const subject = source.kind === 'file' ? source.path : 'in the environment (GANGWAY_*)';
+  const lines = faults.map((fault) => `\n  ${placeOf(fault.path, layered)}: ${fault.message}`);
+  return `the configuration ${subject} cannot be used:${lines.join('')}`;
+}
+
+/** A path that a variable has a say about is followed by its name. */
+function placeOf(path: Path, layered: Layered): string {
+  const variable = originOf(path, layered);
+  return variable === undefined ? formatPath(path) : `${formatPath(path)} (${variable})`;
+}
+
+function originOf(path: Path, { origins }: Layered): string | undefined {
+  return origins.findLast((origin) => startsWith(path, origin.path))?.variable;
+}
+
+function toWarning(literal: Path): string {
+  const remedy = '{"env": "NAME"} or {"file": "path"} keeps it out of the file';
+  return `${formatPath(literal)}: the secret is written out; ${remedy}`;
+}

@@ -1,0 +1,67 @@
+import { AppError } from '../domain/errors.ts';
+
+/**
+ * JSON as `JSON.parse` reads it, plus two kindnesses to whoever writes it by hand: a syntax error
+ * says line and column without quoting what stands there (it may be a secret), and a key that
+ * stands twice in an object is refused. A byte order mark is skipped. Throws `invalid`.
+ */
+export function parseJson(source: string): unknown {
+  const text = source.replace(/^\uFEFF/, '');
+  const end = skipSpace(text, readValue(text, skipSpace(text, 0)));
+  if (end < text.length) throw syntaxError(text, end, 'expected nothing more');
+  return JSON.parse(text);
+}
+
+function syntaxError(text: string, offset: number, problem: string): AppError {
+  const before = text.slice(0, offset).split('\n');
+  const column = (before.at(-1)?.length ?? 0) + 1;
+  return new AppError('invalid', `line ${before.length}, column ${column}: ${problem}`);
+}
+
+// every pattern matches at an offset, and the empty match of `space` cannot fail
+const space = /[ \t\r\n]*/y;
+const string = /"(?:[^"\\\p{Cc}]|[\x7f-\x9f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"/uy;
+const scalar = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+
+/** Takes the offset where a part begins and returns the offset behind it. */
+type Reader = (text: string, offset: number) => number;
+
+function readValue(text: string, offset: number): number {
+  if (text[offset] === '{') return readList(text, offset, '}', createMemberReader());
+  if (text[offset] === '[') return readList(text, offset, ']', readValue);
+  return readToken(text, offset, text[offset] === '"' ? string : scalar, 'expected a value');
+}
+
+function readList(text: string, start: number, close: string, readItem: Reader): number {
+  let offset = skipSpace(text, start + 1);
+  if (text[offset] === close) return offset + 1;
+  for (;;) {
+    offset = skipSpace(text, readItem(text, offset));
+    if (text[offset] === close) return offset + 1;
+    if (text[offset] !== ',') throw syntaxError(text, offset, `expected "," or "${close}"`);
+    offset = skipSpace(text, offset + 1);
+  }
+}
+
+function createMemberReader(): Reader {
+  const seen = new Set<unknown>();
+  return (text, offset) => {
+    const keyEnd = readToken(text, offset, string, 'expected a key in double quotes');
+    const key: unknown = JSON.parse(text.slice(offset, keyEnd));
+    if (seen.has(key)) throw syntaxError(text, offset, 'this key stands in the object twice');
+    seen.add(key);
+    const colon = skipSpace(text, keyEnd);
+    if (text[colon] !== ':') throw syntaxError(text, colon, 'expected ":"');
+    return readValue(text, skipSpace(text, colon + 1));
+  };
+}
+
+function skipSpace(text: string, offset: number): number {
+  return readToken(text, offset, space, 'expected a space');
+}
+
+function readToken(text: string, offset: number, token: RegExp, problem: string): number {
+  token.lastIndex = offset;
+  if (!token.test(text)) throw syntaxError(text, offset, problem);
+  return token.lastIndex;
+}

@@ -1,0 +1,109 @@
+import { AppError, toAppError } from '../domain/errors.ts';
+import { type Document, type Environment, type Fault, isDocument, type Path } from './document.ts';
+import { readSecretFile } from './secret-file.ts';
+
+/**
+ * Secrets by reference: `{"env": "NAME"}` or `{"file": "path"}` where a string that may be secret
+ * can stand (an install's token and webhook secrets, the console's token, the database's URL, and
+ * everything in a tool that its adapter alone understands).
+ */
+
+export interface Resolved {
+  /** A copy with the values in place of the references that could be resolved. */
+  document: Document;
+  faults: Fault[];
+  /** Where a secret stands in the document itself. */
+  literals: Path[];
+}
+
+/** Reads every reference; what is wrong with them is returned, all of it, and nothing is thrown. */
+export function resolveReferences(document: Document, env: Environment, folder: string): Resolved {
+  const found: Omit<Resolved, 'document'> = { faults: [], literals: [] };
+
+  function visit(value: unknown, path: Path): unknown {
+    if (Array.isArray(value)) return value.map((item, index) => visit(item, [...path, index]));
+    if (typeof value === 'string' && isSecretAt(path, value)) found.literals.push(path);
+    if (!isDocument(value)) return value;
+    const reference = maySecretStandAt(path) ? toReference(value) : undefined;
+    return reference === undefined ? copy(value, path) : read(reference, path);
+  }
+
+  function copy(value: Document, path: Path): Document {
+    if (Object.hasOwn(value, '__proto__')) {
+      const message = 'this key is refused: it has a meaning of its own in JavaScript';
+      found.faults.push({ path: [...path, '__proto__'], message });
+    }
+    const entries = Object.entries(value);
+    return Object.fromEntries(entries.map(([key, child]) => [key, visit(child, [...path, key])]));
+  }
+
+  function read(reference: Reference, path: Path): string | undefined {
+    try {
+      return readReference(reference, env, folder);
+    } catch (error) {
+      found.faults.push({ path, message: toAppError(error).message });
+      return undefined;
+    }
+  }
+
+  return { document: copy(document, []), ...found };
+}
+
+/** The variables that a document refers to. */
+export function referencedVariables(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(referencedVariables);
+  if (!isDocument(value)) return [];
+  const reference = toReference(value);
+  if (reference?.kind === 'env') return [reference.target];
+  return Object.values(value).flatMap(referencedVariables);
+}
+
+interface Reference {
+  kind: 'env' | 'file';
+  target: string;
+}
+
+function toReference(value: Document): Reference | undefined {
+  const [[kind, target] = [], ...others] = Object.entries(value);
+  if (others.length > 0 || typeof target !== 'string') return undefined;
+  return kind === 'env' || kind === 'file' ? { kind, target } : undefined;
+}
+
+function readReference({ kind, target }: Reference, env: Environment, folder: string): string {
+  if (kind === 'file') return readSecretFile(target, folder);
+  const value = env[target];
+  if (value) return value;
+  // a name that does not look like one may be a secret in the wrong place
+  const name = /^[A-Z][A-Z0-9_]*$/.test(target) ? ` ${target}` : ' named here';
+  throw new AppError('invalid', `the variable${name} is ${value === '' ? 'empty' : 'not set'}`);
+}
+
+const plainToolKeys: readonly unknown[] = [
+  'adapter',
+  'path',
+  'url',
+  'offboarding',
+  'protected',
+  'concurrency',
+  'timeout',
+];
+
+function maySecretStandAt([section, name, key, ...deeper]: Path): boolean {
+  if (section === 'console') return name === 'token' && key === undefined;
+  if (section === 'database') return name === 'url' && key === undefined;
+  if (section === 'installs') return isInstallSecret(key, deeper);
+  return section === 'tools' && key !== undefined && !plainToolKeys.includes(key);
+}
+
+function isInstallSecret(key: PropertyKey | undefined, deeper: Path): boolean {
+  return key === 'webhookSecrets' ? deeper.length === 1 : key === 'token' && deeper.length === 0;
+}
+
+const secretName = /token|secret|passw|credential|authorization|cookie|api_?key|private_?key/i;
+
+/** Of an adapter's own settings only the names tell; a database's URL is secret by its password. */
+function isSecretAt(path: Path, value: string): boolean {
+  if (value === '' || !maySecretStandAt(path)) return false;
+  if (path[0] === 'database') return URL.canParse(value) && new URL(value).password !== '';
+  return path[0] !== 'tools' || path.slice(2).some((key) => secretName.test(String(key)));
+}

@@ -1,0 +1,38 @@
+import type { z } from 'zod';
+import { Config } from './config-schema.ts';
+import type { Fault, Path } from './document.ts';
+import { describeAt } from './json-schema.ts';
+import { suggestNearest } from './nearest.ts';
+
+type Checked = { config: Config; faults: [] } | { config: undefined; faults: Fault[] };
+
+/** Applies the schema. What is wrong is said for a person, and never quotes a value. */
+export function checkSchema(document: unknown): Checked {
+  const parsed = Config.safeParse(document, { error: messageFor });
+  if (parsed.success) return { config: parsed.data, faults: [] };
+  return { config: undefined, faults: parsed.error.issues.flatMap(toFaults) };
+}
+
+function messageFor(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code !== 'invalid_type') return undefined;
+  const article = /^[aio]/.test(issue.expected) ? 'an' : 'a';
+  return issue.input === undefined ? 'is missing' : `must be ${article} ${issue.expected}`;
+}
+
+function toFaults(issue: z.core.$ZodIssue): Fault[] {
+  const { path, message } = issue;
+  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownKey(path, key));
+  if (issue.code === 'invalid_key') {
+    return issue.issues.map((inner) => ({ path, message: inner.message }));
+  }
+  return [{ path, message: message === 'is missing' ? `is missing. ${meaningOf(path)}` : message }];
+}
+
+function unknownKey(path: Path, key: string): Fault {
+  const known = Object.keys(describeAt(path)?.properties ?? {});
+  return { path: [...path, key], message: `unknown key${suggestNearest(key, known)}` };
+}
+
+function meaningOf(path: Path): string {
+  return describeAt(path)?.description ?? '';
+}

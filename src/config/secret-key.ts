@@ -1,0 +1,54 @@
+import { Buffer } from 'node:buffer';
+import { AppError, toAppError } from '../domain/errors.ts';
+import type { Environment, Fault } from './document.ts';
+import { readVariable } from './environment.ts';
+
+/** The key everything secret is encrypted with; `none` where a key file is to be used instead. */
+export type SecretKey = { source: 'environment'; key: Buffer } | { source: 'none' };
+
+export interface SecretKeys {
+  secretKey: SecretKey;
+  /** Keys that older data may still be encrypted with, as they were listed. */
+  previousSecretKeys: Buffer[];
+}
+
+const remedy = 'make one with: openssl rand -base64 32';
+
+/**
+ * Reads `GANGWAY_SECRET_KEY` and, separated by commas, `GANGWAY_SECRET_KEY_PREVIOUS`, each from the
+ * variable or its `_FILE`. `isRequired`: several instances share the database, and a key file on
+ * one of them would not do.
+ */
+export function loadSecretKeys(
+  env: Environment,
+  folder: string,
+  isRequired: boolean,
+): SecretKeys & { faults: Fault[] } {
+  const faults: Fault[] = [];
+  const name = 'GANGWAY_SECRET_KEY';
+  const [key] = loadKeys(name, (text) => [text]);
+  const previousSecretKeys = loadKeys(`${name}_PREVIOUS`, (text) => text.split(','));
+  if (key === undefined && faults.length === 0 && isRequired) {
+    faults.push({ path: [name], message: `is required with PostgreSQL; ${remedy}` });
+  }
+  const secretKey: SecretKey = key ? { source: 'environment', key } : { source: 'none' };
+  return { secretKey, previousSecretKeys, faults };
+
+  function loadKeys(variable: string, split: (text: string) => string[]): Buffer[] {
+    try {
+      const text = readVariable(variable, env, folder);
+      return text === undefined ? [] : split(text).map((part) => parseSecretKey(part.trim()));
+    } catch (error) {
+      faults.push({ path: [variable], message: toAppError(error).message });
+      return [];
+    }
+  }
+}
+
+/** 32 bytes as hex, base64 or base64url, with or without padding. Throws `invalid`. */
+function parseSecretKey(text: string): Buffer {
+  if (/^[\da-f]{64}$/i.test(text)) return Buffer.from(text, 'hex');
+  // the last of the 43 characters carries four bits of the key and two that must be zero
+  if (/^[\w+/-]{42}[AEIMQUYcgkosw048]=?$/.test(text)) return Buffer.from(text, 'base64');
+  throw new AppError('invalid', `must be 32 bytes as base64, base64url or hex; ${remedy}`);
+}

@@ -1,0 +1,109 @@
+import { Cron } from 'croner';
+import { z } from 'zod';
+
+/** The kinds of values a configuration is made of, each with a message that says what to write. */
+
+const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const durationPattern = /^(\d{1,9})(ms|s|m|h|d)$/;
+
+/** Written `"500ms"`, `"30s"`, `"5m"`, `"24h"` or `"14d"`, read as milliseconds. */
+export function duration(preset: string, minMs = 0) {
+  return z
+    .string()
+    .regex(durationPattern, 'write a duration such as "500ms", "30s", "5m", "24h" or "14d"')
+    .transform(toMs)
+    .refine((ms) => ms >= minMs, `must be at least ${minMs} ms`)
+    .prefault(preset);
+}
+
+function toMs(text: string): number {
+  const [, amount = '0', unit = 'ms'] = durationPattern.exec(text) ?? [];
+  return Number(amount) * unitMs[unit as keyof typeof unitMs];
+}
+
+/** A cron pattern of five fields (six with seconds) or a nickname such as `@hourly`, in UTC. */
+export function cron(preset: string) {
+  return z
+    .string()
+    .refine(isCron, 'write a cron pattern of five fields in UTC, such as "*/15 * * * *"')
+    .default(preset);
+}
+
+function isCron(pattern: string): boolean {
+  if (!/^@[a-z]+$|^\S+( \S+){4,5}$/.test(pattern)) return false;
+  try {
+    return new Cron(pattern, { timezone: 'UTC', paused: true }).nextRun() !== null;
+  } catch {
+    return false;
+  }
+}
+
+export const timeZone = z
+  .string()
+  .refine(isTimeZone, 'write an IANA time zone such as "Europe/Berlin"');
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return /^[A-Za-z]/.test(name);
+  } catch {
+    return false;
+  }
+}
+
+/** Without trailing slashes, so that paths can be appended to it. */
+export const httpUrl = z
+  .string()
+  .refine(isPlainHttpUrl, 'write an http(s) URL without credentials, query or fragment')
+  .transform((url) => url.replace(/\/+$/, ''));
+
+function isPlainHttpUrl(text: string): boolean {
+  if (!URL.canParse(text) || /\s/.test(text)) return false;
+  const url = new URL(text);
+  const extras = url.username + url.password + url.search + url.hash;
+  return /^https?:$/.test(url.protocol) && extras === '';
+}
+
+/** What goes into a header or a signature: a stray space or newline would make it wrong. */
+export const secret = z
+  .string()
+  .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces, and not empty')
+  .meta({ secret: true });
+
+export const databaseUrl = z
+  .string()
+  .regex(
+    /^sqlite:(?!\/\/(?!\/)).+$|^postgres(?:ql)?:\/\/.+$/,
+    'write "sqlite:<file>" (such as "sqlite:./data/gangway.db") or "postgres://…"',
+  )
+  .meta({ secret: true });
+
+export const port = z.int().min(0).max(65_535);
+
+export const fraction = z.number().min(0).max(1);
+
+export const host = z.string().regex(/^[^\s/]+$/, 'write a host name or an IP address');
+
+export const domain = z
+  .string()
+  .toLowerCase()
+  .regex(/^[a-z0-9-]+(\.[a-z0-9-]+)+$/i, 'write a domain such as "example.com", without an "@"');
+
+export const headerPrefix = z
+  .string()
+  .regex(/^[A-Za-z0-9-]+-$/, 'write the beginning of a header name, such as "X-Service-"');
+
+/** An install or a tool. Cannot be `__proto__` or anything else that means something elsewhere. */
+export const name = z
+  .string()
+  .regex(
+    /^[a-z0-9][a-z0-9_-]{0,62}$/,
+    'a name is 1 to 63 of a-z, 0-9, "-" and "_", and starts with a letter or a digit',
+  );
+
+export const projectPattern = z
+  .string()
+  .regex(
+    /^(?=.)[^*\p{Cc}]*\*?$/u,
+    'write a project id, or a prefix followed by one "*" ("team-*", or "*" for all)',
+  );

@@ -1,0 +1,51 @@
+/**
+ * Every variable with a meaning of its own. Each can also be given as `<NAME>_FILE`, the path of
+ * a file that has the value. An empty variable counts as one that is not set.
+ */
+
+export interface Variable {
+  name: string;
+  /** Where its value goes; `*` stands for the name of the one install or tool. */
+  path: readonly string[];
+  /** `list`: separated by commas. */
+  kind: 'text' | 'number' | 'list';
+  meaning: string;
+}
+
+export const variables: readonly Variable[] = [
+  row('GANGWAY_TOKEN', 'installs.*.token', 'text', "the install's marketplace token"),
+  row('GANGWAY_WEBHOOK_SECRET', 'installs.*.webhookSecrets', 'list', 'its signing secrets'),
+  row('GANGWAY_PROJECTS', 'installs.*.projects', 'list', 'the projects it may act on'),
+  row('GANGWAY_TOOL_ADAPTER', 'tools.*.adapter', 'text', "the tool's adapter, else roster"),
+  row('GANGWAY_TOOL_PATH', 'tools.*.path', 'text', "the roster's file, else ./data/roster.json"),
+  row('GANGWAY_TOOL_URL', 'tools.*.url', 'text', "the root of the tool's API"),
+  row('GANGWAY_TOOL_TOKEN', 'tools.*.token', 'text', "what the tool's API asks for"),
+  row('GANGWAY_TOOL_OFFBOARDING', 'tools.*.offboarding', 'text', 'what a removal does there'),
+  row('GANGWAY_MARKETPLACE_URL', 'marketplace.baseUrl', 'text', "the marketplace's API"),
+  row('GANGWAY_MANAGED_DOMAINS', 'marketplace.managedDomains', 'list', 'its mail domains'),
+  row('GANGWAY_DATABASE_URL', 'database.url', 'text', 'sqlite:<file> or postgres://…'),
+  row('GANGWAY_RECEIVER_HOST', 'receiver.host', 'text', 'where the public listener binds'),
+  row('GANGWAY_RECEIVER_PORT', 'receiver.port', 'number', 'its port'),
+  row('GANGWAY_PUBLIC_URL', 'receiver.publicUrl', 'text', 'where the marketplace reaches it'),
+  row('GANGWAY_CONSOLE_HOST', 'console.host', 'text', 'where the operator listener binds'),
+  row('GANGWAY_CONSOLE_PORT', 'console.port', 'number', 'its port'),
+  row('GANGWAY_CONSOLE_TOKEN', 'console.token', 'text', 'what operators present'),
+  row('GANGWAY_LOG_LEVEL', 'log.level', 'text', 'the least important messages written'),
+];
+
+/** Variables that do not stand for a place in the document. */
+export const otherVariables = {
+  GANGWAY_CONFIG: 'the configuration file',
+  GANGWAY_INSTALL: 'the name of the one install and its tool, else "default"',
+  GANGWAY_SECRET_KEY: '32 bytes that everything secret is encrypted with',
+  GANGWAY_SECRET_KEY_PREVIOUS: 'the keys before it, while data is encrypted anew',
+};
+
+/** Beside a file only what belongs to the server it runs on is taken from variables. */
+export function overridesFile({ path: [section = ''] }: Variable): boolean {
+  return ['database', 'receiver', 'console', 'log'].includes(section);
+}
+
+function row(name: string, path: string, kind: Variable['kind'], meaning: string): Variable {
+  return { name, path: path.split('.'), kind, meaning };
+}

@@ -1,0 +1,118 @@
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it } from 'vitest';
+import { createInitCommand } from '../../src/cli/init-command.ts';
+import { configJsonSchema } from '../../src/config/json-schema.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
+import { createWorkspace } from '../config/workspace.ts';
+
+/** What the command wrote to stdout. */
+async function init(config: string, ...options: string[]): Promise<string> {
+  const stdout = new PassThrough();
+  const terminal = { stdout, stderr: stdout, stdin: process.stdin, signal: AbortSignal.any([]) };
+  const command = createInitCommand(terminal).exitOverride();
+  await command.parseAsync(['--config', config, ...options], { from: 'user' });
+  stdout.end();
+  return text(stdout);
+}
+
+const modeOf = (file: string) => statSync(file).mode & 0o777;
+
+describe('gangway init', () => {
+  it.each([
+    [[], ['DEFAULT_TOKEN', 'DEFAULT_WEBHOOK_SECRET']],
+    [
+      ['--install', 'acme-eu'],
+      ['ACME_EU_TOKEN', 'ACME_EU_WEBHOOK_SECRET'],
+    ],
+    [
+      ['--install', '3m'],
+      ['INSTALL_3M_TOKEN', 'INSTALL_3M_WEBHOOK_SECRET'],
+    ],
+    [
+      ['--install', 'gangway-console'],
+      ['INSTALL_GANGWAY_CONSOLE_TOKEN', 'INSTALL_GANGWAY_CONSOLE_WEBHOOK_SECRET'],
+    ],
+    [
+      ['--install', 'acme', '--tool', 'label-studio'],
+      ['ACME_TOKEN', 'ACME_WEBHOOK_SECRET', 'LABEL_STUDIO_TOKEN'],
+    ],
+    [
+      ['--install', 'cvat', '--tool', 'cvat'],
+      ['INSTALL_CVAT_TOKEN', 'INSTALL_CVAT_WEBHOOK_SECRET', 'CVAT_TOKEN'],
+    ],
+    [
+      ['--tool', 'doccano'],
+      ['DEFAULT_TOKEN', 'DEFAULT_WEBHOOK_SECRET', 'DOCCANO_TOKEN'],
+    ],
+    [
+      ['--tool', 'scim'],
+      ['DEFAULT_TOKEN', 'DEFAULT_WEBHOOK_SECRET', 'SCIM_TOKEN'],
+    ],
+    [
+      ['--tool', 'http'],
+      ['DEFAULT_TOKEN', 'DEFAULT_WEBHOOK_SECRET', 'HTTP_TOKEN'],
+    ],
+    [
+      ['--tool', './my-tool.ts'],
+      ['DEFAULT_TOKEN', 'DEFAULT_WEBHOOK_SECRET'],
+    ],
+  ])('with %j writes what loads once %j are set', async (options, variables) => {
+    const file = path.join(createWorkspace(), 'gangway.config.json');
+    const report: unknown = JSON.parse(await init(file, ...options, '--json'));
+    const schema = path.join(path.dirname(file), 'gangway.schema.json');
+    expect(report).toEqual({ config: file, schema, variables });
+
+    expect(() => loadConfig({ path: file, env: {} })).toThrow(`${variables[0]} is not set`);
+    const env = Object.fromEntries(variables.map((name) => [name, `value-of-${name}`]));
+    const { config, warnings } = loadConfig({ path: file, env });
+    expect(warnings).toEqual([]);
+    const [install] = config.installs.values();
+    expect(install?.token).toBe(`value-of-${variables[0]}`);
+    expect(config.tools.has(install?.tool ?? '')).toBe(true);
+  });
+
+  it('keeps the configuration to its owner and puts the schema beside it', async () => {
+    const folder = path.join(createWorkspace(), 'new');
+    await init(path.join(folder, 'g.json'));
+    expect(readdirSync(folder).sort()).toEqual(['g.json', 'gangway.schema.json']);
+    expect(modeOf(path.join(folder, 'g.json'))).toBe(0o600);
+    const config: unknown = JSON.parse(readFileSync(path.join(folder, 'g.json'), 'utf8'));
+    expect(config).toHaveProperty('$schema', './gangway.schema.json');
+    const schema: unknown = JSON.parse(
+      readFileSync(path.join(folder, 'gangway.schema.json'), 'utf8'),
+    );
+    expect(schema).toEqual(configJsonSchema());
+  });
+
+  it('says in a few lines what to do next', async () => {
+    const file = path.join(createWorkspace(), 'g.json');
+    const lines = (await init(file, '--install', 'acme')).trimEnd().split('\n');
+    expect(lines).toEqual([
+      `Wrote ${file}, readable by you alone, and gangway.schema.json beside it.`,
+      'Set receiver.publicUrl in it to the address where the marketplace reaches this machine.',
+      "Set the variable ACME_TOKEN: the install's platform token.",
+      'Set the variable ACME_WEBHOOK_SECRET: the signing secret of its webhook endpoint.',
+      `Then run: gangway start --config ${file}`,
+    ]);
+  });
+
+  it('overwrites nothing unless it is told to, and then takes the old mode away', async () => {
+    const file = path.join(createWorkspace(), 'gangway.config.json');
+    writeFileSync(file, 'mine', { mode: 0o644 });
+    await expect(init(file)).rejects.toThrow('is already there; --force replaces it');
+    expect(readFileSync(file, 'utf8')).toBe('mine');
+    expect(existsSync(path.join(path.dirname(file), 'gangway.schema.json'))).toBe(false);
+
+    expect(await init(file, '--force')).toContain('Then run: gangway start\n');
+    expect(modeOf(file)).toBe(0o600);
+  });
+
+  it.each(['__proto__', 'Acme', 'a b', ''])('refuses the install name %j', async (name) => {
+    const file = path.join(createWorkspace(), 'g.json');
+    await expect(init(file, '--install', name)).rejects.toThrow('--install: a name is 1 to 63');
+    expect(existsSync(file)).toBe(false);
+  });
+});

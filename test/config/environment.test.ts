@@ -1,0 +1,204 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { findConfiguration } from '../../src/config/find-configuration.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
+import { otherVariables, variables } from '../../src/config/variables.ts';
+import { createWorkspace } from './workspace.ts';
+
+const token = { GANGWAY_TOKEN: 'ot_ptk_1' };
+
+describe('findConfiguration', () => {
+  it.each<[string, { path?: string; env?: Record<string, string>; hasFile?: true }, object]>([
+    ['the option', { path: 'a.json', env: { GANGWAY_CONFIG: 'b.json' } }, { file: 'a.json' }],
+    [
+      'GANGWAY_CONFIG before the usual file',
+      { env: { GANGWAY_CONFIG: 'b.json' }, hasFile: true },
+      { file: 'b.json' },
+    ],
+    ['the usual file', { env: token, hasFile: true }, { file: 'gangway.config.json' }],
+    ['the variables', { env: token }, { kind: 'environment' }],
+    ['one misspelt variable', { env: { GANGWAY_TOKN: 'x' } }, { kind: 'environment' }],
+    ['a variable set to nothing', { env: { GANGWAY_CONFIG: '' } }, { kind: 'environment' }],
+    ['production', { env: { NODE_ENV: 'production' } }, { kind: 'environment' }],
+    ['nothing', { env: { NODE_ENV: 'development', HOME: '/root' } }, { kind: 'none' }],
+  ])('finds %s', (_, { path, env = {}, hasFile }, expected) => {
+    const cwd = createWorkspace(hasFile ? { 'gangway.config.json': {} } : {});
+    const found = findConfiguration({ path, env, cwd });
+    const file = 'file' in expected ? { kind: 'file', path: `${cwd}/${expected.file}` } : expected;
+    expect(found).toEqual(file);
+  });
+
+  it('fails where production has nothing, and where nobody has configured anything', () => {
+    const cwd = createWorkspace();
+    expect(() => loadConfig({ env: { NODE_ENV: 'production' }, cwd })).toThrow(
+      /installs\.default\.token \(GANGWAY_TOKEN\): is missing/,
+    );
+    expect(() => loadConfig({ env: {}, cwd })).toThrow(/there is no configuration: .*gangway init/);
+  });
+});
+
+describe('the variables alone', () => {
+  it('are enough for one install', () => {
+    const cwd = createWorkspace();
+    const { config, source, warnings } = loadConfig({ env: token, cwd });
+    expect(source).toEqual({ kind: 'environment' });
+    expect(warnings).toEqual([]);
+    expect(config.installs.get('default')).toEqual({
+      token: 'ot_ptk_1',
+      webhookSecrets: [],
+      tool: 'default',
+      projects: ['*'],
+    });
+    expect(config.tools.get('default')).toMatchObject({
+      adapter: 'roster',
+      settings: { path: `${cwd}/data/roster.json` },
+    });
+    expect(config.database.url).toBe(`sqlite:${cwd}/data/gangway.db`);
+  });
+
+  it('reach every place they are documented for', () => {
+    const env = {
+      ...token,
+      GANGWAY_INSTALL: 'acme',
+      GANGWAY_WEBHOOK_SECRET: 'whsec_1, whsec_2',
+      GANGWAY_PROJECTS: 'a-*,17',
+      GANGWAY_TOOL_ADAPTER: 'label-studio',
+      GANGWAY_TOOL_PATH: 'p',
+      GANGWAY_TOOL_URL: 'http://tool',
+      GANGWAY_TOOL_TOKEN: 'tool-token',
+      GANGWAY_TOOL_OFFBOARDING: 'delete_user',
+      GANGWAY_MARKETPLACE_URL: 'https://market/api/',
+      GANGWAY_MANAGED_DOMAINS: 'A.example,b.example',
+      GANGWAY_DATABASE_URL: 'sqlite:/db',
+      GANGWAY_RECEIVER_HOST: '::',
+      GANGWAY_RECEIVER_PORT: '1',
+      GANGWAY_PUBLIC_URL: 'https://bridge',
+      GANGWAY_CONSOLE_HOST: '::1',
+      GANGWAY_CONSOLE_PORT: '2',
+      GANGWAY_CONSOLE_TOKEN: 'console-token',
+      GANGWAY_LOG_LEVEL: 'warn',
+    };
+    const { config } = loadConfig({ env, cwd: '/srv' });
+    expect(config).toMatchObject({
+      receiver: { host: '::', port: 1, publicUrl: 'https://bridge' },
+      console: { host: '::1', port: 2, token: 'console-token' },
+      database: { url: 'sqlite:/db' },
+      marketplace: { baseUrl: 'https://market/api', managedDomains: ['a.example', 'b.example'] },
+      log: { level: 'warn' },
+    });
+    expect(config.installs.get('acme')).toEqual({
+      token: 'ot_ptk_1',
+      webhookSecrets: ['whsec_1', 'whsec_2'],
+      tool: 'default',
+      projects: ['a-*', '17'],
+    });
+    expect(config.tools.get('default')).toMatchObject({
+      adapter: 'label-studio',
+      settings: {
+        path: '/srv/p',
+        url: 'http://tool',
+        token: 'tool-token',
+        offboarding: 'delete_user',
+      },
+    });
+    const documented = variables.map(({ name }) => name);
+    expect(
+      Object.keys(env)
+        .filter((name) => name !== 'GANGWAY_INSTALL')
+        .sort(),
+    ).toEqual(documented.sort());
+  });
+
+  it.each(variables.map(({ name }) => name))('%s can be read from a file', (name) => {
+    const cwd = createWorkspace();
+    const env = { ...(name !== 'GANGWAY_TOKEN' && token), [`${name}_FILE`]: 'absent' };
+    expect(() => loadConfig({ env, cwd })).toThrow(
+      `${name}: the file ${cwd}/absent does not exist`,
+    );
+  });
+
+  it('come with what is in their files, without the trailing newline', () => {
+    const cwd = createWorkspace({ token: 'ot_ptk_9\n' });
+    const { config } = loadConfig({ env: { GANGWAY_TOKEN_FILE: 'token' }, cwd });
+    expect(config.installs.get('default')?.token).toBe('ot_ptk_9');
+  });
+
+  it.each<[Record<string, string>, RegExp]>([
+    [{ GANGWAY_TOKEN_FILE: 'x' }, /GANGWAY_TOKEN: is set, and GANGWAY_TOKEN_FILE too/],
+    [
+      { GANGWAY_RECEIVER_PORT: 'http' },
+      /receiver\.port \(GANGWAY_RECEIVER_PORT\): must be a number/,
+    ],
+    [{ GANGWAY_LOG_LEVEL: 'x' }, /log\.level \(GANGWAY_LOG_LEVEL\): /],
+    [{ GANGWAY_WEBHOOK_SECRET: 'a,' }, /webhookSecrets\[1\] \(GANGWAY_WEBHOOK_SECRET\): /],
+    [{ GANGWAY_INSTALL: '__proto__' }, /installs\.__proto__ \(GANGWAY_INSTALL\): /],
+    [{ GANGWAY_RECIEVER_PORT: '1' }, /GANGWAY_RECIEVER_PORT: .*"GANGWAY_RECEIVER_PORT"/],
+    [{ GANGWAY_CONFIG_FILE: 'x', GANGWAY_CONFIG: '' }, /GANGWAY_CONFIG_FILE: unknown variable/],
+  ])('are refused as %j', (env, expected) => {
+    expect(() => loadConfig({ env: { ...token, ...env }, cwd: createWorkspace() })).toThrow(
+      expected,
+    );
+  });
+
+  it('are not confused with those of a Kubernetes Service beside them', () => {
+    const env = {
+      ...token,
+      GANGWAY_SERVICE_HOST: '10.0.0.1',
+      GANGWAY_SERVICE_PORT: '8787',
+      GANGWAY_SERVICE_PORT_HTTP: '8787',
+      GANGWAY_PORT: 'tcp://10.0.0.1:8787',
+      GANGWAY_PORT_8787_TCP: 'tcp://10.0.0.1:8787',
+      GANGWAY_PORT_8787_TCP_ADDR: '10.0.0.1',
+      GANGWAY_RECEIVER_PORT: 'tcp://10.0.0.2:8787',
+      GANGWAY_RECEIVER_SERVICE_HOST: '10.0.0.2',
+    };
+    expect(loadConfig({ env, cwd: createWorkspace() }).config.receiver.port).toBe(8787);
+  });
+
+  it('have each a name of their own', () => {
+    const names = [...variables.map(({ name }) => name), ...Object.keys(otherVariables)];
+    expect(new Set(names).size).toBe(names.length);
+  });
+});
+
+describe('the secret key', () => {
+  const key = randomBytes(32);
+  const load = (env: Record<string, string>, files: Record<string, string> = {}) =>
+    loadConfig({ env: { ...token, ...env }, cwd: createWorkspace(files) });
+
+  it.each(['base64', 'base64url', 'hex'] as const)('is read as %s', (encoding) => {
+    const { secretKey } = load({ GANGWAY_SECRET_KEY: key.toString(encoding) });
+    expect(secretKey).toEqual({ source: 'environment', key });
+  });
+
+  it('is read from a file, and the keys before it from a list', () => {
+    const older = [randomBytes(32), randomBytes(32)];
+    const list = older.map((each) => each.toString('base64')).join(',');
+    const loaded = load(
+      { GANGWAY_SECRET_KEY_FILE: 'key', GANGWAY_SECRET_KEY_PREVIOUS: list },
+      { key: `${key.toString('base64')}\n` },
+    );
+    expect(loaded.secretKey).toEqual({ source: 'environment', key });
+    expect(loaded.previousSecretKeys).toEqual(older);
+  });
+
+  it.each([
+    'hunter2',
+    randomBytes(31).toString('base64'),
+    randomBytes(33).toString('base64'),
+    randomBytes(16).toString('hex'),
+    `${key.toString('base64').slice(0, 42)}B=`,
+  ])('is refused when it is not 32 bytes: %s', (text) => {
+    const act = () => load({ GANGWAY_SECRET_KEY: text });
+    expect(act).toThrow(/GANGWAY_SECRET_KEY: must be 32 bytes .* openssl rand -base64 32/);
+    expect(act).not.toThrow(text);
+  });
+
+  it('is required with PostgreSQL', () => {
+    const env = { GANGWAY_DATABASE_URL: 'postgres://u@h/db' };
+    expect(() => load(env)).toThrow(/GANGWAY_SECRET_KEY: is required with PostgreSQL; .* openssl/);
+    expect(load({ ...env, GANGWAY_SECRET_KEY: key.toString('hex') }).previousSecretKeys).toEqual(
+      [],
+    );
+  });
+});

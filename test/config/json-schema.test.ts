@@ -1,0 +1,111 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { isDocument } from '../../src/config/document.ts';
+import { configJsonSchema, type JsonSchema } from '../../src/config/json-schema.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
+
+/** Keys the example does without, because they are an alternative to what stands there. */
+const alternatives = ['$schema', 'links', 'links.*', 'links.*.timeZone', 'tools.*.path'];
+
+const example: unknown = JSON.parse(readFileSync('config.example.json', 'utf8'));
+const keys = keysOf(configJsonSchema());
+
+describe('the schema', () => {
+  it.each(keys)('says what $path means', ({ path, schema }) => {
+    if (!path.endsWith('*')) expect(schema.description).toMatch(/^.{10,}\.$/);
+  });
+
+  it('knows a default for everything that has one in the loaded configuration', () => {
+    const required = keys.flatMap(
+      ({ path, schema }) => schema.required?.map((key) => `${path}.${key}`) ?? [],
+    );
+    expect(required).toEqual(['installs.*.token', 'installs.*.tool', 'tools.*.adapter']);
+  });
+
+  it('says which sections are not in effect yet', () => {
+    const later = ['removals', 'reconcile', 'subscription', 'usage', 'retention.people', 'links'];
+    const marked = keys.filter(({ schema }) => schema.description?.includes('Not in effect yet.'));
+    expect(marked.map(({ path }) => path)).toEqual(later);
+  });
+
+  it('allows a reference exactly where a secret can stand', () => {
+    const secrets = keys.filter(({ schema }) =>
+      JSON.stringify(schema.anyOf ?? []).includes('"env"'),
+    );
+    expect(secrets.map(({ path }) => path)).toEqual([
+      'console.token',
+      'database.url',
+      'installs.*.token',
+      'tools.*.token',
+    ]);
+    const install = configJsonSchema().properties?.['installs'];
+    expect(JSON.stringify(install)).toMatch(/"webhookSecrets":.*"items":.*"env"/);
+  });
+});
+
+describe('config.example.json', () => {
+  it('loads without a warning once its variables are set', () => {
+    const env = {
+      GANGWAY_CONSOLE_TOKEN: 'console-token',
+      ACME_TOKEN: 'ot_ptk_1',
+      ACME_WEBHOOK_SECRET: 'whsec_1',
+      LABEL_STUDIO_TOKEN: 'ls-token',
+    };
+    const { config, warnings } = loadConfig({ path: 'config.example.json', env });
+    expect(warnings).toEqual([]);
+    expect(config.installs.get('acme')?.webhookSecrets).toEqual(['whsec_1']);
+    expect(config.tools.get('studio')?.settings.token).toBe('ls-token');
+  });
+
+  it('has every key of the schema, except the listed alternatives', () => {
+    const missing = keys
+      .map(({ path }) => path)
+      .filter((path) => !stands(example, path.split('.')));
+    expect(missing).toEqual(expect.arrayContaining(alternatives));
+    expect(missing.filter((path) => !alternatives.includes(path))).toEqual([]);
+  });
+
+  it('writes out the defaults, where a key has one that is not empty', () => {
+    for (const { path, schema } of keys.filter(isLeafWithDefault)) {
+      if (!alternatives.includes(path))
+        expect([path, valueAt(example, path)]).toEqual([path, schema.default]);
+    }
+  });
+});
+
+interface Key {
+  path: string;
+  schema: JsonSchema;
+}
+
+/** Every key at every level; `*` stands for a name that the operator chooses. */
+function keysOf(schema: JsonSchema, prefix = ''): Key[] {
+  const { properties = {}, additionalProperties } = schema;
+  const children = Object.entries(properties);
+  if (typeof additionalProperties === 'object' && 'type' in additionalProperties) {
+    children.push(['*', additionalProperties]);
+  }
+  return children.flatMap(([name, child]) => {
+    if (typeof child === 'boolean') return [];
+    const path = `${prefix}${name}`;
+    return [{ path, schema: child }, ...keysOf(child, `${path}.`)];
+  });
+}
+
+function isLeafWithDefault({ schema }: Key): boolean {
+  const preset = schema.default;
+  return preset !== undefined && !isDocument(preset) && JSON.stringify(preset) !== '[]';
+}
+
+function valueAt(value: unknown, path: string): unknown {
+  return path.split('.').reduce<unknown>(childOf, value);
+}
+
+function childOf(value: unknown, key: string): unknown {
+  if (!isDocument(value)) return undefined;
+  return key === '*' ? Object.values(value)[0] : value[key];
+}
+
+function stands(value: unknown, path: string[]): boolean {
+  return valueAt(value, path.join('.')) !== undefined;
+}
