@@ -15,13 +15,13 @@ export interface NewDelivery {
   headers: Record<string, string>;
   /** The sender's id for the delivery; unsigned, so a hint and never a key. */
   deliveryId: string | null;
-  eventType: string | null;
-  state: Extract<DeliveryState, 'pending' | 'ignored' | 'unprocessable'>;
   receivedAt: string;
 }
 
+/** A delivery that is stored now, or was before. */
 export interface Appended {
-  outcome: 'accepted' | 'duplicate';
+  /** What the marketplace is answered (design section 3). */
+  status: 'accepted' | 'duplicate' | 'ignored' | 'unprocessable';
   /** Whether its delivery id was known with another body. */
   isIdReused: boolean;
 }

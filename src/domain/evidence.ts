@@ -113,3 +113,78 @@ export function versionOfEvent(eventId: string | null): string {
   if (eventId === null) return '0:';
   return /^\d+$/.test(eventId) ? `0:${eventId.padStart(40, '0')}` : `0:${eventId}`;
 }
+
+/** Attributes that change stand beside the version of the source that said them last. */
+const versionOf: Record<string, string> = {
+  title: 'titleVersion',
+  displayName: 'displayNameVersion',
+  workEmail: 'workEmailVersion',
+};
+const versionColumns = new Set(Object.values(versionOf));
+
+/**
+ * Two rows of the same key as one: every register at its maximum, every attribute from its
+ * greatest version. Commutative, associative, idempotent.
+ */
+export function mergeRegisters<Row extends object>(a: Row, b: Row): Row {
+  const left = new Map(Object.entries(a));
+  const right = new Map(Object.entries(b));
+  const merged = new Map(left);
+  for (const [name, value] of right) {
+    const version = versionOf[name];
+    if (versionColumns.has(name)) continue;
+    if (version === undefined) {
+      merged.set(name, greater(left.get(name), value));
+      continue;
+    }
+    const winner = isNewer(right, left, name, version) ? right : left;
+    merged.set(name, winner.get(name)).set(version, winner.get(version));
+  }
+  return Object.fromEntries(merged) as Row;
+}
+
+type Fields = ReadonlyMap<string, unknown>;
+
+/** By version, then by value, so that a tie between two sources is settled the same everywhere. */
+function isNewer(a: Fields, b: Fields, name: string, version: string): boolean {
+  const [left, right] = [a.get(version) ?? '', b.get(version) ?? ''] as [string, string];
+  return left === right ? textOf(a.get(name)) > textOf(b.get(name)) : left > right;
+}
+
+function greater(a: unknown, b: unknown): unknown {
+  return textOf(a) >= textOf(b) ? (a ?? b) : b;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** Nothing known yet; what is added to it says only what its source says. */
+export function emptyContract(install: string, contractId: string): ContractEvidence {
+  return {
+    install,
+    contractId,
+    startedEventAt: null,
+    endedEventAt: null,
+    activeReadAt: null,
+    endedReadAt: null,
+    budgetEventAt: null,
+    title: null,
+    titleVersion: null,
+  };
+}
+
+export function emptyLink(install: string, linkId: string): LinkEvidence {
+  return {
+    install,
+    linkId,
+    removedEventAt: null,
+    externalProjectId: null,
+    externalProjectName: null,
+    provisioningMode: null,
+  };
+}
+
+export function emptyEvidence(): Evidence {
+  return { contracts: [], links: [], grants: [], pairs: [], participations: [], people: [] };
+}

@@ -1,0 +1,22 @@
+import { z } from 'zod';
+
+export const RosterSettings = z.object({
+  /** Absolute by the time it gets here. */
+  path: z.string({ error: 'a roster needs "path", the JSON file it keeps' }).min(1),
+});
+export type RosterSettings = z.infer<typeof RosterSettings>;
+
+/** A person as they stand in the file; fields of somebody else's are kept. */
+export const RosterMember = z.looseObject({
+  id: z.string(),
+  email: z.string(),
+  displayName: z.string(),
+  status: z.literal('active'),
+});
+export type RosterMember = z.infer<typeof RosterMember>;
+
+/** The whole file (design section 7); what else stands in it is kept. */
+export const Roster = z.looseObject({
+  groups: z.record(z.string(), z.array(RosterMember)),
+});
+export type Roster = z.infer<typeof Roster>;
