@@ -81,7 +81,12 @@ export type LinkStatus = 'unknown' | 'live' | 'removed';
 /** A read may have been under way when the event was raised; after this long it was not. */
 const disputeAfterMs = 10 * 60_000;
 
-export function statusOfContract(contract: ContractEvidence): ContractStatus {
+type ContractRegisters = Pick<
+  ContractEvidence,
+  'startedEventAt' | 'endedEventAt' | 'activeReadAt' | 'endedReadAt'
+>;
+
+export function statusOfContract(contract: ContractRegisters): ContractStatus {
   if (contract.endedReadAt !== null) return 'ended';
   if (contract.endedEventAt !== null) {
     return isDisputed(contract.endedEventAt, contract.activeReadAt) ? 'disputed' : 'ended';

@@ -87,12 +87,8 @@ function addPeople(evidence: Evidence, install: string, event: LifecycleEvent, a
 
 /** Part B guarantees little: whatever provisioning needs beyond it is read. */
 function findContractToRead({ type, contract, link, trainer }: LifecycleEvent): string | null {
-  if (contract === null || !type.startsWith('contract.')) return null;
-  const isComplete =
-    link !== null &&
-    link.externalProjectId !== null &&
-    trainer !== null &&
-    trainer.id !== null &&
-    (trainer.workEmail !== null || type === 'contract.ended');
-  return isComplete ? null : contract.id;
+  if (contract === null || type !== 'contract.started') return null;
+  const hasPlace = link !== null && link.externalProjectId !== null;
+  const hasPerson = trainer !== null && trainer.id !== null && trainer.workEmail !== null;
+  return hasPlace && hasPerson ? null : contract.id;
 }

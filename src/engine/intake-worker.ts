@@ -1,0 +1,134 @@
+import { type Database, inTransaction } from '../db/database.ts';
+import { type AppError, toAppError } from '../domain/errors.ts';
+import { type Evidence, emptyEvidence } from '../domain/evidence.ts';
+import { readEvent } from '../inbox/event-schema.ts';
+import type { DueDelivery, InboxStore } from '../inbox/inbox-store.ts';
+import { backoffMs } from '../lib/backoff.ts';
+import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import { createLoop, type Loop } from '../lib/loop.ts';
+import type { Metrics } from '../lib/metrics.ts';
+import { type ApplyDeps, applyEvidence } from './apply-evidence.ts';
+import { evidenceOfEvent } from './evidence-of-event.ts';
+import type { ReadRequestStore, ReadTarget } from './read-request-store.ts';
+
+export interface IntakeDeps extends ApplyDeps {
+  database: Database;
+  inbox: InboxStore;
+  readRequests: ReadRequestStore;
+  metrics: Metrics;
+  logger: Logger;
+  clock: Clock;
+  /** Called when there is something to be done in a tool. */
+  onMembershipDue(): void;
+  /** Called when there is something to be asked of the marketplace. */
+  onReadWanted(): void;
+}
+
+/** Small enough for a transaction to stay well under 50 ms. */
+const batchSize = 50;
+/** After this many failures, about an hour, a delivery waits for a repeat or for `replay`. */
+const maxAttempts = 12;
+const pollMs = 1000;
+
+/** Turns stored deliveries into evidence, once each: both are one transaction. */
+export function createIntakeWorker(deps: IntakeDeps): Loop {
+  const { logger, clock, inbox, memberships } = deps;
+  return createLoop({
+    name: 'intake',
+    intervalMs: pollMs,
+    logger,
+    clock,
+    async run() {
+      const now = toInstant(clock.now());
+      const isNeeded = (await inbox.hasDue(now)) || (await memberships.hasPostponed());
+      if (!isNeeded) return 'idle';
+      return (await takeBatch(deps)) ? 'more' : 'idle';
+    },
+  });
+}
+
+/** @returns whether there is more to take */
+async function takeBatch(deps: IntakeDeps): Promise<boolean> {
+  try {
+    return await takeDue(deps, batchSize);
+  } catch (error) {
+    if (toAppError(error).code === 'unavailable') throw error;
+    // One delivery spoils its batch: taken one at a time, it is found and does not hold up others.
+    await takeSingly(deps);
+    return true;
+  }
+}
+
+async function takeSingly(deps: IntakeDeps): Promise<void> {
+  for (let taken = 0; taken < batchSize; taken += 1) {
+    const [delivery] = await deps.inbox.due(deps.database.kysely, toInstant(deps.clock.now()), 1);
+    if (delivery === undefined) return;
+    try {
+      await takeDue(deps, 1);
+    } catch (error) {
+      await putOff(deps, delivery, toAppError(error));
+    }
+  }
+}
+
+async function putOff(deps: IntakeDeps, delivery: DueDelivery, error: AppError): Promise<void> {
+  const { inbox, logger, metrics, clock } = deps;
+  const { id, install, attempts } = delivery;
+  const isLast = attempts + 1 >= maxAttempts;
+  metrics.intakes.inc({ outcome: 'failed' });
+  logger.error({ err: error, delivery: id, install, isLast }, 'A delivery could not be handled');
+  await inbox.postpone(
+    id,
+    error.message,
+    isLast ? null : instantIn(clock, backoffMs(attempts + 1)),
+  );
+}
+
+async function takeDue(deps: IntakeDeps, limit: number): Promise<boolean> {
+  const { database, inbox, metrics, clock } = deps;
+  const now = toInstant(clock.now());
+  const taken = await inTransaction(database, async (tx) => {
+    await deps.evidence.lock(tx);
+    const deliveries = await inbox.due(tx, now, limit);
+    const { evidence, toRead } = collect(deps.inbox, deliveries);
+    const applied = await applyEvidence(deps, tx, evidence, now);
+    await deps.readRequests.request(tx, toRead, now);
+    if (deliveries.length > 0)
+      await inbox.settle(
+        tx,
+        deliveries.map(({ id }) => id),
+      );
+    return { count: deliveries.length, ...applied, isReadWanted: toRead.length > 0 };
+  });
+  metrics.intakes.inc({ outcome: 'handled' }, taken.count);
+  if (taken.isDue) deps.onMembershipDue();
+  if (taken.isReadWanted) deps.onReadWanted();
+  return taken.count === limit || taken.isUnfinished;
+}
+
+/** What several deliveries add together. */
+function collect(inbox: InboxStore, deliveries: DueDelivery[]) {
+  const evidence = emptyEvidence();
+  const toRead = new Map<string, ReadTarget>();
+  for (const delivery of deliveries) {
+    const read = readEvent(inbox.openBody(delivery));
+    // An older reader may have found an event where this one finds none: nothing is added.
+    if (read.outcome !== 'event') continue;
+    const { install, receivedAt } = delivery;
+    const added = evidenceOfEvent(install, read.event, receivedAt);
+    addTo(evidence, added.evidence);
+    const contractId = added.contractToRead;
+    if (contractId !== null) toRead.set(`${install}/${contractId}`, { install, contractId });
+  }
+  return { evidence, toRead: [...toRead.values()] };
+}
+
+function addTo(evidence: Evidence, added: Evidence): void {
+  evidence.contracts.push(...added.contracts);
+  evidence.links.push(...added.links);
+  evidence.grants.push(...added.grants);
+  evidence.pairs.push(...added.pairs);
+  evidence.participations.push(...added.participations);
+  evidence.people.push(...added.people);
+}

@@ -1,0 +1,147 @@
+import { AppError, type ErrorCode } from '../domain/errors.ts';
+import { maskText } from './mask.ts';
+
+export interface HttpRequest {
+  method: string;
+  url: string;
+  headers?: Record<string, string>;
+  /** Sent as JSON. */
+  body?: unknown;
+  /** What this is an attempt at, for errors: "list the project links". */
+  purpose: string;
+  timeoutMs: number;
+  maxBytes: number;
+  signal?: AbortSignal;
+}
+
+export interface HttpAnswer {
+  status: number;
+  headers: Headers;
+  /** Parsed JSON; undefined where the body is empty. */
+  body: unknown;
+}
+
+/**
+ * One request with an end and a bound, which never follows a redirect: the credential in it is for
+ * the address it was given for and no other.
+ *
+ * @throws AppError by what was answered: `unauthenticated`, `forbidden`, `not_found`, `conflict`,
+ * `rate_limited` and `unavailable` with `Retry-After` where given, else `invalid`; `unavailable` for
+ * no answer in time, `invalid` for one that is no JSON or too large
+ */
+export async function requestJson(request: HttpRequest): Promise<HttpAnswer> {
+  const { purpose, maxBytes } = request;
+  const response = await send(request);
+  const text = await readText(response, maxBytes, purpose);
+  if (!response.ok) throw toHttpError(response, text, purpose);
+  return { status: response.status, headers: response.headers, body: parseJson(text, purpose) };
+}
+
+async function send({ method, url, headers, body, purpose, timeoutMs, signal }: HttpRequest) {
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const hasBody = body !== undefined;
+  try {
+    return await fetch(url, {
+      method,
+      headers: {
+        accept: 'application/json',
+        ...(hasBody && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(hasBody && { body: JSON.stringify(body) }),
+      redirect: 'manual',
+      signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+    });
+  } catch (error) {
+    throw toUnreachable(error, timeout, purpose, timeoutMs);
+  }
+}
+
+function toUnreachable(
+  error: unknown,
+  timeout: AbortSignal,
+  purpose: string,
+  timeoutMs: number,
+): AppError {
+  const { cause } = error as { cause?: { code?: string } };
+  const why = timeout.aborted
+    ? `no answer within ${timeoutMs} ms`
+    : (cause?.code ?? 'no connection');
+  return new AppError('unavailable', `Could not ${purpose}: ${why}`, { cause: error });
+}
+
+async function readText(response: Response, maxBytes: number, purpose: string): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of response.body ?? []) {
+      length += chunk.length;
+      // Leaving the loop cancels the body and with it the connection.
+      if (length > maxBytes) break;
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw new AppError('unavailable', `Could not ${purpose}: the answer broke off`, {
+      cause: error,
+    });
+  }
+  if (length > maxBytes) {
+    throw new AppError('invalid', `Could not ${purpose}: the answer is over ${maxBytes} bytes`);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function parseJson(text: string, purpose: string): unknown {
+  if (text === '') return undefined;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw new AppError('invalid', `Could not ${purpose}: the answer is not JSON`);
+  }
+}
+
+const codeByStatus = new Map<number, ErrorCode>([
+  [401, 'unauthenticated'],
+  [403, 'forbidden'],
+  [404, 'not_found'],
+  [408, 'unavailable'],
+  [409, 'conflict'],
+  [425, 'unavailable'],
+  [429, 'rate_limited'],
+]);
+
+function toHttpError(response: Response, text: string, purpose: string): AppError {
+  const { status } = response;
+  const code = codeByStatus.get(status) ?? (status >= 500 ? 'unavailable' : 'invalid');
+  const { error, requestId } = readEnvelope(text);
+  const said = error === undefined ? '' : `: ${maskText(error).slice(0, 200)}`;
+  return new AppError(code, `Could not ${purpose}: answered ${status}${said}`, {
+    status,
+    ...(requestId !== undefined && { requestId }),
+    ...retryAfterOf(response),
+  });
+}
+
+/** The marketplace's `{error, code, requestId}`; other systems have `error` or `detail`, or neither. */
+function readEnvelope(text: string): { error?: string; requestId?: string } {
+  try {
+    const { error, detail, requestId } = JSON.parse(text) as Record<string, unknown>;
+    const said = error ?? detail;
+    return {
+      ...(typeof said === 'string' && { error: said }),
+      ...(typeof requestId === 'string' && { requestId }),
+    };
+  } catch {
+    return {};
+  }
+}
+
+const longestRetryAfterMs = 3_600_000;
+
+/** Seconds or an HTTP date; believed up to an hour. */
+function retryAfterOf({ headers }: Response): { retryAfterMs?: number } {
+  const value = headers.get('retry-after');
+  if (value === null) return {};
+  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
+  return Number.isNaN(ms) ? {} : { retryAfterMs: Math.min(Math.max(ms, 0), longestRetryAfterMs) };
+}

@@ -1,0 +1,61 @@
+import {
+  type Evidence,
+  emptyContract,
+  emptyEvidence,
+  emptyLink,
+  versionOfRead,
+} from '../domain/evidence.ts';
+import type { Contract, Participant, ProjectLink } from '../marketplace/platform-schema.ts';
+
+/** What was read of one install. Only what stands in it counts: nothing follows from absence. */
+export interface MarketplaceRead {
+  install: string;
+  /** When the first request of it was sent: what it says may be as old as that. */
+  beganAt: string;
+  links: ProjectLink[];
+  contracts: Contract[];
+  /** By contract id. */
+  participants: ReadonlyMap<string, Participant[]>;
+}
+
+/** What a read adds (design section 2). */
+export function evidenceOfRead({
+  install,
+  beganAt,
+  links,
+  contracts,
+  participants,
+}: MarketplaceRead): Evidence {
+  const version = versionOfRead(beganAt);
+  const people = [...participants].flatMap(([contractId, present]) =>
+    present.map((participant) => ({ contractId, participant })),
+  );
+  return {
+    ...emptyEvidence(),
+    links: links.map(({ id, ...attributes }) => ({ ...emptyLink(install, id), ...attributes })),
+    contracts: contracts.map(({ id, status, title }) => ({
+      ...emptyContract(install, id),
+      activeReadAt: status === 'active' ? beganAt : null,
+      endedReadAt: status === 'ended' ? beganAt : null,
+      title,
+      titleVersion: title === null ? null : version,
+    })),
+    pairs: contracts.flatMap(({ id, projectLinkIds }) =>
+      projectLinkIds.map((linkId) => ({ install, contractId: id, linkId })),
+    ),
+    participations: people.map(({ contractId, participant }) => ({
+      install,
+      contractId,
+      trainerId: participant.opentrainUserId,
+      seenAt: beganAt,
+    })),
+    people: people.map(({ participant: { opentrainUserId, displayName, workEmail } }) => ({
+      install,
+      trainerId: opentrainUserId,
+      displayName,
+      displayNameVersion: displayName === null ? null : version,
+      workEmail,
+      workEmailVersion: workEmail === null ? null : version,
+    })),
+  };
+}
