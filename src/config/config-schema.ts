@@ -64,7 +64,7 @@ const marketplace = z
       .array(domain)
       .default([])
       .describe(
-        'Mail domains that belong to the marketplace. With any, only such addresses are searched for or invited, and whoever has one counts as added by Gangway.',
+        'Mail domains that belong to the marketplace. With any, only such addresses are searched for or invited, and whoever has one counts as added by Gangway. Not in effect yet.',
       ),
     headerPrefixes: z
       .array(headerPrefix)
@@ -105,7 +105,9 @@ const tool = z
     protected: z
       .array(text)
       .default([])
-      .describe('Accounts that are never touched: addresses or ids in the tool.'),
+      .describe(
+        'Accounts that are never touched: addresses or ids in the tool. Not in effect yet.',
+      ),
     concurrency: z
       .int()
       .min(1)

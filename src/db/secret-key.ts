@@ -1,10 +1,10 @@
-import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { AppError } from '../domain/errors.ts';
 import { createSecretBox, type SecretBox } from '../lib/secret-box.ts';
 import { type Database, inTransaction, sqliteFileOf } from './database.ts';
-import { readSetting, writeSetting } from './setting-store.ts';
+import { keepSetting } from './setting-store.ts';
 
 const keyBytes = 32;
 
@@ -27,21 +27,27 @@ export function loadSecretKey(databaseUrl: string, configured: Buffer | undefine
 }
 
 function loadKeyFile(file: string): Buffer {
-  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  if (!existsSync(file)) makeKeyFile(file);
+  const key = Buffer.from(readFileSync(file, 'utf8').trim(), 'base64');
+  if (key.length === keyBytes) return key;
+  throw new AppError('invalid', `The key file ${file} does not hold ${keyBytes} bytes in base64`);
+}
+
+/** Of two starting processes exactly one makes the key, and neither ever reads half of it. */
+function makeKeyFile(file: string): void {
+  const draft = `${file}.${randomUUID()}`;
+  const key = randomBytes(keyBytes).toString('base64');
   try {
-    // `wx` lets exactly one of two starting processes make the key.
-    writeFileSync(file, `${randomBytes(keyBytes).toString('base64')}\n`, {
-      mode: 0o600,
-      flag: 'wx',
-    });
+    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+    writeFileSync(draft, `${key}\n`, { mode: 0o600, flush: true });
+    linkSync(draft, file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') {
       throw new AppError('invalid', `The key file ${file} could not be made`, { cause: error });
     }
+  } finally {
+    rmSync(draft, { force: true });
   }
-  const key = Buffer.from(readFileSync(file, 'utf8').trim(), 'base64');
-  if (key.length === keyBytes) return key;
-  throw new AppError('invalid', `The key file ${file} does not hold ${keyBytes} bytes in base64`);
 }
 
 /**
@@ -52,8 +58,7 @@ function loadKeyFile(file: string): Buffer {
 export async function openSecretBox(database: Database, key: Buffer): Promise<SecretBox> {
   const box = createSecretBox(key);
   await inTransaction(database, async (tx) => {
-    const known = await readSetting(tx, 'key_fingerprint');
-    if (known === undefined) return await writeSetting(tx, 'key_fingerprint', box.fingerprint);
+    const known = await keepSetting(tx, 'key_fingerprint', box.fingerprint);
     if (known === box.fingerprint) return;
     throw new AppError(
       'conflict',

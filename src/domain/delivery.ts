@@ -5,7 +5,9 @@
  * `ignored`: a type that nothing uses. `unprocessable`: signed, but not an event this version can
  * read. `failed`: looking at it went wrong too often; it waits for a repeat or for `replay`.
  */
-export type DeliveryState = 'pending' | 'handled' | 'ignored' | 'unprocessable' | 'failed';
+export const deliveryStates = ['pending', 'handled', 'ignored', 'unprocessable', 'failed'] as const;
+
+export type DeliveryState = (typeof deliveryStates)[number];
 
 export interface NewDelivery {
   install: string;

@@ -1,13 +1,16 @@
 /** A trainer in a group of a tool: who is wanted there, and what is known of the tool's side. */
 
-export type MembershipState =
-  | 'waiting_email'
-  | 'pending'
-  | 'active'
-  | 'removing'
-  | 'removed'
-  | 'released'
-  | 'failed';
+export const membershipStates = [
+  'waiting_email',
+  'pending',
+  'active',
+  'removing',
+  'removed',
+  'released',
+  'failed',
+] as const;
+
+export type MembershipState = (typeof membershipStates)[number];
 
 export type Operation = 'add' | 'remove';
 

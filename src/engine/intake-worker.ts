@@ -2,7 +2,7 @@ import { type Database, inTransaction } from '../db/database.ts';
 import { type AppError, toAppError } from '../domain/errors.ts';
 import { type Evidence, emptyEvidence } from '../domain/evidence.ts';
 import { readEvent } from '../inbox/event-schema.ts';
-import type { DueDelivery, InboxStore } from '../inbox/inbox-store.ts';
+import type { DueDelivery, InboxStore, Unread } from '../inbox/inbox-store.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -91,7 +91,7 @@ async function takeDue(deps: IntakeDeps, limit: number): Promise<boolean> {
   const taken = await inTransaction(database, async (tx) => {
     await deps.evidence.lock(tx);
     const deliveries = await inbox.due(tx, now, limit);
-    const { evidence, toRead } = collect(deps.inbox, deliveries);
+    const { evidence, toRead, handled, unread } = collect(deps.inbox, deliveries);
     const applied = await applyEvidence(deps, tx, evidence, now);
     await deps.readRequests.request(tx, toRead, now);
     if (deliveries.length > 0)
@@ -111,17 +111,22 @@ async function takeDue(deps: IntakeDeps, limit: number): Promise<boolean> {
 function collect(inbox: InboxStore, deliveries: DueDelivery[]) {
   const evidence = emptyEvidence();
   const toRead = new Map<string, ReadTarget>();
+  const handled: number[] = [];
+  const unread: { id: number; read: Unread }[] = [];
   for (const delivery of deliveries) {
+    const { id, install, receivedAt } = delivery;
     const read = readEvent(inbox.openBody(delivery));
-    // An older reader may have found an event where this one finds none: nothing is added.
-    if (read.outcome !== 'event') continue;
-    const { install, receivedAt } = delivery;
+    if (read.outcome !== 'event') {
+      unread.push({ id, read });
+      continue;
+    }
+    handled.push(id);
     const added = evidenceOfEvent(install, read.event, receivedAt);
     addTo(evidence, added.evidence);
     const contractId = added.contractToRead;
     if (contractId !== null) toRead.set(`${install}/${contractId}`, { install, contractId });
   }
-  return { evidence, toRead: [...toRead.values()] };
+  return { evidence, toRead: [...toRead.values()], handled, unread };
 }
 
 function addTo(evidence: Evidence, added: Evidence): void {

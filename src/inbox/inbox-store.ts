@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto';
+import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
-import type { DeliveryRow, NewDeliveryRow } from '../db/tables.ts';
+import { writeSetting } from '../db/setting-store.ts';
+import type { DeliveryRow, NewDeliveryRow, Tables } from '../db/tables.ts';
 import type { Appended, DeliveryState, NewDelivery } from '../domain/delivery.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
+import { dueAgain, insertNew, keyOf } from './append-store.ts';
 import { type ReadEvent, readEvent, readerVersion } from './event-schema.ts';
 
 /** The only SQL about deliveries. A delivery is known by its install and the digest of its body. */
@@ -12,20 +15,32 @@ export interface InboxStore {
    * duplicate; where handling that one had failed, it is taken up again.
    */
   append(deliveries: readonly NewDelivery[], signal?: AbortSignal): Promise<Appended[]>;
+  hasDue(now: string): Promise<boolean>;
   /** Due deliveries, oldest first. */
   due(tx: Transaction, now: string, limit: number): Promise<DueDelivery[]>;
   /** @throws AppError `internal` when the stored body does not open */
   openBody(delivery: DueDelivery): Buffer;
   settle(tx: Transaction, ids: number[]): Promise<void>;
+  /** Keeps a delivery as what this reader takes it for, which is no event. */
+  settleUnread(tx: Transaction, id: number, read: Unread): Promise<void>;
   /** Puts a delivery off until `nextAttemptAt`, or for good when that is null. */
   postpone(id: number, failure: string, nextAttemptAt: string | null): Promise<void>;
   list(filter: DeliveryFilter): Promise<ListedDelivery[]>;
   find(id: number): Promise<ListedDelivery | undefined>;
   /** Makes deliveries due again, whatever became of them before. @returns how many there were */
   replay(ids: number[], now: string): Promise<number>;
+  /** Makes due what could not be handled. @returns how many there were */
+  replayFailed(now: string): Promise<number>;
   /** Makes due what an older reader could not read. @returns how many there were */
   replayUnread(now: string): Promise<number>;
-  /** Deletes up to `limit` of the oldest settled deliveries from before `before`. */
+  countDue(): Promise<number>;
+  /** @throws AppError `unavailable` when nothing could be stored now */
+  checkWritable(): Promise<void>;
+  /**
+   * Deletes up to `limit` of the oldest settled deliveries from before `before`.
+   *
+   * @returns how many; 0 when there are no more
+   */
   purge(before: string, limit: number): Promise<number>;
 }
 
@@ -33,6 +48,8 @@ export type DueDelivery = Pick<
   DeliveryRow,
   'id' | 'install' | 'bodySha256' | 'receivedAt' | 'attempts' | 'body'
 >;
+
+export type Unread = Exclude<ReadEvent, { outcome: 'event' }>;
 
 export interface DeliveryFilter {
   install?: string | undefined;
@@ -107,6 +124,11 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
       });
     },
 
+    async hasDue(now) {
+      const due = kysely.selectFrom('delivery').select('id').where('nextAttemptAt', '<=', now);
+      return (await due.limit(1).executeTakeFirst()) !== undefined;
+    },
+
     due: (tx, now, limit) =>
       tx
         .selectFrom('delivery')
@@ -125,6 +147,15 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
         .updateTable('delivery')
         .set({ state: 'handled', nextAttemptAt: null, failure: null })
         .where('id', 'in', ids)
+        .execute();
+    },
+
+    async settleUnread(tx, id, read) {
+      const failure = read.outcome === 'unprocessable' ? read.reason : null;
+      await tx
+        .updateTable('delivery')
+        .set({ state: read.outcome, nextAttemptAt: null, failure, readerVersion })
+        .where('id', '=', id)
         .execute();
     },
 
@@ -153,96 +184,74 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
     find: (id) =>
       kysely.selectFrom('delivery').select(listedColumns).where('id', '=', id).executeTakeFirst(),
 
-    async replay(ids, now) {
-      const result = await inTransaction(database, (tx) =>
-        tx.updateTable('delivery').set(dueAgain(now)).where('id', 'in', ids).executeTakeFirst(),
-      );
-      return Number(result.numUpdatedRows);
+    replay: (ids, now) => makeDue(database, now, (which) => which('id', 'in', ids)),
+
+    replayFailed: (now) => makeDue(database, now, (which) => which('state', '=', 'failed')),
+
+    replayUnread: (now) =>
+      makeDue(database, now, (which) =>
+        which.and([
+          which('state', '=', 'unprocessable'),
+          which('readerVersion', '<', readerVersion),
+        ]),
+      ),
+
+    async countDue() {
+      const due = kysely.selectFrom('delivery').where('nextAttemptAt', 'is not', null);
+      const { count } = await due
+        .select((eb) => eb.fn.countAll<number>().as('count'))
+        .executeTakeFirstOrThrow();
+      return Number(count);
     },
 
-    async replayUnread(now) {
-      const result = await inTransaction(database, (tx) =>
-        tx
-          .updateTable('delivery')
-          .set(dueAgain(now))
-          .where('state', '=', 'unprocessable')
-          .where('readerVersion', '<', readerVersion)
-          .executeTakeFirst(),
-      );
-      return Number(result.numUpdatedRows);
+    async checkWritable() {
+      // Begins as storing does, and so fails as it would: lock, disk, connection.
+      await inTransaction(database, (tx) => writeSetting(tx, 'last_write_check', 'ok'), {
+        patienceMs: 1000,
+      });
     },
 
     async purge(before, limit) {
-      const oldest = await kysely
-        .selectFrom('delivery')
-        .select(['id', 'receivedAt', 'nextAttemptAt'])
-        .orderBy('id')
-        .limit(limit)
-        .execute();
-      const ids = oldest
-        .filter((row) => row.receivedAt < before && row.nextAttemptAt === null)
-        .map((row) => row.id);
-      if (ids.length === 0) return 0;
-      await inTransaction(database, (tx) =>
-        tx.deleteFrom('delivery').where('id', 'in', ids).execute(),
-      );
-      return ids.length;
+      // Ids grow with time: a page with a young delivery is the last worth looking at.
+      for (let lastId = 0; ; ) {
+        const page = await kysely
+          .selectFrom('delivery')
+          .select(['id', 'receivedAt', 'nextAttemptAt'])
+          .where('id', '>', lastId)
+          .orderBy('id')
+          .limit(limit)
+          .execute();
+        const old = page.filter((row) => row.receivedAt < before);
+        const settled = old.flatMap((row) => (row.nextAttemptAt === null ? [row.id] : []));
+        if (settled.length > 0) return await deleteSettled(database, settled);
+        if (old.length < limit) return 0;
+        lastId = page.at(-1)?.id ?? 0;
+      }
     },
   };
 }
 
-function dueAgain(now: string) {
-  return { state: 'pending', attempts: 0, nextAttemptAt: now, failure: null } as const;
+/** Those that were made due again meanwhile stay. */
+async function deleteSettled(database: Database, ids: number[]): Promise<number> {
+  const result = await inTransaction(database, (tx) =>
+    tx
+      .deleteFrom('delivery')
+      .where('id', 'in', ids)
+      .where('nextAttemptAt', 'is', null)
+      .executeTakeFirst(),
+  );
+  return Number(result.numDeletedRows);
 }
 
-interface Stored {
-  /** Of the deliveries that were not there before. */
-  keys: Set<string>;
-  /** `install/delivery id` that now stand on more than one body. */
-  reusedIds: Set<string>;
-}
-
-async function insertNew(tx: Transaction, rows: NewDeliveryRow[]): Promise<Stored> {
-  const inserted = await tx
-    .insertInto('delivery')
-    .values(rows)
-    .onConflict((conflict) => conflict.columns(['install', 'bodySha256']).doNothing())
-    .returning(['install', 'bodySha256', 'deliveryId'])
-    .execute();
-  const keys = new Set(inserted.map((row) => keyOf(row.install, row.bodySha256)));
-  if (keys.size < rows.length) await retakeFailed(tx, rows, keys);
-  const ids = inserted.flatMap((row) => row.deliveryId ?? []);
-  return { keys, reusedIds: ids.length === 0 ? new Set() : await findReusedIds(tx, ids) };
-}
-
-/** The sender repeats what it believes to have failed; if it did fail here, it is looked at again. */
-async function retakeFailed(
-  tx: Transaction,
-  rows: NewDeliveryRow[],
-  newKeys: Set<string>,
-): Promise<void> {
-  const known = rows.filter((row) => !newKeys.has(keyOf(row.install, row.bodySha256)));
-  await tx
-    .updateTable('delivery')
-    .set((eb) => ({ ...dueAgain(known[0]?.receivedAt ?? ''), failure: eb.ref('failure') }))
-    .where('state', '=', 'failed')
-    .where(
-      'bodySha256',
-      'in',
-      known.map((row) => row.bodySha256),
-    )
-    .execute();
-}
-
-async function findReusedIds(tx: Transaction, deliveryIds: string[]): Promise<Set<string>> {
-  const rows = await tx
-    .selectFrom('delivery')
-    .select(['install', 'deliveryId'])
-    .where('deliveryId', 'in', deliveryIds)
-    .groupBy(['install', 'deliveryId'])
-    .having((eb) => eb.fn.countAll(), '>', 1)
-    .execute();
-  return new Set(rows.map((row) => `${row.install}/${row.deliveryId}`));
+async function makeDue(
+  database: Database,
+  now: string,
+  which: (eb: ExpressionBuilder<Tables, 'delivery'>) => Expression<SqlBool>,
+): Promise<number> {
+  const updated = await inTransaction(database, (tx) =>
+    tx.updateTable('delivery').set(dueAgain(now)).where(which).executeTakeFirst(),
+  );
+  return Number(updated.numUpdatedRows);
 }
 
 function toKeyed(delivery: NewDelivery): KeyedDelivery {
@@ -253,10 +262,6 @@ function toKeyed(delivery: NewDelivery): KeyedDelivery {
 
 function statusOf(read: ReadEvent): Appended['status'] {
   return read.outcome === 'event' ? 'accepted' : read.outcome;
-}
-
-function keyOf(install: string, digest: Buffer): string {
-  return `${install}/${digest.toString('hex')}`;
 }
 
 function placeOf(key: string): string {

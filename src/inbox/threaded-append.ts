@@ -25,8 +25,8 @@ export function createThreadedAppend(data: AppendThreadData): ThreadedAppend {
   function startThread(): Worker {
     const started = new Worker(threadFile, { workerData: data });
     started.on('message', reply);
-    started.on('error', (error: Error) => fail(`failed: ${error.message}`));
-    started.on('exit', () => fail('ended'));
+    started.on('error', (error: Error) => fail(started, `failed: ${error.message}`));
+    started.on('exit', () => fail(started, 'ended'));
     return started;
   }
 
@@ -35,7 +35,9 @@ export function createThreadedAppend(data: AppendThreadData): ThreadedAppend {
     settle = undefined;
   }
 
-  function fail(why: string): void {
+  /** A thread that failed also ends, and by then the next one may be at work. */
+  function fail(failed: Worker, why: string): void {
+    if (thread !== failed) return;
     thread = undefined;
     const code: ErrorCode = 'unavailable';
     reply({ code, message: `The thread that stores deliveries ${why}` });

@@ -16,22 +16,25 @@ interface HttpServerOptions {
   port: number;
   listener: RequestListener;
   graceMs?: number;
+  /** How long a request may take to come in. */
+  requestTimeoutMs?: number;
 }
 
 /** The marketplace gives up on an answer after 10 s, so a request that takes longer is nobody's. */
-const requestTimeoutMs = 10_000;
+const usualRequestTimeoutMs = 10_000;
 
 export function createHttpServer({
   host,
   port,
   listener,
   graceMs = 5000,
+  requestTimeoutMs = usualRequestTimeoutMs,
 }: HttpServerOptions): HttpServer {
   const server = createServer(
     {
       headersTimeout: requestTimeoutMs,
       requestTimeout: requestTimeoutMs,
-      connectionsCheckingInterval: 1000,
+      connectionsCheckingInterval: requestTimeoutMs / 10,
       keepAliveTimeout: 65_000,
     },
     listener,

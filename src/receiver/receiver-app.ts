@@ -12,6 +12,9 @@ export interface ReceiverDeps extends WebhookRouteDeps {
   checkStorage(): Promise<void>;
 }
 
+/** Without a parameter, which Express would decode, and answer differently where it cannot. */
+const webhookPath = /^\/webhooks\/[^/]+\/?$/;
+
 export function createReceiverApp(deps: ReceiverDeps): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -19,7 +22,7 @@ export function createReceiverApp(deps: ReceiverDeps): Express {
   app.enable('case sensitive routing');
 
   app
-    .route('/webhooks/:install')
+    .route(webhookPath)
     .post(createWebhookRoute(deps))
     .all((_request, response) => {
       response.set('Allow', 'POST').set('Connection', 'close');

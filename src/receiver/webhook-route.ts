@@ -31,8 +31,8 @@ const maxBodyBytes = 256 * 1024;
  * `POST /webhooks/:install` (design section 3): raw bytes, signature, then meaning; durable before
  * the answer; never waiting for a tool.
  */
-export function createWebhookRoute(deps: WebhookRouteDeps): RequestHandler<{ install: string }> {
-  const { metrics, clock } = deps;
+export function createWebhookRoute(deps: WebhookRouteDeps): RequestHandler {
+  const { metrics } = deps;
   return async (request, response) => {
     const unsupported = findUnsupported(request);
     if (unsupported !== undefined) return refuseUnread(response, unsupported);
@@ -41,17 +41,23 @@ export function createWebhookRoute(deps: WebhookRouteDeps): RequestHandler<{ ins
       return refuseUnread(response, new AppError('too_large', 'The body is larger than 256 KiB'));
     }
     const readAt = performance.now();
-    if (!isSigned(deps, request, body)) {
+    const install = installOf(request);
+    if (!isSigned(deps, install, request, body)) {
       return sendError(response, new AppError('unauthenticated', 'The signature is not valid'));
     }
-    const status = await store(deps, request, body, toInstant(clock.now()));
-    metrics.deliveries.inc({ install: request.params.install, status });
+    const status = await store(deps, install, request, body);
+    metrics.deliveries.inc({ install, status });
     metrics.answerSeconds.observe((performance.now() - readAt) / 1000);
     response.json({ status });
   };
 }
 
-function findUnsupported({ headers }: Request<{ install: string }>): AppError | undefined {
+/** Names need no encoding (`name` in the configuration), so none is undone. */
+function installOf({ path }: Request): string {
+  return path.split('/', 3)[2] ?? '';
+}
+
+function findUnsupported({ headers }: Request): AppError | undefined {
   const [mediaType = ''] = (headers['content-type'] ?? '').split(';', 1);
   if (mediaType.trim().toLowerCase() !== 'application/json') {
     return new AppError('unsupported_media_type', 'The content type must be application/json');
@@ -67,7 +73,7 @@ function refuseUnread(response: Response, error: AppError): void {
   sendError(response, error);
 }
 
-async function readBody(request: Request<{ install: string }>): Promise<Buffer | undefined> {
+async function readBody(request: Request): Promise<Buffer | undefined> {
   try {
     const length = request.headers['content-length'] ?? null;
     return await getRawBody(request, { length, limit: maxBodyBytes });
@@ -77,8 +83,7 @@ async function readBody(request: Request<{ install: string }>): Promise<Buffer |
   }
 }
 
-function isSigned(deps: WebhookRouteDeps, request: Request<{ install: string }>, body: Buffer) {
-  const { install } = request.params;
+function isSigned(deps: WebhookRouteDeps, install: string, request: Request, body: Buffer) {
   const known = deps.secrets.get(install);
   const verification = verifySignature({
     headers: deps.headers.signaturesOf(request.headers),
@@ -92,18 +97,17 @@ function isSigned(deps: WebhookRouteDeps, request: Request<{ install: string }>,
 }
 
 async function store(
-  { inbox, headers, metrics, logger }: WebhookRouteDeps,
-  request: Request<{ install: string }>,
+  { inbox, headers, metrics, logger, clock }: WebhookRouteDeps,
+  install: string,
+  request: Request,
   body: Buffer,
-  receivedAt: string,
 ): Promise<Appended['status']> {
-  const { install } = request.params;
   const { status, isIdReused } = await inbox.append({
     install,
     body,
     headers: keepHeaders(request.headers, headers.names),
     deliveryId: headers.deliveryIdOf(request.headers),
-    receivedAt,
+    receivedAt: toInstant(clock.now()),
   });
   if (isIdReused) metrics.reusedDeliveryIds.inc({ install });
   if (status === 'unprocessable') {

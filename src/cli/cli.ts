@@ -1,0 +1,60 @@
+import { Command, CommanderError } from 'commander';
+import { toAppError } from '../domain/errors.ts';
+import { maskText } from '../lib/mask.ts';
+import { createAutoCommand } from './auto-command.ts';
+import { createDeliveriesCommand } from './deliveries-command.ts';
+import { createInitCommand } from './init-command.ts';
+import { createMembersCommand } from './members-command.ts';
+import { createMigrateCommand } from './migrate-command.ts';
+import { createSandboxCommand } from './sandbox-command.ts';
+import { createStartCommand } from './start-command.ts';
+import type { Terminal } from './terminal.ts';
+import { createTryCommand } from './try-command.ts';
+
+/**
+ * The command line. stdout is data, stderr is for people and logs; every command ends with a status
+ * that a script can rely on: 0 done, 1 failed, 64 used wrongly.
+ */
+const usageError = 64;
+
+/** @returns the exit status */
+export async function runCli(argv: string[], terminal: Terminal): Promise<number> {
+  try {
+    await createProgram(terminal).parseAsync(argv, { from: 'user' });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageError;
+    terminal.stderr.write(`gangway: ${maskText(toAppError(error).message)}\n`);
+    return 1;
+  }
+}
+
+export function createProgram(terminal: Terminal): Command {
+  const program = new Command('gangway')
+    .description(
+      'Keeps the members of an annotation tool equal to the people with an active contract.',
+    )
+    .option('--config <file>', 'the configuration, anywhere on the line (gangway.config.json)')
+    .addCommand(createInitCommand(terminal))
+    .addCommand(createStartCommand(terminal))
+    .addCommand(createTryCommand(terminal))
+    .addCommand(createMembersCommand(terminal))
+    .addCommand(createDeliveriesCommand(terminal))
+    .addCommand(createMigrateCommand(terminal))
+    .addCommand(createSandboxCommand(terminal))
+    .addCommand(createAutoCommand(terminal), { hidden: true });
+  for (const command of withSubcommands(program)) {
+    command
+      .configureOutput({
+        writeOut: (text) => terminal.stdout.write(text),
+        writeErr: (text) => terminal.stderr.write(text),
+      })
+      .exitOverride()
+      .showHelpAfterError('(--help shows what there is)');
+  }
+  return program;
+}
+
+function withSubcommands(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(withSubcommands)];
+}

@@ -1,0 +1,112 @@
+import { Command, InvalidArgumentError } from 'commander';
+import { type DeliveryState, deliveryStates } from '../domain/delivery.ts';
+import { AppError } from '../domain/errors.ts';
+import type { ListedDelivery } from '../inbox/inbox-store.ts';
+import { print, withStorage } from './command-context.ts';
+import { toCount } from './count-option.ts';
+import { formatTable, stripControl } from './table.ts';
+import type { Terminal } from './terminal.ts';
+
+/** `gangway deliveries`: what was received, and what became of it. */
+export function createDeliveriesCommand(terminal: Terminal): Command {
+  return new Command('deliveries')
+    .description('what was received, and what became of it')
+    .addCommand(createListCommand(terminal))
+    .addCommand(createShowCommand(terminal))
+    .addCommand(createReplayCommand(terminal));
+}
+
+interface ListOptions {
+  install?: string;
+  state?: DeliveryState;
+  limit: number;
+  json?: true;
+}
+
+function createListCommand(terminal: Terminal): Command {
+  return new Command('list')
+    .description('list deliveries, the newest first')
+    .option('--install <name>', 'only those for one install')
+    .option('--state <state>', `only those in one state: ${deliveryStates.join(', ')}`, toState)
+    .option('--limit <count>', 'how many at most', toCount, 50)
+    .option('--json', 'print one JSON object instead of a table')
+    .action(({ install, state, limit, json }: ListOptions, command: Command) =>
+      withStorage(command, async ({ inbox }) => {
+        const deliveries = await inbox.list({ install, state, limit });
+        print(terminal, json, { deliveries: deliveries.map(toShown) }, () => toTable(deliveries));
+      }),
+    );
+}
+
+function createShowCommand(terminal: Terminal): Command {
+  return new Command('show')
+    .description('show one delivery')
+    .argument('<id>', 'its number in the list', toCount)
+    .option('--json', 'print one JSON object instead of text')
+    .action((id: number, { json }: { json?: true }, command: Command) =>
+      withStorage(command, async ({ inbox }) => {
+        const delivery = await inbox.find(id);
+        if (delivery === undefined) throw new AppError('not_found', `There is no delivery ${id}`);
+        const shown = toShown(delivery);
+        print(terminal, json, shown, () =>
+          Object.entries(shown)
+            .map(([name, value]) => `${name.padEnd(13)} ${toLine(value)}`)
+            .join('\n'),
+        );
+      }),
+    );
+}
+
+function createReplayCommand(terminal: Terminal): Command {
+  return new Command('replay')
+    .description('look at deliveries again, as if they had just come in')
+    .argument('[ids...]', 'their numbers in the list')
+    .option('--failed', 'all that could not be handled')
+    .option('--json', 'print one JSON object instead of text')
+    .action((ids: string[], { failed, json }: { failed?: true; json?: true }, command: Command) =>
+      withStorage(command, async ({ inbox }) => {
+        if (ids.length === 0 && !failed) {
+          throw new InvalidArgumentError('name deliveries by their numbers, or --failed');
+        }
+        const now = new Date().toISOString();
+        const named = ids.length > 0 ? await inbox.replay(ids.map(toCount), now) : 0;
+        const replayed = named + (failed ? await inbox.replayFailed(now) : 0);
+        print(terminal, json, { replayed }, () => `${replayed} to be looked at again.`);
+      }),
+    );
+}
+
+function toState(value: string): DeliveryState {
+  const state = deliveryStates.find((known) => known === value);
+  if (state === undefined) throw new InvalidArgumentError(`one of: ${deliveryStates.join(', ')}`);
+  return state;
+}
+
+function toShown({ bodySha256, headers, ...delivery }: ListedDelivery) {
+  return {
+    ...delivery,
+    bodySha256: bodySha256.toString('hex'),
+    headers: JSON.parse(headers) as Record<string, string>,
+  };
+}
+
+function toLine(value: unknown): string {
+  if (value === null) return '-';
+  return stripControl(typeof value === 'object' ? JSON.stringify(value) : String(value));
+}
+
+function toTable(deliveries: ListedDelivery[]): string {
+  if (deliveries.length === 0) return 'There are no deliveries.';
+  return formatTable(
+    ['id', 'received', 'install', 'type', 'state', 'tries', 'why'],
+    deliveries.map((delivery) => [
+      delivery.id,
+      delivery.receivedAt,
+      delivery.install,
+      delivery.eventType ?? '',
+      delivery.state,
+      delivery.attempts,
+      delivery.failure ?? '',
+    ]),
+  );
+}

@@ -1,0 +1,33 @@
+import { once } from 'node:events';
+import { Command } from 'commander';
+import { createApp } from '../app.ts';
+import { createLogger } from '../lib/logger.ts';
+import { openStorage } from '../open-storage.ts';
+import { loadCommandConfig } from './command-context.ts';
+import type { Terminal } from './terminal.ts';
+
+/** `gangway start`: receives, provisions, and runs until it is told to stop. */
+export function createStartCommand(terminal: Terminal): Command {
+  return new Command('start')
+    .description('receive deliveries and keep the tools in line, until stopped')
+    .action((_options: object, command: Command) => runStart(terminal, command));
+}
+
+export async function runStart(terminal: Terminal, command: Command): Promise<void> {
+  const { config, secretKey, warnings } = loadCommandConfig(command);
+  const logger = createLogger({ level: config.log.level, destination: terminal.stderr });
+  for (const warning of warnings) logger.warn(warning);
+  const key = secretKey.source === 'none' ? undefined : secretKey.key;
+  const storage = await openStorage(config.database.url, key);
+  try {
+    const app = createApp({ config, storage, logger });
+    const addresses = await app.start();
+    logger.info(addresses, 'Gangway is running');
+    if (!terminal.signal.aborted) await once(terminal.signal, 'abort');
+    logger.info('Gangway is stopping');
+    await app.stop();
+  } finally {
+    await storage.database.close();
+  }
+  logger.info('Gangway has stopped');
+}

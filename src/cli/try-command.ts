@@ -1,0 +1,77 @@
+import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+import { Command } from 'commander';
+import { createApp } from '../app.ts';
+import { Config } from '../config/config-schema.ts';
+import { createLogger } from '../lib/logger.ts';
+import { openStorage } from '../open-storage.ts';
+import { createSandbox } from '../sandbox/sandbox.ts';
+import type { Terminal } from './terminal.ts';
+import { prepareCustomer, takeFreePort } from './try-customer.ts';
+import { takeTour } from './try-tour.ts';
+
+interface TryOptions {
+  exit: boolean;
+}
+
+/** `gangway try`: the whole of it on this machine, with a marketplace that is simulated. */
+export function createTryCommand(terminal: Terminal): Command {
+  return new Command('try')
+    .description('see it work: a simulated marketplace, the bridge, and a roster as the tool')
+    .option('--exit', 'stop after the tour, with status 0 if it went well')
+    .action(({ exit }: { exit?: true }) => runTry(terminal, { exit: exit === true }));
+}
+
+/** Begins from nothing each time, in a folder that git ignores. */
+const folder = path.resolve('.gangway', 'try');
+
+export async function runTry(terminal: Terminal, { exit }: TryOptions): Promise<void> {
+  const say = (line: string) => terminal.stdout.write(`${line}\n`);
+  await rm(folder, { recursive: true, force: true });
+  const sandbox = createSandbox();
+  const marketplace = await sandbox.start();
+  try {
+    const port = await takeFreePort();
+    const customer = await prepareCustomer(sandbox, marketplace.baseUrl, port);
+    const rosterFile = path.join(folder, 'roster.json');
+    const config = Config.parse({
+      receiver: { host: '127.0.0.1', port },
+      console: { port: 0 },
+      database: { url: `sqlite:${path.join(folder, 'gangway.db')}` },
+      marketplace: { baseUrl: marketplace.baseUrl },
+      installs: {
+        demo: { token: customer.token, webhookSecrets: [customer.secret], tool: 'roster' },
+      },
+      tools: { roster: { adapter: 'roster', path: rosterFile } },
+    });
+    const storage = await openStorage(config.database.url);
+    const logger = createLogger({ level: 'warn', destination: terminal.stderr });
+    const app = createApp({ config, storage, logger });
+    try {
+      const addresses = await app.start();
+      say('Gangway, tried out on this machine: a simulated marketplace, the bridge, and a roster.');
+      say('');
+      say(`  marketplace  ${marketplace.url}`);
+      say(`  receiver     ${addresses.receiverUrl}/webhooks/demo`);
+      say(`  console      ${addresses.consoleUrl}/metrics`);
+      say(`  roster       ${rosterFile}`);
+      say('');
+      await takeTour({ sandbox, storage, jobId: customer.jobId, rosterFile, say });
+      if (!exit) await stay(terminal, marketplace.url, say);
+    } finally {
+      await app.stop();
+      await storage.database.close();
+    }
+  } finally {
+    await sandbox.stop();
+  }
+}
+
+async function stay(terminal: Terminal, url: string, say: (line: string) => void): Promise<void> {
+  say('');
+  say('It keeps running. In another terminal, hire somebody and watch the roster:');
+  say(`  npm run --silent gangway -- sandbox hire --url ${url}`);
+  say('Stop it with Ctrl-C.');
+  if (!terminal.signal.aborted) await once(terminal.signal, 'abort');
+}

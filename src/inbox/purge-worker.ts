@@ -1,0 +1,34 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { type Clock, instantIn } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import { createLoop, type Loop } from '../lib/loop.ts';
+import type { InboxStore } from './inbox-store.ts';
+
+interface PurgeDeps {
+  inbox: InboxStore;
+  /** How long a settled delivery is kept. */
+  retentionMs: number;
+  logger: Logger;
+  clock: Clock;
+}
+
+const intervalMs = 10 * 60_000;
+/** Small, and with a rest after each, so that storing never waits long behind deleting. */
+const chunkSize = 100;
+const restMs = 20;
+
+/** Deletes deliveries whose time is over. */
+export function createPurgeWorker({ inbox, retentionMs, logger, clock }: PurgeDeps): Loop {
+  return createLoop({
+    name: 'purge',
+    intervalMs,
+    logger,
+    clock,
+    async run(signal) {
+      const purged = await inbox.purge(instantIn(clock, -retentionMs), chunkSize);
+      if (purged === 0) return 'idle';
+      await wait(restMs, undefined, { signal });
+      return 'more';
+    },
+  });
+}

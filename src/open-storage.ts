@@ -1,0 +1,37 @@
+import { type Database, openDatabase } from './db/database.ts';
+import { migrate } from './db/migrate.ts';
+import { loadSecretKey, openSecretBox } from './db/secret-key.ts';
+import { createMembershipStore, type MembershipStore } from './engine/membership-store.ts';
+import { createInboxStore, type InboxStore } from './inbox/inbox-store.ts';
+import type { SecretBox } from './lib/secret-box.ts';
+
+/** The database with its tables and its key in order: what `start` and every command stand on. */
+export interface Storage {
+  database: Database;
+  box: SecretBox;
+  secretKey: Buffer;
+  inbox: InboxStore;
+  memberships: MembershipStore;
+  /** The migrations that opening it has run. */
+  migrated: string[];
+}
+
+/**
+ * Opens, migrates, and checks the key. Several processes may do so at once.
+ *
+ * @throws AppError with what to do about it
+ */
+export async function openStorage(url: string, configuredKey?: Buffer): Promise<Storage> {
+  const secretKey = loadSecretKey(url, configuredKey);
+  const database = openDatabase(url);
+  try {
+    const migrated = await migrate(database);
+    const box = await openSecretBox(database, secretKey);
+    const inbox = createInboxStore(database, box);
+    const memberships = createMembershipStore(database);
+    return { database, box, secretKey, inbox, memberships, migrated };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}

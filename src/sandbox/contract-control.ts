@@ -1,0 +1,129 @@
+import { AppError } from '../domain/errors.ts';
+import { toInstant } from '../lib/clock.ts';
+import type {
+  End,
+  Funding,
+  Hire,
+  HiredTrainer,
+  NewJob,
+  Replacement,
+} from './control-request-schema.ts';
+import { findInstall } from './install-control.ts';
+import type { Marketplace } from './marketplace.ts';
+import { toContractOccurrences, toMilestoneOccurrences } from './occurrences.ts';
+import type { Contract, Job, Milestone, SandboxState, Trainer } from './sandbox-state.ts';
+
+/** What employers do: offer a job, hire, fund, replace a trainer, end a contract. */
+
+export interface HiredContract {
+  contractId: string;
+  jobId: string;
+  trainers: Trainer[];
+}
+
+export function createJob({ state, ids }: Marketplace, wanted: NewJob): Job {
+  const job: Job = {
+    id: ids.next('job'),
+    organizationId: findInstall(state, wanted.installId).organizationId,
+    title: wanted.title ?? 'Label street scenes',
+    paymentType: wanted.paymentType === undefined ? 'PAY_PER_HOUR' : wanted.paymentType,
+  };
+  state.jobs.set(job.id, job);
+  return { ...job };
+}
+
+export function hire(marketplace: Marketplace, wanted: Hire): HiredContract {
+  const { state, ids, clock } = marketplace;
+  const job = state.jobs.get(wanted.jobId);
+  if (job === undefined) throw new AppError('not_found', `No job ${wanted.jobId}`);
+  const createdAt = toInstant(clock.now());
+  const contract: Contract = {
+    id: ids.next('ctr'),
+    status: 'active',
+    job,
+    title: wanted.title ?? job.title,
+    startDate: wanted.startDate ?? createdAt,
+    endDate: null,
+    createdAt,
+    participants: (wanted.trainers ?? [{}]).map((trainer) => toTrainer(marketplace, trainer)),
+    milestones: [],
+    usage: new Map(),
+    lastUsageAt: null,
+    warned: new Set(),
+  };
+  state.contracts.set(contract.id, contract);
+  marketplace.raiseEvents(toContractOccurrences(state, 'contract.started', contract));
+  const trainers = contract.participants.map((trainer) => ({ ...trainer }));
+  return { contractId: contract.id, jobId: job.id, trainers };
+}
+
+export function endContract(marketplace: Marketplace, contractId: string, wanted: End = {}): void {
+  const { state, clock } = marketplace;
+  const contract = findContract(state, contractId);
+  if (contract.status === 'ended') throw new AppError('conflict', 'The contract ended already');
+  contract.status = 'ended';
+  contract.endDate = wanted.endDate ?? toInstant(clock.now());
+  marketplace.raiseEvents(toContractOccurrences(state, 'contract.ended', contract));
+}
+
+/** The funded milestone becomes the active one, and every warning may be sent once more. */
+export function fundMilestone(
+  marketplace: Marketplace,
+  contractId: string,
+  wanted: Funding = {},
+): Milestone {
+  const { state, ids } = marketplace;
+  const contract = findContract(state, contractId);
+  for (const earlier of contract.milestones) earlier.status = 'COMPLETED';
+  const milestone: Milestone = {
+    id: ids.next('mst'),
+    name: wanted.name ?? `Milestone ${contract.milestones.length + 1}`,
+    amountUsd: wanted.amountUsd ?? 200,
+    volume: wanted.volume ?? 10,
+    status: 'ACTIVE_FUNDED',
+  };
+  contract.milestones.push(milestone);
+  contract.warned.clear();
+  marketplace.raiseEvents(toMilestoneOccurrences(state, 'milestone.funded', contract));
+  return { ...milestone };
+}
+
+/** Seen only by those who read the participants: no event says so. */
+export function replaceParticipant(
+  marketplace: Marketplace,
+  contractId: string,
+  { leaves, joins }: Replacement,
+): Trainer[] {
+  const contract = findContract(marketplace.state, contractId);
+  const index = contract.participants.findIndex((trainer) => trainer.opentrainUserId === leaves);
+  if (index === -1) throw new AppError('not_found', `No participant ${leaves} on the contract`);
+  const successors = joins === undefined ? [] : [toTrainer(marketplace, joins)];
+  contract.participants.splice(index, 1, ...successors);
+  return contract.participants.map((trainer) => ({ ...trainer }));
+}
+
+function findContract(state: SandboxState, contractId: string): Contract {
+  const contract = state.contracts.get(contractId);
+  if (contract === undefined) throw new AppError('not_found', `No contract ${contractId}`);
+  return contract;
+}
+
+/** The names that platforms see are masked, and nothing keeps two trainers from sharing one. */
+const maskedNames = ['Amara O.', 'Bruno S.', 'Chiara M.', 'Dawit T.', 'Elif K.', 'Farid A.'];
+
+function toTrainer({ state, ids }: Marketplace, wanted: HiredTrainer): Trainer {
+  const opentrainUserId = wanted.opentrainUserId ?? ids.next('usr');
+  const number = state.trainers.size;
+  const known = state.trainers.get(opentrainUserId) ?? {
+    opentrainUserId,
+    displayName: maskedNames[number % maskedNames.length] ?? '',
+    country: 'PT',
+    profileUrl: `https://app.opentrain.ai/trainers/${encodeURIComponent(opentrainUserId)}`,
+    workEmail: `trainer.${number + 1}@opentrain.work`,
+  };
+  known.displayName = wanted.displayName ?? known.displayName;
+  known.country = wanted.country ?? known.country;
+  known.workEmail = wanted.workEmail === undefined ? known.workEmail : wanted.workEmail;
+  state.trainers.set(opentrainUserId, known);
+  return known;
+}

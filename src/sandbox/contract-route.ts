@@ -1,0 +1,66 @@
+import { AppError } from '../domain/errors.ts';
+import { budgetOf } from './budget.ts';
+import { ContractQuery, parseRequest } from './platform-request-schema.ts';
+import { findLinkedContract, type PlatformCall, type PlatformRoute } from './platform-route.ts';
+import { toListedContract, toParticipant } from './public-shapes.ts';
+import { type Contract, linksOfInstall } from './sandbox-state.ts';
+
+export const contractRoutes: PlatformRoute[] = [
+  { method: 'get', path: '/contracts', scope: 'contracts:read', answer: listContracts },
+  {
+    method: 'get',
+    path: '/contracts/{id}/participants',
+    scope: 'participants:read',
+    answer: listParticipants,
+  },
+  {
+    method: 'get',
+    path: '/contracts/{id}/budget',
+    scope: 'contracts:read',
+    answer: (call) => budgetOf(findLinkedContract(call)),
+  },
+];
+
+function listContracts(call: PlatformCall) {
+  const { marketplace, install } = call;
+  const query = parseRequest(ContractQuery, call.query);
+  const found = findContracts(call, query.projectLinkId).filter(
+    ({ status }) => query.status === undefined || status === query.status,
+  );
+  const first = marketplace.hasCursors ? firstAfter(found, query.cursor) : 0;
+  const page = found.slice(first, first + query.limit);
+  const contracts = page.map((contract) => toListedContract(marketplace.state, install, contract));
+  if (!marketplace.hasCursors) return { contracts };
+  const hasMore = first + page.length < found.length;
+  return { contracts, nextCursor: hasMore ? toCursor(page.at(-1)) : null };
+}
+
+/** Newest first. A link that is not the install's has no contracts to show. */
+function findContracts({ marketplace, install }: PlatformCall, linkId?: string): Contract[] {
+  const links = linksOfInstall(marketplace.state, install).filter(
+    ({ id }) => linkId === undefined || id === linkId,
+  );
+  const jobIds = new Set(links.map(({ jobId }) => jobId));
+  return [...marketplace.state.contracts.values()]
+    .filter(({ job }) => jobIds.has(job.id))
+    .reverse();
+}
+
+function toCursor(contract: Contract | undefined): string | null {
+  return contract === undefined ? null : Buffer.from(contract.id).toString('base64url');
+}
+
+function firstAfter(contracts: Contract[], cursor: string | undefined): number {
+  if (cursor === undefined) return 0;
+  const last = contracts.findIndex((contract) => toCursor(contract) === cursor);
+  if (last === -1) throw new AppError('invalid', 'cursor: not one that this listing returned');
+  return last + 1;
+}
+
+function listParticipants(call: PlatformCall) {
+  const contract = findLinkedContract(call);
+  return {
+    contractId: contract.id,
+    participants: contract.participants.map((trainer) => toParticipant(call.install, trainer)),
+  };
+}

@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { paymentTypes, scopes } from './sandbox-state.ts';
+
+/** What the person at the controls may ask for. Unknown keys are refused: they are typing errors. */
+
+const Scopes = z.array(z.enum(scopes));
+
+export const NewInstall = z.strictObject({
+  /** An employer that has a job already; a new one by default. */
+  organizationId: z.string().min(1).optional(),
+  /** All of them by default. */
+  scopes: Scopes.optional(),
+  /** Of its token, where they are fewer than the install's. */
+  tokenScopes: Scopes.optional(),
+  /** Given by default. */
+  piiConsent: z.boolean().optional(),
+});
+export type NewInstall = z.input<typeof NewInstall>;
+
+export const NewJob = z.strictObject({
+  /** Any install of the employer whose job it is. */
+  installId: z.string(),
+  title: z.string().min(1).optional(),
+  /** Paid per hour by default. */
+  paymentType: z.enum(paymentTypes).nullable().optional(),
+});
+export type NewJob = z.input<typeof NewJob>;
+
+export const HiredTrainer = z.strictObject({
+  /** One that is known already keeps what is not said anew. */
+  opentrainUserId: z.string().min(1).optional(),
+  displayName: z.string().min(1).optional(),
+  country: z.string().optional(),
+  /** Null: the managed address does not exist yet. */
+  workEmail: z.email().nullable().optional(),
+});
+export type HiredTrainer = z.input<typeof HiredTrainer>;
+
+export const Hire = z.strictObject({
+  jobId: z.string(),
+  /** The job's by default. */
+  title: z.string().min(1).optional(),
+  /** Now by default. */
+  startDate: z.iso.datetime().optional(),
+  /** One new trainer by default. The first is the one that the events speak of. */
+  trainers: z.array(HiredTrainer).min(1).optional(),
+});
+export type Hire = z.input<typeof Hire>;
+
+export const End = z.strictObject({
+  /** Now by default. */
+  endDate: z.iso.datetime().optional(),
+});
+export type End = z.input<typeof End>;
+
+export const Funding = z.strictObject({
+  name: z.string().min(1).optional(),
+  /** In hours or labels, as the job is paid; 10 by default. */
+  volume: z.number().nonnegative().optional(),
+  /** 200 by default. */
+  amountUsd: z.number().nonnegative().optional(),
+});
+export type Funding = z.input<typeof Funding>;
+
+export const Replacement = z.strictObject({
+  /** The opentrainUserId of the one who goes. */
+  leaves: z.string(),
+  /** Nobody by default: the contract may be left without a trainer. */
+  joins: HiredTrainer.optional(),
+});
+export type Replacement = z.input<typeof Replacement>;
+
+export const Consent = z.strictObject({ piiConsent: z.boolean() });
+
+export const Advance = z.strictObject({ ms: z.number().nonnegative() });
+
+export const Nothing = z.strictObject({});

@@ -1,0 +1,103 @@
+import { type Clock, toInstant } from '../lib/clock.ts';
+import { createDeliveryQueue } from './delivery-queue.ts';
+import { settleAttempt } from './delivery-rules.ts';
+import type { Delivery, SandboxState } from './sandbox-state.ts';
+import type { SendDelivery } from './send-delivery.ts';
+import { type HeaderPrefix, signDelivery } from './sign-delivery.ts';
+import type { Timeline } from './timeline.ts';
+
+/** Attempts what is due, when it is due, from start to stop. */
+export interface Dispatcher {
+  start(): void;
+  /** Gives up the attempts in flight, uncounted: they are due again after the next start. */
+  stop(): Promise<void>;
+  /** Has a delivery attempted after `waitMs`. */
+  queue(delivery: Delivery, waitMs: number): void;
+  /** Looks again for what is due; to be called when an endpoint was enabled. */
+  wake(): void;
+  /** Resolves when no attempt is in flight and nothing is due now. */
+  idle(): Promise<void>;
+  /** Moves the timeline on, making every attempt that falls due on the way at its own time. */
+  advance(ms: number): Promise<void>;
+}
+
+interface Deps {
+  state: SandboxState;
+  clock: Clock;
+  timeline: Timeline;
+  headerPrefix: HeaderPrefix;
+  send: SendDelivery;
+}
+
+export function createDispatcher(deps: Deps): Dispatcher {
+  const { timeline } = deps;
+  const deliveries = createDeliveryQueue();
+  const inFlight = new Set<Promise<void>>();
+  let running: AbortController | undefined;
+  let cancelTimer = (): void => {};
+
+  async function attempt(delivery: Delivery, signal: AbortSignal): Promise<void> {
+    await attemptDelivery(deps, delivery, signal);
+    deliveries.giveBack(delivery);
+    wake();
+  }
+
+  function wake(): void {
+    cancelTimer();
+    if (running === undefined) return;
+    for (const delivery of deliveries.takeDue(timeline.nowMs())) {
+      const attempted = attempt(delivery, running.signal).finally(() => inFlight.delete(attempted));
+      inFlight.add(attempted);
+    }
+    const nextMs = deliveries.nextDueAtMs();
+    // What is due and still waits is held up by attempts in flight; their end wakes us.
+    if (nextMs !== undefined && nextMs > timeline.nowMs()) {
+      cancelTimer = timeline.wakeAt(nextMs, wake);
+    }
+  }
+
+  async function idle(): Promise<void> {
+    while (inFlight.size > 0) await Promise.all(inFlight);
+  }
+
+  async function advance(ms: number): Promise<void> {
+    const untilMs = timeline.nowMs() + ms;
+    await idle();
+    for (let nextMs = deliveries.nextDueAtMs(); running; nextMs = deliveries.nextDueAtMs()) {
+      timeline.moveTo(Math.min(nextMs ?? untilMs, untilMs));
+      wake();
+      await idle();
+      if (nextMs === undefined || nextMs > untilMs) return;
+    }
+  }
+
+  return {
+    start() {
+      running = new AbortController();
+      wake();
+    },
+    async stop() {
+      running?.abort();
+      running = undefined;
+      cancelTimer();
+      await idle();
+    },
+    queue(delivery, waitMs) {
+      delivery.dueAtMs = timeline.nowMs() + waitMs;
+      deliveries.add(delivery);
+      wake();
+    },
+    wake,
+    idle,
+    advance,
+  };
+}
+
+async function attemptDelivery(deps: Deps, delivery: Delivery, signal: AbortSignal): Promise<void> {
+  const at = toInstant(deps.clock.now());
+  const request = signDelivery(delivery, deps.headerPrefix, deps.clock);
+  const outcome = await deps.send(request, signal);
+  if (signal.aborted) return;
+  const result = { at, httpStatus: null, error: null, ...outcome };
+  settleAttempt(deps.state, delivery, result, deps.timeline.nowMs());
+}

@@ -1,0 +1,91 @@
+import {
+  type Attempt,
+  type Delivery,
+  deliveriesOfEndpoint,
+  type SandboxState,
+  type WebhookEndpoint,
+} from './sandbox-state.ts';
+
+/** What an attempt, a switch or a wish to redeliver does to a delivery and to its endpoint. */
+
+const minuteMs = 60_000;
+
+/** After these the fifth attempt was the last. */
+const retryWaitsMs = [1 * minuteMs, 5 * minuteMs, 30 * minuteMs, 120 * minuteMs];
+
+/** "Within about five minutes": a client may not count on less. */
+export const redeliveryWaitMs = 5 * minuteMs;
+
+const maxConsecutiveFailures = 10;
+
+/** Counted per attempt, over all deliveries of the endpoint, until one succeeds. */
+export function settleAttempt(
+  state: SandboxState,
+  delivery: Delivery,
+  attempt: Attempt,
+  nowMs: number,
+): void {
+  delivery.attempts.push(attempt);
+  if (isAccepted(attempt)) markDelivered(delivery);
+  else markFailed(state, delivery, attempt.at, nowMs);
+}
+
+function isAccepted({ httpStatus }: Attempt): boolean {
+  return httpStatus !== null && httpStatus >= 200 && httpStatus < 300;
+}
+
+function markDelivered(delivery: Delivery): void {
+  if (delivery.status !== 'DISCARDED') delivery.status = 'DELIVERED';
+  if (delivery.endpoint.status === 'ACTIVE') delivery.endpoint.consecutiveFailures = 0;
+}
+
+function markFailed(state: SandboxState, delivery: Delivery, at: string, nowMs: number): void {
+  const { endpoint } = delivery;
+  if (delivery.status === 'PENDING') postpone(delivery, nowMs);
+  if (endpoint.status !== 'ACTIVE') return;
+  endpoint.consecutiveFailures += 1;
+  if (endpoint.consecutiveFailures < maxConsecutiveFailures) return;
+  disableEndpoint(state, endpoint, `${maxConsecutiveFailures} consecutive failed deliveries`, at);
+}
+
+function postpone(delivery: Delivery, nowMs: number): void {
+  const waitMs = retryWaitsMs[delivery.failures];
+  delivery.failures += 1;
+  if (waitMs === undefined) delivery.status = 'FAILED';
+  else delivery.dueAtMs = nowMs + waitMs;
+}
+
+export function disableEndpoint(
+  state: SandboxState,
+  endpoint: WebhookEndpoint,
+  reason: string,
+  at: string,
+): void {
+  endpoint.status = 'DISABLED';
+  endpoint.disabledAt = at;
+  endpoint.disabledReason = reason;
+  closePending(state, endpoint, 'FAILED');
+}
+
+export function enableEndpoint(endpoint: WebhookEndpoint): void {
+  endpoint.status = 'ACTIVE';
+  endpoint.consecutiveFailures = 0;
+  endpoint.disabledAt = null;
+  endpoint.disabledReason = null;
+}
+
+export function closePending(
+  state: SandboxState,
+  endpoint: WebhookEndpoint,
+  status: 'FAILED' | 'DISCARDED',
+): void {
+  for (const delivery of deliveriesOfEndpoint(state, endpoint)) {
+    if (delivery.status === 'PENDING') delivery.status = status;
+  }
+}
+
+/** Under its old id and with its old body, and with five attempts before it again. */
+export function reopen(delivery: Delivery): void {
+  delivery.status = 'PENDING';
+  delivery.failures = 0;
+}

@@ -1,0 +1,40 @@
+import { randomUUID } from 'node:crypto';
+import type { ErrorRequestHandler, Response } from 'express';
+import { AppError, type ErrorCode, httpStatusOf, toAppError } from '../domain/errors.ts';
+import { Refusal } from './refusal.ts';
+
+const platformCodes: Partial<Record<ErrorCode, string>> = {
+  invalid: 'BAD_REQUEST',
+  unauthenticated: 'UNAUTHORIZED',
+  forbidden: 'FORBIDDEN',
+  not_found: 'NOT_FOUND',
+  conflict: 'CONFLICT',
+  rate_limited: 'RATE_LIMITED',
+};
+
+/** Answers every failure with the envelope of the platform API. Has four parameters for express. */
+export const sendError: ErrorRequestHandler = (thrown, _request, response: Response, _next) => {
+  const error = isRefusedByExpress(thrown) ? toUnreadable(thrown) : toAppError(thrown);
+  const code = platformCodes[error.code];
+  response.status(code === undefined ? 500 : httpStatusOf(error.code)).json({
+    error: error.message,
+    code: code ?? 'INTERNAL_ERROR',
+    requestId: `req_${randomUUID()}`,
+    ...(error instanceof Refusal ? { details: error.details } : {}),
+  });
+};
+
+/** What express itself cannot read (JSON, a path, too much of it) comes with a 4xx status. */
+function isRefusedByExpress(thrown: unknown): thrown is Error & { status: number } {
+  return (
+    thrown instanceof Error &&
+    !(thrown instanceof AppError) &&
+    'status' in thrown &&
+    typeof thrown.status === 'number' &&
+    thrown.status < 500
+  );
+}
+
+function toUnreadable(cause: Error): AppError {
+  return new AppError('invalid', `The request could not be read: ${cause.message}`, { cause });
+}

@@ -1,0 +1,149 @@
+import { eventTypes, paymentTypes, provisioningModes, scopes } from './sandbox-state.ts';
+
+/** As much of JSON Schema as the description of the platform API needs. */
+export interface JsonSchema {
+  $ref?: string;
+  type?: string | string[];
+  enum?: readonly (string | null)[];
+  format?: string;
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  minItems?: number;
+  maxItems?: number;
+  default?: string | number;
+  items?: JsonSchema;
+  anyOf?: JsonSchema[];
+  properties?: Record<string, JsonSchema>;
+  required?: string[];
+}
+
+export const text: JsonSchema = { type: 'string' };
+export const flag: JsonSchema = { type: 'boolean' };
+const amount: JsonSchema = { type: 'number' };
+export const count: JsonSchema = { type: 'integer', minimum: 0 };
+const instant: JsonSchema = { type: 'string', format: 'date-time' };
+export const nullableText: JsonSchema = { type: ['string', 'null'] };
+const nullableInstant: JsonSchema = { type: ['string', 'null'], format: 'date-time' };
+
+export function ref(name: string): JsonSchema {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+export function listOf(items: JsonSchema): JsonSchema {
+  return { type: 'array', items };
+}
+
+export function oneOf(values: readonly (string | null)[]): JsonSchema {
+  return { type: values.includes(null) ? ['string', 'null'] : 'string', enum: values };
+}
+
+/** Every property is required except those named as optional. */
+export function record(
+  properties: Record<string, JsonSchema>,
+  optional: readonly string[] = [],
+): JsonSchema {
+  const required = Object.keys(properties).filter((name) => !optional.includes(name));
+  return { type: 'object', properties, required };
+}
+
+export const schemas: Record<string, JsonSchema> = {
+  Error: record(
+    {
+      error: text,
+      code: oneOf([
+        'BAD_REQUEST',
+        'UNAUTHORIZED',
+        'FORBIDDEN',
+        'NOT_FOUND',
+        'CONFLICT',
+        'RATE_LIMITED',
+        'INTERNAL_ERROR',
+      ]),
+      requestId: text,
+      details: { type: 'object' },
+    },
+    ['details'],
+  ),
+  Install: record({
+    id: text,
+    status: oneOf(['ACTIVE', 'REVOKED']),
+    scopes: listOf(oneOf(scopes)),
+    piiConsent: flag,
+    organizationId: text,
+    createdAt: instant,
+    partnerApp: record({ id: text, slug: text, name: text }),
+    token: record({ id: text, name: text, scopes: listOf(oneOf(scopes)) }),
+  }),
+  ProjectLink: record({
+    id: text,
+    jobId: nullableText,
+    externalProjectId: text,
+    externalProjectName: nullableText,
+    externalProjectUrl: nullableText,
+    provisioningMode: oneOf(provisioningModes),
+    createdAt: instant,
+  }),
+  Contract: record({
+    id: text,
+    status: oneOf(['active', 'ended']),
+    jobId: text,
+    title: text,
+    startDate: instant,
+    endDate: nullableInstant,
+    createdAt: instant,
+    projectLinkIds: listOf(text),
+  }),
+  Participant: record(
+    {
+      opentrainUserId: text,
+      displayName: text,
+      country: text,
+      profileUrl: text,
+      workEmail: { type: 'string', format: 'email' },
+    },
+    ['workEmail'],
+  ),
+  Milestone: record({ id: text, name: text, amountUsd: amount, volume: amount, status: text }),
+  Budget: record({
+    contractId: text,
+    paymentType: oneOf([...paymentTypes, null]),
+    state: oneOf(['OK', 'LOW', 'DEPLETED']),
+    fundedVolume: amount,
+    fundedAmountUsd: amount,
+    consumed: record({ seconds: count, hours: amount, labels: count, tasks: count }),
+    consumedVolume: amount,
+    remainingVolume: amount,
+    consumedFraction: amount,
+    activeMilestone: { anyOf: [ref('Milestone'), { type: 'null' }] },
+    lastUsageAt: nullableInstant,
+  }),
+  WebhookEndpoint: record({
+    id: text,
+    url: text,
+    eventTypes: listOf(oneOf(eventTypes)),
+    status: oneOf(['ACTIVE', 'DISABLED']),
+    createdAt: instant,
+    consecutiveFailures: count,
+    disabledAt: nullableInstant,
+    disabledReason: nullableText,
+  }),
+  UsageEntry: record(
+    {
+      workDate: { type: 'string', format: 'date' },
+      totalSeconds: { ...count, maximum: 86_400 },
+      tasksCompleted: count,
+      labelsCompleted: count,
+      workerOpentrainUserId: text,
+      externalReportId: text,
+    },
+    [
+      'totalSeconds',
+      'tasksCompleted',
+      'labelsCompleted',
+      'workerOpentrainUserId',
+      'externalReportId',
+    ],
+  ),
+};

@@ -1,0 +1,257 @@
+import {
+  count,
+  flag,
+  type JsonSchema,
+  listOf,
+  nullableText,
+  oneOf,
+  record,
+  ref,
+  schemas,
+  text,
+} from './openapi-schemas.ts';
+import { eventTypes, provisioningModes, type Scope } from './sandbox-state.ts';
+
+interface Parameter {
+  name: string;
+  in: 'path' | 'query';
+  required: boolean;
+  schema: JsonSchema;
+}
+
+interface Content {
+  'application/json': { schema: JsonSchema };
+}
+
+export interface Operation {
+  operationId: string;
+  summary: string;
+  security: Record<string, Scope[]>[];
+  parameters?: Parameter[];
+  requestBody?: { required: boolean; content: Content };
+  responses: Record<string, { description: string; content: Content }>;
+}
+
+export interface OpenApiDocument {
+  openapi: '3.1.0';
+  info: { title: string; version: string };
+  servers: { url: string }[];
+  paths: Record<string, Partial<Record<'get' | 'post' | 'patch' | 'delete', Operation>>>;
+  components: {
+    schemas: Record<string, JsonSchema>;
+    securitySchemes: Record<string, { type: 'http'; scheme: 'bearer'; description: string }>;
+  };
+}
+
+/** The contract served at `/openapi.json`: written by hand, so that a test can hold it to account. */
+export function describePlatformApi(hasCursors: boolean): OpenApiDocument {
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Annotation-platform API (Gangway sandbox)', version: 'v1' },
+    servers: [{ url: '/api/partner/v1' }],
+    paths: {
+      '/openapi.json': { get: describeItself() },
+      ...describeInstalls(),
+      ...describeLinks(),
+      ...describeContracts(hasCursors),
+      ...describeEndpoints(),
+    },
+    components: {
+      schemas,
+      securitySchemes: {
+        platformToken: { type: 'http', scheme: 'bearer', description: 'A token ot_ptk_…' },
+      },
+    },
+  };
+}
+
+function describeItself(): Operation {
+  const content = { 'application/json': { schema: { type: 'object' } } };
+  return {
+    operationId: 'getOpenApi',
+    summary: 'This document, without authentication',
+    security: [],
+    responses: { 200: { description: 'OK', content } },
+  };
+}
+
+function describeInstalls(): OpenApiDocument['paths'] {
+  return {
+    '/installs/current': {
+      get: operation('getCurrentInstall', 'The install of this token', undefined, {
+        answer: record({ install: ref('Install') }),
+      }),
+    },
+  };
+}
+
+function describeLinks(): OpenApiDocument['paths'] {
+  const body = record(
+    {
+      externalProjectId: { ...text, minLength: 1, maxLength: 200 },
+      externalProjectName: { ...nullableText, maxLength: 300 },
+      externalProjectUrl: { ...nullableText, format: 'uri', maxLength: 2048 },
+      provisioningMode: { ...oneOf(provisioningModes), default: 'PARTNER_WEBHOOK' },
+      jobId: nullableText,
+    },
+    ['externalProjectName', 'externalProjectUrl', 'provisioningMode', 'jobId'],
+  );
+  const one = { id: true, answer: record({ projectLink: ref('ProjectLink') }) };
+  return {
+    '/project-links': {
+      get: operation('listProjectLinks', 'All links, newest first', 'project-links:read', {
+        answer: record({ projectLinks: listOf(ref('ProjectLink')) }),
+      }),
+      post: operation('createProjectLink', 'Link a project to a job', 'project-links:write', {
+        body,
+        status: 201,
+        answer: one.answer,
+        refusals: [404, 409],
+      }),
+    },
+    '/project-links/{id}': {
+      get: operation('getProjectLink', 'One link', 'project-links:read', one),
+      delete: operation('deleteProjectLink', 'Delete a link for good', 'project-links:write', {
+        id: true,
+        answer: record({ projectLink: ref('ProjectLink'), deleted: flag }),
+      }),
+    },
+  };
+}
+
+function describeContracts(hasCursors: boolean): OpenApiDocument['paths'] {
+  const contracts = listOf(ref('Contract'));
+  const limit = { type: 'integer', minimum: 1, maximum: 200, default: 50 };
+  const query = { projectLinkId: text, status: oneOf(['active', 'ended']), limit };
+  const read = 'contracts:read';
+  return {
+    '/contracts': {
+      get: operation('listContracts', 'Contracts on linked jobs, newest first', read, {
+        query: hasCursors ? { ...query, cursor: text } : query,
+        answer: record(hasCursors ? { contracts, nextCursor: nullableText } : { contracts }),
+      }),
+    },
+    '/contracts/{id}/participants': {
+      get: operation('listParticipants', 'Those who work on a contract', 'participants:read', {
+        id: true,
+        answer: record({ contractId: text, participants: listOf(ref('Participant')) }),
+      }),
+    },
+    '/contracts/{id}/budget': {
+      get: operation('getBudget', 'What is funded and consumed', read, {
+        id: true,
+        answer: ref('Budget'),
+      }),
+    },
+    '/contracts/{id}/usage': {
+      post: operation('reportUsage', 'Totals per worker and day', 'usage:write', {
+        id: true,
+        body: record({ entries: { ...listOf(ref('UsageEntry')), minItems: 1, maxItems: 100 } }),
+        answer: record({ contractId: text, accepted: count, budget: ref('Budget') }),
+        refusals: [409],
+      }),
+    },
+  };
+}
+
+function describeEndpoints(): OpenApiDocument['paths'] {
+  const scope = 'webhooks:manage';
+  const url: JsonSchema = { ...text, format: 'uri', maxLength: 2048 };
+  const types: JsonSchema = { ...listOf(oneOf(eventTypes)), minItems: 1 };
+  const endpoint = ref('WebhookEndpoint');
+  const one = { id: true, answer: record({ webhookEndpoint: endpoint }) };
+  const changes = record({ url, eventTypes: types, status: oneOf(['ACTIVE', 'DISABLED']) }, [
+    'url',
+    'eventTypes',
+    'status',
+  ]);
+  return {
+    '/webhook-endpoints': {
+      get: operation('listWebhookEndpoints', 'All endpoints of the install', scope, {
+        answer: record({ webhookEndpoints: listOf(endpoint) }),
+      }),
+      post: operation('createWebhookEndpoint', 'Register; the secret is shown once', scope, {
+        body: record({ url, eventTypes: types }),
+        status: 201,
+        answer: record({ webhookEndpoint: endpoint, secret: text, message: text }),
+        refusals: [409],
+      }),
+    },
+    '/webhook-endpoints/{id}': {
+      get: operation('getWebhookEndpoint', 'One endpoint', scope, one),
+      patch: operation('updateWebhookEndpoint', 'Change or re-enable', scope, {
+        ...one,
+        body: changes,
+      }),
+      delete: operation('deleteWebhookEndpoint', 'Delete; pending ones are discarded', scope, {
+        id: true,
+        answer: record({ webhookEndpoint: endpoint, deleted: flag }),
+      }),
+    },
+    '/webhook-endpoints/{id}/redeliver': {
+      post: operation('redeliver', 'Queue all FAILED deliveries again, or one', scope, {
+        id: true,
+        body: record({ deliveryId: text }, ['deliveryId']),
+        answer: record({ webhookEndpoint: endpoint, requeued: count, message: text }),
+      }),
+    },
+  };
+}
+
+interface Shape {
+  /** Whether an `{id}` stands in the path: then 404 is among the refusals. */
+  id?: boolean;
+  query?: Record<string, JsonSchema>;
+  body?: JsonSchema;
+  status?: 201;
+  answer: JsonSchema;
+  refusals?: number[];
+}
+
+function operation(
+  operationId: string,
+  summary: string,
+  scope: Scope | undefined,
+  { id = false, query = {}, body, status, answer, refusals = [] }: Shape,
+): Operation {
+  const statuses = [
+    ...(body || query['limit'] ? [400] : []),
+    401,
+    403,
+    ...(id ? [404] : []),
+    ...refusals,
+  ];
+  const errors = statuses.map((code) => [code, toResponse(errorNames[code] ?? '', ref('Error'))]);
+  return {
+    operationId,
+    summary,
+    security: [{ platformToken: scope === undefined ? [] : [scope] }],
+    parameters: [
+      ...(id ? [{ name: 'id', in: 'path' as const, required: true, schema: text }] : []),
+      ...Object.entries(query).map(([name, schema]) => ({
+        name,
+        in: 'query' as const,
+        required: false,
+        schema,
+      })),
+    ],
+    ...(body ? { requestBody: { required: true, content: toContent(body) } } : {}),
+    responses: { [status ?? 200]: toResponse('Done', answer), ...Object.fromEntries(errors) },
+  };
+}
+
+const errorNames: Record<number, string> = {
+  400: 'BAD_REQUEST',
+  401: 'UNAUTHORIZED',
+  403: 'FORBIDDEN',
+  404: 'NOT_FOUND',
+  409: 'CONFLICT',
+};
+
+function toResponse(description: string, schema: JsonSchema) {
+  return { description, content: toContent(schema) };
+}
+
+function toContent(schema: JsonSchema): Content {
+  return { 'application/json': { schema } };
+}

@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { Refusal } from './refusal.ts';
+import { eventTypes, provisioningModes } from './sandbox-state.ts';
+
+/** What the platform API accepts. Unknown keys are ignored, as they are there. */
+
+const maxUrlChars = 2048;
+
+export const CreateProjectLink = z.object({
+  externalProjectId: z.string().min(1).max(200),
+  externalProjectName: z.string().max(300).nullish(),
+  externalProjectUrl: z
+    .url({ protocol: /^https?$/ })
+    .max(maxUrlChars)
+    .nullish(),
+  provisioningMode: z.enum(provisioningModes).default('PARTNER_WEBHOOK'),
+  jobId: z.string().min(1).nullish(),
+});
+
+const EndpointUrl = z
+  .string()
+  .max(maxUrlChars)
+  .refine(isDeliverable, { error: 'must be https, or http for localhost' });
+
+function isDeliverable(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname } = new URL(text);
+  const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+  return protocol === 'https:' || (protocol === 'http:' && isLocal);
+}
+
+const EventTypes = z
+  .array(z.enum(eventTypes))
+  .min(1)
+  .transform((types) => [...new Set(types)]);
+
+export const CreateWebhookEndpoint = z.object({ url: EndpointUrl, eventTypes: EventTypes });
+
+export const UpdateWebhookEndpoint = z.object({
+  url: EndpointUrl.optional(),
+  eventTypes: EventTypes.optional(),
+  status: z.enum(['ACTIVE', 'DISABLED']).optional(),
+});
+
+export const Redeliver = z.object({ deliveryId: z.string().min(1).optional() });
+
+export const ContractQuery = z.object({
+  projectLinkId: z.string().optional(),
+  status: z.enum(['active', 'ended']).optional(),
+  limit: z
+    .string()
+    .regex(/^\d+$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.int().min(1).max(200))
+    .default(50),
+  cursor: z.string().optional(),
+});
+
+const Count = z.int().min(0);
+
+export const UsageReport = z.object({
+  entries: z
+    .array(
+      z.object({
+        workDate: z.iso.date(),
+        totalSeconds: Count.max(86_400).optional(),
+        tasksCompleted: Count.optional(),
+        labelsCompleted: Count.optional(),
+        workerOpentrainUserId: z.string().min(1).optional(),
+        externalReportId: z.string().optional(),
+      }),
+    )
+    .min(1)
+    .max(100),
+});
+export type UsageReport = z.infer<typeof UsageReport>;
+
+/** Throws a 400 that names every fault with its place. */
+export function parseRequest<T extends z.ZodType>(schema: T, input: unknown): z.output<T> {
+  const result = schema.safeParse(input);
+  if (result.success) return result.data;
+  const issues = result.error.issues.map(({ path, message }) => ({
+    path: path.join('.'),
+    message,
+  }));
+  const summary = issues.map(({ path, message }) => `${path || 'body'}: ${message}`).join('; ');
+  throw new Refusal('invalid', summary, { issues });
+}

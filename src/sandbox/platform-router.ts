@@ -1,0 +1,59 @@
+import express, { type RequestHandler, type Router } from 'express';
+import { AppError } from '../domain/errors.ts';
+import { authenticate, requireScope } from './authenticate.ts';
+import { contractRoutes } from './contract-route.ts';
+import { installRoutes } from './install-route.ts';
+import type { Marketplace } from './marketplace.ts';
+import { describePlatformApi } from './openapi.ts';
+import type { PlatformRoute } from './platform-route.ts';
+import { projectLinkRoutes } from './project-link-route.ts';
+import type { Install } from './sandbox-state.ts';
+import { usageRoutes } from './usage-route.ts';
+import { webhookEndpointRoutes } from './webhook-endpoint-route.ts';
+
+/** The fifteen operations that need a token. */
+export const platformRoutes: readonly PlatformRoute[] = [
+  ...installRoutes,
+  ...projectLinkRoutes,
+  ...contractRoutes,
+  ...usageRoutes,
+  ...webhookEndpointRoutes,
+];
+
+export function createPlatformRouter(marketplace: Marketplace): Router {
+  const router = express.Router();
+  router.get('/openapi.json', (_request, response) => {
+    response.json(describePlatformApi(marketplace.hasCursors));
+  });
+  for (const route of platformRoutes) {
+    const path = route.path.replace('{id}', ':id');
+    router[route.method](path, admit(marketplace, route), readJson, answer(marketplace, route));
+  }
+  router.use(() => {
+    throw new AppError('not_found', 'The platform API has no such operation');
+  });
+  return router;
+}
+
+/** Whatever is sent as a body is taken for JSON. */
+const readJson = express.json({ type: () => true, strict: false, limit: '1mb' });
+
+/** Before the body is read: who may not call is not told what is wrong with the call. */
+function admit({ state }: Marketplace, { scope }: PlatformRoute): RequestHandler {
+  return (request, response, next) => {
+    const install = authenticate(state, request.headers.authorization);
+    if (scope !== undefined) requireScope(install, scope);
+    response.locals['install'] = install;
+    next();
+  };
+}
+
+function answer(marketplace: Marketplace, route: PlatformRoute): RequestHandler {
+  return (request, response) => {
+    const install = response.locals['install'] as Install;
+    const { id = '' } = request.params;
+    const { query, body } = request;
+    const result = route.answer({ marketplace, install, id: String(id), query, body });
+    response.status(route.status ?? 200).json(result);
+  };
+}

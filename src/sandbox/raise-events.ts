@@ -1,0 +1,91 @@
+import { type Clock, toInstant } from '../lib/clock.ts';
+import type { Ids } from './ids.ts';
+import {
+  type Delivery,
+  type EventType,
+  endpointsOfInstall,
+  type Install,
+  type SandboxState,
+} from './sandbox-state.ts';
+
+/** Something that happened, as one install is to hear of it. */
+export interface Occurrence {
+  type: EventType;
+  install: Install;
+  resourceId: string;
+  jobId: string | null;
+  data: Record<string, unknown>;
+}
+
+/** Queues one event per occurrence for every active endpoint of its install that asked for it. */
+export type RaiseEvents = (occurrences: Occurrence[]) => void;
+
+interface Deps {
+  state: SandboxState;
+  ids: Ids;
+  clock: Clock;
+  /** `minimal`: only what part B of the specification guarantees. */
+  payloads: 'full' | 'minimal';
+  /** Whether the events of one happening, one per link, carry the same id. */
+  sharesEventIds: boolean;
+  queue: (delivery: Delivery) => void;
+}
+
+export function createRaiseEvents(deps: Deps): RaiseEvents {
+  return (occurrences) => {
+    const sharedId = deps.sharesEventIds ? deps.ids.nextEventId() : undefined;
+    for (const occurrence of occurrences) {
+      const eventId = sharedId ?? deps.ids.nextEventId();
+      for (const delivery of toDeliveries(deps, occurrence, eventId)) {
+        deps.state.deliveries.set(delivery.id, delivery);
+        deps.queue(delivery);
+      }
+    }
+  };
+}
+
+/** Endpoints that come later, or are disabled now, never hear of it. */
+function toDeliveries(
+  { state, ids, clock, payloads }: Deps,
+  { type, install, resourceId, jobId, data }: Occurrence,
+  eventId: string,
+): Delivery[] {
+  const createdAt = toInstant(clock.now());
+  const event = { id: eventId, type, apiVersion: 'v1', createdAt, resourceId, jobId, data };
+  const body = JSON.stringify(payloads === 'full' ? event : toMinimalEvent(event));
+  return endpointsOfInstall(state, install)
+    .filter(({ status, eventTypes }) => status === 'ACTIVE' && eventTypes.includes(type))
+    .map((endpoint) => ({
+      id: ids.next('dlv'),
+      endpoint,
+      eventId,
+      type,
+      body,
+      status: 'PENDING' as const,
+      attempts: [],
+      failures: 0,
+      dueAtMs: 0,
+    }));
+}
+
+function toMinimalEvent({
+  type,
+  resourceId,
+  data,
+}: Pick<Occurrence, 'type' | 'resourceId' | 'data'>) {
+  return {
+    type,
+    resourceId,
+    data: {
+      ...pick(data, 'contract', ['id']),
+      ...pick(data, 'freelancer', ['workEmail', 'displayName']),
+    },
+  };
+}
+
+function pick(data: Record<string, unknown>, name: string, keys: string[]) {
+  const value = data[name];
+  if (typeof value !== 'object' || value === null) return {};
+  const kept = Object.entries(value).filter(([key]) => keys.includes(key));
+  return { [name]: Object.fromEntries(kept) };
+}

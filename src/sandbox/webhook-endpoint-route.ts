@@ -1,0 +1,122 @@
+import { AppError } from '../domain/errors.ts';
+import { toInstant } from '../lib/clock.ts';
+import {
+  closePending,
+  disableEndpoint,
+  enableEndpoint,
+  redeliveryWaitMs,
+  reopen,
+} from './delivery-rules.ts';
+import {
+  CreateWebhookEndpoint,
+  parseRequest,
+  Redeliver,
+  UpdateWebhookEndpoint,
+} from './platform-request-schema.ts';
+import type { PlatformCall, PlatformRoute } from './platform-route.ts';
+import { toPublicEndpoint } from './public-shapes.ts';
+import { deliveriesOfEndpoint, endpointsOfInstall, type WebhookEndpoint } from './sandbox-state.ts';
+
+const scope = 'webhooks:manage';
+
+export const webhookEndpointRoutes: PlatformRoute[] = [
+  { method: 'post', path: '/webhook-endpoints', scope, status: 201, answer: createEndpoint },
+  { method: 'get', path: '/webhook-endpoints', scope, answer: listEndpoints },
+  {
+    method: 'get',
+    path: '/webhook-endpoints/{id}',
+    scope,
+    answer: (call) => ({ webhookEndpoint: toPublicEndpoint(findEndpoint(call)) }),
+  },
+  { method: 'patch', path: '/webhook-endpoints/{id}', scope, answer: updateEndpoint },
+  { method: 'delete', path: '/webhook-endpoints/{id}', scope, answer: deleteEndpoint },
+  { method: 'post', path: '/webhook-endpoints/{id}/redeliver', scope, answer: redeliver },
+];
+
+function createEndpoint({ marketplace, install, body }: PlatformCall) {
+  const { state, ids, clock, limits } = marketplace;
+  const wanted = parseRequest(CreateWebhookEndpoint, body);
+  const limit = limits.endpointsPerInstall;
+  if (endpointsOfInstall(state, install).length >= limit) {
+    throw new AppError('conflict', `The install has ${limit} endpoints, which is the limit`);
+  }
+  const endpoint: WebhookEndpoint = {
+    id: ids.next('whe'),
+    installId: install.id,
+    url: wanted.url,
+    eventTypes: wanted.eventTypes,
+    status: 'ACTIVE',
+    secret: ids.nextCredential('whsec'),
+    createdAt: toInstant(clock.now()),
+    consecutiveFailures: 0,
+    disabledAt: null,
+    disabledReason: null,
+  };
+  state.endpoints.set(endpoint.id, endpoint);
+  return {
+    webhookEndpoint: toPublicEndpoint(endpoint),
+    secret: endpoint.secret,
+    message: 'Store the secret now: it is not shown again. Delivery begins with the next event.',
+  };
+}
+
+function listEndpoints({ marketplace, install }: PlatformCall) {
+  const endpoints = endpointsOfInstall(marketplace.state, install).reverse();
+  return { webhookEndpoints: endpoints.map(toPublicEndpoint) };
+}
+
+function updateEndpoint(call: PlatformCall) {
+  const { marketplace, body } = call;
+  const endpoint = findEndpoint(call);
+  const { url, eventTypes, status } = parseRequest(UpdateWebhookEndpoint, body);
+  endpoint.url = url ?? endpoint.url;
+  endpoint.eventTypes = eventTypes ?? endpoint.eventTypes;
+  if (status === 'ACTIVE') enableEndpoint(endpoint);
+  if (status === 'DISABLED' && endpoint.status === 'ACTIVE') {
+    disableEndpoint(
+      marketplace.state,
+      endpoint,
+      'Disabled by request',
+      toInstant(marketplace.clock.now()),
+    );
+  }
+  marketplace.dispatcher.wake();
+  return { webhookEndpoint: toPublicEndpoint(endpoint) };
+}
+
+function deleteEndpoint(call: PlatformCall) {
+  const { state } = call.marketplace;
+  const endpoint = findEndpoint(call);
+  closePending(state, endpoint, 'DISCARDED');
+  state.endpoints.delete(endpoint.id);
+  return { webhookEndpoint: toPublicEndpoint(endpoint), deleted: true };
+}
+
+function redeliver(call: PlatformCall) {
+  const { marketplace, body } = call;
+  const endpoint = findEndpoint(call);
+  const { deliveryId } = parseRequest(Redeliver, body ?? {});
+  const deliveries = deliveriesOfEndpoint(marketplace.state, endpoint).filter(({ id, status }) =>
+    deliveryId === undefined ? status === 'FAILED' : id === deliveryId,
+  );
+  if (deliveryId !== undefined && deliveries.length === 0) {
+    throw new AppError('not_found', 'This endpoint has no delivery with this id');
+  }
+  for (const delivery of deliveries) {
+    reopen(delivery);
+    marketplace.dispatcher.queue(delivery, redeliveryWaitMs);
+  }
+  return {
+    webhookEndpoint: toPublicEndpoint(endpoint),
+    requeued: deliveries.length,
+    message: 'Attempted within about 5 minutes, while the endpoint is ACTIVE.',
+  };
+}
+
+function findEndpoint({ marketplace, install, id }: PlatformCall): WebhookEndpoint {
+  const endpoint = marketplace.state.endpoints.get(id);
+  if (endpoint?.installId !== install.id) {
+    throw new AppError('not_found', 'No webhook endpoint with this id');
+  }
+  return endpoint;
+}

@@ -1,0 +1,269 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { describePlatformApi, type Operation } from '../../src/sandbox/openapi.ts';
+import { platformRoutes } from '../../src/sandbox/platform-router.ts';
+import { clock, openWorld, request, today, type World } from './sandbox-harness.ts';
+
+/** From the specification, not from the code: what each operation needs and how it succeeds. */
+interface Example {
+  method: string;
+  path: string;
+  scope: string | undefined;
+  status: number;
+  body?: (world: Ready) => unknown;
+}
+
+interface Ready extends World {
+  linkId: string;
+  contractId: string;
+  endpointId: string;
+}
+
+const examples: Example[] = [
+  { method: 'GET', path: '/installs/current', scope: undefined, status: 200 },
+  {
+    method: 'POST',
+    path: '/project-links',
+    scope: 'project-links:write',
+    status: 201,
+    body: () => ({ externalProjectId: 'another' }),
+  },
+  { method: 'GET', path: '/project-links', scope: 'project-links:read', status: 200 },
+  { method: 'GET', path: '/project-links/{id}', scope: 'project-links:read', status: 200 },
+  { method: 'DELETE', path: '/project-links/{id}', scope: 'project-links:write', status: 200 },
+  { method: 'GET', path: '/contracts', scope: 'contracts:read', status: 200 },
+  {
+    method: 'GET',
+    path: '/contracts/{id}/participants',
+    scope: 'participants:read',
+    status: 200,
+  },
+  { method: 'GET', path: '/contracts/{id}/budget', scope: 'contracts:read', status: 200 },
+  {
+    method: 'POST',
+    path: '/contracts/{id}/usage',
+    scope: 'usage:write',
+    status: 200,
+    body: () => ({ entries: [{ workDate: today, totalSeconds: 60 }] }),
+  },
+  {
+    method: 'POST',
+    path: '/webhook-endpoints',
+    scope: 'webhooks:manage',
+    status: 201,
+    body: () => ({ url: 'https://bridge.example.com/hook', eventTypes: ['contract.started'] }),
+  },
+  { method: 'GET', path: '/webhook-endpoints', scope: 'webhooks:manage', status: 200 },
+  { method: 'GET', path: '/webhook-endpoints/{id}', scope: 'webhooks:manage', status: 200 },
+  {
+    method: 'PATCH',
+    path: '/webhook-endpoints/{id}',
+    scope: 'webhooks:manage',
+    status: 200,
+    body: () => ({ eventTypes: ['contract.ended'] }),
+  },
+  { method: 'DELETE', path: '/webhook-endpoints/{id}', scope: 'webhooks:manage', status: 200 },
+  {
+    method: 'POST',
+    path: '/webhook-endpoints/{id}/redeliver',
+    scope: 'webhooks:manage',
+    status: 200,
+    body: () => ({}),
+  },
+];
+
+const scopes = [
+  'project-links:read',
+  'project-links:write',
+  'contracts:read',
+  'participants:read',
+  'participants:email',
+  'usage:write',
+  'webhooks:manage',
+] as const;
+
+const name = '$method $path';
+
+describe('the platform API', () => {
+  it.each(examples)(`${name} succeeds as its own openapi.json describes`, async (example) => {
+    const world = await openReadyWorld();
+    const answer = await call(world, example);
+    expect(answer.status).toBe(example.status);
+    const { responses } = await describedOperation(world, example);
+    const { schema } = responses[example.status]?.content['application/json'] ?? {};
+    expect(() => toStrictSchema(schema).parse(answer.body)).not.toThrow();
+  });
+
+  it.each(examples)(`${name} needs exactly its scope`, async (example) => {
+    const world = await openReadyWorld();
+    for (const scope of scopes) {
+      const { token } = world.sandbox.createInstall({
+        organizationId: world.organizationId,
+        tokenScopes: [scope],
+      });
+      const { status, body } = await call(world, example, token);
+      const isEnough = scope === example.scope || scope === writeFor(example.scope);
+      if (isEnough || example.scope === undefined) expect(status).not.toBe(403);
+      else {
+        expect([scope, status, body.code]).toEqual([scope, 403, 'FORBIDDEN']);
+        expect(body.details).toEqual({ requiredScopes: [example.scope], grantedScopes: [scope] });
+      }
+    }
+  });
+
+  it.each(examples)(`${name} describes its scope in openapi.json`, async (example) => {
+    const world = await openReadyWorld();
+    const { security } = await describedOperation(world, example);
+    const required = example.scope === undefined ? [] : [example.scope];
+    expect(security).toEqual([{ platformToken: required }]);
+  });
+
+  it.each(examples)(`${name} refuses a caller without a live token`, async (example) => {
+    const world = await openReadyWorld();
+    const { sandbox, installId } = world;
+    for (const token of ['ot_ptk_unknown', 'nonsense']) {
+      expect(await call(world, example, token)).toMatchObject(envelope(401, 'UNAUTHORIZED'));
+    }
+    const anonymous = await request(example.method, `${world.baseUrl}${pathOf(world, example)}`);
+    expect(anonymous).toMatchObject(envelope(401, 'UNAUTHORIZED'));
+
+    sandbox.revokeInstall(installId);
+    expect(await call(world, example)).toMatchObject(envelope(403, 'FORBIDDEN'));
+    sandbox.revokeToken(installId);
+    expect(await call(world, example)).toMatchObject(envelope(401, 'UNAUTHORIZED'));
+  });
+
+  it.each(examples.filter(({ path }) => path.includes('{id}')))(
+    `${name} hides what belongs to another install`,
+    async (example) => {
+      const world = await openReadyWorld();
+      const stranger = world.sandbox.createInstall();
+      const answer = await call(world, example, stranger.token);
+      expect(answer).toMatchObject(envelope(404, 'NOT_FOUND'));
+      const unknown = await call(
+        { ...world, linkId: 'x', contractId: 'x', endpointId: 'x' },
+        example,
+      );
+      expect(unknown).toMatchObject(envelope(404, 'NOT_FOUND'));
+    },
+  );
+
+  it.each(examples.filter(({ body }) => body !== undefined))(
+    `${name} refuses a body that is not an object`,
+    async (example) => {
+      const world = await openReadyWorld();
+      for (const rawBody of ['{"half":', '[]', '"text"']) {
+        const answer = await world.api(example.method, pathOf(world, example), { rawBody });
+        expect(answer).toMatchObject(envelope(400, 'BAD_REQUEST'));
+      }
+    },
+  );
+
+  it('refuses a malformed body of nobody in particular with 401, not 400', async () => {
+    const { baseUrl } = await openWorld();
+    const answer = await request('POST', `${baseUrl}/project-links`, { rawBody: '{"half":' });
+    expect(answer.status).toBe(401);
+  });
+
+  it('describes exactly the operations that it serves', async () => {
+    const { baseUrl } = await openWorld();
+    const { body } = await request('GET', `${baseUrl}/openapi.json`);
+    expect(body).toEqual(JSON.parse(JSON.stringify(describePlatformApi(false))));
+
+    const described = Object.entries(body.paths).flatMap(([path, methods]) =>
+      Object.keys(methods as object).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    const served = platformRoutes.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
+    const specified = examples.map(({ method, path }) => `${method} ${path}`);
+    expect(described.toSorted()).toEqual(['GET /openapi.json', ...served].toSorted());
+    expect(served.toSorted()).toEqual(specified.toSorted());
+  });
+
+  it.each([false, true])(
+    'describes the query of the contracts, with cursors: %s',
+    async (cursors) => {
+      const { baseUrl } = await openWorld({ cursors });
+      const { body } = await request('GET', `${baseUrl}/openapi.json`);
+      const { parameters } = body.paths['/contracts'].get as Operation;
+      const schemas = parameters?.map(({ name, schema }) => [name, schema]) ?? [];
+      expect(Object.fromEntries(schemas)).toEqual({
+        projectLinkId: { type: 'string' },
+        status: { type: 'string', enum: ['active', 'ended'] },
+        limit: { type: 'integer', minimum: 1, maximum: 200, default: 50 },
+        ...(cursors ? { cursor: { type: 'string' } } : {}),
+      });
+    },
+  );
+
+  it('answers 404 to every other method and path', async () => {
+    const world = await openReadyWorld();
+    const paths = new Set([
+      ...examples.map(({ path }) => path),
+      '/contracts/{id}',
+      '/',
+      '/nothing',
+    ]);
+    for (const path of paths) {
+      for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) {
+        if (examples.some((example) => example.method === method && example.path === path))
+          continue;
+        const answer = await world.api(method, pathOf(world, { path }));
+        expect([method, path, answer]).toMatchObject([method, path, envelope(404, 'NOT_FOUND')]);
+      }
+    }
+  });
+});
+
+async function openReadyWorld(): Promise<Ready> {
+  const world = await openWorld({ clock });
+  const linkId = await world.link('streets');
+  const { contractId } = world.sandbox.hire({ jobId: world.jobId });
+  world.sandbox.fundMilestone(contractId);
+  const { id: endpointId } = await world.subscribe('https://bridge.example.com/hook', [
+    'install.revoked',
+  ]);
+  await world.api('PATCH', `/webhook-endpoints/${endpointId}`, { body: { status: 'DISABLED' } });
+  return { ...world, linkId, contractId, endpointId };
+}
+
+function call(world: Ready, example: Example, token = world.token) {
+  return world.api(example.method, pathOf(world, example), { token, body: example.body?.(world) });
+}
+
+function pathOf(world: Ready, { path }: Pick<Example, 'path'>): string {
+  if (path.startsWith('/project-links')) return path.replace('{id}', world.linkId);
+  if (path.startsWith('/contracts')) return path.replace('{id}', world.contractId);
+  return path.replace('{id}', world.endpointId);
+}
+
+function writeFor(scope: string | undefined): string | undefined {
+  return scope?.replace(/:read$/, ':write');
+}
+
+function envelope(status: number, code: string) {
+  const text = expect.stringMatching(/./);
+  return { status, body: { error: text, code, requestId: text } };
+}
+
+async function describedOperation(world: World, { method, path }: Example): Promise<Operation> {
+  const { body } = await request('GET', `${world.baseUrl}/openapi.json`);
+  return body.paths[path][method.toLowerCase()];
+}
+
+/** Refuses what the description does not name, so that neither can drift from the other. */
+function toStrictSchema(schema: unknown): z.ZodType {
+  return z.fromJSONSchema(inline(schema) as Parameters<typeof z.fromJSONSchema>[0]);
+}
+
+function inline(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(inline);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const { $ref, ...rest } = schema as { $ref?: string };
+  if ($ref !== undefined) {
+    const name = $ref.replace('#/components/schemas/', '');
+    return inline(describePlatformApi(false).components.schemas[name]);
+  }
+  const entries = Object.entries(rest).map(([key, value]) => [key, inline(value)]);
+  const closed = 'properties' in rest ? { additionalProperties: false } : {};
+  return { ...Object.fromEntries(entries), ...closed };
+}

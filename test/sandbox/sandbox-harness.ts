@@ -1,0 +1,129 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
+import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
+import { eventTypes } from '../../src/sandbox/sandbox-state.ts';
+
+export const minuteMs = 60_000;
+
+/** A day on which nothing expires by itself; usage may be reported for it and for days before. */
+export const today = '2026-03-15';
+export const clock = { now: () => new Date(`${today}T12:00:00.000Z`) };
+
+export interface Answer {
+  status: number;
+  // What a test expects of an answer is said by its assertions.
+  // biome-ignore lint/suspicious/noExplicitAny: see above
+  body: any;
+}
+
+export interface Call {
+  token?: string | undefined;
+  body?: unknown;
+  /** Sent as it is, instead of JSON. */
+  rawBody?: string;
+}
+
+export interface World {
+  sandbox: Sandbox;
+  url: string;
+  baseUrl: string;
+  installId: string;
+  organizationId: string;
+  token: string;
+  jobId: string;
+  /** Calls the platform API with the install's token, or with the one that is given. */
+  api(method: string, path: string, call?: Call): Promise<Answer>;
+  /** Links the job (or another one) and returns the link's id. */
+  link(externalProjectId: string, jobId?: string | null): Promise<string>;
+  subscribe(url: string, types?: readonly string[]): Promise<{ id: string; secret: string }>;
+}
+
+/** A started sandbox whose time stands still, with one install and one job. */
+export async function openWorld(options: SandboxOptions = {}): Promise<World> {
+  const sandbox = createSandbox({ timeScale: 0, seed: 'test', ...options });
+  const { url, baseUrl } = await sandbox.start();
+  onTestFinished(() => sandbox.stop());
+  const { installId, organizationId, token } = sandbox.createInstall();
+  const { id: jobId } = sandbox.createJob({ installId });
+  const api: World['api'] = (method, path, call = {}) =>
+    request(method, `${baseUrl}${path}`, { token, ...call });
+  return {
+    sandbox,
+    url,
+    baseUrl,
+    installId,
+    organizationId,
+    token,
+    jobId,
+    api,
+    async link(externalProjectId, linkedJobId = jobId) {
+      const body = { externalProjectId, jobId: linkedJobId };
+      const { body: answer } = await api('POST', '/project-links', { body });
+      return answer.projectLink.id;
+    },
+    async subscribe(endpointUrl, types = eventTypes) {
+      const body = { url: endpointUrl, eventTypes: types };
+      const { body: answer } = await api('POST', '/webhook-endpoints', { body });
+      return { id: answer.webhookEndpoint.id, secret: answer.secret };
+    },
+  };
+}
+
+export async function request(method: string, url: string, call: Call = {}): Promise<Answer> {
+  const { token, body, rawBody = body === undefined ? undefined : JSON.stringify(body) } = call;
+  const response = await fetch(url, {
+    method,
+    headers: {
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(rawBody === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(rawBody === undefined ? {} : { body: rawBody }),
+  });
+  return { status: response.status, body: await response.json() };
+}
+
+export interface Received {
+  headers: IncomingHttpHeaders;
+  rawBody: string;
+  // biome-ignore lint/suspicious/noExplicitAny: as in Answer
+  event: any;
+}
+
+export interface Receiver {
+  url: string;
+  received: Received[];
+  /** How the next requests are answered; 200 in the beginning. */
+  respond: (response: ServerResponse) => void;
+}
+
+/** Somebody's webhook receiver on loopback: remembers what it got, answers as it is told. */
+export async function openReceiver(): Promise<Receiver> {
+  const server = createServer(async (incoming, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of incoming as AsyncIterable<Buffer>) chunks.push(chunk);
+    const rawBody = Buffer.concat(chunks).toString();
+    receiver.received.push({ headers: incoming.headers, rawBody, event: JSON.parse(rawBody) });
+    receiver.respond(response);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const { port } = server.address() as AddressInfo;
+  const receiver: Receiver = {
+    url: `http://127.0.0.1:${port}/hook`,
+    received: [],
+    respond: answerWith(200),
+  };
+  return receiver;
+}
+
+export function answerWith(status: number, headers: Record<string, string> = {}) {
+  return (response: ServerResponse): void => {
+    response.writeHead(status, headers).end('{}');
+  };
+}
