@@ -94,11 +94,8 @@ async function takeDue(deps: IntakeDeps, limit: number): Promise<boolean> {
     const { evidence, toRead, handled, unread } = collect(deps.inbox, deliveries);
     const applied = await applyEvidence(deps, tx, evidence, now);
     await deps.readRequests.request(tx, toRead, now);
-    if (deliveries.length > 0)
-      await inbox.settle(
-        tx,
-        deliveries.map(({ id }) => id),
-      );
+    if (handled.length > 0) await inbox.settle(tx, handled);
+    for (const { id, read } of unread) await inbox.settleUnread(tx, id, read);
     return { count: deliveries.length, ...applied, isReadWanted: toRead.length > 0 };
   });
   metrics.intakes.inc({ outcome: 'handled' }, taken.count);

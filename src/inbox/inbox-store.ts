@@ -36,11 +36,7 @@ export interface InboxStore {
   countDue(): Promise<number>;
   /** @throws AppError `unavailable` when nothing could be stored now */
   checkWritable(): Promise<void>;
-  /**
-   * Deletes up to `limit` of the oldest settled deliveries from before `before`.
-   *
-   * @returns how many; 0 when there are no more
-   */
+  /** Deletes up to `limit` of the oldest settled ones from before `before`. @returns how many */
   purge(before: string, limit: number): Promise<number>;
 }
 

@@ -63,7 +63,11 @@ async function run(order: LoadOrder): Promise<LoadResult> {
     Array.from({ length: order.connections }, async () => {
       const socket = connect({ port: order.port, host: '127.0.0.1', noDelay: true });
       await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject));
-      for (let request = await nextRequest(); request !== undefined; request = await nextRequest()) {
+      for (
+        let request = await nextRequest();
+        request !== undefined;
+        request = await nextRequest()
+      ) {
         const sentAt = performance.now();
         const status = await exchange(socket, request);
         latencies.push(performance.now() - sentAt);
@@ -89,7 +93,7 @@ async function run(order: LoadOrder): Promise<LoadResult> {
 
 function exchange(socket: Socket, request: Buffer): Promise<string> {
   return new Promise((resolve, reject) => {
-    let received = Buffer.alloc(0);
+    let received: Buffer = Buffer.alloc(0);
     const fail = () => reject(new Error('The server closed the connection'));
     function onData(chunk: Buffer): void {
       received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
