@@ -53,9 +53,10 @@ export function createApp({
 }: AppDeps): App {
   const metrics = createMetrics();
   const adapters = given.adapters ?? createAdapters(config);
-  const engine = createEngine({ config, storage, logger, clock, metrics, adapters });
   const append = createAppend(storage);
-  const inbox = createInbox({ append: append.append, onAppended: engine.wakeIntake });
+  const inbox = createInbox({ append: append.append, onAppended: () => engine.wakeIntake() });
+  const { isBusy } = inbox;
+  const engine = createEngine({ config, storage, logger, clock, metrics, adapters, isBusy });
   const receiver = createReceiver({ config, logger, clock, metrics, inbox, storage });
   const operator = createHttpServer({
     host: config.console.host,
@@ -99,9 +100,12 @@ interface EngineDeps {
   clock: Clock;
   metrics: Metrics;
   adapters: ReadonlyMap<string, Adapter>;
+  /** Whether deliveries wait to be stored. */
+  isBusy(): boolean;
 }
 
-function createEngine({ config, storage, logger, clock, metrics, adapters }: EngineDeps) {
+function createEngine(deps: EngineDeps) {
+  const { config, storage, logger, clock, metrics, adapters } = deps;
   const { database, box, inbox, memberships } = storage;
   const shared = { database, logger, clock, metrics };
   const readRequests = createReadRequestStore(database);
@@ -133,6 +137,7 @@ function createEngine({ config, storage, logger, clock, metrics, adapters }: Eng
   });
   const intakeWorker = createIntakeWorker({
     ...{ ...shared, ...evidenceDeps, inbox },
+    isReceiverBusy: deps.isBusy,
     onReadWanted: () => readWorker.wake(),
   });
   const purgeWorker = createPurgeWorker({
@@ -145,12 +150,14 @@ function createEngine({ config, storage, logger, clock, metrics, adapters }: Eng
 
 /** SQLite stores in a thread of its own; PostgreSQL waits elsewhere by nature. */
 function createAppend({ database, inbox, secretKey }: Storage): ThreadedAppend {
-  return database.dialect === 'sqlite'
-    ? createThreadedAppend({ url: database.url, key: secretKey })
-    : { append: (deliveries) => inbox.append(deliveries), close: async () => undefined };
+  if (database.dialect === 'postgres') {
+    return { append: (deliveries) => inbox.append(deliveries), close: async () => undefined };
+  }
+  const { append, close } = createThreadedAppend({ url: database.url, key: secretKey });
+  return { append: (deliveries) => database.writeInTurn(() => append(deliveries)), close };
 }
 
-interface ReceiverParts extends Omit<EngineDeps, 'adapters'> {
+interface ReceiverParts extends Omit<EngineDeps, 'adapters' | 'isBusy'> {
   inbox: ReturnType<typeof createInbox>;
 }
 

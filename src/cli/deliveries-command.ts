@@ -2,8 +2,9 @@ import { Command, InvalidArgumentError } from 'commander';
 import { type DeliveryState, deliveryStates } from '../domain/delivery.ts';
 import { AppError } from '../domain/errors.ts';
 import type { ListedDelivery } from '../inbox/inbox-store.ts';
+import { systemClock, toInstant } from '../lib/clock.ts';
 import { print, withStorage } from './command-context.ts';
-import { toCount } from './count-option.ts';
+import { toCount, toRowNumber } from './count-option.ts';
 import { formatTable, stripControl } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -41,7 +42,7 @@ function createListCommand(terminal: Terminal): Command {
 function createShowCommand(terminal: Terminal): Command {
   return new Command('show')
     .description('show one delivery')
-    .argument('<id>', 'its number in the list', toCount)
+    .argument('<id>', 'its number in the list', toRowNumber)
     .option('--json', 'print one JSON object instead of text')
     .action((id: number, { json }: { json?: true }, command: Command) =>
       withStorage(command, async ({ inbox }) => {
@@ -57,23 +58,32 @@ function createShowCommand(terminal: Terminal): Command {
     );
 }
 
+interface ReplayOptions {
+  failed?: true;
+  json?: true;
+}
+
 function createReplayCommand(terminal: Terminal): Command {
   return new Command('replay')
     .description('look at deliveries again, as if they had just come in')
-    .argument('[ids...]', 'their numbers in the list')
+    .argument('[ids...]', 'their numbers in the list', addRowNumber)
     .option('--failed', 'all that could not be handled')
     .option('--json', 'print one JSON object instead of text')
-    .action((ids: string[], { failed, json }: { failed?: true; json?: true }, command: Command) =>
-      withStorage(command, async ({ inbox }) => {
-        if (ids.length === 0 && !failed) {
-          throw new InvalidArgumentError('name deliveries by their numbers, or --failed');
-        }
-        const now = new Date().toISOString();
-        const named = ids.length > 0 ? await inbox.replay(ids.map(toCount), now) : 0;
+    .action(async (ids: number[], { failed, json }: ReplayOptions, command: Command) => {
+      if (ids.length === 0 && !failed) {
+        command.error('error: name deliveries by their numbers, or use --failed');
+      }
+      await withStorage(command, async ({ inbox }) => {
+        const now = toInstant(systemClock.now());
+        const named = ids.length > 0 ? await inbox.replay(ids, now) : 0;
         const replayed = named + (failed ? await inbox.replayFailed(now) : 0);
         print(terminal, json, { replayed }, () => `${replayed} to be looked at again.`);
-      }),
-    );
+      });
+    });
+}
+
+function addRowNumber(value: string, before: number[] = []): number[] {
+  return [...before, toRowNumber(value)];
 }
 
 function toState(value: string): DeliveryState {

@@ -24,7 +24,9 @@ export function createInitCommand(terminal: Terminal): Command {
     .option('--tool <adapter>', 'roster, label-studio, cvat, doccano, scim, http', 'roster')
     .option('--force', 'replace a configuration that is already there')
     .option('--json', 'say what was written as JSON')
-    .action((options: InitOptions) => {
+    .action((_options: object, command: Command) => {
+      // The program has a --config too, and takes the option wherever it stands.
+      const options = command.optsWithGlobals<InitOptions>();
       const initial = initialConfig(options.install, options.tool);
       const config = path.resolve(options.config);
       const schema = path.join(path.dirname(config), 'gangway.schema.json');

@@ -21,11 +21,15 @@ export async function runStart(terminal: Terminal, command: Command): Promise<vo
   const storage = await openStorage(config.database.url, key);
   try {
     const app = createApp({ config, storage, logger });
-    const addresses = await app.start();
-    logger.info(addresses, 'Gangway is running');
-    if (!terminal.signal.aborted) await once(terminal.signal, 'abort');
-    logger.info('Gangway is stopping');
-    await app.stop();
+    try {
+      const addresses = await app.start();
+      logger.info(addresses, 'Gangway is running');
+      if (!terminal.signal.aborted) await once(terminal.signal, 'abort');
+      logger.info('Gangway is stopping');
+    } finally {
+      // Also what began to start: a listener left open would keep the process alive.
+      await app.stop();
+    }
   } finally {
     await storage.database.close();
   }

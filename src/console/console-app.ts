@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
-import express, { type Express, type RequestHandler } from 'express';
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
+import { httpStatusOf, toAppError } from '../domain/errors.ts';
 import type { MembershipStore } from '../engine/membership-store.ts';
 import type { InboxStore } from '../inbox/inbox-store.ts';
 import type { Loop } from '../lib/loop.ts';
@@ -37,8 +38,15 @@ export function createConsoleApp(deps: ConsoleDeps): Express {
   app.use((_request, response) => {
     response.status(404).json({ error: 'There is nothing at this address', code: 'not_found' });
   });
+  app.use(sendError);
   return app;
 }
+
+/** Says that it failed and not how: that is for the log. Has four parameters for express. */
+const sendError: ErrorRequestHandler = (thrown, _request, response, _next) => {
+  const { code } = toAppError(thrown);
+  response.status(httpStatusOf(code)).json({ error: 'The console could not answer now', code });
+};
 
 function requireToken(token: string | undefined): RequestHandler {
   return (request, response, next) => {
@@ -56,9 +64,8 @@ function isSame(given: string | undefined, wanted: string): boolean {
 
 /** What lies in the database is counted when somebody asks, not kept in step. */
 async function measureStores({ metrics, inbox, memberships }: ConsoleDeps): Promise<void> {
-  metrics.dueDeliveries.set(await inbox.countDue());
+  const [due, counts] = await Promise.all([inbox.countDue(), memberships.countByState()]);
+  metrics.dueDeliveries.set(due);
   metrics.memberships.reset();
-  for (const { tool, state, count } of await memberships.countByState()) {
-    metrics.memberships.set({ tool, state }, count);
-  }
+  for (const { tool, state, count } of counts) metrics.memberships.set({ tool, state }, count);
 }

@@ -3,8 +3,9 @@ import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } 
 import path from 'node:path';
 import { AppError } from '../domain/errors.ts';
 import { createSecretBox, type SecretBox } from '../lib/secret-box.ts';
-import { type Database, inTransaction, sqliteFileOf } from './database.ts';
+import { type Database, inTransaction } from './database.ts';
 import { keepSetting } from './setting-store.ts';
+import { sqliteFileOf } from './sqlite-database.ts';
 
 const keyBytes = 32;
 

@@ -116,7 +116,10 @@ export function versionOfRead(beganAt: Instant): string {
 /** @param eventId ids of digits compare as numbers; an event without an id loses to all others */
 export function versionOfEvent(eventId: string | null): string {
   if (eventId === null) return '0:';
-  return /^\d+$/.test(eventId) ? `0:${eventId.padStart(40, '0')}` : `0:${eventId}`;
+  if (!/^\d+$/.test(eventId)) return `0:${eventId}`;
+  const number = eventId.replace(/^0+/, '');
+  // The longer number is the greater one, so its length comes first.
+  return `0:${String(number.length).padStart(3, '0')}:${number}`;
 }
 
 /** Attributes that change stand beside the version of the source that said them last. */
@@ -152,16 +155,17 @@ type Fields = ReadonlyMap<string, unknown>;
 
 /** By version, then by value, so that a tie between two sources is settled the same everywhere. */
 function isNewer(a: Fields, b: Fields, name: string, version: string): boolean {
-  const [left, right] = [a.get(version) ?? '', b.get(version) ?? ''] as [string, string];
-  return left === right ? textOf(a.get(name)) > textOf(b.get(name)) : left > right;
+  const [left, right] = [rankOf(a.get(version)), rankOf(b.get(version))];
+  return left === right ? rankOf(a.get(name)) > rankOf(b.get(name)) : left > right;
 }
 
 function greater(a: unknown, b: unknown): unknown {
-  return textOf(a) >= textOf(b) ? (a ?? b) : b;
+  return rankOf(a) >= rankOf(b) ? (a ?? b) : b;
 }
 
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
+/** Texts in their order, and what is not set below all of them, the empty one too. */
+function rankOf(value: unknown): string {
+  return typeof value === 'string' ? `=${value}` : '';
 }
 
 /** Nothing known yet; what is added to it says only what its source says. */

@@ -12,7 +12,8 @@ const email = /^[^\s@<>",;:()[\]\\]+@[^\s@<>",;:()[\]\\]+\.[^\s@<>",;:()[\]\\]+$
 
 /** An opaque id as a key may hold it; undefined where it cannot be one. */
 export function toId(value: unknown): string | undefined {
-  const text = typeof value === 'number' ? String(value) : value;
+  // Beyond the safe integers two ids may have become the same number.
+  const text = Number.isSafeInteger(value) ? String(value) : value;
   if (typeof text !== 'string' || text === '' || text.length > maxIdLength) return undefined;
   return control.test(text) || !text.isWellFormed() ? undefined : text;
 }
@@ -30,9 +31,12 @@ export function toEmail(value: unknown): string | undefined {
   return email.test(value) && !control.test(value) && value.isWellFormed() ? value : undefined;
 }
 
+/** What leaves nothing to guess: with its zone, and a year of four digits. */
+const instant = /^\d{4}-\d{2}-\d{2}[T ][\d:.]+(Z|[+-]\d{2}:?\d{2})$/i;
+
 /** An instant in the one form that sorts like time; undefined where it is none. */
 export function toInstantText(value: unknown): string | undefined {
-  if (typeof value !== 'string' || value.length > 40) return undefined;
+  if (typeof value !== 'string' || value.length > 40 || !instant.test(value)) return undefined;
   const ms = Date.parse(value);
   return Number.isNaN(ms) ? undefined : new Date(ms).toISOString();
 }

@@ -66,7 +66,15 @@ export function deriveMembership(
     const state = wasTouched ? 'removing' : 'removed';
     return { wanted: false, generation: current.generation + 1, state };
   }
-  if (current.state === 'waiting_email' && hasEmail) return { ...current, state: 'pending' };
+  return deriveSame(current, hasEmail);
+}
+
+/** Nothing else is wanted than before, but what is known may be what it waits for. */
+function deriveSame(current: MembershipCore, hasEmail: boolean): MembershipCore {
+  const { wanted, state } = current;
+  if (state === 'waiting_email' && hasEmail) return { ...current, state: 'pending' };
+  // What was refused may have been about what is different now, an address for one.
+  if (state === 'failed') return { ...current, state: wanted ? 'pending' : 'removing' };
   return current;
 }
 

@@ -97,8 +97,9 @@ export function createClaimStore(database: Database, box: SecretBox): ClaimStore
     },
 
     async begin({ id, token, generation }, { operation, isFound }, now, leasedUntil) {
-      return await inTransaction(database, async (tx) => {
-        const isAbsentBeforeAdding = operation === 'add' && !isFound;
+      const isAbsentBeforeAdding = operation === 'add' && !isFound;
+      const wasFound = isFound ? 1 : 0;
+      const write = async (tx: Transaction) => {
         const held = await tx
           .updateTable('membership')
           .set({ leasedUntil, ...(isAbsentBeforeAdding && { isOurs: 1 }) })
@@ -108,13 +109,13 @@ export function createClaimStore(database: Database, box: SecretBox): ClaimStore
           .where('generation', '=', generation)
           .executeTakeFirst();
         if (held.numUpdatedRows !== 1n) return false;
-        const wasFound = isFound ? 1 : 0;
         await tx
           .insertInto('intent')
           .values({ membershipId: id, generation, operation, wasFound, createdAt: now })
           .execute();
         return true;
-      });
+      };
+      return await inTransaction(database, write, { isDurable: true });
     },
 
     async settle(claim, result, now) {

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { type Database, inTransaction } from '../db/database.ts';
 import { type AppError, toAppError } from '../domain/errors.ts';
 import { type Evidence, emptyEvidence } from '../domain/evidence.ts';
@@ -19,6 +20,8 @@ export interface IntakeDeps extends ApplyDeps {
   metrics: Metrics;
   logger: Logger;
   clock: Clock;
+  /** Whether deliveries wait to be stored. */
+  isReceiverBusy(): boolean;
   /** Called when there is something to be done in a tool. */
   onMembershipDue(): void;
   /** Called when there is something to be asked of the marketplace. */
@@ -30,6 +33,9 @@ const batchSize = 50;
 /** After this many failures, about an hour, a delivery waits for a repeat or for `replay`. */
 const maxAttempts = 12;
 const pollMs = 1000;
+/** A tenth of the time is enough not to fall behind for ever, and little enough not to be felt. */
+const restFactor = 9;
+const longestRestMs = 250;
 
 /** Turns stored deliveries into evidence, once each: both are one transaction. */
 export function createIntakeWorker(deps: IntakeDeps): Loop {
@@ -39,13 +45,22 @@ export function createIntakeWorker(deps: IntakeDeps): Loop {
     intervalMs: pollMs,
     logger,
     clock,
-    async run() {
+    async run(signal) {
       const now = toInstant(clock.now());
       const isNeeded = (await inbox.hasDue(now)) || (await memberships.hasPostponed());
       if (!isNeeded) return 'idle';
-      return (await takeBatch(deps)) ? 'more' : 'idle';
+      const beganAt = performance.now();
+      const isMore = await takeBatch(deps);
+      if (isMore) await giveWay(performance.now() - beganAt, signal);
+      return isMore ? 'more' : 'idle';
     },
   });
+
+  /** While requests wait, most of the time is theirs: what is stored can wait longer. */
+  async function giveWay(tookMs: number, signal: AbortSignal): Promise<void> {
+    if (!deps.isReceiverBusy()) return;
+    await wait(Math.min(tookMs * restFactor, longestRestMs), undefined, { signal });
+  }
 }
 
 /** @returns whether there is more to take */

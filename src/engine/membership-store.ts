@@ -84,8 +84,11 @@ export function createMembershipStore(database: Database): MembershipStore {
         .execute();
     },
 
-    membershipsOf: (tx, trainerIds) =>
-      tx.selectFrom('membership').selectAll().where('trainerId', 'in', trainerIds).execute(),
+    async membershipsOf(tx, trainerIds) {
+      const rows = tx.selectFrom('membership').selectAll().where('trainerId', 'in', trainerIds);
+      // What a call is about to do must not change between this reading and the writing after it.
+      return await (database.dialect === 'postgres' ? rows.forUpdate() : rows).execute();
+    },
 
     async knownAddresses(tx, trainerIds) {
       const rows = await tx

@@ -33,7 +33,11 @@ export function planMemberships(known: Known, routeLink: RouteLink): MembershipC
     ...[...reasons].map(([key, { place }]): [string, Place] => [key, place]),
   ]);
   return [...places].flatMap(([key, place]) => {
-    const standing = (reasons.get(key)?.reasons ?? []).filter((reason) => reason.stands);
+    const found = reasons.get(key);
+    // Evidence never shrinks. Where no reason is left, not even a fallen one, it is the
+    // configuration that no longer leads there, and nobody is removed for that.
+    if (found === undefined) return [];
+    const standing = found.reasons.filter((reason) => reason.stands);
     const before = current.get(key);
     const core = before === undefined ? null : toCore(before);
     const after = deriveMembership(core, {

@@ -28,7 +28,7 @@ export function createReadRequestStore(database: Database): ReadRequestStore {
   return {
     async request(tx, wanted, now) {
       if (wanted.length === 0) return;
-      const again = { wantedAt: now, attempts: 0, nextAttemptAt: now };
+      const again = { wantedAt: now, attempts: 0, nextAttemptAt: now, leasedUntil: null };
       await tx
         .insertInto('readRequest')
         .values(wanted.map((target) => ({ ...target, ...again })))

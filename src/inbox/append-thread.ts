@@ -16,7 +16,7 @@ import { createInboxStore } from './inbox-store.ts';
  * that calls it; here, that is not the thread that answers requests.
  */
 const { url, key } = workerData as AppendThreadData;
-const database = openDatabase(url);
+const database = openDatabase(url, { ownsThread: true });
 const store = createInboxStore(database, createSecretBox(key));
 
 parentPort?.on('message', (request: AppendRequest) => {

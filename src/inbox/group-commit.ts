@@ -7,6 +7,8 @@ import { AppError, isTransient, toAppError } from '../domain/errors.ts';
 export interface GroupCommit<Item, Result> {
   /** Resolves when the item is committed. */
   add(item: Item): Promise<Result>;
+  /** Whether a commit is under way and items wait for the next. */
+  isBusy(): boolean;
 }
 
 interface GroupCommitOptions<Item, Result> {
@@ -73,5 +75,6 @@ export function createGroupCommit<Item, Result>({
         if (!isCommitting) void commitAll();
       });
     },
+    isBusy: () => isCommitting && waiting.length > 0,
   };
 }

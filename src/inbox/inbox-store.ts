@@ -14,7 +14,7 @@ export interface InboxStore {
    * Stores deliveries in one transaction, all or none. A body that is stored already is a
    * duplicate; where handling that one had failed, it is taken up again.
    */
-  append(deliveries: readonly NewDelivery[], signal?: AbortSignal): Promise<Appended[]>;
+  append(deliveries: readonly NewDelivery[]): Promise<Appended[]>;
   hasDue(now: string): Promise<boolean>;
   /** Due deliveries, oldest first. */
   due(tx: Transaction, now: string, limit: number): Promise<DueDelivery[]>;
@@ -99,17 +99,15 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
   }
 
   return {
-    async append(deliveries, signal) {
+    async append(deliveries) {
       const keyed = deliveries.map(toKeyed);
       // In one order everywhere, so that two instances storing the same never lock crosswise.
       const rows = [...new Map(keyed.map((one) => [one.key, one])).values()]
         .sort((a, b) => (a.key < b.key ? -1 : 1))
         .map(toRow);
-      const stored = await inTransaction(
-        database,
-        (tx) => insertNew(tx, rows),
-        signal === undefined ? {} : { signal },
-      );
+      const stored = await inTransaction(database, (tx) => insertNew(tx, rows), {
+        isDurable: true,
+      });
       return keyed.map(({ delivery, read, key }) => {
         const isNew = stored.keys.delete(key);
         const senderId = `${delivery.install}/${delivery.deliveryId}`;

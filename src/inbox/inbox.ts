@@ -12,6 +12,8 @@ export interface Inbox {
    * @throws AppError `unavailable` when it could not be stored now
    */
   append(delivery: NewDelivery): Promise<Appended>;
+  /** Whether deliveries wait for one another to be stored. */
+  isBusy(): boolean;
 }
 
 interface InboxOptions {
@@ -33,5 +35,5 @@ export function createInbox({ append, onAppended }: InboxOptions): Inbox {
     maxGroupSize,
     maxWaiting,
   });
-  return { append: (delivery) => group.add(delivery) };
+  return { append: (delivery) => group.add(delivery), isBusy: group.isBusy };
 }

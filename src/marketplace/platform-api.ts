@@ -38,14 +38,20 @@ interface PlatformApiOptions {
   /** Without a slash at its end, e.g. `https://app.opentrain.ai/api/partner/v1`. */
   baseUrl: string;
   token: string;
+  /** How long one request may take. */
+  timeoutMs?: number;
 }
 
 const pageLimit = 200;
 const maxPages = 1000;
-const timeoutMs = 15_000;
+const usualTimeoutMs = 15_000;
 const maxBytes = 8 * 1024 * 1024;
 
-export function createPlatformApi({ baseUrl, token }: PlatformApiOptions): PlatformApi {
+export function createPlatformApi({
+  baseUrl,
+  token,
+  timeoutMs = usualTimeoutMs,
+}: PlatformApiOptions): PlatformApi {
   async function read<T extends z.ZodType>(
     path: string,
     schema: T,

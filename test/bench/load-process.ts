@@ -14,8 +14,12 @@ export interface LoadOrder {
   secret: string;
   connections: number;
   durationMs: number;
-  /** Distinct requests to make beforehand; they are sent in order and begun again when used up. */
+  /** How many distinct requests to make beforehand; each is sent once. */
   distinct: number;
+  /** The number of the first one, so that no two runs send the same. */
+  first: number;
+  /** Over how many trainers, each with a contract of their own, the requests are spread. */
+  trainers: number;
   /** Requests a second over all connections; as many as the server takes when absent. */
   ratePerSecond?: number;
 }
@@ -31,16 +35,19 @@ export interface LoadResult {
   max: number;
   /** Of one core, how much the generator itself used. */
   cpuShare: number;
+  /** When each trainer's first request was sent, in milliseconds since the epoch. */
+  sentAt: Record<string, number>;
 }
 
 const headEnd = Buffer.from('\r\n\r\n');
 
 process.on('message', (order: LoadOrder) => {
-  void run(order).then((result) => process.send?.(result, () => process.exit(0)));
+  void run(order).then((result) => process.send?.(result));
 });
 
 async function run(order: LoadOrder): Promise<LoadResult> {
   const requests = Array.from({ length: order.distinct }, (_, index) => makeRequest(order, index));
+  const sentAt: Record<string, number> = {};
   const latencies: number[] = [];
   const statuses: Record<string, number> = {};
   let sent = 0;
@@ -48,7 +55,7 @@ async function run(order: LoadOrder): Promise<LoadResult> {
   const begunAt = performance.now();
   const endAt = begunAt + order.durationMs;
 
-  /** Sends the next request when it is due; false when the time is over. */
+  /** The next request when it is due; undefined when the time is over. */
   async function nextRequest(): Promise<Buffer | undefined> {
     const index = sent++;
     if (order.ratePerSecond !== undefined) {
@@ -56,7 +63,10 @@ async function run(order: LoadOrder): Promise<LoadResult> {
       const waitMs = dueAt - performance.now();
       if (waitMs > 1) await new Promise((resolve) => setTimeout(resolve, waitMs));
     }
-    return performance.now() < endAt ? requests[index % requests.length] : undefined;
+    const now = performance.now();
+    if (now >= endAt) return undefined;
+    sentAt[trainerOf(order, index)] ??= performance.timeOrigin + now;
+    return requests[index];
   }
 
   await Promise.all(
@@ -88,6 +98,7 @@ async function run(order: LoadOrder): Promise<LoadResult> {
     p99: at(0.99),
     max: at(1),
     cpuShare: (cpu.user + cpu.system) / 1e6 / seconds,
+    sentAt,
   };
 }
 
@@ -110,52 +121,18 @@ function exchange(socket: Socket, request: Buffer): Promise<string> {
   });
 }
 
+function trainerOf({ first, trainers }: LoadOrder, index: number): string {
+  return `cmu${((first + index) % trainers).toString().padStart(9, '0')}`;
+}
+
 /** A `contract.started` as the marketplace sends it, about 800 bytes, signed now. */
-function makeRequest({ path, secret, port }: LoadOrder, index: number): Buffer {
-  const contract = `cmc${(index % 1000).toString().padStart(8, '0')}`;
-  const link = {
-    id: 'cml00000001',
-    jobId: 'cmj00000001',
-    externalProjectId: 'street-signs',
-    externalProjectName: 'Street signs, round two',
-    externalProjectUrl: 'https://tool.example.com/projects/17',
-    provisioningMode: 'PARTNER_WEBHOOK',
-    createdAt: '2026-11-01T09:00:00.000Z',
-  };
-  const body = Buffer.from(
-    JSON.stringify({
-      id: String(7_000_000_000 + index),
-      type: 'contract.started',
-      apiVersion: 'v1',
-      createdAt: '2026-11-21T09:00:00.000Z',
-      resourceId: contract,
-      jobId: 'cmj00000001',
-      data: {
-        contract: {
-          id: contract,
-          status: 'active',
-          jobId: 'cmj00000001',
-          title: 'Street sign annotation',
-          startDate: '2026-11-21T09:00:00.000Z',
-          endDate: null,
-          createdAt: '2026-11-21T09:00:00.000Z',
-        },
-        freelancer: {
-          opentrainUserId: `cmu${(index % 1000).toString().padStart(8, '0')}`,
-          displayName: 'Amara O.',
-          country: 'KE',
-          profileUrl: 'https://app.example.com/freelancers/amara-o',
-          workEmail: `amara.${index % 1000}@opentrain.work`,
-        },
-        projectLink: link,
-      },
-    }),
-  );
+function makeRequest(order: LoadOrder, index: number): Buffer {
+  const body = Buffer.from(JSON.stringify(makeEvent(order, index)));
   const t = Math.floor(Date.now() / 1000);
-  const v1 = createHmac('sha256', secret).update(`${t}.`).update(body).digest('hex');
+  const v1 = createHmac('sha256', order.secret).update(`${t}.`).update(body).digest('hex');
   const head = [
-    `POST ${path} HTTP/1.1`,
-    `Host: 127.0.0.1:${port}`,
+    `POST ${order.path} HTTP/1.1`,
+    `Host: 127.0.0.1:${order.port}`,
     'Content-Type: application/json',
     'User-Agent: OpenTrain-Partner-Webhooks/1.0',
     'X-OpenTrain-Event: contract.started',
@@ -164,4 +141,36 @@ function makeRequest({ path, secret, port }: LoadOrder, index: number): Buffer {
     `Content-Length: ${body.length}`,
   ].join('\r\n');
   return Buffer.concat([Buffer.from(`${head}\r\n\r\n`), body]);
+}
+
+function makeEvent(order: LoadOrder, index: number): object {
+  const trainer = trainerOf(order, index);
+  const contract = trainer.replace('cmu', 'cmc');
+  const startedAt = '2026-11-20T09:00:00.000Z';
+  return {
+    id: String(7_000_000_000 + order.first + index),
+    type: 'contract.started',
+    apiVersion: 'v1',
+    createdAt: startedAt,
+    resourceId: contract,
+    jobId: 'cmj000000001',
+    data: {
+      contract: {
+        ...{ id: contract, status: 'active', jobId: 'cmj000000001' },
+        title: 'Street sign annotation',
+        ...{ startDate: startedAt, endDate: null, createdAt: startedAt },
+      },
+      freelancer: {
+        ...{ opentrainUserId: trainer, displayName: 'Amara O.', country: 'KE' },
+        profileUrl: 'https://app.example.com/freelancers/amara-o',
+        workEmail: `${trainer}@opentrain.work`,
+      },
+      projectLink: {
+        ...{ id: 'cml000000001', jobId: 'cmj000000001', externalProjectId: 'street-signs' },
+        externalProjectName: 'Street signs, round two',
+        externalProjectUrl: 'https://tool.example.com/projects/17',
+        ...{ provisioningMode: 'PARTNER_WEBHOOK', createdAt: '2026-11-01T09:00:00.000Z' },
+      },
+    },
+  };
 }

@@ -1,5 +1,5 @@
 import type { Adapter, Member, Person } from '../adapter.ts';
-import { readRoster, writeRoster } from './roster-file.ts';
+import { checkWritable, readRoster, writeRoster } from './roster-file.ts';
 import type { RosterMember, RosterSettings } from './roster-schema.ts';
 
 /**
@@ -7,21 +7,15 @@ import type { RosterMember, RosterSettings } from './roster-schema.ts';
  * trying Gangway out. Being off the list is being out.
  */
 export function createRosterAdapter({ path: file }: RosterSettings): Adapter {
-  /** Groups as a Map: their ids come from customers, who may call a project `__proto__`. */
-  async function readGroups(signal: AbortSignal) {
-    const roster = await readRoster(file, signal);
-    return { roster, groups: new Map(Object.entries(roster.groups)) };
-  }
-
   async function change(
     groupId: string,
     signal: AbortSignal,
     edit: (members: RosterMember[]) => RosterMember[],
   ): Promise<void> {
-    const { roster, groups } = await readGroups(signal);
-    groups.set(groupId, edit(groups.get(groupId) ?? []));
+    const roster = await readRoster(file, signal);
+    roster.groups.set(groupId, edit(roster.groups.get(groupId) ?? []));
     signal.throwIfAborted();
-    await writeRoster(file, { ...roster, groups: Object.fromEntries(groups) });
+    await writeRoster(file, roster);
   }
 
   return {
@@ -32,14 +26,14 @@ export function createRosterAdapter({ path: file }: RosterSettings): Adapter {
     },
 
     async check(signal) {
-      const { roster } = await readGroups(signal);
-      await writeRoster(file, roster);
+      await readRoster(file, signal);
+      await checkWritable(file);
     },
 
     groupFor: (link) => link.externalProjectId,
 
     async findMember(groupId, person, signal) {
-      const { groups } = await readGroups(signal);
+      const { groups } = await readRoster(file, signal);
       const member = groups.get(groupId)?.find(({ id }) => id === person.trainerId);
       return member === undefined ? null : toMember(member);
     },
@@ -57,7 +51,7 @@ export function createRosterAdapter({ path: file }: RosterSettings): Adapter {
     },
 
     async *listMembers(groupId, signal) {
-      const { groups } = await readGroups(signal);
+      const { groups } = await readRoster(file, signal);
       yield* (groups.get(groupId) ?? []).map(toMember);
     },
   };

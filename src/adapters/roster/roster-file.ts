@@ -7,7 +7,7 @@ import { Roster } from './roster-schema.ts';
 /** Reads the roster; a file that is not there yet is an empty one. */
 export async function readRoster(file: string, signal: AbortSignal): Promise<Roster> {
   const text = await readText(file, signal);
-  if (text === undefined) return { groups: {} };
+  if (text === undefined) return { groups: new Map() };
   try {
     return Roster.parse(JSON.parse(text));
   } catch (error) {
@@ -28,14 +28,30 @@ async function readText(file: string, signal: AbortSignal): Promise<string | und
 
 /** Replaces the file as a whole: a reader sees the old one or the new one, also after a crash. */
 export async function writeRoster(file: string, roster: Roster): Promise<void> {
+  const groups = Object.fromEntries(roster.groups);
+  await withDraft(file, `${JSON.stringify({ ...roster, groups }, null, 2)}\n`, async (draft) => {
+    await rename(draft, file);
+    await syncFolder(path.dirname(file));
+  });
+}
+
+/** Proves that the roster could be written, and leaves it alone. */
+export async function checkWritable(file: string): Promise<void> {
+  await withDraft(file, '', (draft) => rm(draft));
+}
+
+async function withDraft(
+  file: string,
+  text: string,
+  use: (draft: string) => Promise<void>,
+): Promise<void> {
   const draft = `${file}.${randomUUID()}.tmp`;
   try {
     await mkdir(path.dirname(file), { recursive: true });
-    await writeDurably(draft, `${JSON.stringify(roster, null, 2)}\n`);
-    await rename(draft, file);
-    await syncFolder(path.dirname(file));
+    await writeDurably(draft, text);
+    await use(draft);
   } catch (error) {
-    await rm(draft, { force: true });
+    await rm(draft, { force: true }).catch(() => undefined);
     throw new AppError('unavailable', `The roster ${file} could not be written`, { cause: error });
   }
 }

@@ -15,8 +15,12 @@ export const RosterMember = z.looseObject({
 });
 export type RosterMember = z.infer<typeof RosterMember>;
 
+/** As a Map: their ids come from customers, who may call a project `__proto__`. */
+const Groups = z
+  .custom<object>((value) => typeof value === 'object' && value !== null && !Array.isArray(value))
+  .transform((groups) => new Map<string, unknown>(Object.entries(groups)))
+  .pipe(z.map(z.string(), z.array(RosterMember)));
+
 /** The whole file (design section 7); what else stands in it is kept. */
-export const Roster = z.looseObject({
-  groups: z.record(z.string(), z.array(RosterMember)),
-});
+export const Roster = z.looseObject({ groups: Groups });
 export type Roster = z.infer<typeof Roster>;

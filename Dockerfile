@@ -1,0 +1,28 @@
+# Two stages: one compiles with everything, the other runs with what is needed to run.
+FROM node:24.21.0-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json ./
+# No install script is needed: compiling uses none, and better-sqlite3 brings its binaries along.
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY tsconfig.json ./
+COPY src ./src
+COPY migrations ./migrations
+RUN npm run build && npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+
+FROM node:24.21.0-bookworm-slim
+ENV NODE_ENV=production
+COPY --from=build /app/package.json /app/package.json
+COPY --from=build /app/node_modules /app/node_modules
+COPY --from=build /app/dist /app/dist
+# A number, so that a cluster can see that it is not root.
+RUN mkdir /data && chown 10001:10001 /data
+USER 10001:10001
+# Without a configured path the database is ./data/gangway.db: in this folder, /data.
+WORKDIR /
+VOLUME /data
+EXPOSE 8787 8788
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=15s --timeout=5s --start-period=20s --retries=3 \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.GANGWAY_RECEIVER_PORT || 8787}/readyz`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node", "/app/dist/src/main.js"]
+CMD ["start"]

@@ -1,0 +1,75 @@
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import SqliteDatabase from 'better-sqlite3';
+import { CamelCasePlugin, Kysely, SqliteDialect, sql } from 'kysely';
+import { createTurns } from '../lib/turns.ts';
+import { withCachedStatements } from './cached-statements.ts';
+import type { Database, OpenOptions, Transaction } from './database.ts';
+import type { Tables } from './tables.ts';
+
+/** The file behind `sqlite:<path>`; undefined for other databases and for memory. */
+export function sqliteFileOf(url: string): string | undefined {
+  const file = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : ':memory:';
+  return file === ':memory:' ? undefined : file;
+}
+
+/**
+ * SQLite works in the thread that calls it. A thread that has other things to do never waits for
+ * another writer (`inTransaction` does, leaving the thread free) and leaves it to the thread that
+ * stores deliveries to move the log into the file.
+ */
+export function openSqlite(url: string, { ownsThread = false }: OpenOptions): Database {
+  const file = sqliteFileOf(url);
+  if (file !== undefined) mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  const sqlite = new SqliteDatabase(file ?? ':memory:', { timeout: 5000 });
+  // Only a database without tables can still choose how it gives space back.
+  sqlite.pragma('auto_vacuum = INCREMENTAL');
+  sqlite.pragma('journal_mode = WAL');
+  sqlite.pragma('foreign_keys = ON');
+  sqlite.pragma('cache_size = -65536');
+  sqlite.pragma(`wal_autocheckpoint = ${ownsThread ? 4000 : 100_000}`);
+  sqlite.pragma(`busy_timeout = ${ownsThread ? 5000 : 0}`);
+  const kysely = new Kysely<Tables>({
+    dialect: new SqliteDialect({ database: withCachedStatements(sqlite) }),
+    plugins: [new CamelCasePlugin()],
+  });
+  const turns = createTurns();
+  let isSetDurable: boolean | undefined;
+  function setDurable(isDurable: boolean): void {
+    if (isDurable !== isSetDurable) sqlite.pragma(`synchronous = ${isDurable ? 'FULL' : 'NORMAL'}`);
+    isSetDurable = isDurable;
+  }
+  return {
+    dialect: 'sqlite',
+    url,
+    kysely,
+    transact: (work, isDurable) =>
+      turns.take(() =>
+        kysely.connection().execute(async (connection) => {
+          setDurable(isDurable);
+          return await runImmediate(connection, work);
+        }),
+      ),
+    writeInTurn: (write) => turns.take(write),
+    async close() {
+      await kysely.destroy();
+      sqlite.close();
+    },
+  };
+}
+
+/** Takes the write lock at the beginning: upgrading a read later fails at once when another wrote. */
+async function runImmediate<T>(
+  connection: Kysely<Tables>,
+  work: (tx: Transaction) => Promise<T>,
+): Promise<T> {
+  await sql`begin immediate`.execute(connection);
+  try {
+    const result = await work(connection);
+    await sql`commit`.execute(connection);
+    return result;
+  } catch (error) {
+    await sql`rollback`.execute(connection).catch(() => undefined);
+    throw error;
+  }
+}

@@ -1,0 +1,168 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { fillInbox } from './fill-inbox.ts';
+import type { LoadOrder, LoadResult } from './load-process.ts';
+
+/**
+ * `npm run bench:receive`: what receiving costs, side by side in one run.
+ *
+ * The same load (64 connections, bodies of about 800 bytes, each signed and sent once) goes in turn
+ * to bare `node:http`, to Express that reads the body, to Express that reads and verifies, and to
+ * Gangway (synchronous=FULL, engine running): first with an empty inbox, then with a full one,
+ * then while retention purges it. Rounds alternate, so that a noisy machine is noisy for all.
+ */
+const { values } = parseArgs({
+  options: {
+    rows: { type: 'string', default: '5000000' },
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '4' },
+    folder: { type: 'string', default: '.' },
+  },
+});
+const rows = Number(values.rows);
+const rounds = Number(values.rounds);
+const durationMs = Number(values.seconds) * 1000;
+const secret = 'whsec_bench';
+const connections = 64;
+const distinctPerSecond = 25_000;
+let nextFirst = 0;
+
+const folder = mkdtempSync(path.join(path.resolve(values.folder), '.bench-'));
+const load = forkQuiet('load-process.ts', []);
+try {
+  await main();
+} finally {
+  load.kill();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function main(): Promise<void> {
+  const empty = `sqlite:${path.join(folder, 'empty.db')}`;
+  const full = `sqlite:${path.join(folder, 'full.db')}`;
+  say(`Filling an inbox with ${rows.toLocaleString('en')} deliveries …`);
+  await fillInbox(full, rows);
+
+  const contenders = new Map([
+    ['bare node:http', ['bare']],
+    ['express, reads', ['read']],
+    ['express, reads + verifies', ['verify']],
+    ['gangway, empty inbox', ['gangway', empty]],
+    [`gangway, ${rows.toLocaleString('en')} rows`, ['gangway', full]],
+    ['gangway, while it purges', ['gangway', full, '1d']],
+  ]);
+  const results = new Map<string, LoadResult[]>();
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [name, [kind = '', ...rest]] of contenders) {
+      const result = await measure(kind, rest, {});
+      results.set(name, [...(results.get(name) ?? []), result]);
+    }
+  }
+  report(results);
+  await reportCallLatency(empty);
+}
+
+async function measure(
+  kind: string,
+  rest: string[],
+  changes: Partial<LoadOrder>,
+): Promise<LoadResult> {
+  const { server, port } = await startServer(kind, rest);
+  const result = await sendLoad(port, changes);
+  await stop(server);
+  return result;
+}
+
+async function startServer(kind: string, rest: string[]) {
+  const server = forkQuiet('receive-server.ts', [kind, secret, ...rest]);
+  const [{ port }] = (await once(server, 'message')) as [{ port: number }];
+  return { server, port };
+}
+
+async function sendLoad(port: number, changes: Partial<LoadOrder>): Promise<LoadResult> {
+  const distinct = Math.ceil((distinctPerSecond * durationMs) / 1000);
+  const order: LoadOrder = {
+    ...{ port, path: '/webhooks/acme', secret, connections, durationMs, distinct },
+    ...{ first: nextFirst, trainers: 1000 },
+    ...changes,
+  };
+  nextFirst += distinct;
+  load.send(order);
+  const [result] = (await once(load, 'message')) as [LoadResult];
+  const refused = Object.keys(result.statuses).filter((status) => status !== '200');
+  if (refused.length > 0) throw new Error(`answered with ${refused.join(', ')}`);
+  return result;
+}
+
+async function stop(server: ChildProcess): Promise<void> {
+  server.disconnect();
+  await once(server, 'exit');
+}
+
+function report(results: Map<string, LoadResult[]>): void {
+  const rate = (result: LoadResult) => result.answered / result.seconds;
+  const base = median((results.get('express, reads + verifies') ?? []).map(rate));
+  say('');
+  say(`${'server'.padEnd(28)}  requests/s   ratio   p50 ms   p99 ms   max ms   load's core`);
+  for (const [name, runs] of results) {
+    const cells = [
+      median(runs.map(rate)).toFixed(0).padStart(10),
+      (median(runs.map(rate)) / base).toFixed(2).padStart(6),
+      median(runs.map((run) => run.p50))
+        .toFixed(2)
+        .padStart(7),
+      median(runs.map((run) => run.p99))
+        .toFixed(2)
+        .padStart(7),
+      median(runs.map((run) => run.max))
+        .toFixed(1)
+        .padStart(7),
+      `${(median(runs.map((run) => run.cpuShare)) * 100).toFixed(0)} %`.padStart(12),
+    ];
+    say(`${name.padEnd(28)}  ${cells.join('  ')}`);
+  }
+  say(`Medians of ${rounds} rounds; ratio: to Express that reads and verifies.`);
+}
+
+/** From sending a request to the call that adds its trainer to the tool, at 100 a second. */
+async function reportCallLatency(url: string): Promise<void> {
+  const { server, port } = await startServer('gangway', [url]);
+  const count = (100 * durationMs) / 1000;
+  const changes = { ratePerSecond: 100, connections: 8, distinct: count + 100, trainers: 1e9 };
+  const { sentAt } = await sendLoad(port, changes);
+  const calls = await waitForCalls(server, Object.keys(sentAt).length);
+  await stop(server);
+  const latencies = Object.entries(sentAt)
+    .map(([trainer, at]) => (calls[trainer] ?? Number.POSITIVE_INFINITY) - at)
+    .sort((a, b) => a - b);
+  const at = (share: number) => latencies[Math.floor((latencies.length - 1) * share)] ?? 0;
+  say('');
+  say(`Request to adapter call, 100/s, ${latencies.length} hires:`);
+  say(
+    `  p50 ${at(0.5).toFixed(1)} ms   p99 ${at(0.99).toFixed(1)} ms   max ${at(1).toFixed(1)} ms`,
+  );
+}
+
+async function waitForCalls(server: ChildProcess, count: number): Promise<Record<string, number>> {
+  for (let tries = 0; ; tries += 1) {
+    server.send('calls');
+    const [calls] = (await once(server, 'message')) as [Record<string, number>];
+    if (Object.keys(calls).length >= count || tries >= 100) return calls;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+function forkQuiet(file: string, args: string[]): ChildProcess {
+  return fork(path.join(import.meta.dirname, file), args, { stdio: ['ignore', 2, 2, 'ipc'] });
+}
+
+function median(numbers: number[]): number {
+  const sorted = numbers.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
