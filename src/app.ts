@@ -68,6 +68,8 @@ export function createApp({
   });
   return {
     async start() {
+      // Nothing to store, but the thread is up before the first delivery would wait for it.
+      await append.append([]);
       const receiverUrl = await receiver.start();
       const consoleUrl = await operator.start();
       const reread = await storage.inbox.replayUnread(toInstant(clock.now()));
@@ -100,7 +102,7 @@ interface EngineDeps {
   clock: Clock;
   metrics: Metrics;
   adapters: ReadonlyMap<string, Adapter>;
-  /** Whether deliveries wait to be stored. */
+  /** Whether deliveries are being stored right now. */
   isBusy(): boolean;
 }
 

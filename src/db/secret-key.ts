@@ -46,9 +46,8 @@ function makeKeyFile(file: string): void {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') {
       throw new AppError('invalid', `The key file ${file} could not be made`, { cause: error });
     }
-  } finally {
-    rmSync(draft, { force: true });
   }
+  rmSync(draft);
 }
 
 /**

@@ -20,7 +20,7 @@ export interface IntakeDeps extends ApplyDeps {
   metrics: Metrics;
   logger: Logger;
   clock: Clock;
-  /** Whether deliveries wait to be stored. */
+  /** Whether deliveries are being stored right now. */
   isReceiverBusy(): boolean;
   /** Called when there is something to be done in a tool. */
   onMembershipDue(): void;
@@ -33,6 +33,8 @@ const batchSize = 50;
 /** After this many failures, about an hour, a delivery waits for a repeat or for `replay`. */
 const maxAttempts = 12;
 const pollMs = 1000;
+/** So many came in since the last turn that requests must be queueing. */
+const manyAtOnce = 10;
 /** A tenth of the time is enough not to fall behind for ever, and little enough not to be felt. */
 const restFactor = 9;
 const longestRestMs = 250;
@@ -50,41 +52,46 @@ export function createIntakeWorker(deps: IntakeDeps): Loop {
       const isNeeded = (await inbox.hasDue(now)) || (await memberships.hasPostponed());
       if (!isNeeded) return 'idle';
       const beganAt = performance.now();
-      const isMore = await takeBatch(deps);
-      if (isMore) await giveWay(performance.now() - beganAt, signal);
+      const { count, isMore } = await takeBatch(deps);
+      if (count >= manyAtOnce) await giveWay(performance.now() - beganAt, signal);
       return isMore ? 'more' : 'idle';
     },
   });
 
-  /** While requests wait, most of the time is theirs: what is stored can wait longer. */
+  /** While many come in, most of the time is theirs: what is stored can wait longer. */
   async function giveWay(tookMs: number, signal: AbortSignal): Promise<void> {
     if (!deps.isReceiverBusy()) return;
     await wait(Math.min(tookMs * restFactor, longestRestMs), undefined, { signal });
   }
 }
 
-/** @returns whether there is more to take */
-async function takeBatch(deps: IntakeDeps): Promise<boolean> {
+interface Taken {
+  /** How many deliveries were looked at. */
+  count: number;
+  isMore: boolean;
+}
+
+async function takeBatch(deps: IntakeDeps): Promise<Taken> {
   try {
     return await takeDue(deps, batchSize);
   } catch (error) {
     if (toAppError(error).code === 'unavailable') throw error;
     // One delivery spoils its batch: taken one at a time, it is found and does not hold up others.
-    await takeSingly(deps);
-    return true;
+    return { count: await takeSingly(deps), isMore: true };
   }
 }
 
-async function takeSingly(deps: IntakeDeps): Promise<void> {
-  for (let taken = 0; taken < batchSize; taken += 1) {
+async function takeSingly(deps: IntakeDeps): Promise<number> {
+  for (let count = 0; count < batchSize; count += 1) {
     const [delivery] = await deps.inbox.due(deps.database.kysely, toInstant(deps.clock.now()), 1);
-    if (delivery === undefined) return;
+    if (delivery === undefined) return count;
     try {
       await takeDue(deps, 1);
     } catch (error) {
       await putOff(deps, delivery, toAppError(error));
     }
   }
+  return batchSize;
 }
 
 async function putOff(deps: IntakeDeps, delivery: DueDelivery, error: AppError): Promise<void> {
@@ -100,7 +107,7 @@ async function putOff(deps: IntakeDeps, delivery: DueDelivery, error: AppError):
   );
 }
 
-async function takeDue(deps: IntakeDeps, limit: number): Promise<boolean> {
+async function takeDue(deps: IntakeDeps, limit: number): Promise<Taken> {
   const { database, inbox, metrics, clock } = deps;
   const now = toInstant(clock.now());
   const taken = await inTransaction(database, async (tx) => {
@@ -116,7 +123,7 @@ async function takeDue(deps: IntakeDeps, limit: number): Promise<boolean> {
   metrics.intakes.inc({ outcome: 'handled' }, taken.count);
   if (taken.isDue) deps.onMembershipDue();
   if (taken.isReadWanted) deps.onReadWanted();
-  return taken.count === limit || taken.isUnfinished;
+  return { count: taken.count, isMore: taken.count === limit || taken.isUnfinished };
 }
 
 /** What several deliveries add together. */

@@ -11,6 +11,7 @@ export interface Stored {
 
 /** @param rows distinct, and in one order everywhere */
 export async function insertNew(tx: Transaction, rows: NewDeliveryRow[]): Promise<Stored> {
+  if (rows.length === 0) return { keys: new Set(), reusedIds: new Set() };
   const inserted = await tx
     .insertInto('delivery')
     .values(rows)

@@ -7,7 +7,7 @@ import { AppError, isTransient, toAppError } from '../domain/errors.ts';
 export interface GroupCommit<Item, Result> {
   /** Resolves when the item is committed. */
   add(item: Item): Promise<Result>;
-  /** Whether a commit is under way and items wait for the next. */
+  /** Whether a commit is under way. */
   isBusy(): boolean;
 }
 
@@ -75,6 +75,6 @@ export function createGroupCommit<Item, Result>({
         if (!isCommitting) void commitAll();
       });
     },
-    isBusy: () => isCommitting && waiting.length > 0,
+    isBusy: () => isCommitting,
   };
 }

@@ -178,7 +178,8 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
     find: (id) =>
       kysely.selectFrom('delivery').select(listedColumns).where('id', '=', id).executeTakeFirst(),
 
-    replay: (ids, now) => makeDue(database, now, (which) => which('id', 'in', ids)),
+    replay: async (ids, now) =>
+      ids.length === 0 ? 0 : await makeDue(database, now, (which) => which('id', 'in', ids)),
 
     replayFailed: (now) => makeDue(database, now, (which) => which('state', '=', 'failed')),
 

@@ -12,7 +12,7 @@ export interface Inbox {
    * @throws AppError `unavailable` when it could not be stored now
    */
   append(delivery: NewDelivery): Promise<Appended>;
-  /** Whether deliveries wait for one another to be stored. */
+  /** Whether deliveries are being stored right now. */
   isBusy(): boolean;
 }
 
