@@ -3,6 +3,7 @@ import type { Adapter } from './adapters/adapter.ts';
 import { createAdapter } from './adapters/create-adapter.ts';
 import type { Config } from './config/config-schema.ts';
 import { createConsoleApp } from './console/console-app.ts';
+import { createClockWorker, createDatabaseClock, type DatabaseClock } from './db/database-clock.ts';
 import { createLockStore } from './db/lock-store.ts';
 import { createClaimStore } from './engine/claim-store.ts';
 import { createConvergeWorker } from './engine/converge-worker.ts';
@@ -56,7 +57,11 @@ export function createApp({
   const append = createAppend(storage);
   const inbox = createInbox({ append: append.append, onAppended: () => engine.wakeIntake() });
   const { isBusy } = inbox;
-  const engine = createEngine({ config, storage, logger, clock, metrics, adapters, isBusy });
+  const leaseClock = createDatabaseClock(storage.database, clock);
+  const engine = createEngine({
+    ...{ config, storage, logger, metrics, adapters, isBusy },
+    clock: leaseClock,
+  });
   const receiver = createReceiver({ config, logger, clock, metrics, inbox, storage });
   const operator = createHttpServer({
     host: config.console.host,
@@ -70,6 +75,7 @@ export function createApp({
     async start() {
       // Nothing to store, but the thread is up before the first delivery would wait for it.
       await append.append([]);
+      await leaseClock.correct();
       const receiverUrl = await receiver.start();
       const consoleUrl = await operator.start();
       const reread = await storage.inbox.replayUnread(toInstant(clock.now()));
@@ -99,7 +105,7 @@ interface EngineDeps {
   config: Config;
   storage: Storage;
   logger: Logger;
-  clock: Clock;
+  clock: DatabaseClock;
   metrics: Metrics;
   adapters: ReadonlyMap<string, Adapter>;
   /** Whether deliveries are being stored right now. */
@@ -146,7 +152,8 @@ function createEngine(deps: EngineDeps) {
     ...{ ...shared, inbox },
     retentionMs: config.retention.deliveriesMs,
   });
-  const loops: Loop[] = [intakeWorker, readWorker, ...convergeWorkers, purgeWorker];
+  const clockWorker = createClockWorker(clock, logger);
+  const loops: Loop[] = [intakeWorker, readWorker, ...convergeWorkers, purgeWorker, clockWorker];
   return { loops, wakeIntake: () => intakeWorker.wake() };
 }
 
@@ -159,7 +166,8 @@ function createAppend({ database, inbox, secretKey }: Storage): ThreadedAppend {
   return { append: (deliveries) => database.writeInTurn(() => append(deliveries)), close };
 }
 
-interface ReceiverParts extends Omit<EngineDeps, 'adapters' | 'isBusy'> {
+interface ReceiverParts extends Omit<EngineDeps, 'adapters' | 'isBusy' | 'clock'> {
+  clock: Clock;
   inbox: ReturnType<typeof createInbox>;
 }
 

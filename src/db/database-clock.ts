@@ -1,0 +1,45 @@
+import { sql } from 'kysely';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import { createLoop, type Loop } from '../lib/loop.ts';
+import type { Database } from './database.ts';
+
+/**
+ * The time that leases are measured by: the database's, so that instances on several machines agree
+ * about it however their own clocks differ. It is this machine's clock, corrected once a minute.
+ */
+export interface DatabaseClock extends Clock {
+  /** Asks the database; to be done once before anything is leased. */
+  correct(): Promise<void>;
+}
+
+/** @param local what stands in for the database's clock where it runs on this machine: SQLite */
+export function createDatabaseClock({ dialect, kysely }: Database, local: Clock): DatabaseClock {
+  let aheadMs = 0;
+  return {
+    now: () => new Date(local.now().getTime() + aheadMs),
+    async correct() {
+      if (dialect === 'sqlite') return;
+      const askedAt = local.now().getTime();
+      const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(kysely);
+      const answeredAt = local.now().getTime();
+      const [{ now } = { now: local.now() }] = rows;
+      aheadMs = Math.round(now.getTime() - (askedAt + answeredAt) / 2);
+    },
+  };
+}
+
+const correctEveryMs = 60_000;
+
+export function createClockWorker(clock: DatabaseClock, logger: Logger): Loop {
+  return createLoop({
+    name: 'clock',
+    intervalMs: correctEveryMs,
+    logger,
+    clock,
+    async run() {
+      await clock.correct();
+      return 'idle';
+    },
+  });
+}
