@@ -43,11 +43,11 @@ function makeKeyFile(file: string): void {
     writeFileSync(draft, `${key}\n`, { mode: 0o600, flush: true });
     linkSync(draft, file);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') {
+    if (!existsSync(file)) {
       throw new AppError('invalid', `The key file ${file} could not be made`, { cause: error });
     }
   }
-  rmSync(draft);
+  rmSync(draft, { force: true });
 }
 
 /**

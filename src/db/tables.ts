@@ -129,6 +129,5 @@ export interface SettingTable {
 }
 
 export type DeliveryRow = Selectable<DeliveryTable>;
-export type NewDeliveryRow = Insertable<DeliveryTable>;
 export type MembershipRow = Selectable<MembershipTable>;
 export type NewMembershipRow = Insertable<MembershipTable>;

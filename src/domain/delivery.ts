@@ -13,8 +13,8 @@ export interface NewDelivery {
   install: string;
   /** The request's body, byte for byte. */
   body: Uint8Array;
-  /** The few headers worth keeping, capped. */
-  headers: Record<string, string>;
+  /** The few headers worth keeping, capped, as JSON. */
+  headers: string;
   /** The sender's id for the delivery; unsigned, so a hint and never a key. */
   deliveryId: string | null;
   receivedAt: string;

@@ -246,7 +246,8 @@ async function settleHeld(
 
 /**
  * Somebody else took the work over, or something else is wanted by now. What was done may have
- * undone theirs: the tool is looked at again. What was found out about the member stays true.
+ * undone theirs, also after they looked: the tool is looked at again, whatever they come to settle.
+ * What was found out about the member stays true.
  */
 async function settleLost(
   tx: Transaction,
@@ -254,11 +255,17 @@ async function settleLost(
   { memberId }: Result,
   now: string,
 ): Promise<void> {
+  if (memberId !== undefined) {
+    await tx
+      .updateTable('membership')
+      .set({ memberId })
+      .where('id', '=', id)
+      .where('leaseToken', '=', token)
+      .execute();
+  }
   await tx
     .updateTable('membership')
-    .set({ ...noLease, ...(memberId !== undefined && { memberId }) })
+    .set({ ...noLease, nextAttemptAt: now })
     .where('id', '=', id)
-    .where('leaseToken', '=', token)
     .execute();
-  await tx.updateTable('membership').set({ nextAttemptAt: now }).where('id', '=', id).execute();
 }

@@ -3,6 +3,7 @@ import { AppError, isTransient, toAppError } from '../domain/errors.ts';
 import { decideStep, type Operation } from '../domain/membership.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
+import { maskText } from '../lib/mask.ts';
 import { retry } from '../lib/retry.ts';
 import { callTool } from './call-tool.ts';
 import type { Claim, ClaimStore, Result } from './claim-store.ts';
@@ -125,6 +126,7 @@ function toFailure(claim: Claim, error: AppError, clock: Clock): Result {
     state: transient ? state : 'failed',
     nextAttemptAt: instantIn(clock, waitMs),
     toolStatus: error.status,
-    message: error.message.slice(0, 300),
+    // Adapters are others' code, and what they throw may quote an address.
+    message: maskText(error.message).slice(0, 300),
   };
 }

@@ -24,20 +24,15 @@ interface Known {
   addresses: ReadonlySet<string>;
 }
 
-/** Pure: from what is known of some trainers to what has to change about their memberships. */
+/**
+ * Pure: from what is known of some trainers to what has to change about their memberships. One
+ * whose install or tool is no longer configured stays as it is: configuration is not evidence.
+ */
 export function planMemberships(known: Known, routeLink: RouteLink): MembershipChange[] {
-  const reasons = collectReasons(known.participations, routeLink);
   const current = new Map(known.memberships.map((row) => [keyOf(row), row]));
-  const places = new Map([
-    ...known.memberships.map((row): [string, Place] => [keyOf(row), row]),
-    ...[...reasons].map(([key, { place }]): [string, Place] => [key, place]),
-  ]);
-  return [...places].flatMap(([key, place]) => {
-    const found = reasons.get(key);
-    // Evidence never shrinks. Where no reason is left, not even a fallen one, it is the
-    // configuration that no longer leads there, and nobody is removed for that.
-    if (found === undefined) return [];
-    const standing = found.reasons.filter((reason) => reason.stands);
+  const places = collectReasons(known.participations, routeLink);
+  return [...places].flatMap(([key, { place, reasons }]) => {
+    const standing = reasons.filter((reason) => reason.stands);
     const before = current.get(key);
     const core = before === undefined ? null : toCore(before);
     const after = deriveMembership(core, {

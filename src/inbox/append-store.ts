@@ -1,7 +1,19 @@
+import type { CompiledQuery } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import type { NewDeliveryRow } from '../db/tables.ts';
+import type { DeliveryRow } from '../db/tables.ts';
 
-/** Storing deliveries, once each: the statements inside the transaction that is answered for. */
+/**
+ * Storing deliveries, once each: the statements inside the transaction that is answered for. They
+ * are built once for each number of rows, because building one costs several times what it costs
+ * to run.
+ */
+export interface AppendStatements {
+  /** @param rows distinct, and in one order everywhere */
+  insertNew(tx: Transaction, rows: AppendedRow[]): Promise<Stored>;
+}
+
+export type AppendedRow = Pick<DeliveryRow, (typeof columns)[number]>;
+
 export interface Stored {
   /** Of the deliveries that were not there before. */
   keys: Set<string>;
@@ -9,25 +21,99 @@ export interface Stored {
   reusedIds: Set<string>;
 }
 
-/** @param rows distinct, and in one order everywhere */
-export async function insertNew(tx: Transaction, rows: NewDeliveryRow[]): Promise<Stored> {
-  if (rows.length === 0) return { keys: new Set(), reusedIds: new Set() };
-  const inserted = await tx
-    .insertInto('delivery')
-    .values(rows)
-    .onConflict((conflict) => conflict.columns(['install', 'bodySha256']).doNothing())
-    .returning(['install', 'bodySha256', 'deliveryId'])
-    .execute();
-  const keys = new Set(inserted.map((row) => keyOf(row.install, row.bodySha256)));
-  if (keys.size < rows.length) await retakeFailed(tx, rows, keys);
-  const ids = inserted.flatMap((row) => row.deliveryId ?? []);
-  return { keys, reusedIds: ids.length === 0 ? new Set() : await findReusedIds(tx, ids) };
+const columns = [
+  'install',
+  'bodySha256',
+  'deliveryId',
+  'eventType',
+  'receivedAt',
+  'state',
+  'nextAttemptAt',
+  'failure',
+  'readerVersion',
+  'headers',
+  'body',
+] as const;
+
+export function createAppendStatements(kysely: Transaction): AppendStatements {
+  const insert = oncePerSize((size) =>
+    kysely
+      .insertInto('delivery')
+      .values(new Array(size).fill(anyRow))
+      .onConflict((conflict) => conflict.columns(['install', 'bodySha256']).doNothing())
+      .returning(['install', 'bodySha256', 'deliveryId'])
+      .compile(),
+  );
+  const findReused = oncePerSize((size) =>
+    kysely
+      .selectFrom('delivery')
+      .select(['install', 'deliveryId'])
+      .where('deliveryId', 'in', new Array<string>(size).fill(''))
+      .groupBy(['install', 'deliveryId'])
+      .having((eb) => eb(eb.fn.countAll(), '>', eb.lit(1)))
+      .compile(),
+  );
+
+  return {
+    async insertNew(tx, rows) {
+      if (rows.length === 0) return { keys: new Set(), reusedIds: new Set() };
+      const parameters = rows.flatMap((row) => columns.map((column) => row[column]));
+      const inserted = await tx.executeQuery<InsertedRow>({ ...insert(rows.length), parameters });
+      const keys = new Set(inserted.rows.map((row) => keyOf(row.install, row.bodySha256)));
+      if (keys.size < rows.length) await retakeFailed(tx, rows, keys);
+      const ids = inserted.rows.flatMap((row) => row.deliveryId ?? []);
+      if (ids.length === 0) return { keys, reusedIds: new Set() };
+      const reused = await tx.executeQuery<SenderKey>({
+        ...findReused(ids.length),
+        parameters: ids,
+      });
+      return {
+        keys,
+        reusedIds: new Set(reused.rows.map((row) => `${row.install}/${row.deliveryId}`)),
+      };
+    },
+  };
+}
+
+interface SenderKey {
+  install: string;
+  deliveryId: string | null;
+}
+
+interface InsertedRow extends SenderKey {
+  bodySha256: Buffer;
+}
+
+/** Stands in for the rows while a statement is built: what is no parameter would be built in. */
+const anyRow: AppendedRow = {
+  install: '',
+  bodySha256: Buffer.alloc(0),
+  deliveryId: '',
+  eventType: '',
+  receivedAt: '',
+  state: 'pending',
+  nextAttemptAt: '',
+  failure: '',
+  readerVersion: 0,
+  headers: '',
+  body: Buffer.alloc(0),
+};
+
+function oncePerSize<Row>(
+  build: (size: number) => CompiledQuery<Row>,
+): (size: number) => CompiledQuery<Row> {
+  const built = new Map<number, CompiledQuery<Row>>();
+  return (size) => {
+    const query = built.get(size) ?? build(size);
+    built.set(size, query);
+    return query;
+  };
 }
 
 /** The sender repeats what it believes to have failed; if it did fail here, it is looked at again. */
 async function retakeFailed(
   tx: Transaction,
-  rows: NewDeliveryRow[],
+  rows: AppendedRow[],
   newKeys: Set<string>,
 ): Promise<void> {
   const known = rows.filter((row) => !newKeys.has(keyOf(row.install, row.bodySha256)));
@@ -37,17 +123,6 @@ async function retakeFailed(
     .where('state', '=', 'failed')
     .where((eb) => eb.or(known.map(({ install, bodySha256 }) => eb.and({ install, bodySha256 }))))
     .execute();
-}
-
-async function findReusedIds(tx: Transaction, deliveryIds: string[]): Promise<Set<string>> {
-  const rows = await tx
-    .selectFrom('delivery')
-    .select(['install', 'deliveryId'])
-    .where('deliveryId', 'in', deliveryIds)
-    .groupBy(['install', 'deliveryId'])
-    .having((eb) => eb.fn.countAll(), '>', 1)
-    .execute();
-  return new Set(rows.map((row) => `${row.install}/${row.deliveryId}`));
 }
 
 /** What a delivery is given to be looked at as if it had just come in. */

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { writeSetting } from '../db/setting-store.ts';
-import type { DeliveryRow, NewDeliveryRow, Tables } from '../db/tables.ts';
+import type { DeliveryRow, Tables } from '../db/tables.ts';
 import type { Appended, DeliveryState, NewDelivery } from '../domain/delivery.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
-import { dueAgain, insertNew, keyOf } from './append-store.ts';
+import { type AppendedRow, createAppendStatements, dueAgain, keyOf } from './append-store.ts';
 import { type ReadEvent, readEvent, readerVersion } from './event-schema.ts';
 
 /** The only SQL about deliveries. A delivery is known by its install and the digest of its body. */
@@ -79,8 +79,9 @@ interface KeyedDelivery {
 
 export function createInboxStore(database: Database, box: SecretBox): InboxStore {
   const { kysely } = database;
+  const statements = createAppendStatements(kysely);
 
-  function toRow({ delivery, read, digest, key }: KeyedDelivery): NewDeliveryRow {
+  function toRow({ delivery, read, digest, key }: KeyedDelivery): AppendedRow {
     const { install, deliveryId, receivedAt, headers, body } = delivery;
     const isEvent = read.outcome === 'event';
     return {
@@ -93,7 +94,7 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
       nextAttemptAt: isEvent ? receivedAt : null,
       failure: read.outcome === 'unprocessable' ? read.reason : null,
       readerVersion,
-      headers: JSON.stringify(headers),
+      headers,
       body: box.seal(body, placeOf(key)),
     };
   }
@@ -105,7 +106,7 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
       const rows = [...new Map(keyed.map((one) => [one.key, one])).values()]
         .sort((a, b) => (a.key < b.key ? -1 : 1))
         .map(toRow);
-      const stored = await inTransaction(database, (tx) => insertNew(tx, rows), {
+      const stored = await inTransaction(database, (tx) => statements.insertNew(tx, rows), {
         isDurable: true,
       });
       return keyed.map(({ delivery, read, key }) => {

@@ -48,8 +48,11 @@ export function createHttpServer({
     async stop() {
       if (!server.listening) return;
       const closed = new Promise((resolve) => server.close(resolve));
+      // A connection that is kept alive would outlast its last request by a minute.
+      const sweep = setInterval(() => server.closeIdleConnections(), 50);
       const cut = setTimeout(() => server.closeAllConnections(), graceMs);
       await closed;
+      clearInterval(sweep);
       clearTimeout(cut);
     },
   };

@@ -22,7 +22,10 @@ export function createLogger({ level, destination }: LoggerOptions): Logger {
       base: null,
       timestamp: () => `,"time":"${new Date().toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
-      redact: { paths: secretKeys.flatMap((key) => [key, `*.${key}`]), censor: '[redacted]' },
+      redact: {
+        paths: secretKeys.flatMap((key) => [key, `*.${key}`, `*.*.${key}`]),
+        censor: '[redacted]',
+      },
       serializers: { err: toLoggedError },
     },
     destination,

@@ -27,15 +27,12 @@ export function createMarketplaceHeaders(prefixes: readonly string[]): Marketpla
   };
 }
 
-/** The few headers worth keeping beside a delivery. Not cookies, not what proxies add. */
-export function keepHeaders(
-  headers: IncomingHttpHeaders,
-  names: readonly string[],
-): Record<string, string> {
+/** The few headers worth keeping beside a delivery, as JSON. Not cookies, not what proxies add. */
+export function keepHeaders(headers: IncomingHttpHeaders, names: readonly string[]): string {
   const kept: Record<string, string> = {};
   for (const name of names) {
     const value = headers[name];
     if (typeof value === 'string') kept[name] = value.slice(0, maxValueLength);
   }
-  return kept;
+  return JSON.stringify(kept);
 }

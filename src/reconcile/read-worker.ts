@@ -28,7 +28,10 @@ export interface ReadWorkerDeps extends ApplyDeps {
 }
 
 const batchSize = 20;
-const leaseMs = 5 * 60_000;
+/** As long as a dead worker may hold things up. A read that takes longer is at worst made twice. */
+const leaseMs = 30_000;
+/** Many contracts of a slow marketplace, each request with its tries. */
+const stallMs = 5 * 60_000;
 const pollMs = 1000;
 
 export function createReadWorker(deps: ReadWorkerDeps): Loop {
@@ -38,7 +41,7 @@ export function createReadWorker(deps: ReadWorkerDeps): Loop {
     intervalMs: pollMs,
     logger,
     clock,
-    stallMs: leaseMs,
+    stallMs,
     async run(signal) {
       const now = toInstant(clock.now());
       if (!(await readRequests.hasDue(now))) return 'idle';
