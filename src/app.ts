@@ -19,6 +19,7 @@ import { createHttpServer, type HttpServer } from './lib/http-server.ts';
 import type { Logger } from './lib/logger.ts';
 import type { Loop } from './lib/loop.ts';
 import { createMetrics, type Metrics } from './lib/metrics.ts';
+import { createQuiet } from './lib/quiet.ts';
 import { createPlatformApi } from './marketplace/platform-api.ts';
 import type { Storage } from './open-storage.ts';
 import { createMarketplaceHeaders } from './receiver/marketplace-headers.ts';
@@ -180,6 +181,7 @@ function createReceiver({
   inbox,
 }: ReceiverParts): HttpServer {
   const { host, port } = config.receiver;
+  const quiet = createQuiet(clock);
   const listener = createReceiverApp({
     ...{ inbox, metrics, logger, clock },
     secrets: new Map(
@@ -190,7 +192,8 @@ function createReceiver({
     ),
     decoySecret: toSigningKey(randomBytes(32).toString('hex')),
     headers: createMarketplaceHeaders(config.marketplace.headerPrefixes),
-    refusals: createRefusalLog({ metrics, logger, clock }),
+    refusals: createRefusalLog({ metrics, logger, quiet }),
+    quiet,
     checkStorage: () => storage.inbox.checkWritable(),
   });
   return createHttpServer({ host, port, listener });

@@ -53,6 +53,8 @@ async function attempt(
     outcome: step.outcome,
     state: step.state,
     ...(found !== null && { memberId: found.id }),
+    // Gone, by our removal (its answer was lost) or another's: whoever comes back is not ours.
+    ...(step.outcome === 'already_absent' && claim.memberId !== null && { isOurs: false }),
     nextAttemptAt: null,
   };
 }

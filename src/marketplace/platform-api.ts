@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import { AppError } from '../domain/errors.ts';
 import { requestJson } from '../lib/http-client.ts';
 import { retry } from '../lib/retry.ts';
@@ -42,6 +41,10 @@ interface PlatformApiOptions {
   timeoutMs?: number;
 }
 
+interface Schema<T> {
+  safeParse(body: unknown): { success: true; data: T } | { success: false; error: Error };
+}
+
 const pageLimit = 200;
 const maxPages = 1000;
 const usualTimeoutMs = 15_000;
@@ -52,12 +55,12 @@ export function createPlatformApi({
   token,
   timeoutMs = usualTimeoutMs,
 }: PlatformApiOptions): PlatformApi {
-  async function read<T extends z.ZodType>(
+  async function read<T>(
     path: string,
-    schema: T,
+    schema: Schema<T>,
     purpose: string,
     signal: AbortSignal,
-  ): Promise<z.infer<T>> {
+  ): Promise<T> {
     const request = {
       method: 'GET',
       url: `${baseUrl}${path}`,

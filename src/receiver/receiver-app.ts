@@ -41,6 +41,6 @@ export function createReceiverApp(deps: ReceiverDeps): Express {
     response.set('Connection', 'close');
     sendError(response, new AppError('not_found', 'There is nothing at this address'));
   });
-  app.use(createErrorHandler(deps.logger));
+  app.use(createErrorHandler(deps.logger, deps.quiet));
   return app;
 }

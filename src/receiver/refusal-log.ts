@@ -1,6 +1,6 @@
-import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Metrics } from '../lib/metrics.ts';
+import type { Quiet } from '../lib/quiet.ts';
 import type { RefusalReason } from './verify-signature.ts';
 
 /** Tells the operator why requests are refused, without letting a stranger fill the disk. */
@@ -12,10 +12,8 @@ export interface RefusalLog {
 interface RefusalLogDeps {
   metrics: Metrics;
   logger: Logger;
-  clock: Clock;
+  quiet: Quiet;
 }
-
-const quietMs = 60_000;
 
 const hints: Record<RefusalReason, string> = {
   missing: 'no signature header came: is something else calling, or a proxy dropping headers?',
@@ -28,28 +26,15 @@ const hints: Record<RefusalReason, string> = {
 };
 
 /** One line per install and reason a minute, with the number that it stands for. */
-export function createRefusalLog({ metrics, logger, clock }: RefusalLogDeps): RefusalLog {
-  const quiet = new Map<string, { until: number; unreported: number }>();
+export function createRefusalLog({ metrics, logger, quiet }: RefusalLogDeps): RefusalLog {
   return {
     report(install, reason) {
       metrics.refusals.inc({ install, reason });
-      const key = `${install}/${reason}`;
-      const now = clock.now().getTime();
-      const state = quiet.get(key) ?? { until: 0, unreported: 0 };
-      if (now < state.until) {
-        state.unreported += 1;
-        return;
-      }
-      quiet.set(key, { until: now + quietMs, unreported: 0 });
-      logger.warn(
-        {
-          install: install || '(unknown)',
-          reason,
-          hint: hints[reason],
-          alsoRefused: state.unreported,
-        },
-        'A request was refused',
-      );
+      const alsoRefused = quiet.letThrough(`refused ${install} ${reason}`);
+      if (alsoRefused === null) return;
+      const hint = hints[reason];
+      const subject = { install: install || '(unknown)', reason, hint, alsoRefused };
+      logger.warn(subject, 'A request was refused');
     },
   };
 }

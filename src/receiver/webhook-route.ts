@@ -7,6 +7,7 @@ import type { Inbox } from '../inbox/inbox.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Metrics } from '../lib/metrics.ts';
+import type { Quiet } from '../lib/quiet.ts';
 import { sendError } from './error-response.ts';
 import { keepHeaders, type MarketplaceHeaders } from './marketplace-headers.ts';
 import type { RefusalLog } from './refusal-log.ts';
@@ -20,6 +21,7 @@ export interface WebhookRouteDeps {
   decoySecret: KeyObject;
   headers: MarketplaceHeaders;
   refusals: RefusalLog;
+  quiet: Quiet;
   metrics: Metrics;
   logger: Logger;
   clock: Clock;
@@ -97,7 +99,7 @@ function isSigned(deps: WebhookRouteDeps, install: string, request: Request, bod
 }
 
 async function store(
-  { inbox, headers, metrics, logger, clock }: WebhookRouteDeps,
+  { inbox, headers, metrics, logger, quiet, clock }: WebhookRouteDeps,
   install: string,
   request: Request,
   body: Buffer,
@@ -110,8 +112,12 @@ async function store(
     receivedAt: toInstant(clock.now()),
   });
   if (isIdReused) metrics.reusedDeliveryIds.inc({ install });
-  if (status === 'unprocessable') {
-    logger.warn({ install }, 'A signed delivery is not an event this version can read; it is kept');
+  const alsoKept = status === 'unprocessable' ? quiet.letThrough(`unread ${install}`) : null;
+  if (alsoKept !== null) {
+    logger.warn(
+      { install, alsoKept },
+      'A signed delivery is no event that can be read; it is kept',
+    );
   }
   return status;
 }

@@ -1,0 +1,63 @@
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { sql } from 'kysely';
+import { expect, it } from 'vitest';
+import { inTransaction } from '../../src/db/database.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import { readSetting, writeSetting } from '../../src/db/setting-store.ts';
+import { describeEachDialect, openForTest } from '../support/databases.ts';
+
+const names = globSync('migrations/*.ts')
+  .map((file) => path.basename(file, '.ts'))
+  .toSorted();
+
+describeEachDialect('migrating', ({ createEmpty, createMigrated }) => {
+  it('runs every migration of the folder in order, and none a second time', async () => {
+    const database = openForTest(await createEmpty());
+    expect(await migrate(database)).toEqual(names);
+    expect(await migrate(database)).toEqual([]);
+  });
+
+  it('is done once by four instances that start at once', async () => {
+    const url = await createEmpty();
+    const instances = [1, 2, 3, 4].map(() => openForTest(url));
+    const executed = await Promise.all(instances.map(migrate));
+    expect(executed.flat().toSorted()).toEqual(names);
+    for (const { kysely } of instances) {
+      expect(await kysely.selectFrom('delivery').selectAll().execute()).toEqual([]);
+    }
+  });
+
+  it('leaves what is stored as it is', async () => {
+    const database = openForTest(await createMigrated());
+    await inTransaction(database, (tx) => writeSetting(tx, 'key_fingerprint', 'abc'));
+    await migrate(database);
+    const kept = await inTransaction(database, (tx) => readSetting(tx, 'key_fingerprint'));
+    expect(kept).toBe('abc');
+  });
+
+  it('refuses a database that a newer version has made its own, and says what to do', async () => {
+    const database = openForTest(await createMigrated());
+    await inTransaction(database, (tx) => writeSetting(tx, 'compatibility', '999'));
+    await expect(migrate(database)).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringMatching(/newer version.*start that version, or restore/),
+    });
+    const kept = await inTransaction(database, (tx) => readSetting(tx, 'compatibility'));
+    expect(kept).toBe('999');
+  });
+
+  it('works with a database to which a newer version has only added', async () => {
+    const database = openForTest(await createMigrated());
+    await sql`insert into kysely_migration (name, timestamp) values ('9999-added', '2099-01-01')`.execute(
+      database.kysely,
+    );
+    expect(await migrate(database)).toEqual([]);
+  });
+});
+
+it('lists the migrations that lie in the folder', () => {
+  expect(names.length).toBeGreaterThan(2);
+  const source = readFileSync('src/db/migrate.ts', 'utf8');
+  for (const name of names) expect(source).toContain(`'${name}':`);
+});

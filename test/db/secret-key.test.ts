@@ -1,0 +1,141 @@
+import { fork } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { loadSecretKey, openSecretBox } from '../../src/db/secret-key.ts';
+import { describeEachDatabase, openForTest } from '../support/databases.ts';
+import { createFolder } from '../support/folder.ts';
+
+describe('the key', () => {
+  it('is the configured one, wherever the database is', () => {
+    const key = randomBytes(32);
+    expect(loadSecretKey('postgres://db/gangway', key)).toBe(key);
+    expect(loadSecretKey(`sqlite:${createFolder()}/gangway.db`, key)).toBe(key);
+  });
+
+  it('is made once, beside the SQLite file, for its owner only', () => {
+    const folder = createFolder();
+    const url = `sqlite:${folder}/data/gangway.db`;
+    const key = loadSecretKey(url, undefined);
+    expect(key).toHaveLength(32);
+    expect(loadSecretKey(url, undefined)).toEqual(key);
+    expect(readdirSync(path.join(folder, 'data'))).toEqual(['gangway.db.key']);
+    const file = path.join(folder, 'data', 'gangway.db.key');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(statSync(path.dirname(file)).mode & 0o777).toBe(0o700);
+    expect(Buffer.from(readFileSync(file, 'utf8'), 'base64')).toEqual(key);
+  });
+
+  it('is another one for every database', () => {
+    const keys = [1, 2, 3].map(() => loadSecretKey(`sqlite:${createFolder()}/a.db`, undefined));
+    expect(new Set(keys.map((key) => key.toString('hex'))).size).toBe(3);
+  });
+
+  it('is the same for processes that start at once', async () => {
+    const folder = createFolder();
+    const program = path.join(folder, 'load.ts');
+    const source = path.resolve('src/db/secret-key.ts');
+    writeFileSync(
+      program,
+      `import { loadSecretKey } from ${JSON.stringify(source)};
+       process.send('ready');
+       process.on('message', ({ url, at }) => {
+         while (Date.now() < at);
+         process.send(loadSecretKey(url, undefined).toString('hex'));
+       });`,
+    );
+    const processes = [1, 2].map(() => fork(program));
+    try {
+      await Promise.all(processes.map((child) => once(child, 'message')));
+      for (let round = 0; round < 100; round += 1) {
+        const answers = processes.map((child) => once(child, 'message'));
+        const order = { url: `sqlite:${folder}/${round}.db`, at: Date.now() + 4 };
+        for (const child of processes) child.send(order);
+        const keys = (await Promise.all(answers)).map(([key]) => key as string);
+        expect(new Set(keys)).toEqual(new Set([keys[0]]));
+        expect(keys[0]).toHaveLength(64);
+      }
+    } finally {
+      for (const child of processes) child.kill();
+    }
+  });
+
+  it('is asked for where there is no place for it, with the way to make one', () => {
+    expect(() => loadSecretKey('postgres://db/gangway', undefined)).toThrow(
+      expect.objectContaining({
+        code: 'invalid',
+        message: expect.stringMatching(/GANGWAY_SECRET_KEY.*openssl rand -base64 32/),
+      }),
+    );
+  });
+
+  it.each(['', 'not a key', randomBytes(16).toString('base64')])(
+    'is refused where its file holds something else (%j), without showing it',
+    (content) => {
+      const folder = createFolder();
+      const file = path.join(folder, 'gangway.db.key');
+      writeFileSync(file, content);
+      expect(() => loadSecretKey(`sqlite:${folder}/gangway.db`, undefined)).toThrow(
+        expect.objectContaining({
+          code: 'invalid',
+          message: `The key file ${file} does not hold 32 bytes in base64`,
+        }),
+      );
+    },
+  );
+
+  it('is refused where its file cannot be made', () => {
+    const folder = createFolder();
+    writeFileSync(path.join(folder, 'file'), '');
+    expect(() => loadSecretKey(`sqlite:${folder}/file/gangway.db`, undefined)).toThrow(
+      expect.objectContaining({
+        code: 'invalid',
+        message: expect.stringContaining('could not be made'),
+      }),
+    );
+  });
+
+  it('of a database in memory is forgotten with it', () => {
+    const [one, two] = [1, 2].map(() => loadSecretKey('sqlite::memory:', undefined));
+    expect(one).toHaveLength(32);
+    expect(one).not.toEqual(two);
+  });
+});
+
+describeEachDatabase('a database', (openFresh) => {
+  const [key, another] = [randomBytes(32), randomBytes(32)];
+
+  it('opens with the key it was first opened with, and with no other', async () => {
+    const database = await openFresh();
+    const sealed = (await openSecretBox(database, key)).seal(Buffer.from('plain'), 'here');
+    expect((await openSecretBox(database, key)).open(sealed, 'here').toString()).toBe('plain');
+    await expect(openSecretBox(database, another)).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringMatching(/another secret key .*set GANGWAY_SECRET_KEY/),
+    });
+    expect((await openSecretBox(database, key)).open(sealed, 'here').toString()).toBe('plain');
+  });
+
+  it('keeps one of two keys that it is first opened with at once', async () => {
+    const database = await openFresh();
+    for (let round = 0; round < 10; round += 1) {
+      await database.kysely.deleteFrom('setting').where('name', '=', 'key_fingerprint').execute();
+      const opened = await Promise.allSettled(
+        [key, another].map((one) => openSecretBox(openForTest(database.url), one)),
+      );
+      expect(opened.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+    }
+  });
+
+  it('knows no key, only what tells one from another', async () => {
+    const database = await openFresh();
+    await openSecretBox(database, key);
+    const rows = await database.kysely.selectFrom('setting').selectAll().execute();
+    const text = JSON.stringify(rows);
+    for (const encoding of ['hex', 'base64', 'base64url'] as const) {
+      expect(text).not.toContain(key.toString(encoding).slice(0, 16));
+    }
+  });
+});

@@ -1,0 +1,220 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import {
+  type Database,
+  inTransaction,
+  openDatabase,
+  type Transaction,
+} from '../../src/db/database.ts';
+import { readSetting, writeSetting } from '../../src/db/setting-store.ts';
+import { describeEachDatabase, openForTest, sqlite } from '../support/databases.ts';
+
+const read = (database: Database) =>
+  inTransaction(database, (tx) => readSetting(tx, 'key_fingerprint'));
+const write = (tx: Transaction, value: string) => writeSetting(tx, 'key_fingerprint', value);
+
+describeEachDatabase('a transaction', (openFresh) => {
+  it('keeps all of its work, and gives what the work gave', async () => {
+    const database = await openFresh();
+    expect(
+      await inTransaction(database, async (tx) => {
+        await write(tx, 'one');
+        return await readSetting(tx, 'key_fingerprint');
+      }),
+    ).toBe('one');
+    expect(await read(database)).toBe('one');
+  });
+
+  it('keeps none of its work when that fails, at whichever point', async () => {
+    const database = await openFresh();
+    const failing = inTransaction(database, async (tx) => {
+      await write(tx, 'one');
+      throw new Error('after writing');
+    });
+    await expect(failing).rejects.toMatchObject({ code: 'internal', message: 'after writing' });
+    const broken = inTransaction(database, async (tx) => {
+      await write(tx, 'two');
+      await sql`select nothing from nowhere`.execute(tx);
+    });
+    await expect(broken).rejects.toMatchObject({ code: 'internal' });
+    expect(await read(database)).toBeUndefined();
+  });
+
+  it('is done once when it fails for a reason that will not pass', async () => {
+    const database = await openFresh();
+    let attempts = 0;
+    const failing = inTransaction(database, async () => {
+      attempts += 1;
+      throw new Error('a fault of ours');
+    });
+    await expect(failing).rejects.toThrow('a fault of ours');
+    expect(attempts).toBe(1);
+  });
+
+  it('shows nothing of its work to others before it ends', async () => {
+    const database = await openFresh();
+    const other = openForTest(database.url);
+    const seen = await inTransaction(database, async (tx) => {
+      await write(tx, 'one');
+      return await readSetting(other.kysely, 'key_fingerprint');
+    });
+    expect(seen).toBeUndefined();
+    expect(await readSetting(other.kysely, 'key_fingerprint')).toBe('one');
+  });
+
+  it('loses no count when 20 of two instances add at once', async () => {
+    const database = await openFresh();
+    const instances = [database, openForTest(database.url)];
+    await inTransaction(database, (tx) => write(tx, '0'));
+    await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        inTransaction(instances[index % 2] ?? database, async (tx) => {
+          const lock = database.dialect === 'postgres' ? sql` for update` : sql``;
+          await sql`select value from setting where name = 'key_fingerprint'${lock}`.execute(tx);
+          const value = Number(await readSetting(tx, 'key_fingerprint'));
+          await write(tx, String(value + 1));
+        }),
+      ),
+    );
+    expect(await read(database)).toBe('20');
+  });
+
+  it('is given up when it is told to stop', async () => {
+    const database = await openFresh();
+    const signal = AbortSignal.abort(new Error('stopping'));
+    const stopped = inTransaction(database, (tx) => write(tx, 'one'), { signal });
+    await expect(stopped).rejects.toThrow('stopping');
+    expect(await read(database)).toBeUndefined();
+  });
+
+  it('is unavailable once the database is closed', async () => {
+    const database = await openFresh();
+    const other = openDatabase(database.url);
+    await read(other);
+    await other.close();
+    await expect(read(other)).rejects.toThrow();
+  });
+});
+
+describe('a transaction on SQLite while another connection writes', () => {
+  it('waits for its turn without holding the thread', async () => {
+    const { database, other } = await openTwo();
+    const { release } = await holdWriteLock(other, 300);
+    const begunAt = performance.now();
+    const stopWatching = watchEventLoop();
+    await inTransaction(database, (tx) => write(tx, 'mine'));
+    const longestMs = stopWatching();
+    await release;
+    expect(performance.now() - begunAt).toBeGreaterThan(250);
+    expect(longestMs).toBeLessThan(50);
+    expect(await read(database)).toBe('mine');
+  });
+
+  it('gives up as unavailable when its patience ends', async () => {
+    const { database, other } = await openTwo();
+    const { release } = await holdWriteLock(other, 400);
+    const begunAt = performance.now();
+    const waiting = inTransaction(database, (tx) => write(tx, 'mine'), { patienceMs: 100 });
+    await expect(waiting).rejects.toMatchObject({
+      code: 'unavailable',
+      message: 'The database could not be used (SQLITE_BUSY)',
+    });
+    expect(performance.now() - begunAt).toBeLessThan(350);
+    await release;
+    expect(await read(database)).toBe('theirs');
+  });
+
+  it('gives up at once when it is told to stop', async () => {
+    const { database, other } = await openTwo();
+    const { release } = await holdWriteLock(other, 300);
+    const stopping = new AbortController();
+    const waiting = inTransaction(database, (tx) => write(tx, 'mine'), { signal: stopping.signal });
+    setTimeout(() => stopping.abort(new Error('stopping')), 20);
+    await expect(waiting).rejects.toThrow('stopping');
+    await release;
+    expect(await read(database)).toBe('theirs');
+  });
+
+  it('lets others read meanwhile', async () => {
+    const { database, other } = await openTwo();
+    const { release } = await holdWriteLock(other, 100);
+    expect(await readSetting(database.kysely, 'key_fingerprint')).toBeUndefined();
+    await release;
+  });
+});
+
+describeEachDatabase('two transactions that lock crosswise', (openFresh) => {
+  it('both succeed, one after the other', async () => {
+    const database = await openFresh();
+    const other = openForTest(database.url);
+    const names = ['compatibility', 'key_fingerprint'] as const;
+    await inTransaction(database, async (tx) => {
+      for (const name of names) await writeSetting(tx, name, '0');
+    });
+    const both = [
+      [database, names],
+      [other, names.toReversed()],
+    ] as const;
+    await Promise.all(
+      both.map(([instance, order]) =>
+        inTransaction(instance, async (tx) => {
+          for (const name of order) {
+            await sql`update setting set value = value || '+' where name = ${name}`.execute(tx);
+            await wait(50);
+          }
+        }),
+      ),
+    );
+    for (const name of names) expect(await readSetting(database.kysely, name)).toBe('0++');
+  });
+});
+
+describe('a database that cannot be reached', () => {
+  it('is unavailable: PostgreSQL on a port where nobody listens', async () => {
+    const database = openForTest('postgres://gangway:secret-password@127.0.0.1:1/gangway');
+    const error = await read(database).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({
+      code: 'unavailable',
+      message: 'The database could not be used (ECONNREFUSED)',
+    });
+    expect(String(error)).not.toContain('secret-password');
+  });
+
+  it('is refused at once: a url of another kind', () => {
+    expect(() => openDatabase('mysql://db')).toThrow(
+      expect.objectContaining({ code: 'invalid', message: expect.stringContaining('sqlite:') }),
+    );
+  });
+});
+
+async function openTwo() {
+  const url = await sqlite.createMigrated();
+  return { database: openForTest(url), other: openForTest(url) };
+}
+
+/** Writes, and commits only `ms` later; resolves as soon as the lock is held. */
+async function holdWriteLock(database: Database, ms: number) {
+  const { promise: held, resolve } = Promise.withResolvers<void>();
+  const release = inTransaction(database, async (tx) => {
+    await write(tx, 'theirs');
+    resolve();
+    await wait(ms);
+  });
+  await held;
+  return { release };
+}
+
+/** @returns a function that ends it and tells the longest time the thread was held, in milliseconds */
+function watchEventLoop(): () => number {
+  let longestMs = 0;
+  let last = performance.now();
+  const timer = setInterval(() => {
+    longestMs = Math.max(longestMs, performance.now() - last);
+    last = performance.now();
+  }, 1);
+  return () => {
+    clearInterval(timer);
+    return longestMs;
+  };
+}

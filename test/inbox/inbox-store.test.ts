@@ -1,0 +1,294 @@
+import { randomBytes } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { type Database, inTransaction } from '../../src/db/database.ts';
+import type { NewDelivery } from '../../src/domain/delivery.ts';
+import { readerVersion } from '../../src/inbox/event-schema.ts';
+import { createInboxStore, type InboxStore } from '../../src/inbox/inbox-store.ts';
+import { createSecretBox } from '../../src/lib/secret-box.ts';
+import { describeEachDatabase } from '../support/databases.ts';
+import {
+  contractStarted,
+  contractsStarted,
+  newDelivery,
+  workEmail,
+} from '../support/deliveries.ts';
+
+const box = createSecretBox(randomBytes(32));
+const later = '2026-03-16T00:00:00.000Z';
+const muchLater = '2027-01-01T00:00:00.000Z';
+
+interface World {
+  database: Database;
+  store: InboxStore;
+  /** Appends, and gives what each was answered. */
+  append(...deliveries: NewDelivery[]): Promise<string[]>;
+  ids(): Promise<number[]>;
+  due(now?: string, limit?: number): Promise<number[]>;
+  settle(...ids: number[]): Promise<void>;
+}
+
+async function openWorld(openFresh: () => Promise<Database>): Promise<World> {
+  const database = await openFresh();
+  const store = createInboxStore(database, box);
+  const { kysely } = database;
+  return {
+    database,
+    store,
+    async append(...deliveries) {
+      const appended = await store.append(deliveries);
+      return appended.map(({ status, isIdReused }) =>
+        isIdReused ? `${status}, id reused` : status,
+      );
+    },
+    async ids() {
+      const rows = await kysely.selectFrom('delivery').select('id').orderBy('id').execute();
+      return rows.map(({ id }) => id);
+    },
+    async due(now = muchLater, limit = 100) {
+      const due = await store.due(kysely, now, limit);
+      return due.map(({ id }) => id);
+    },
+    settle: (...ids) => inTransaction(database, (tx) => store.settle(tx, ids)),
+  };
+}
+
+describeEachDatabase('appending', (openFresh) => {
+  it('stores a body once, inside one batch and across batches', async () => {
+    const { append, ids } = await openWorld(openFresh);
+    const [one, two] = [newDelivery(contractStarted(1)), newDelivery(contractStarted(2))];
+    expect(await append(two, one, two, one)).toEqual([
+      'accepted',
+      'accepted',
+      'duplicate',
+      'duplicate',
+    ]);
+    expect(await append(one, newDelivery(contractStarted(3)))).toEqual(['duplicate', 'accepted']);
+    expect(await ids()).toHaveLength(3);
+  });
+
+  it('stores one body once for each install', async () => {
+    const { append, ids } = await openWorld(openFresh);
+    const body = contractStarted();
+    const [ours, theirs] = [newDelivery(body), newDelivery(body, { install: 'globex' })];
+    expect(await append(ours, theirs)).toEqual(['accepted', 'accepted']);
+    expect(await append(theirs, ours)).toEqual(['duplicate', 'duplicate']);
+    expect(await ids()).toHaveLength(2);
+  });
+
+  it('tells a delivery id that stands on another body, of the same install only', async () => {
+    const { append } = await openWorld(openFresh);
+    const withId = (number: number, changes: Partial<NewDelivery> = {}) =>
+      newDelivery(contractStarted(number), { deliveryId: 'd-1', ...changes });
+    expect(await append(withId(1))).toEqual(['accepted']);
+    expect(await append(withId(1))).toEqual(['duplicate']);
+    expect(await append(withId(2, { install: 'globex' }))).toEqual(['accepted']);
+    expect(await append(withId(3))).toEqual(['accepted, id reused']);
+    const [without, another] = [{ deliveryId: null }, { deliveryId: null }];
+    expect(await append(withId(4, without), withId(5, another))).toEqual(['accepted', 'accepted']);
+  });
+
+  it('stores 256 of the largest deliveries at once', async () => {
+    const { append, ids } = await openWorld(openFresh);
+    const sizes = Array.from({ length: 256 }, (_, index) => 256 * 1024 - index);
+    const bodies = sizes.map((size) => newDelivery(Buffer.alloc(size, 'x')));
+    expect(new Set(await append(...bodies))).toEqual(new Set(['unprocessable']));
+    expect(await ids()).toHaveLength(256);
+  });
+
+  it('leaves nothing of a batch of which one cannot be stored', async () => {
+    const { append, ids } = await openWorld(openFresh);
+    const bad = newDelivery(contractStarted(2), { receivedAt: null as never });
+    await expect(append(newDelivery(contractStarted(1)), bad)).rejects.toMatchObject({
+      code: 'internal',
+    });
+    expect(await ids()).toEqual([]);
+  });
+
+  it('seals the body in its place, and opens it nowhere else', async () => {
+    const { append, store, database } = await openWorld(openFresh);
+    await append(newDelivery(contractStarted(1)), newDelivery(contractStarted(2)));
+    const [one, two] = await store.due(database.kysely, muchLater, 2);
+    if (one === undefined || two === undefined) throw new Error('two are due');
+    expect(one.body.includes(workEmail)).toBe(false);
+    const opened = [one, two].map((due) => store.openBody(due).toString());
+    expect(opened.toSorted()).toEqual([contractStarted(1), contractStarted(2)]);
+    expect(() => store.openBody({ ...one, body: two.body })).toThrow('Could not decrypt');
+    expect(() => store.openBody({ ...one, install: 'globex' })).toThrow('Could not decrypt');
+  });
+});
+
+describeEachDatabase('a repeat', (openFresh) => {
+  it('takes up again what failed, of its own install only', async () => {
+    const { append, store, due, ids } = await openWorld(openFresh);
+    const body = contractStarted();
+    await append(newDelivery(body), newDelivery(body, { install: 'globex' }));
+    for (const id of await ids()) await store.postpone(id, 'no luck', null);
+    expect(await due()).toEqual([]);
+    expect(await append(newDelivery(body, { receivedAt: later }))).toEqual(['duplicate']);
+    const [taken] = await due(later);
+    expect(await store.find(taken ?? 0)).toMatchObject({
+      install: 'acme',
+      state: 'pending',
+      attempts: 0,
+      failure: 'no luck',
+    });
+    expect(await due()).toHaveLength(1);
+  });
+
+  it('takes up what failed also beside new ones, and in a batch', async () => {
+    const { append, store, due, ids } = await openWorld(openFresh);
+    await append(...contractsStarted(3));
+    for (const id of await ids()) await store.postpone(id, 'no luck', null);
+    const answers = await append(...contractsStarted(2), newDelivery(contractStarted(9)));
+    expect(answers).toEqual(['duplicate', 'duplicate', 'accepted']);
+    expect(await due()).toHaveLength(3);
+  });
+
+  it('leaves alone what is handled, ignored, unprocessable or waiting for its turn', async () => {
+    const { append, store, due, ids, settle } = await openWorld(openFresh);
+    const all = [contractStarted(1), contractStarted(2), '{"type":"other"}', 'x'].map((body) =>
+      newDelivery(body),
+    );
+    for (const delivery of all) await append(delivery);
+    const [handled = 0, postponed = 0] = await ids();
+    await settle(handled);
+    await store.postpone(postponed, 'later', later);
+    await append(...all);
+    expect(await due('2026-03-15T12:00:00.000Z')).toEqual([]);
+    expect(await due(later)).toEqual([postponed]);
+  });
+});
+
+describeEachDatabase('what is due', (openFresh) => {
+  it('comes oldest first, as many as are asked for, and is gone once it is settled', async () => {
+    const { append, due, settle } = await openWorld(openFresh);
+    const times = ['12:00:03', '12:00:01', '12:00:02', '12:00:01'];
+    for (const [index, time] of times.entries()) {
+      const receivedAt = `2026-03-15T${time}.000Z`;
+      await append(newDelivery(contractStarted(index), { receivedAt }));
+    }
+    expect(await due()).toEqual([2, 4, 3, 1]);
+    expect(await due(muchLater, 2)).toEqual([2, 4]);
+    expect(await due('2026-03-15T12:00:02.000Z')).toEqual([2, 4, 3]);
+    expect(await due('2026-03-15T12:00:00.999Z')).toEqual([]);
+    await settle(2, 3);
+    expect(await due()).toEqual([4, 1]);
+  });
+
+  it('waits for its time once it is postponed, and for ever once it is given up', async () => {
+    const { append, store, due } = await openWorld(openFresh);
+    await append(newDelivery(contractStarted()));
+    await store.postpone(1, 'no answer', later);
+    await store.postpone(1, 'no answer', later);
+    expect(await due('2026-03-15T23:59:59.999Z')).toEqual([]);
+    expect(await due(later)).toEqual([1]);
+    expect(await store.find(1)).toMatchObject({ state: 'pending', attempts: 2 });
+    await store.postpone(1, 'given up', null);
+    expect(await due()).toEqual([]);
+    expect(await store.find(1)).toMatchObject({ state: 'failed', failure: 'given up' });
+  });
+
+  it('is settled together with what else its transaction does, or not at all', async () => {
+    const { append, store, database, due } = await openWorld(openFresh);
+    await append(...contractsStarted(2));
+    const settling = inTransaction(database, async (tx) => {
+      await store.settle(tx, [1, 2]);
+      throw new Error('something else failed');
+    });
+    await expect(settling).rejects.toThrow('something else failed');
+    expect(await due()).toEqual([1, 2]);
+  });
+
+  it('holds what is replayed, whatever became of it', async () => {
+    const { append, store, due, settle } = await openWorld(openFresh);
+    for (const body of [contractStarted(1), contractStarted(2), '{"type":"other"}', 'x']) {
+      await append(newDelivery(body));
+    }
+    await settle(1);
+    await store.postpone(2, 'given up', null);
+    expect(await store.replay([1, 2, 3, 4, 99], later)).toBe(4);
+    expect(await due(later)).toEqual([1, 2, 3, 4]);
+    expect(await store.find(2)).toMatchObject({ state: 'pending', attempts: 0, failure: null });
+    expect(await store.replay([], later)).toBe(0);
+  });
+
+  it('holds what an older reader could not read, when that is replayed', async () => {
+    const { append, store, due, database } = await openWorld(openFresh);
+    for (const body of ['old', 'new', contractStarted()]) await append(newDelivery(body));
+    expect(await store.replayUnread(later)).toBe(0);
+    const older = { readerVersion: readerVersion - 1 };
+    await database.kysely.updateTable('delivery').set(older).where('id', 'in', [1, 3]).execute();
+    expect(await store.replayUnread(later)).toBe(1);
+    expect(await due(later)).toEqual([3, 1]);
+  });
+});
+
+describeEachDatabase('purging', (openFresh) => {
+  it('deletes what is settled and old, a chunk at a time, and says when there is no more', async () => {
+    const { append, store, ids, settle } = await openWorld(openFresh);
+    await append(...contractsStarted(5));
+    await append(newDelivery('x'), newDelivery(contractStarted(9), { receivedAt: later }));
+    await settle(...(await ids()));
+    expect(await store.purge(later, 4)).toBe(4);
+    expect(await store.purge(later, 4)).toBe(2);
+    expect(await store.purge(later, 4)).toBe(0);
+    expect(await ids()).toHaveLength(1);
+    expect(await store.purge(muchLater, 4)).toBe(1);
+    expect(await ids()).toEqual([]);
+  });
+
+  it('leaves what is still to be handled, however old, and goes past it', async () => {
+    const { append, store, ids, settle } = await openWorld(openFresh);
+    await append(...contractsStarted(10));
+    await settle(9, 10);
+    const purged = [];
+    for (let round = 0; round < 3; round += 1) purged.push(await store.purge(later, 3));
+    expect(purged).toEqual([1, 1, 0]);
+    expect(await ids()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+  });
+
+  it('takes a body for new that comes again after it was purged', async () => {
+    const { append, store, settle } = await openWorld(openFresh);
+    await append(newDelivery(contractStarted()));
+    await settle(1);
+    await store.purge(later, 10);
+    expect(await append(newDelivery(contractStarted()))).toEqual(['accepted']);
+  });
+});
+
+describeEachDatabase('looking at deliveries', (openFresh) => {
+  it('lists the newest first, by install and by state, without bodies', async () => {
+    const { append, store, settle } = await openWorld(openFresh);
+    await append(newDelivery(contractStarted(1)));
+    await append(newDelivery(contractStarted(1), { install: 'globex' }));
+    await append(newDelivery(contractStarted(2)));
+    await append(newDelivery('x', { deliveryId: 'd-4' }));
+    await settle(1);
+    const list = async (filter: Partial<Parameters<InboxStore['list']>[0]>) =>
+      (await store.list({ limit: 10, ...filter })).map(({ id }) => id);
+    expect(await list({})).toEqual([4, 3, 2, 1]);
+    expect(await list({ limit: 2 })).toEqual([4, 3]);
+    expect(await list({ install: 'acme' })).toEqual([4, 3, 1]);
+    expect(await list({ state: 'pending' })).toEqual([3, 2]);
+    expect(await list({ install: 'globex', state: 'pending' })).toEqual([2]);
+    expect(await list({ install: 'nobody' })).toEqual([]);
+    const [unprocessable] = await store.list({ state: 'unprocessable', limit: 1 });
+    expect(unprocessable).toMatchObject({
+      id: 4,
+      install: 'acme',
+      deliveryId: 'd-4',
+      eventType: null,
+      receivedAt: '2026-03-15T12:00:00.000Z',
+      attempts: 0,
+      failure: 'the body is not JSON in UTF-8',
+    });
+    expect(unprocessable).not.toHaveProperty('body');
+  });
+
+  it('finds one by its number, or nothing', async () => {
+    const { append, store } = await openWorld(openFresh);
+    await append(newDelivery(contractStarted()));
+    expect(await store.find(1)).toMatchObject({ id: 1, eventType: 'contract.started' });
+    expect(await store.find(2)).toBeUndefined();
+  });
+});

@@ -1,0 +1,192 @@
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { createLoop } from '../../src/lib/loop.ts';
+import { createFakeClock } from '../support/fake-clock.ts';
+import { createLogLines } from '../support/log-lines.ts';
+
+type Outcome = 'more' | 'idle';
+
+/** A loop whose every run waits until the test ends it. */
+function openLoop({ intervalMs = 60_000, stallMs = 1000 } = {}) {
+  const [clock, log] = [createFakeClock(), createLogLines()];
+  const runs: { signal: AbortSignal; end(outcome: Outcome): void; fail(error: Error): void }[] = [];
+  const loop = createLoop({
+    name: 'test',
+    intervalMs,
+    stallMs,
+    clock,
+    logger: log.logger,
+    run(signal) {
+      const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
+      signal.addEventListener('abort', () => resolve('idle'));
+      runs.push({ signal, end: resolve, fail: reject });
+      return promise;
+    },
+  });
+  onTestFinished(() => loop.stop());
+  return { loop, clock, log, runs };
+}
+
+/** Everything that was going to happen by itself has happened. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+it('runs at once, and again after its interval', async () => {
+  const { loop, runs } = openLoop({ intervalMs: 5 });
+  expect(runs).toHaveLength(0);
+  loop.start();
+  loop.start();
+  expect(runs).toHaveLength(1);
+  runs[0]?.end('idle');
+  await vi.waitFor(() => expect(runs).toHaveLength(2));
+});
+
+it('rests while there is nothing to do', async () => {
+  const { loop, runs } = openLoop();
+  loop.start();
+  runs[0]?.end('idle');
+  await settle();
+  expect(runs).toHaveLength(1);
+});
+
+it('runs again at once while there is more to do', async () => {
+  const { loop, runs } = openLoop();
+  loop.start();
+  for (let run = 0; run < 5; run += 1) {
+    runs[run]?.end('more');
+    await settle();
+    expect(runs).toHaveLength(run + 2);
+  }
+});
+
+it('lets others have the thread between two runs', async () => {
+  let runs = 0;
+  const { logger } = createLogLines();
+  const loop = createLoop({
+    name: 'busy',
+    intervalMs: 1,
+    clock: createFakeClock(),
+    logger,
+    run: async () => {
+      runs += 1;
+      return 'more';
+    },
+  });
+  loop.start();
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  expect(runs).toBeGreaterThan(1);
+  await loop.stop();
+});
+
+it('makes one run of many wakes at rest', async () => {
+  const { loop, runs } = openLoop();
+  loop.start();
+  runs[0]?.end('idle');
+  await settle();
+  for (let wake = 0; wake < 10; wake += 1) loop.wake();
+  await settle();
+  expect(runs).toHaveLength(2);
+  runs[1]?.end('idle');
+  await settle();
+  expect(runs).toHaveLength(2);
+});
+
+it('makes one run more of many wakes during a run', async () => {
+  const { loop, runs } = openLoop();
+  loop.start();
+  for (let wake = 0; wake < 10; wake += 1) loop.wake();
+  expect(runs).toHaveLength(1);
+  runs[0]?.end('idle');
+  await settle();
+  expect(runs).toHaveLength(2);
+  runs[1]?.end('idle');
+  await settle();
+  expect(runs).toHaveLength(2);
+});
+
+it('rests longer after each failure, and a wake does not disturb that', async () => {
+  const { loop, runs, log } = openLoop({ intervalMs: 1 });
+  const begunAt = performance.now();
+  loop.start();
+  runs[0]?.fail(new Error('no'));
+  await settle();
+  loop.wake();
+  await settle();
+  expect(runs).toHaveLength(1);
+  await vi.waitFor(() => expect(runs).toHaveLength(2), { timeout: 3000 });
+  expect(performance.now() - begunAt).toBeGreaterThan(950);
+  runs[1]?.fail(new Error('no'));
+  await settle();
+  expect(log.lines()).toMatchObject([
+    { level: 'error', loop: 'test', failures: 1, err: { message: 'no' } },
+    { failures: 2 },
+  ]);
+});
+
+it('begins to count failures anew after a success', async () => {
+  const { loop, runs, log } = openLoop({ intervalMs: 1 });
+  loop.start();
+  runs[0]?.fail(new Error('no'));
+  await vi.waitFor(() => expect(runs).toHaveLength(2), { timeout: 3000 });
+  runs[1]?.end('more');
+  await settle();
+  runs[2]?.fail(new Error('no'));
+  await settle();
+  expect(log.lines().map(({ failures }) => failures)).toEqual([1, 1]);
+});
+
+it('stops during a run by aborting it, and waits for its end', async () => {
+  const { loop, runs, log } = openLoop();
+  loop.start();
+  await loop.stop();
+  expect(runs[0]?.signal.aborted).toBe(true);
+  loop.wake();
+  await settle();
+  expect(runs).toHaveLength(1);
+  expect(log.lines()).toEqual([]);
+});
+
+it('does not stop before the run has ended', async () => {
+  const { promise: ended, resolve: end } = Promise.withResolvers<Outcome>();
+  const { logger } = createLogLines();
+  const options = { name: 'slow', intervalMs: 1, clock: createFakeClock(), logger };
+  const loop = createLoop({ ...options, run: () => ended });
+  loop.start();
+  let hasStopped = false;
+  const stopping = loop.stop().then(() => {
+    hasStopped = true;
+  });
+  await settle();
+  expect(hasStopped).toBe(false);
+  end('more');
+  await stopping;
+});
+
+it('takes no failure of a run that it aborted for one', async () => {
+  const { loop, runs, log } = openLoop();
+  loop.start();
+  runs[0]?.signal.addEventListener('abort', () => runs[0]?.fail(new Error('aborted')));
+  await loop.stop();
+  expect(log.lines()).toEqual([]);
+});
+
+it('stops at rest at once, and before it was ever started', async () => {
+  const { loop, runs } = openLoop();
+  loop.start();
+  runs[0]?.end('idle');
+  await settle();
+  await loop.stop();
+  await openLoop().loop.stop();
+});
+
+it('becomes unhealthy when a run hangs, and healthy again when it ends', async () => {
+  const { loop, clock, runs } = openLoop({ intervalMs: 60_000, stallMs: 1000 });
+  loop.start();
+  clock.advance(60_999);
+  expect(loop.isHealthy()).toBe(true);
+  clock.advance(1);
+  expect(loop.isHealthy()).toBe(false);
+  runs[0]?.end('idle');
+  await settle();
+  expect(loop.isHealthy()).toBe(true);
+});

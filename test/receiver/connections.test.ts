@@ -1,0 +1,173 @@
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { setTimeout as wait } from 'node:timers/promises';
+import request from 'supertest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { AppError } from '../../src/domain/errors.ts';
+import { createHttpServer } from '../../src/lib/http-server.ts';
+import { openForTest, sqlite } from '../support/databases.ts';
+import { contractStarted } from '../support/deliveries.ts';
+import { exchange, openSocket, requestHead, statusOf } from '../support/raw-http.ts';
+import { openReceiver, type TestReceiver } from '../support/receiver-harness.ts';
+
+const body = contractStarted();
+const half = Math.floor(body.length / 2);
+
+describe('a connection', () => {
+  let receiver: TestReceiver;
+
+  beforeEach(async () => {
+    const database = openForTest(await sqlite.createMigrated());
+    receiver = await openReceiver(database, { requestTimeoutMs: 200 });
+  });
+
+  it.each([
+    ['says nothing more after its headers', () => headOf(receiver)],
+    ['ends its body half way', () => `${headOf(receiver)}${body.slice(0, half)}`],
+    ['never ends its headers', () => headOf(receiver).slice(0, -2)],
+    [
+      'never ends its chunks',
+      () => `${headOf(receiver, { 'Transfer-Encoding': 'chunked' })}5\r\n{"a":\r\n`,
+    ],
+  ])('that %s is answered 408 and closed', async (_, send) => {
+    expect(statusOf(await exchange(receiver.port, send()))).toBe(408);
+    await expectAlive();
+  });
+
+  it('that drips its body is answered 408 and closed, however alive it seems', async () => {
+    const socket = await openSocket(receiver.port);
+    const answer = text(socket);
+    socket.write(headOf(receiver));
+    const dripping = setInterval(() => socket.write(body.slice(0, 1)), 10);
+    expect(statusOf(await answer)).toBe(408);
+    clearInterval(dripping);
+    await expectAlive();
+  });
+
+  it.each([
+    ['in its headers', () => headOf(receiver).slice(0, 40)],
+    ['in its body', () => `${headOf(receiver)}${body.slice(0, half)}`],
+    [
+      'before its last chunk',
+      () => `${headOf(receiver, { 'Transfer-Encoding': 'chunked' })}2\r\n{}\r\n`,
+    ],
+  ])('that is broken off %s harms nobody', async (_, send) => {
+    for (const end of ['end', 'destroy', 'resetAndDestroy'] as const) {
+      const socket = await openSocket(receiver.port);
+      const closed = once(socket.resume(), 'close');
+      socket.write(send());
+      await wait(5);
+      socket[end]();
+      await closed;
+    }
+    await expectAlive();
+    expect(receiver.log.text()).toBe('');
+  });
+
+  it('that is broken off before the answer still has its delivery stored', async () => {
+    const socket = await openSocket(receiver.port);
+    socket.write(`${headOf(receiver)}${body}`);
+    await vi.waitFor(() => expect(receiver.handedOver()).toBe(1));
+    socket.resetAndDestroy();
+    await vi.waitFor(async () => expect(await receiver.stored()).toHaveLength(1));
+    expect((await receiver.deliver(body)).body).toEqual({ status: 'duplicate' });
+  });
+
+  it('carries several deliveries one after the other, refused or not', async () => {
+    const one = `${headOf(receiver)}${body}`;
+    const wrong = one.replace(/v1=./, 'v1=g');
+    const last = one.replace('Content-Type', 'Connection: close\r\nContent-Type');
+    const answers = await exchange(receiver.port, one, wrong, one, last);
+    expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual([
+      'HTTP/1.1 200',
+      'HTTP/1.1 401',
+      'HTTP/1.1 200',
+      'HTTP/1.1 200',
+    ]);
+  });
+
+  it('cannot smuggle a request in a body that is refused unread', async () => {
+    const inner = `${headOf(receiver)}${body}`;
+    const head = headOf(receiver, { 'Content-Type': 'text/plain', 'Content-Length': inner.length });
+    const answers = await exchange(receiver.port, head, inner);
+    expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 415']);
+    expect(await receiver.stored()).toEqual([]);
+  });
+
+  /** The receiver still does its work, and nothing of what was refused was stored. */
+  async function expectAlive(): Promise<void> {
+    expect(await receiver.stored()).toEqual([]);
+    expect((await receiver.deliver(body)).body).toEqual({ status: 'accepted' });
+  }
+});
+
+describe('a receiver that stops', () => {
+  it('answers what it has begun, and takes nothing new', async () => {
+    const { promise: storing, resolve: store } = Promise.withResolvers<void>();
+    const database = openForTest(await sqlite.createMigrated());
+    const receiver = await openReceiver(database, {
+      append: (inbox) => async (deliveries) => {
+        await storing;
+        return await inbox.append(deliveries);
+      },
+    });
+    const answer = receiver.deliver(body);
+    await vi.waitFor(() => expect(receiver.handedOver()).toBe(1));
+    const stopped = receiver.server.stop();
+    await expect(openSocket(receiver.port)).rejects.toThrow('ECONNREFUSED');
+    store();
+    expect((await answer).body).toEqual({ status: 'accepted' });
+    await stopped;
+    await receiver.server.stop();
+  });
+
+  it('cuts what does not end in its time', async () => {
+    const receiver = await openReceiver(openForTest(await sqlite.createMigrated()));
+    const socket = await openSocket(receiver.port);
+    socket.write(headOf(receiver));
+    const closed = once(socket.resume(), 'close');
+    await receiver.server.stop();
+    await closed;
+  });
+
+  it('cannot be started where another one listens', async () => {
+    const first = await openReceiver(openForTest(await sqlite.createMigrated()));
+
+    const options = { host: '127.0.0.1', port: first.port, listener: () => undefined };
+    await expect(createHttpServer(options).start()).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining(`Could not listen on 127.0.0.1:${first.port}`),
+    });
+  });
+});
+
+describe('the state of the receiver', () => {
+  it('is alive whatever the storage, and ready only while a delivery can be stored', async () => {
+    let failure: AppError | undefined;
+    const receiver = await openReceiver(openForTest(await sqlite.createMigrated()), {
+      checkStorage: async () => {
+        if (failure !== undefined) throw failure;
+      },
+    });
+    await request(receiver.url).get('/healthz').expect(200, { status: 'ok' });
+    await request(receiver.url).get('/readyz').expect(200, { status: 'ok' });
+    failure = new AppError('unavailable', 'The database could not be used (SQLITE_FULL)');
+    await request(receiver.url).get('/healthz').expect(200, { status: 'ok' });
+    await request(receiver.url)
+      .get('/readyz')
+      .expect(503, { error: 'The request could not be handled now', code: 'unavailable' });
+    failure = undefined;
+    await request(receiver.url).get('/readyz').expect(200, { status: 'ok' });
+  });
+});
+
+function headOf(receiver: TestReceiver, headers: Record<string, string | number> = {}): string {
+  const length =
+    'Transfer-Encoding' in headers ? {} : { 'Content-Length': Buffer.byteLength(body) };
+  return requestHead('POST /webhooks/acme', {
+    'Content-Type': 'application/json',
+    'X-OpenTrain-Signature': receiver.signatureOf(body),
+    ...length,
+    ...headers,
+  });
+}

@@ -1,0 +1,61 @@
+import { expect, it } from 'vitest';
+import { createMetrics } from '../../src/lib/metrics.ts';
+import { createQuiet } from '../../src/lib/quiet.ts';
+import { createRefusalLog } from '../../src/receiver/refusal-log.ts';
+import { createFakeClock } from '../support/fake-clock.ts';
+import { createLogLines } from '../support/log-lines.ts';
+
+function openRefusalLog() {
+  const [clock, log, metrics] = [createFakeClock(), createLogLines(), createMetrics()];
+  return {
+    clock,
+    log,
+    metrics,
+    ...createRefusalLog({ quiet: createQuiet(clock), logger: log.logger, metrics }),
+  };
+}
+
+it('writes one line for 1,000 refusals, and their number with the first one a minute later', () => {
+  const { clock, log, report } = openRefusalLog();
+  for (let refusal = 0; refusal < 1000; refusal += 1) {
+    report('acme', 'no_secret_matched');
+    clock.advance(59);
+  }
+  expect(log.lines()).toMatchObject([{ install: 'acme', alsoRefused: 0 }]);
+  clock.advance(60_000);
+  report('acme', 'no_secret_matched');
+  clock.advance(60_000);
+  report('acme', 'no_secret_matched');
+  expect(log.lines().map(({ alsoRefused }) => alsoRefused)).toEqual([0, 999, 0]);
+});
+
+it('writes a line of its own for each install and each reason', () => {
+  const { log, report } = openRefusalLog();
+  for (let round = 0; round < 3; round += 1) {
+    report('acme', 'missing');
+    report('acme', 'too_old');
+    report('globex', 'missing');
+    report('', 'missing');
+  }
+  expect(log.lines().map(({ install, reason }) => [install, reason])).toEqual([
+    ['acme', 'missing'],
+    ['acme', 'too_old'],
+    ['globex', 'missing'],
+    ['(unknown)', 'missing'],
+  ]);
+});
+
+it('counts every refusal, logged or not', async () => {
+  const { metrics, report } = openRefusalLog();
+  for (let refusal = 0; refusal < 1000; refusal += 1) report('acme', 'missing');
+  const { values } = await metrics.refusals.get();
+  expect(values).toEqual([{ value: 1000, labels: { install: 'acme', reason: 'missing' } }]);
+});
+
+it('says what may be wrong', () => {
+  const { log, report } = openRefusalLog();
+  report('acme', 'too_new');
+  expect(log.lines()).toMatchObject([
+    { level: 'warn', msg: 'A request was refused', hint: expect.stringContaining('clock') },
+  ]);
+});

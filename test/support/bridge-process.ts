@@ -1,0 +1,151 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { onTestFinished } from 'vitest';
+
+/** A real `gangway start`, a process of its own. It is gone after the test, whatever happens. */
+export interface LaunchedBridge {
+  /** Resolves when it listens and its engine runs; never where it is killed before. */
+  ready: Promise<BridgeProcess>;
+  /** Ends it as a power cut would, and resolves when it is gone. */
+  kill(): Promise<void>;
+}
+
+export interface BridgeProcess {
+  /** Where deliveries for the install `acme` go. */
+  url: string;
+  /** What it has logged so far, a line each. */
+  log(): Record<string, unknown>[];
+  /** Asks it to stop, and gives its exit status when it has. */
+  stop(): Promise<number | null>;
+  kill(): Promise<void>;
+}
+
+export interface BridgeSetup {
+  configFile: string;
+  rosterFile: string;
+  databaseUrl: string;
+}
+
+/** Any, as long as every process of a test has the same. */
+export const secretKey = Buffer.alloc(32, 7);
+export const acmeSecret = 'whsec_c2VjcmV0LW9mLWFjbWU';
+
+/** Nobody listens there: what most journeys of processes need stands in the events. */
+const noMarketplace = 'http://127.0.0.1:9/api/partner/v1';
+
+/** Writes the configuration of a bridge between the install `acme` and a roster. */
+export function writeBridgeConfig(
+  folder: string,
+  databaseUrl: string,
+  marketplaceUrl = noMarketplace,
+): BridgeSetup {
+  const configFile = path.join(folder, 'gangway.config.json');
+  const rosterFile = path.join(folder, 'roster.json');
+  const config = {
+    receiver: { host: '127.0.0.1', port: 0 },
+    console: { port: 0 },
+    database: { url: { env: 'DATABASE_URL' } },
+    marketplace: { baseUrl: marketplaceUrl },
+    installs: {
+      acme: {
+        token: { env: 'ACME_TOKEN' },
+        webhookSecrets: [{ env: 'ACME_SECRET' }],
+        tool: 'list',
+      },
+    },
+    tools: { list: { adapter: 'roster', path: rosterFile } },
+  };
+  writeFileSync(configFile, JSON.stringify(config));
+  return { configFile, rosterFile, databaseUrl };
+}
+
+/** @throws Error with its log when it ends instead */
+export async function startBridge(setup: BridgeSetup): Promise<BridgeProcess> {
+  return await launchBridge(setup).ready;
+}
+
+export function launchBridge(setup: BridgeSetup): LaunchedBridge {
+  const child = spawnBridge(setup);
+  const ended = once(child, 'exit') as Promise<[number | null]>;
+  const kill = async () => {
+    child.kill('SIGKILL');
+    await ended;
+  };
+  onTestFinished(kill);
+  const log = collectLog(child);
+
+  async function toRunning(): Promise<BridgeProcess> {
+    const running = await log.waitFor('Gangway is running');
+    return {
+      url: `${String(running['receiverUrl'])}/webhooks/acme`,
+      log: log.lines,
+      async stop() {
+        child.kill('SIGTERM');
+        const [status] = await ended;
+        return status;
+      },
+      kill,
+    };
+  }
+
+  async function failWhenEnded(): Promise<never> {
+    const [status] = await ended;
+    if (status === null) return await new Promise(() => undefined);
+    throw new Error(`gangway start ended with ${status}: ${log.text()}`);
+  }
+
+  return { ready: Promise.race([toRunning(), failWhenEnded()]), kill };
+}
+
+function spawnBridge({ configFile, databaseUrl }: BridgeSetup): ChildProcess {
+  const main = path.resolve('src/main.ts');
+  return spawn(process.execPath, [main, 'start', '--config', configFile], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: {
+      ...process.env,
+      ACME_TOKEN: 'ot_ptk_acme',
+      ACME_SECRET: acmeSecret,
+      DATABASE_URL: databaseUrl,
+      GANGWAY_SECRET_KEY: secretKey.toString('base64'),
+      // Most of a start is loading its sources; whoever ends in peace leaves them to the next.
+      NODE_COMPILE_CACHE: path.join(tmpdir(), 'gangway-compile-cache'),
+    },
+  });
+}
+
+type Line = Record<string, unknown>;
+
+/** The log, read as it comes; lines of something else than the logger are kept as text. */
+function collectLog(child: ChildProcess) {
+  let rest = '';
+  const lines: Line[] = [];
+  const waiting = new Map<string, (line: Line) => void>();
+  child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+    const parts = (rest + chunk).split('\n');
+    rest = parts.pop() ?? '';
+    for (const part of parts) {
+      const line = toLine(part);
+      lines.push(line);
+      waiting.get(String(line['msg']))?.(line);
+    }
+  });
+  return {
+    lines: () => lines,
+    text: () => [...lines.map((line) => JSON.stringify(line)), rest].join('\n'),
+    waitFor: (message: string) =>
+      new Promise<Line>((resolve) => {
+        waiting.set(message, resolve);
+      }),
+  };
+}
+
+function toLine(text: string): Line {
+  try {
+    return JSON.parse(text) as Line;
+  } catch {
+    return { text };
+  }
+}

@@ -1,0 +1,65 @@
+import { randomBytes } from 'node:crypto';
+import path from 'node:path';
+import { describe, inject, onTestFinished } from 'vitest';
+import { type Database, openDatabase } from '../../src/db/database.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import { createFolder } from './folder.ts';
+import { createPostgresDatabase, dropPostgresDatabase } from './postgres-admin.ts';
+
+/** Opens a database of the test's own, migrated; it is closed and gone after the test. */
+export type OpenFresh = () => Promise<Database>;
+
+/** Declares the same tests once for SQLite and once for PostgreSQL. */
+export function describeEachDatabase(name: string, declare: (openFresh: OpenFresh) => void): void {
+  describeEachDialect(name, ({ createMigrated }) => {
+    declare(async () => openForTest(await createMigrated()));
+  });
+}
+
+/** Makes databases for one test and gives their urls, for tests that open them themselves. */
+export interface Dialect {
+  name: Database['dialect'];
+  createEmpty(): Promise<string>;
+  createMigrated(): Promise<string>;
+}
+
+export function describeEachDialect(name: string, declare: (dialect: Dialect) => void): void {
+  describe.each([sqlite, postgres])(`${name} ($name)`, declare);
+}
+
+/** Opens a database that is closed after the test. */
+export function openForTest(url: string): Database {
+  const database = openDatabase(url);
+  onTestFinished(() => database.close());
+  return database;
+}
+
+export const sqlite: Dialect = {
+  name: 'sqlite',
+  createEmpty: async () => createSqliteUrl(),
+  async createMigrated() {
+    const url = createSqliteUrl();
+    const database = openDatabase(url);
+    await migrate(database);
+    await database.close();
+    return url;
+  },
+};
+
+function createSqliteUrl(): string {
+  return `sqlite:${path.join(createFolder(), 'gangway.db')}`;
+}
+
+export const postgres: Dialect = {
+  name: 'postgres',
+  createEmpty: () => createPostgresUrl('template0'),
+  createMigrated: () => createPostgresUrl(inject('postgres').template),
+};
+
+async function createPostgresUrl(template: string): Promise<string> {
+  const { url } = inject('postgres');
+  const name = `test_${randomBytes(8).toString('hex')}`;
+  await createPostgresDatabase(url, name, template);
+  onTestFinished(() => dropPostgresDatabase(url, name));
+  return `${url}${name}`;
+}

@@ -1,0 +1,66 @@
+/** Events as the marketplace sends them (spec: platform-api.md section 6), full or as part B has them. */
+
+export interface EventWish {
+  type: string;
+  id?: string;
+  createdAt?: string;
+  contract?: string;
+  trainer?: string;
+  displayName?: string;
+  /** Null: the address is not shared. */
+  workEmail?: string | null;
+  link?: string;
+  project?: string;
+  provisioningMode?: string;
+}
+
+/** A full event; what is not wished for has one usual value. */
+export function fullEvent({
+  type,
+  id = '7000000001',
+  createdAt = '2026-03-15T11:59:58.000Z',
+  contract = 'cmc1',
+  trainer = 'cmu1',
+  displayName = 'Amara O.',
+  workEmail = `${trainer}@opentrain.work`,
+  link = 'cml1',
+  project = 'street-signs',
+  provisioningMode = 'PARTNER_WEBHOOK',
+}: EventWish): string {
+  const isAboutContract = type.startsWith('contract.');
+  const status = type === 'contract.ended' ? 'ended' : 'active';
+  const email = workEmail === null ? {} : { workEmail };
+  return JSON.stringify({
+    id,
+    type,
+    apiVersion: 'v1',
+    createdAt,
+    resourceId: isAboutContract ? contract : link,
+    jobId: 'cmj1',
+    data: {
+      ...(isAboutContract && {
+        contract: { id: contract, status, jobId: 'cmj1', title: 'Street signs' },
+        freelancer: { opentrainUserId: trainer, displayName, country: 'PT', ...email },
+      }),
+      projectLink: {
+        id: link,
+        jobId: 'cmj1',
+        externalProjectId: project,
+        externalProjectName: 'Street signs',
+        provisioningMode,
+      },
+    },
+  });
+}
+
+/** No more than part B guarantees. */
+export function minimalEvent(type: string, contract: string): string {
+  return JSON.stringify({
+    type,
+    resourceId: contract,
+    data: {
+      contract: { id: contract },
+      freelancer: { workEmail: 'amara.o@opentrain.work', displayName: 'Amara O.' },
+    },
+  });
+}

@@ -1,0 +1,19 @@
+import type { Clock } from '../../src/lib/clock.ts';
+
+export interface FakeClock extends Clock {
+  advance(ms: number): void;
+  /** Unix seconds, as a signature has them. */
+  seconds(): number;
+}
+
+/** Time that stands still until the test moves it. */
+export function createFakeClock(start = '2026-03-15T12:00:00.000Z'): FakeClock {
+  let now = Date.parse(start);
+  return {
+    now: () => new Date(now),
+    advance(ms) {
+      now += ms;
+    },
+    seconds: () => Math.floor(now / 1000),
+  };
+}

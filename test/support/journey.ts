@@ -1,0 +1,202 @@
+import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { sql } from 'kysely';
+import { onTestFinished } from 'vitest';
+import type { Adapter } from '../../src/adapters/adapter.ts';
+import { type App, createApp } from '../../src/app.ts';
+import { Config } from '../../src/config/config-schema.ts';
+import type { MembershipRow } from '../../src/db/tables.ts';
+import { eventTypes } from '../../src/domain/event.ts';
+import { openStorage, type Storage } from '../../src/open-storage.ts';
+import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
+import type { Dialect } from './databases.ts';
+import { createFakeClock, type FakeClock } from './fake-clock.ts';
+import { createFolder } from './folder.ts';
+import { createLogLines, type LogLines } from './log-lines.ts';
+import { type Answer, post } from './receiver-harness.ts';
+import { readRoster } from './roster.ts';
+import { sign } from './sign.ts';
+import { until } from './until.ts';
+
+/**
+ * The whole of it in one process: a marketplace, the bridge over a database of the test's own, and
+ * a roster (or the adapter that is given) as the tool. Time stands still until the test moves it.
+ */
+export interface Journey {
+  sandbox: Sandbox;
+  app: App;
+  storage: Storage;
+  clock: FakeClock;
+  log: LogLines;
+  customer: Customer;
+  receiverUrl: string;
+  /** Sends what the sandbox would not: signed as the marketplace signs. */
+  deliver(body: string | object): Promise<Answer>;
+  roster(): Record<string, string[]>;
+  memberships(): Promise<MembershipRow[]>;
+  /** `operation outcome` of every receipt, oldest first. */
+  receipts(): Promise<string[]>;
+  /** Resolves when nothing is under way and nothing is due now. */
+  quiet(): Promise<void>;
+  /** Moves the time on and waits for what falls due by it. */
+  pass(ms: number): Promise<void>;
+}
+
+/** An install of the marketplace that the bridge knows as `acme`, with a job. */
+export interface Customer {
+  installId: string;
+  jobId: string;
+  secret: string;
+  api(method: string, path: string, body?: object): Promise<unknown>;
+  link(externalProjectId: string, wanted?: object): Promise<string>;
+}
+
+export interface JourneyOptions extends Pick<SandboxOptions, 'payloads'> {
+  piiConsent?: boolean;
+  projects?: string[];
+  /** Stands in for the roster. */
+  adapter?: Adapter;
+  toolTimeout?: string;
+  /** Who is in the roster before anything happens. */
+  roster?: Record<string, string[]>;
+}
+
+export async function openJourney(
+  dialect: Pick<Dialect, 'createMigrated'>,
+  options: JourneyOptions = {},
+): Promise<Journey> {
+  // PostgreSQL's clock, by which leases are measured, knows nothing of the test's: both begin now.
+  const clock = createFakeClock(new Date().toISOString());
+  const log = createLogLines();
+  const rosterFile = path.join(createFolder(), 'roster.json');
+  if (options.roster !== undefined) writeRoster(rosterFile, options.roster);
+  const { sandbox, baseUrl, customer, moveEndpoint } = await openMarketplace(clock, options);
+
+  const storage = await openStorage(await dialect.createMigrated(), randomBytes(32));
+  onTestFinished(() => storage.database.close());
+  const app = createApp({
+    config: toConfig(baseUrl, customer, rosterFile, options),
+    ...{ storage, clock, logger: log.logger },
+    ...(options.adapter !== undefined && { adapters: new Map([['list', options.adapter]]) }),
+  });
+  const { receiverUrl } = await app.start();
+  onTestFinished(() => app.stop());
+  const url = `${receiverUrl}/webhooks/acme`;
+  await moveEndpoint(url);
+
+  async function quiet(): Promise<void> {
+    await sandbox.idle();
+    const look = () => countUnfinished(storage, clock);
+    await until('nothing is due', look, (unfinished) => unfinished === 0);
+  }
+
+  return {
+    ...{ sandbox, app, storage, clock, log, customer, receiverUrl, quiet },
+    deliver: (event) => {
+      const body = typeof event === 'string' ? event : JSON.stringify(event);
+      return post(url, body, {
+        'content-type': 'application/json',
+        'x-opentrain-signature': sign(body, customer.secret, clock.seconds()),
+      });
+    },
+    roster: () => readRoster(rosterFile),
+    memberships: () =>
+      storage.database.kysely
+        .selectFrom('membership')
+        .selectAll()
+        .orderBy('groupId')
+        .orderBy('trainerId')
+        .execute(),
+    async receipts() {
+      const receipts = storage.database.kysely.selectFrom('receipt').selectAll().orderBy('id');
+      return (await receipts.execute()).map(({ operation, outcome }) => `${operation} ${outcome}`);
+    },
+    async pass(ms) {
+      clock.advance(ms);
+      await quiet();
+    },
+  };
+}
+
+async function openMarketplace(clock: FakeClock, { payloads, piiConsent }: JourneyOptions) {
+  const sandbox = createSandbox({ timeScale: 0, clock, ...(payloads && { payloads }) });
+  const { baseUrl } = await sandbox.start();
+  onTestFinished(() => sandbox.stop());
+  const install = sandbox.createInstall(piiConsent === undefined ? {} : { piiConsent });
+  const { id: jobId } = sandbox.createJob({ installId: install.installId });
+
+  const api: Customer['api'] = async (method, apiPath, body) => {
+    const response = await fetch(`${baseUrl}${apiPath}`, {
+      method,
+      headers: { authorization: `Bearer ${install.token}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    if (!response.ok) throw new Error(`${method} ${apiPath}: ${await response.text()}`);
+    return await response.json();
+  };
+  // Where the bridge will listen is not known yet, but it needs the secret to start.
+  const endpoint = { url: 'http://127.0.0.1:9/', eventTypes };
+  const created = (await api('POST', '/webhook-endpoints', endpoint)) as {
+    webhookEndpoint: { id: string };
+    secret: string;
+  };
+  const customer: Customer & { token: string } = {
+    installId: install.installId,
+    token: install.token,
+    ...{ jobId, api, secret: created.secret },
+    async link(externalProjectId, wanted = {}) {
+      const body = { externalProjectId, jobId, ...wanted };
+      const answer = (await api('POST', '/project-links', body)) as { projectLink: { id: string } };
+      return answer.projectLink.id;
+    },
+  };
+  const moveEndpoint = (url: string) =>
+    api('PATCH', `/webhook-endpoints/${created.webhookEndpoint.id}`, { url });
+  return { sandbox, baseUrl, customer, moveEndpoint };
+}
+
+function toConfig(
+  baseUrl: string,
+  { token, secret }: { token: string; secret: string },
+  rosterFile: string,
+  { projects = ['*'], toolTimeout = '15s' }: JourneyOptions,
+): Config {
+  return Config.parse({
+    receiver: { host: '127.0.0.1', port: 0 },
+    console: { port: 0 },
+    marketplace: { baseUrl },
+    installs: { acme: { token, webhookSecrets: [secret], tool: 'list', projects } },
+    tools: { list: { adapter: 'roster', path: rosterFile, timeout: toolTimeout } },
+  });
+}
+
+function writeRoster(file: string, groups: Record<string, string[]>): void {
+  const members = (ids: string[]) =>
+    ids.map((id) => ({ id, email: `${id}@elsewhere.example`, displayName: id, status: 'active' }));
+  const entries = Object.entries(groups).map(([group, ids]) => [group, members(ids)]);
+  writeFileSync(file, JSON.stringify({ groups: Object.fromEntries(entries) }));
+}
+
+/** What was not tried yet, is due again at this moment of the test's time, or is being worked on. */
+async function countUnfinished({ database }: Storage, clock: FakeClock): Promise<number> {
+  const { kysely } = database;
+  const now = clock.now().toISOString();
+  const isDue = sql<boolean>`next_attempt_at is not null and (attempts = 0 or next_attempt_at <= ${now})`;
+  const isLeased = sql<boolean>`leased_until is not null`;
+  const [deliveries, requests, memberships, derivations] = await Promise.all([
+    kysely.selectFrom('delivery').select('id').where(isDue).execute(),
+    kysely
+      .selectFrom('readRequest')
+      .select('contractId')
+      .where((eb) => eb.or([isDue, isLeased]))
+      .execute(),
+    kysely
+      .selectFrom('membership')
+      .select('id')
+      .where((eb) => eb.or([isDue, isLeased]))
+      .execute(),
+    kysely.selectFrom('derivation').select('trainerId').execute(),
+  ]);
+  return deliveries.length + requests.length + memberships.length + derivations.length;
+}

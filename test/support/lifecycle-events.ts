@@ -1,0 +1,45 @@
+/** What one event of the marketplace says of a contract; made from the specification. */
+export interface ContractEvent {
+  type: 'contract.started' | 'contract.ended';
+  /** Events of different numbers are different events. */
+  number: number;
+  contract: string;
+  trainer: string;
+  project: string;
+  /** The id of the link; one per project unless told. */
+  link?: string;
+  createdAt: string;
+}
+
+/** The body of a delivery, as the marketplace sends it. */
+export function toBody(event: ContractEvent): string {
+  const { type, number, contract, trainer, project, createdAt } = event;
+  return JSON.stringify({
+    id: String(7_000_000_000 + number),
+    type,
+    apiVersion: 'v1',
+    createdAt,
+    resourceId: contract,
+    jobId: `job-${project}`,
+    data: {
+      contract: {
+        id: contract,
+        status: type === 'contract.started' ? 'active' : 'ended',
+        jobId: `job-${project}`,
+        title: 'Street sign annotation',
+      },
+      freelancer: {
+        opentrainUserId: trainer,
+        displayName: 'Amara O.',
+        workEmail: `${trainer}@opentrain.work`,
+      },
+      projectLink: {
+        id: event.link ?? `link-${project}`,
+        jobId: `job-${project}`,
+        externalProjectId: project,
+        externalProjectName: null,
+        provisioningMode: 'PARTNER_WEBHOOK',
+      },
+    },
+  });
+}

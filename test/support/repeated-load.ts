@@ -1,0 +1,56 @@
+import { toBody } from './lifecycle-events.ts';
+import { createSender, type SentAnswer } from './sender.ts';
+
+/** 500 distinct deliveries, four times each, all asked for at once. */
+export interface RepeatedLoad {
+  answers: SentAnswer[];
+  /** As `group/trainer`, sorted: who belongs where when all is done. */
+  members: string[];
+}
+
+const distinct = 500;
+const repeats = 4;
+/** At one process; what is more than this waits at the sender. */
+const connections = 500;
+
+/**
+ * Sends to the urls in turn, so that the four copies of one delivery meet at every one of them, and
+ * at the same time. Every second trainer has two contracts on one project: one membership.
+ */
+export async function sendRepeatedly(urls: string[], secret: string): Promise<RepeatedLoad> {
+  const sender = createSender(secret, connections);
+  const events = Array.from({ length: distinct }, (_, number) => toEvent(number));
+  const requests = Array.from({ length: distinct * repeats }, (_, index) => {
+    const number = Math.floor(index / repeats);
+    const url = urls[index % urls.length] ?? '';
+    return { url, body: toBody(toEvent(number)), id: `delivery-${number}` };
+  });
+  const answers = await Promise.all(
+    requests.map(({ url, body, id }) => sender.send(url, body, id)),
+  );
+  const members = new Set(events.map(({ project, trainer }) => `${project}/${trainer}`));
+  return { answers, members: [...members].sort() };
+}
+
+function toEvent(number: number) {
+  const trainer = Math.floor(number / 2);
+  const isSecond = number % 2 === 1;
+  return {
+    type: 'contract.started',
+    number,
+    contract: `ctr${number}`,
+    trainer: `usr${trainer}`,
+    project: isSecond && trainer % 2 === 1 ? 'street-lamps' : 'street-signs',
+    createdAt: '2026-03-15T12:00:00.000Z',
+  } as const;
+}
+
+/** How many answers there were of each kind. */
+export function countAnswers(answers: SentAnswer[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { status, said } of answers) {
+    const kind = `${status} ${said}`;
+    counts[kind] = (counts[kind] ?? 0) + 1;
+  }
+  return counts;
+}
