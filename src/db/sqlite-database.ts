@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { CamelCasePlugin, Kysely, SqliteDialect, sql } from 'kysely';
@@ -20,7 +20,7 @@ export function sqliteFileOf(url: string): string | undefined {
  */
 export function openSqlite(url: string, { ownsThread = false }: OpenOptions): Database {
   const file = sqliteFileOf(url);
-  if (file !== undefined) mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  if (file !== undefined) createPrivately(file);
   const sqlite = new SqliteDatabase(file ?? ':memory:', { timeout: 5000 });
   // Only a database without tables can still choose how it gives space back.
   sqlite.pragma('auto_vacuum = INCREMENTAL');
@@ -56,6 +56,12 @@ export function openSqlite(url: string, { ownsThread = false }: OpenOptions): Da
       sqlite.close();
     },
   };
+}
+
+/** For its owner only; SQLite gives its log the mode of the database. */
+function createPrivately(file: string): void {
+  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  closeSync(openSync(file, 'a', 0o600));
 }
 
 /** Takes the write lock at the beginning: upgrading a read later fails at once when another wrote. */

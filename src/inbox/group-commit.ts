@@ -33,36 +33,49 @@ export function createGroupCommit<Item, Result>({
   let waiting: Waiting<Item, Result>[] = [];
   let isCommitting = false;
 
+  /** Each group is answered while the next one is being committed: neither waits for the other. */
   async function commitAll(): Promise<void> {
     isCommitting = true;
+    let answer = () => {};
     while (waiting.length > 0) {
       const group = waiting.slice(0, maxGroupSize);
       waiting = waiting.slice(maxGroupSize);
-      await commitGroup(group);
+      const committing = commitGroup(group);
+      answer();
+      answer = await committing;
     }
     isCommitting = false;
+    answer();
   }
 
-  async function commitGroup(group: Waiting<Item, Result>[]): Promise<void> {
+  /** @returns what tells those who wait how it ended */
+  async function commitGroup(group: Waiting<Item, Result>[]): Promise<() => void> {
     try {
       const results = await commit(group.map(({ item }) => item));
-      group.forEach(({ resolve, reject }, index) => {
-        const result = results[index];
-        if (result === undefined) reject(new AppError('internal', 'A commit left an item out'));
-        else resolve(result);
-      });
+      return () => answerGroup(group, results);
     } catch (error) {
-      await settleFailed(group, error);
+      if (group.length > 1 && !isTransient(toAppError(error))) return await commitSingly(group);
+      return () => {
+        for (const { reject } of group) reject(error);
+      };
     }
   }
 
   /** One bad item fails its whole group; alone, it fails by itself. */
-  async function settleFailed(group: Waiting<Item, Result>[], error: unknown): Promise<void> {
-    if (group.length === 1 || isTransient(toAppError(error))) {
-      for (const { reject } of group) reject(error);
-      return;
-    }
-    for (const one of group) await commitGroup([one]);
+  async function commitSingly(group: Waiting<Item, Result>[]): Promise<() => void> {
+    const answers: (() => void)[] = [];
+    for (const one of group) answers.push(await commitGroup([one]));
+    return () => {
+      for (const answer of answers) answer();
+    };
+  }
+
+  function answerGroup(group: Waiting<Item, Result>[], results: Result[]): void {
+    group.forEach(({ resolve, reject }, index) => {
+      const result = results[index];
+      if (result === undefined) reject(new AppError('internal', 'A commit left an item out'));
+      else resolve(result);
+    });
   }
 
   return {

@@ -102,9 +102,19 @@ export function createPlatformApi({
     },
 
     async listParticipants(contractId, signal) {
-      const path = `/contracts/${encodeURIComponent(contractId)}/participants`;
+      const path = `/contracts/${toSegment(contractId)}/participants`;
       const list = await read(path, ParticipantList, 'list the participants of a contract', signal);
       return list.participants;
     },
   };
+}
+
+/**
+ * One segment of a path, whatever stands in it.
+ *
+ * @throws AppError `not_found` where it would be none, so that nothing can be there
+ */
+function toSegment(id: string): string {
+  if (/^\.{0,2}$/.test(id)) throw new AppError('not_found', 'There is nothing with such an id');
+  return encodeURIComponent(id);
 }
