@@ -41,7 +41,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createIndex('delivery_trouble')
     .on('delivery')
-    .columns(['state', 'id'])
-    .where(sql.ref('state'), 'in', [sql.lit('failed'), sql.lit('unprocessable')])
+    .column('id')
+    .where(sql.ref('failure'), 'is not', null)
     .execute();
 }

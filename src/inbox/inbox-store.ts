@@ -172,7 +172,7 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
     async list({ install, state, limit }) {
       let query = kysely.selectFrom('delivery').select(listedColumns);
       if (install !== undefined) query = query.where('install', '=', install);
-      if (state !== undefined) query = query.where('state', '=', state);
+      if (state !== undefined) query = query.where(isIn(state));
       return await query.orderBy('id', 'desc').limit(limit).execute();
     },
 
@@ -182,14 +182,11 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
     replay: async (ids, now) =>
       ids.length === 0 ? 0 : await makeDue(database, now, (which) => which('id', 'in', ids)),
 
-    replayFailed: (now) => makeDue(database, now, (which) => which('state', '=', 'failed')),
+    replayFailed: (now) => makeDue(database, now, isIn('failed')),
 
     replayUnread: (now) =>
       makeDue(database, now, (which) =>
-        which.and([
-          which('state', '=', 'unprocessable'),
-          which('readerVersion', '<', readerVersion),
-        ]),
+        which.and([isIn('unprocessable')(which), which('readerVersion', '<', readerVersion)]),
       ),
 
     async countDue() {
@@ -239,11 +236,18 @@ async function deleteSettled(database: Database, ids: number[]): Promise<number>
   return Number(result.numDeletedRows);
 }
 
-async function makeDue(
-  database: Database,
-  now: string,
-  which: (eb: ExpressionBuilder<Tables, 'delivery'>) => Expression<SqlBool>,
-): Promise<number> {
+type Condition = (eb: ExpressionBuilder<Tables, 'delivery'>) => Expression<SqlBool>;
+
+/** What is in trouble says why, and by that it is found among millions that are not. */
+function isIn(state: DeliveryState): Condition {
+  const isTrouble = state === 'failed' || state === 'unprocessable';
+  return (eb) =>
+    isTrouble
+      ? eb.and([eb('state', '=', state), eb('failure', 'is not', null)])
+      : eb('state', '=', state);
+}
+
+async function makeDue(database: Database, now: string, which: Condition): Promise<number> {
   const updated = await inTransaction(database, (tx) =>
     tx.updateTable('delivery').set(dueAgain(now)).where(which).executeTakeFirst(),
   );
