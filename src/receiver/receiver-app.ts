@@ -1,6 +1,7 @@
 import express, { type Express } from 'express';
 import { AppError } from '../domain/errors.ts';
 import { createErrorHandler, sendError } from './error-response.ts';
+import { createReadyRoute } from './health-route.ts';
 import { createWebhookRoute, type WebhookRouteDeps } from './webhook-route.ts';
 
 /**
@@ -32,10 +33,7 @@ export function createReceiverApp(deps: ReceiverDeps): Express {
   app.get('/healthz', (_request, response) => {
     response.json({ status: 'ok' });
   });
-  app.get('/readyz', async (_request, response) => {
-    await deps.checkStorage();
-    response.json({ status: 'ok' });
-  });
+  app.get('/readyz', createReadyRoute(deps.checkStorage, deps.clock));
 
   app.use((_request, response) => {
     response.set('Connection', 'close');

@@ -151,13 +151,26 @@ describe('the state of the receiver', () => {
     });
     await request(receiver.url).get('/healthz').expect(200, { status: 'ok' });
     await request(receiver.url).get('/readyz').expect(200, { status: 'ok' });
+    receiver.clock.advance(1000);
     failure = new AppError('unavailable', 'The database could not be used (SQLITE_FULL)');
     await request(receiver.url).get('/healthz').expect(200, { status: 'ok' });
     await request(receiver.url)
       .get('/readyz')
       .expect(503, { error: 'The request could not be handled now', code: 'unavailable' });
     failure = undefined;
+    receiver.clock.advance(1000);
     await request(receiver.url).get('/readyz').expect(200, { status: 'ok' });
+  });
+
+  it('asks the storage once a second, however often it is asked', async () => {
+    let checks = 0;
+    const receiver = await openReceiver(openForTest(await sqlite.createMigrated()), {
+      checkStorage: async () => {
+        checks += 1;
+      },
+    });
+    for (let asked = 0; asked < 10; asked += 1) await request(receiver.url).get('/readyz');
+    expect(checks).toBe(1);
   });
 });
 

@@ -37,7 +37,7 @@ export interface TestReceiver {
   stored(): Promise<StoredDelivery[]>;
 }
 
-export interface Changes {
+interface Changes {
   install?: string;
   secret?: string;
   headers?: Record<string, string>;
@@ -49,7 +49,7 @@ export interface Answer {
   headers: Record<string, string>;
 }
 
-export interface StoredDelivery {
+interface StoredDelivery {
   install: string;
   state: string;
   deliveryId: string | null;
