@@ -74,8 +74,8 @@ function deriveSame(current: MembershipCore, hasEmail: boolean): MembershipCore 
   const { wanted, state } = current;
   if (state === 'waiting_email' && hasEmail) return { ...current, state: 'pending' };
   // What was refused may have been about what is different now, an address for one.
-  if (state === 'failed') return { ...current, state: wanted ? 'pending' : 'removing' };
-  return current;
+  if (state !== 'failed') return current;
+  return wanted ? toWanted(current.generation, hasEmail) : { ...current, state: 'removing' };
 }
 
 function toWanted(generation: number, hasEmail: boolean): MembershipCore {

@@ -49,7 +49,7 @@ export function createAppendStatements(kysely: Transaction): AppendStatements {
       .selectFrom('delivery')
       .select(['install', 'deliveryId'])
       .where('deliveryId', 'in', new Array<string>(size).fill(''))
-      .groupBy(['install', 'deliveryId'])
+      .groupBy(['deliveryId', 'install'])
       .having((eb) => eb(eb.fn.countAll(), '>', eb.lit(1)))
       .compile(),
   );

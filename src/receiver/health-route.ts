@@ -5,10 +5,7 @@ import type { Clock } from '../lib/clock.ts';
 const goodForMs = 1000;
 
 /** `/readyz`: whether a delivery could be stored now, and nothing more. */
-export function createReadyRoute(
-  checkStorage: () => Promise<void>,
-  clock: Clock,
-): RequestHandler {
+export function createReadyRoute(checkStorage: () => Promise<void>, clock: Clock): RequestHandler {
   let checkedAt = Number.NEGATIVE_INFINITY;
   let checked: Promise<void> = Promise.resolve();
   return async (_request, response) => {
