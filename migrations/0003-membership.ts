@@ -27,6 +27,7 @@ async function createMemberships(db: Kysely<unknown>): Promise<void> {
     .addColumn('next_attempt_at', 'text')
     .addColumn('lease_token', 'text')
     .addColumn('leased_until', 'text')
+    .addColumn('look_again', 'integer', (column) => column.notNull().defaultTo(0))
     .addColumn('failure', 'text')
     .addColumn('updated_at', 'text', (column) => column.notNull())
     .addUniqueConstraint('membership_key', ['trainer_id', 'tool', 'group_id'])

@@ -1,5 +1,9 @@
 #!/usr/bin/env node
-import { runCli } from './cli/cli.ts';
+import { enableCompileCache } from 'node:module';
+
+// Most of what a short command takes is the loading of its modules.
+enableCompileCache();
+const { runCli } = await import('./cli/cli.ts');
 
 const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {

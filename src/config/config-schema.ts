@@ -30,7 +30,7 @@ const receiver = z
     port: port.default(8787).describe('The port of the public listener; 0 takes a free one.'),
     publicUrl: httpUrl
       .optional()
-      .describe('Where the marketplace reaches this listener. Without it nothing is received.'),
+      .describe('Where the marketplace reaches this listener: what to register there.'),
   })
   .prefault({})
   .describe('The public listener that takes deliveries.');
@@ -216,7 +216,6 @@ export const Config = z
   .transform(({ $schema: _, ...config }) => config);
 
 export type Config = z.output<typeof Config>;
-export type InstallConfig = z.output<typeof install>;
 export type ToolConfig = z.output<typeof tool>;
 
 /** Names come from outside: in a Map none of them can hit `Object.prototype`. */

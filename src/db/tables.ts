@@ -90,6 +90,8 @@ export interface MembershipTable {
   nextAttemptAt: string | null;
   leaseToken: string | null;
   leasedUntil: string | null;
+  /** Whether a call that outlived its lease may have changed what the holder of the lease saw. */
+  lookAgain: Generated<number>;
   failure: string | null;
   updatedAt: string;
 }

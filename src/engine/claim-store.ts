@@ -149,7 +149,7 @@ async function leaseDue(
   if (ids.length === 0) return [];
   return await tx
     .updateTable('membership')
-    .set({ leaseToken: token, leasedUntil })
+    .set({ leaseToken: token, leasedUntil, lookAgain: 0 })
     .where('id', 'in', ids)
     .returningAll()
     .execute();
@@ -227,16 +227,17 @@ async function settleHeld(
   const hasFailed = outcome === 'failed' || outcome === 'refused';
   const settled = await tx
     .updateTable('membership')
-    .set({
+    .set((eb) => ({
       ...noLease,
       state,
       ...(memberId !== undefined && { memberId }),
       ...(isOurs !== undefined && { isOurs: isOurs ? 1 : 0 }),
-      nextAttemptAt,
+      nextAttemptAt: eb.case().when('lookAgain', '=', 1).then(now).else(nextAttemptAt).end(),
+      lookAgain: 0,
       attempts: hasFailed ? attempts + 1 : 0,
       failure: hasFailed ? (message ?? null) : null,
       updatedAt: now,
-    })
+    }))
     .where('id', '=', id)
     .where('leaseToken', '=', token)
     .where('generation', '=', generation)
@@ -245,9 +246,8 @@ async function settleHeld(
 }
 
 /**
- * Somebody else took the work over, or something else is wanted by now. What was done may have
- * undone theirs, also after they looked: the tool is looked at again, whatever they come to settle.
- * What was found out about the member stays true.
+ * Something else is wanted by now, or somebody else took the work over. What was done may have
+ * undone theirs, also after they looked: whatever they come to settle, the tool is looked at again.
  */
 async function settleLost(
   tx: Transaction,
@@ -255,17 +255,16 @@ async function settleLost(
   { memberId }: Result,
   now: string,
 ): Promise<void> {
-  if (memberId !== undefined) {
-    await tx
-      .updateTable('membership')
-      .set({ memberId })
-      .where('id', '=', id)
-      .where('leaseToken', '=', token)
-      .execute();
-  }
+  const kept = await tx
+    .updateTable('membership')
+    .set({ ...noLease, nextAttemptAt: now, ...(memberId !== undefined && { memberId }) })
+    .where('id', '=', id)
+    .where('leaseToken', '=', token)
+    .executeTakeFirst();
+  if (kept.numUpdatedRows === 1n) return;
   await tx
     .updateTable('membership')
-    .set({ ...noLease, nextAttemptAt: now })
+    .set({ lookAgain: 1, nextAttemptAt: now })
     .where('id', '=', id)
     .execute();
 }

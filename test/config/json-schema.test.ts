@@ -22,8 +22,12 @@ describe('the schema', () => {
     expect(required).toEqual(['installs.*.token', 'installs.*.tool', 'tools.*.adapter']);
   });
 
-  it('says which sections are not in effect yet', () => {
-    const later = ['removals', 'reconcile', 'subscription', 'usage', 'retention.people', 'links'];
+  it('says which keys are not in effect yet', () => {
+    const later = [
+      'marketplace.managedDomains',
+      'tools.*.protected',
+      ...['removals', 'reconcile', 'subscription', 'usage', 'retention.people', 'links'],
+    ];
     const marked = keys.filter(({ schema }) => schema.description?.includes('Not in effect yet.'));
     expect(marked.map(({ path }) => path)).toEqual(later);
   });

@@ -88,7 +88,7 @@ describeEachDatabase('a transaction', (openFresh) => {
     expect(await read(database)).toBeUndefined();
   });
 
-  it('is unavailable once the database is closed', async () => {
+  it('fails once the database is closed', async () => {
     const database = await openFresh();
     const other = openDatabase(database.url);
     await read(other);

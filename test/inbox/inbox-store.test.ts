@@ -83,6 +83,12 @@ describeEachDatabase('appending', (openFresh) => {
     expect(await append(withId(1))).toEqual(['duplicate']);
     expect(await append(withId(2, { install: 'globex' }))).toEqual(['accepted']);
     expect(await append(withId(3))).toEqual(['accepted, id reused']);
+    await append(withId(7, { deliveryId: 'd-2' }));
+    const both = [
+      withId(8, { deliveryId: 'd-2' }),
+      withId(9, { deliveryId: 'd-2', install: 'globex' }),
+    ];
+    expect(await append(...both)).toEqual(['accepted, id reused', 'accepted']);
     const [without, another] = [{ deliveryId: null }, { deliveryId: null }];
     expect(await append(withId(4, without), withId(5, another))).toEqual(['accepted', 'accepted']);
   });

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { expect, it, onTestFinished } from 'vitest';
-import type { Database } from '../../src/db/database.ts';
+import { sql } from 'kysely';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { type Database, openDatabase } from '../../src/db/database.ts';
 import type { Appended, NewDelivery } from '../../src/domain/delivery.ts';
 import { createInbox } from '../../src/inbox/inbox.ts';
 import { createInboxStore } from '../../src/inbox/inbox-store.ts';
 import { createThreadedAppend } from '../../src/inbox/threaded-append.ts';
 import { createSecretBox } from '../../src/lib/secret-box.ts';
-import { describeEachDatabase, openForTest, sqlite } from '../support/databases.ts';
+import { describeEachDatabase, openForTest, postgres, sqlite } from '../support/databases.ts';
 import { contractsStarted } from '../support/deliveries.ts';
 
 const key = randomBytes(32);
@@ -19,9 +20,9 @@ describeEachDatabase('two instances that are sent the same 200 deliveries', (ope
     const answers = await Promise.all(
       connect(database).map(async (append, instance) => {
         const statuses: Appended['status'][] = [];
-        const order = instance === 0 ? deliveries : deliveries.toReversed();
-        for (let first = 0; first < order.length; first += 20) {
-          const appended = await append(order.slice(first, first + 20));
+        for (let first = 0; first < deliveries.length; first += 20) {
+          const batch = deliveries.slice(first, first + 20);
+          const appended = await append(instance === 0 ? batch : batch.toReversed());
           statuses.push(...appended.map(({ status }) => status));
         }
         return statuses;
@@ -68,6 +69,36 @@ it('two threads on one file store each of 200 deliveries once', async () => {
     answers.map(({ status }) => status),
   );
 });
+
+it('two instances on PostgreSQL never lock crosswise, whatever the order in which they store', async () => {
+  const database = openForTest(await postgres.createMigrated());
+  const instances = [1, 2].map(() => openDatabase(database.url));
+  for (let round = 0; round < 4; round += 1) {
+    const batch = contractsStarted(100, round * 100);
+    await Promise.all(
+      instances.map((instance, index) =>
+        createInboxStore(instance, createSecretBox(key)).append(
+          index === 0 ? batch : batch.toReversed(),
+        ),
+      ),
+    );
+  }
+  await Promise.all(instances.map((instance) => instance.close()));
+  expect(await countDeadlocks(database)).toBe(0);
+});
+
+/** What a connection has seen is counted once it has ended. */
+async function countDeadlocks({ kysely }: Database): Promise<number> {
+  await vi.waitFor(async () => {
+    const { rows } = await sql`
+      select pid from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`.execute(kysely);
+    expect(rows).toEqual([]);
+  });
+  const { rows } = await sql<{ deadlocks: number }>`
+    select deadlocks from pg_stat_database where datname = current_database()`.execute(kysely);
+  return rows[0]?.deadlocks ?? Number.NaN;
+}
 
 /** Two connections of their own. */
 function connect({ url }: Database): [Append, Append] {

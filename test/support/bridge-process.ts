@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
 
@@ -104,14 +103,14 @@ function spawnBridge({ configFile, databaseUrl }: BridgeSetup): ChildProcess {
   const main = path.resolve('src/main.ts');
   return spawn(process.execPath, [main, 'start', '--config', configFile], {
     stdio: ['ignore', 'ignore', 'pipe'],
+    // Nothing of whoever runs the tests: their GANGWAY_* would be its configuration too.
     env: {
-      ...process.env,
       ACME_TOKEN: 'ot_ptk_acme',
       ACME_SECRET: acmeSecret,
       DATABASE_URL: databaseUrl,
       GANGWAY_SECRET_KEY: secretKey.toString('base64'),
       // Most of a start is loading its sources; whoever ends in peace leaves them to the next.
-      NODE_COMPILE_CACHE: path.join(tmpdir(), 'gangway-compile-cache'),
+      NODE_COMPILE_CACHE: path.resolve('node_modules', '.cache', 'gangway'),
     },
   });
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { onTestFinished } from 'vitest';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import type { MembershipRow, Tables } from '../../src/db/tables.ts';
+import type { Evidence } from '../../src/domain/evidence.ts';
 import { applyEvidence } from '../../src/engine/apply-evidence.ts';
 import { evidenceOfEvent } from '../../src/engine/evidence-of-event.ts';
 import { createEvidenceStore } from '../../src/engine/evidence-store.ts';
@@ -31,6 +32,8 @@ export interface Engine extends IntakeDeps {
   takeIn(): Promise<void>;
   /** Merges events without the inbox, in one transaction. */
   apply(bodies: string[], install?: string): Promise<void>;
+  /** Merges any evidence, in one transaction. */
+  merge(evidence: Evidence): Promise<void>;
   membershipRows(): Promise<MembershipRow[]>;
   /** All rows of a table. */
   rows<Table extends keyof Tables>(table: Table): Promise<object[]>;
@@ -78,8 +81,14 @@ export function createEngine(
       }
     },
     async apply(bodies, install = 'acme') {
-      await applyEvents(engine, bodies, install, toInstant(clock.now()));
+      const now = toInstant(clock.now());
+      await applyAll(
+        engine,
+        bodies.map((body) => toEvidence(body, install, now)),
+        now,
+      );
     },
+    merge: (evidence) => applyAll(engine, [evidence], toInstant(clock.now())),
     membershipRows: () =>
       database.kysely.selectFrom('membership').selectAll().orderBy('id').execute(),
     rows: (table) => database.kysely.selectFrom(table).selectAll().execute(),
@@ -87,20 +96,16 @@ export function createEngine(
   return engine;
 }
 
-async function applyEvents(
-  engine: Engine,
-  bodies: string[],
-  install: string,
-  now: string,
-): Promise<void> {
+function toEvidence(body: string, install: string, now: string): Evidence {
+  const read = readEvent(Buffer.from(body));
+  if (read.outcome !== 'event') throw new Error(`not an event: ${body}`);
+  return evidenceOfEvent(install, read.event, now).evidence;
+}
+
+async function applyAll(engine: Engine, added: Evidence[], now: string): Promise<void> {
   await inTransaction(engine.database, async (tx) => {
     await engine.evidence.lock(tx);
-    for (const body of bodies) {
-      const read = readEvent(Buffer.from(body));
-      if (read.outcome !== 'event') throw new Error(`not an event: ${body}`);
-      const { evidence } = evidenceOfEvent(install, read.event, now);
-      await applyEvidence(engine, tx, evidence, now);
-    }
+    for (const evidence of added) await applyEvidence(engine, tx, evidence, now);
   });
 }
 

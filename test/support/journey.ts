@@ -80,8 +80,8 @@ export async function openJourney(
     ...{ storage, clock, logger: log.logger },
     ...(options.adapter !== undefined && { adapters: new Map([['list', options.adapter]]) }),
   });
-  const { receiverUrl } = await app.start();
   onTestFinished(() => app.stop());
+  const { receiverUrl } = await app.start();
   const url = `${receiverUrl}/webhooks/acme`;
   await moveEndpoint(url);
 

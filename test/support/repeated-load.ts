@@ -10,14 +10,20 @@ export interface RepeatedLoad {
 
 const distinct = 500;
 const repeats = 4;
-/** At one process; what is more than this waits at the sender. */
-const connections = 500;
+/** At one process: all of the requests, where there are two. */
+const connections = 1000;
 
 /**
  * Sends to the urls in turn, so that the four copies of one delivery meet at every one of them, and
  * at the same time. Every second trainer has two contracts on one project: one membership.
+ *
+ * @param onAllSent called when every request is on its way
  */
-export async function sendRepeatedly(urls: string[], secret: string): Promise<RepeatedLoad> {
+export async function sendRepeatedly(
+  urls: string[],
+  secret: string,
+  onAllSent?: () => void,
+): Promise<RepeatedLoad> {
   const sender = createSender(secret, connections);
   const events = Array.from({ length: distinct }, (_, number) => toEvent(number));
   const requests = Array.from({ length: distinct * repeats }, (_, index) => {
@@ -25,8 +31,13 @@ export async function sendRepeatedly(urls: string[], secret: string): Promise<Re
     const url = urls[index % urls.length] ?? '';
     return { url, body: toBody(toEvent(number)), id: `delivery-${number}` };
   });
+  let unsent = requests.length;
+  const onSent = () => {
+    unsent -= 1;
+    if (unsent === 0) onAllSent?.();
+  };
   const answers = await Promise.all(
-    requests.map(({ url, body, id }) => sender.send(url, body, id)),
+    requests.map(({ url, body, id }) => sender.send(url, body, id, onSent)),
   );
   const members = new Set(events.map(({ project, trainer }) => `${project}/${trainer}`));
   return { answers, members: [...members].sort() };

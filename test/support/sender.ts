@@ -1,4 +1,4 @@
-import { Agent, request } from 'node:http';
+import { Agent, type ClientRequest, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import { sign } from './sign.ts';
@@ -6,7 +6,7 @@ import { sign } from './sign.ts';
 /** Somebody who sends signed deliveries over a bounded number of kept connections. */
 export interface Sender {
   /** @throws what the connection threw, when there was no whole answer */
-  send(url: string, body: string, deliveryId: string): Promise<SentAnswer>;
+  send(url: string, body: string, deliveryId: string, onSent?: () => void): Promise<SentAnswer>;
   /** Drops the connections that lie idle: their other end may be gone. */
   forget(): void;
 }
@@ -22,7 +22,20 @@ export function createSender(secret: string, connections: number): Sender {
   let agent = createAgent(connections);
   onTestFinished(() => agent.destroy());
   return {
-    send: (url, body, deliveryId) => exchange(agent, url, body, deliveryId, secret),
+    async send(url, body, deliveryId, onSent = () => undefined) {
+      const begunAt = performance.now();
+      const headers = {
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+        'x-opentrain-delivery': deliveryId,
+        'x-opentrain-signature': sign(body, secret, Math.floor(Date.now() / 1000)),
+      };
+      const outgoing = request(url, { agent, method: 'POST', headers }).once('finish', onSent);
+      const answer = await exchange(outgoing, body);
+      const { status, code } = JSON.parse(answer.text) as { status?: string; code?: string };
+      const ms = performance.now() - begunAt;
+      return { status: answer.status, said: status ?? code ?? '', ms };
+    },
     forget() {
       agent.destroy();
       agent = createAgent(connections);
@@ -35,24 +48,10 @@ function createAgent(maxSockets: number): Agent {
 }
 
 async function exchange(
-  agent: Agent,
-  url: string,
+  outgoing: ClientRequest,
   body: string,
-  deliveryId: string,
-  secret: string,
-): Promise<SentAnswer> {
-  const begunAt = performance.now();
-  const answer = await new Promise<{ status: number; text: string }>((resolve, reject) => {
-    const outgoing = request(url, {
-      agent,
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        'content-length': Buffer.byteLength(body),
-        'x-opentrain-delivery': deliveryId,
-        'x-opentrain-signature': sign(body, secret, Math.floor(Date.now() / 1000)),
-      },
-    });
+): Promise<{ status: number; text: string }> {
+  return await new Promise((resolve, reject) => {
     outgoing.on('response', (incoming) => {
       const status = incoming.statusCode ?? 0;
       text(incoming).then((said) => resolve({ status, text: said }), reject);
@@ -60,6 +59,4 @@ async function exchange(
     outgoing.on('error', reject);
     outgoing.end(body);
   });
-  const { status, code } = JSON.parse(answer.text) as { status?: string; code?: string };
-  return { status: answer.status, said: status ?? code ?? '', ms: performance.now() - begunAt };
 }

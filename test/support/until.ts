@@ -5,7 +5,7 @@ export async function until<T>(
   what: string,
   look: () => T | Promise<T>,
   isSo: (seen: T) => boolean,
-  withinMs = 10_000,
+  withinMs = 15_000,
 ): Promise<T> {
   const deadline = performance.now() + withinMs;
   for (;;) {

@@ -1,0 +1,209 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { describe, expect, it } from 'vitest';
+import type { Person } from '../../../src/adapters/adapter.ts';
+import { createRosterAdapter } from '../../../src/adapters/roster/roster-adapter.ts';
+import { createFolder } from '../../support/folder.ts';
+import { listAll } from '../../support/list-all.ts';
+
+const { signal } = new AbortController();
+
+function person(id: string, displayName: string | null = 'Amara O.'): Person {
+  return { trainerId: id, email: `${id}@opentrain.work`, displayName, memberId: null };
+}
+
+function openRoster(text?: string) {
+  const file = path.join(createFolder(), 'roster.json');
+  if (text !== undefined) writeFileSync(file, text);
+  const adapter = createRosterAdapter({ path: file });
+  return {
+    ...{ adapter, file },
+    add: (group: string, id: string, name?: string | null) =>
+      adapter.addMember(group, person(id, name), signal),
+    remove: (group: string, id: string) => adapter.removeMember(group, { id, email: null }, signal),
+    text: () => readFileSync(file, 'utf8'),
+    read: () => JSON.parse(readFileSync(file, 'utf8')) as unknown,
+    files: () => readdirSync(path.dirname(file)),
+  };
+}
+
+describe('the roster', () => {
+  it('is written as it is documented', async () => {
+    const roster = openRoster();
+    await roster.add('street-signs', 'cmu1');
+    await roster.add('street-signs', 'cmu2', null);
+    expect(roster.read()).toEqual({
+      groups: {
+        'street-signs': [
+          { id: 'cmu1', email: 'cmu1@opentrain.work', displayName: 'Amara O.', status: 'active' },
+          { id: 'cmu2', email: 'cmu2@opentrain.work', displayName: '', status: 'active' },
+        ],
+      },
+    });
+    expect(roster.text().endsWith('}\n')).toBe(true);
+    expect(roster.files()).toEqual(['roster.json']);
+  });
+
+  it('keeps a group that nobody is left in', async () => {
+    const roster = openRoster();
+    await roster.add('street-signs', 'cmu1');
+    await roster.remove('street-signs', 'cmu1');
+    expect(roster.read()).toEqual({ groups: { 'street-signs': [] } });
+  });
+
+  it('leaves a member as they are who is added again', async () => {
+    const roster = openRoster();
+    await roster.add('street-signs', 'cmu1', 'Amara O.');
+    await roster.add('street-signs', 'cmu1', 'Somebody else');
+    expect(roster.read()).toMatchObject({
+      groups: { 'street-signs': [{ id: 'cmu1', displayName: 'Amara O.' }] },
+    });
+  });
+
+  it('keeps what others wrote into it', async () => {
+    const theirs = { id: 'x', email: 'x@lab.example', displayName: 'X', status: 'active', team: 7 };
+    const before = { $schema: './roster.schema.json', groups: { lamps: [theirs] }, version: 2 };
+    const roster = openRoster(JSON.stringify(before));
+    await roster.add('street-signs', 'cmu1');
+    await roster.remove('lamps', 'nobody');
+    expect(roster.read()).toEqual({
+      ...before,
+      groups: { lamps: [theirs], 'street-signs': [expect.objectContaining({ id: 'cmu1' })] },
+    });
+  });
+
+  it('keeps a project that is called __proto__ through every change', async () => {
+    const roster = openRoster();
+    await roster.add('__proto__', 'cmu1');
+    await roster.add('street-signs', 'cmu2');
+    expect(roster.text()).toContain('"__proto__": [');
+    expect(await roster.adapter.findMember('__proto__', person('cmu1'), signal)).toMatchObject({
+      id: 'cmu1',
+    });
+    expect(Object.getPrototypeOf({})).toBe(Object.prototype);
+  });
+
+  it('makes the folder that it is to stand in', async () => {
+    const file = path.join(createFolder(), 'new', 'deep', 'roster.json');
+    await createRosterAdapter({ path: file }).addMember('p', person('cmu1'), signal);
+    expect(existsSync(file)).toBe(true);
+  });
+
+  it('is never seen half written', async () => {
+    const roster = openRoster();
+    await roster.add('street-signs', 'cmu0');
+    const reader = openReader(roster.file);
+    for (let change = 0; change < 100; change += 1) {
+      await roster.add('street-signs', `cmu${change}`, 'A name that takes some room. '.repeat(8));
+      await roster.add('street-lamps', `cmu${change}`);
+      if (change % 3 === 0) await roster.remove('street-lamps', `cmu${change}`);
+    }
+    const { reads, faults } = await reader.stop();
+    expect(faults).toEqual([]);
+    expect(reads).toBeGreaterThan(100);
+    expect(roster.files()).toEqual(['roster.json']);
+  });
+
+  it('is left alone by a check', async () => {
+    const roster = openRoster('{ "groups": {} }');
+    await roster.adapter.check(signal);
+    expect(roster.text()).toBe('{ "groups": {} }');
+    expect(roster.files()).toEqual(['roster.json']);
+
+    const missing = openRoster();
+    await missing.adapter.check(signal);
+    expect(missing.files()).toEqual([]);
+  });
+});
+
+describe('a file that is no roster', () => {
+  const members = (member: object) => JSON.stringify({ groups: { signs: [member] } });
+
+  it.each([
+    ['nothing', ''],
+    ['half of one', '{"groups": {'],
+    ['a list', '[]'],
+    ['null', 'null'],
+    ['without groups', '{}'],
+    ['with a list of groups', '{"groups": []}'],
+    ['with a group that is no list', '{"groups": {"signs": {}}}'],
+    [
+      'with a member without an id',
+      members({ email: 'a@b.work', displayName: '', status: 'active' }),
+    ],
+    ['with another status', members({ id: 'x', email: '', displayName: '', status: 'gone' })],
+  ])('(%s) is refused and left as it is', async (_what, text) => {
+    const roster = openRoster(text);
+    const { adapter } = roster;
+    const attempts = [
+      () => roster.add('signs', 'cmu1'),
+      () => roster.remove('signs', 'cmu1'),
+      () => adapter.findMember('signs', person('cmu1'), signal),
+      () => adapter.check(signal),
+      () => listAll(adapter, 'signs', signal),
+    ];
+    for (const attempt of attempts) {
+      await expect(attempt()).rejects.toMatchObject({
+        code: 'invalid',
+        message: `The roster ${roster.file} is not one, so it is left as it is`,
+      });
+    }
+    expect(roster.text()).toBe(text);
+    expect(roster.files()).toEqual(['roster.json']);
+  });
+});
+
+describe('a roster that cannot be used', () => {
+  it('because its folder is a file is tried again later, and says where', async () => {
+    const blocker = path.join(createFolder(), 'blocker');
+    writeFileSync(blocker, 'a file');
+    const file = path.join(blocker, 'roster.json');
+    const adapter = createRosterAdapter({ path: file });
+    const failure = { code: 'unavailable', message: expect.stringContaining(file) };
+    await expect(adapter.check(signal)).rejects.toMatchObject(failure);
+    await expect(adapter.addMember('p', person('cmu1'), signal)).rejects.toMatchObject(failure);
+    await expect(adapter.addMember('p', person('cmu1'), signal)).rejects.not.toThrow('cmu1');
+  });
+
+  it('because it is a folder cannot be written, and leaves nothing beside it', async () => {
+    const folder = createFolder();
+    const file = path.join(folder, 'roster.json');
+    mkdirSync(file);
+    const adapter = createRosterAdapter({ path: file });
+    const added = adapter.addMember('p', person('cmu1'), signal);
+    await expect(added).rejects.toMatchObject({ code: 'unavailable' });
+    expect(readdirSync(folder)).toEqual(['roster.json']);
+  });
+});
+
+/** Reads and parses a file in a thread of its own, as fast as it can. */
+function openReader(file: string) {
+  const isStopped = new Int32Array(new SharedArrayBuffer(4));
+  const code = `
+    const { parentPort, workerData } = require('node:worker_threads');
+    const { readFileSync } = require('node:fs');
+    let reads = 0;
+    const faults = [];
+    while (Atomics.load(workerData.isStopped, 0) === 0) {
+      try {
+        const { groups } = JSON.parse(readFileSync(workerData.file, 'utf8'));
+        if (groups['street-signs'].length === 0) throw new Error('emptied');
+        reads += 1;
+      } catch (error) {
+        faults.push(error.message);
+      }
+    }
+    parentPort.postMessage({ reads, faults });`;
+  const worker = new Worker(code, { eval: true, workerData: { file, isStopped } });
+  const seen = new Promise<{ reads: number; faults: string[] }>((resolve, reject) => {
+    worker.once('message', resolve);
+    worker.once('error', reject);
+  });
+  return {
+    stop: async () => {
+      Atomics.store(isStopped, 0, 1);
+      return await seen;
+    },
+  };
+}

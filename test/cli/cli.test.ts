@@ -1,0 +1,137 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import type { Command } from 'commander';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createProgram } from '../../src/cli/cli.ts';
+import { createBridgeWorkspace } from '../support/bridge-workspace.ts';
+import { createFolder } from '../support/folder.ts';
+import { runCommand } from '../support/run-command.ts';
+
+const { stdin, stdout, stderr } = process;
+const program = createProgram({ stdin, stdout, stderr, signal: AbortSignal.any([]) });
+
+function pathsOf(command: Command, before: string[] = []): string[][] {
+  return command.commands.flatMap((child) => {
+    const own = [...before, child.name()];
+    return [own, ...pathsOf(child, own)];
+  });
+}
+
+/** A place where nobody has configured anything. */
+function enterEmptyFolder(): string {
+  for (const name of Object.keys(process.env)) {
+    if (name.startsWith('GANGWAY_')) vi.stubEnv(name, undefined);
+  }
+  const before = process.cwd();
+  const folder = createFolder();
+  process.chdir(folder);
+  onTestFinished(() => {
+    process.chdir(before);
+    vi.unstubAllEnvs();
+  });
+  return folder;
+}
+
+describe('every command', () => {
+  it.each([[], ...pathsOf(program)].map((words) => words.join(' ')))(
+    '"gangway %s" explains itself on stdout, with status 0',
+    async (words) => {
+      const {
+        status,
+        stdout: out,
+        stderr: err,
+      } = await runCommand(...words.split(' ').filter((word) => word !== ''), '--help');
+      expect(status).toBe(0);
+      expect(out).toMatch(new RegExp(`^Usage: gangway( ${words})?`));
+      expect(out).toMatch(/^ +-h, --help /m);
+      expect(err).toBe('');
+    },
+  );
+
+  it.each([
+    [['frobnicate'], "error: unknown command 'frobnicate'"],
+    [['members', '--frobnicate'], "error: unknown option '--frobnicate'"],
+    [['members', 'more'], 'error: too many arguments'],
+    [['members', '--state', 'gone'], 'one of: waiting_email, pending'],
+    [['members', '--limit', '0'], 'a whole number from 1 to 100000'],
+    [['deliveries', 'list', '--state', 'lost'], 'one of: pending, handled'],
+    [['deliveries', 'list', '--limit', '1e3'], 'a whole number from 1 to 100000'],
+    [['deliveries', 'show'], "error: missing required argument 'id'"],
+    [['deliveries', 'show', 'abc'], 'a whole number from 1'],
+    [['deliveries', 'show', '-1'], 'a whole number from 1'],
+    [['deliveries', 'replay'], 'error: name deliveries by their numbers, or use --failed'],
+    [['deliveries', 'replay', '1', 'x'], 'a whole number from 1'],
+    [['--config'], "error: option '--config <file>' argument missing"],
+    [['sandbox', '--port', '70000'], 'a port from 0 to 65535'],
+  ])('%j is used wrongly: 64, and a word about it on stderr', async (argv, said) => {
+    const { status, stdout: out, stderr: err } = await runCommand(...argv);
+    expect(err).toContain(said);
+    expect(err).toContain('(--help shows what there is)');
+    expect(status).toBe(64);
+    expect(out).toBe('');
+  });
+
+  it.each([[], ['deliveries']])('%j without a command shows what there is', async (...argv) => {
+    const { status, stderr: err } = await runCommand(...argv);
+    expect(status).toBe(64);
+    expect(err).toMatch(/^Usage: gangway/);
+  });
+});
+
+describe('the configuration', () => {
+  let folder: string;
+
+  beforeEach(() => {
+    folder = enterEmptyFolder();
+  });
+
+  const commands = [['members'], ['deliveries', 'list'], ['migrate'], ['start']];
+
+  it.each(commands)('is asked for by "%s %s", with what to type', async (...argv) => {
+    const { status, stdout: out, stderr: err } = await runCommand(...argv.filter(Boolean));
+    expect(status).toBe(1);
+    expect(err).toBe(
+      'gangway: there is no configuration: write gangway.config.json with "gangway init", or set GANGWAY_TOKEN\n',
+    );
+    expect(out).toBe('');
+  });
+
+  it('that is named and is not there is named in the error', async () => {
+    const { status, stderr: err } = await runCommand('members', '--config', 'none.json');
+    expect(status).toBe(1);
+    expect(err).toContain(path.join(folder, 'none.json'));
+  });
+
+  it('may be named before and after the command', async () => {
+    const { configFile } = createBridgeWorkspace();
+    const lines = [
+      ['--config', configFile, 'members', '--json'],
+      ['members', '--config', configFile, '--json'],
+      ['members', '--json', `--config=${configFile}`],
+    ];
+    for (const line of lines) {
+      expect(await runCommand(...line)).toEqual({
+        ...{ status: 0, stdout: '{"members":[]}\n', stderr: '' },
+      });
+    }
+    const nested = ['deliveries', 'list', '--config', configFile];
+    expect(await runCommand(...nested)).toMatchObject({ status: 0 });
+  });
+
+  it.each([
+    ['after', (file: string) => ['init', '--config', file]],
+    ['before', (file: string) => ['--config', file, 'init']],
+  ])('is written where --config says, %s the command', async (_, toArgv) => {
+    const file = path.join(folder, 'deep', 'mine.json');
+    const { status, stdout: out } = await runCommand(...toArgv(file));
+    expect(status).toBe(0);
+    expect(out).toContain(`Then run: gangway start --config ${file}`);
+    expect(existsSync(file)).toBe(true);
+    expect(existsSync(path.join(folder, 'gangway.config.json'))).toBe(false);
+  });
+
+  it('is written to the usual place where nothing is said', async () => {
+    expect(await runCommand('init')).toMatchObject({ status: 0 });
+    expect(existsSync(path.join(folder, 'gangway.config.json'))).toBe(true);
+  });
+});

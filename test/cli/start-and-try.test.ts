@@ -1,0 +1,165 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { takeFreePort } from '../../src/cli/try-customer.ts';
+import { createBridgeWorkspace } from '../support/bridge-workspace.ts';
+import { createFolder } from '../support/folder.ts';
+import { runCommand, startCommand } from '../support/run-command.ts';
+import { until } from '../support/until.ts';
+
+const mainFile = path.resolve('src/main.ts');
+
+/** The program as a process of its own, in a folder of its own, with only these variables. */
+function launch(argv: string[], { env = {}, cwd = createFolder() } = {}) {
+  const inherited = Object.entries(process.env).filter(([name]) => !/^(GANGWAY_|NODE_)/.test(name));
+  const child = spawn(process.execPath, [mainFile, ...argv], {
+    ...{ cwd, env: { ...Object.fromEntries(inherited), ...env } },
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const said: string[] = [];
+  child.stdout.on('data', (chunk: Buffer) => said.push(chunk.toString()));
+  const stderr = text(child.stderr);
+  const exit = once(child, 'close');
+  return {
+    ...{ child, cwd },
+    stdout: () => said.join(''),
+    async ended() {
+      const [status] = (await exit) as [number | null];
+      return { status, stdout: said.join(''), stderr: await stderr };
+    },
+  };
+}
+
+describe('gangway start', () => {
+  it('runs until it is told to stop', async () => {
+    const { configFile } = createBridgeWorkspace();
+    const command = startCommand('start', '--config', configFile);
+    await until('it runs', command.stderr, (log) => log.includes('Gangway is running'));
+    const [, receiverUrl] = /"receiverUrl":"([^"]+)"/.exec(command.stderr()) ?? [];
+    expect(await (await fetch(`${receiverUrl}/readyz`)).json()).toEqual({ status: 'ok' });
+    command.stop();
+    const { status, stdout, stderr } = await command.ended;
+    expect({ status, stdout }).toEqual({ status: 0, stdout: '' });
+    expect(stderr).toContain('Gangway has stopped');
+    expect(stderr).not.toMatch(/ot_ptk_acme|whsec_c2V/);
+    await expect(fetch(`${receiverUrl}/readyz`)).rejects.toThrow();
+  });
+
+  it('leaves nothing open where one of its ports is taken', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    onTestFinished(() => void taken.close());
+    const port = await takeFreePort();
+    const { configFile } = createBridgeWorkspace({
+      receiver: { host: '127.0.0.1', port },
+      console: { port: (taken.address() as { port: number }).port },
+    });
+    const { status, stderr } = await runCommand('start', '--config', configFile);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/gangway: Could not listen on 127\.0\.0\.1:\d+: .*EADDRINUSE/);
+    const receiver = createServer().listen(port, '127.0.0.1');
+    await once(receiver, 'listening');
+    receiver.close();
+  });
+
+  it('names a tool that it cannot use', async () => {
+    const { configFile } = createBridgeWorkspace({ tools: { list: { adapter: 'jira' } } });
+    const { status, stderr } = await runCommand('start', '--config', configFile);
+    expect(status).toBe(1);
+    expect(stderr).toContain('tools.list.adapter: there is no "jira"');
+  });
+});
+
+describe('gangway auto', () => {
+  it('tries where nobody has configured anything', async () => {
+    const { stdout, stderr, status } = await launch(['auto', '--exit']).ended();
+    expect(stderr).toBe('');
+    expect(status).toBe(0);
+    expect(stdout).toContain('Gangway, tried out on this machine');
+  }, 30_000);
+
+  it.each([
+    ['any variable of ours is set', { GANGWAY_LOG_LEVEL: 'warn' }],
+    ['this is production', { NODE_ENV: 'production' }],
+  ])(
+    'never tries where %s, and says what is missing',
+    async (_, env) => {
+      const { stdout, stderr, status } = await launch(['auto'], { env }).ended();
+      expect(status).toBe(1);
+      expect(stderr).toContain('GANGWAY_TOKEN');
+      expect(stdout).toBe('');
+    },
+    30_000,
+  );
+
+  it('starts where there are variables enough', async () => {
+    const env = {
+      ...{ GANGWAY_TOKEN: 'ot_ptk_acme', GANGWAY_WEBHOOK_SECRET: 'whsec_acme' },
+      ...{ GANGWAY_RECEIVER_PORT: '0', GANGWAY_CONSOLE_PORT: '0' },
+      GANGWAY_RECEIVER_HOST: '127.0.0.1',
+    };
+    const bridge = launch(['auto'], { env });
+    const log: string[] = [];
+    bridge.child.stderr.on('data', (chunk: Buffer) => log.push(chunk.toString()));
+    await until(
+      'it runs',
+      () => log.join(''),
+      (said) => said.includes('Gangway is running'),
+      20_000,
+    );
+    bridge.child.kill('SIGTERM');
+    expect(await bridge.ended()).toMatchObject({ status: 0, stdout: '' });
+  }, 30_000);
+
+  it('starts, and does not try, where there is a file, good or bad', async () => {
+    const cwd = createFolder();
+    writeFileSync(path.join(cwd, 'gangway.config.json'), '{');
+    const { status, stdout, stderr } = await launch(['auto'], { cwd }).ended();
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr).toContain('gangway.config.json');
+    const { stderr: refused } = await launch(['auto', '--exit'], { cwd }).ended();
+    expect(refused).toContain('--exit is for `try`');
+  }, 30_000);
+});
+
+describe('gangway try', () => {
+  it('shows somebody coming in and going out, and ends well', async () => {
+    const tour = launch(['try', '--exit']);
+    const { status, stdout, stderr } = await tour.ended();
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    const steps = stdout.slice(stdout.indexOf('1. '));
+    expect(steps).toMatch(
+      new RegExp(
+        [
+          /^1\. A trainer is hired: contract \S+, Amara O\.\n/,
+          / +delivery +contract\.started received, stored and handled\n/,
+          / +membership +Amara O\. in street-signs: active\n/,
+          / +roster +\[\{"id":"\S+","email":"trainer\.1@opentrain\.work",.*"active"\}\]\n\n/,
+          /2\. The contract ends: \S+\n/,
+          / +delivery +contract\.ended received, stored and handled\n/,
+          / +membership +Amara O\. in street-signs: removed\n/,
+          / +roster +\[\]\n$/,
+        ]
+          .map(({ source }) => source)
+          .join(''),
+      ),
+    );
+    const rosterFile = path.join(tour.cwd, '.gangway', 'try', 'roster.json');
+    expect(JSON.parse(readFileSync(rosterFile, 'utf8'))).toEqual({
+      groups: { 'street-signs': [] },
+    });
+  }, 30_000);
+
+  it('goes on until it is told to stop, and begins from nothing the next time', async () => {
+    const cwd = createFolder();
+    const first = launch(['try'], { cwd });
+    await until('the tour is over', first.stdout, (said) => said.includes('Ctrl-C'), 20_000);
+    first.child.kill('SIGINT');
+    expect(await first.ended()).toMatchObject({ status: 0, stderr: '' });
+    expect(await launch(['try', '--exit'], { cwd }).ended()).toMatchObject({ status: 0 });
+  }, 60_000);
+});

@@ -1,0 +1,162 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { toInstantText } from '../../src/domain/marketplace-text.ts';
+import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
+import { fullEvent } from '../support/event-bodies.ts';
+import { type CommandResult, runCommand } from '../support/run-command.ts';
+
+const hostileName = '\u001b[31mEvil\u001b[0m\u0007 \u202eEve\nsecond line';
+
+const hired = fullEvent({ type: 'contract.started', displayName: hostileName });
+const waiting = fullEvent({
+  ...{ type: 'contract.started', contract: 'cmc2', trainer: 'cmu2', link: 'cml2' },
+  ...{ project: 'la\u202emps', workEmail: null, displayName: 'Bruno S.' },
+});
+const unread = '{"type": "contract.started"}';
+
+describe('commands about what is stored', () => {
+  let workspace: Workspace;
+
+  beforeEach(async () => {
+    workspace = createBridgeWorkspace();
+    await workspace.receive(hired, '{"type": "payout.sent"}', unread);
+  });
+
+  const run = (...argv: string[]): Promise<CommandResult> =>
+    runCommand(...argv, '--config', workspace.configFile);
+
+  async function runJson(...argv: string[]): Promise<unknown> {
+    const { status, stdout, stderr } = await run(...argv, '--json');
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout.trimEnd().split('\n')).toHaveLength(1);
+    return JSON.parse(stdout) as unknown;
+  }
+
+  function expectPlain(text: string): void {
+    expect(text).not.toMatch(/[^\P{Cc}\n]|\p{Bidi_Control}/u);
+  }
+
+  it('members lists who belongs where', async () => {
+    const { status, stdout } = await run('members');
+    expect(status).toBe(0);
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines).toHaveLength(2);
+    expect(lines[0]).toMatch(/^tool +group +trainer +name +state +since +next try +why$/);
+    expect(lines[1]).toMatch(/^list +street-signs +cmu1 +\[31mEvil \[0m +Eve second line +active /);
+    expectPlain(stdout);
+    expect(await runJson('members')).toEqual({
+      members: [
+        {
+          ...{ tool: 'list', groupId: 'street-signs', trainerId: 'cmu1', memberId: 'cmu1' },
+          ...{ displayName: expect.stringContaining('Evil'), wanted: true, state: 'active' },
+          ...{ attempts: 0, nextAttemptAt: null, failure: null, updatedAt: expect.any(String) },
+        },
+      ],
+    });
+  });
+
+  it('members shows those alone that are asked for', async () => {
+    await workspace.receive(waiting);
+    const shown = async (...options: string[]) => {
+      const { members } = (await runJson('members', ...options)) as {
+        members: { state: string }[];
+      };
+      return members.map(({ state }) => state);
+    };
+    expect(await shown()).toEqual(['waiting_email', 'active']);
+    expect(await shown('--waiting')).toEqual(['waiting_email']);
+    expect(await shown('--state', 'active')).toEqual(['active']);
+    expect(await shown('--tool', 'list', '--limit', '1')).toHaveLength(1);
+    expect(await shown('--tool', 'other')).toEqual([]);
+    const { stdout } = await run('members', '--waiting');
+    expect(stdout).toContain('lamps');
+    expectPlain(stdout);
+    const none = await run('members', '--tool', 'other');
+    expect(none.stdout).toBe('There are no memberships.\n');
+  });
+
+  it('deliveries list shows the newest first', async () => {
+    const { stdout } = await run('deliveries', 'list');
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines[0]).toMatch(/^id +received +install +type +state +tries +why$/);
+    expect(lines[1]).toMatch(/^3 .+ acme +contract\.started +unprocessable +0 +the event names no/);
+    expect(lines[2]).toMatch(/^2 .+ acme +payout\.sent +ignored +0$/);
+    expect(lines[3]).toMatch(/^1 .+ acme +contract\.started +handled +0$/);
+    const { deliveries } = (await runJson('deliveries', 'list', '--state', 'handled')) as {
+      deliveries: object[];
+    };
+    expect(deliveries).toMatchObject([
+      {
+        ...{ id: 1, install: 'acme', deliveryId: 'dlv-0', eventType: 'contract.started' },
+        ...{ state: 'handled', attempts: 0, failure: null },
+        ...{ bodySha256: expect.stringMatching(/^[0-9a-f]{64}$/), headers: expect.any(Object) },
+      },
+    ]);
+    expect(await runJson('deliveries', 'list', '--install', 'other')).toEqual({ deliveries: [] });
+    const limited = await runJson('deliveries', 'list', '--limit', '2');
+    expect(limited).toMatchObject({ deliveries: [{ id: 3 }, { id: 2 }] });
+  });
+
+  it('deliveries show shows one, without its body', async () => {
+    const { status, stdout } = await run('deliveries', 'show', '1');
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^state +handled$/m);
+    expect(stdout).toMatch(/^failure +-$/m);
+    const shown = (await runJson('deliveries', 'show', '1')) as { receivedAt: string };
+    expect(shown).toMatchObject({ id: 1, state: 'handled' });
+    expect(toInstantText(shown.receivedAt)).toBe(shown.receivedAt);
+    expect(JSON.stringify(shown) + stdout).not.toMatch(/Evil|@opentrain|"body"/);
+  });
+
+  it.each(['99', '250000', '9007199254740991'])(
+    'deliveries show says that there is no %s',
+    async (id) => {
+      expect(await run('deliveries', 'show', id)).toEqual({
+        ...{ status: 1, stdout: '', stderr: `gangway: There is no delivery ${id}\n` },
+      });
+    },
+  );
+
+  it('deliveries replay has them looked at again', async () => {
+    expect(await run('deliveries', 'replay', '1', '3', '99')).toEqual({
+      ...{ status: 0, stdout: '2 to be looked at again.\n', stderr: '' },
+    });
+    const listed = (state: string) => runJson('deliveries', 'list', '--state', state);
+    expect(await listed('pending')).toMatchObject({ deliveries: [{ id: 3 }, { id: 1 }] });
+    await workspace.receive();
+    expect(await listed('handled')).toMatchObject({ deliveries: [{ id: 1 }] });
+    expect(await listed('unprocessable')).toMatchObject({ deliveries: [{ id: 3 }] });
+  });
+
+  it('deliveries replay takes the number of any delivery, however many there are', async () => {
+    expect(await runJson('deliveries', 'replay', '250000')).toEqual({ replayed: 0 });
+  });
+
+  it('deliveries replay --failed takes up what was given up', async () => {
+    expect(await runJson('deliveries', 'replay', '--failed')).toEqual({ replayed: 0 });
+    await workspace.withStorage(({ inbox }) => inbox.postpone(1, 'given up', null));
+    const { stdout } = await run('deliveries', 'list', '--state', 'failed');
+    expect(stdout).toMatch(/^1 .+ failed +1 +given up$/m);
+    expect(await runJson('deliveries', 'replay', '--failed')).toEqual({ replayed: 1 });
+    await workspace.receive();
+    expect(await runJson('deliveries', 'show', '1')).toMatchObject({ state: 'handled' });
+  });
+});
+
+describe('gangway migrate', () => {
+  it('makes the tables, and then has nothing to do', async () => {
+    const { configFile } = createBridgeWorkspace();
+    const migrate = (...options: string[]) =>
+      runCommand('migrate', '--config', configFile, ...options);
+    const first = await migrate('--json');
+    const { migrated } = JSON.parse(first.stdout) as { migrated: string[] };
+    expect(migrated[0]).toBe('0001-inbox');
+    expect(await migrate('--json')).toMatchObject({ status: 0, stdout: '{"migrated":[]}\n' });
+    expect(await migrate()).toMatchObject({ stdout: 'The database is up to date.\n' });
+  });
+
+  it('says what it ran', async () => {
+    const { configFile } = createBridgeWorkspace();
+    const { stdout } = await runCommand('migrate', '--config', configFile);
+    expect(stdout).toMatch(/^(Ran \d{4}-[a-z-]+\.\n)+$/);
+  });
+});

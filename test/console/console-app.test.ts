@@ -1,0 +1,151 @@
+import request from 'supertest';
+import { beforeEach, expect, it } from 'vitest';
+import { createConsoleApp } from '../../src/console/console-app.ts';
+import { createLoop, type Loop } from '../../src/lib/loop.ts';
+import { convergeDue } from '../support/converging.ts';
+import { describeEachDatabase } from '../support/databases.ts';
+import { createEngine, type Engine, startLoops } from '../support/engine-harness.ts';
+import { fullEvent } from '../support/event-bodies.ts';
+import { createMemoryTool } from '../support/memory-tool.ts';
+import { until } from '../support/until.ts';
+
+const token = 'console-secret';
+
+describeEachDatabase('the console', (openFresh) => {
+  let engine: Engine;
+
+  beforeEach(async () => {
+    engine = createEngine(await openFresh());
+  });
+
+  function open({ loops = [] as Loop[], token: wanted = undefined as string | undefined } = {}) {
+    const { metrics, inbox, memberships } = engine;
+    return request(createConsoleApp({ loops, metrics, inbox, memberships, token: wanted }));
+  }
+
+  /** A loop whose every run waits for the test. */
+  function openLoop(name: string, run: () => Promise<'idle'> = async () => 'idle'): Loop {
+    const { clock, logger } = engine;
+    const loop = createLoop({ name, intervalMs: 1000, stallMs: 60_000, run, clock, logger });
+    startLoops(loop);
+    return loop;
+  }
+
+  it('says that it lives, to everybody', async () => {
+    const answer = await open({ token }).get('/healthz').expect(200);
+    expect(answer.body).toEqual({ status: 'ok' });
+    expect(answer.headers).not.toHaveProperty('x-powered-by');
+  });
+
+  it('is ready while every loop goes round', async () => {
+    const loops = [openLoop('intake'), openLoop('converge studio')];
+    const answer = await open({ loops, token }).get('/readyz').expect(200);
+    expect(answer.body).toEqual({ status: 'ok', stalled: [] });
+  });
+
+  it('names the loop that hangs, and takes it back when it goes on', async () => {
+    let goOn = () => {};
+    let runs = 0;
+    const hanging = openLoop('read', () => {
+      runs += 1;
+      return new Promise((resolve) => {
+        goOn = () => resolve('idle');
+      });
+    });
+    const sound = openLoop('intake');
+    const readyz = () => open({ loops: [sound, hanging] }).get('/readyz');
+    await until(
+      'it hangs',
+      () => runs,
+      (count) => count === 1,
+    );
+    await readyz().expect(200);
+
+    engine.clock.advance(61_000);
+    sound.wake();
+    await until(
+      'the other went round',
+      () => sound.isHealthy(),
+      (healthy) => healthy,
+    );
+    const answer = await readyz().expect(503);
+    expect(answer.body).toEqual({ status: 'stalled', stalled: ['read'] });
+
+    goOn();
+    await until(
+      'it went on',
+      () => hanging.isHealthy(),
+      (healthy) => healthy,
+    );
+    await readyz().expect(200);
+    goOn();
+  });
+
+  it('measures what lies in the database', async () => {
+    const tool = createMemoryTool();
+    await engine.deliver([
+      fullEvent({ type: 'contract.started', trainer: 'cmu1', contract: 'cmc1' }),
+      fullEvent({ type: 'contract.started', trainer: 'cmu2', contract: 'cmc2', workEmail: null }),
+    ]);
+    const before = await open().get('/metrics').expect(200);
+    expect(before.text).toContain('gangway_due_deliveries 2');
+    await engine.takeIn();
+    await convergeDue(engine, tool);
+
+    const { text, headers } = await open().get('/metrics').expect(200);
+    expect(headers['content-type']).toMatch(/^text\/plain/);
+    expect(text).toContain('gangway_due_deliveries 0');
+    expect(text).toContain('gangway_memberships{tool="studio",state="active"} 1');
+    expect(text).toContain('gangway_memberships{tool="studio",state="waiting_email"} 1');
+    expect(text).toContain('gangway_intakes_total{outcome="handled"} 2');
+    expect(text).toMatch(/^process_cpu_seconds_total \S+$/m);
+    expect(text).toMatch(/^# TYPE gangway_answer_seconds histogram$/m);
+
+    await engine.deliver([fullEvent({ type: 'contract.ended', contract: 'cmc1' })]);
+    await engine.takeIn();
+    await convergeDue(engine, tool);
+    const after = await open().get('/metrics').expect(200);
+    expect(after.text).toContain('gangway_memberships{tool="studio",state="removed"} 1');
+    expect(after.text).not.toContain('state="active"');
+  });
+
+  it('has nobody in its metrics, and nothing secret', async () => {
+    await engine.deliver([fullEvent({ type: 'contract.started' })]);
+    await engine.takeIn();
+    await convergeDue(engine, createMemoryTool());
+    const { text } = await open({ token }).get('/metrics').auth(token, { type: 'bearer' });
+    expect(text).not.toMatch(/@|cmu1|cmc1|street-signs|Amara|console-secret|whsec_|ot_ptk_/);
+  });
+
+  it.each([
+    ['none', undefined],
+    ['another', 'Bearer console-secreT'],
+    ['a longer one', 'Bearer console-secret!'],
+    ['another scheme', `Basic ${Buffer.from(`:${token}`).toString('base64')}`],
+    ['no scheme', token],
+  ])('shows its metrics to nobody with %s', async (_, authorization) => {
+    const asked = open({ token }).get('/metrics');
+    const answer = await (authorization === undefined
+      ? asked
+      : asked.set('authorization', authorization));
+    expect(answer.status).toBe(401);
+    expect(answer.body).toMatchObject({ code: 'unauthenticated' });
+    expect(answer.text).not.toContain('gangway_memberships');
+  });
+
+  it('shows its metrics to who has the token', async () => {
+    await open({ token }).get('/metrics').auth(token, { type: 'bearer' }).expect(200);
+  });
+
+  it.each(['/', '/metrics/x', '/members', '/%2e%2e/healthz'])('has nothing at %s', async (path) => {
+    const answer = await open().get(path).expect(404);
+    expect(answer.body).toMatchObject({ code: 'not_found' });
+  });
+
+  it('says that it failed, and nothing of how', async () => {
+    engine.memberships.countByState = () => Promise.reject(new Error('at row secret-row'));
+    const answer = await open().get('/metrics').expect(500);
+    expect(answer.body).toEqual({ error: 'The console could not answer now', code: 'internal' });
+    expect(answer.text).not.toContain('secret-row');
+  });
+});

@@ -1,0 +1,210 @@
+import { beforeEach, expect, it } from 'vitest';
+import { createLockStore, type LockStore } from '../../src/db/lock-store.ts';
+import { AppError } from '../../src/domain/errors.ts';
+import { leaseMs } from '../../src/engine/converge-membership.ts';
+import { createStudioWorker, receiptsOf } from '../support/converging.ts';
+import { describeEachDialect, openForTest } from '../support/databases.ts';
+import { createEngine, type Engine, startLoops } from '../support/engine-harness.ts';
+import { fullEvent } from '../support/event-bodies.ts';
+import { createMemoryTool } from '../support/memory-tool.ts';
+import { until } from '../support/until.ts';
+
+describeEachDialect('the worker of a tool', (dialect) => {
+  let engine: Engine;
+  let url: string;
+
+  beforeEach(async () => {
+    url = await dialect.createMigrated();
+    engine = createEngine(openForTest(url));
+  });
+
+  async function hire(count: number, first = 1): Promise<void> {
+    const numbers = Array.from({ length: count }, (_, index) => first + index);
+    await engine.apply(
+      numbers.map((number) =>
+        fullEvent({ type: 'contract.started', contract: `c${number}`, trainer: `t${number}` }),
+      ),
+    );
+  }
+
+  const countActive = async () =>
+    (await engine.membershipRows()).filter(({ state }) => state === 'active').length;
+
+  async function untilActive(count: number): Promise<void> {
+    await until(`${count} are members`, countActive, (active) => active === count);
+  }
+
+  it('works on as many as it may, and never on more', async () => {
+    await hire(14);
+    const tool = createMemoryTool();
+    const gates: (() => void)[] = [];
+    tool.before = () => new Promise((resolve) => gates.push(resolve));
+    startLoops(createStudioWorker(engine, tool, { concurrency: 3 }));
+
+    await until(
+      'three calls are under way',
+      () => gates.length,
+      (waiting) => waiting === 3,
+    );
+    const openGates = setInterval(() => gates.shift()?.(), 2);
+    await untilActive(14).finally(() => clearInterval(openGates));
+    expect(tool.mostAtOnce()).toBe(3);
+    expect(tool.members('street-signs')).toHaveLength(14);
+  });
+
+  it('takes the next when one is done, while a slow one goes on', async () => {
+    await hire(4);
+    const tool = createMemoryTool();
+    let endSlow = () => {};
+    tool.before = (call, subject) =>
+      call === 'add' && subject.endsWith('/t1')
+        ? new Promise((resolve) => {
+            endSlow = () => resolve();
+          })
+        : undefined;
+    startLoops(createStudioWorker(engine, tool, { concurrency: 2 }));
+    await untilActive(3);
+    expect(tool.members('street-signs')).toEqual(['t2', 't3', 't4']);
+    endSlow();
+    await untilActive(4);
+  });
+
+  it('makes one call at a time in a tool that bears no more, with two workers too', async () => {
+    await hire(12);
+    const tool = createMemoryTool('tool');
+    tool.before = () => new Promise((resolve) => setImmediate(resolve));
+    const other = openForTest(url);
+    startLoops(
+      createStudioWorker(engine, tool),
+      createStudioWorker(engine, tool, { database: other }),
+    );
+    await untilActive(12);
+    expect(tool.mostAtOnce()).toBe(1);
+    expect(await receiptsOf(engine)).toEqual(Array(12).fill('add added'));
+  });
+
+  it('leaves such a tool to the next when it stops', async () => {
+    await hire(1);
+    const tool = createMemoryTool('tool');
+    const first = createStudioWorker(engine, tool);
+    const second = createStudioWorker(engine, tool, { database: openForTest(url) });
+    startLoops(first);
+    await untilActive(1);
+    expect(await engine.rows('namedLock')).toMatchObject([{ name: 'tool:studio' }]);
+
+    await first.stop();
+    expect(await engine.rows('namedLock')).toEqual([]);
+    await hire(1, 2);
+    startLoops(second);
+    await untilActive(2);
+  });
+
+  it('takes such a tool over from one that is dead, and not before', async () => {
+    await hire(1);
+    const tool = createMemoryTool('tool');
+    const leasedUntil = new Date(engine.clock.now().getTime() + leaseMs).toISOString();
+    const held = { name: 'tool:studio', token: 'dead', leasedUntil };
+    await engine.database.kysely.insertInto('namedLock').values(held).execute();
+    const store = createLockStore(engine.database);
+    const asked: boolean[] = [];
+    const locks: LockStore = {
+      ...store,
+      async hold(...lock) {
+        const isHeld = await store.hold(...lock);
+        asked.push(isHeld);
+        return isHeld;
+      },
+    };
+    const worker = createStudioWorker(engine, tool, { locks });
+    startLoops(worker);
+    for (const turns of [1, 2]) {
+      await until(
+        `it asked ${turns} times`,
+        () => asked.length,
+        (times) => times >= turns,
+      );
+      worker.wake();
+    }
+    expect(asked).not.toContain(true);
+    expect(tool.calls).toEqual([]);
+
+    engine.clock.advance(leaseMs);
+    worker.wake();
+    await untilActive(1);
+  });
+
+  it('gives back what it has begun when it stops', async () => {
+    await hire(2);
+    const tool = createMemoryTool();
+    tool.before = () => new Promise(() => undefined);
+    const worker = createStudioWorker(engine, tool);
+    worker.start();
+    await until(
+      'both are looked for',
+      () => tool.calls.length,
+      (calls) => calls === 2,
+    );
+    await worker.stop();
+    expect(await engine.membershipRows()).toMatchObject([
+      { leaseToken: null, state: 'pending' },
+      { leaseToken: null, state: 'pending' },
+    ]);
+    expect(await receiptsOf(engine)).toEqual([]);
+  });
+
+  it('counts and logs what it did, without an address or a name', async () => {
+    await hire(2);
+    const tool = createMemoryTool();
+    tool.before = (call, subject) => {
+      if (call === 'add' && subject.endsWith('/t2')) {
+        throw new AppError('invalid', 'no: t2@opentrain.work', { status: 400 });
+      }
+    };
+    startLoops(createStudioWorker(engine, tool));
+    await untilActive(1);
+    await until(
+      'both are on record',
+      () => receiptsOf(engine),
+      ({ length }) => length === 2,
+    );
+    await until(
+      'both are logged',
+      () => engine.log.lines().length,
+      (lines) => lines >= 2,
+    );
+    expect(engine.log.lines()).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ level: 'info', tool: 'studio', trainer: 't1', outcome: 'added' }),
+        expect.objectContaining({ level: 'warn', trainer: 't2', message: 'no: t…@opentrain.work' }),
+      ]),
+    );
+    expect(engine.log.text()).not.toMatch(/t\d@opentrain|Amara/);
+    const text = await engine.metrics.toolCalls.get();
+    expect(text.values.map(({ labels, value }) => [labels.outcome, value])).toEqual(
+      expect.arrayContaining([
+        ['added', 1],
+        ['refused', 1],
+      ]),
+    );
+  });
+
+  it('goes on after an error that nobody foresaw', async () => {
+    await hire(1);
+    const tool = createMemoryTool();
+    let fails = 1;
+    tool.after = () => {
+      // What the worker could not foresee must not end it.
+      if (fails-- > 0) throw new TypeError('unforeseen');
+    };
+    const worker = createStudioWorker(engine, tool);
+    startLoops(worker);
+    await until(
+      'it was refused',
+      () => receiptsOf(engine),
+      ({ length }) => length === 1,
+    );
+    engine.clock.advance(3_600_000);
+    worker.wake();
+    await untilActive(1);
+  });
+});

@@ -1,0 +1,121 @@
+import { randomInt } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import type { Database } from '../../src/db/database.ts';
+import {
+  type BridgeSetup,
+  launchBridge,
+  startBridge,
+  writeBridgeConfig,
+} from '../support/bridge-process.ts';
+import { openBridgeState } from '../support/bridge-state.ts';
+import { describeEachDialect } from '../support/databases.ts';
+import { createFolder } from '../support/folder.ts';
+import { createRandom } from '../support/random.ts';
+import { listRoster } from '../support/roster.ts';
+import { startTraffic, type Traffic } from '../support/traffic.ts';
+
+const kills = Number(process.env['GANGWAY_KILLS'] ?? 15);
+const seed = Number(process.env['GANGWAY_SEED'] ?? randomInt(2 ** 31));
+
+const longestLifeMs = 400;
+/** Of all kills, this share comes before the process is ready. */
+const shareWhileStarting = 0.2;
+const longestStartMs = 600;
+
+describeEachDialect(`killed at ${kills} random moments (seed ${seed})`, (dialect) => {
+  it(
+    'loses nothing it answered for, and brings the roster in line',
+    async () => {
+      const random = createRandom(seed);
+      const setup = writeBridgeConfig(createFolder(), await dialect.createMigrated());
+      const state = openBridgeState(setup.databaseUrl);
+      const first = await startBridge(setup);
+      const traffic = startTraffic(random, first.url);
+      expect(await first.stop()).toBe(0);
+
+      let interrupted = 0;
+      for (let count = 0; count < kills; count += 1) {
+        await liveAndDie(setup, traffic, random);
+        interrupted += await letLeasesRunOut(state.database);
+      }
+
+      const last = await startBridge(setup);
+      traffic.sendTo(last.url);
+      await wait(longestLifeMs);
+      await traffic.stop();
+      await state.settled(60_000);
+
+      const stored = await state.stored();
+      const bodies = new Set(stored.map(({ body }) => body));
+      expect(stored).toHaveLength(bodies.size);
+      expect([...traffic.answered].filter((body) => !bodies.has(body))).toEqual([]);
+      expect(stored.filter(({ state: is }) => is !== 'handled')).toEqual([]);
+      expect(listRoster(setup.rosterFile)).toEqual(membersOf(bodies));
+      expect(await countStates(state.database)).toEqual(['active', 'removed']);
+
+      // The journey was one: there was load, and the kills interrupted it.
+      expect(traffic.answered.size).toBeGreaterThan(kills * 5);
+      expect(traffic.countFailed()).toBeGreaterThan(kills);
+      expect(interrupted).toBeGreaterThan(kills / 5);
+      expect(await last.stop()).toBe(0);
+    },
+    60_000 + kills * 4000,
+  );
+});
+
+async function liveAndDie(setup: BridgeSetup, traffic: Traffic, random: () => number) {
+  const { ready, kill } = launchBridge(setup);
+  if (random() < shareWhileStarting) {
+    await wait(random() * longestStartMs);
+  } else {
+    traffic.sendTo((await ready).url);
+    await wait(random() * longestLifeMs);
+  }
+  await kill();
+}
+
+/**
+ * Nothing of it lives any more: this is half a minute later, without the waiting.
+ *
+ * @returns how many memberships it was at work on when it died
+ */
+async function letLeasesRunOut({ kysely }: Database): Promise<number> {
+  const leasedUntil = new Date().toISOString();
+  await kysely.updateTable('namedLock').set({ leasedUntil }).execute();
+  const { numUpdatedRows } = await kysely
+    .updateTable('membership')
+    .set({ leasedUntil })
+    .where('leaseToken', 'is not', null)
+    .executeTakeFirst();
+  return Number(numUpdatedRows);
+}
+
+/** Who belongs in the roster by what is stored, worked out without the bridge's own rules. */
+function membersOf(bodies: ReadonlySet<string>): string[] {
+  const events = [...bodies].map((body) => JSON.parse(body) as StoredEvent);
+  const ended = new Set(
+    events.flatMap(({ type, resourceId }) => (type === 'contract.ended' ? [resourceId] : [])),
+  );
+  const active = events.filter(({ resourceId }) => !ended.has(resourceId));
+  const members = active.map(
+    ({ data: { projectLink, freelancer } }) =>
+      `${projectLink.externalProjectId}/${freelancer.opentrainUserId}`,
+  );
+  return [...new Set(members)].sort();
+}
+
+interface StoredEvent {
+  type: string;
+  resourceId: string;
+  data: {
+    projectLink: { externalProjectId: string };
+    freelancer: { opentrainUserId: string };
+  };
+}
+
+/** The states there are. `released` would be somebody of ours whom it took for a stranger. */
+async function countStates({ kysely }: Database): Promise<string[]> {
+  const rows = await kysely.selectFrom('membership').select('state').distinct().execute();
+  return rows.map(({ state }) => state).sort();
+}

@@ -1,0 +1,77 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { onTestFinished } from 'vitest';
+import { createApp } from '../../src/app.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
+import { openStorage, type Storage } from '../../src/open-storage.ts';
+import { createFolder } from './folder.ts';
+import { createLogLines } from './log-lines.ts';
+import { post } from './receiver-harness.ts';
+import { sign } from './sign.ts';
+import { until } from './until.ts';
+
+const secret = 'whsec_c2VjcmV0LW9mLWFjbWU';
+
+/** A folder with a configuration of the install `acme` on a roster, over SQLite. */
+export interface Workspace {
+  folder: string;
+  configFile: string;
+  rosterFile: string;
+  /** Runs the bridge in this process until these deliveries are handled, or are no events. */
+  receive(...bodies: string[]): Promise<void>;
+  withStorage(work: (storage: Storage) => Promise<void>): Promise<void>;
+}
+
+export function createBridgeWorkspace(changes: object = {}): Workspace {
+  const folder = createFolder();
+  const configFile = path.join(folder, 'gangway.config.json');
+  const rosterFile = path.join(folder, 'roster.json');
+  const config = {
+    receiver: { host: '127.0.0.1', port: 0 },
+    console: { port: 0 },
+    database: { url: 'sqlite:./gangway.db' },
+    // Nobody listens there.
+    marketplace: { baseUrl: 'http://127.0.0.1:9/api/partner/v1' },
+    installs: { acme: { token: 'ot_ptk_acme', webhookSecrets: [secret], tool: 'list' } },
+    tools: { list: { adapter: 'roster', path: './roster.json' } },
+    ...changes,
+  };
+  writeFileSync(configFile, JSON.stringify(config));
+  const open = () => {
+    const loaded = loadConfig({ path: configFile, env: {} });
+    return openStorage(loaded.config.database.url);
+  };
+
+  return {
+    ...{ folder, configFile, rosterFile },
+    async receive(...bodies) {
+      const { config: loaded } = loadConfig({ path: configFile, env: {} });
+      const storage = await open();
+      onTestFinished(() => storage.database.close());
+      const { logger } = createLogLines();
+      const app = createApp({ config: loaded, storage, logger });
+      const { receiverUrl } = await app.start();
+      try {
+        for (const body of bodies) {
+          await post(`${receiverUrl}/webhooks/acme`, body, {
+            'content-type': 'application/json',
+            'x-opentrain-signature': sign(body, secret, Math.floor(Date.now() / 1000)),
+            'x-opentrain-delivery': `dlv-${bodies.indexOf(body)}`,
+          });
+        }
+        const countBusy = async () => {
+          const members = await storage.memberships.list({ limit: 1000 });
+          const moving = members.filter(({ nextAttemptAt }) => nextAttemptAt !== null);
+          return (await storage.inbox.countDue()) + moving.length;
+        };
+        await until('all is done', countBusy, (busy) => busy === 0);
+      } finally {
+        await app.stop();
+      }
+    },
+    async withStorage(work) {
+      const storage = await open();
+      await work(storage).finally(() => storage.database.close());
+    },
+  };
+}

@@ -1,0 +1,51 @@
+import { PassThrough } from 'node:stream';
+import { runCli } from '../../src/cli/cli.ts';
+import type { Terminal } from '../../src/cli/terminal.ts';
+
+export interface RunningCommand {
+  ended: Promise<CommandResult>;
+  /** What was written so far. */
+  stdout(): string;
+  stderr(): string;
+  /** Asks it to stop, as Ctrl-C would. */
+  stop(): void;
+}
+
+export interface CommandResult {
+  status: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** The command line in this process, with streams in memory. */
+export function startCommand(...argv: string[]): RunningCommand {
+  const [stdout, stderr] = [collect(), collect()];
+  const stopping = new AbortController();
+  const terminal: Terminal = {
+    ...{ stdin: process.stdin, stdout: stdout.stream, stderr: stderr.stream },
+    signal: stopping.signal,
+  };
+  return {
+    ended: runCli(argv, terminal).then((status) => ({
+      ...{ status, stdout: stdout.text(), stderr: stderr.text() },
+    })),
+    stdout: stdout.text,
+    stderr: stderr.text,
+    stop: () => stopping.abort(),
+  };
+}
+
+export async function runCommand(...argv: string[]): Promise<CommandResult> {
+  return await startCommand(...argv).ended;
+}
+
+function collect() {
+  const chunks: string[] = [];
+  const stream = new PassThrough();
+  stream.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
+  return {
+    stream,
+    /** Also what the stream has taken and not yet handed on. */
+    text: () => chunks.join('') + (stream.read()?.toString() ?? ''),
+  };
+}
