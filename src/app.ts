@@ -3,8 +3,10 @@ import type { Adapter } from './adapters/adapter.ts';
 import { createAdapter } from './adapters/create-adapter.ts';
 import type { Config } from './config/config-schema.ts';
 import { createConsoleApp } from './console/console-app.ts';
+import { createCheckpointer } from './db/checkpointer.ts';
 import { createClockWorker, createDatabaseClock, type DatabaseClock } from './db/database-clock.ts';
 import { createLockStore } from './db/lock-store.ts';
+import { sqliteFileOf } from './db/sqlite-database.ts';
 import { createClaimStore } from './engine/claim-store.ts';
 import { createConvergeWorker } from './engine/converge-worker.ts';
 import { createEvidenceStore } from './engine/evidence-store.ts';
@@ -56,6 +58,7 @@ export function createApp({
   const metrics = createMetrics();
   const adapters = given.adapters ?? createAdapters(config);
   const append = createAppend(storage);
+  const checkpointer = createCheckpointer(sqliteFileOf(storage.database.url), logger);
   const inbox = createInbox({ append: append.append, onAppended: () => engine.wakeIntake() });
   const { isBusy } = inbox;
   const leaseClock = createDatabaseClock(storage.database, clock);
@@ -76,6 +79,7 @@ export function createApp({
     async start() {
       // Nothing to store, but the thread is up before the first delivery would wait for it.
       await append.append([]);
+      checkpointer.start();
       await leaseClock.correct();
       const receiverUrl = await receiver.start();
       const consoleUrl = await operator.start();
@@ -89,6 +93,7 @@ export function createApp({
       await receiver.stop();
       await operator.stop();
       await append.close();
+      await checkpointer.stop();
     },
   };
 }
@@ -160,11 +165,9 @@ function createEngine(deps: EngineDeps) {
 
 /** SQLite stores in a thread of its own; PostgreSQL waits elsewhere by nature. */
 function createAppend({ database, inbox, secretKey }: Storage): ThreadedAppend {
-  if (database.dialect === 'postgres') {
-    return { append: (deliveries) => inbox.append(deliveries), close: async () => undefined };
-  }
-  const { append, close } = createThreadedAppend({ url: database.url, key: secretKey });
-  return { append: (deliveries) => database.writeInTurn(() => append(deliveries)), close };
+  return database.dialect === 'sqlite'
+    ? createThreadedAppend({ url: database.url, key: secretKey })
+    : { append: (deliveries) => inbox.append(deliveries), close: async () => undefined };
 }
 
 interface ReceiverParts extends Omit<EngineDeps, 'adapters' | 'isBusy' | 'clock'> {

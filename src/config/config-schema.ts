@@ -114,7 +114,7 @@ const tool = z
       .max(100)
       .default(8)
       .describe('How many calls may be under way in the tool at the same time.'),
-    timeout: duration('15s', 100).describe('How long one call to the tool may take.'),
+    timeout: duration('15s', 100).describe('How long one call to the tool may take; 15 s at most.'),
   })
   .transform(({ adapter, protected: protectedAccounts, concurrency, timeout, ...settings }) => ({
     adapter,

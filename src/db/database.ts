@@ -15,12 +15,6 @@ export interface Database {
   readonly kysely: Kysely<Tables>;
   /** One attempt at a transaction; `inTransaction` is how to have one. */
   transact<T>(work: (tx: Transaction) => Promise<T>, isDurable: boolean): Promise<T>;
-  /**
-   * Runs `write`, which writes through another connection, in turn with this one's transactions
-   * where only one can write at a time. Whoever waits for SQLite's lock polls for it and may miss
-   * every gap; whoever waits for their turn gets it.
-   */
-  writeInTurn<T>(write: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 

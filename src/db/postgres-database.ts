@@ -28,7 +28,6 @@ export function openPostgres(url: string): Database {
     url,
     kysely,
     transact: (work) => kysely.transaction().execute(work),
-    writeInTurn: (write) => write(),
     close: () => kysely.destroy(),
   };
 }

@@ -2,7 +2,6 @@ import { closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { CamelCasePlugin, Kysely, SqliteDialect, sql } from 'kysely';
-import { createTurns } from '../lib/turns.ts';
 import { withCachedStatements } from './cached-statements.ts';
 import type { Database, OpenOptions, Transaction } from './database.ts';
 import type { Tables } from './tables.ts';
@@ -13,10 +12,14 @@ export function sqliteFileOf(url: string): string | undefined {
   return file === ':memory:' ? undefined : file;
 }
 
+/** Enough for the inner pages of large indexes; memory is taken as it is needed. */
+const cacheKiB = 128 * 1024;
+const longestLogPages = 50_000;
+
 /**
  * SQLite works in the thread that calls it. A thread that has other things to do never waits for
- * another writer (`inTransaction` does, leaving the thread free) and leaves it to the thread that
- * stores deliveries to move the log into the file.
+ * another writer: `inTransaction` does, leaving the thread free. The log is kept short by the
+ * checkpointer; only where that does not run will a commit have to do it.
  */
 export function openSqlite(url: string, { ownsThread = false }: OpenOptions): Database {
   const file = sqliteFileOf(url);
@@ -26,14 +29,13 @@ export function openSqlite(url: string, { ownsThread = false }: OpenOptions): Da
   sqlite.pragma('auto_vacuum = INCREMENTAL');
   sqlite.pragma('journal_mode = WAL');
   sqlite.pragma('foreign_keys = ON');
-  sqlite.pragma('cache_size = -65536');
-  sqlite.pragma(`wal_autocheckpoint = ${ownsThread ? 4000 : 100_000}`);
+  sqlite.pragma(`cache_size = -${cacheKiB}`);
+  sqlite.pragma(`wal_autocheckpoint = ${longestLogPages}`);
   sqlite.pragma(`busy_timeout = ${ownsThread ? 5000 : 0}`);
   const kysely = new Kysely<Tables>({
     dialect: new SqliteDialect({ database: withCachedStatements(sqlite) }),
     plugins: [new CamelCasePlugin()],
   });
-  const turns = createTurns();
   let isSetDurable: boolean | undefined;
   function setDurable(isDurable: boolean): void {
     if (isDurable !== isSetDurable) sqlite.pragma(`synchronous = ${isDurable ? 'FULL' : 'NORMAL'}`);
@@ -44,13 +46,10 @@ export function openSqlite(url: string, { ownsThread = false }: OpenOptions): Da
     url,
     kysely,
     transact: (work, isDurable) =>
-      turns.take(() =>
-        kysely.connection().execute(async (connection) => {
-          setDurable(isDurable);
-          return await runImmediate(connection, work);
-        }),
-      ),
-    writeInTurn: (write) => turns.take(write),
+      kysely.connection().execute(async (connection) => {
+        setDurable(isDurable);
+        return await runImmediate(connection, work);
+      }),
     async close() {
       await kysely.destroy();
       sqlite.close();

@@ -11,12 +11,12 @@ import type { Claim, ClaimStore, Result } from './claim-store.ts';
 export interface ConvergeDeps {
   claims: ClaimStore;
   adapter: Adapter;
-  /** The longest a call may take; well under the lease. */
+  /** The longest a call may take: half a lease at most, so that none outlives its lease. */
   timeoutMs: number;
   clock: Clock;
 }
 
-/** Long enough for a look and a call at their longest, so that no call outlives its lease. */
+/** A dead worker's work is taken over after this long. */
 export const leaseMs = 30_000;
 const refusedRetryMs = 3_600_000;
 

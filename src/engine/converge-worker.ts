@@ -91,9 +91,11 @@ async function converge(
   signal: AbortSignal,
 ): Promise<void> {
   const { tool, metrics, logger } = deps;
+  // A look and a call fit into the lease, whatever was configured.
+  const timeoutMs = Math.min(deps.timeoutMs, leaseMs / 2);
   const subject = { tool, membership: claim.id, group: claim.groupId, trainer: claim.trainerId };
   try {
-    const result = await convergeMembership(deps, claim, signal);
+    const result = await convergeMembership({ ...deps, timeoutMs }, claim, signal);
     if (result === null) return;
     const { operation, outcome, message, nextAttemptAt } = result;
     metrics.toolCalls.inc({ tool, operation, outcome });

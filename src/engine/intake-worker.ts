@@ -35,9 +35,9 @@ const maxAttempts = 12;
 const pollMs = 1000;
 /** So many came in since the last turn that requests must be queueing. */
 const manyAtOnce = 10;
-/** A tenth of the time is enough not to fall behind for ever, and little enough not to be felt. */
-const restFactor = 9;
-const longestRestMs = 250;
+/** A twentieth of the time: enough not to stand still, and too little to be felt. */
+const restFactor = 19;
+const longestRestMs = 500;
 
 /** Turns stored deliveries into evidence, once each: both are one transaction. */
 export function createIntakeWorker(deps: IntakeDeps): Loop {

@@ -1,15 +1,18 @@
 import type { Appended, NewDelivery } from '../domain/delivery.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 
-/** What passes between the inbox and the thread that stores for it: one request, one reply. */
+/** What passes between the inbox and the thread that stores for it: for each request, a reply. */
 export interface AppendThreadData {
   url: string;
   key: Uint8Array;
 }
 
-export type AppendRequest = PackedDeliveries | 'close';
+export type AppendRequest = { id: number; packed: PackedDeliveries } | 'close';
 
-export type AppendReply = { appended: Appended[] } | { code: ErrorCode; message: string };
+export type AppendReply = { id: number } & (
+  | { appended: Appended[] }
+  | { code: ErrorCode; message: string }
+);
 
 /** Bodies travel end to end in one buffer that changes hands: cheaper than copying each. */
 export interface PackedDeliveries {

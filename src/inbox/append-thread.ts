@@ -1,4 +1,4 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { openDatabase } from '../db/database.ts';
 import { toAppError } from '../domain/errors.ts';
 import { createSecretBox } from '../lib/secret-box.ts';
@@ -6,31 +6,61 @@ import {
   type AppendReply,
   type AppendRequest,
   type AppendThreadData,
-  type PackedDeliveries,
   unpackDeliveries,
 } from './append-thread-protocol.ts';
 import { createInboxStore } from './inbox-store.ts';
 
 /**
  * The thread that stores deliveries in SQLite. SQLite works and waits for the disk in the thread
- * that calls it; here, that is not the thread that answers requests.
+ * that calls it; here, that is not the thread that answers requests. All requests that have come in
+ * by the time a commit ends share the next one.
  */
 const { url, key } = workerData as AppendThreadData;
 const database = openDatabase(url, { ownsThread: true });
 const store = createInboxStore(database, createSecretBox(key));
 
-parentPort?.on('message', (request: AppendRequest) => {
-  if (request === 'close') void close();
-  else void append(request).then((reply) => parentPort?.postMessage(reply));
+type Append = Exclude<AppendRequest, 'close'>;
+
+parentPort?.on('message', (first: AppendRequest) => {
+  const requests = [first, ...receiveWaiting()];
+  void serve(requests.filter((request) => request !== 'close')).then(async () => {
+    if (requests.includes('close')) await close();
+  });
 });
 
-async function append(packed: PackedDeliveries): Promise<AppendReply> {
-  try {
-    return { appended: await store.append(unpackDeliveries(packed)) };
-  } catch (error) {
-    const { code, message } = toAppError(error);
-    return { code, message };
+function* receiveWaiting(): Generator<AppendRequest> {
+  for (;;) {
+    const received = parentPort && receiveMessageOnPort(parentPort);
+    if (!received) return;
+    yield received.message as AppendRequest;
   }
+}
+
+/** Together where that works; each by itself where one of them spoils it for the others. */
+async function serve(requests: Append[]): Promise<void> {
+  if (requests.length === 0) return;
+  try {
+    for (const reply of await append(requests)) parentPort?.postMessage(reply);
+  } catch (error) {
+    const [only, ...others] = requests;
+    if (only !== undefined && others.length === 0) parentPort?.postMessage(toReply(only, error));
+    else for (const request of requests) await serve([request]);
+  }
+}
+
+async function append(requests: Append[]): Promise<AppendReply[]> {
+  const appended = await store.append(requests.flatMap(({ packed }) => unpackDeliveries(packed)));
+  let end = 0;
+  return requests.map(({ id, packed }) => {
+    const begin = end;
+    end += packed.ends.length;
+    return { id, appended: appended.slice(begin, end) };
+  });
+}
+
+function toReply({ id }: Append, error: unknown): AppendReply {
+  const { code, message } = toAppError(error);
+  return { id, code, message };
 }
 
 async function close(): Promise<void> {

@@ -15,6 +15,8 @@ interface GroupCommitOptions<Item, Result> {
   /** Commits all or none, results in the order of the items. */
   commit(items: readonly Item[]): Promise<Result[]>;
   maxGroupSize: number;
+  /** How many commits may be under way at once. */
+  maxUnderway: number;
   /** More than this waiting means that the disk is too far behind to promise anything. */
   maxWaiting: number;
 }
@@ -28,24 +30,24 @@ interface Waiting<Item, Result> {
 export function createGroupCommit<Item, Result>({
   commit,
   maxGroupSize,
+  maxUnderway,
   maxWaiting,
 }: GroupCommitOptions<Item, Result>): GroupCommit<Item, Result> {
   let waiting: Waiting<Item, Result>[] = [];
-  let isCommitting = false;
+  let underway = 0;
 
-  /** Each group is answered while the next one is being committed: neither waits for the other. */
-  async function commitAll(): Promise<void> {
-    isCommitting = true;
-    let answer = () => {};
-    while (waiting.length > 0) {
+  function commitWaiting(): void {
+    while (waiting.length > 0 && underway < maxUnderway) {
       const group = waiting.slice(0, maxGroupSize);
       waiting = waiting.slice(maxGroupSize);
-      const committing = commitGroup(group);
-      answer();
-      answer = await committing;
+      underway += 1;
+      void commitGroup(group).then((answer) => {
+        underway -= 1;
+        // The next group is on its way before this one is answered: neither waits for the other.
+        commitWaiting();
+        answer();
+      });
     }
-    isCommitting = false;
-    answer();
   }
 
   /** @returns what tells those who wait how it ended */
@@ -85,9 +87,9 @@ export function createGroupCommit<Item, Result>({
       }
       return new Promise((resolve, reject) => {
         waiting.push({ item, resolve, reject });
-        if (!isCommitting) void commitAll();
+        commitWaiting();
       });
     },
-    isBusy: () => isCommitting,
+    isBusy: () => underway > 0,
   };
 }

@@ -23,6 +23,8 @@ interface InboxOptions {
 }
 
 const maxGroupSize = 256;
+/** One that is being stored, and one that waits at the door so that storing never pauses. */
+const maxUnderway = 2;
 const maxWaiting = 10_000;
 
 export function createInbox({ append, onAppended }: InboxOptions): Inbox {
@@ -33,6 +35,7 @@ export function createInbox({ append, onAppended }: InboxOptions): Inbox {
       return appended;
     },
     maxGroupSize,
+    maxUnderway,
     maxWaiting,
   });
   return { append: (delivery) => group.add(delivery), isBusy: group.isBusy };

@@ -4,12 +4,13 @@ import type { Appended, NewDelivery } from '../domain/delivery.ts';
 import { AppError, type ErrorCode } from '../domain/errors.ts';
 import {
   type AppendReply,
+  type AppendRequest,
   type AppendThreadData,
   packDeliveries,
 } from './append-thread-protocol.ts';
 
 export interface ThreadedAppend {
-  /** As `InboxStore.append`; one call at a time. */
+  /** As `InboxStore.append`; calls may overlap, and those that do may share a commit. */
   append(deliveries: readonly NewDelivery[]): Promise<Appended[]>;
   close(): Promise<void>;
 }
@@ -20,19 +21,21 @@ const threadFile = new URL(`./append-thread${extname(import.meta.url)}`, import.
 /** Stores through a thread of its own, which is started again should it ever end. */
 export function createThreadedAppend(data: AppendThreadData): ThreadedAppend {
   let thread: Worker | undefined;
-  let settle: ((reply: AppendReply) => void) | undefined;
+  let lastId = 0;
+  /** What to do with the reply to each request that is under way. */
+  const settles = new Map<number, (reply: AppendReply) => void>();
 
   function startThread(): Worker {
     const started = new Worker(threadFile, { workerData: data });
-    started.on('message', reply);
+    started.on('message', settle);
     started.on('error', (error: Error) => fail(started, `failed: ${error.message}`));
     started.on('exit', () => fail(started, 'ended'));
     return started;
   }
 
-  function reply(message: AppendReply): void {
-    settle?.(message);
-    settle = undefined;
+  function settle(reply: AppendReply): void {
+    settles.get(reply.id)?.(reply);
+    settles.delete(reply.id);
   }
 
   /** A thread that failed also ends, and by then the next one may be at work. */
@@ -40,19 +43,21 @@ export function createThreadedAppend(data: AppendThreadData): ThreadedAppend {
     if (thread !== failed) return;
     thread = undefined;
     const code: ErrorCode = 'unavailable';
-    reply({ code, message: `The thread that stores deliveries ${why}` });
+    const message = `The thread that stores deliveries ${why}`;
+    for (const id of [...settles.keys()]) settle({ id, code, message });
   }
 
   return {
     async append(deliveries) {
       thread ??= startThread();
+      lastId += 1;
+      const id = lastId;
       const packed = packDeliveries(deliveries);
-      thread.postMessage(packed, [packed.bodies.buffer]);
-      const answer = await new Promise<AppendReply>((resolve) => {
-        settle = resolve;
-      });
-      if ('appended' in answer) return answer.appended;
-      throw new AppError(answer.code, answer.message);
+      const request: AppendRequest = { id, packed };
+      thread.postMessage(request, [packed.bodies.buffer]);
+      const reply = await new Promise<AppendReply>((resolve) => settles.set(id, resolve));
+      if ('appended' in reply) return reply.appended;
+      throw new AppError(reply.code, reply.message);
     },
     async close() {
       const running = thread;

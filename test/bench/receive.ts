@@ -11,8 +11,8 @@ import type { LoadOrder, LoadResult } from './load-process.ts';
  *
  * The same load (64 connections, bodies of about 800 bytes, each signed and sent once) goes in turn
  * to bare `node:http`, to Express that reads the body, to Express that reads and verifies, and to
- * Gangway (synchronous=FULL, engine running): first with an empty inbox, then with a full one,
- * then while retention purges it. Rounds alternate, so that a noisy machine is noisy for all.
+ * Gangway (synchronous=FULL, engine running): with an empty inbox, with a full one, and while
+ * retention purges it. Rounds alternate, so that a noisy machine is noisy for all.
  */
 const { values } = parseArgs({
   options: {
@@ -27,7 +27,9 @@ const rounds = Number(values.rounds);
 const durationMs = Number(values.seconds) * 1000;
 const secret = 'whsec_bench';
 const connections = 64;
-const distinctPerSecond = 25_000;
+const distinctPerSecond = 12_000;
+const warmUpRounds = 3;
+const baseline = 'express, reads + verifies';
 let nextFirst = 0;
 
 const folder = mkdtempSync(path.join(path.resolve(values.folder), '.bench-'));
@@ -40,42 +42,40 @@ try {
 }
 
 async function main(): Promise<void> {
-  const empty = `sqlite:${path.join(folder, 'empty.db')}`;
   const full = `sqlite:${path.join(folder, 'full.db')}`;
   say(`Filling an inbox with ${rows.toLocaleString('en')} deliveries …`);
   await fillInbox(full, rows);
 
-  const contenders = new Map([
+  const contenders: [name: string, args: string[]][] = [
     ['bare node:http', ['bare']],
     ['express, reads', ['read']],
-    ['express, reads + verifies', ['verify']],
-    ['gangway, empty inbox', ['gangway', empty]],
+    [baseline, ['verify']],
+    ['gangway, empty inbox', ['gangway', `sqlite:${path.join(folder, 'empty.db')}`]],
     [`gangway, ${rows.toLocaleString('en')} rows`, ['gangway', full]],
-    ['gangway, while it purges', ['gangway', full, '1d']],
-  ]);
-  const results = new Map<string, LoadResult[]>();
-  for (let round = 0; round < rounds; round += 1) {
-    for (const [name, [kind = '', ...rest]] of contenders) {
-      const result = await measure(kind, rest, {});
-      results.set(name, [...(results.get(name) ?? []), result]);
-    }
+  ];
+  const results = await compare(contenders);
+  // Purging goes on between rounds too, so whoever does it is measured when the others are done.
+  const purging: typeof contenders = [['gangway, while it purges', ['gangway', full, '1d']]];
+  report(new Map([...results, ...(await compare(purging))]));
+  await reportCallLatency(`sqlite:${path.join(folder, 'calls.db')}`);
+}
+
+/** All are up and warm before the first round; in each round, all take their turn. */
+async function compare(contenders: [string, string[]][]): Promise<Map<string, LoadResult[]>> {
+  const servers: { name: string; server: ChildProcess; port: number }[] = [];
+  for (const [name, args] of contenders) servers.push({ name, ...(await startServer(args)) });
+  const results = new Map<string, LoadResult[]>(servers.map(({ name }) => [name, []]));
+  for (const { port } of servers) {
+    for (let round = 0; round < warmUpRounds; round += 1) await sendLoad(port, {});
   }
-  report(results);
-  await reportCallLatency(empty);
+  for (let round = 0; round < rounds; round += 1) {
+    for (const { name, port } of servers) results.get(name)?.push(await sendLoad(port, {}));
+  }
+  for (const { server } of servers) await stop(server);
+  return results;
 }
 
-async function measure(
-  kind: string,
-  rest: string[],
-  changes: Partial<LoadOrder>,
-): Promise<LoadResult> {
-  const { server, port } = await startServer(kind, rest);
-  const result = await sendLoad(port, changes);
-  await stop(server);
-  return result;
-}
-
-async function startServer(kind: string, rest: string[]) {
+async function startServer([kind = '', ...rest]: string[]) {
   const server = forkQuiet('receive-server.ts', [kind, secret, ...rest]);
   const [{ port }] = (await once(server, 'message')) as [{ port: number }];
   return { server, port };
@@ -103,7 +103,7 @@ async function stop(server: ChildProcess): Promise<void> {
 
 function report(results: Map<string, LoadResult[]>): void {
   const rate = (result: LoadResult) => result.answered / result.seconds;
-  const base = median((results.get('express, reads + verifies') ?? []).map(rate));
+  const base = median((results.get(baseline) ?? []).map(rate));
   say('');
   say(`${'server'.padEnd(28)}  requests/s   ratio   p50 ms   p99 ms   max ms   load's core`);
   for (const [name, runs] of results) {
@@ -128,7 +128,7 @@ function report(results: Map<string, LoadResult[]>): void {
 
 /** From sending a request to the call that adds its trainer to the tool, at 100 a second. */
 async function reportCallLatency(url: string): Promise<void> {
-  const { server, port } = await startServer('gangway', [url]);
+  const { server, port } = await startServer(['gangway', url]);
   const count = (100 * durationMs) / 1000;
   const changes = { ratePerSecond: 100, connections: 8, distinct: count + 100, trainers: 1e9 };
   const { sentAt } = await sendLoad(port, changes);

@@ -3,11 +3,12 @@ import { AppError } from '../../src/domain/errors.ts';
 import { createGroupCommit } from '../../src/inbox/group-commit.ts';
 
 /** Commits that the test ends, one after the other, in the order in which they began. */
-function openGroupCommit({ maxGroupSize = 4, maxWaiting = 100 } = {}) {
+function openGroupCommit({ maxGroupSize = 4, maxUnderway = 1, maxWaiting = 100 } = {}) {
   let ended = 0;
   const begun: { items: readonly string[]; end(error?: unknown): void }[] = [];
   const group = createGroupCommit<string, string>({
     maxGroupSize,
+    maxUnderway,
     maxWaiting,
     commit(items) {
       const { promise, resolve, reject } = Promise.withResolvers<string[]>();
@@ -30,6 +31,27 @@ function openGroupCommit({ maxGroupSize = 4, maxWaiting = 100 } = {}) {
     },
   };
 }
+
+it('begins as many commits as may be under way, and gathers what comes after', async () => {
+  const { add, end, groups, isBusy } = openGroupCommit({ maxUnderway: 2 });
+  const results = add('a', 'b', 'c', 'd');
+  expect(groups()).toEqual(['a', 'b']);
+  await end();
+  expect(groups()).toEqual(['a', 'b', 'cd']);
+  await end();
+  await end();
+  expect(await Promise.all(results)).toEqual(['a', 'b', 'c', 'd'].map((one) => `${one} committed`));
+  expect(isBusy()).toBe(false);
+});
+
+it('has the next group under way before it answers the one before', async () => {
+  const { add, end, groups } = openGroupCommit();
+  const [first] = add('a', 'b');
+  const seen = first?.then(() => groups());
+  await end();
+  expect(await seen).toEqual(['a', 'b']);
+  await end();
+});
 
 it('commits the first item at once and the others together when that is done', async () => {
   const { add, end, groups } = openGroupCommit();
@@ -148,6 +170,7 @@ it('refuses more than may wait, and takes them again when there is room', async 
 it('refuses an item that the commit gave no result for', async () => {
   const group = createGroupCommit<string, string>({
     maxGroupSize: 4,
+    maxUnderway: 1,
     maxWaiting: 100,
     commit: async () => [],
   });
@@ -157,6 +180,7 @@ it('refuses an item that the commit gave no result for', async () => {
 it('refuses an item whose commit throws before it begins', async () => {
   const group = createGroupCommit<string, string>({
     maxGroupSize: 4,
+    maxUnderway: 1,
     maxWaiting: 100,
     commit() {
       throw new Error('not even begun');

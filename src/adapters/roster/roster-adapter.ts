@@ -1,5 +1,5 @@
 import type { Adapter, Member, Person } from '../adapter.ts';
-import { checkWritable, readRoster, writeRoster } from './roster-file.ts';
+import { checkWritable, readRoster, removeStaleDrafts, writeRoster } from './roster-file.ts';
 import type { RosterMember, RosterSettings } from './roster-schema.ts';
 
 /**
@@ -7,11 +7,15 @@ import type { RosterMember, RosterSettings } from './roster-schema.ts';
  * trying Gangway out. Being off the list is being out.
  */
 export function createRosterAdapter({ path: file }: RosterSettings): Adapter {
+  let cleaning: Promise<void> | undefined;
+
   async function change(
     groupId: string,
     signal: AbortSignal,
     edit: (members: RosterMember[]) => RosterMember[],
   ): Promise<void> {
+    cleaning ??= removeStaleDrafts(file);
+    await cleaning;
     const roster = await readRoster(file, signal);
     roster.groups.set(groupId, edit(roster.groups.get(groupId) ?? []));
     signal.throwIfAborted();

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { AppError } from '../../domain/errors.ts';
 import { Roster } from './roster-schema.ts';
+
+const staleAfterMs = 60_000;
 
 /** Reads the roster; a file that is not there yet is an empty one. */
 export async function readRoster(file: string, signal: AbortSignal): Promise<Roster> {
@@ -33,6 +35,20 @@ export async function writeRoster(file: string, roster: Roster): Promise<void> {
     await rename(draft, file);
     await syncFolder(path.dirname(file));
   });
+}
+
+/**
+ * Removes what a process that was killed while writing left behind: it holds addresses. A draft of
+ * a process that is alive is gone within a moment.
+ */
+export async function removeStaleDrafts(file: string): Promise<void> {
+  const folder = path.dirname(file);
+  for (const name of await readdir(folder).catch(() => [])) {
+    if (!name.startsWith(`${path.basename(file)}.`) || !name.endsWith('.tmp')) continue;
+    const draft = path.join(folder, name);
+    const { mtimeMs = Date.now() } = (await stat(draft).catch(() => undefined)) ?? {};
+    if (Date.now() - mtimeMs > staleAfterMs) await rm(draft, { force: true });
+  }
 }
 
 /** Proves that the roster could be written, and leaves it alone. */

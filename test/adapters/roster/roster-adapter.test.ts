@@ -1,4 +1,11 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
@@ -29,6 +36,15 @@ function openRoster(text?: string) {
 }
 
 describe('the roster', () => {
+  it('removes the drafts that a killed process left, and no younger ones', async () => {
+    const roster = openRoster('{"groups": {}}');
+    for (const name of ['old', 'young']) writeFileSync(`${roster.file}.${name}.tmp`, 'half a ro');
+    const longAgo = new Date(Date.now() - 120_000);
+    utimesSync(`${roster.file}.old.tmp`, longAgo, longAgo);
+    await roster.add('street-signs', 'cmu1');
+    expect(roster.files()).toEqual(['roster.json', 'roster.json.young.tmp']);
+  });
+
   it('is written as it is documented', async () => {
     const roster = openRoster();
     await roster.add('street-signs', 'cmu1');
