@@ -16,7 +16,7 @@ export function createAutoCommand(terminal: Terminal): Command {
     .action(async ({ exit }: { exit?: true }, command: Command) => {
       const { config } = command.optsWithGlobals<{ config?: string }>();
       const found = findConfiguration(config === undefined ? {} : { path: config });
-      if (found.kind === 'none') return await runTry(terminal, { exit: exit === true });
+      if (found.kind === 'none') return await runTry(terminal, exit ? { exit } : {});
       if (exit) throw new AppError('invalid', '--exit is for `try`, and there is a configuration');
       await runStart(terminal, command);
     });

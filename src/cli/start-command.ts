@@ -10,10 +10,15 @@ import type { Terminal } from './terminal.ts';
 export function createStartCommand(terminal: Terminal): Command {
   return new Command('start')
     .description('receive deliveries and keep the tools in line, until stopped')
-    .action((_options: object, command: Command) => runStart(terminal, command));
+    .option('--json', 'print the addresses as one JSON object on stdout')
+    .action((options: { json?: true }, command: Command) => runStart(terminal, command, options));
 }
 
-export async function runStart(terminal: Terminal, command: Command): Promise<void> {
+export async function runStart(
+  terminal: Terminal,
+  command: Command,
+  { json }: { json?: true } = {},
+): Promise<void> {
   const { config, secretKey, warnings } = loadCommandConfig(command);
   const logger = createLogger({ level: config.log.level, destination: terminal.stderr });
   for (const warning of warnings) logger.warn(warning);
@@ -24,6 +29,7 @@ export async function runStart(terminal: Terminal, command: Command): Promise<vo
     try {
       const addresses = await app.start();
       logger.info(addresses, 'Gangway is running');
+      if (json) terminal.stdout.write(`${JSON.stringify(addresses)}\n`);
       if (!terminal.signal.aborted) await once(terminal.signal, 'abort');
       logger.info('Gangway is stopping');
     } finally {

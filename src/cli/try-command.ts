@@ -12,7 +12,8 @@ import { prepareCustomer, takeFreePort } from './try-customer.ts';
 import { takeTour } from './try-tour.ts';
 
 interface TryOptions {
-  exit: boolean;
+  exit?: true;
+  json?: true;
 }
 
 /** `gangway try`: the whole of it on this machine, with a marketplace that is simulated. */
@@ -20,14 +21,16 @@ export function createTryCommand(terminal: Terminal): Command {
   return new Command('try')
     .description('see it work: a simulated marketplace, the bridge, and a roster as the tool')
     .option('--exit', 'stop after the tour, with status 0 if it went well')
-    .action(({ exit }: { exit?: true }) => runTry(terminal, { exit: exit === true }));
+    .option('--json', 'print one JSON object, when the tour has gone well, instead of text')
+    .action((options: TryOptions) => runTry(terminal, options));
 }
 
 /** Begins from nothing each time, in a folder that git ignores. */
 const folder = path.resolve('.gangway', 'try');
 
-export async function runTry(terminal: Terminal, { exit }: TryOptions): Promise<void> {
-  const say = (line: string) => terminal.stdout.write(`${line}\n`);
+export async function runTry(terminal: Terminal, { exit, json }: TryOptions): Promise<void> {
+  const print = (line: string) => terminal.stdout.write(`${line}\n`);
+  const say = json ? () => undefined : print;
   await rm(folder, { recursive: true, force: true });
   const sandbox = createSandbox();
   const marketplace = await sandbox.start();
@@ -58,6 +61,8 @@ export async function runTry(terminal: Terminal, { exit }: TryOptions): Promise<
       say(`  roster       ${rosterFile}`);
       say('');
       await takeTour({ sandbox, storage, jobId: customer.jobId, rosterFile, say });
+      if (json)
+        print(JSON.stringify({ marketplaceUrl: marketplace.url, ...addresses, rosterFile }));
       if (!exit) await stay(terminal, marketplace.url, say);
     } finally {
       await app.stop();

@@ -5,19 +5,19 @@ import SqliteDatabase from 'better-sqlite3';
  * The thread that moves SQLite's log into the database. Whoever commits would do it otherwise, and
  * in a large inbox it takes a tenth of a second: the changed pages lie all over the file.
  */
-const everyMs = 1000;
-/** Below this many pages it is not worth a write. */
-const enoughPages = 1000;
+const everyMs = 2000;
+/** So long a log is not going to be moved whole between two commits: writers must wait once. */
+const longPages = 20_000;
 
 const sqlite = new SqliteDatabase(workerData as string, { timeout: 100 });
 const timer = setInterval(checkpoint, everyMs);
 
 /**
- * The first pass holds nobody up, and the second has only what came in during the first. So little
- * is left for the last, which makes writers wait until the log begins anew.
+ * The first pass holds nobody up, and mostly it is enough. Under load the second has only what came
+ * in during the first, and so little is left for the last, which lets the log begin anew.
  */
 function checkpoint(): void {
-  if (moveLog('PASSIVE') < enoughPages) return;
+  if (moveLog('PASSIVE') < longPages) return;
   moveLog('PASSIVE');
   moveLog('RESTART');
 }

@@ -49,6 +49,18 @@ describe('gangway start', () => {
     await expect(fetch(`${receiverUrl}/readyz`)).rejects.toThrow();
   });
 
+  it('prints its addresses as JSON where it is asked to', async () => {
+    const { configFile } = createBridgeWorkspace();
+    const command = startCommand('start', '--json', '--config', configFile);
+    await until('it runs', command.stderr, (log) => log.includes('Gangway is running'));
+    command.stop();
+    const { stdout } = await command.ended;
+    expect(JSON.parse(stdout)).toEqual({
+      receiverUrl: expect.stringMatching(/^http:/),
+      consoleUrl: expect.stringMatching(/^http:/),
+    });
+  });
+
   it('leaves nothing open where one of its ports is taken', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
@@ -152,6 +164,17 @@ describe('gangway try', () => {
     expect(JSON.parse(readFileSync(rosterFile, 'utf8'))).toEqual({
       groups: { 'street-signs': [] },
     });
+  }, 30_000);
+
+  it('prints nothing but one JSON object where it is asked to', async () => {
+    const { status, stdout } = await launch(['try', '--exit', '--json']).ended();
+    expect(status).toBe(0);
+    expect(Object.keys(JSON.parse(stdout) as object)).toEqual([
+      'marketplaceUrl',
+      'receiverUrl',
+      'consoleUrl',
+      'rosterFile',
+    ]);
   }, 30_000);
 
   it('goes on until it is told to stop, and begins from nothing the next time', async () => {
