@@ -184,19 +184,18 @@ async function countUnfinished({ database }: Storage, clock: FakeClock): Promise
   const now = clock.now().toISOString();
   const isDue = sql<boolean>`next_attempt_at is not null and (attempts = 0 or next_attempt_at <= ${now})`;
   const isLeased = sql<boolean>`leased_until is not null`;
-  const [deliveries, requests, memberships, derivations] = await Promise.all([
-    kysely.selectFrom('delivery').select('id').where(isDue).execute(),
-    kysely
-      .selectFrom('readRequest')
-      .select('contractId')
-      .where((eb) => eb.or([isDue, isLeased]))
-      .execute(),
-    kysely
-      .selectFrom('membership')
-      .select('id')
-      .where((eb) => eb.or([isDue, isLeased]))
-      .execute(),
-    kysely.selectFrom('derivation').select('trainerId').execute(),
-  ]);
+  // In the order of the way: what leaves one step has arrived at the next when that is asked.
+  const deliveries = await kysely.selectFrom('delivery').select('id').where(isDue).execute();
+  const requests = await kysely
+    .selectFrom('readRequest')
+    .select('contractId')
+    .where((eb) => eb.or([isDue, isLeased]))
+    .execute();
+  const derivations = await kysely.selectFrom('derivation').select('trainerId').execute();
+  const memberships = await kysely
+    .selectFrom('membership')
+    .select('id')
+    .where((eb) => eb.or([isDue, isLeased]))
+    .execute();
   return deliveries.length + requests.length + memberships.length + derivations.length;
 }
