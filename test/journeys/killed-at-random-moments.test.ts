@@ -52,7 +52,10 @@ describeEachDialect(`killed at ${kills} random moments (seed ${seed})`, (dialect
       expect([...traffic.answered].filter((body) => !bodies.has(body))).toEqual([]);
       expect(stored.filter(({ state: is }) => is !== 'handled')).toEqual([]);
       expect(listRoster(setup.rosterFile)).toEqual(membersOf(bodies));
-      expect(await countStates(state.database)).toEqual(['active', 'removed']);
+      // Whether anybody was in long enough to be taken out again is for the seed to say.
+      expect(['active', 'removed']).toEqual(
+        expect.arrayContaining(await listStates(state.database)),
+      );
 
       // The journey was one: there was load, and the kills interrupted it.
       expect(traffic.answered.size).toBeGreaterThan(kills * 5);
@@ -115,7 +118,7 @@ interface StoredEvent {
 }
 
 /** The states there are. `released` would be somebody of ours whom it took for a stranger. */
-async function countStates({ kysely }: Database): Promise<string[]> {
+async function listStates({ kysely }: Database): Promise<string[]> {
   const rows = await kysely.selectFrom('membership').select('state').distinct().execute();
   return rows.map(({ state }) => state).sort();
 }
