@@ -2,6 +2,7 @@ import { type Database, inTransaction, type Transaction } from '../db/database.t
 import type { MembershipRow } from '../db/tables.ts';
 import type { MembershipState, Operation, ReceiptOutcome } from '../domain/membership.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
+import { workEmailPlace } from './evidence-store.ts';
 
 /**
  * The only SQL of converging. A claim is a lease with a token: whoever lost the lease can no longer
@@ -177,8 +178,10 @@ async function findPeople(
   const known = new Map<string, KnownPerson>();
   for (const { install, trainerId, workEmail, displayName } of people) {
     const before = known.get(trainerId);
-    const place = `person.work_email:${install}/${trainerId}`;
-    const email = workEmail === null ? null : box.open(workEmail, place).toString('utf8');
+    const email =
+      workEmail === null
+        ? null
+        : box.open(workEmail, workEmailPlace({ install, trainerId })).toString('utf8');
     known.set(trainerId, {
       email: email ?? before?.email ?? null,
       displayName: displayName ?? before?.displayName ?? null,

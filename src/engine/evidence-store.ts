@@ -158,7 +158,7 @@ function sealPerson(box: SecretBox, person: PersonEvidence): Row {
   const { workEmail } = person;
   return {
     ...person,
-    workEmail: workEmail === null ? null : box.seal(Buffer.from(workEmail), placeOf(person)),
+    workEmail: workEmail === null ? null : box.seal(Buffer.from(workEmail), workEmailPlace(person)),
     workEmailDigest: workEmail === null ? null : box.digest(workEmail.toLowerCase()),
   };
 }
@@ -167,10 +167,15 @@ function openPerson(box: SecretBox, { workEmailDigest: _, ...row }: PersonTable)
   const { workEmail } = row;
   return {
     ...row,
-    workEmail: workEmail === null ? null : box.open(workEmail, placeOf(row)).toString('utf8'),
+    workEmail:
+      workEmail === null ? null : box.open(workEmail, workEmailPlace(row)).toString('utf8'),
   };
 }
 
-function placeOf({ install, trainerId }: Pick<PersonEvidence, 'install' | 'trainerId'>): string {
+/** Where an address lies, as its seal is bound to it. */
+export function workEmailPlace({
+  install,
+  trainerId,
+}: Pick<PersonEvidence, 'install' | 'trainerId'>): string {
   return `person.work_email:${install}/${trainerId}`;
 }

@@ -3,7 +3,7 @@ import { createGroupCommit } from './group-commit.ts';
 
 /**
  * The inbox promises that what it said it has is there after a crash or a power cut. It stores
- * deliveries byte for byte, once each, and knows nothing of what they mean.
+ * deliveries byte for byte, once each, and acts on nothing that they mean.
  */
 export interface Inbox {
   /**
@@ -18,7 +18,7 @@ export interface Inbox {
 
 interface InboxOptions {
   append(deliveries: readonly NewDelivery[]): Promise<Appended[]>;
-  /** Called after a commit that left something to be looked at. */
+  /** Called after each commit. */
   onAppended(): void;
 }
 
