@@ -66,6 +66,17 @@ export function endContract(marketplace: Marketplace, contractId: string, wanted
   marketplace.raiseEvents(toContractOccurrences(state, 'contract.ended', contract));
 }
 
+/** Tells of an end that is none: to everybody who reads the contract, it is still active. */
+export function raiseMistakenEnd(
+  { state, clock, raiseEvents }: Marketplace,
+  contractId: string,
+): void {
+  const contract = findContract(state, contractId);
+  if (contract.status === 'ended') throw new AppError('conflict', 'The contract did end');
+  const mistaken: Contract = { ...contract, status: 'ended', endDate: toInstant(clock.now()) };
+  raiseEvents(toContractOccurrences(state, 'contract.ended', mistaken));
+}
+
 /** The funded milestone becomes the active one, and every warning may be sent once more. */
 export function fundMilestone(
   marketplace: Marketplace,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { paymentTypes, scopes } from './sandbox-state.ts';
+import { paymentTypes, provisioningModes, scopes } from './sandbox-state.ts';
 
 /** What the person at the controls may ask for. Unknown keys are refused: they are typing errors. */
 
@@ -69,6 +69,14 @@ export const Replacement = z.strictObject({
   joins: HiredTrainer.optional(),
 });
 export type Replacement = z.input<typeof Replacement>;
+
+export const Relink = z.strictObject({
+  /** What is not said stays as it was. */
+  jobId: z.string().min(1).nullable().optional(),
+  externalProjectId: z.string().min(1).max(200).optional(),
+  provisioningMode: z.enum(provisioningModes).optional(),
+});
+export type Relink = z.input<typeof Relink>;
 
 export const Consent = z.strictObject({ piiConsent: z.boolean() });
 

@@ -10,9 +10,11 @@ import {
   NewInstall,
   NewJob,
   Nothing,
+  Relink,
   Replacement,
 } from './control-request-schema.ts';
 import type { Dispatcher } from './deliver.ts';
+import { SetFaults } from './faults/faults-schema.ts';
 import { parseRequest } from './platform-request-schema.ts';
 
 interface ControlRoute {
@@ -27,8 +29,13 @@ export function createControlRouter(control: Control, dispatcher: Dispatcher): R
   router.use(refuseStrangers, express.json({ type: () => true }));
   const routes = [
     ...customerRoutes(control),
+    ...linkRoutes(control),
     ...employerRoutes(control),
     ...readRoutes(control),
+    post('/faults', (_, body) => {
+      const { installId, faults } = parseRequest(SetFaults, body);
+      return control.setFaults(installId, faults);
+    }),
     ...timeRoutes(dispatcher),
   ];
   for (const route of routes) router[route.method](route.path, answer(route));
@@ -63,6 +70,18 @@ function customerRoutes(control: Control): ControlRoute[] {
   ];
 }
 
+function linkRoutes(control: Control): ControlRoute[] {
+  return [
+    post('/links/:id/remove', (id, body) => {
+      parseRequest(Nothing, body);
+      return { projectLink: control.removeLink(id), deleted: true };
+    }),
+    post('/links/:id/relink', (id, body) => ({
+      projectLink: control.relink(id, parseRequest(Relink, body)),
+    })),
+  ];
+}
+
 function employerRoutes(control: Control): ControlRoute[] {
   return [
     post('/jobs', (_, body) => control.createJob(parseRequest(NewJob, body))),
@@ -70,6 +89,11 @@ function employerRoutes(control: Control): ControlRoute[] {
     post('/contracts/:id/end', (id, body) => {
       control.endContract(id, parseRequest(End, body));
       return { contractId: id, status: 'ended' };
+    }),
+    post('/contracts/:id/mistaken-end', (id, body) => {
+      parseRequest(Nothing, body);
+      control.raiseMistakenEnd(id);
+      return { contractId: id, status: 'active' };
     }),
     post('/contracts/:id/fund', (id, body) => ({
       contractId: id,

@@ -4,6 +4,7 @@ import {
   fundMilestone,
   type HiredContract,
   hire,
+  raiseMistakenEnd,
   replaceParticipant,
 } from './contract-control.ts';
 import type {
@@ -12,8 +13,11 @@ import type {
   Hire,
   NewInstall,
   NewJob,
+  Relink,
   Replacement,
 } from './control-request-schema.ts';
+import { type FaultsInForce, setFaults } from './fault-control.ts';
+import type { WantedFaults } from './faults/faults-schema.ts';
 import {
   type CreatedInstall,
   createInstall,
@@ -23,8 +27,9 @@ import {
   revokeToken,
   setPiiConsent,
 } from './install-control.ts';
+import { relink, removeLink } from './link-control.ts';
 import type { Marketplace } from './marketplace.ts';
-import type { Job, Milestone, Trainer } from './sandbox-state.ts';
+import type { Job, Milestone, ProjectLink, Trainer } from './sandbox-state.ts';
 import { type ListedDelivery, listDeliveries, type Snapshot, takeSnapshot } from './snapshot.ts';
 
 /** The side of the marketplace that customers and employers see, as one hand at the controls. */
@@ -37,8 +42,13 @@ export interface Control {
   createJob(wanted: NewJob): Job;
   hire(wanted: Hire): HiredContract;
   endContract(contractId: string, wanted?: End): void;
+  raiseMistakenEnd(contractId: string): void;
   fundMilestone(contractId: string, wanted?: Funding): Milestone;
   replaceParticipant(contractId: string, wanted: Replacement): Trainer[];
+  removeLink(linkId: string): ProjectLink;
+  relink(linkId: string, changes?: Relink): ProjectLink;
+  /** From now on, for one install or for all; without faults, all is well again. */
+  setFaults(installId: string | undefined, faults?: WantedFaults): FaultsInForce;
   snapshot(): Snapshot;
   listDeliveries(): ListedDelivery[];
 }
@@ -53,8 +63,12 @@ export function createControl(marketplace: Marketplace): Control {
     createJob: (wanted) => createJob(marketplace, wanted),
     hire: (wanted) => hire(marketplace, wanted),
     endContract: (contractId, wanted) => endContract(marketplace, contractId, wanted),
+    raiseMistakenEnd: (contractId) => raiseMistakenEnd(marketplace, contractId),
     fundMilestone: (contractId, wanted) => fundMilestone(marketplace, contractId, wanted),
     replaceParticipant: (contractId, wanted) => replaceParticipant(marketplace, contractId, wanted),
+    removeLink: (linkId) => removeLink(marketplace, linkId),
+    relink: (linkId, changes) => relink(marketplace, linkId, changes),
+    setFaults: (installId, faults) => setFaults(marketplace, installId, faults),
     snapshot: () => takeSnapshot(marketplace),
     listDeliveries: () => listDeliveries(marketplace),
   };

@@ -1,6 +1,7 @@
 import { type Clock, toInstant } from '../lib/clock.ts';
 import { createDeliveryQueue } from './delivery-queue.ts';
 import { settleAttempt } from './delivery-rules.ts';
+import type { DeliveryFaults } from './faults/delivery-faults.ts';
 import type { Delivery, SandboxState } from './sandbox-state.ts';
 import type { SendDelivery } from './send-delivery.ts';
 import { type HeaderPrefix, signDelivery } from './sign-delivery.ts';
@@ -27,6 +28,7 @@ interface Deps {
   timeline: Timeline;
   headerPrefix: HeaderPrefix;
   send: SendDelivery;
+  faults: DeliveryFaults;
 }
 
 export function createDispatcher(deps: Deps): Dispatcher {
@@ -95,9 +97,12 @@ export function createDispatcher(deps: Deps): Dispatcher {
 
 async function attemptDelivery(deps: Deps, delivery: Delivery, signal: AbortSignal): Promise<void> {
   const at = toInstant(deps.clock.now());
-  const request = signDelivery(delivery, deps.headerPrefix, deps.clock);
+  const signed = signDelivery(delivery, deps.headerPrefix, deps.clock);
+  const { request, isCorrupted } = deps.faults.distort(delivery, signed);
   const outcome = await deps.send(request, signal);
   if (signal.aborted) return;
-  const result = { at, httpStatus: null, error: null, ...outcome };
-  settleAttempt(deps.state, delivery, result, deps.timeline.nowMs());
+  const result = { at, httpStatus: null, error: null, ...outcome, isCorrupted };
+  const nowMs = deps.timeline.nowMs();
+  settleAttempt(deps.state, delivery, result, nowMs);
+  deps.faults.followAttempt(delivery, nowMs);
 }

@@ -10,6 +10,7 @@ const platformCodes: Partial<Record<ErrorCode, string>> = {
   not_found: 'NOT_FOUND',
   conflict: 'CONFLICT',
   rate_limited: 'RATE_LIMITED',
+  unavailable: 'INTERNAL_ERROR',
 };
 
 /** Answers every failure with the envelope of the platform API. Has four parameters for express. */

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 
 /** Where the marketplace's ids and credentials come from; the same seed gives the same ones. */
 export interface Ids {
@@ -15,7 +15,7 @@ export interface Ids {
  */
 const firstEventId = 9_999_999_999_999_990n;
 
-export function createIds(seed: string = randomUUID()): Ids {
+export function createIds(seed: string): Ids {
   const counts = new Map<string, number>();
   let eventId = firstEventId;
 

@@ -1,5 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Dispatcher } from './deliver.ts';
+import type { FaultDice } from './faults/fault-dice.ts';
 import type { Ids } from './ids.ts';
 import type { RaiseEvents } from './raise-events.ts';
 import type { SandboxState } from './sandbox-state.ts';
@@ -11,6 +12,7 @@ export interface Marketplace {
   clock: Clock;
   raiseEvents: RaiseEvents;
   dispatcher: Dispatcher;
+  dice: FaultDice;
   limits: { linksPerInstall: number; endpointsPerInstall: number };
   /** Whether the listing of contracts pages by cursor, which is not documented. */
   hasCursors: boolean;

@@ -23,6 +23,11 @@ export interface PlatformRoute {
   answer: (call: PlatformCall) => object;
 }
 
+/** As people write it: `GET /contracts/{id}/budget`. */
+export function operationOf({ method, path }: PlatformRoute): string {
+  return `${method.toUpperCase()} ${path}`;
+}
+
 /** The contract, if its job is linked by this install: nothing else is visible to a platform. */
 export function findLinkedContract({ marketplace, install, id }: PlatformCall): Contract {
   const contract = marketplace.state.contracts.get(id);

@@ -2,6 +2,7 @@ import express, { type RequestHandler, type Router } from 'express';
 import { AppError } from '../domain/errors.ts';
 import { authenticate, requireScope } from './authenticate.ts';
 import { contractRoutes } from './contract-route.ts';
+import { type ApiFaults, createApiFaults } from './faults/api-faults.ts';
 import { installRoutes } from './install-route.ts';
 import type { Marketplace } from './marketplace.ts';
 import { describePlatformApi } from './openapi.ts';
@@ -22,12 +23,19 @@ export const platformRoutes: readonly PlatformRoute[] = [
 
 export function createPlatformRouter(marketplace: Marketplace): Router {
   const router = express.Router();
+  const faults = createApiFaults(marketplace.dice);
   router.get('/openapi.json', (_request, response) => {
     response.json(describePlatformApi(marketplace.hasCursors));
   });
   for (const route of platformRoutes) {
     const path = route.path.replace('{id}', ':id');
-    router[route.method](path, admit(marketplace, route), readJson, answer(marketplace, route));
+    router[route.method](
+      path,
+      admit(marketplace, route),
+      faults.meetCalls(route),
+      readJson,
+      answer(marketplace, route, faults),
+    );
   }
   router.use(() => {
     throw new AppError('not_found', 'The platform API has no such operation');
@@ -48,12 +56,12 @@ function admit({ state }: Marketplace, { scope }: PlatformRoute): RequestHandler
   };
 }
 
-function answer(marketplace: Marketplace, route: PlatformRoute): RequestHandler {
+function answer(marketplace: Marketplace, route: PlatformRoute, faults: ApiFaults): RequestHandler {
   return (request, response) => {
     const install = response.locals['install'] as Install;
     const { id = '' } = request.params;
     const { query, body } = request;
     const result = route.answer({ marketplace, install, id: String(id), query, body });
-    response.status(route.status ?? 200).json(result);
+    faults.sendAnswer(response, route.status ?? 200, result);
   };
 }

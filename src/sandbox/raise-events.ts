@@ -1,4 +1,6 @@
 import { type Clock, toInstant } from '../lib/clock.ts';
+import type { DeliveryFaults } from './faults/delivery-faults.ts';
+import type { FaultDice } from './faults/fault-dice.ts';
 import type { Ids } from './ids.ts';
 import {
   type Delivery,
@@ -28,7 +30,9 @@ interface Deps {
   payloads: 'full' | 'minimal';
   /** Whether the events of one happening, one per link, carry the same id. */
   sharesEventIds: boolean;
-  queue: (delivery: Delivery) => void;
+  dice: FaultDice;
+  faults: DeliveryFaults;
+  queue: (delivery: Delivery, waitMs: number) => void;
 }
 
 export function createRaiseEvents(deps: Deps): RaiseEvents {
@@ -38,15 +42,21 @@ export function createRaiseEvents(deps: Deps): RaiseEvents {
       const eventId = sharedId ?? deps.ids.nextEventId();
       for (const delivery of toDeliveries(deps, occurrence, eventId)) {
         deps.state.deliveries.set(delivery.id, delivery);
-        deps.queue(delivery);
+        emit(deps, delivery);
       }
     }
   };
 }
 
+function emit({ faults, queue }: Deps, delivery: Delivery): void {
+  const sending = faults.planSending(delivery);
+  if (sending.isLost) delivery.status = 'LOST';
+  else queue(delivery, sending.waitMs);
+}
+
 /** Endpoints that come later, or are disabled now, never hear of it. */
 function toDeliveries(
-  { state, ids, clock, payloads }: Deps,
+  { state, ids, clock, dice, payloads }: Deps,
   { type, install, resourceId, jobId, data }: Occurrence,
   eventId: string,
 ): Delivery[] {
@@ -57,6 +67,7 @@ function toDeliveries(
     .filter(({ status, eventTypes }) => status === 'ACTIVE' && eventTypes.includes(type))
     .map((endpoint) => ({
       id: ids.next('dlv'),
+      number: dice.countNext(install.id, 'delivery'),
       endpoint,
       eventId,
       type,
@@ -65,6 +76,7 @@ function toDeliveries(
       attempts: [],
       failures: 0,
       dueAtMs: 0,
+      repeatAfterMs: null,
     }));
 }
 

@@ -117,20 +117,27 @@ export interface Attempt {
   /** What the receiver answered, or null where it did not. */
   httpStatus: number | null;
   error: string | null;
+  /** Whether the body was not the one that was signed. */
+  isCorrupted: boolean;
 }
 
 export interface Delivery {
   id: string;
+  /** Which of its install's deliveries it is, from 1. */
+  number: number;
   endpoint: WebhookEndpoint;
   eventId: string;
   type: EventType;
   body: string;
-  status: 'PENDING' | 'DELIVERED' | 'FAILED' | 'DISCARDED';
+  /** LOST: a fault kept the marketplace from ever emitting it. */
+  status: 'PENDING' | 'DELIVERED' | 'FAILED' | 'DISCARDED' | 'LOST';
   attempts: Attempt[];
   /** Failed attempts since it was queued or queued again. */
   failures: number;
   /** On the sandbox's timeline, in milliseconds. */
   dueAtMs: number;
+  /** How long after it is delivered a fault sends it again, or null. */
+  repeatAfterMs: number | null;
 }
 
 export interface SandboxState {

@@ -4,10 +4,14 @@
  * the controls. It lives in memory and stands alone: it never imports the bridge that is tried
  * against it, so that the two cannot share a mistake.
  */
+import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { createHttpServer, type HttpServer } from '../lib/http-server.ts';
 import { type Control, createControl } from './control.ts';
 import { createDispatcher } from './deliver.ts';
+import { createDeliveryFaults } from './faults/delivery-faults.ts';
+import { createFaultDice } from './faults/fault-dice.ts';
+import type { WantedFaults } from './faults/faults-schema.ts';
 import { createIds } from './ids.ts';
 import type { Marketplace } from './marketplace.ts';
 import { createRaiseEvents } from './raise-events.ts';
@@ -21,8 +25,10 @@ export interface SandboxOptions {
   host?: string;
   /** 0, the default, takes a free one. */
   port?: number;
-  /** The same seed gives the same ids, tokens and secrets. */
+  /** The same seed gives the same ids, tokens and secrets, and the same faults. */
   seed?: string;
+  /** What goes wrong, for all installs, until `setFaults` says otherwise. */
+  faults?: WantedFaults;
   /** How much faster than real time the marketplace waits; at 0 only `advance` ends a wait. */
   timeScale?: number;
   /** The time of day in timestamps and signatures. */
@@ -59,6 +65,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   const marketplace = createMarketplace(options);
   const { dispatcher } = marketplace;
   const control = createControl(marketplace);
+  control.setFaults(undefined, options.faults);
   const listener = createSandboxApp(marketplace, control);
   const { host = '127.0.0.1' } = options;
   let { port = 0 } = options;
@@ -84,13 +91,17 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 function createMarketplace(options: SandboxOptions): Marketplace {
   const state = createSandboxState();
   const clock = options.clock ?? systemClock;
-  const ids = createIds(options.seed);
+  const { seed = randomUUID() } = options;
+  const ids = createIds(seed);
+  const dice = createFaultDice(seed);
+  const faults = createDeliveryFaults(dice);
   const dispatcher = createDispatcher({
     state,
     clock,
     timeline: createTimeline(options.timeScale ?? 1),
     headerPrefix: options.headerPrefix ?? 'X-OpenTrain-',
     send: createSendDelivery(options.deliveryTimeoutMs ?? 10_000),
+    faults,
   });
   const raiseEvents = createRaiseEvents({
     state,
@@ -98,12 +109,14 @@ function createMarketplace(options: SandboxOptions): Marketplace {
     clock,
     payloads: options.payloads ?? 'full',
     sharesEventIds: options.sharesEventIds ?? false,
-    queue: (delivery) => dispatcher.queue(delivery, 0),
+    dice,
+    faults,
+    queue: dispatcher.queue,
   });
   const limits = {
     linksPerInstall: options.linksPerInstall ?? 500,
     endpointsPerInstall: options.endpointsPerInstall ?? 10,
   };
   const hasCursors = options.cursors ?? false;
-  return { state, ids, clock, raiseEvents, dispatcher, limits, hasCursors };
+  return { state, ids, clock, raiseEvents, dispatcher, dice, limits, hasCursors };
 }

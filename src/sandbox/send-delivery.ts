@@ -4,7 +4,7 @@ import type { DeliveryRequest } from './sign-delivery.ts';
 
 type SendOutcome = { httpStatus: number } | { error: string };
 
-/** How one attempt reaches its receiver. Whoever wants a lossy or slow network wraps this. */
+/** How one attempt reaches its receiver. What is to go wrong before is up to `DeliveryFaults`. */
 export type SendDelivery = (request: DeliveryRequest, signal: AbortSignal) => Promise<SendOutcome>;
 
 /** Of the receiver's answer only the status counts; the rest is read this far and thrown away. */

@@ -8,7 +8,8 @@ export type HeaderPrefix = 'X-OpenTrain-' | 'X-Service-';
 export interface DeliveryRequest {
   url: string;
   headers: Record<string, string>;
-  body: string;
+  /** As bytes where it is not what was signed. */
+  body: string | Buffer;
 }
 
 /** Signed for this attempt only: the receiver refuses a timestamp older than five minutes. */

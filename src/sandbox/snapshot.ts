@@ -8,7 +8,7 @@ export type Snapshot = ReturnType<typeof takeSnapshot>;
 
 export type ListedDelivery = ReturnType<typeof listDeliveries>[number];
 
-export function takeSnapshot({ state }: Marketplace) {
+export function takeSnapshot({ state, dice }: Marketplace) {
   return structuredClone({
     installs: [...state.installs.values()].map(toPublicInstall),
     jobs: [...state.jobs.values()],
@@ -22,14 +22,25 @@ export function takeSnapshot({ state }: Marketplace) {
       installId: endpoint.installId,
       ...toPublicEndpoint(endpoint),
     })),
+    faults: { ...dice.faultsInForce(), happened: dice.listHappened() },
   });
 }
 
-/** Oldest first, with every attempt that was made. */
-export function listDeliveries({ state }: Marketplace) {
-  return [...state.deliveries.values()].map(toListedDelivery);
+/** Oldest first, with every attempt that was made and every fault that it met. */
+export function listDeliveries({ state, dice }: Marketplace) {
+  const faults = Map.groupBy(dice.listHappened(), ({ deliveryId }) => deliveryId);
+  return [...state.deliveries.values()].map((delivery) => ({
+    ...toListedDelivery(delivery),
+    faults: (faults.get(delivery.id) ?? []).map(({ fault }) => fault),
+  }));
 }
 
-function toListedDelivery({ endpoint, dueAtMs: _, ...delivery }: Delivery) {
+function toListedDelivery({
+  endpoint,
+  number: _,
+  dueAtMs: __,
+  repeatAfterMs: ___,
+  ...delivery
+}: Delivery) {
   return structuredClone({ ...delivery, endpointId: endpoint.id, installId: endpoint.installId });
 }

@@ -97,7 +97,8 @@ function redeliver(call: PlatformCall) {
   const endpoint = findEndpoint(call);
   const { deliveryId } = parseRequest(Redeliver, body ?? {});
   const deliveries = deliveriesOfEndpoint(marketplace.state, endpoint).filter(({ id, status }) =>
-    deliveryId === undefined ? status === 'FAILED' : id === deliveryId,
+    // What was lost was never emitted, so there is nothing to send again.
+    deliveryId === undefined ? status === 'FAILED' : id === deliveryId && status !== 'LOST',
   );
   if (deliveryId !== undefined && deliveries.length === 0) {
     throw new AppError('not_found', 'This endpoint has no delivery with this id');

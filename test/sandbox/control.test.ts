@@ -97,6 +97,9 @@ describe('the controls', () => {
     [404, '/contracts/ctr_unknown/end', {}],
     [404, '/contracts/ctr_unknown/fund', {}],
     [404, '/contracts/{contract}/replace-participant', { leaves: 'usr_unknown' }],
+    [404, '/contracts/ctr_unknown/mistaken-end', {}],
+    [404, '/links/lnk_unknown/remove', {}],
+    [404, '/links/lnk_unknown/relink', {}],
     [404, '/nothing', {}],
     [400, '/installs', { piiConcent: true }],
     [400, '/installs', { scopes: ['everything'] }],
@@ -104,7 +107,9 @@ describe('the controls', () => {
     [400, '/contracts', { jobId: 'job', trainers: [] }],
     [400, '/contracts/{contract}/fund', { volume: -1 }],
     [400, '/advance', { ms: -1 }],
+    [400, '/links/lnk_unknown/relink', { job: 'job' }],
     [409, '/contracts/{ended}/end', {}],
+    [409, '/contracts/{ended}/mistaken-end', {}],
   ])('answer %i to %s %o', async (status, path, body) => {
     const { sandbox, url, jobId } = await openWorld();
     const contract = sandbox.hire({ jobId }).contractId;
@@ -181,6 +186,51 @@ describe('hiring', () => {
       { ...first, ...again },
       { ...first, ...again },
     ]);
+  });
+});
+
+describe('a customer', () => {
+  it('removes a link: its contracts leave the listing and go on', async () => {
+    const { sandbox, url, api, link, jobId } = await openWorld();
+    const linkId = await link('a');
+    sandbox.hire({ jobId });
+    const removed = await request('POST', `${url}/sandbox/links/${linkId}/remove`);
+    expect(removed.body).toMatchObject({ deleted: true, projectLink: { id: linkId } });
+    expect((await api('GET', '/contracts')).body).toEqual({ contracts: [] });
+    expect(sandbox.snapshot().contracts).toMatchObject([{ status: 'active' }]);
+  });
+
+  it('points a link elsewhere, which makes it another link', async () => {
+    const { sandbox, url, api, link, subscribe, installId, jobId } = await openWorld();
+    const receiver = await openReceiver();
+    const linkId = await link('a');
+    await subscribe(receiver.url);
+    const { id: other } = sandbox.createJob({ installId });
+    const path = `${url}/sandbox/links/${linkId}/relink`;
+    const { body } = await request('POST', path, { body: { jobId: other } });
+    expect(body.projectLink).toMatchObject({ externalProjectId: 'a', jobId: other });
+    await sandbox.idle();
+    expect(sandbox.listDeliveries().map(({ type }) => type)).toEqual([
+      'project_link.removed',
+      'project_link.created',
+    ]);
+    expect(() => sandbox.relink(body.projectLink.id, { jobId: 'job_unknown' })).toThrow(/No job/);
+    expect(sandbox.listDeliveries()).toHaveLength(2);
+    const again = sandbox.relink(body.projectLink.id, { externalProjectId: 'b', jobId });
+    expect(new Set([linkId, body.projectLink.id, again.id]).size).toBe(3);
+    const { projectLinks } = (await api('GET', '/project-links')).body;
+    expect(projectLinks).toMatchObject([{ id: again.id, externalProjectId: 'b', jobId }]);
+  });
+});
+
+describe('the links of a revoked install', () => {
+  it('are out of reach', async () => {
+    const { sandbox, link, installId } = await openWorld();
+    const linkId = await link('a');
+    sandbox.revokeInstall(installId);
+    expect(() => sandbox.removeLink(linkId)).toThrow(/revoked/);
+    expect(() => sandbox.relink(linkId)).toThrow(/revoked/);
+    expect(sandbox.snapshot().projectLinks).toHaveLength(1);
   });
 });
 

@@ -5,6 +5,7 @@ import {
   openReceiver,
   openWorld,
   type Receiver,
+  request,
   today,
   type World,
 } from './sandbox-harness.ts';
@@ -57,6 +58,27 @@ describe('events', () => {
       resourceId: contractId,
       data: { contract: { status: 'ended', endDate: '2026-03-16T00:00:00.000Z' } },
     });
+  });
+
+  it('may tell of an end by mistake, while the contract is active to all who read it', async () => {
+    const world = await openWatching();
+    await world.link('a');
+    const { contractId } = world.sandbox.hire({ jobId: world.jobId });
+    await world.heard();
+    world.sandbox.raiseMistakenEnd(contractId);
+    expect(await world.heard()).toMatchObject([
+      {
+        type: 'contract.ended',
+        resourceId: contractId,
+        data: { contract: { status: 'ended', endDate: clock.now().toISOString() } },
+      },
+    ]);
+    const { contracts } = (await world.api('GET', '/contracts')).body;
+    expect(contracts).toMatchObject([{ id: contractId, status: 'active', endDate: null }]);
+    expect(world.sandbox.snapshot().contracts).toMatchObject([{ status: 'active' }]);
+    const path = `${world.url}/sandbox/contracts/${contractId}/mistaken-end`;
+    expect((await request('POST', path)).body).toEqual({ contractId, status: 'active' });
+    expect(await world.heard()).toMatchObject([{ type: 'contract.ended' }]);
   });
 
   it('tell of links with their last state', async () => {

@@ -40,6 +40,12 @@ describe('gangway sandbox', () => {
     ['--time-scale', 'fast'],
     ['hire', '--url', 'not an address'],
     ['fund', 'ctr_1', '--volume', 'much'],
+    ['--lose', '1.1'],
+    ['faults', '--lose', 'often'],
+    ['faults', '--delay', '0.5'],
+    ['faults', '--slow', '2:5s'],
+    ['faults', '--slow', '1:5 years'],
+    ['faults', '--times', '0'],
     ['end'],
     ['nonsense'],
   ])('refuses %s %s', async (...args) => {
@@ -60,6 +66,70 @@ describe('gangway sandbox', () => {
         expect(option.description).not.toBe('');
       }
     }
+  });
+});
+
+describe('the faults', () => {
+  it('are there from the start where the command line says so, and follow from the seed', async () => {
+    const first = await play('one');
+    expect(first).toMatchObject({ seed: 'one', contracts: 403, projectLinks: 200 });
+    expect((await play('one')).token).toBe(first.token);
+    expect((await play('two')).token).not.toBe(first.token);
+
+    async function play(wanted: string) {
+      const { terminal, stdout, stop } = openTerminal();
+      const options = ['--seed', wanted, '--forbidden', '1', '--operation', 'GET /contracts'];
+      const running = run(terminal, '--port', '0', '--json', ...options);
+      const { baseUrl, token, seed } = JSON.parse(await stdout.next());
+      const contracts = (await request('GET', `${baseUrl}/contracts`, { token })).status;
+      const projectLinks = (await request('GET', `${baseUrl}/project-links`, { token })).status;
+      stop();
+      await running;
+      return { token, seed, contracts, projectLinks };
+    }
+  });
+
+  it('that do not exist are refused at the start', async () => {
+    const { terminal } = openTerminal();
+    await expect(
+      run(terminal, '--port', '0', '--empty', '1', '--operation', 'GET /all'),
+    ).rejects.toMatchObject({ code: 'invalid', message: expect.stringContaining('"GET /all"') });
+  });
+
+  it('are set for all installs or for one, shown with what came of them, and cleared', async () => {
+    const { sandbox, url, api, installId } = await openWorld();
+    expect(await runText(url, 'faults')).toBe('All installs: no faults\nHappened: none\n');
+    const everybody = await runText(url, 'faults', '--lose', '0.3', '--delay', '1:5m');
+    expect(everybody).toBe('All installs: lose 0.3, delay 1 (ms 300000)\n');
+    const calls = ['--rate-limited', '1', '--not-json', '0.5', '--lose', '0', '--times', '2'];
+    const where = ['--operation', 'GET /contracts', '--operation', 'GET /project-links'];
+    const operations = ['GET /contracts', 'GET /project-links'];
+    expect(await runJson(url, 'faults', '--install', installId, ...calls, ...where)).toEqual({
+      installId,
+      faults: {
+        lose: { probability: 0, times: 2 },
+        rateLimited: { probability: 1, times: 2, operations },
+        notJson: { probability: 0.5, times: 2, operations },
+      },
+    });
+
+    expect((await api('GET', '/contracts')).status).toBe(429);
+    expect(await runText(url, 'faults')).toContain(`rateLimited  GET /contracts  ${installId}`);
+    expect(await runText(url, 'state')).toMatch(/Faults\n.*\n.*rateLimited +1$/m);
+    expect(await runJson(url, 'faults')).toEqual(sandbox.snapshot().faults);
+
+    expect(await runText(url, 'faults', '--clear')).toBe('All installs: no faults\n');
+    expect(sandbox.snapshot().faults).toMatchObject({ everybody: {}, installs: {} });
+  });
+
+  it.each([
+    [['--times', '2'], /--times needs a fault/],
+    [['--lose', '1', '--operation', 'GET /contracts'], /--operation needs a fault of calls/],
+    [['--lose', '1', '--clear'], /--clear goes without faults/],
+    [['--install', 'ins_unknown', '--lose', '1'], /No install ins_unknown/],
+  ])('that make no sense are refused: %j', async (args, message) => {
+    const { url } = await openWorld();
+    await expect(runText(url, 'faults', ...args)).rejects.toThrow(message);
   });
 });
 

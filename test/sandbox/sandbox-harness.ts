@@ -87,6 +87,7 @@ export async function request(method: string, url: string, call: Call = {}): Pro
 export interface Received {
   headers: IncomingHttpHeaders;
   rawBody: string;
+  /** Undefined where the body is no JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: as in Answer
   event: any;
 }
@@ -95,7 +96,7 @@ export interface Receiver {
   url: string;
   received: Received[];
   /** How the next requests are answered; 200 in the beginning. */
-  respond: (response: ServerResponse) => void;
+  respond: (response: ServerResponse, received: Received) => void;
 }
 
 /** Somebody's webhook receiver on loopback: remembers what it got, answers as it is told. */
@@ -104,8 +105,9 @@ export async function openReceiver(): Promise<Receiver> {
     const chunks: Buffer[] = [];
     for await (const chunk of incoming as AsyncIterable<Buffer>) chunks.push(chunk);
     const rawBody = Buffer.concat(chunks).toString();
-    receiver.received.push({ headers: incoming.headers, rawBody, event: JSON.parse(rawBody) });
-    receiver.respond(response);
+    const received = { headers: incoming.headers, rawBody, event: parseJson(rawBody) };
+    receiver.received.push(received);
+    receiver.respond(response, received);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -120,6 +122,14 @@ export async function openReceiver(): Promise<Receiver> {
     respond: answerWith(200),
   };
   return receiver;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 export function answerWith(status: number, headers: Record<string, string> = {}) {

@@ -1,0 +1,93 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { AppError } from '../domain/errors.ts';
+import type { WantedFaults } from '../sandbox/faults/faults-schema.ts';
+import { toCount } from './count-option.ts';
+import { toNumber } from './sandbox-control.ts';
+
+/** How faults are asked for on a command line: what goes wrong, how often, and where. */
+
+type FaultKind = keyof WantedFaults;
+interface Chance {
+  probability: number;
+  ms?: number;
+}
+
+export type FaultOptions = Partial<Record<FaultKind, Chance>> & {
+  operation?: string[];
+  times?: number;
+};
+
+const deliveryKinds = {
+  lose: 'events are never sent',
+  repeat: 'deliveries are sent again after they were taken',
+  reorder: 'events arrive after the next one',
+  delay: 'events arrive later, by up to the time that is given, e.g. 0.5:10m',
+  corrupt: 'the body of an attempt is not the one that was signed',
+} as const satisfies Partial<Record<FaultKind, string>>;
+
+const apiKinds = {
+  rateLimited: 'calls are answered 429',
+  serverError: 'calls are answered 500 or 503',
+  unauthenticated: 'calls are answered 401, though the token is good',
+  forbidden: 'calls are answered 403, though the install is active',
+  slow: 'calls are answered after the time that is given, e.g. 0.5:2s',
+  notJson: 'calls are answered with a web page',
+  cutOff: 'answers end in the middle',
+  empty: 'lists are empty where there is something',
+  truncated: 'lists end after their first half',
+} as const satisfies Partial<Record<FaultKind, string>>;
+
+const kinds = Object.entries({ ...deliveryKinds, ...apiKinds }) as [FaultKind, string][];
+
+export function addFaultOptions(command: Command): Command {
+  for (const [kind, description] of kinds) {
+    const flag = `--${kind.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    if (kind === 'delay' || kind === 'slow') {
+      command.option(`${flag} <probability:time>`, description, toTimedChance);
+    } else command.option(`${flag} <probability>`, description, toChance);
+  }
+  return command
+    .option(
+      '--operation <operation>',
+      'the only calls that these faults are for, e.g. "GET /contracts"; may be repeated',
+      (operation: string, before: string[] = []) => [...before, operation],
+    )
+    .option('--times <number>', 'how often each of these faults happens at most', toCount);
+}
+
+/** @returns undefined where the command line asks for none */
+export function toFaults(options: FaultOptions): WantedFaults | undefined {
+  const asked = kinds.flatMap(([kind]) => {
+    const chance = options[kind];
+    return chance === undefined ? [] : [{ kind, chance }];
+  });
+  const { times, operation: operations } = options;
+  if (asked.length === 0 && times !== undefined) {
+    throw new AppError('invalid', '--times needs a fault that it is for, e.g. --lose 0.3');
+  }
+  if (operations !== undefined && !asked.some(({ kind }) => kind in apiKinds)) {
+    throw new AppError('invalid', '--operation needs a fault of calls, e.g. --server-error 0.3');
+  }
+  if (asked.length === 0) return undefined;
+  const faults = asked.map(({ kind, chance }) => {
+    const isOfCalls = kind in apiKinds;
+    const where = isOfCalls && operations !== undefined ? { operations } : {};
+    return [kind, { ...chance, ...where, ...(times !== undefined && { times }) }];
+  });
+  return Object.fromEntries(faults);
+}
+
+function toChance(text: string): Chance {
+  const probability = toNumber(text);
+  if (probability <= 1) return { probability };
+  throw new InvalidArgumentError('a probability from 0 to 1 is needed');
+}
+
+const unitsMs: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+function toTimedChance(text: string): Chance {
+  const [, probability = '', amount = '', unit = ''] = /^([^:]+):(\d+)(ms|s|m|h)$/.exec(text) ?? [];
+  const unitMs = unitsMs[unit];
+  if (unitMs !== undefined) return { ...toChance(probability), ms: Number(amount) * unitMs };
+  throw new InvalidArgumentError('a probability and a time are needed, such as 0.5:10m');
+}

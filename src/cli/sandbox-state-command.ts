@@ -1,0 +1,70 @@
+import type { Command } from 'commander';
+import type { Snapshot } from '../sandbox/snapshot.ts';
+import { ask, createControlCommand } from './sandbox-control.ts';
+import { type Cell, formatTable } from './table.ts';
+import type { Terminal } from './terminal.ts';
+
+export function createStateCommand(terminal: Terminal): Command {
+  return createControlCommand(terminal, 'state', async ({ url }) => {
+    const value = await ask<Snapshot>(terminal, url, '/state');
+    return { value, lines: describeState(value) };
+  }).description('show what the marketplace holds, without tokens and secrets');
+}
+
+function describeState(state: Snapshot): string[] {
+  const jobTitles = new Map(state.jobs.map(({ id, title }) => [id, title]));
+  return [
+    ...describe(
+      'Installs',
+      ['id', 'status', 'consent'],
+      state.installs.map(({ id, status, piiConsent }) => [id, status, piiConsent ? 'yes' : 'no']),
+    ),
+    ...describe(
+      'Jobs',
+      ['id', 'title', 'paid'],
+      state.jobs.map(({ id, title, paymentType }) => [id, title, paymentType ?? '']),
+    ),
+    ...describe(
+      'Links',
+      ['id', 'project', 'job', 'install'],
+      state.projectLinks.map(({ id, externalProjectId, jobId, installId }) => [
+        id,
+        externalProjectId,
+        jobTitles.get(jobId ?? ''),
+        installId,
+      ]),
+    ),
+    ...describe(
+      'Contracts',
+      ['id', 'status', 'job', 'trainers', 'budget'],
+      state.contracts.map(({ id, status, jobId, participants, budget }) => [
+        id,
+        status,
+        jobTitles.get(jobId),
+        participants.map(({ displayName }) => displayName).join(', '),
+        budget.state,
+      ]),
+    ),
+    ...describe(
+      'Endpoints',
+      ['id', 'status', 'failures', 'url'],
+      state.webhookEndpoints.map(({ id, status, consecutiveFailures, url }) => [
+        id,
+        status,
+        consecutiveFailures,
+        url,
+      ]),
+    ),
+    ...describe('Faults', ['install', 'fault', 'happened'], countFaults(state)),
+  ];
+}
+
+function countFaults({ faults }: Snapshot): Cell[][] {
+  const alike = Map.groupBy(faults.happened, ({ installId, fault }) => `${installId} ${fault}`);
+  return [...alike.values()].map((group) => [group[0]?.installId, group[0]?.fault, group.length]);
+}
+
+function describe(title: string, columns: string[], rows: Cell[][]): string[] {
+  if (rows.length === 0) return [`${title}: none`, ''];
+  return [title, ...formatTable(columns, rows).split('\n'), ''];
+}

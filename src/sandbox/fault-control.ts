@@ -1,0 +1,38 @@
+import { AppError } from '../domain/errors.ts';
+import { type Fault, type Faults, SetFaults, type WantedFaults } from './faults/faults-schema.ts';
+import { findInstall } from './install-control.ts';
+import type { Marketplace } from './marketplace.ts';
+import { parseRequest } from './platform-request-schema.ts';
+import { operationOf } from './platform-route.ts';
+import { platformRoutes } from './platform-router.ts';
+
+export interface FaultsInForce {
+  /** Null: all installs. */
+  installId: string | null;
+  faults: Faults;
+}
+
+/** Takes the place of what was set before, for one install or for all; with no faults it is over. */
+export function setFaults(
+  { state, dice }: Marketplace,
+  installId: string | undefined,
+  wanted: WantedFaults = {},
+): FaultsInForce {
+  const { faults = {} } = parseRequest(SetFaults, { faults: wanted });
+  if (installId !== undefined) findInstall(state, installId);
+  requireOperations(faults);
+  dice.setFaults(installId, faults);
+  return { installId: installId ?? null, faults };
+}
+
+/** A name that is none would never be met, and nobody would know why. */
+function requireOperations(faults: Faults): void {
+  const known = platformRoutes.map(operationOf);
+  const all: [string, Fault | undefined][] = Object.entries(faults);
+  for (const [kind, fault] of all) {
+    const unknown = fault?.operations?.find((operation) => !known.includes(operation));
+    if (unknown === undefined) continue;
+    const problem = `no operation "${unknown}"; there are ${known.join(', ')}`;
+    throw new AppError('invalid', `faults.${kind}.operations: ${problem}`);
+  }
+}

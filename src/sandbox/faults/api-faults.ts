@@ -1,0 +1,88 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { RequestHandler, Response } from 'express';
+import { AppError } from '../../domain/errors.ts';
+import { operationOf, type PlatformRoute } from '../platform-route.ts';
+import type { Install } from '../sandbox-state.ts';
+import type { FaultDice, FaultTarget } from './fault-dice.ts';
+
+/** What goes wrong between a platform and the marketplace's API, for calls with a good token. */
+export interface ApiFaults {
+  /** Goes before the operation, and so what it refuses has changed nothing. */
+  meetCalls(route: PlatformRoute): RequestHandler;
+  /** Goes after it: what was done is done, whatever becomes of the answer. */
+  sendAnswer(response: Response, status: number, answer: object): void;
+}
+
+export function createApiFaults(dice: FaultDice): ApiFaults {
+  return {
+    meetCalls(route) {
+      const operation = operationOf(route);
+      return async (_request, response, next) => {
+        const { id: installId } = response.locals['install'] as Install;
+        const name = `${operation} ${dice.countNext(installId, operation)}`;
+        const call: FaultTarget = { installId, name, operation };
+        response.locals['call'] = call;
+        const slowness = dice.strike('slow', call);
+        if (slowness !== undefined) await holdUp(response, slowness.ms);
+        refuse(dice, call, response);
+        next();
+      };
+    },
+    sendAnswer(response, status, answer) {
+      const call = response.locals['call'] as FaultTarget;
+      response.status(status);
+      if (dice.strike('notJson', call) !== undefined) response.type('html').send(webPage);
+      else if (dice.strike('cutOff', call) !== undefined) breakOff(response, answer);
+      else response.json(shorten(dice, call, answer));
+    },
+  };
+}
+
+/** What stands between the two says sorry in its own way. */
+const webPage =
+  '<!doctype html><title>One moment</title><p>The service will be back shortly.</p>\n';
+
+/** Or until nobody waits for the answer any more. */
+async function holdUp(response: Response, ms: number): Promise<void> {
+  const gone = new AbortController();
+  const leave = (): void => gone.abort();
+  response.once('close', leave);
+  await wait(ms, undefined, { signal: gone.signal }).catch(() => {});
+  response.off('close', leave);
+}
+
+function refuse(dice: FaultDice, call: FaultTarget, response: Response): void {
+  const rateLimit = dice.strike('rateLimited', call);
+  if (rateLimit !== undefined) {
+    response.set('Retry-After', String(rateLimit.retryAfterSeconds ?? 1));
+    throw new AppError('rate_limited', 'Too many requests');
+  }
+  if (dice.strike('serverError', call) !== undefined) {
+    const isDown = dice.throwFor(call, 'serverError which') < 0.5;
+    if (isDown) throw new AppError('unavailable', 'The service is unavailable');
+    throw new AppError('internal', 'Something went wrong');
+  }
+  if (dice.strike('unauthenticated', call) !== undefined) {
+    throw new AppError('unauthenticated', 'The token is unknown or was revoked');
+  }
+  if (dice.strike('forbidden', call) !== undefined) {
+    throw new AppError('forbidden', 'The install of this token is not ACTIVE');
+  }
+}
+
+/** The length that is announced is never reached. */
+function breakOff(response: Response, answer: object): void {
+  const bytes = Buffer.from(JSON.stringify(answer));
+  response.type('json').set('Content-Length', String(bytes.length));
+  response.write(bytes.subarray(0, Math.floor(bytes.length / 2)), () => response.destroy());
+}
+
+/** Only a list that has something can be without it. */
+function shorten(dice: FaultDice, call: FaultTarget, answer: object): object {
+  const list = Object.entries(answer).find(([, value]) => Array.isArray(value) && value.length > 0);
+  if (list === undefined) return answer;
+  const [name, entries] = list as [string, unknown[]];
+  if (dice.strike('empty', call) !== undefined) return { ...answer, [name]: [] };
+  if (dice.strike('truncated', call) === undefined) return answer;
+  return { ...answer, [name]: entries.slice(0, Math.floor(entries.length / 2)) };
+}
