@@ -1,6 +1,6 @@
 import { type Database, openDatabase } from './db/database.ts';
 import { migrate } from './db/migrate.ts';
-import { loadSecretKey, openSecretBox } from './db/secret-key.ts';
+import { loadKeyRing, openSecretBox } from './db/secret-key.ts';
 import { createMembershipStore, type MembershipStore } from './engine/membership-store.ts';
 import { createInboxStore, type InboxStore } from './inbox/inbox-store.ts';
 import type { SecretBox } from './lib/secret-box.ts';
@@ -9,6 +9,7 @@ import type { SecretBox } from './lib/secret-box.ts';
 export interface Storage {
   database: Database;
   box: SecretBox;
+  /** The key that the box seals with. */
   secretKey: Buffer;
   inbox: InboxStore;
   memberships: MembershipStore;
@@ -21,15 +22,19 @@ export interface Storage {
  *
  * @throws AppError with what to do about it
  */
-export async function openStorage(url: string, configuredKey?: Buffer): Promise<Storage> {
-  const secretKey = loadSecretKey(url, configuredKey);
+export async function openStorage(
+  url: string,
+  configuredKey?: Buffer,
+  previousKeys: readonly Buffer[] = [],
+): Promise<Storage> {
+  const keys = loadKeyRing(url, configuredKey, previousKeys);
   const database = openDatabase(url);
   try {
     const migrated = await migrate(database);
-    const box = await openSecretBox(database, secretKey);
+    const box = await openSecretBox(database, keys);
     const inbox = createInboxStore(database, box);
     const memberships = createMembershipStore(database);
-    return { database, box, secretKey, inbox, memberships, migrated };
+    return { database, box, secretKey: keys.key, inbox, memberships, migrated };
   } catch (error) {
     await database.close();
     throw error;

@@ -16,15 +16,21 @@ const mayImport: Record<string, readonly string[]> = {
   receiver: ['inbox', 'domain', 'lib'],
   engine: ['inbox', 'adapters/(port)', 'db', 'domain', 'lib'],
   reconcile: ['engine', 'marketplace', 'adapters/(port)', 'db', 'domain', 'lib'],
+  operator: ['reconcile', 'engine', 'adapters/(port)', 'config', 'db', 'domain', 'lib'],
+  keys: ['engine', 'inbox', 'db', 'domain', 'lib'],
+  privacy: ['engine', 'inbox', 'db', 'domain', 'lib'],
   console: ['inbox', 'engine', 'domain', 'lib'],
   sandbox: ['domain', 'lib'],
   'open-storage.ts': ['engine', 'inbox', 'db', 'domain', 'lib'],
   cli: [
     'app.ts',
     'open-storage.ts',
+    'operator',
     'adapters/(port)',
     'config',
     'sandbox',
+    'keys',
+    'privacy',
     'engine',
     'inbox',
     'db',
@@ -68,10 +74,12 @@ function isStranger(file: string, target: string): boolean {
 function layerOf(file: string): string {
   const [top = '', folder = '', next = '', tool] = file.split('/');
   if (top === 'migrations') return top;
+  if (folder === 'create-engine.ts') return 'app.ts';
   if (folder !== 'adapters') return folder;
   // The list of what is built in names every adapter, as `app.ts` names every part.
-  if (file === 'src/adapters/create-adapter.ts') return 'app.ts';
-  return tool === undefined ? 'adapters/(port)' : `adapters/${next}`;
+  if (/^src\/adapters\/(create-adapter|load-adapters)\.ts$/.test(file)) return 'app.ts';
+  const isPort = tool === undefined || next === 'conformance';
+  return isPort ? 'adapters/(port)' : `adapters/${next}`;
 }
 
 for (const folder of new Set(files.map(layerOf))) {

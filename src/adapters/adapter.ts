@@ -29,6 +29,13 @@ export interface Adapter {
   /** Takes a member out of this group and no other. Someone who is not in it is no error. */
   removeMember(groupId: string, member: Member, signal: AbortSignal): Promise<void>;
 
+  /**
+   * Instead of `removeMember`, where the tool knows logins apart from groups: takes the member out
+   * of this group and ends their login in the whole tool. Called only when nothing else in the tool
+   * is wanted for that account. Someone who has none any more is no error.
+   */
+  removeAccount?(groupId: string, member: Member, signal: AbortSignal): Promise<void>;
+
   /** All members, page by page; a page that cannot be read is an error, never an end. */
   listMembers?(groupId: string, signal: AbortSignal): AsyncIterable<Member>;
 }
@@ -64,4 +71,6 @@ export interface Member {
   /** The tool's own id, as text. */
   id: string;
   email: string | null;
+  /** Invited and not in yet: access all the same, and revoked like a membership. */
+  isInvited?: boolean;
 }

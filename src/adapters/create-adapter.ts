@@ -1,10 +1,13 @@
 import { AppError } from '../domain/errors.ts';
 import type { Adapter } from './adapter.ts';
+import { createHttpAdapter } from './http/http-adapter.ts';
+import { HttpSettings } from './http/http-schema.ts';
 import { createRosterAdapter } from './roster/roster-adapter.ts';
 import { RosterSettings } from './roster/roster-schema.ts';
 
 /** Every adapter that is built in, by the name it has in `tools.<name>.adapter`. */
 const builtIn = new Map<string, (settings: unknown) => Adapter>([
+  ['http', (settings) => createHttpAdapter(HttpSettings.parse(settings))],
   ['roster', (settings) => createRosterAdapter(RosterSettings.parse(settings))],
 ]);
 
@@ -27,12 +30,13 @@ export function createAdapter(tool: string, kind: string, settings: unknown): Ad
   try {
     return create(settings);
   } catch (error) {
-    throw new AppError('invalid', `tools.${tool}: ${toReason(error)}`, { cause: error });
+    throw new AppError('invalid', toReasons(`tools.${tool}`, error), { cause: error });
   }
 }
 
-/** Settings are checked by schemas, whose errors list what is wrong. */
-function toReason(error: unknown): string {
-  const { issues } = error as { issues?: { message: string }[] };
-  return issues?.map((issue) => issue.message).join('; ') ?? String(error);
+/** Settings are checked by schemas, whose errors list what is wrong, and where. */
+function toReasons(place: string, error: unknown): string {
+  const { issues } = error as { issues?: { message: string; path: PropertyKey[] }[] };
+  if (issues === undefined) return `${place}: ${String(error)}`;
+  return issues.map(({ path, message }) => `${[place, ...path].join('.')}: ${message}`).join('; ');
 }

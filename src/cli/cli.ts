@@ -1,13 +1,22 @@
 import { Command, CommanderError } from 'commander';
 import { toAppError } from '../domain/errors.ts';
 import { maskText } from '../lib/mask.ts';
+import { createAdapterCommand } from './adapter-command.ts';
 import { createAutoCommand } from './auto-command.ts';
+import { createContractsCommand } from './contracts-command.ts';
 import { createDeliveriesCommand } from './deliveries-command.ts';
+import { createDoctorCommand } from './doctor-command.ts';
+import { createExplainCommand } from './explain-command.ts';
+import { createForgetCommand } from './forget-command.ts';
 import { createInitCommand } from './init-command.ts';
+import { createKeyCommand } from './key-command.ts';
 import { createMembersCommand } from './members-command.ts';
 import { createMigrateCommand } from './migrate-command.ts';
+import { createPlansCommand } from './plans-command.ts';
+import { createRetireCommand } from './retire-command.ts';
 import { createSandboxCommand } from './sandbox-command.ts';
 import { createStartCommand } from './start-command.ts';
+import { createStatusCommand } from './status-command.ts';
 import type { Terminal } from './terminal.ts';
 import { createTryCommand } from './try-command.ts';
 
@@ -38,9 +47,18 @@ export function createProgram(terminal: Terminal): Command {
     .addCommand(createInitCommand(terminal))
     .addCommand(createStartCommand(terminal))
     .addCommand(createTryCommand(terminal))
+    .addCommand(createStatusCommand(terminal))
+    .addCommand(createDoctorCommand(terminal))
     .addCommand(createMembersCommand(terminal))
+    .addCommand(createExplainCommand(terminal))
+    .addCommand(createPlansCommand(terminal))
+    .addCommand(createContractsCommand(terminal))
     .addCommand(createDeliveriesCommand(terminal))
+    .addCommand(createRetireCommand(terminal))
+    .addCommand(createForgetCommand(terminal))
+    .addCommand(createKeyCommand(terminal))
     .addCommand(createMigrateCommand(terminal))
+    .addCommand(createAdapterCommand(terminal))
     .addCommand(createSandboxCommand(terminal))
     .addCommand(createAutoCommand(terminal), { hidden: true });
   for (const command of withSubcommands(program)) {

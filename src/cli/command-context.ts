@@ -1,6 +1,10 @@
+import { userInfo } from 'node:os';
 import type { Command } from 'commander';
+import type { Config } from '../config/config-schema.ts';
 import { type LoadedConfig, loadConfig } from '../config/load-config.ts';
+import { systemClock, toInstant } from '../lib/clock.ts';
 import { openStorage, type Storage } from '../open-storage.ts';
+import type { By } from '../operator/audit-store.ts';
 import type { Terminal } from './terminal.ts';
 
 /** The configuration that a command was given, by `--config` anywhere on its line or by default. */
@@ -12,16 +16,39 @@ export function loadCommandConfig(command: Command): LoadedConfig {
 /** Opens the configured database for one command: the command line is one more instance. */
 export async function withStorage(
   command: Command,
-  work: (storage: Storage) => Promise<void>,
+  work: (storage: Storage, config: Config) => Promise<void>,
 ): Promise<void> {
-  const { config, secretKey } = loadCommandConfig(command);
-  const key = secretKey.source === 'none' ? undefined : secretKey.key;
-  const storage = await openStorage(config.database.url, key);
+  const loaded = loadCommandConfig(command);
+  const storage = await openConfigured(loaded);
   try {
-    await work(storage);
+    await work(storage, loaded.config);
   } finally {
     await storage.database.close();
   }
+}
+
+/** Who is at the command line, and when: what an audit remembers. */
+export function decidedBy(): By {
+  return { actor: actorName(), at: toInstant(systemClock.now()) };
+}
+
+/** In a container, a user may have a number and no name. */
+function actorName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid ${process.getuid?.()}`;
+  }
+}
+
+export async function openConfigured(loaded: LoadedConfig): Promise<Storage> {
+  const { config, previousSecretKeys } = loaded;
+  return await openStorage(config.database.url, secretKeyOf(loaded), previousSecretKeys);
+}
+
+/** Undefined where a key file is to be used instead. */
+export function secretKeyOf({ secretKey }: LoadedConfig): Buffer | undefined {
+  return secretKey.source === 'none' ? undefined : secretKey.key;
 }
 
 /** JSON for machines where it was asked for, else lines for people. */

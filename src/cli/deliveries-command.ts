@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { type DeliveryState, deliveryStates } from '../domain/delivery.ts';
 import { AppError } from '../domain/errors.ts';
 import type { ListedDelivery } from '../inbox/inbox-store.ts';
@@ -39,23 +39,38 @@ function createListCommand(terminal: Terminal): Command {
     );
 }
 
+interface ShowOptions {
+  raw?: true;
+  json?: true;
+}
+
 function createShowCommand(terminal: Terminal): Command {
+  const raw = new Option('--raw', 'print its body as it came in, and nothing else');
   return new Command('show')
-    .description('show one delivery')
+    .description('show one delivery; its body, which names people, only with --raw')
     .argument('<id>', 'its number in the list', toRowNumber)
+    .addOption(raw.conflicts('json'))
     .option('--json', 'print one JSON object instead of text')
-    .action((id: number, { json }: { json?: true }, command: Command) =>
+    .action((id: number, options: ShowOptions, command: Command) =>
       withStorage(command, async ({ inbox }) => {
-        const delivery = await inbox.find(id);
-        if (delivery === undefined) throw new AppError('not_found', `There is no delivery ${id}`);
-        const shown = toShown(delivery);
-        print(terminal, json, shown, () =>
-          Object.entries(shown)
-            .map(([name, value]) => `${name.padEnd(13)} ${toLine(value)}`)
-            .join('\n'),
-        );
+        if (options.raw) terminal.stdout.write(found(id, await inbox.findBody(id)));
+        else showDelivery(terminal, found(id, await inbox.find(id)), options);
       }),
     );
+}
+
+function found<T>(id: number, value: T | undefined): T {
+  if (value === undefined) throw new AppError('not_found', `There is no delivery ${id}`);
+  return value;
+}
+
+function showDelivery(terminal: Terminal, delivery: ListedDelivery, { json }: ShowOptions): void {
+  const shown = toShown(delivery);
+  print(terminal, json, shown, () =>
+    Object.entries(shown)
+      .map(([name, value]) => `${name.padEnd(13)} ${toLine(value)}`)
+      .join('\n'),
+  );
 }
 
 interface ReplayOptions {

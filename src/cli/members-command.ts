@@ -1,9 +1,11 @@
 import { Command, InvalidArgumentError } from 'commander';
 import type { MembershipState } from '../domain/membership.ts';
 import { membershipStates } from '../domain/membership.ts';
-import type { ListedMembership } from '../engine/membership-store.ts';
-import { print, withStorage } from './command-context.ts';
-import { toCount } from './count-option.ts';
+import type { ListedMembership } from '../engine/membership-list-store.ts';
+import { maskText } from '../lib/mask.ts';
+import { createOwnershipStore } from '../operator/ownership-store.ts';
+import { decidedBy, print, withStorage } from './command-context.ts';
+import { toCount, toRowNumber } from './count-option.ts';
 import { formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -31,6 +33,44 @@ export function createMembersCommand(terminal: Terminal): Command {
         const members = await memberships.list({ tool, state, limit });
         print(terminal, json, { members: members.map(toShown) }, () => toTable(members));
       }),
+    )
+    .addCommand(createOwnershipCommand(terminal, 'adopt'))
+    .addCommand(createOwnershipCommand(terminal, 'release'));
+}
+
+const decisions = {
+  adopt:
+    'count a member as added by Gangway: they are removed once nothing speaks for them, which may be at once',
+  release: 'count a member as not added by Gangway: they stay, whatever ends',
+};
+
+const outcomes = {
+  kept: 'counts as ours, and is removed when nothing speaks for them any more',
+  removing: 'counts as ours, and is removed now: nothing speaks for them',
+  released: 'counts as not ours and stays',
+};
+
+function createOwnershipCommand(terminal: Terminal, decision: keyof typeof decisions): Command {
+  return new Command(decision)
+    .description(decisions[decision])
+    .argument('<membership>', 'its number in the list', toRowNumber)
+    .option('--json', 'print one JSON object instead of text')
+    .action((id: number, _: object, command: Command) =>
+      withStorage(command, async ({ database, memberships }, config) => {
+        // The list has the option too, and takes it wherever it stands.
+        const { json } = command.optsWithGlobals<{ json?: true }>();
+        const ownership = createOwnershipStore(database, memberships);
+        const outcome =
+          decision === 'adopt'
+            ? await ownership.adopt(id, decidedBy())
+            : await ownership.release(id, config.marketplace.managedDomains, decidedBy());
+        print(
+          terminal,
+          json,
+          { membership: id, decision, outcome },
+          () => `Membership ${id} ${outcomes[outcome]}.`,
+        );
+      }),
     );
 }
 
@@ -40,23 +80,38 @@ function toState(value: string): MembershipState {
   return state;
 }
 
-function toShown({ wanted, id: _, ...member }: ListedMembership) {
-  return { ...member, wanted: wanted === 1 };
+function toShown({ wanted, ...member }: ListedMembership) {
+  return { ...masked(member), wanted: wanted === 1 };
+}
+
+/** Strangers choose names, and a tool may know people by their addresses. */
+function masked<T extends Pick<ListedMembership, 'displayName' | 'memberId' | 'failure'>>(
+  member: T,
+) {
+  const { displayName, memberId, failure } = member;
+  const mask = (text: string | null) => (text === null ? null : maskText(text));
+  return {
+    ...member,
+    ...{ displayName: mask(displayName), memberId: mask(memberId), failure: mask(failure) },
+  };
 }
 
 function toTable(members: ListedMembership[]): string {
   if (members.length === 0) return 'There are no memberships.';
   return formatTable(
-    ['tool', 'group', 'trainer', 'name', 'state', 'since', 'next try', 'why'],
-    members.map((member) => [
-      member.tool,
-      member.groupId,
-      member.trainerId,
-      member.displayName ?? '',
-      member.state,
-      member.updatedAt,
-      member.nextAttemptAt ?? '',
-      member.failure ?? '',
-    ]),
+    ['id', 'tool', 'group', 'trainer', 'name', 'state', 'since', 'next try', 'why'],
+    members
+      .map(masked)
+      .map((member) => [
+        member.id,
+        member.tool,
+        member.groupId,
+        member.trainerId,
+        member.displayName ?? '',
+        member.state,
+        member.updatedAt,
+        member.nextAttemptAt ?? member.removeAfter ?? '',
+        member.failure ?? member.cause ?? '',
+      ]),
   );
 }

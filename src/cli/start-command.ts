@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { Command } from 'commander';
+import { loadAdapters } from '../adapters/load-adapters.ts';
 import { createApp } from '../app.ts';
 import { createLogger } from '../lib/logger.ts';
-import { openStorage } from '../open-storage.ts';
-import { loadCommandConfig } from './command-context.ts';
+import { loadCommandConfig, openConfigured } from './command-context.ts';
 import type { Terminal } from './terminal.ts';
 
 /** `gangway start`: receives, provisions, and runs until it is told to stop. */
@@ -11,21 +11,39 @@ export function createStartCommand(terminal: Terminal): Command {
   return new Command('start')
     .description('receive deliveries and keep the tools in line, until stopped')
     .option('--json', 'print the addresses as one JSON object on stdout')
-    .action((options: { json?: true }, command: Command) => runStart(terminal, command, options));
+    .option(
+      '--accept-orphans',
+      'start although the configuration no longer leads to people who are in a tool: they are kept',
+    )
+    .option(
+      '--restored',
+      'the database comes from a backup: ask the marketplace before acting on what lies in it',
+    )
+    .action((options: StartOptions, command: Command) => runStart(terminal, command, options));
+}
+
+interface StartOptions {
+  json?: boolean;
+  acceptOrphans?: boolean;
+  restored?: boolean;
 }
 
 export async function runStart(
   terminal: Terminal,
   command: Command,
-  { json }: { json?: true } = {},
+  { json, acceptOrphans = false, restored = false }: StartOptions = {},
 ): Promise<void> {
-  const { config, secretKey, warnings } = loadCommandConfig(command);
+  const loaded = loadCommandConfig(command);
+  const { config, warnings } = loaded;
   const logger = createLogger({ level: config.log.level, destination: terminal.stderr });
   for (const warning of warnings) logger.warn(warning);
-  const key = secretKey.source === 'none' ? undefined : secretKey.key;
-  const storage = await openStorage(config.database.url, key);
+  const adapters = await loadAdapters(config);
+  const storage = await openConfigured(loaded);
   try {
-    const app = createApp({ config, storage, logger });
+    const app = createApp({
+      ...{ config, storage, logger, adapters },
+      ...{ acceptsOrphans: acceptOrphans, isRestored: restored },
+    });
     try {
       const addresses = await app.start();
       logger.info(addresses, 'Gangway is running');

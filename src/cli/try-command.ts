@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Command } from 'commander';
+import { loadAdapters } from '../adapters/load-adapters.ts';
 import { createApp } from '../app.ts';
 import { Config } from '../config/config-schema.ts';
 import { createLogger } from '../lib/logger.ts';
@@ -48,9 +49,10 @@ export async function runTry(terminal: Terminal, { exit, json }: TryOptions): Pr
       },
       tools: { roster: { adapter: 'roster', path: rosterFile } },
     });
+    const adapters = await loadAdapters(config);
     const storage = await openStorage(config.database.url);
     const logger = createLogger({ level: 'warn', destination: terminal.stderr });
-    const app = createApp({ config, storage, logger });
+    const app = createApp({ config, storage, logger, adapters });
     try {
       const addresses = await app.start();
       say('Gangway, tried out on this machine: a simulated marketplace, the bridge, and a roster.');

@@ -64,7 +64,7 @@ const marketplace = z
       .array(domain)
       .default([])
       .describe(
-        'Mail domains that belong to the marketplace. With any, only such addresses are searched for or invited, and whoever has one counts as added by Gangway. Not in effect yet.',
+        'Mail domains that belong to the marketplace. With any, only such addresses are searched for or invited, and whoever has one counts as added by Gangway.',
       ),
     headerPrefixes: z
       .array(headerPrefix)
@@ -105,9 +105,7 @@ const tool = z
     protected: z
       .array(text)
       .default([])
-      .describe(
-        'Accounts that are never touched: addresses or ids in the tool. Not in effect yet.',
-      ),
+      .describe('Accounts that are never touched: addresses or ids in the tool.'),
     concurrency: z
       .int()
       .min(1)
@@ -140,7 +138,7 @@ const removals = z
     revokedGraceMs: revokedGrace,
   }))
   .prefault({})
-  .describe('The brake on removals. Not in effect yet.');
+  .describe('The brake on removals, and how long those wait that nobody asked for outright.');
 
 const reconcile = z
   .strictObject({
@@ -173,7 +171,7 @@ const retention = z
   .strictObject({
     deliveries: duration('30d', 86_400_000).describe('How long a settled delivery is kept.'),
     people: duration('90d', 86_400_000).describe(
-      'How long names and addresses are kept after the last contract. Not in effect yet.',
+      'How long names and addresses are kept after the last contract.',
     ),
   })
   .transform(({ deliveries, people }) => ({ deliveriesMs: deliveries, peopleMs: people }))

@@ -1,3 +1,4 @@
+import { isLoopback, isPlainBeyondLoopback } from '../lib/loopback.ts';
 import type { Config } from './config-schema.ts';
 import { type Document, type Fault, isDocument } from './document.ts';
 import { suggestNearest } from './nearest.ts';
@@ -69,9 +70,5 @@ export function warningsOf(config: Config): string[] {
 }
 
 function isExposed(url: string | undefined): boolean {
-  return url?.startsWith('http:') === true && !isLoopback(new URL(url).hostname);
-}
-
-function isLoopback(host: string): boolean {
-  return /^(localhost|127(\.\d+){3}|\[?::1\]?)$/i.test(host);
+  return url !== undefined && isPlainBeyondLoopback(url);
 }

@@ -104,6 +104,8 @@ const secretName = /token|secret|passw|credential|authorization|cookie|api_?key|
 /** Of an adapter's own settings only the names tell; a database's URL is secret by its password. */
 function isSecretAt(path: Path, value: string): boolean {
   if (value === '' || !maySecretStandAt(path)) return false;
+  // A template that the token is put into, in the settings of the adapter http.
+  if (path[0] === 'tools' && value.includes('{token}')) return false;
   if (path[0] === 'database') return URL.canParse(value) && new URL(value).password !== '';
   return path[0] !== 'tools' || path.slice(2).some((key) => secretName.test(String(key)));
 }

@@ -14,19 +14,24 @@ export interface DatabaseClock extends Clock {
 }
 
 /** @param local what stands in for the database's clock where it runs on this machine: SQLite */
-export function createDatabaseClock({ dialect, kysely }: Database, local: Clock): DatabaseClock {
+export function createDatabaseClock(database: Database, local: Clock): DatabaseClock {
   let aheadMs = 0;
   return {
     now: () => new Date(local.now().getTime() + aheadMs),
     async correct() {
-      if (dialect === 'sqlite') return;
-      const askedAt = local.now().getTime();
-      const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(kysely);
-      const answeredAt = local.now().getTime();
-      const [{ now } = { now: local.now() }] = rows;
-      aheadMs = Math.round(now.getTime() - (askedAt + answeredAt) / 2);
+      aheadMs = await measureAheadMs(database, local);
     },
   };
+}
+
+/** How far the database's clock is ahead of this machine's, in milliseconds. */
+export async function measureAheadMs({ dialect, kysely }: Database, local: Clock): Promise<number> {
+  if (dialect === 'sqlite') return 0;
+  const askedAt = local.now().getTime();
+  const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(kysely);
+  const answeredAt = local.now().getTime();
+  const [{ now } = { now: local.now() }] = rows;
+  return Math.round(now.getTime() - (askedAt + answeredAt) / 2);
 }
 
 const correctEveryMs = 60_000;

@@ -2,8 +2,10 @@ import { type Migration, type MigrationResult, Migrator } from 'kysely/migration
 import { up as createInbox } from '../../migrations/0001-inbox.ts';
 import { up as createEvidence } from '../../migrations/0002-evidence.ts';
 import { up as createMembership } from '../../migrations/0003-membership.ts';
+import { up as createRemovals } from '../../migrations/0004-removals.ts';
+import { up as createPrivacy } from '../../migrations/0005-privacy.ts';
 import { AppError } from '../domain/errors.ts';
-import { type Database, inTransaction } from './database.ts';
+import { type Database, inTransaction, type Transaction } from './database.ts';
 import { readSetting, writeSetting } from './setting-store.ts';
 
 /** Append-only. A name that was released is never changed or taken away. */
@@ -11,6 +13,8 @@ const migrations: Record<string, Migration> = {
   '0001-inbox': { up: createInbox },
   '0002-evidence': { up: createEvidence },
   '0003-membership': { up: createMembership },
+  '0004-removals': { up: createRemovals },
+  '0005-privacy': { up: createPrivacy },
 };
 
 /**
@@ -36,6 +40,13 @@ export async function migrate(database: Database): Promise<string[]> {
   return executed;
 }
 
+/** The names of the migrations that this version would still run. Changes nothing. */
+export async function listPending(db: Transaction): Promise<string[]> {
+  const provider = { getMigrations: async () => migrations };
+  const known = await new Migrator({ db, provider }).getMigrations();
+  return known.flatMap(({ name, executedAt }) => (executedAt === undefined ? [name] : []));
+}
+
 async function runMigrations(db: Database['kysely']): Promise<string[]> {
   const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
   // A newer version may have run migrations that this one does not know, which Kysely refuses;
@@ -52,13 +63,22 @@ async function runMigrations(db: Database['kysely']): Promise<string[]> {
 
 async function checkCompatibility(database: Database): Promise<void> {
   await inTransaction(database, async (tx) => {
-    const stored = Number((await readSetting(tx, 'compatibility')) ?? 0);
-    if (stored > compatibility) {
-      throw new AppError(
-        'conflict',
-        'This database was written by a newer version of Gangway: start that version, or restore a backup from before the upgrade',
-      );
-    }
+    const stored = await refuseNewer(tx);
     if (stored < compatibility) await writeSetting(tx, 'compatibility', String(compatibility));
   });
+}
+
+/**
+ * Changes nothing.
+ *
+ * @returns what the tables mean to whoever wrote last; 0 where nobody did
+ * @throws AppError `conflict` when a newer version has made the database unreadable for this one
+ */
+export async function refuseNewer(tx: Transaction): Promise<number> {
+  const stored = Number((await readSetting(tx, 'compatibility')) ?? 0);
+  if (stored <= compatibility) return stored;
+  throw new AppError(
+    'conflict',
+    'This database was written by a newer version of Gangway: start that version, or restore a backup from before the upgrade',
+  );
 }

@@ -1,69 +1,105 @@
-import { randomBytes, randomUUID } from 'node:crypto';
-import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
+import { randomBytes } from 'node:crypto';
 import { AppError } from '../domain/errors.ts';
 import { createSecretBox, type SecretBox } from '../lib/secret-box.ts';
-import { type Database, inTransaction } from './database.ts';
-import { keepSetting } from './setting-store.ts';
-import { sqliteFileOf } from './sqlite-database.ts';
+import { type Database, inTransaction, type Transaction } from './database.ts';
+import { keyFileOf } from './key-file.ts';
+import { keepSetting, listKeysInUse, readSetting } from './setting-store.ts';
 
-const keyBytes = 32;
+/** The key that seals what must not lie open, and others that it may still be sealed with. */
+export interface KeyRing {
+  key: Buffer;
+  previous: readonly Buffer[];
+}
 
 /**
- * The key that seals what must not lie open: the configured one, or with SQLite a file beside the
- * database, readable by its owner only and made on first use.
+ * The configured keys, or with SQLite those in the files beside the database, made on first use.
  *
  * @throws AppError `invalid` when PostgreSQL is used without a key, or the file holds none
  */
-export function loadSecretKey(databaseUrl: string, configured: Buffer | undefined): Buffer {
-  if (configured !== undefined) return configured;
+export function loadKeyRing(
+  databaseUrl: string,
+  configured: Buffer | undefined,
+  previous: readonly Buffer[] = [],
+): KeyRing {
+  if (configured !== undefined) return { key: configured, previous };
   if (!databaseUrl.startsWith('sqlite:')) {
     throw new AppError(
       'invalid',
       'PostgreSQL needs GANGWAY_SECRET_KEY, the same on every instance. Make one with: openssl rand -base64 32',
     );
   }
-  const file = sqliteFileOf(databaseUrl);
-  return file === undefined ? randomBytes(keyBytes) : loadKeyFile(`${file}.key`);
-}
-
-function loadKeyFile(file: string): Buffer {
-  if (!existsSync(file)) makeKeyFile(file);
-  const key = Buffer.from(readFileSync(file, 'utf8').trim(), 'base64');
-  if (key.length === keyBytes) return key;
-  throw new AppError('invalid', `The key file ${file} does not hold ${keyBytes} bytes in base64`);
-}
-
-/** Of two starting processes exactly one makes the key, and neither ever reads half of it. */
-function makeKeyFile(file: string): void {
-  const draft = `${file}.${randomUUID()}`;
-  const key = randomBytes(keyBytes).toString('base64');
-  try {
-    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-    writeFileSync(draft, `${key}\n`, { mode: 0o600, flush: true });
-    linkSync(draft, file);
-  } catch (error) {
-    if (!existsSync(file)) {
-      throw new AppError('invalid', `The key file ${file} could not be made`, { cause: error });
-    }
-  }
-  rmSync(draft, { force: true });
+  const file = keyFileOf(databaseUrl);
+  if (file === undefined) return { key: randomBytes(32), previous };
+  // The next one first: it may take the place of the other in between, and then both are it.
+  const next = file.loadNext();
+  const key = file.load();
+  return next === undefined ? { key, previous } : { key: next, previous: [key, ...previous] };
 }
 
 /**
- * The box for this database. The first key it ever sees is remembered by its fingerprint.
+ * The keys as they would be loaded, without making any.
  *
- * @throws AppError `conflict` when the key is not the one the database was written with
+ * @throws AppError `invalid` where there is none
  */
-export async function openSecretBox(database: Database, key: Buffer): Promise<SecretBox> {
-  const box = createSecretBox(key);
-  await inTransaction(database, async (tx) => {
-    const known = await keepSetting(tx, 'key_fingerprint', box.fingerprint);
-    if (known === box.fingerprint) return;
+export function findKeyRing(
+  databaseUrl: string,
+  configured: Buffer | undefined,
+  previous: readonly Buffer[] = [],
+): KeyRing {
+  if (configured === undefined && keyFileOf(databaseUrl)?.isThere() === false) {
     throw new AppError(
-      'conflict',
-      `This database was written with another secret key (fingerprint ${known}, this one is ${box.fingerprint}): set GANGWAY_SECRET_KEY, or the key file beside the database, back to the one it was made with`,
+      'invalid',
+      'The key file beside the database is not there, and GANGWAY_SECRET_KEY is not set',
     );
+  }
+  return loadKeyRing(databaseUrl, configured, previous);
+}
+
+/**
+ * The box for this database. The database remembers by fingerprints which keys something in it may
+ * be sealed with: the first that it ever saw, until that is replaced, and those on the way to
+ * replace it.
+ *
+ * @throws AppError `conflict` when one of them is missing: what it has sealed would not open
+ */
+export async function openSecretBox(database: Database, ring: KeyRing): Promise<SecretBox> {
+  const box = createSecretBox(ring.key, ring.previous);
+  await inTransaction(database, async (tx) => {
+    await keepSetting(tx, 'key_fingerprint', box.fingerprint);
+    const known = await refuseForeign(tx, box);
+    // Noted before anything is sealed with it, so that nobody starts without it from now on.
+    if (known !== box.fingerprint) await keepSetting(tx, `key_in_use:${box.fingerprint}`, 'yes');
   });
   return box;
+}
+
+/**
+ * Whether these keys open the database. Changes nothing.
+ *
+ * @returns the fingerprint of the key that it would be sealed with
+ * @throws AppError as `openSecretBox` does
+ */
+export async function checkKeyRing(database: Database, ring: KeyRing): Promise<string> {
+  const box = createSecretBox(ring.key, ring.previous);
+  await refuseForeign(database.kysely, box);
+  return box.fingerprint;
+}
+
+/** @returns the fingerprint that the database knows; that of the box where it knows none */
+async function refuseForeign(tx: Transaction, box: SecretBox): Promise<string> {
+  const known = (await readSetting(tx, 'key_fingerprint')) ?? box.fingerprint;
+  if (!box.fingerprints.includes(known)) {
+    throw new AppError(
+      'conflict',
+      `This database was written with another secret key (fingerprint ${known}, this one is ${box.fingerprint}): set GANGWAY_SECRET_KEY, or the key file beside the database, back to the one it was made with, or name that one in GANGWAY_SECRET_KEY_PREVIOUS`,
+    );
+  }
+  const missing = (await listKeysInUse(tx)).find((one) => !box.fingerprints.includes(one));
+  if (missing !== undefined) {
+    throw new AppError(
+      'conflict',
+      `The secret key of this database is being replaced, and something is sealed with the new one (fingerprint ${missing}) already: set GANGWAY_SECRET_KEY to it and name the old one in GANGWAY_SECRET_KEY_PREVIOUS, until "gangway key rotate" is done`,
+    );
+  }
+  return known;
 }

@@ -1,7 +1,16 @@
 import type { Transaction } from './database.ts';
 
 /** What the database must remember about itself. */
-type SettingName = 'compatibility' | 'key_fingerprint' | 'last_write_check';
+type SettingName =
+  | 'compatibility'
+  | 'key_fingerprint'
+  | 'last_write_check'
+  | 'last_alive_at'
+  | KeyInUse;
+
+/** A row each, so that instances that start at once do not overwrite each other's. */
+type KeyInUse = `key_in_use:${string}`;
+const keyInUse = 'key_in_use:';
 
 export async function readSetting(tx: Transaction, name: SettingName): Promise<string | undefined> {
   const row = await tx
@@ -36,4 +45,20 @@ export async function keepSetting(
     .onConflict((conflict) => conflict.doNothing())
     .execute();
   return (await readSetting(tx, name)) ?? value;
+}
+
+/** Fingerprints of the keys that may have sealed something beside the one of the database. */
+export async function listKeysInUse(tx: Transaction): Promise<string[]> {
+  const rows = await tx
+    .selectFrom('setting')
+    .select('name')
+    .where('name', 'like', `${keyInUse}%`)
+    .execute();
+  return rows.map(({ name }) => name.slice(keyInUse.length));
+}
+
+/** Makes one key that of the database: from now on nothing is sealed with any other. */
+export async function settleKey(tx: Transaction, fingerprint: string): Promise<void> {
+  await writeSetting(tx, 'key_fingerprint', fingerprint);
+  await tx.deleteFrom('setting').where('name', 'like', `${keyInUse}%`).execute();
 }

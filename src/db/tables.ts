@@ -1,4 +1,5 @@
 import type { Generated, Insertable, Selectable } from 'kysely';
+import type { Clearance, PlanState } from '../domain/brake.ts';
 import type { DeliveryState } from '../domain/delivery.ts';
 import type {
   ContractEvidence,
@@ -9,6 +10,7 @@ import type {
   PersonEvidence,
 } from '../domain/evidence.ts';
 import type { MembershipState, Operation, ReceiptOutcome } from '../domain/membership.ts';
+import type { RemovalCause } from '../domain/standing.ts';
 
 /**
  * The database as Kysely sees it. Instants are ISO-8601 UTC text; booleans are 0 and 1 and sealed
@@ -28,6 +30,14 @@ export interface Tables {
   membership: MembershipTable;
   intent: IntentTable;
   receipt: ReceiptTable;
+  reason: ReasonTable;
+  plan: PlanTable;
+  planItem: PlanItemTable;
+  removal: RemovalTable;
+  installState: InstallStateTable;
+  audit: AuditTable;
+  contractEnd: ContractEndTable;
+  forgotten: ForgottenTable;
   namedLock: NamedLockTable;
   setting: SettingTable;
 }
@@ -55,6 +65,8 @@ export interface DeliveryTable {
 export interface PersonTable extends Omit<PersonEvidence, 'workEmail'> {
   workEmail: Buffer | null;
   workEmailDigest: string | null;
+  /** In the clear, and lower case: it names no person. */
+  workEmailDomain: string | null;
 }
 
 /** Trainers whose memberships are still to be derived from the evidence. */
@@ -94,6 +106,74 @@ export interface MembershipTable {
   lookAgain: Generated<number>;
   failure: string | null;
   updatedAt: string;
+  /** Whose brake counts it, and whose turn it is that it is worked on in. */
+  install: Generated<string>;
+  cause: RemovalCause | null;
+  /** When the brake is to be asked about its removal; null when it has been, or need not be. */
+  removeAfter: string | null;
+  /** The generation whose removal the brake let pass, or an operator approved. */
+  clearedGeneration: number | null;
+}
+
+/** Whatever was a reason for a membership when it was derived: to tell an end from a new configuration. */
+export interface ReasonTable {
+  membershipId: number;
+  install: string;
+  contractId: string;
+  linkId: string;
+}
+
+/** Removals beyond the brake: a stable set that an operator decides about. */
+export interface PlanTable {
+  id: Generated<number>;
+  install: string;
+  state: PlanState;
+  createdAt: string;
+  decidedAt: string | null;
+}
+
+export interface PlanItemTable {
+  planId: number;
+  membershipId: number;
+  generation: number;
+  cause: RemovalCause;
+  /** What the decision came to for this one; null while there is none. */
+  outcome: PlanItemOutcome | null;
+}
+
+export type PlanItemOutcome = 'approved' | 'rejected' | 'stale';
+
+/** Every removal that was let pass, and on what grounds: what the brake counts. */
+export interface RemovalTable {
+  id: Generated<number>;
+  install: string;
+  membershipId: number;
+  generation: number;
+  cause: RemovalCause;
+  clearance: Clearance;
+  clearedAt: string;
+}
+
+/** Reading the whole of an install, and what waits for that. */
+export interface InstallStateTable {
+  install: string;
+  /** Nothing that was due before is converged until the install has been read. */
+  heldSince: string | null;
+  readWantedAt: string | null;
+  readBeganAt: string | null;
+  attempts: Generated<number>;
+  nextAttemptAt: string | null;
+  leasedUntil: string | null;
+  failure: string | null;
+}
+
+/** What operators have decided, and who. */
+export interface AuditTable {
+  id: Generated<number>;
+  at: string;
+  actor: string;
+  action: string;
+  subject: string;
 }
 
 /** Written before a call that changes a tool, so that a crash leaves a trace of what was meant. */
@@ -117,6 +197,19 @@ export interface ReceiptTable {
   toolStatus: number | null;
   message: string | null;
   createdAt: string;
+}
+
+/** When a contract was first seen to have ended; only where no event gives the time. */
+export interface ContractEndTable {
+  install: string;
+  contractId: string;
+  seenAt: string;
+}
+
+/** Trainers of whom nothing personal is kept, until they have a contract again. */
+export interface ForgottenTable {
+  trainerId: string;
+  forgottenAt: string;
 }
 
 export interface NamedLockTable {

@@ -1,3 +1,5 @@
+import { type Absences, mergeAbsences } from './absences.ts';
+
 /**
  * What is known, as registers: one row per (install, id), merged by maximum. Merging is commutative,
  * associative and idempotent, so events and reads may come in any order, any number of times, from
@@ -6,7 +8,7 @@
  * Instants are ISO-8601 UTC text; null is a register that nothing has set.
  */
 
-type Instant = string;
+export type Instant = string;
 
 export interface ContractEvidence {
   install: string;
@@ -19,6 +21,13 @@ export interface ContractEvidence {
   activeReadAt: Instant | null;
   /** When the latest read that listed it ended began. */
   endedReadAt: Instant | null;
+  /** Complete lists of active contracts it was not in, while its participants still answered. */
+  absences: Absences;
+  /** An operator said that it has ended, or that it has not; the later word counts. */
+  endedByOperatorAt: Instant | null;
+  reopenedAt: Instant | null;
+  /** When the latest read of who is on it began. */
+  participantsReadAt: Instant | null;
   /** The latest `milestone.*`: its budget is worth reading again. */
   budgetEventAt: Instant | null;
   title: string | null;
@@ -29,7 +38,14 @@ export interface ContractEvidence {
 export interface LinkEvidence {
   install: string;
   linkId: string;
+  /** When `project_link.removed` came in: others that undo it may be on their way since then. */
   removedEventAt: Instant | null;
+  /** The latest event or listing that had it. */
+  seenAt: Instant | null;
+  /** Complete listings it was not in, each with a 404 by its id and the grant ACTIVE. */
+  absences: Absences;
+  /** When the latest complete listing of its contracts began. */
+  contractsReadAt: Instant | null;
   externalProjectId: string | null;
   externalProjectName: string | null;
   provisioningMode: string | null;
@@ -38,7 +54,11 @@ export interface LinkEvidence {
 export interface GrantEvidence {
   install: string;
   grantId: string;
+  /** When the marketplace says it was revoked, and when that came in. */
   revokedEventAt: Instant | null;
+  revokedReceivedAt: Instant | null;
+  /** When the latest read that was answered ACTIVE for it began. */
+  activeReadAt: Instant | null;
 }
 
 /** Grows only, and only from a record that names both sides. */
@@ -52,7 +72,9 @@ export interface ParticipationEvidence {
   install: string;
   contractId: string;
   trainerId: string;
-  seenAt: Instant;
+  seenAt: Instant | null;
+  /** Reads of who is on the contract that had others, and not them. */
+  absences: Absences;
 }
 
 /** Addresses are kept per install: one customer's consent is not another's. */
@@ -73,36 +95,6 @@ export interface Evidence {
   pairs: PairEvidence[];
   participations: ParticipationEvidence[];
   people: PersonEvidence[];
-}
-
-export type ContractStatus = 'unknown' | 'active' | 'disputed' | 'ended';
-export type LinkStatus = 'unknown' | 'live' | 'removed';
-
-/** A read may have been under way when the event was raised; after this long it was not. */
-const disputeAfterMs = 10 * 60_000;
-
-type ContractRegisters = Pick<
-  ContractEvidence,
-  'startedEventAt' | 'endedEventAt' | 'activeReadAt' | 'endedReadAt'
->;
-
-export function statusOfContract(contract: ContractRegisters): ContractStatus {
-  if (contract.endedReadAt !== null) return 'ended';
-  if (contract.endedEventAt !== null) {
-    return isDisputed(contract.endedEventAt, contract.activeReadAt) ? 'disputed' : 'ended';
-  }
-  if (contract.startedEventAt !== null || contract.activeReadAt !== null) return 'active';
-  return 'unknown';
-}
-
-function isDisputed(endedEventAt: Instant, activeReadAt: Instant | null): boolean {
-  if (activeReadAt === null) return false;
-  return Date.parse(activeReadAt) - Date.parse(endedEventAt) >= disputeAfterMs;
-}
-
-export function statusOfLink(link: LinkEvidence): LinkStatus {
-  if (link.removedEventAt !== null) return 'removed';
-  return link.externalProjectId === null ? 'unknown' : 'live';
 }
 
 /**
@@ -142,7 +134,7 @@ export function mergeRegisters<Row extends object>(a: Row, b: Row): Row {
     const version = versionOf[name];
     if (versionColumns.has(name)) continue;
     if (version === undefined) {
-      merged.set(name, greater(left.get(name), value));
+      merged.set(name, mergeValues(name, left.get(name), value));
       continue;
     }
     const winner = isNewer(right, left, name, version) ? right : left;
@@ -157,6 +149,11 @@ type Fields = ReadonlyMap<string, unknown>;
 function isNewer(a: Fields, b: Fields, name: string, version: string): boolean {
   const [left, right] = [rankOf(a.get(version)), rankOf(b.get(version))];
   return left === right ? rankOf(a.get(name)) > rankOf(b.get(name)) : left > right;
+}
+
+function mergeValues(name: string, a: unknown, b: unknown): unknown {
+  if (name === 'absences') return mergeAbsences(a as Absences, b as Absences);
+  return greater(a, b);
 }
 
 function greater(a: unknown, b: unknown): unknown {
@@ -177,6 +174,10 @@ export function emptyContract(install: string, contractId: string): ContractEvid
     endedEventAt: null,
     activeReadAt: null,
     endedReadAt: null,
+    absences: null,
+    endedByOperatorAt: null,
+    reopenedAt: null,
+    participantsReadAt: null,
     budgetEventAt: null,
     title: null,
     titleVersion: null,
@@ -188,10 +189,17 @@ export function emptyLink(install: string, linkId: string): LinkEvidence {
     install,
     linkId,
     removedEventAt: null,
+    seenAt: null,
+    absences: null,
+    contractsReadAt: null,
     externalProjectId: null,
     externalProjectName: null,
     provisioningMode: null,
   };
+}
+
+export function emptyGrant(install: string, grantId: string): GrantEvidence {
+  return { install, grantId, revokedEventAt: null, revokedReceivedAt: null, activeReadAt: null };
 }
 
 export function emptyEvidence(): Evidence {

@@ -31,6 +31,11 @@ export function toEmail(value: unknown): string | undefined {
   return email.test(value) && !control.test(value) && value.isWellFormed() ? value : undefined;
 }
 
+/** The part after the last `@`, in lower case. */
+export function domainOf(address: string): string {
+  return address.slice(address.lastIndexOf('@') + 1).toLowerCase();
+}
+
 /** What leaves nothing to guess: with its zone, and a year of four digits. */
 const instant = /^\d{4}-\d{2}-\d{2}[T ][\d:.]+(Z|[+-]\d{2}:?\d{2})$/i;
 

@@ -1,53 +1,82 @@
+import type { Instant } from './evidence.ts';
+import type { RemovalCause } from './standing.ts';
+
 /** A trainer in a group of a tool: who is wanted there, and what is known of the tool's side. */
 
 export const membershipStates = [
   'waiting_email',
   'pending',
+  'invited',
   'active',
   'removing',
   'removed',
   'released',
   'failed',
+  'held',
+  'orphaned',
 ] as const;
 
 export type MembershipState = (typeof membershipStates)[number];
 
+/** Those in which somebody is, or may be, in the tool by our doing. */
+export const heldStates = [
+  'pending',
+  'invited',
+  'active',
+  'removing',
+  'failed',
+  'held',
+  'orphaned',
+] as const satisfies readonly MembershipState[];
+
 export type Operation = 'add' | 'remove';
 
 /**
- * `added` and `removed` were done and read back; `already_member` and `already_absent` were so
- * before; `released` is a member who was there before us and stays; `failed` may succeed later;
- * `refused` waits for somebody to change something.
+ * `added`, `invited` and `removed` were done and read back; `already_member` and `already_absent`
+ * were so before; `released` is a member who was there before us and stays; `protected` is an
+ * account that is never touched; `kept_for_another` shares an account with somebody who stays;
+ * `failed` may succeed later; `refused` waits for somebody to change something.
  */
-export type ReceiptOutcome =
-  | 'added'
-  | 'already_member'
-  | 'removed'
-  | 'already_absent'
-  | 'released'
-  | 'failed'
-  | 'refused';
+export const receiptOutcomes = [
+  'added',
+  'invited',
+  'already_member',
+  'removed',
+  'already_absent',
+  'released',
+  'protected',
+  'kept_for_another',
+  'failed',
+  'refused',
+] as const;
 
-/** Why somebody belongs in a group; or no longer does. */
-export interface Reason {
-  install: string;
-  contractId: string;
-  linkId: string;
-  stands: boolean;
-}
+export type ReceiptOutcome = (typeof receiptOutcomes)[number];
 
 /** What derivation decides and remembers; the tool's side is not its business. */
 export interface MembershipCore {
   wanted: boolean;
   generation: number;
   state: MembershipState;
+  /** Whose brake counts it: an install whose reason stands, or whose reason fell last. */
+  install: string;
+  /** Why it is to be removed. */
+  cause: RemovalCause | null;
+  /** From when the brake may let its removal pass; null when nothing waits for that. */
+  removeAfter: Instant | null;
 }
 
+/** What all reasons for a membership say together. */
+export type Verdict =
+  | { kind: 'wanted'; install: string }
+  /** A reason stands that the configuration no longer leads here, which is no evidence. */
+  | { kind: 'orphaned' }
+  /** The marketplace itself provisions the project by now. */
+  | { kind: 'managed' }
+  | { kind: 'unwanted'; install: string; cause: RemovalCause; removeAfter: Instant };
+
 interface Situation {
-  /** Whether any reason stands. */
-  isWanted: boolean;
   hasEmail: boolean;
-  /** Whether a call that changes the tool may ever have been made for it. */
+  /** Whether a call that changes the tool may ever have been made for it, or it was found there. */
   wasTouched: boolean;
 }
 
@@ -58,28 +87,90 @@ interface Situation {
  */
 export function deriveMembership(
   current: MembershipCore | null,
-  { isWanted, hasEmail, wasTouched }: Situation,
+  verdict: Verdict,
+  situation: Situation,
 ): MembershipCore | null {
-  if (current === null) return isWanted ? toWanted(1, hasEmail) : null;
-  if (isWanted && !current.wanted) return toWanted(current.generation + 1, hasEmail);
-  if (!isWanted && current.wanted) {
-    const state = wasTouched ? 'removing' : 'removed';
-    return { wanted: false, generation: current.generation + 1, state };
+  if (current === null) {
+    return verdict.kind === 'wanted' ? toWanted(1, verdict.install, situation.hasEmail) : null;
   }
-  return deriveSame(current, hasEmail);
+  switch (verdict.kind) {
+    case 'wanted':
+      return deriveWanted(current, verdict.install, situation.hasEmail);
+    case 'unwanted':
+      return deriveUnwanted(current, verdict, situation.wasTouched);
+    default:
+      return leave(current, verdict.kind, situation.wasTouched);
+  }
 }
 
-/** Nothing else is wanted than before, but what is known may be what it waits for. */
-function deriveSame(current: MembershipCore, hasEmail: boolean): MembershipCore {
-  const { wanted, state } = current;
-  if (state === 'waiting_email' && hasEmail) return { ...current, state: 'pending' };
+function deriveWanted(current: MembershipCore, install: string, hasEmail: boolean): MembershipCore {
+  const { generation, state } = current;
+  if (!current.wanted || state === 'orphaned') return toWanted(generation + 1, install, hasEmail);
   // What was refused may have been about what is different now, an address for one.
-  if (state !== 'failed') return current;
-  return wanted ? toWanted(current.generation, hasEmail) : { ...current, state: 'removing' };
+  const isOpen = state === 'failed' || (state === 'waiting_email' && hasEmail);
+  if (isOpen) return toWanted(generation, install, hasEmail);
+  return current.install === install ? current : { ...current, install };
 }
 
-function toWanted(generation: number, hasEmail: boolean): MembershipCore {
-  return { wanted: true, generation, state: hasEmail ? 'pending' : 'waiting_email' };
+type Unwanted = Extract<Verdict, { kind: 'unwanted' }>;
+
+function deriveUnwanted(
+  current: MembershipCore,
+  verdict: Unwanted,
+  wasTouched: boolean,
+): MembershipCore {
+  const { state, generation } = current;
+  if (current.wanted) {
+    if (!wasTouched) return toGone(current, 'removed');
+    return toRemoving(verdict, generation + 1);
+  }
+  // What an operator has to decide about, or has decided, was decided on other evidence.
+  if (state === 'held' && verdict.cause !== current.cause) {
+    return toRemoving(verdict, generation + 1);
+  }
+  // Begun by a version that had no brake, which has never been asked about it.
+  if (current.cause === null && (state === 'removing' || state === 'failed')) {
+    return toRemoving(verdict, generation);
+  }
+  if (state === 'removing') return deriveRemoving(current, verdict);
+  return state === 'failed' ? { ...current, state: 'removing' } : current;
+}
+
+/** Until the brake has been asked, other evidence may change when and why; later never by itself. */
+function deriveRemoving(current: MembershipCore, verdict: Unwanted): MembershipCore {
+  const { cause, removeAfter, generation } = current;
+  if (removeAfter === null) return current;
+  const isSame = cause === verdict.cause && removeAfter === verdict.removeAfter;
+  return isSame ? current : toRemoving(verdict, generation);
+}
+
+function toRemoving({ install, cause, removeAfter }: Unwanted, generation: number): MembershipCore {
+  return { wanted: false, generation, state: 'removing', install, cause, removeAfter };
+}
+
+/** It stays as it is in the tool, and so no call that is under way may settle it. */
+function leave(
+  current: MembershipCore,
+  kind: 'orphaned' | 'managed',
+  wasTouched: boolean,
+): MembershipCore {
+  const isOut = current.state === 'removed' || current.state === 'released';
+  if (isOut || current.state === (kind === 'orphaned' ? 'orphaned' : 'released')) return current;
+  // An operator has decided about this one.
+  if (current.cause === 'retired') return current;
+  if (!wasTouched) return toGone(current, 'removed');
+  if (kind === 'managed') return toGone(current, 'released');
+  return { ...toGone(current, 'removed'), wanted: true, state: 'orphaned' };
+}
+
+function toWanted(generation: number, install: string, hasEmail: boolean): MembershipCore {
+  const state = hasEmail ? 'pending' : 'waiting_email';
+  return { wanted: true, generation, state, install, cause: null, removeAfter: null };
+}
+
+function toGone(current: MembershipCore, state: 'removed' | 'released'): MembershipCore {
+  const generation = current.generation + 1;
+  return { ...current, wanted: false, generation, state, cause: null, removeAfter: null };
 }
 
 /** What is to be done about a membership, given what a look at the tool found. */
@@ -87,11 +178,24 @@ export type Step =
   | { act: 'call'; operation: Operation }
   | { act: 'settle'; state: MembershipState; outcome: ReceiptOutcome };
 
-/** @param isOurs whether we added the person: only those are ever removed */
-export function decideStep(wanted: boolean, isOurs: boolean, isFound: boolean): Step {
+export interface Finding {
+  isFound: boolean;
+  isInvited: boolean;
+  /** Whether we added the person: only those are ever removed. */
+  isOurs: boolean;
+  /** Whether the operator put the account out of bounds. */
+  isProtected: boolean;
+}
+
+export function decideStep(
+  wanted: boolean,
+  { isFound, isInvited, isOurs, isProtected }: Finding,
+): Step {
+  if (isFound && isProtected) return { act: 'settle', state: 'released', outcome: 'protected' };
   if (wanted) {
     if (!isFound) return { act: 'call', operation: 'add' };
-    return { act: 'settle', state: 'active', outcome: 'already_member' };
+    const state = isInvited ? 'invited' : 'active';
+    return { act: 'settle', state, outcome: 'already_member' };
   }
   if (!isFound) return { act: 'settle', state: 'removed', outcome: 'already_absent' };
   if (isOurs) return { act: 'call', operation: 'remove' };

@@ -1,6 +1,6 @@
 import type { Transaction } from '../db/database.ts';
 import type { Evidence } from '../domain/evidence.ts';
-import { type DeriveDeps, deriveMemberships } from './derive-memberships.ts';
+import { type DeriveDeps, type Derived, deriveMemberships } from './derive-memberships.ts';
 import type { EvidenceStore } from './evidence-store.ts';
 
 export interface ApplyDeps extends DeriveDeps {
@@ -10,11 +10,11 @@ export interface ApplyDeps extends DeriveDeps {
 /** What one link's end can touch is not bounded; what one transaction does must be. */
 const maxTrainersAtOnce = 100;
 
-export interface Applied {
-  /** Whether there is now something to be done in a tool. */
-  isDue: boolean;
+export interface Applied extends Derived {
   /** Whether trainers were left for another transaction. */
   isUnfinished: boolean;
+  /** The rows from which something else follows than before. */
+  changed: Evidence;
 }
 
 /**
@@ -30,11 +30,17 @@ export async function applyEvidence(
   const { memberships } = deps;
   const changed = await deps.evidence.merge(tx, evidence);
   const touched = await deps.evidence.trainersOf(tx, changed);
+  await deps.evidence.postponeTrainersOf(tx, changed);
   const later = touched.slice(maxTrainersAtOnce);
   if (later.length > 0) await memberships.postponeDerivation(tx, later);
+  await memberships.dropPostponed(tx, touched.slice(0, maxTrainersAtOnce));
   const room = maxTrainersAtOnce - Math.min(touched.length, maxTrainersAtOnce);
   const earlier = room > 0 ? await memberships.takePostponed(tx, room) : [];
   const trainerIds = [...new Set([...touched.slice(0, maxTrainersAtOnce), ...earlier])];
-  const isDue = await deriveMemberships(deps, tx, trainerIds, now);
-  return { isDue, isUnfinished: later.length > 0 || earlier.length === room };
+  const derived = await deriveMemberships(deps, tx, trainerIds, now);
+  return {
+    ...derived,
+    changed,
+    isUnfinished: later.length > 0 || earlier.length === room,
+  };
 }

@@ -1,40 +1,41 @@
+import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
-import type { MembershipRow } from '../db/tables.ts';
-import type { MembershipState, Operation, ReceiptOutcome } from '../domain/membership.ts';
+import type { MembershipRow, Tables } from '../db/tables.ts';
+import type { MembershipState } from '../domain/membership.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import { workEmailPlace } from './evidence-store.ts';
 
 /**
- * The only SQL of converging. A claim is a lease with a token: whoever lost the lease can no longer
- * settle, and whoever decided under an older generation can no longer begin a call.
+ * The SQL of claiming: a claim is a lease with a token. Whoever lost the lease can no longer settle,
+ * and whoever decided under an older generation can no longer begin a call. A removal that the brake
+ * has not let pass is never claimed.
  */
 export interface ClaimStore {
-  hasDue(tool: string, now: string): Promise<boolean>;
+  /** The installs for which something is due in the tool. */
+  installsDue(tool: string, now: string): Promise<string[]>;
   claim(order: ClaimOrder): Promise<Claim[]>;
   /** Gives a claim back without having done anything, to be taken again at `nextAttemptAt`. */
   putBack(claim: Claim, nextAttemptAt: string): Promise<void>;
-  /**
-   * Commits the intent that must stand before a call, and prolongs the lease for it.
-   *
-   * @returns false where the claim no longer holds, so that the call must not be made
-   */
-  begin(claim: Claim, intent: Intent, now: string, leasedUntil: string): Promise<boolean>;
-  /** Writes the receipt, and the result where the claim still holds; else asks for another look. */
-  settle(claim: Claim, result: Result, now: string): Promise<void>;
+  /** Makes due what has failed and waits for another try: the tool answers again. */
+  tryAgain(tool: string, now: string): Promise<void>;
 }
 
 export interface ClaimOrder {
   tool: string;
+  install: string;
   token: string;
   now: string;
   leasedUntil: string;
   limit: number;
+  /** Of what there may be only one claim at a time: a group, a trainer's account. */
+  exclusiveBy: readonly ('groupId' | 'trainerId')[];
 }
 
 export interface Claim {
   id: number;
   token: string;
   tool: string;
+  install: string;
   groupId: string;
   trainerId: string;
   wanted: boolean;
@@ -47,106 +48,93 @@ export interface Claim {
   displayName: string | null;
 }
 
-export interface Intent {
-  operation: Operation;
-  /** What the look before the call found. */
-  isFound: boolean;
-}
-
-export interface Result {
-  operation: Operation;
-  outcome: ReceiptOutcome;
-  state: MembershipState;
-  /** What was learnt of the member; stays as it was where nothing was. */
-  memberId?: string;
-  isOurs?: boolean;
-  /** When to try again; null when there is nothing left to do. */
-  nextAttemptAt: string | null;
-  toolStatus?: number | undefined;
-  message?: string | undefined;
-}
-
 export function createClaimStore(database: Database, box: SecretBox): ClaimStore {
   return {
-    async hasDue(tool, now) {
-      const due = database.kysely
-        .selectFrom('membership')
-        .select('id')
-        .where('tool', '=', tool)
-        .where('nextAttemptAt', '<=', now)
-        .limit(1);
-      return (await due.executeTakeFirst()) !== undefined;
+    async installsDue(tool, now) {
+      // Leaps from install to install in the index, however many memberships each has due.
+      const { rows } = await sql<{ install: string }>`
+        with recursive turn (install) as (
+          select min(install) from membership
+            where tool = ${tool} and next_attempt_at is not null
+          union all
+          select (select min(install) from membership
+            where tool = ${tool} and next_attempt_at is not null and install > turn.install)
+            from turn where turn.install is not null
+        )
+        select install from turn where exists (
+          select 1 from membership where tool = ${tool} and membership.install = turn.install
+            and next_attempt_at <= ${now})`.execute(database.kysely);
+      return rows.map((row) => row.install);
     },
 
     async claim(order) {
       return await inTransaction(database, async (tx) => {
         const rows = await leaseDue(database, tx, order);
-        const people = await findPeople(tx, box, rows);
-        return rows.map((row) => toClaim(row, order.token, people.get(row.trainerId)));
+        const people = await findPeople(tx, box, order.install, rows);
+        const isUnknown = ({ trainerId }: MembershipRow) => !people.get(trainerId)?.email;
+        const leaving = await findLeaving(tx, box, rows.filter(isUnknown));
+        return rows.map((row) =>
+          toClaim(row, order.token, leaving.get(row.id) ?? people.get(row.trainerId)),
+        );
       });
     },
 
-    async putBack({ id, token }, nextAttemptAt) {
+    async putBack({ id, token, generation }, nextAttemptAt) {
       await inTransaction(database, (tx) =>
         tx
           .updateTable('membership')
-          .set({ ...noLease, nextAttemptAt })
+          .set((eb) => ({
+            ...noLease,
+            // What was derived meanwhile says by itself when it is due.
+            nextAttemptAt: eb
+              .case()
+              .when('generation', '=', generation)
+              .then(nextAttemptAt)
+              .else(eb.ref('nextAttemptAt'))
+              .end(),
+          }))
           .where('id', '=', id)
           .where('leaseToken', '=', token)
           .execute(),
       );
     },
 
-    async begin({ id, token, generation }, { operation, isFound }, now, leasedUntil) {
-      const isAbsentBeforeAdding = operation === 'add' && !isFound;
-      const wasFound = isFound ? 1 : 0;
-      const write = async (tx: Transaction) => {
-        const held = await tx
+    async tryAgain(tool, now) {
+      await inTransaction(database, (tx) =>
+        tx
           .updateTable('membership')
-          .set({ leasedUntil, ...(isAbsentBeforeAdding && { isOurs: 1 }) })
-          .where('id', '=', id)
-          .where('leaseToken', '=', token)
-          .where('leasedUntil', '>', now)
-          .where('generation', '=', generation)
-          .executeTakeFirst();
-        if (held.numUpdatedRows !== 1n) return false;
-        await tx
-          .insertInto('intent')
-          .values({ membershipId: id, generation, operation, wasFound, createdAt: now })
-          .execute();
-        return true;
-      };
-      return await inTransaction(database, write, { isDurable: true });
-    },
-
-    async settle(claim, result, now) {
-      await inTransaction(database, async (tx) => {
-        await insertReceipt(tx, claim, result, now);
-        if (await settleHeld(tx, claim, result, now)) return;
-        await settleLost(tx, claim, result, now);
-      });
+          .set({ nextAttemptAt: now })
+          .where('tool', '=', tool)
+          .where('nextAttemptAt', '>', now)
+          .where('attempts', '>', 0)
+          .execute(),
+      );
     },
   };
 }
 
-const noLease = { leaseToken: null, leasedUntil: null };
+export const noLease = { leaseToken: null, leasedUntil: null };
 
 async function leaseDue(
   { dialect }: Database,
   tx: Transaction,
-  { tool, token, now, leasedUntil, limit }: ClaimOrder,
+  order: ClaimOrder,
 ): Promise<MembershipRow[]> {
+  const { token, leasedUntil, limit, exclusiveBy } = order;
+  const isShared = exclusiveBy.length > 0;
+  // Two instances that look at the same time would both find nobody at it.
+  if (isShared && dialect === 'postgres') {
+    await sql`select pg_advisory_xact_lock(hashtext(${`claim ${order.tool}`}))`.execute(tx);
+  }
   let due = tx
     .selectFrom('membership')
-    .select('id')
-    .where('tool', '=', tool)
-    .where('nextAttemptAt', '<=', now)
-    .where((eb) => eb.or([eb('leasedUntil', 'is', null), eb('leasedUntil', '<=', now)]))
+    .select(['id', 'groupId', 'trainerId'])
+    .where(isClaimable(order))
     .orderBy('nextAttemptAt')
     .orderBy('id')
     .limit(limit);
   if (dialect === 'postgres') due = due.forUpdate().skipLocked();
-  const ids = (await due.execute()).map((row) => row.id);
+  const ids = firstOfEach(await due.execute(), exclusiveBy).map((row) => row.id);
   if (ids.length === 0) return [];
   return await tx
     .updateTable('membership')
@@ -156,118 +144,150 @@ async function leaseDue(
     .execute();
 }
 
+type Condition = (eb: ExpressionBuilder<Tables, 'membership'>) => Expression<SqlBool>;
+
+function isClaimable({ tool, install, now, exclusiveBy }: ClaimOrder): Condition {
+  return (eb) =>
+    eb.and([
+      eb('tool', '=', tool),
+      eb('membership.install', '=', install),
+      eb('membership.nextAttemptAt', '<=', now),
+      eb.or([eb('membership.leasedUntil', 'is', null), eb('membership.leasedUntil', '<=', now)]),
+      mayBeWorkedOn(eb),
+      eb.not(isHeldBack(eb)),
+      ...exclusiveBy.map((column) => eb.not(isWorkedOn(eb, column, now))),
+    ]);
+}
+
+/**
+ * Neither a removal that nobody has let pass, nor what waits for an address, for a decision or for
+ * the configuration.
+ */
+export function mayBeWorkedOn(eb: ExpressionBuilder<Tables, 'membership'>): Expression<SqlBool> {
+  return eb.and([
+    eb.or([eb('wanted', '=', 1), eb('clearedGeneration', '=', eb.ref('membership.generation'))]),
+    eb('state', 'not in', ['waiting_email', 'held', 'orphaned', 'released']),
+  ]);
+}
+
+/** Older than a silence after which the marketplace has not been read yet (section 4.5). */
+export function isHeldBack(eb: ExpressionBuilder<Tables, 'membership'>): Expression<SqlBool> {
+  return eb.exists(
+    eb
+      .selectFrom('installState')
+      .select('installState.install')
+      .whereRef('installState.install', '=', 'membership.install')
+      .whereRef('installState.heldSince', '>', 'membership.updatedAt'),
+  );
+}
+
+function isWorkedOn(
+  eb: ExpressionBuilder<Tables, 'membership'>,
+  column: 'groupId' | 'trainerId',
+  now: string,
+): Expression<SqlBool> {
+  return eb.exists(
+    eb
+      .selectFrom('membership as other')
+      .select('other.id')
+      .whereRef('other.tool', '=', 'membership.tool')
+      .whereRef(`other.${column}`, '=', `membership.${column}`)
+      .where('other.leasedUntil', '>', now),
+  );
+}
+
+function firstOfEach<Row extends { groupId: string; trainerId: string }>(
+  rows: Row[],
+  columns: ClaimOrder['exclusiveBy'],
+): Row[] {
+  const taken = new Set<string>();
+  return rows.filter((row) => {
+    const keys = columns.map((column) => `${column} ${row[column]}`);
+    if (keys.some((key) => taken.has(key))) return false;
+    for (const key of keys) taken.add(key);
+    return true;
+  });
+}
+
 interface KnownPerson {
   email: string | null;
   displayName: string | null;
 }
 
-/** The latest that any install knows of these trainers. */
+/** As this install knows them: what one customer consented to is not for another's project. */
 async function findPeople(
   tx: Transaction,
   box: SecretBox,
+  install: string,
   rows: MembershipRow[],
 ): Promise<Map<string, KnownPerson>> {
   if (rows.length === 0) return new Map();
-  const trainerIds = rows.map((row) => row.trainerId);
   const people = await tx
     .selectFrom('person')
-    .selectAll()
-    .where('trainerId', 'in', trainerIds)
-    .orderBy('workEmailVersion')
+    .select(['trainerId', 'displayName', 'workEmail'])
+    .where('install', '=', install)
+    .where(
+      'trainerId',
+      'in',
+      rows.map((row) => row.trainerId),
+    )
     .execute();
-  const known = new Map<string, KnownPerson>();
-  for (const { install, trainerId, workEmail, displayName } of people) {
-    const before = known.get(trainerId);
-    const email =
-      workEmail === null
-        ? null
-        : box.open(workEmail, workEmailPlace({ install, trainerId })).toString('utf8');
-    known.set(trainerId, {
-      email: email ?? before?.email ?? null,
-      displayName: displayName ?? before?.displayName ?? null,
-    });
-  }
-  return known;
+  return new Map(
+    people.map((person) => [person.trainerId, openPerson(box, { install, ...person })]),
+  );
+}
+
+/**
+ * Who is to be taken out is searched for by the address they came in by: that of any install that
+ * was a reason for the membership, though the last of them may never have been given one.
+ */
+async function findLeaving(
+  tx: Transaction,
+  box: SecretBox,
+  rows: MembershipRow[],
+): Promise<Map<number, KnownPerson>> {
+  const leaving = rows.filter(({ wanted }) => wanted === 0);
+  if (leaving.length === 0) return new Map();
+  const people = await tx
+    .selectFrom('membership')
+    .innerJoin('reason', 'reason.membershipId', 'membership.id')
+    .innerJoin('person', (join) =>
+      join
+        .onRef('person.install', '=', 'reason.install')
+        .onRef('person.trainerId', '=', 'membership.trainerId'),
+    )
+    .select(['id', 'person.install', 'person.trainerId', 'displayName', 'workEmail'])
+    .where(
+      'id',
+      'in',
+      leaving.map(({ id }) => id),
+    )
+    .where('workEmail', 'is not', null)
+    .orderBy('person.install')
+    .execute();
+  return new Map(people.map(({ id, ...person }) => [id, openPerson(box, person)]));
+}
+
+interface SealedPerson {
+  install: string;
+  trainerId: string;
+  displayName: string | null;
+  workEmail: Buffer | null;
+}
+
+function openPerson(box: SecretBox, { workEmail, displayName, ...key }: SealedPerson): KnownPerson {
+  const email =
+    workEmail === null ? null : box.open(workEmail, workEmailPlace(key)).toString('utf8');
+  return { email, displayName };
 }
 
 function toClaim(row: MembershipRow, token: string, person: KnownPerson | undefined): Claim {
-  const { id, tool, groupId, trainerId, generation, state, memberId, attempts } = row;
+  const { id, tool, install, groupId, trainerId, generation, state, memberId, attempts } = row;
   return {
-    ...{ id, token, tool, groupId, trainerId, generation, state, memberId, attempts },
+    ...{ id, token, tool, install, groupId, trainerId, generation, state, memberId, attempts },
     wanted: row.wanted === 1,
     isOurs: row.isOurs === 1,
     email: person?.email ?? null,
     displayName: person?.displayName ?? null,
   };
-}
-
-async function insertReceipt(
-  tx: Transaction,
-  { id, generation }: Claim,
-  { operation, outcome, toolStatus, message }: Result,
-  now: string,
-): Promise<void> {
-  await tx
-    .insertInto('receipt')
-    .values({
-      membershipId: id,
-      generation,
-      operation,
-      outcome,
-      toolStatus: toolStatus ?? null,
-      message: message ?? null,
-      createdAt: now,
-    })
-    .execute();
-}
-
-async function settleHeld(
-  tx: Transaction,
-  { id, token, generation, attempts }: Claim,
-  { outcome, state, memberId, isOurs, nextAttemptAt, message }: Result,
-  now: string,
-): Promise<boolean> {
-  const hasFailed = outcome === 'failed' || outcome === 'refused';
-  const settled = await tx
-    .updateTable('membership')
-    .set((eb) => ({
-      ...noLease,
-      state,
-      ...(memberId !== undefined && { memberId }),
-      ...(isOurs !== undefined && { isOurs: isOurs ? 1 : 0 }),
-      nextAttemptAt: eb.case().when('lookAgain', '=', 1).then(now).else(nextAttemptAt).end(),
-      lookAgain: 0,
-      attempts: hasFailed ? attempts + 1 : 0,
-      failure: hasFailed ? (message ?? null) : null,
-      updatedAt: now,
-    }))
-    .where('id', '=', id)
-    .where('leaseToken', '=', token)
-    .where('generation', '=', generation)
-    .executeTakeFirst();
-  return settled.numUpdatedRows === 1n;
-}
-
-/**
- * Something else is wanted by now, or somebody else took the work over. What was done may have
- * undone theirs, also after they looked: whatever they come to settle, the tool is looked at again.
- */
-async function settleLost(
-  tx: Transaction,
-  { id, token }: Claim,
-  { memberId }: Result,
-  now: string,
-): Promise<void> {
-  const kept = await tx
-    .updateTable('membership')
-    .set({ ...noLease, nextAttemptAt: now, ...(memberId !== undefined && { memberId }) })
-    .where('id', '=', id)
-    .where('leaseToken', '=', token)
-    .executeTakeFirst();
-  if (kept.numUpdatedRows === 1n) return;
-  await tx
-    .updateTable('membership')
-    .set({ lookAgain: 1, nextAttemptAt: now })
-    .where('id', '=', id)
-    .execute();
 }

@@ -1,24 +1,33 @@
 import type { Adapter, Member, Person } from '../adapters/adapter.ts';
 import { AppError, isTransient, toAppError } from '../domain/errors.ts';
-import { decideStep, type Operation } from '../domain/membership.ts';
+import { domainOf } from '../domain/marketplace-text.ts';
+import { decideStep, type MembershipState, type Operation } from '../domain/membership.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import { retry } from '../lib/retry.ts';
 import { callTool } from './call-tool.ts';
-import type { Claim, ClaimStore, Result } from './claim-store.ts';
+import type { Claim, ClaimStore } from './claim-store.ts';
+import type { Begun, Result, SettleStore } from './settle-store.ts';
 
 export interface ConvergeDeps {
   claims: ClaimStore;
+  settling: SettleStore;
   adapter: Adapter;
   /** The longest a call may take: half a lease at most, so that none outlives its lease. */
   timeoutMs: number;
+  /** Accounts that are never touched: addresses, or the tool's ids. */
+  protectedAccounts: readonly string[];
+  /** Whoever has an address of these is ours, whoever put them there. */
+  managedDomains: readonly string[];
   clock: Clock;
 }
 
 /** A dead worker's work is taken over after this long. */
 export const leaseMs = 30_000;
 const refusedRetryMs = 3_600_000;
+/** Nobody tells when an invitation is accepted. */
+const invitedRetryMs = 3_600_000;
 
 /**
  * One membership, from claim to receipt: look, intent, call, read back (design section 2). The
@@ -29,12 +38,12 @@ export async function convergeMembership(
   claim: Claim,
   signal: AbortSignal,
 ): Promise<Result | null> {
-  const { claims, clock } = deps;
+  const { claims, settling, clock } = deps;
   const result = await attempt(deps, claim, signal).catch((error: unknown) =>
     signal.aborted ? null : toFailure(claim, toAppError(error), clock),
   );
   if (result === null) await claims.putBack(claim, toInstant(clock.now()));
-  else await claims.settle(claim, result, toInstant(clock.now()));
+  else await settling.settle(claim, result, toInstant(clock.now()));
   return result;
 }
 
@@ -45,18 +54,27 @@ async function attempt(
   signal: AbortSignal,
 ): Promise<Result | null> {
   const person = toPerson(claim);
+  refuseProtected(deps, claim, person);
   const found = await look(deps, claim, person, signal);
-  const step = decideStep(claim.wanted, claim.isOurs, found !== null);
+  const isOurs = claim.isOurs || isManaged(deps, person);
+  const step = decideStep(claim.wanted, {
+    ...{ isOurs, isFound: found !== null, isInvited: found?.isInvited === true },
+    isProtected: found !== null && isProtected(deps, found),
+  });
   if (step.act === 'call') return await change(deps, claim, person, found, signal);
   return {
     operation: claim.wanted ? 'add' : 'remove',
     outcome: step.outcome,
-    state: step.state,
-    ...(found !== null && { memberId: found.id }),
+    ...(found !== null && { memberId: found.id, isOurs: isOurs && step.outcome !== 'protected' }),
     // Gone, by our removal (its answer was lost) or another's: whoever comes back is not ours.
     ...(step.outcome === 'already_absent' && claim.memberId !== null && { isOurs: false }),
-    nextAttemptAt: null,
+    ...restIn(deps, step.state),
   };
+}
+
+/** A settled state, and when it is worth another look. */
+function restIn({ clock }: ConvergeDeps, state: MembershipState) {
+  return { state, nextAttemptAt: state === 'invited' ? instantIn(clock, invitedRetryMs) : null };
 }
 
 async function change(
@@ -66,23 +84,68 @@ async function change(
   found: Member | null,
   signal: AbortSignal,
 ): Promise<Result | null> {
-  const { claims, adapter, clock } = deps;
+  const { settling, clock } = deps;
   const operation: Operation = found === null ? 'add' : 'remove';
-  const intent = { operation, isFound: found !== null };
+  const intent = { operation, foundId: found?.id ?? null };
   const now = toInstant(clock.now());
-  if (!(await claims.begin(claim, intent, now, instantIn(clock, leaseMs)))) return null;
+  const begunAt = performance.now();
+  const begun = await settling.begin(claim, intent, now, instantIn(clock, leaseMs));
+  // A process that was frozen meanwhile wakes up with a lease that is somebody else's by now.
+  if (begun === null || performance.now() - begunAt > leaseMs / 2) return null;
+  if (found === null) return await add(deps, claim, person, signal);
+  if (begun.isShared) {
+    const learnt = { memberId: found.id, isOurs: false };
+    return { operation, outcome: 'kept_for_another', ...learnt, ...restIn(deps, 'removed') };
+  }
+  return await remove(deps, claim, { person, found, begun }, signal);
+}
 
-  const member = await callTool(deps.timeoutMs, signal, async (callSignal) => {
-    if (found === null) return await adapter.addMember(claim.groupId, person, callSignal);
-    await adapter.removeMember(claim.groupId, found, callSignal);
-    return found;
+async function add(
+  deps: ConvergeDeps,
+  claim: Claim,
+  person: Person,
+  signal: AbortSignal,
+): Promise<Result> {
+  const added = await callTool(deps.timeoutMs, signal, (callSignal) =>
+    deps.adapter.addMember(claim.groupId, person, callSignal),
+  );
+  const readBack = await readUntil(deps, claim, { ...person, memberId: added.id }, signal);
+  const { id: memberId, isInvited } = readBack ?? added;
+  const [outcome, state] = isInvited
+    ? (['invited', 'invited'] as const)
+    : (['added', 'active'] as const);
+  return { operation: 'add', outcome, memberId, isOurs: true, ...restIn(deps, state) };
+}
+
+interface Removal {
+  person: Person;
+  found: Member;
+  begun: Begun;
+}
+
+async function remove(
+  deps: ConvergeDeps,
+  claim: Claim,
+  { person, found, begun }: Removal,
+  signal: AbortSignal,
+): Promise<Result> {
+  const { adapter } = deps;
+  await callTool(deps.timeoutMs, signal, async (callSignal) => {
+    const endsLogin = begun.isLastOfAccount && adapter.removeAccount !== undefined;
+    if (endsLogin) await adapter.removeAccount?.(claim.groupId, found, callSignal);
+    else await adapter.removeMember(claim.groupId, found, callSignal);
   });
-  const readBack = await readUntil(deps, claim, { ...person, memberId: member.id }, signal);
-  const memberId = readBack?.id ?? member.id;
-  return operation === 'add'
-    ? { operation, outcome: 'added', state: 'active', memberId, isOurs: true, nextAttemptAt: null }
-    : // Whoever is found again after a removal was not added by us.
-      { operation, outcome: 'removed', state: 'removed', isOurs: false, nextAttemptAt: null };
+  await readUntil(deps, claim, { ...person, memberId: found.id }, signal);
+  const { removal } = adapter.capabilities;
+  return {
+    ...{ operation: 'remove', outcome: 'removed', memberId: found.id },
+    // Whoever is found again after a removal was not added by us.
+    isOurs: false,
+    ...(removal.effect === 'membership_only' && {
+      message: `They may still get in: ${removal.reason}`,
+    }),
+    ...restIn(deps, 'removed'),
+  };
 }
 
 async function look(
@@ -117,6 +180,22 @@ function toPerson({ trainerId, email, displayName, memberId }: Claim): Person {
   return { trainerId, email, displayName, memberId };
 }
 
+/** Before the tool is even asked: an address out of bounds is neither searched for nor invited. */
+function refuseProtected(deps: ConvergeDeps, { wanted }: Claim, { email }: Person): void {
+  if (!wanted || !isProtected(deps, { id: '', email })) return;
+  throw new AppError('invalid', 'The address is that of a protected account of the tool');
+}
+
+function isProtected({ protectedAccounts }: ConvergeDeps, { id, email }: Member): boolean {
+  return protectedAccounts.some(
+    (account) => account === id || account.toLowerCase() === email?.toLowerCase(),
+  );
+}
+
+function isManaged({ managedDomains }: ConvergeDeps, { email }: Person): boolean {
+  return managedDomains.includes(domainOf(email));
+}
+
 /** What may pass is tried again soon, then ever later; a refusal once an hour. */
 function toFailure(claim: Claim, error: AppError, clock: Clock): Result {
   const { attempts, state, wanted } = claim;
@@ -127,6 +206,8 @@ function toFailure(claim: Claim, error: AppError, clock: Clock): Result {
     outcome: transient ? 'failed' : 'refused',
     state: transient ? state : 'failed',
     nextAttemptAt: instantIn(clock, waitMs),
+    errorCode: error.code,
+    retryAfterMs: error.retryAfterMs,
     toolStatus: error.status,
     // Adapters are others' code, and what they throw may quote an address.
     message: maskText(error.message).slice(0, 300),

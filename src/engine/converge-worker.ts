@@ -1,24 +1,26 @@
 import { randomUUID } from 'node:crypto';
-import type { Adapter } from '../adapters/adapter.ts';
 import type { LockStore } from '../db/lock-store.ts';
-import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
+import { toAppError } from '../domain/errors.ts';
+import type { Alerts } from '../lib/alerts.ts';
+import { instantIn, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import type { Claim, ClaimStore } from './claim-store.ts';
-import { convergeMembership, leaseMs } from './converge-membership.ts';
+import { type Breaker, createBreaker } from './breaker.ts';
+import { callTool } from './call-tool.ts';
+import type { Claim, ClaimOrder } from './claim-store.ts';
+import { type ConvergeDeps, convergeMembership, leaseMs } from './converge-membership.ts';
+import type { Result } from './settle-store.ts';
+import { shareSlots } from './share-slots.ts';
 
-export interface ConvergeWorkerDeps {
+export interface ConvergeWorkerDeps extends ConvergeDeps {
   tool: string;
-  adapter: Adapter;
   /** How many memberships of the tool are worked on at once. */
   concurrency: number;
-  timeoutMs: number;
-  claims: ClaimStore;
   locks: LockStore;
   metrics: Metrics;
+  alerts: Alerts;
   logger: Logger;
-  clock: Clock;
 }
 
 const pollMs = 1000;
@@ -27,12 +29,15 @@ const pollMs = 1000;
  * Brings one tool in line with what is wanted in it. Works on several memberships at once and takes
  * the next as soon as one is done, so that a slow call holds up nothing but itself.
  */
-export function createConvergeWorker(deps: ConvergeWorkerDeps): Loop {
-  const { tool, adapter, claims, logger, clock } = deps;
+export function createConvergeWorker(given: ConvergeWorkerDeps): Loop {
+  // A look and a call fit into the lease, whatever was configured.
+  const deps = { ...given, timeoutMs: Math.min(given.timeoutMs, leaseMs / 2) };
+  const { tool, adapter, claims, logger, clock, locks } = deps;
   const token = randomUUID();
-  const isExclusive = adapter.capabilities.exclusive !== 'membership';
-  const slots = isExclusive ? 1 : deps.concurrency;
-  const underway = new Set<Promise<void>>();
+  const isToolExclusive = adapter.capabilities.exclusive === 'tool';
+  const slots = isToolExclusive ? 1 : deps.concurrency;
+  const breaker = createBreaker(clock);
+  const underway: Underway = new Map();
 
   const loop = createLoop({
     name: `converge ${tool}`,
@@ -40,40 +45,106 @@ export function createConvergeWorker(deps: ConvergeWorkerDeps): Loop {
     logger,
     clock,
     async run(signal) {
-      const now = toInstant(clock.now());
-      const isBusy = underway.size > 0;
-      if (!isBusy && !(await claims.hasDue(tool, now))) return 'idle';
+      if (breaker.isOpen() && !(await probe(deps, breaker, signal))) return 'idle';
+      const waiting = await claims.installsDue(tool, toInstant(clock.now()));
+      if (waiting.length === 0 && underway.size === 0) return 'idle';
       // Held again at every turn, so that it is never lost to others while this one lives.
-      if (isExclusive && !(await holdTool(deps, token))) return 'idle';
-      const limit = slots - underway.size;
-      const leasedUntil = instantIn(clock, leaseMs);
-      const order = { tool, token: randomUUID(), now, leasedUntil, limit };
-      const claimed = limit > 0 ? await claims.claim(order) : [];
+      if (isToolExclusive && !(await holdTool(deps, token))) return 'idle';
+      const claimed = await claimShares(deps, waiting, underway, slots);
       for (const claim of claimed) start(claim, signal);
       return 'idle';
     },
   });
 
   function start(claim: Claim, signal: AbortSignal): void {
-    const work = converge(deps, claim, signal).finally(() => {
-      underway.delete(work);
-      loop.wake();
-    });
-    underway.add(work);
-  }
-
-  async function release(): Promise<void> {
-    if (isExclusive) await deps.locks.release(lockName(tool), token);
+    const work = converge(deps, claim, signal)
+      .then((result) => {
+        if (result !== null && breaker.report(result)) reportOpen(deps, result);
+      })
+      .finally(() => {
+        underway.delete(work);
+        loop.wake();
+      });
+    underway.set(work, claim.install);
   }
 
   return {
     ...loop,
     async stop() {
       await loop.stop();
-      await Promise.all(underway);
-      await release();
+      await Promise.all(underway.keys());
+      if (isToolExclusive) await locks.release(lockName(tool), token);
     },
   };
+}
+
+/** By what is under way, the install it is for. */
+type Underway = Map<Promise<void>, string>;
+
+/** Fills the free slots; what an install leaves, because its work is held up, others may have. */
+async function claimShares(
+  deps: ConvergeWorkerDeps,
+  waiting: string[],
+  underway: Underway,
+  slots: number,
+): Promise<Claim[]> {
+  const counts = countByInstall(underway);
+  const claimed: Claim[] = [];
+  for (let candidates = waiting; candidates.length > 0; ) {
+    const shares = shareSlots(candidates, counts, slots);
+    const satisfied: string[] = [];
+    for (const [install, limit] of shares) {
+      const claims = await deps.claims.claim(toOrder(deps, install, limit));
+      claimed.push(...claims);
+      counts.set(install, (counts.get(install) ?? 0) + claims.length);
+      if (claims.length === limit) satisfied.push(install);
+    }
+    // All got what they were given: what is left over now was not theirs to take.
+    if (satisfied.length === shares.size) break;
+    candidates = satisfied;
+  }
+  return claimed;
+}
+
+function toOrder(deps: ConvergeWorkerDeps, install: string, limit: number): ClaimOrder {
+  const { tool, clock } = deps;
+  const times = { now: toInstant(clock.now()), leasedUntil: instantIn(clock, leaseMs) };
+  const exclusiveBy = toExclusiveBy(deps);
+  return { tool, install, token: randomUUID(), limit, exclusiveBy, ...times };
+}
+
+/** @returns whether the tool answers again */
+async function probe(
+  { tool, adapter, claims, timeoutMs, logger, clock }: ConvergeWorkerDeps,
+  breaker: Breaker,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (!breaker.isProbeDue()) return false;
+  try {
+    await callTool(timeoutMs, signal, (callSignal) => adapter.check(callSignal));
+  } catch (error) {
+    breaker.probed(false);
+    logger.warn({ tool, err: toAppError(error) }, 'A tool is still left alone');
+    return false;
+  }
+  breaker.probed(true);
+  logger.info({ tool }, 'A tool answers again');
+  await claims.tryAgain(tool, toInstant(clock.now()));
+  return true;
+}
+
+/** What must not be changed by two calls at once, beyond the membership itself. */
+function toExclusiveBy({ adapter }: ConvergeWorkerDeps): ClaimOrder['exclusiveBy'] {
+  return [
+    ...(adapter.capabilities.exclusive === 'group' ? (['groupId'] as const) : []),
+    ...(adapter.removeAccount === undefined ? [] : (['trainerId'] as const)),
+  ];
+}
+
+function countByInstall(underway: Underway): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const install of underway.values()) counts.set(install, (counts.get(install) ?? 0) + 1);
+  return counts;
 }
 
 function lockName(tool: string): string {
@@ -85,18 +156,20 @@ async function holdTool({ tool, locks, clock }: ConvergeWorkerDeps, token: strin
   return await locks.hold(lockName(tool), token, toInstant(clock.now()), instantIn(clock, leaseMs));
 }
 
+function reportOpen({ tool, alerts }: ConvergeWorkerDeps, { errorCode, message }: Result): void {
+  alerts.raise('tool_left_alone', { tool, errorCode, message }, 'A tool is left alone for a while');
+}
+
 async function converge(
   deps: ConvergeWorkerDeps,
   claim: Claim,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<Result | null> {
   const { tool, metrics, logger } = deps;
-  // A look and a call fit into the lease, whatever was configured.
-  const timeoutMs = Math.min(deps.timeoutMs, leaseMs / 2);
   const subject = { tool, membership: claim.id, group: claim.groupId, trainer: claim.trainerId };
   try {
-    const result = await convergeMembership({ ...deps, timeoutMs }, claim, signal);
-    if (result === null) return;
+    const result = await convergeMembership(deps, claim, signal);
+    if (result === null) return null;
     const { operation, outcome, message, nextAttemptAt } = result;
     metrics.toolCalls.inc({ tool, operation, outcome });
     const hasFailed = outcome === 'failed' || outcome === 'refused';
@@ -106,8 +179,10 @@ async function converge(
         'A membership could not be brought in line',
       );
     else logger.info({ ...subject, operation, outcome }, 'A membership is in line');
+    return result;
   } catch (error) {
     // The lease runs out, and the membership is taken again.
     logger.error({ ...subject, err: error }, 'The outcome of a membership could not be stored');
+    return null;
   }
 }

@@ -4,6 +4,7 @@ import {
   type Evidence,
   emptyContract,
   emptyEvidence,
+  emptyGrant,
   emptyLink,
   versionOfEvent,
 } from '../domain/evidence.ts';
@@ -12,6 +13,18 @@ export interface EventEvidence {
   evidence: Evidence;
   /** A contract about which the event left something to be asked of the marketplace. */
   contractToRead: string | null;
+  /** Whether it names something whose contracts only a listing tells: a link. */
+  isInstallToRead: boolean;
+}
+
+/** When something was said, by its source and by us. */
+interface Told {
+  install: string;
+  /** When the marketplace says it happened. */
+  at: string;
+  receivedAt: string;
+  /** Whether it is so old that it gives nobody access until a read confirms it. */
+  isStale: boolean;
 }
 
 /**
@@ -19,62 +32,80 @@ export interface EventEvidence {
  * record that holds both contract and link, never from sharing a job.
  *
  * @param receivedAt stands in for `createdAt` where that is missing or lies in the future
+ * @param staleAfterMs for so long what an event led to is remembered; an older one may long have
+ * been undone
  */
 export function evidenceOfEvent(
   install: string,
   event: LifecycleEvent,
   receivedAt: string,
+  staleAfterMs: number,
 ): EventEvidence {
   const at = earlier(event.createdAt ?? receivedAt, receivedAt);
+  const isStale = Date.parse(receivedAt) - Date.parse(at) > staleAfterMs;
+  const told = { install, at, receivedAt, isStale };
   const evidence = emptyEvidence();
-  addContract(evidence, install, event, at);
-  addLink(evidence, install, event, at);
-  addPeople(evidence, install, event, at);
+  addContract(evidence, event, told);
+  addLink(evidence, event, told);
+  addPeople(evidence, event, told);
   if (event.type === 'install.revoked') {
-    evidence.grants.push({ install, grantId: event.resourceId, revokedEventAt: at });
+    const grant = emptyGrant(install, event.resourceId);
+    evidence.grants.push({ ...grant, revokedEventAt: at, revokedReceivedAt: receivedAt });
   }
-  return { evidence, contractToRead: findContractToRead(event) };
+  return {
+    evidence,
+    contractToRead: findContractToRead(event, told),
+    isInstallToRead: event.type === 'project_link.created',
+  };
 }
 
 function earlier(a: string, b: string): string {
   return a < b ? a : b;
 }
 
-function addContract(evidence: Evidence, install: string, event: LifecycleEvent, at: string): void {
+function addContract(evidence: Evidence, event: LifecycleEvent, told: Told): void {
   if (event.contract === null) return;
   const { id, title } = event.contract;
   const titleVersion = title === null ? null : versionOfEvent(event.id);
   const said = {
-    ...emptyContract(install, id),
-    ...registerOf(event.type, at),
+    ...emptyContract(told.install, id),
+    ...registerOf(event.type, told),
     title,
     titleVersion,
   };
   evidence.contracts.push(said);
 }
 
-function registerOf(type: LifecycleEvent['type'], at: string): Partial<ContractEvidence> {
-  if (type === 'contract.started') return { startedEventAt: at };
+function registerOf(
+  type: LifecycleEvent['type'],
+  { at, isStale }: Told,
+): Partial<ContractEvidence> {
+  if (type === 'contract.started') return isStale ? {} : { startedEventAt: at };
   if (type === 'contract.ended') return { endedEventAt: at };
   return type.startsWith('milestone.') ? { budgetEventAt: at } : {};
 }
 
-function addLink(evidence: Evidence, install: string, event: LifecycleEvent, at: string): void {
+function addLink(evidence: Evidence, event: LifecycleEvent, told: Told): void {
   const { type, link, contract } = event;
   if (link === null) return;
+  const { install, at, receivedAt, isStale } = told;
   const { id, ...attributes } = link;
-  const removedEventAt = type === 'project_link.removed' ? at : null;
-  evidence.links.push({ ...emptyLink(install, id), ...attributes, removedEventAt });
-  if (contract === null) return;
+  const said = type === 'project_link.removed' ? { removedEventAt: receivedAt } : { seenAt: at };
+  evidence.links.push({ ...emptyLink(install, id), ...attributes, ...said });
+  if (contract === null || isStale) return;
   evidence.pairs.push({ install, contractId: contract.id, linkId: id });
 }
 
-function addPeople(evidence: Evidence, install: string, event: LifecycleEvent, at: string): void {
+function addPeople(evidence: Evidence, event: LifecycleEvent, told: Told): void {
+  const { install, at, isStale } = told;
   const { contract, trainer } = event;
   if (contract === null || trainer === null || trainer.id === null) return;
   const { id: trainerId, displayName, workEmail } = trainer;
   const version = versionOfEvent(event.id);
-  evidence.participations.push({ install, contractId: contract.id, trainerId, seenAt: at });
+  if (!isStale) {
+    const participation = { install, contractId: contract.id, trainerId };
+    evidence.participations.push({ ...participation, seenAt: at, absences: null });
+  }
   evidence.people.push({
     install,
     trainerId,
@@ -86,8 +117,12 @@ function addPeople(evidence: Evidence, install: string, event: LifecycleEvent, a
 }
 
 /** Part B guarantees little: whatever provisioning needs beyond it is read. */
-function findContractToRead({ type, contract, link, trainer }: LifecycleEvent): string | null {
+function findContractToRead(
+  { type, contract, link, trainer }: LifecycleEvent,
+  { isStale }: Told,
+): string | null {
   if (contract === null || type !== 'contract.started') return null;
+  if (isStale) return contract.id;
   const hasPlace = link !== null && link.externalProjectId !== null;
   const hasPerson = trainer !== null && trainer.id !== null && trainer.workEmail !== null;
   return hasPlace && hasPerson ? null : contract.id;

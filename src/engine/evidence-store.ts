@@ -1,7 +1,16 @@
-import { type RawBuilder, sql } from 'kysely';
+import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
-import type { PersonTable } from '../db/tables.ts';
-import { type Evidence, mergeRegisters, type PersonEvidence } from '../domain/evidence.ts';
+import type { PersonTable, Tables } from '../db/tables.ts';
+import {
+  type ContractEvidence,
+  type Evidence,
+  type GrantEvidence,
+  type LinkEvidence,
+  mergeRegisters,
+  type PersonEvidence,
+} from '../domain/evidence.ts';
+import { leftSince, statusOfContract, statusOfLink } from '../domain/evidence-status.ts';
+import { domainOf } from '../domain/marketplace-text.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 
 /** The only SQL about the registers. Merging reads, merges by the domain's rule, and writes back. */
@@ -11,10 +20,15 @@ export interface EvidenceStore {
    * memberships side by side could each count on a reason that the other is taking away.
    */
   lock(tx: Transaction): Promise<void>;
-  /** @returns only the rows that say more than before */
+  /** @returns only the rows from which something else follows than before */
   merge(tx: Transaction, evidence: Evidence): Promise<Evidence>;
-  /** Whose memberships may be touched by these rows. */
+  /** Whose memberships these rows touch directly: those of contracts and people. */
   trainersOf(tx: Transaction, changed: Evidence): Promise<string[]>;
+  /**
+   * Leaves the trainers of links and grants to be derived later: there is no bound to how many
+   * they are. A link touches those of every link to its project, for it may take over from them.
+   */
+  postponeTrainersOf(tx: Transaction, changed: Evidence): Promise<void>;
 }
 
 type Table = 'contract' | 'link' | 'installGrant' | 'contractLink' | 'participation' | 'person';
@@ -32,9 +46,15 @@ export function createEvidenceStore({ dialect }: Database, box: SecretBox): Evid
     },
 
     merge: async (tx, evidence) => ({
-      contracts: await mergeInto(tx, 'contract', ['install', 'contractId'], evidence.contracts),
-      links: await mergeInto(tx, 'link', ['install', 'linkId'], evidence.links),
-      grants: await mergeInto(tx, 'installGrant', ['install', 'grantId'], evidence.grants),
+      contracts: await mergeInto(tx, 'contract', ['install', 'contractId'], evidence.contracts, {
+        meaningOf: meaningOfContract,
+      }),
+      links: await mergeInto(tx, 'link', ['install', 'linkId'], evidence.links, {
+        meaningOf: meaningOfLink,
+      }),
+      grants: await mergeInto(tx, 'installGrant', ['install', 'grantId'], evidence.grants, {
+        meaningOf: meaningOfGrant,
+      }),
       pairs: await mergeInto(
         tx,
         'contractLink',
@@ -46,6 +66,7 @@ export function createEvidenceStore({ dialect }: Database, box: SecretBox): Evid
         'participation',
         ['install', 'contractId', 'trainerId'],
         evidence.participations,
+        { meaningOf: (participation) => leftSince(participation) },
       ),
       people: await mergeInto(tx, 'person', ['install', 'trainerId'], evidence.people, {
         toRow: (person) => sealPerson(box, person),
@@ -53,22 +74,45 @@ export function createEvidenceStore({ dialect }: Database, box: SecretBox): Evid
       }),
     }),
 
-    async trainersOf(tx, { contracts, links, pairs, participations, people }) {
-      const onContracts = await trainersOnContracts(tx, [
-        ...contracts,
-        ...pairs,
-        ...participations,
-      ]);
-      const onLinks = await trainersOnLinks(tx, links);
-      return [...new Set([...onContracts, ...onLinks, ...people.map((one) => one.trainerId)])];
+    async trainersOf(tx, { contracts, pairs, participations, people }) {
+      const rows = [...contracts, ...pairs, ...participations];
+      const onContracts = await trainersOnContracts(tx, rows);
+      return [...new Set([...onContracts, ...people.map((one) => one.trainerId)])];
+    },
+
+    async postponeTrainersOf(tx, { links, grants }) {
+      const installs = [...new Set(grants.map(({ install }) => install))];
+      if (links.length > 0) await postpone(tx, trainersOnProjects(tx, links));
+      if (installs.length > 0) {
+        const all = tx.selectFrom('participation').where('install', 'in', installs);
+        await postpone(tx, all.select('trainerId').distinct());
+      }
     },
   };
 }
 
-/** How rows of a table differ from the domain's; most do not. */
-interface Conversion<T> {
-  toRow(evidence: T): Row;
-  fromRow(row: Row): T;
+interface Merging<T> {
+  /** How rows of a table differ from the domain's; most do not. */
+  toRow?(evidence: T): Row;
+  fromRow?(row: Row): T;
+  /** What follows from a row: where that is the same, one that says more changes nothing. */
+  meaningOf?(evidence: T): unknown;
+}
+
+/** A later read of the same is written down, and no more. */
+function meaningOfContract(contract: ContractEvidence): unknown {
+  const { endedEventAt, endedReadAt, endedByOperatorAt } = contract;
+  const ends = [endedEventAt, endedReadAt !== null, endedByOperatorAt];
+  return [statusOfContract(contract), ...ends];
+}
+
+function meaningOfLink(link: LinkEvidence): unknown {
+  const { externalProjectId, provisioningMode, contractsReadAt } = link;
+  return [statusOfLink(link), externalProjectId, provisioningMode, contractsReadAt !== null];
+}
+
+function meaningOfGrant({ revokedEventAt, activeReadAt }: GrantEvidence): unknown {
+  return [revokedEventAt, revokedEventAt === null ? activeReadAt !== null : activeReadAt];
 }
 
 async function mergeInto<T extends object>(
@@ -76,23 +120,29 @@ async function mergeInto<T extends object>(
   table: Table,
   key: string[],
   added: T[],
-  convert: Conversion<T> = { toRow: (row) => row as Row, fromRow: (row) => row as T },
+  { toRow = (row) => row as Row, fromRow = (row) => row as T, meaningOf }: Merging<T> = {},
 ): Promise<T[]> {
   if (added.length === 0) return [];
   const keyOf = (row: object) => JSON.stringify(key.map((column) => (row as Row)[column]));
   const merged = foldByKey(added, keyOf);
   const stored = foldByKey(
-    (await load(tx, table, key, [...merged.values()] as Row[])).map(convert.fromRow),
+    (await load(tx, table, key, [...merged.values()] as Row[])).map(fromRow),
     keyOf,
   );
   const changed = [...merged].flatMap(([id, row]) => {
     const before = stored.get(id);
-    if (before === undefined) return [row];
-    const after = mergeRegisters(before, row);
-    return JSON.stringify(after) === JSON.stringify(before) ? [] : [after];
+    const after = before === undefined ? row : mergeRegisters(before, row);
+    return isSame(before, after) ? [] : [{ before, after }];
   });
-  if (changed.length > 0) await save(tx, table, key, changed.map(convert.toRow));
-  return changed;
+  const rows = changed.map(({ after }) => toRow(after));
+  if (rows.length > 0) await save(tx, table, key, rows);
+  return changed.flatMap(({ before, after }) =>
+    before !== undefined && meaningOf && isSame(meaningOf(before), meaningOf(after)) ? [] : [after],
+  );
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
 }
 
 function foldByKey<T extends object>(rows: T[], keyOf: (row: T) => string): Map<string, T> {
@@ -138,10 +188,18 @@ async function trainersOnContracts(tx: Transaction, rows: object[]): Promise<str
   return found.map((row) => row.trainerId);
 }
 
-async function trainersOnLinks(tx: Transaction, rows: object[]): Promise<string[]> {
-  if (rows.length === 0) return [];
-  const found = await tx
-    .selectFrom('contractLink')
+/** Those of the links themselves, and of every other link to the same project. */
+function trainersOnProjects(tx: Transaction, links: LinkEvidence[]) {
+  const projects = links.filter((link) => link.externalProjectId !== null);
+  const byProject = keyIn(['install', 'externalProjectId'], projects, 'link');
+  const byId = keyIn(['install', 'linkId'], links, 'link');
+  return tx
+    .selectFrom('link')
+    .innerJoin('contractLink', (join) =>
+      join
+        .onRef('contractLink.install', '=', 'link.install')
+        .onRef('contractLink.linkId', '=', 'link.linkId'),
+    )
     .innerJoin('participation', (join) =>
       join
         .onRef('participation.install', '=', 'contractLink.install')
@@ -149,9 +207,19 @@ async function trainersOnLinks(tx: Transaction, rows: object[]): Promise<string[
     )
     .select('participation.trainerId')
     .distinct()
-    .where(keyIn(['install', 'linkId'], rows, 'contractLink'))
+    .where(projects.length === 0 ? byId : sql<boolean>`(${byId} or ${byProject})`);
+}
+
+async function postpone(
+  tx: Transaction,
+  trainers: SelectQueryBuilder<Tables, 'participation', { trainerId: string }>,
+): Promise<void> {
+  await tx
+    .insertInto('derivation')
+    .columns(['trainerId'])
+    .expression(trainers)
+    .onConflict((conflict) => conflict.doNothing())
     .execute();
-  return found.map((row) => row.trainerId);
 }
 
 function sealPerson(box: SecretBox, person: PersonEvidence): Row {
@@ -160,10 +228,14 @@ function sealPerson(box: SecretBox, person: PersonEvidence): Row {
     ...person,
     workEmail: workEmail === null ? null : box.seal(Buffer.from(workEmail), workEmailPlace(person)),
     workEmailDigest: workEmail === null ? null : box.digest(workEmail.toLowerCase()),
+    workEmailDomain: workEmail === null ? null : domainOf(workEmail),
   };
 }
 
-function openPerson(box: SecretBox, { workEmailDigest: _, ...row }: PersonTable): PersonEvidence {
+function openPerson(
+  box: SecretBox,
+  { workEmailDigest: _, workEmailDomain: __, ...row }: PersonTable,
+): PersonEvidence {
   const { workEmail } = row;
   return {
     ...row,

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { type Database, inTransaction } from '../db/database.ts';
+import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { type AppError, toAppError } from '../domain/errors.ts';
 import { type Evidence, emptyEvidence } from '../domain/evidence.ts';
 import { readEvent } from '../inbox/event-schema.ts';
@@ -12,11 +12,17 @@ import type { Metrics } from '../lib/metrics.ts';
 import { type ApplyDeps, applyEvidence } from './apply-evidence.ts';
 import { evidenceOfEvent } from './evidence-of-event.ts';
 import type { ReadRequestStore, ReadTarget } from './read-request-store.ts';
+import type { ReportEvidence } from './report-evidence.ts';
 
 export interface IntakeDeps extends ApplyDeps {
   database: Database;
   inbox: InboxStore;
   readRequests: ReadRequestStore;
+  /** Asks for whole installs to be read, in the transaction that takes in why. */
+  wantInstallRead(tx: Transaction, installs: string[], now: string): Promise<void>;
+  report: ReportEvidence;
+  /** An event that was older than this when it came gives nobody access by itself. */
+  staleAfterMs: number;
   metrics: Metrics;
   logger: Logger;
   clock: Clock;
@@ -24,6 +30,8 @@ export interface IntakeDeps extends ApplyDeps {
   isReceiverBusy(): boolean;
   /** Called when there is something to be done in a tool. */
   onMembershipDue(): void;
+  /** Called when there is something for the brake to look at. */
+  onRemovalDue(): void;
   /** Called when there is something to be asked of the marketplace. */
   onReadWanted(): void;
 }
@@ -113,22 +121,30 @@ async function takeDue(deps: IntakeDeps, limit: number): Promise<Taken> {
   const taken = await inTransaction(database, async (tx) => {
     await deps.evidence.lock(tx);
     const deliveries = await inbox.due(tx, now, limit);
-    const { evidence, toRead, handled, unread } = collect(deps.inbox, deliveries);
+    const { evidence, toRead, installs, handled, unread } = collect(deps, deliveries);
     const applied = await applyEvidence(deps, tx, evidence, now);
     await deps.readRequests.request(tx, toRead, now);
+    await deps.wantInstallRead(tx, installs, now);
     if (handled.length > 0) await inbox.settle(tx, handled);
     for (const { id, read } of unread) await inbox.settleUnread(tx, id, read);
-    return { count: deliveries.length, ...applied, isReadWanted: toRead.length > 0 };
+    return {
+      count: deliveries.length,
+      ...applied,
+      isReadWanted: toRead.length + installs.length > 0,
+    };
   });
   metrics.intakes.inc({ outcome: 'handled' }, taken.count);
+  deps.report(taken.changed);
   if (taken.isDue) deps.onMembershipDue();
+  if (taken.isRemovalDue) deps.onRemovalDue();
   if (taken.isReadWanted) deps.onReadWanted();
   return { count: taken.count, isMore: taken.count === limit || taken.isUnfinished };
 }
 
 /** What several deliveries add together. */
-function collect(inbox: InboxStore, deliveries: DueDelivery[]) {
+function collect({ inbox, staleAfterMs }: IntakeDeps, deliveries: DueDelivery[]) {
   const evidence = emptyEvidence();
+  const installs = new Set<string>();
   const toRead = new Map<string, ReadTarget>();
   const handled: number[] = [];
   const unread: { id: number; read: Unread }[] = [];
@@ -140,12 +156,13 @@ function collect(inbox: InboxStore, deliveries: DueDelivery[]) {
       continue;
     }
     handled.push(id);
-    const added = evidenceOfEvent(install, read.event, receivedAt);
+    const added = evidenceOfEvent(install, read.event, receivedAt, staleAfterMs);
     addTo(evidence, added.evidence);
+    if (added.isInstallToRead) installs.add(install);
     const contractId = added.contractToRead;
     if (contractId !== null) toRead.set(`${install}/${contractId}`, { install, contractId });
   }
-  return { evidence, toRead: [...toRead.values()], handled, unread };
+  return { evidence, toRead: [...toRead.values()], installs: [...installs], handled, unread };
 }
 
 function addTo(evidence: Evidence, added: Evidence): void {

@@ -6,8 +6,10 @@ export interface Route {
   groupId: string;
 }
 
+type RoutedLink = Pick<LinkEvidence, 'install' | 'externalProjectId' | 'externalProjectName'>;
+
 /** Where the people of a link belong; undefined where they are none of our business. */
-export type RouteLink = (link: LinkEvidence) => Route | undefined;
+export type RouteLink = (link: RoutedLink) => Route | undefined;
 
 interface RoutedInstall {
   tool: string;
@@ -15,23 +17,49 @@ interface RoutedInstall {
   projects: readonly string[];
 }
 
+export type RoutedInstalls = ReadonlyMap<string, RoutedInstall>;
+
 /** By Maps, for install names and project ids come from outside. */
 export function createLinkRouter(
-  installs: ReadonlyMap<string, RoutedInstall>,
+  installs: RoutedInstalls,
   adapters: ReadonlyMap<string, Adapter>,
 ): RouteLink {
-  return ({ install, externalProjectId, externalProjectName, provisioningMode }) => {
+  return (link) => {
+    const { install, externalProjectId, externalProjectName } = link;
     const routed = installs.get(install);
-    if (routed === undefined) return undefined;
+    if (routed === undefined || externalProjectId === null) return undefined;
     const adapter = adapters.get(routed.tool);
-    if (adapter === undefined) return undefined;
-    if (externalProjectId === null || provisioningMode === 'MANAGED_ADAPTER') return undefined;
-    if (!routed.projects.some((pattern) => matches(pattern, externalProjectId))) return undefined;
+    if (adapter === undefined || isOutside(installs, link)) return undefined;
     const groupId = adapter.groupFor({ externalProjectId, externalProjectName });
     return { tool: routed.tool, groupId };
   };
 }
 
-function matches(pattern: string, projectId: string): boolean {
-  return pattern.endsWith('*') ? projectId.startsWith(pattern.slice(0, -1)) : projectId === pattern;
+/**
+ * Whether a link crosses the wall of its install: a customer creates links by themselves. The
+ * project is theirs if it fits one of their patterns, and no other install of the same tool has one
+ * that fits it more closely.
+ */
+export function isOutside(
+  installs: RoutedInstalls,
+  { install, externalProjectId }: RoutedLink,
+): boolean {
+  const own = installs.get(install);
+  if (own === undefined || externalProjectId === null) return false;
+  const closeness = closestFit(own.projects, externalProjectId);
+  if (closeness < 0) return true;
+  return [...installs.values()].some(
+    (other) => other.tool === own.tool && closestFit(other.projects, externalProjectId) > closeness,
+  );
+}
+
+/** How much of the id a pattern has to name to fit; a whole id beats every prefix, -1 is no fit. */
+function closestFit(patterns: readonly string[], projectId: string): number {
+  return Math.max(-1, ...patterns.map((pattern) => closenessOf(pattern, projectId)));
+}
+
+function closenessOf(pattern: string, projectId: string): number {
+  if (!pattern.endsWith('*')) return pattern === projectId ? Number.POSITIVE_INFINITY : -1;
+  const prefix = pattern.slice(0, -1);
+  return projectId.startsWith(prefix) ? prefix.length : -1;
 }

@@ -1,49 +1,72 @@
-import { sql } from 'kysely';
+import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
-import type { MembershipRow, NewMembershipRow } from '../db/tables.ts';
-import type { ContractEvidence, LinkEvidence } from '../domain/evidence.ts';
+import type { MembershipRow, NewMembershipRow, ReasonTable, Tables } from '../db/tables.ts';
+import type { Absences } from '../domain/absences.ts';
+import type { GrantEvidence, LinkEvidence } from '../domain/evidence.ts';
+import { type ContractRegisters, statusOfLink } from '../domain/evidence-status.ts';
 import type { MembershipState } from '../domain/membership.ts';
+
+import {
+  countByState,
+  type ListedMembership,
+  listMemberships,
+  type MembershipFilter,
+} from './membership-list-store.ts';
 
 /** The only SQL about memberships: what derivation reads and writes, and what a person may see. */
 export interface MembershipStore {
   /** Everything that could be a reason for these trainers, with the registers that decide it. */
   participationsOf(tx: Transaction, trainerIds: string[]): Promise<Participation[]>;
   membershipsOf(tx: Transaction, trainerIds: string[]): Promise<MembershipRow[]>;
-  /** Where an install knows the address of one of these trainers, as `install/trainer`. */
-  knownAddresses(tx: Transaction, trainerIds: string[]): Promise<Set<string>>;
-  insert(tx: Transaction, rows: NewMembershipRow[]): Promise<void>;
+  reasonsOf(tx: Transaction, membershipIds: number[]): Promise<ReasonTable[]>;
+  grantsOf(tx: Transaction, installs: string[]): Promise<GrantEvidence[]>;
+  /** Live links of these projects whose contracts were never listed. */
+  heirsOf(tx: Transaction, projects: ProjectKey[]): Promise<LinkEvidence[]>;
+  /**
+   * Where an install knows the address of one of these trainers, as `install/trainer`.
+   *
+   * @param domains only addresses of these count, where there are any
+   */
+  knownAddresses(
+    tx: Transaction,
+    trainerIds: string[],
+    domains: readonly string[],
+  ): Promise<Set<string>>;
+  /** @returns the new ids, in the order of the rows */
+  insert(tx: Transaction, rows: NewMembershipRow[]): Promise<number[]>;
+  recordReasons(tx: Transaction, rows: ReasonTable[]): Promise<void>;
+  /** Takes back what the brake let pass and nobody has executed. */
+  retractRemovals(tx: Transaction, membershipIds: number[]): Promise<void>;
   update(tx: Transaction, id: number, values: Partial<MembershipRow>): Promise<void>;
   /** Leaves trainers to be derived in a transaction of their own. */
   postponeDerivation(tx: Transaction, trainerIds: string[]): Promise<void>;
+  /** Those of installs that are to be read first wait for that. */
   hasPostponed(): Promise<boolean>;
   takePostponed(tx: Transaction, limit: number): Promise<string[]>;
+  /** Forgets that trainers were left: they are derived now. */
+  dropPostponed(tx: Transaction, trainerIds: string[]): Promise<void>;
   list(filter: MembershipFilter): Promise<ListedMembership[]>;
   countByState(): Promise<{ tool: string; state: MembershipState; count: number }[]>;
 }
 
-export type Participation = Omit<ContractEvidence, 'title' | 'titleVersion' | 'budgetEventAt'> &
-  LinkEvidence & { trainerId: string };
+export type Participation = Omit<ContractRegisters, 'absences'> &
+  Omit<LinkEvidence, 'absences' | 'contractsReadAt'> & {
+    contractId: string;
+    trainerId: string;
+    /** When the trainer was last seen on the contract. */
+    onItAt: string | null;
+    contractAbsences: Absences;
+    linkAbsences: Absences;
+    participationAbsences: Absences;
+  };
 
-export interface MembershipFilter {
-  tool?: string | undefined;
-  state?: MembershipState | undefined;
-  limit: number;
+export interface ProjectKey {
+  install: string;
+  externalProjectId: string;
 }
 
-export type ListedMembership = Pick<
-  MembershipRow,
-  | 'id'
-  | 'tool'
-  | 'groupId'
-  | 'trainerId'
-  | 'wanted'
-  | 'state'
-  | 'memberId'
-  | 'attempts'
-  | 'nextAttemptAt'
-  | 'failure'
-  | 'updatedAt'
-> & { displayName: string | null };
+/** Per statement: what both databases take as parameters, with room. */
+const maxRows = 1000;
 
 export function createMembershipStore(database: Database): MembershipStore {
   const { kysely } = database;
@@ -74,8 +97,15 @@ export function createMembershipStore(database: Database): MembershipStore {
           'contract.endedEventAt',
           'contract.activeReadAt',
           'contract.endedReadAt',
+          'contract.absences as contractAbsences',
+          'contract.endedByOperatorAt',
+          'contract.reopenedAt',
+          'participation.seenAt as onItAt',
+          'participation.absences as participationAbsences',
           'link.linkId',
           'link.removedEventAt',
+          'link.seenAt',
+          'link.absences as linkAbsences',
           'link.externalProjectId',
           'link.externalProjectName',
           'link.provisioningMode',
@@ -90,18 +120,80 @@ export function createMembershipStore(database: Database): MembershipStore {
       return await (database.dialect === 'postgres' ? rows.forUpdate() : rows).execute();
     },
 
-    async knownAddresses(tx, trainerIds) {
-      const rows = await tx
+    async reasonsOf(tx, membershipIds) {
+      if (membershipIds.length === 0) return [];
+      const reasons = tx.selectFrom('reason').selectAll();
+      return await reasons.where('membershipId', 'in', membershipIds).execute();
+    },
+
+    async grantsOf(tx, installs) {
+      if (installs.length === 0) return [];
+      const grants = tx.selectFrom('installGrant').selectAll();
+      return await grants.where('install', 'in', installs).execute();
+    },
+
+    async heirsOf(tx, projects) {
+      if (projects.length === 0) return [];
+      const values = projects.map((key) => sql`(${key.install}, ${key.externalProjectId})`);
+      const links = await tx
+        .selectFrom('link')
+        .selectAll()
+        .where(sql<boolean>`(install, external_project_id) in (values ${sql.join(values)})`)
+        .where('contractsReadAt', 'is', null)
+        .execute();
+      return links.filter((link) => statusOfLink(link) === 'live');
+    },
+
+    async knownAddresses(tx, trainerIds, domains) {
+      let query = tx
         .selectFrom('person')
         .select(['install', 'trainerId'])
         .where('trainerId', 'in', trainerIds)
-        .where('workEmail', 'is not', null)
-        .execute();
+        .where('workEmail', 'is not', null);
+      if (domains.length > 0) query = query.where('workEmailDomain', 'in', domains);
+      const rows = await query.execute();
       return new Set(rows.map((row) => `${row.install}/${row.trainerId}`));
     },
 
     async insert(tx, rows) {
-      await tx.insertInto('membership').values(rows).execute();
+      // One at a time: nothing promises that `returning` keeps the order of the rows.
+      const ids: number[] = [];
+      for (const row of rows) {
+        const { id } = await tx
+          .insertInto('membership')
+          .values(row)
+          .returning('id')
+          .executeTakeFirstOrThrow();
+        ids.push(id);
+      }
+      return ids;
+    },
+
+    async recordReasons(tx, rows) {
+      if (rows.length === 0) return;
+      await tx
+        .insertInto('reason')
+        .values(rows)
+        .onConflict((conflict) => conflict.doNothing())
+        .execute();
+    },
+
+    async retractRemovals(tx, membershipIds) {
+      if (membershipIds.length === 0) return;
+      await tx
+        .deleteFrom('removal')
+        .where('membershipId', 'in', membershipIds)
+        .where((eb) =>
+          eb(
+            'generation',
+            '=',
+            eb
+              .selectFrom('membership')
+              .select('clearedGeneration')
+              .whereRef('membership.id', '=', 'removal.membershipId'),
+          ),
+        )
+        .execute();
     },
 
     async update(tx, id, values) {
@@ -109,20 +201,28 @@ export function createMembershipStore(database: Database): MembershipStore {
     },
 
     async postponeDerivation(tx, trainerIds) {
-      await tx
-        .insertInto('derivation')
-        .values(trainerIds.map((trainerId) => ({ trainerId })))
-        .onConflict((conflict) => conflict.doNothing())
-        .execute();
+      for (let begin = 0; begin < trainerIds.length; begin += maxRows) {
+        const rows = trainerIds.slice(begin, begin + maxRows).map((trainerId) => ({ trainerId }));
+        await tx
+          .insertInto('derivation')
+          .values(rows)
+          .onConflict((conflict) => conflict.doNothing())
+          .execute();
+      }
     },
 
     async hasPostponed() {
-      const postponed = kysely.selectFrom('derivation').select('trainerId').limit(1);
-      return (await postponed.executeTakeFirst()) !== undefined;
+      const postponed = kysely.selectFrom('derivation').select('trainerId').where(mayBeDerived);
+      return (await postponed.limit(1).executeTakeFirst()) !== undefined;
     },
 
     async takePostponed(tx, limit) {
-      const due = tx.selectFrom('derivation').select('trainerId').orderBy('trainerId').limit(limit);
+      const due = tx
+        .selectFrom('derivation')
+        .select('trainerId')
+        .where(mayBeDerived)
+        .orderBy('trainerId')
+        .limit(limit);
       const taken = await tx
         .deleteFrom('derivation')
         .where('trainerId', 'in', due)
@@ -131,41 +231,26 @@ export function createMembershipStore(database: Database): MembershipStore {
       return taken.map((row) => row.trainerId);
     },
 
-    async list({ tool, state, limit }) {
-      let query = kysely.selectFrom('membership').select((eb) => [
-        'id',
-        'tool',
-        'groupId',
-        'membership.trainerId',
-        'wanted',
-        'state',
-        'memberId',
-        'attempts',
-        'nextAttemptAt',
-        'failure',
-        'updatedAt',
-        eb
-          .selectFrom('person')
-          .select((inner) => inner.fn.max('displayName').as('name'))
-          .whereRef('person.trainerId', '=', 'membership.trainerId')
-          .as('displayName'),
-      ]);
-      if (tool !== undefined) query = query.where('tool', '=', tool);
-      if (state !== undefined) query = query.where('state', '=', state);
-      return await query
-        .orderBy('tool')
-        .orderBy('groupId')
-        .orderBy('membership.trainerId')
-        .limit(limit)
-        .execute();
+    async dropPostponed(tx, trainerIds) {
+      if (trainerIds.length === 0) return;
+      await tx.deleteFrom('derivation').where('trainerId', 'in', trainerIds).execute();
     },
 
-    async countByState() {
-      return await kysely
-        .selectFrom('membership')
-        .select(['tool', 'state', sql<number>`count(*)`.as('count')])
-        .groupBy(['tool', 'state'])
-        .execute();
-    },
+    list: (filter) => listMemberships(kysely, filter),
+    countByState: () => countByState(kysely),
   };
+}
+
+/** Not from what was known before a silence, while the marketplace has not been asked since. */
+function mayBeDerived(eb: ExpressionBuilder<Tables, 'derivation'>): Expression<SqlBool> {
+  return eb.not(
+    eb.exists(
+      eb
+        .selectFrom('participation')
+        .innerJoin('installState', 'installState.install', 'participation.install')
+        .select('participation.trainerId')
+        .whereRef('participation.trainerId', '=', 'derivation.trainerId')
+        .where('installState.heldSince', 'is not', null),
+    ),
+  );
 }

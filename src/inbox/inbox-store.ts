@@ -6,6 +6,8 @@ import type { DeliveryRow, Tables } from '../db/tables.ts';
 import type { Appended, DeliveryState, NewDelivery } from '../domain/delivery.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import { type AppendedRow, createAppendStatements, dueAgain, keyOf } from './append-store.ts';
+import { bodyPlace } from './body-place.ts';
+import { deleteOld, deleteSettled } from './delete-store.ts';
 import { type ReadEvent, readEvent, readerVersion } from './event-schema.ts';
 
 /** The only SQL about deliveries. A delivery is known by its install and the digest of its body. */
@@ -16,10 +18,10 @@ export interface InboxStore {
    */
   append(deliveries: readonly NewDelivery[]): Promise<Appended[]>;
   hasDue(now: string): Promise<boolean>;
-  /** Due deliveries, oldest first. */
+  /** Due deliveries, oldest first. Those from before a silence wait until their install was read. */
   due(tx: Transaction, now: string, limit: number): Promise<DueDelivery[]>;
   /** @throws AppError `internal` when the stored body does not open */
-  openBody(delivery: DueDelivery): Buffer;
+  openBody(delivery: SealedDelivery): Buffer;
   settle(tx: Transaction, ids: number[]): Promise<void>;
   /** Keeps a delivery as what this reader takes it for, which is no event. */
   settleUnread(tx: Transaction, id: number, read: Unread): Promise<void>;
@@ -27,6 +29,12 @@ export interface InboxStore {
   postpone(id: number, failure: string, nextAttemptAt: string | null): Promise<void>;
   list(filter: DeliveryFilter): Promise<ListedDelivery[]>;
   find(id: number): Promise<ListedDelivery | undefined>;
+  /** A delivery's body, byte for byte. */
+  findBody(id: number): Promise<Buffer | undefined>;
+  /** In the order of their ids, for whoever goes through all of them. */
+  page(afterId: number, limit: number): Promise<PagedDelivery[]>;
+  /** Deletes those of them that are settled. @returns how many */
+  remove(ids: number[]): Promise<number>;
   /** Makes deliveries due again, whatever became of them before. @returns how many there were */
   replay(ids: number[], now: string): Promise<number>;
   /** Makes due what could not be handled. @returns how many there were */
@@ -43,6 +51,13 @@ export interface InboxStore {
 export type DueDelivery = Pick<
   DeliveryRow,
   'id' | 'install' | 'bodySha256' | 'receivedAt' | 'attempts' | 'body'
+>;
+
+type SealedDelivery = Pick<DeliveryRow, 'install' | 'bodySha256' | 'body'>;
+
+export type PagedDelivery = Pick<
+  DeliveryRow,
+  'id' | 'install' | 'bodySha256' | 'body' | 'nextAttemptAt'
 >;
 
 export type Unread = Exclude<ReadEvent, { outcome: 'event' }>;
@@ -81,7 +96,7 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
   const { kysely } = database;
   const statements = createAppendStatements(kysely);
 
-  function toRow({ delivery, read, digest, key }: KeyedDelivery): AppendedRow {
+  function toRow({ delivery, read, digest }: KeyedDelivery): AppendedRow {
     const { install, deliveryId, receivedAt, headers, body } = delivery;
     const isEvent = read.outcome === 'event';
     return {
@@ -95,8 +110,12 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
       failure: read.outcome === 'unprocessable' ? read.reason : null,
       readerVersion,
       headers,
-      body: box.seal(body, placeOf(key)),
+      body: box.seal(body, bodyPlace(install, digest)),
     };
+  }
+
+  function openBody({ install, bodySha256, body }: SealedDelivery): Buffer {
+    return box.open(body, bodyPlace(install, bodySha256));
   }
 
   return {
@@ -120,7 +139,7 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
     },
 
     async hasDue(now) {
-      const due = kysely.selectFrom('delivery').select('id').where('nextAttemptAt', '<=', now);
+      const due = kysely.selectFrom('delivery').select('id').where(isDue(now));
       return (await due.limit(1).executeTakeFirst()) !== undefined;
     },
 
@@ -128,14 +147,13 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
       tx
         .selectFrom('delivery')
         .select(['id', 'install', 'bodySha256', 'receivedAt', 'attempts', 'body'])
-        .where('nextAttemptAt', '<=', now)
+        .where(isDue(now))
         .orderBy('nextAttemptAt')
         .orderBy('id')
         .limit(limit)
         .execute(),
 
-    openBody: ({ install, bodySha256, body }) =>
-      box.open(body, placeOf(keyOf(install, bodySha256))),
+    openBody,
 
     async settle(tx, ids) {
       await tx
@@ -179,6 +197,26 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
     find: (id) =>
       kysely.selectFrom('delivery').select(listedColumns).where('id', '=', id).executeTakeFirst(),
 
+    async findBody(id) {
+      const sealed = await kysely
+        .selectFrom('delivery')
+        .select(['install', 'bodySha256', 'body'])
+        .where('id', '=', id)
+        .executeTakeFirst();
+      return sealed && openBody(sealed);
+    },
+
+    page: (afterId, limit) =>
+      kysely
+        .selectFrom('delivery')
+        .select(['id', 'install', 'bodySha256', 'body', 'nextAttemptAt'])
+        .where('id', '>', afterId)
+        .orderBy('id')
+        .limit(limit)
+        .execute(),
+
+    remove: async (ids) => (ids.length === 0 ? 0 : await deleteSettled(database, ids)),
+
     replay: async (ids, now) =>
       ids.length === 0 ? 0 : await makeDue(database, now, (which) => which('id', 'in', ids)),
 
@@ -204,39 +242,27 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
       });
     },
 
-    async purge(before, limit) {
-      // Ids grow with time: a page with a young delivery is the last worth looking at.
-      for (let lastId = 0; ; ) {
-        const page = await kysely
-          .selectFrom('delivery')
-          .select(['id', 'receivedAt', 'nextAttemptAt'])
-          .where('id', '>', lastId)
-          .orderBy('id')
-          .limit(limit)
-          .execute();
-        const old = page.filter((row) => row.receivedAt < before);
-        const settled = old.flatMap((row) => (row.nextAttemptAt === null ? [row.id] : []));
-        if (settled.length > 0) return await deleteSettled(database, settled);
-        if (old.length < limit) return 0;
-        lastId = page.at(-1)?.id ?? 0;
-      }
-    },
+    purge: (before, limit) => deleteOld(database, before, limit),
   };
 }
 
-/** Those that were made due again meanwhile stay. */
-async function deleteSettled(database: Database, ids: number[]): Promise<number> {
-  const result = await inTransaction(database, (tx) =>
-    tx
-      .deleteFrom('delivery')
-      .where('id', 'in', ids)
-      .where('nextAttemptAt', 'is', null)
-      .executeTakeFirst(),
-  );
-  return Number(result.numDeletedRows);
-}
-
 type Condition = (eb: ExpressionBuilder<Tables, 'delivery'>) => Expression<SqlBool>;
+
+function isDue(now: string): Condition {
+  return (eb) =>
+    eb.and([
+      eb('delivery.nextAttemptAt', '<=', now),
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('installState')
+            .select('installState.install')
+            .whereRef('installState.install', '=', 'delivery.install')
+            .whereRef('installState.heldSince', '>', 'delivery.receivedAt'),
+        ),
+      ),
+    ]);
+}
 
 /** What is in trouble says why, and by that it is found among millions that are not. */
 function isIn(state: DeliveryState): Condition {
@@ -262,8 +288,4 @@ function toKeyed(delivery: NewDelivery): KeyedDelivery {
 
 function statusOf(read: ReadEvent): Appended['status'] {
   return read.outcome === 'event' ? 'accepted' : read.outcome;
-}
-
-function placeOf(key: string): string {
-  return `delivery.body:${key}`;
 }

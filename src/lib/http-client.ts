@@ -9,6 +9,10 @@ export interface HttpRequest {
   body?: unknown;
   /** What this is an attempt at, for errors: "list the project links". */
   purpose: string;
+  /** What must not be repeated, should the answer quote it. */
+  secrets?: readonly string[];
+  /** For an answer that may be anything, as nothing in it is needed: its body is not parsed. */
+  isAnswerIgnored?: boolean;
   timeoutMs: number;
   maxBytes: number;
   signal?: AbortSignal;
@@ -33,27 +37,41 @@ export async function requestJson(request: HttpRequest): Promise<HttpAnswer> {
   const { purpose, maxBytes } = request;
   const response = await send(request);
   const text = await readText(response, maxBytes, purpose);
-  if (!response.ok) throw toHttpError(response, text, purpose);
-  return { status: response.status, headers: response.headers, body: parseJson(text, purpose) };
+  if (!response.ok) throw toHttpError(response, text, request);
+  const body = request.isAnswerIgnored ? undefined : parseJson(text, purpose);
+  return { status: response.status, headers: response.headers, body };
 }
 
-async function send({ method, url, headers, body, purpose, timeoutMs, signal }: HttpRequest) {
+async function send(request: HttpRequest): Promise<Response> {
+  const { method, url, body, purpose, timeoutMs, signal } = request;
   const timeout = AbortSignal.timeout(timeoutMs);
   const hasBody = body !== undefined;
+  const headers = toHeaders(request);
   try {
     return await fetch(url, {
       method,
-      headers: {
-        accept: 'application/json',
-        ...(hasBody && { 'content-type': 'application/json' }),
-        ...headers,
-      },
+      headers,
       ...(hasBody && { body: JSON.stringify(body) }),
       redirect: 'manual',
       signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
     });
   } catch (error) {
     throw toUnreachable(error, timeout, purpose, timeoutMs);
+  }
+}
+
+/** What `fetch` says of a header that cannot be sent quotes its value: it is not kept as a cause. */
+function toHeaders({ headers, body, purpose }: HttpRequest): Headers {
+  const defaults = {
+    accept: 'application/json',
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+  };
+  try {
+    const all = new Headers(defaults);
+    for (const [name, value] of Object.entries(headers ?? {})) all.set(name, value);
+    return all;
+  } catch {
+    throw new AppError('invalid', `Could not ${purpose}: one of its headers cannot be sent`);
   }
 }
 
@@ -110,23 +128,28 @@ const codeByStatus = new Map<number, ErrorCode>([
   [429, 'rate_limited'],
 ]);
 
-function toHttpError(response: Response, text: string, purpose: string): AppError {
+function toHttpError(
+  response: Response,
+  text: string,
+  { purpose, secrets = [] }: HttpRequest,
+): AppError {
   const { status } = response;
   const code = codeByStatus.get(status) ?? (status >= 500 ? 'unavailable' : 'invalid');
   const { error, requestId } = readEnvelope(text);
-  const said = error === undefined ? '' : `: ${maskText(error).slice(0, 200)}`;
+  const said = error === undefined ? '' : `: ${maskText(error, secrets).slice(0, 200)}`;
   return new AppError(code, `Could not ${purpose}: answered ${status}${said}`, {
     status,
-    ...(requestId !== undefined && { requestId }),
+    ...(requestId !== undefined && { requestId: maskText(requestId, secrets).slice(0, 200) }),
     ...retryAfterOf(response),
   });
 }
 
-/** The marketplace's `{error, code, requestId}`; other systems have `error` or `detail`, or neither. */
+/** The marketplace's `{error, code, requestId}`; others have `error`, `detail` or `message`, or none. */
 function readEnvelope(text: string): { error?: string; requestId?: string } {
   try {
-    const { error, detail, requestId } = JSON.parse(text) as Record<string, unknown>;
-    const said = error ?? detail;
+    const answer = JSON.parse(text) as Record<string, unknown>;
+    const { error, detail, message, requestId } = answer;
+    const said = error ?? detail ?? message;
     return {
       ...(typeof said === 'string' && { error: said }),
       ...(typeof requestId === 'string' && { requestId }),

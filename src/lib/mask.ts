@@ -13,10 +13,24 @@ export function maskEmail(email: string): string {
   return `${email.slice(0, 1)}…${email.slice(at)}`;
 }
 
-/** Masks every address and token in a text that another system wrote. */
-export function maskText(text: string): string {
-  return text
+/** Masks every address and token in a text that another system wrote, and `secrets` in any guise. */
+export function maskText(text: string, secrets: readonly string[] = []): string {
+  return withoutSecrets(text, secrets)
     .replace(tokenPattern, (_, prefix?: string, scheme?: string) => `${prefix ?? scheme ?? ''}…`)
     .replace(urlPasswordPattern, '$1…@')
     .replace(emailPattern, maskEmail);
+}
+
+/** The longest first: one that holds another would leave its rest. */
+function withoutSecrets(text: string, secrets: readonly string[]): string {
+  const guises = secrets.flatMap(guisesOf).sort((one, other) => other.length - one.length);
+  return guises.reduce((masked, guise) => masked.replaceAll(guise, '…'), text);
+}
+
+/** As it is, as in a URL, as in JSON, and as in a header of basic authentication. */
+function guisesOf(secret: string): string[] {
+  if (secret === '') return [];
+  const inUrl = encodeURIComponent(secret.toWellFormed());
+  const inJson = JSON.stringify(secret).slice(1, -1);
+  return [secret, inUrl, inJson, Buffer.from(secret).toString('base64')];
 }

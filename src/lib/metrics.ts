@@ -5,8 +5,13 @@ export function createMetrics() {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
+  return { registry, ...receivingMetrics(registers), ...actingMetrics(registers) };
+}
+
+export type Metrics = ReturnType<typeof createMetrics>;
+
+function receivingMetrics(registers: Registry[]) {
   return {
-    registry,
     deliveries: new Counter({
       name: 'gangway_deliveries_total',
       help: 'Signed deliveries by what was answered',
@@ -31,6 +36,16 @@ export function createMetrics() {
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 10],
       registers,
     }),
+    dueDeliveries: new Gauge({
+      name: 'gangway_due_deliveries',
+      help: 'Stored deliveries that wait to be looked at',
+      registers,
+    }),
+  };
+}
+
+function actingMetrics(registers: Registry[]) {
+  return {
     intakes: new Counter({
       name: 'gangway_intakes_total',
       help: 'Stored deliveries that were looked at, by outcome',
@@ -49,18 +64,23 @@ export function createMetrics() {
       labelNames: ['install', 'outcome'],
       registers,
     }),
+    alerts: new Counter({
+      name: 'gangway_alerts_total',
+      help: 'What an operator should look at, by kind',
+      labelNames: ['kind'],
+      registers,
+    }),
+    removals: new Counter({
+      name: 'gangway_removals_total',
+      help: 'Removals that were let pass, by grounds, and those that are held',
+      labelNames: ['install', 'clearance'],
+      registers,
+    }),
     memberships: new Gauge({
       name: 'gangway_memberships',
       help: 'Memberships by tool and state',
       labelNames: ['tool', 'state'],
       registers,
     }),
-    dueDeliveries: new Gauge({
-      name: 'gangway_due_deliveries',
-      help: 'Stored deliveries that wait to be looked at',
-      registers,
-    }),
   };
 }
-
-export type Metrics = ReturnType<typeof createMetrics>;

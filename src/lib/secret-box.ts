@@ -4,66 +4,121 @@ import {
   createHmac,
   createSecretKey,
   hkdfSync,
+  type KeyObject,
   randomBytes,
 } from 'node:crypto';
 import { AppError } from '../domain/errors.ts';
 
 /**
  * Encryption at rest: AES-256-GCM, each value bound to the place it stands in, so that a value
- * moved to another table, column or row does not open.
+ * moved to another table, column or row does not open. It seals with one key, and opens what was
+ * sealed with any key it was given: so keys can be replaced.
  */
 export interface SecretBox {
   /** `place` names table, column and row, e.g. `delivery.body:acme/3f9a…`. */
   seal(plain: Uint8Array, place: string): Buffer;
   /** @throws AppError `internal` where the value was changed, moved or sealed with another key. */
   open(sealed: Uint8Array, place: string): Buffer;
+  /** Whether a value says that it was sealed as `seal` would seal it now. */
+  isCurrent(sealed: Uint8Array): boolean;
   /** A keyed digest of a value, to find it by without storing it in the clear. */
   digest(value: string): string;
+  /** The digests a value may stand under, by whichever key: what to look for. */
+  digests(value: string): string[];
   /** Tells one key from another without telling anything about either. */
   readonly fingerprint: string;
+  /** Of every key it opens with, the one it seals with first. */
+  readonly fingerprints: readonly string[];
 }
 
-const formatVersion = 1;
+/** Without the id of its key: what the first version wrote. */
+const oldFormat = 1;
+const format = 2;
+const idBytes = 4;
 const ivBytes = 12;
 const tagBytes = 16;
-const headBytes = 1 + ivBytes;
 
-/** @param key 32 random bytes; each purpose uses a key of its own derived from it. */
-export function createSecretBox(key: Uint8Array): SecretBox {
-  const sealingKey = deriveKey(key, 'seal');
-  const digestKey = deriveKey(key, 'digest');
+interface DerivedKeys {
+  sealing: KeyObject;
+  digesting: KeyObject;
+  fingerprint: string;
+  /** What a sealed value begins with: its format, and the id of its key. */
+  head: Buffer;
+}
+
+/**
+ * @param key 32 random bytes; each purpose uses a key of its own derived from it
+ * @param previous keys that values may still be sealed with
+ */
+export function createSecretBox(key: Uint8Array, previous: readonly Uint8Array[] = []): SecretBox {
+  const current = deriveKeys(key);
+  const all = [current, ...previous.map(deriveKeys)];
   return {
     seal(plain, place) {
       const iv = randomBytes(ivBytes);
-      const cipher = createCipheriv('aes-256-gcm', sealingKey, iv).setAAD(Buffer.from(place));
-      const head = Buffer.of(formatVersion, ...iv);
-      return Buffer.concat([head, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+      const cipher = createCipheriv('aes-256-gcm', current.sealing, iv).setAAD(Buffer.from(place));
+      const sealed = [cipher.update(plain), cipher.final(), cipher.getAuthTag()];
+      return Buffer.concat([current.head, iv, ...sealed]);
     },
     open(sealed, place) {
       try {
-        return openSealed(sealingKey, sealed, place);
+        return openSealed(all, Buffer.from(sealed.buffer, sealed.byteOffset, sealed.length), place);
       } catch (error) {
         const message = `Could not decrypt ${place}: wrong key or changed value`;
         throw new AppError('internal', message, { cause: error });
       }
     },
-    digest: (value) => createHmac('sha256', digestKey).update(value).digest('base64url'),
-    fingerprint: createHmac('sha256', deriveKey(key, 'fingerprint')).digest('hex').slice(0, 16),
+    isCurrent: (sealed) => current.head.equals(sealed.subarray(0, current.head.length)),
+    digest: (value) => digestOf(current, value),
+    digests: (value) => all.map((keys) => digestOf(keys, value)),
+    fingerprint: current.fingerprint,
+    fingerprints: all.map(({ fingerprint }) => fingerprint),
   };
 }
 
-function openSealed(key: ReturnType<typeof deriveKey>, sealed: Uint8Array, place: string): Buffer {
-  if (sealed[0] !== formatVersion || sealed.length < headBytes + tagBytes) {
-    throw new Error('not a sealed value');
+function openSealed(all: DerivedKeys[], sealed: Buffer, place: string): Buffer {
+  if (sealed[0] === oldFormat) return openWithAny(all, sealed.subarray(1), place);
+  const named = all.filter(({ head }) => head.equals(sealed.subarray(0, head.length)));
+  return openWithAny(named, sealed.subarray(1 + idBytes), place);
+}
+
+/** Mostly there is one to try. @param sealed initialisation vector, ciphertext and tag */
+function openWithAny(candidates: DerivedKeys[], sealed: Buffer, place: string): Buffer {
+  if (sealed.length < ivBytes + tagBytes) throw new Error('not a sealed value');
+  let failure: unknown = new Error('sealed with a key that is not known');
+  for (const { sealing } of candidates) {
+    try {
+      return decrypt(sealing, sealed, place);
+    } catch (error) {
+      failure = error;
+    }
   }
+  throw failure;
+}
+
+function decrypt(key: KeyObject, sealed: Buffer, place: string): Buffer {
   const tagAt = sealed.length - tagBytes;
-  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(1, headBytes))
+  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, ivBytes))
     .setAAD(Buffer.from(place))
     .setAuthTag(sealed.subarray(tagAt));
-  return Buffer.concat([decipher.update(sealed.subarray(headBytes, tagAt)), decipher.final()]);
+  return Buffer.concat([decipher.update(sealed.subarray(ivBytes, tagAt)), decipher.final()]);
+}
+
+function digestOf({ digesting }: DerivedKeys, value: string): string {
+  return createHmac('sha256', digesting).update(value).digest('base64url');
+}
+
+function deriveKeys(key: Uint8Array): DerivedKeys {
+  const proof = createHmac('sha256', deriveKey(key, 'fingerprint')).digest();
+  return {
+    sealing: deriveKey(key, 'seal'),
+    digesting: deriveKey(key, 'digest'),
+    fingerprint: proof.toString('hex').slice(0, 16),
+    head: Buffer.of(format, ...proof.subarray(0, idBytes)),
+  };
 }
 
 /** A `KeyObject` rather than bytes: Node then prepares the key once, not at every use. */
-function deriveKey(key: Uint8Array, purpose: string) {
+function deriveKey(key: Uint8Array, purpose: string): KeyObject {
   return createSecretKey(Buffer.from(hkdfSync('sha256', key, '', `gangway/${purpose}`, 32)));
 }

@@ -4,9 +4,12 @@ import { retry } from '../lib/retry.ts';
 import {
   type Contract,
   ContractList,
+  type Install,
+  InstallAnswer,
   type Participant,
   ParticipantList,
   type ProjectLink,
+  ProjectLinkAnswer,
   ProjectLinkList,
 } from './platform-schema.ts';
 
@@ -15,8 +18,12 @@ import {
  * needs; every failure is an `AppError` and none of them is ever an empty list.
  */
 export interface PlatformApi {
+  /** The grant that the token belongs to. */
+  getInstall(signal: AbortSignal): Promise<Install>;
   /** All links of the install; there are no pages. */
   listProjectLinks(signal: AbortSignal): Promise<ProjectLink[]>;
+  /** @throws AppError `not_found` where there is no such link (any more) */
+  getProjectLink(linkId: string, signal: AbortSignal): Promise<ProjectLink>;
   listContracts(filter: ContractFilter, signal: AbortSignal): Promise<ContractPage>;
   /** @throws AppError `not_found` where the contract is unknown or no longer linked */
   listParticipants(contractId: string, signal: AbortSignal): Promise<Participant[]>;
@@ -50,39 +57,20 @@ const maxPages = 1000;
 const usualTimeoutMs = 15_000;
 const maxBytes = 8 * 1024 * 1024;
 
-export function createPlatformApi({
-  baseUrl,
-  token,
-  timeoutMs = usualTimeoutMs,
-}: PlatformApiOptions): PlatformApi {
-  async function read<T>(
-    path: string,
-    schema: Schema<T>,
-    purpose: string,
-    signal: AbortSignal,
-  ): Promise<T> {
-    const request = {
-      method: 'GET',
-      url: `${baseUrl}${path}`,
-      headers: { authorization: `Bearer ${token}` },
-      ...{ purpose, timeoutMs, maxBytes, signal },
-    };
-    const { body } = await retry(() => requestJson(request), {
-      attempts: 3,
-      firstWaitMs: 500,
-      maxWaitMs: 5000,
-      signal,
-      // One that names its own wait is left to the durable back-off.
-      isWorthRetrying: (error) => error.code === 'unavailable' && error.retryAfterMs === undefined,
-    });
-    const parsed = schema.safeParse(body);
-    if (parsed.success) return parsed.data;
-    throw new AppError('invalid', `Could not ${purpose}: the answer is not what was expected`, {
-      cause: parsed.error,
-    });
-  }
-
+export function createPlatformApi(options: PlatformApiOptions): PlatformApi {
+  const read = createReader(options);
   return {
+    async getInstall(signal) {
+      const answer = await read('/installs/current', InstallAnswer, 'read the install', signal);
+      return answer.install;
+    },
+
+    async getProjectLink(linkId, signal) {
+      const path = `/project-links/${toSegment(linkId)}`;
+      const answer = await read(path, ProjectLinkAnswer, 'read a project link', signal);
+      return answer.projectLink;
+    },
+
     async listProjectLinks(signal) {
       const list = await read('/project-links', ProjectLinkList, 'list the project links', signal);
       return list.projectLinks;
@@ -106,6 +94,37 @@ export function createPlatformApi({
       const list = await read(path, ParticipantList, 'list the participants of a contract', signal);
       return list.participants;
     },
+  };
+}
+
+type Read = <T>(
+  path: string,
+  schema: Schema<T>,
+  purpose: string,
+  signal: AbortSignal,
+) => Promise<T>;
+
+function createReader({ baseUrl, token, timeoutMs = usualTimeoutMs }: PlatformApiOptions): Read {
+  return async (path, schema, purpose, signal) => {
+    const request = {
+      method: 'GET',
+      url: `${baseUrl}${path}`,
+      headers: { authorization: `Bearer ${token}` },
+      ...{ purpose, timeoutMs, maxBytes, signal },
+    };
+    const { body } = await retry(() => requestJson(request), {
+      attempts: 3,
+      firstWaitMs: 500,
+      maxWaitMs: 5000,
+      signal,
+      // One that names its own wait is left to the durable back-off.
+      isWorthRetrying: (error) => error.code === 'unavailable' && error.retryAfterMs === undefined,
+    });
+    const parsed = schema.safeParse(body);
+    if (parsed.success) return parsed.data;
+    throw new AppError('invalid', `Could not ${purpose}: the answer is not what was expected`, {
+      cause: parsed.error,
+    });
   };
 }
 

@@ -19,6 +19,11 @@ function optional(read: (value: unknown) => string | undefined) {
     .prefault(null);
 }
 
+export const Install = z.object({ id: Id, status: z.string() });
+export type Install = z.infer<typeof Install>;
+
+export const InstallAnswer = z.object({ install: Install });
+
 export const ProjectLink = z.object({
   id: Id,
   externalProjectId: Id,
@@ -28,6 +33,8 @@ export const ProjectLink = z.object({
 export type ProjectLink = z.infer<typeof ProjectLink>;
 
 export const ProjectLinkList = z.object({ projectLinks: z.array(ProjectLink) });
+
+export const ProjectLinkAnswer = z.object({ projectLink: ProjectLink });
 
 export const Contract = z.object({
   id: Id,

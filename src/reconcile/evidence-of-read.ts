@@ -32,7 +32,11 @@ export function evidenceOfRead({
   );
   return {
     ...emptyEvidence(),
-    links: links.map(({ id, ...attributes }) => ({ ...emptyLink(install, id), ...attributes })),
+    links: links.map(({ id, ...attributes }) => ({
+      ...emptyLink(install, id),
+      ...attributes,
+      seenAt: beganAt,
+    })),
     contracts: contracts.map(({ id, status, title }) => ({
       ...emptyContract(install, id),
       activeReadAt: status === 'active' ? beganAt : null,
@@ -48,6 +52,7 @@ export function evidenceOfRead({
       contractId,
       trainerId: participant.opentrainUserId,
       seenAt: beganAt,
+      absences: null,
     })),
     people: people.map(({ participant: { opentrainUserId, displayName, workEmail } }) => ({
       install,

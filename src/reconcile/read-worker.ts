@@ -2,6 +2,7 @@ import { type Database, inTransaction } from '../db/database.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import { type ApplyDeps, applyEvidence } from '../engine/apply-evidence.ts';
 import type { ReadRequest, ReadRequestStore } from '../engine/read-request-store.ts';
+import type { ReportEvidence } from '../engine/report-evidence.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -18,6 +19,7 @@ import { readMarketplace } from './read-marketplace.ts';
 export interface ReadWorkerDeps extends ApplyDeps {
   database: Database;
   readRequests: ReadRequestStore;
+  report: ReportEvidence;
   /** By install. */
   platformApis: ReadonlyMap<string, PlatformApi>;
   metrics: Metrics;
@@ -95,7 +97,7 @@ async function apply(
 ): Promise<void> {
   const { database, evidence, readRequests, clock } = deps;
   const now = toInstant(clock.now());
-  const { isDue } = await inTransaction(database, async (tx) => {
+  const applied = await inTransaction(database, async (tx) => {
     await evidence.lock(tx);
     const applied = await applyEvidence(deps, tx, evidenceOfRead(read), now);
     for (const request of requests) {
@@ -103,7 +105,8 @@ async function apply(
     }
     return applied;
   });
-  if (isDue) deps.onMembershipDue();
+  deps.report(applied.changed);
+  if (applied.isDue) deps.onMembershipDue();
   for (const request of requests) if (!isAnswered(read, request)) await putOff(deps, request);
 }
 

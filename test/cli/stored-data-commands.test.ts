@@ -2,13 +2,15 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { toInstantText } from '../../src/domain/marketplace-text.ts';
 import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
 import { fullEvent } from '../support/event-bodies.ts';
+import { minutesAgo } from '../support/lifecycle-events.ts';
 import { type CommandResult, runCommand } from '../support/run-command.ts';
 
 const hostileName = '\u001b[31mEvil\u001b[0m\u0007 \u202eEve\nsecond line';
 
-const hired = fullEvent({ type: 'contract.started', displayName: hostileName });
+const createdAt = minutesAgo(1);
+const hired = fullEvent({ type: 'contract.started', createdAt, displayName: hostileName });
 const waiting = fullEvent({
-  ...{ type: 'contract.started', contract: 'cmc2', trainer: 'cmu2', link: 'cml2' },
+  ...{ type: 'contract.started', contract: 'cmc2', trainer: 'cmu2', link: 'cml2', createdAt },
   ...{ project: 'la\u202emps', workEmail: null, displayName: 'Bruno S.' },
 });
 const unread = '{"type": "contract.started"}';
@@ -40,8 +42,10 @@ describe('commands about what is stored', () => {
     expect(status).toBe(0);
     const lines = stdout.trimEnd().split('\n');
     expect(lines).toHaveLength(2);
-    expect(lines[0]).toMatch(/^tool +group +trainer +name +state +since +next try +why$/);
-    expect(lines[1]).toMatch(/^list +street-signs +cmu1 +\[31mEvil \[0m +Eve second line +active /);
+    expect(lines[0]).toMatch(/^id +tool +group +trainer +name +state +since +next try +why$/);
+    expect(lines[1]).toMatch(
+      /^1 +list +street-signs +cmu1 +\[31mEvil \[0m +Eve second line +active /,
+    );
     expectPlain(stdout);
     expect(await runJson('members')).toEqual({
       members: [
@@ -49,6 +53,7 @@ describe('commands about what is stored', () => {
           ...{ tool: 'list', groupId: 'street-signs', trainerId: 'cmu1', memberId: 'cmu1' },
           ...{ displayName: expect.stringContaining('Evil'), wanted: true, state: 'active' },
           ...{ attempts: 0, nextAttemptAt: null, failure: null, updatedAt: expect.any(String) },
+          ...{ id: 1, install: 'acme', cause: null, removeAfter: null },
         },
       ],
     });
@@ -105,6 +110,33 @@ describe('commands about what is stored', () => {
     expect(shown).toMatchObject({ id: 1, state: 'handled' });
     expect(toInstantText(shown.receivedAt)).toBe(shown.receivedAt);
     expect(JSON.stringify(shown) + stdout).not.toMatch(/Evil|@opentrain|"body"/);
+  });
+
+  it('deliveries show --raw prints the body as it came in, and nothing else', async () => {
+    const raw = (id: string) => run('deliveries', 'show', id, '--raw');
+    expect(await raw('1')).toEqual({ status: 0, stdout: hired, stderr: '' });
+    expect(await raw('3')).toEqual({ status: 0, stdout: unread, stderr: '' });
+    expect(await raw('99')).toEqual({
+      ...{ status: 1, stdout: '', stderr: 'gangway: There is no delivery 99\n' },
+    });
+    expect(await run('deliveries', 'show', '1', '--raw', '--json')).toMatchObject({ status: 64 });
+  });
+
+  it('members shows no address, wherever a tool or a stranger has put one', async () => {
+    await workspace.withStorage(async ({ database }) => {
+      await database.kysely
+        .updateTable('membership')
+        .set({ memberId: 'amara.o@opentrain.work', failure: 'no seat for amara.o@opentrain.work' })
+        .execute();
+      await database.kysely
+        .updateTable('person')
+        .set({ displayName: 'amara.o@opentrain.work' })
+        .execute();
+    });
+    const { stdout } = await run('members');
+    const { stdout: json } = await run('members', '--json');
+    expect(stdout + json).not.toContain('amara.o');
+    expect(JSON.parse(json)).toMatchObject({ members: [{ memberId: 'a…@opentrain.work' }] });
   });
 
   it.each(['99', '250000', '9007199254740991'])(

@@ -289,7 +289,15 @@ describe('secrets', () => {
         console: { token: 'hunter1' },
         database: { url: 'postgres://u:hunter2@h/db' },
         installs: { acme: { ...acme, token: 'hunter3', webhookSecrets: ['hunter4', token] } },
-        tools: { studio: { ...studio, token: 'hunter5', auth: { apiKey: 'hunter6' }, note: 'n' } },
+        tools: {
+          studio: {
+            ...studio,
+            token: 'hunter5',
+            auth: { apiKey: 'hunter6' },
+            note: 'n',
+            headers: { Authorization: 'Token {token}' },
+          },
+        },
       },
       { ...env, GANGWAY_SECRET_KEY: key.toString('base64') },
     );

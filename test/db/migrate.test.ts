@@ -1,7 +1,11 @@
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { expect, it } from 'vitest';
+import { up as createInbox } from '../../migrations/0001-inbox.ts';
+import { up as createEvidence } from '../../migrations/0002-evidence.ts';
+import { up as createMembership } from '../../migrations/0003-membership.ts';
+import { up as createRemovals } from '../../migrations/0004-removals.ts';
 import { inTransaction } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { readSetting, writeSetting } from '../../src/db/setting-store.ts';
@@ -34,6 +38,19 @@ describeEachDialect('migrating', ({ createEmpty, createMigrated }) => {
     await migrate(database);
     const kept = await inTransaction(database, (tx) => readSetting(tx, 'key_fingerprint'));
     expect(kept).toBe('abc');
+  });
+
+  it('has everybody derived again by the first version with a brake', async () => {
+    const { kysely } = openForTest(await createEmpty());
+    const db = kysely as unknown as Kysely<unknown>;
+    for (const up of [createInbox, createEvidence, createMembership]) await up(db);
+    const values = sql`'studio', 'signs', 't1', 0, 2, 'removing', 1, 0, '2026-03-15T12:00:00.000Z'`;
+    await sql`insert into membership (tool, group_id, trainer_id, wanted, generation, state,
+      is_ours, attempts, updated_at) values (${values})`.execute(kysely);
+    await createRemovals(db);
+    expect(await kysely.selectFrom('derivation').selectAll().execute()).toEqual([
+      { trainerId: 't1' },
+    ]);
   });
 
   it('refuses a database that a newer version has made its own, and says what to do', async () => {

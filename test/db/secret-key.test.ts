@@ -4,23 +4,31 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { loadSecretKey, openSecretBox } from '../../src/db/secret-key.ts';
+import type { Database } from '../../src/db/database.ts';
+import { keyFileOf } from '../../src/db/key-file.ts';
+import { loadKeyRing, openSecretBox } from '../../src/db/secret-key.ts';
+import { createSecretBox, type SecretBox } from '../../src/lib/secret-box.ts';
 import { describeEachDatabase, openForTest } from '../support/databases.ts';
 import { createFolder } from '../support/folder.ts';
+
+const loadKey = (url: string, configured: Buffer | undefined) => loadKeyRing(url, configured).key;
+
+const open = (database: Database, key: Buffer, ...previous: Buffer[]): Promise<SecretBox> =>
+  openSecretBox(database, { key, previous });
 
 describe('the key', () => {
   it('is the configured one, wherever the database is', () => {
     const key = randomBytes(32);
-    expect(loadSecretKey('postgres://db/gangway', key)).toBe(key);
-    expect(loadSecretKey(`sqlite:${createFolder()}/gangway.db`, key)).toBe(key);
+    expect(loadKey('postgres://db/gangway', key)).toBe(key);
+    expect(loadKey(`sqlite:${createFolder()}/gangway.db`, key)).toBe(key);
   });
 
   it('is made once, beside the SQLite file, for its owner only', () => {
     const folder = createFolder();
     const url = `sqlite:${folder}/data/gangway.db`;
-    const key = loadSecretKey(url, undefined);
+    const key = loadKey(url, undefined);
     expect(key).toHaveLength(32);
-    expect(loadSecretKey(url, undefined)).toEqual(key);
+    expect(loadKey(url, undefined)).toEqual(key);
     expect(readdirSync(path.join(folder, 'data'))).toEqual(['gangway.db.key']);
     const file = path.join(folder, 'data', 'gangway.db.key');
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -29,7 +37,7 @@ describe('the key', () => {
   });
 
   it('is another one for every database', () => {
-    const keys = [1, 2, 3].map(() => loadSecretKey(`sqlite:${createFolder()}/a.db`, undefined));
+    const keys = [1, 2, 3].map(() => loadKey(`sqlite:${createFolder()}/a.db`, undefined));
     expect(new Set(keys.map((key) => key.toString('hex'))).size).toBe(3);
   });
 
@@ -39,11 +47,11 @@ describe('the key', () => {
     const source = path.resolve('src/db/secret-key.ts');
     writeFileSync(
       program,
-      `import { loadSecretKey } from ${JSON.stringify(source)};
+      `import { loadKeyRing } from ${JSON.stringify(source)};
        process.send('ready');
        process.on('message', ({ url, at }) => {
          while (Date.now() < at);
-         process.send(loadSecretKey(url, undefined).toString('hex'));
+         process.send(loadKeyRing(url, undefined).key.toString('hex'));
        });`,
     );
     const processes = [1, 2].map(() => fork(program));
@@ -63,7 +71,7 @@ describe('the key', () => {
   });
 
   it('is asked for where there is no place for it, with the way to make one', () => {
-    expect(() => loadSecretKey('postgres://db/gangway', undefined)).toThrow(
+    expect(() => loadKey('postgres://db/gangway', undefined)).toThrow(
       expect.objectContaining({
         code: 'invalid',
         message: expect.stringMatching(/GANGWAY_SECRET_KEY.*openssl rand -base64 32/),
@@ -77,7 +85,7 @@ describe('the key', () => {
       const folder = createFolder();
       const file = path.join(folder, 'gangway.db.key');
       writeFileSync(file, content);
-      expect(() => loadSecretKey(`sqlite:${folder}/gangway.db`, undefined)).toThrow(
+      expect(() => loadKey(`sqlite:${folder}/gangway.db`, undefined)).toThrow(
         expect.objectContaining({
           code: 'invalid',
           message: `The key file ${file} does not hold 32 bytes in base64`,
@@ -89,7 +97,7 @@ describe('the key', () => {
   it('is refused where its file cannot be made', () => {
     const folder = createFolder();
     writeFileSync(path.join(folder, 'file'), '');
-    expect(() => loadSecretKey(`sqlite:${folder}/file/gangway.db`, undefined)).toThrow(
+    expect(() => loadKey(`sqlite:${folder}/file/gangway.db`, undefined)).toThrow(
       expect.objectContaining({
         code: 'invalid',
         message: expect.stringContaining('could not be made'),
@@ -98,9 +106,38 @@ describe('the key', () => {
   });
 
   it('of a database in memory is forgotten with it', () => {
-    const [one, two] = [1, 2].map(() => loadSecretKey('sqlite::memory:', undefined));
+    const [one, two] = [1, 2].map(() => loadKey('sqlite::memory:', undefined));
     expect(one).toHaveLength(32);
     expect(one).not.toEqual(two);
+  });
+});
+
+describe('a key file that is being replaced', () => {
+  function createFile() {
+    const url = `sqlite:${createFolder()}/gangway.db`;
+    const file = keyFileOf(url);
+    if (file === undefined) throw new Error('no file');
+    return { file, old: loadKey(url, undefined), load: () => loadKeyRing(url, undefined) };
+  }
+
+  it('leaves both keys to be had until the new one has its place', () => {
+    const { file, old, load } = createFile();
+    expect(load()).toEqual({ key: old, previous: [] });
+    file.makeNext();
+    const { key: next, previous } = load();
+    expect(next).not.toEqual(old);
+    expect(previous).toEqual([old]);
+    file.makeNext();
+    expect(load()).toEqual({ key: next, previous: [old] });
+    file.promoteNext();
+    expect(load()).toEqual({ key: next, previous: [] });
+  });
+
+  it('is no concern of whoever configures keys', () => {
+    const url = `sqlite:${createFolder()}/gangway.db`;
+    keyFileOf(url)?.makeNext();
+    const [key, previous] = [randomBytes(32), [randomBytes(32)]];
+    expect(loadKeyRing(url, key, previous)).toEqual({ key, previous });
   });
 });
 
@@ -109,13 +146,13 @@ describeEachDatabase('a database', (openFresh) => {
 
   it('opens with the key it was first opened with, and with no other', async () => {
     const database = await openFresh();
-    const sealed = (await openSecretBox(database, key)).seal(Buffer.from('plain'), 'here');
-    expect((await openSecretBox(database, key)).open(sealed, 'here').toString()).toBe('plain');
-    await expect(openSecretBox(database, another)).rejects.toMatchObject({
+    const sealed = (await open(database, key)).seal(Buffer.from('plain'), 'here');
+    expect((await open(database, key)).open(sealed, 'here').toString()).toBe('plain');
+    await expect(open(database, another)).rejects.toMatchObject({
       code: 'conflict',
       message: expect.stringMatching(/another secret key .*set GANGWAY_SECRET_KEY/),
     });
-    expect((await openSecretBox(database, key)).open(sealed, 'here').toString()).toBe('plain');
+    expect((await open(database, key)).open(sealed, 'here').toString()).toBe('plain');
   });
 
   it('keeps one of two keys that it is first opened with at once', async () => {
@@ -123,15 +160,40 @@ describeEachDatabase('a database', (openFresh) => {
     for (let round = 0; round < 10; round += 1) {
       await database.kysely.deleteFrom('setting').where('name', '=', 'key_fingerprint').execute();
       const opened = await Promise.allSettled(
-        [key, another].map((one) => openSecretBox(openForTest(database.url), one)),
+        [key, another].map((one) => open(openForTest(database.url), one)),
       );
       expect(opened.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
     }
   });
 
+  it('opens with another key where its own is named as a previous one', async () => {
+    const database = await openFresh();
+    const sealed = (await open(database, key)).seal(Buffer.from('plain'), 'here');
+    const both = await open(database, another, key);
+    expect(both.open(sealed, 'here').toString()).toBe('plain');
+    expect(both.fingerprint).toBe(createSecretBox(another).fingerprint);
+  });
+
+  it('opens no more without a key that something may be sealed with since', async () => {
+    const database = await openFresh();
+    await open(database, key);
+    // Named only, not sealed with: the first step where there are several instances.
+    await open(database, key, another);
+    await open(database, key);
+    await open(database, another, key);
+    await expect(open(database, key)).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringMatching(/being replaced.*GANGWAY_SECRET_KEY_PREVIOUS.*key rotate/),
+    });
+    await open(database, key, another);
+    const third = randomBytes(32);
+    await expect(open(database, third, key)).rejects.toMatchObject({ code: 'conflict' });
+    await open(database, third, key, another);
+  });
+
   it('knows no key, only what tells one from another', async () => {
     const database = await openFresh();
-    await openSecretBox(database, key);
+    await open(database, key);
     const rows = await database.kysely.selectFrom('setting').selectAll().execute();
     const text = JSON.stringify(rows);
     for (const encoding of ['hex', 'base64', 'base64url'] as const) {

@@ -2,37 +2,58 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { MembershipRow } from '../../src/db/tables.ts';
 import { describeEachDatabase } from '../support/databases.ts';
-import { createEngine } from '../support/engine-harness.ts';
-import { expectWanted, history, toBatches, toBody } from '../support/histories.ts';
+import { createEngine, type Engine } from '../support/engine-harness.ts';
+import { expectWanted, type History, history, toBatches, toBody } from '../support/histories.ts';
+
+/** So many that know nothing of each other share a database at a time. */
+const together = 25;
+const batches = 20;
 
 describeEachDatabase('any order and any repetition of deliveries', (openFresh) => {
   it('ends in the same memberships', async () => {
     const engine = createEngine(await openFresh());
     let runs = 0;
+    const several = fc.array(history, { minLength: together, maxLength: together });
     await fc.assert(
-      fc.asyncProperty(history, async ({ set, order, batches }) => {
-        runs += 1;
-        const run = `-${runs}`;
-        // What comes again comes as another body, so that it is not merely a duplicate.
-        const copies = order.map((index, copy) => ({ happened: set[index], copy }));
-        for (const batch of toBatches(copies, batches)) {
-          for (const install of ['acme', 'globex'] as const) {
-            const bodies = batch.flatMap(({ happened, copy }) =>
-              happened?.install === install ? [toBody(happened, run) + ' '.repeat(copy)] : [],
-            );
-            if (bodies.length > 0) await engine.deliver(bodies, install);
-          }
-          await engine.takeIn();
+      fc.asyncProperty(several, async (histories) => {
+        const named = histories.map((one, index) => ({ ...one, run: `-${runs + index}` }));
+        runs += histories.length;
+        await deliverAll(engine, named);
+        const rows = Map.groupBy(await engine.membershipRows(), ({ groupId }) => runOf(groupId));
+        for (const { set, run } of named) {
+          const wanted = (rows.get(run) ?? []).filter((row) => row.wanted === 1);
+          expect(wanted.map((row) => keyOf(row, run)).sort()).toEqual(expectWanted(set));
         }
-        const rows = (await engine.membershipRows()).filter((row) => row.groupId.endsWith(run));
-        const wanted = rows.flatMap((row) => (row.wanted === 1 ? [keyOf(row, run)] : []));
-        expect(wanted.sort()).toEqual(expectWanted(set));
       }),
-      { numRuns: 110 },
+      { numRuns: batches },
     );
-    expect(runs).toBeGreaterThanOrEqual(100);
-  }, 60_000);
+    expect(runs).toBeGreaterThanOrEqual(500);
+  }, 300_000);
 });
+
+async function deliverAll(engine: Engine, histories: (History & { run: string })[]): Promise<void> {
+  // What comes again comes as another body, so that it is not merely a duplicate.
+  const lines = histories.map(({ set, order, batches: sizes, run }) =>
+    toBatches(
+      order.map((index, copy) => ({ happened: set[index], copy, run })),
+      sizes,
+    ),
+  );
+  for (let round = 0; lines.some((line) => line.length > round); round += 1) {
+    const batch = lines.flatMap((line) => line[round] ?? []);
+    for (const install of ['acme', 'globex'] as const) {
+      const bodies = batch.flatMap(({ happened, copy, run }) =>
+        happened?.install === install ? [toBody(happened, run) + ' '.repeat(copy)] : [],
+      );
+      if (bodies.length > 0) await engine.deliver(bodies, install);
+    }
+    await engine.takeIn();
+  }
+}
+
+function runOf(groupId: string): string {
+  return groupId.slice(groupId.lastIndexOf('-'));
+}
 
 function keyOf({ groupId, trainerId }: MembershipRow, run: string): string {
   return `${groupId}/${trainerId}`.replaceAll(run, '');

@@ -1,13 +1,15 @@
 import { beforeEach, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
-import { emptyContract, emptyEvidence } from '../../src/domain/evidence.ts';
+import { emptyContract, emptyEvidence, emptyLink } from '../../src/domain/evidence.ts';
 import type { RouteLink } from '../../src/engine/link-router.ts';
+import { toInstant } from '../../src/lib/clock.ts';
 import { convergeDue } from '../support/converging.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { createMemoryTool, type MemoryTool } from '../support/memory-tool.ts';
 
+const graceMs = 15 * 60_000;
 const started = fullEvent({ type: 'contract.started', id: '1' });
 const ended = fullEvent({ type: 'contract.ended', id: '2' });
 const startedWithoutEmail = fullEvent({ type: 'contract.started', id: '1', workEmail: null });
@@ -136,8 +138,66 @@ describeEachDatabase('when something else is wanted', (openFresh) => {
     await engine.apply([ended], 'acme');
     expect(await membership()).toMatchObject({ wanted: 1, generation: 1, state: 'active' });
     await engine.apply([fullEvent({ type: 'project_link.removed' })], 'globex');
-    expect(await membership()).toMatchObject({ wanted: 0, generation: 2, state: 'removing' });
+    expect(await membership()).toMatchObject({
+      ...{ wanted: 0, generation: 2, state: 'removing', nextAttemptAt: null },
+      ...{ install: 'globex', cause: 'link_removed', removeAfter: '2026-03-15T12:15:00.000Z' },
+    });
+    engine.clock.advance(graceMs - 1);
+    expect(await convergeDue(engine, tool)).toEqual([]);
+    expect(tool.members('street-signs')).toEqual(['cmu1']);
+    engine.clock.advance(1);
     expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
+  });
+
+  it('lets nobody notice when a removed link is followed by another to the same project', async () => {
+    await engine.apply([started]);
+    await convergeDue(engine, tool);
+    await engine.apply([fullEvent({ type: 'project_link.removed' })]);
+    expect(await membership()).toMatchObject({ state: 'removing' });
+    engine.clock.advance(graceMs - 1);
+    await engine.apply([fullEvent({ type: 'project_link.created', link: 'cml2' })]);
+    // Who is on the new link's contracts only a read can tell: until then nobody is taken out.
+    await engine.pass(30 * graceMs);
+    expect(await convergeDue(engine, tool)).toEqual([]);
+    const listing = {
+      ...emptyLink('acme', 'cml2'),
+      contractsReadAt: toInstant(engine.clock.now()),
+    };
+    await engine.merge({
+      ...emptyEvidence(),
+      pairs: [{ install: 'acme', contractId: 'cmc1', linkId: 'cml2' }],
+      links: [listing],
+    });
+    expect(await convergeDue(engine, tool)).toEqual(['add already_member']);
+    expect(tool.calls.filter((call) => call.startsWith('remove'))).toEqual([]);
+    expect(await membership()).toMatchObject({ state: 'active', isOurs: 1, wanted: 1 });
+  });
+
+  it('takes out whom the new link has no contract for, once that is known', async () => {
+    await engine.apply([started]);
+    await convergeDue(engine, tool);
+    await engine.apply([fullEvent({ type: 'project_link.removed' })]);
+    await engine.apply([fullEvent({ type: 'project_link.created', link: 'cml2' })]);
+    await engine.pass(graceMs);
+    expect(await convergeDue(engine, tool)).toEqual([]);
+    const listing = {
+      ...emptyLink('acme', 'cml2'),
+      contractsReadAt: toInstant(engine.clock.now()),
+    };
+    await engine.merge({ ...emptyEvidence(), links: [listing] });
+    expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
+  });
+
+  it('releases everybody to the marketplace where the new link is provisioned by it', async () => {
+    await engine.apply([started]);
+    await convergeDue(engine, tool);
+    await engine.apply([fullEvent({ type: 'project_link.removed' })]);
+    const managed = { link: 'cml2', provisioningMode: 'MANAGED_ADAPTER' };
+    await engine.apply([fullEvent({ type: 'project_link.created', ...managed })]);
+    await engine.pass(graceMs);
+    expect(await convergeDue(engine, tool)).toEqual([]);
+    expect(tool.members('street-signs')).toEqual(['cmu1']);
+    expect(await membership()).toMatchObject({ state: 'released', isOurs: 0 });
   });
 
   it('lets somebody in again whose delivered end a later read contradicts', async () => {
@@ -168,13 +228,48 @@ describeEachDatabase('when something else is wanted', (openFresh) => {
     await convergeDue(engine, tool);
     routes = () => undefined;
     await engine.apply([ended, fullEvent({ type: 'contract.started', contract: 'cmc2' })]);
-    expect(await engine.membershipRows()).toMatchObject([{ wanted: 1, state: 'active' }]);
+    expect(await engine.membershipRows()).toMatchObject([
+      { wanted: 1, state: 'orphaned', cause: null, removeAfter: null, nextAttemptAt: null },
+    ]);
+    await engine.pass(48 * 3_600_000);
+    expect(await convergeDue(engine, tool)).toEqual([]);
+    expect(tool.members('street-signs')).toEqual(['cmu1']);
 
     routes = (project) => `elsewhere/${project}`;
     await engine.apply([fullEvent({ type: 'contract.started', contract: 'cmc3' })]);
     expect(await engine.membershipRows()).toMatchObject([
-      { groupId: 'street-signs', wanted: 1, state: 'active' },
+      { groupId: 'street-signs', wanted: 1, state: 'orphaned' },
       { groupId: 'elsewhere/street-signs', wanted: 1, state: 'pending' },
     ]);
+
+    // The configuration leads back, and they were there all along.
+    routes = (project) => project ?? undefined;
+    await engine.apply([fullEvent({ type: 'contract.started', contract: 'cmc4' })]);
+    await convergeDue(engine, tool);
+    expect((await engine.membershipRows())[0]).toMatchObject({ state: 'active', isOurs: 1 });
+  });
+
+  it('removes nobody whose last reason that still leads there ends, while another stands', async () => {
+    routes = () => 'team';
+    const lamps = { contract: 'cmc2', project: 'lamps', link: 'cml2' };
+    await engine.apply([started, fullEvent({ type: 'contract.started', ...lamps })]);
+    await convergeDue(engine, tool);
+    expect(tool.members('team')).toEqual(['cmu1']);
+
+    routes = (project) => (project === 'lamps' ? undefined : 'team');
+    await engine.apply([ended]);
+    expect(await convergeDue(engine, tool)).toEqual([]);
+    expect(await engine.membershipRows()).toMatchObject([{ state: 'orphaned', wanted: 1 }]);
+
+    routes = () => 'team';
+    await engine.apply([fullEvent({ type: 'contract.ended', ...lamps })]);
+    expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
+  });
+
+  it('forgets whom the configuration no longer leads to before they ever were there', async () => {
+    await engine.apply([started]);
+    routes = () => undefined;
+    await engine.apply([ended]);
+    expect(await engine.membershipRows()).toMatchObject([{ wanted: 0, state: 'removed' }]);
   });
 });

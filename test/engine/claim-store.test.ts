@@ -1,18 +1,12 @@
-import { sql } from 'kysely';
-import { beforeEach, expect, it } from 'vitest';
-import type { Claim, Result } from '../../src/engine/claim-store.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Claim } from '../../src/engine/claim-store.ts';
 import { leaseMs } from '../../src/engine/converge-membership.ts';
+import { createSettleStore } from '../../src/engine/settle-store.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
-import { claimDue, openClaims, receiptsOf } from '../support/converging.ts';
+import { claimDue, openClaims } from '../support/converging.ts';
 import { describeEachDialect, openForTest } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
-import { until } from '../support/until.ts';
-
-const added: Result = {
-  ...{ operation: 'add', outcome: 'added', state: 'active' },
-  ...{ memberId: 'm1', isOurs: true, nextAttemptAt: null },
-};
 
 function event(type: string, number: number): string {
   return fullEvent({ type, contract: `c${number}`, trainer: `t${number}` });
@@ -50,13 +44,120 @@ describeEachDialect('the claim store', (dialect) => {
     });
   });
 
-  it('takes the newest of what the installs know of a person', async () => {
+  describe('knows a person as the install does that the membership belongs to', () => {
     const wish = { type: 'contract.started', trainer: 't1', contract: 'c1' };
-    const old = fullEvent({ ...wish, id: '9', workEmail: 'old@opentrain.work' });
-    const newer = fullEvent({ ...wish, id: '10', workEmail: 'new@opentrain.work' });
-    await engine.apply([newer], 'globex');
-    await engine.apply([old], 'acme');
-    expect(await claimOne()).toMatchObject({ email: 'new@opentrain.work' });
+    const acmes = fullEvent({ ...wish, id: '9', workEmail: 'acme@opentrain.work' });
+    const globexes = fullEvent({
+      ...{ ...wish, id: '10', displayName: 'Zoe', workEmail: 'globex@opentrain.work' },
+    });
+
+    it('whatever newer address another install has', async () => {
+      await engine.apply([acmes], 'acme');
+      await engine.apply([globexes], 'globex');
+      expect(await claimOne()).toMatchObject({
+        ...{ install: 'acme', email: 'acme@opentrain.work', displayName: 'Amara O.' },
+      });
+    });
+
+    it('whoever came first', async () => {
+      await engine.apply([globexes], 'globex');
+      await engine.apply([acmes], 'acme');
+      expect(await claimOne()).toMatchObject({
+        ...{ install: 'globex', email: 'globex@opentrain.work', displayName: 'Zoe' },
+      });
+    });
+
+    it('and no longer as one whose reason has fallen', async () => {
+      await engine.apply([acmes], 'acme');
+      await engine.apply([globexes], 'globex');
+      await engine.apply([fullEvent({ ...wish, type: 'contract.ended' })], 'acme');
+      expect(await claimOne()).toMatchObject({
+        ...{ install: 'globex', email: 'globex@opentrain.work', displayName: 'Zoe' },
+      });
+    });
+
+    it('and not at all where only another one knows the address', async () => {
+      await engine.apply([fullEvent({ ...wish, project: 'lamps' })], 'globex');
+      await engine.apply([fullEvent({ ...wish, workEmail: null })], 'acme');
+      const claimed = await claimDue(engine);
+      expect(claimed.map(({ install, groupId }) => [install, groupId])).toEqual([
+        ['globex', 'lamps'],
+      ]);
+    });
+  });
+
+  it('claims for the install that is asked for, and for no other', async () => {
+    await hire(2);
+    await engine.apply([event('contract.started', 3)], 'globex');
+    const claims = openClaims(engine);
+    expect(await claims.installsDue('studio', now())).toEqual(['acme', 'globex']);
+    expect(await claims.installsDue('elsewhere', now())).toEqual([]);
+    const order = { tool: 'studio', token: 'w', now: now(), leasedUntil: later(), limit: 9 };
+    const claimed = await claims.claim({ ...order, install: 'globex', exclusiveBy: [] });
+    expect(claimed).toMatchObject([{ install: 'globex', trainerId: 't3' }]);
+  });
+
+  it.each([
+    ['of a group', 'groupId', [1, 3]],
+    ['of a person', 'trainerId', [1, 2]],
+  ] as const)('takes one membership %s at a time where that is asked for', async (_, by, first) => {
+    const places = [
+      { contract: 'c1', trainer: 't1', project: 'signs', link: 'l1' },
+      { contract: 'c2', trainer: 't2', project: 'signs', link: 'l1' },
+      { contract: 'c3', trainer: 't1', project: 'lamps', link: 'l2' },
+    ];
+    await engine.apply(places.map((place) => fullEvent({ type: 'contract.started', ...place })));
+    const [one, two, three] = (await engine.membershipRows()).map(({ id }) => id);
+    const ids = [one, two, three];
+    const claimed = await claimDue(engine, { exclusiveBy: [by] });
+    expect(claimed.map(({ id }) => id)).toEqual(first.map((number) => ids[number - 1]));
+    expect(await claimDue(engine, { exclusiveBy: [by] })).toEqual([]);
+    engine.clock.advance(leaseMs);
+    expect(await claimDue(engine, { exclusiveBy: [by] })).toHaveLength(2);
+  });
+
+  it('never claims a removal that the brake has not let pass', async () => {
+    await hire(1);
+    const touched = { isOurs: 1, memberId: 'm1', state: 'active', nextAttemptAt: null } as const;
+    await engine.database.kysely.updateTable('membership').set(touched).execute();
+    await engine.apply([event('contract.ended', 1)]);
+    // As it would be if something made it due all the same.
+    await engine.database.kysely.updateTable('membership').set({ nextAttemptAt: now() }).execute();
+    expect(await claimDue(engine)).toEqual([]);
+    await engine.brake();
+    expect(await claimDue(engine)).toMatchObject([{ wanted: false, generation: 2 }]);
+  });
+
+  it('holds back what is older than a silence until its install is read', async () => {
+    await hire(1);
+    engine.clock.advance(1000);
+    await engine.installStates.hold(['acme'], now());
+    expect(await claimDue(engine)).toEqual([]);
+    engine.clock.advance(1000);
+    await engine.apply([event('contract.started', 2)]);
+    expect(await claimDue(engine)).toMatchObject([{ trainerId: 't2' }]);
+
+    const read = await engine.installStates.claim(now(), later());
+    if (read === null) throw new Error('no read is due');
+    await engine.installStates.settle(read, now());
+    expect(await claimDue(engine)).toMatchObject([{ trainerId: 't1' }]);
+  });
+
+  it('makes due at once what had failed, when the tool answers again', async () => {
+    await hire(2);
+    const claims = openClaims(engine);
+    const [failed] = await claimDue(engine);
+    if (failed === undefined) throw new Error('nothing was due');
+    const inAnHour = instantIn(engine.clock, 3_600_000);
+    await createSettleStore(engine.database).settle(
+      failed,
+      { operation: 'add', outcome: 'failed', state: 'pending', nextAttemptAt: inAnHour },
+      now(),
+    );
+    await claims.tryAgain('elsewhere', now());
+    expect((await engine.membershipRows())[0]).toMatchObject({ nextAttemptAt: inAnHour });
+    await claims.tryAgain('studio', now());
+    expect((await engine.membershipRows())[0]).toMatchObject({ nextAttemptAt: now() });
   });
 
   it('never gives one membership to two workers', async () => {
@@ -76,131 +177,6 @@ describeEachDialect('the claim store', (dialect) => {
     expect(await claimDue(engine, { token: 'nobody' })).toEqual([]);
   });
 
-  it('gives a lease that has run out to the next, and lets the late one settle nothing', async () => {
-    await hire(1);
-    const late = await claimOne('late');
-    engine.clock.advance(leaseMs - 1);
-    expect(await claimDue(engine)).toEqual([]);
-    engine.clock.advance(1);
-    const next = await claimOne('next');
-    expect(next.id).toBe(late.id);
-
-    const claims = openClaims(engine);
-    expect(await claims.begin(late, { operation: 'add', isFound: false }, now(), later())).toBe(
-      false,
-    );
-    await claims.settle(late, added, now());
-    expect(await engine.membershipRows()).toMatchObject([
-      { state: 'pending', memberId: null, nextAttemptAt: now() },
-    ]);
-    // What was done is on record all the same.
-    expect(await receiptsOf(engine)).toEqual(['add added']);
-  });
-
-  it('looks once more after a late one, even where the next settles after it', async () => {
-    await hire(1);
-    const late = await claimOne('late');
-    engine.clock.advance(leaseMs);
-    const next = await claimOne('next');
-    const claims = openClaims(engine);
-    await claims.settle(late, added, now());
-    await claims.settle(next, { ...added, outcome: 'already_member' }, now());
-    expect(await engine.membershipRows()).toMatchObject([
-      { nextAttemptAt: now(), leaseToken: null },
-    ]);
-    expect(await claimDue(engine)).toHaveLength(1);
-  });
-
-  it('lets no call begin once something else is wanted', async () => {
-    await hire(1);
-    const claim = await claimOne();
-    await engine.apply([event('contract.ended', 1)]);
-    const claims = openClaims(engine);
-    expect(await claims.begin(claim, { operation: 'add', isFound: false }, now(), later())).toBe(
-      false,
-    );
-    expect(await engine.rows('intent')).toEqual([]);
-    expect(await engine.membershipRows()).toMatchObject([{ isOurs: 0, state: 'removed' }]);
-  });
-
-  it('lets no call begin while it is being decided that something else is wanted', async () => {
-    await hire(1);
-    const claim = await claimOne();
-    const { memberships } = engine;
-    const { membershipsOf } = memberships;
-    let begun = Promise.resolve(true);
-    memberships.membershipsOf = async (tx, trainerIds) => {
-      const rows = await membershipsOf(tx, trainerIds);
-      const intent = { operation: 'add', isFound: false } as const;
-      begun = openClaims(engine).begin(claim, intent, now(), later());
-      // It waits for this transaction: SQLite has one writer, PostgreSQL says who waits for a row.
-      if (dialect.name === 'postgres') await Promise.race([begun, untilSomebodyWaits(engine)]);
-      return rows;
-    };
-    await engine.apply([event('contract.ended', 1)]);
-    expect(await begun).toBe(false);
-    expect(await engine.rows('intent')).toEqual([]);
-    expect(await engine.membershipRows()).toMatchObject([{ isOurs: 0, state: 'removed' }]);
-  });
-
-  it('lets no call begin on a lease that has run out', async () => {
-    await hire(1);
-    const claim = await claimOne();
-    engine.clock.advance(leaseMs);
-    const begun = openClaims(engine).begin(
-      claim,
-      { operation: 'add', isFound: false },
-      now(),
-      later(),
-    );
-    expect(await begun).toBe(false);
-  });
-
-  it('prolongs the lease for a call that begins, and remembers the person as ours', async () => {
-    await hire(1);
-    const claim = await claimOne();
-    engine.clock.advance(leaseMs - 1);
-    const intent = { operation: 'add', isFound: false } as const;
-    expect(await openClaims(engine).begin(claim, intent, now(), later())).toBe(true);
-    expect(await engine.membershipRows()).toMatchObject([{ leasedUntil: later(), isOurs: 1 }]);
-    expect(await engine.rows('intent')).toMatchObject([
-      { membershipId: claim.id, generation: 1, operation: 'add', wasFound: 0, createdAt: now() },
-    ]);
-  });
-
-  it('asks for another look where something else came to be wanted during the call', async () => {
-    await hire(1);
-    const claim = await claimOne();
-    const claims = openClaims(engine);
-    await claims.begin(claim, { operation: 'add', isFound: false }, now(), later());
-    await engine.apply([event('contract.ended', 1)]);
-    await claims.settle(claim, added, now());
-    expect(await engine.membershipRows()).toMatchObject([
-      {
-        ...{ state: 'removing', generation: 2, memberId: 'm1', isOurs: 1 },
-        ...{ nextAttemptAt: now(), leaseToken: null },
-      },
-    ]);
-  });
-
-  it('counts failures, and forgets them after a success', async () => {
-    await hire(1);
-    const failed: Result = {
-      ...{ operation: 'add', outcome: 'failed', state: 'pending', message: 'no answer' },
-      ...{ nextAttemptAt: now(), toolStatus: 503 },
-    };
-    await openClaims(engine).settle(await claimOne(), failed, now());
-    await openClaims(engine).settle(await claimOne(), failed, now());
-    expect(await engine.membershipRows()).toMatchObject([{ attempts: 2, failure: 'no answer' }]);
-    expect(await engine.rows('receipt')).toMatchObject([
-      { toolStatus: 503, message: 'no answer' },
-      { toolStatus: 503 },
-    ]);
-    await openClaims(engine).settle(await claimOne(), added, now());
-    expect(await engine.membershipRows()).toMatchObject([{ attempts: 0, failure: null }]);
-    expect(await openClaims(engine).hasDue('studio', now())).toBe(false);
-  });
-
   it('puts back only what it still holds', async () => {
     await hire(1);
     const late = await claimOne('late');
@@ -212,10 +188,3 @@ describeEachDialect('the claim store', (dialect) => {
     expect(await engine.membershipRows()).toMatchObject([{ leaseToken: null }]);
   });
 });
-
-async function untilSomebodyWaits({ database }: Engine): Promise<void> {
-  const waiting = sql<{ count: number }>`select count(*) as count from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock'`;
-  const count = async () => (await waiting.execute(database.kysely)).rows[0]?.count ?? 0;
-  await until('somebody waits for a lock', count, (waiters) => waiters > 0);
-}

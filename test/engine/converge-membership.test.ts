@@ -1,8 +1,9 @@
 import { beforeEach, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import { leaseMs } from '../../src/engine/converge-membership.ts';
+import { createSettleStore } from '../../src/engine/settle-store.ts';
 import { toInstant } from '../../src/lib/clock.ts';
-import { claimDue, converge, convergeDue, openClaims, receiptsOf } from '../support/converging.ts';
+import { claimDue, converge, convergeDue, receiptsOf } from '../support/converging.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
@@ -104,8 +105,11 @@ describeEachDatabase('a membership', (openFresh) => {
 
   it('is known as ours after a crash between the call and its receipt', async () => {
     await engine.apply([started]);
-    const claims = { ...openClaims(engine), settle: () => Promise.reject(new Error('crash')) };
-    await expect(converge(engine, tool, await claimOne(), { claims })).rejects.toThrow('crash');
+    const settling = {
+      ...createSettleStore(engine.database),
+      settle: () => Promise.reject(new Error('crash')),
+    };
+    await expect(converge(engine, tool, await claimOne(), { settling })).rejects.toThrow('crash');
     expect(members()).toEqual(['cmu1']);
     expect(await receiptsOf(engine)).toEqual([]);
     expect(await convergeDue(engine, tool)).toEqual([]);
@@ -229,8 +233,12 @@ describeEachDatabase('a membership', (openFresh) => {
     };
     expect(await convergeDue(engine, tool)).toEqual(['put back']);
     expect(tool.calls).toEqual([`find ${place}`]);
+    // Nothing was ever meant to change the tool, so there is nobody to look for in it.
+    expect(await membership()).toMatchObject({ state: 'removed', isOurs: 0, leaseToken: null });
     tool.after = () => undefined;
-    expect(await convergeDue(engine, tool)).toEqual(['remove already_absent']);
+    expect(await convergeDue(engine, tool)).toEqual([]);
+    expect(tool.calls).toEqual([`find ${place}`]);
+    expect(await engine.rows('intent')).toEqual([]);
   });
 
   it('is not removed when there is a new contract between the look and the call', async () => {
@@ -277,6 +285,48 @@ describeEachDatabase('a membership', (openFresh) => {
     expect(await convergeDue(engine, tool)).toEqual(['add added']);
     expect(members()).toEqual(['cmu1']);
     expect(await membership()).toMatchObject({ state: 'active', isOurs: 1, generation: 3 });
+  });
+
+  it('of somebody invited is asked about again, until they are in', async () => {
+    await engine.apply([started]);
+    const { adapter } = tool;
+    let isInvited = true;
+    tool.adapter = {
+      ...adapter,
+      async findMember(...args) {
+        const member = await adapter.findMember(...args);
+        return member === null ? null : { ...member, isInvited };
+      },
+    };
+    expect(await convergeDue(engine, tool)).toEqual(['add invited']);
+    expect(await membership()).toMatchObject({ state: 'invited', isOurs: 1 });
+    expect(await waitMs()).toBe(hourMs);
+    engine.clock.advance(hourMs);
+    expect(await convergeDue(engine, tool)).toEqual(['add already_member']);
+    expect(await membership()).toMatchObject({ state: 'invited' });
+    isInvited = false;
+    engine.clock.advance(hourMs);
+    expect(await convergeDue(engine, tool)).toEqual(['add already_member']);
+    expect(await membership()).toMatchObject({ state: 'active', isOurs: 1, nextAttemptAt: null });
+    // Nothing is news but the invitation and its end.
+    expect(await receiptsOf(engine)).toEqual(['add invited', 'add already_member']);
+  });
+
+  it('of a protected account is never touched, coming or going', async () => {
+    const protectedAccounts = ['CMU1@opentrain.work'];
+    await engine.apply([started]);
+    expect(await convergeDue(engine, tool, { protectedAccounts })).toEqual(['add refused']);
+    expect(tool.calls).toEqual([]);
+    expect(await membership()).toMatchObject({ state: 'failed' });
+
+    engine.clock.advance(hourMs);
+    expect(await convergeDue(engine, tool)).toEqual(['add added']);
+    await engine.apply([ended]);
+    expect(await convergeDue(engine, tool, { protectedAccounts: ['cmu1'] })).toEqual([
+      'remove protected',
+    ]);
+    expect(members()).toEqual(['cmu1']);
+    expect(await membership()).toMatchObject({ state: 'released', isOurs: 0 });
   });
 
   it('keeps addresses out of its receipts and of what failed', async () => {

@@ -4,6 +4,7 @@ import {
   type ContractEvidence,
   emptyContract,
   emptyEvidence,
+  emptyGrant,
   emptyLink,
   versionOfEvent,
 } from '../../src/domain/evidence.ts';
@@ -12,6 +13,7 @@ import { evidenceOfEvent } from '../../src/engine/evidence-of-event.ts';
 const createdAt = '2026-03-15T11:59:58.000Z';
 const receivedAt = '2026-03-15T12:00:00.000Z';
 const install = 'acme';
+const monthMs = 30 * 24 * 3_600_000;
 
 const contract = { id: 'c1', title: 'Street signs' };
 const trainer = { id: 't1', displayName: 'Amara O.', workEmail: 'amara.o@opentrain.work' };
@@ -33,15 +35,18 @@ function contractRow(registers: Partial<ContractEvidence>): ContractEvidence {
 }
 
 const title = { title: 'Street signs', titleVersion: versionOfEvent('8') };
-const linkRow = { ...emptyLink(install, 'l1'), ...link, removedEventAt: null };
+const linkRow = { ...emptyLink(install, 'l1'), ...link, seenAt: createdAt };
 const { id: _, ...linkWithoutId } = linkRow as typeof linkRow & { id: string };
 const personRow = {
   ...{ install, trainerId: 't1' },
   ...{ displayName: 'Amara O.', displayNameVersion: versionOfEvent('8') },
   ...{ workEmail: 'amara.o@opentrain.work', workEmailVersion: versionOfEvent('8') },
 };
+const revoked = { ...emptyGrant(install, 'r1'), revokedReceivedAt: receivedAt };
 const pairs = [{ install, contractId: 'c1', linkId: 'l1' }];
-const participations = [{ install, contractId: 'c1', trainerId: 't1', seenAt: createdAt }];
+const participations = [
+  { install, contractId: 'c1', trainerId: 't1', seenAt: createdAt, absences: null },
+];
 
 describe('a full event adds what it names', () => {
   const full = { id: '8', createdAt, contract, trainer, link };
@@ -64,12 +69,13 @@ describe('a full event adds what it names', () => {
     [
       'project_link.removed',
       aboutLink,
-      { links: [{ ...linkWithoutId, removedEventAt: createdAt }] },
+      // Whatever undoes it may be on its way since it came in, not since it was said.
+      { links: [{ ...linkWithoutId, seenAt: null, removedEventAt: receivedAt }] },
     ],
     [
       'install.revoked',
       { id: '8', createdAt },
-      { grants: [{ install, grantId: 'r1', revokedEventAt: createdAt }] },
+      { grants: [{ ...revoked, revokedEventAt: createdAt }] },
     ],
     [
       'milestone.funded',
@@ -91,6 +97,7 @@ describe('a full event adds what it names', () => {
       install,
       newEvent(type, parts),
       receivedAt,
+      monthMs,
     );
     expect(evidence).toEqual({ ...emptyEvidence(), ...added });
     expect(contractToRead).toBeNull();
@@ -113,7 +120,7 @@ describe('a minimal event adds what it can', () => {
     [
       'project_link.created',
       { link: { ...emptyAttributes(), id: 'l1' } },
-      { links: [emptyLink(install, 'l1')] },
+      { links: [{ ...emptyLink(install, 'l1'), seenAt: receivedAt }] },
       null,
     ],
     [
@@ -122,12 +129,7 @@ describe('a minimal event adds what it can', () => {
       { links: [{ ...emptyLink(install, 'l1'), removedEventAt: receivedAt }] },
       null,
     ],
-    [
-      'install.revoked',
-      {},
-      { grants: [{ install, grantId: 'r1', revokedEventAt: receivedAt }] },
-      null,
-    ],
+    ['install.revoked', {}, { grants: [{ ...revoked, revokedEventAt: receivedAt }] }, null],
     ['milestone.funded', {}, {}, null],
     [
       'milestone.budget_low',
@@ -141,6 +143,7 @@ describe('a minimal event adds what it can', () => {
       install,
       newEvent(type, parts),
       receivedAt,
+      monthMs,
     );
     expect(evidence).toEqual({ ...emptyEvidence(), ...added });
     expect(contractToRead).toBe(toRead);
@@ -162,7 +165,7 @@ describe('a start asks for what provisioning needs and it lacks', () => {
     ['the contract, and so cannot ask', { trainer, link }, null],
   ])('%s', (_what, parts, toRead) => {
     const event = newEvent('contract.started', parts);
-    expect(evidenceOfEvent(install, event, receivedAt).contractToRead).toBe(toRead);
+    expect(evidenceOfEvent(install, event, receivedAt, monthMs).contractToRead).toBe(toRead);
   });
 });
 
@@ -177,7 +180,56 @@ describe('the time of an event', () => {
     ],
   ])('is %s', (_, said, at) => {
     const event = newEvent('contract.started', { contract, createdAt: said });
-    const [row] = evidenceOfEvent(install, event, receivedAt).evidence.contracts;
+    const [row] = evidenceOfEvent(install, event, receivedAt, monthMs).evidence.contracts;
     expect(row?.startedEventAt).toBe(at);
+  });
+});
+
+describe('an event that is older than what is remembered', () => {
+  const told = (type: EventType, said: string) =>
+    evidenceOfEvent(
+      install,
+      newEvent(type, { id: '8', createdAt: said, contract, trainer, link }),
+      receivedAt,
+      monthMs,
+    );
+  const monthAgo = '2026-02-13T12:00:00.000Z';
+  const older = '2026-02-13T11:59:59.999Z';
+
+  it('counts in full up to that age', () => {
+    const { evidence, contractToRead } = told('contract.started', monthAgo);
+    expect(evidence.contracts).toEqual([contractRow({ startedEventAt: monthAgo, ...title })]);
+    expect(contractToRead).toBeNull();
+  });
+
+  it('starts nothing beyond it, and has the contract read', () => {
+    const { evidence, contractToRead } = told('contract.started', older);
+    expect(evidence.contracts).toEqual([contractRow(title)]);
+    expect(contractToRead).toBe('c1');
+  });
+
+  it('puts nobody on a contract, and no contract under a link, that a read may deny', () => {
+    const { evidence } = told('contract.started', older);
+    expect(evidence).toMatchObject({ participations: [], pairs: [], people: [personRow] });
+  });
+
+  it('ends what it ends at any age', () => {
+    const { evidence, contractToRead } = told('contract.ended', older);
+    expect(evidence.contracts).toEqual([contractRow({ endedEventAt: older, ...title })]);
+    expect(contractToRead).toBeNull();
+  });
+});
+
+describe('the whole install is to be read', () => {
+  const types: EventType[] = ['contract.started', 'contract.ended', 'project_link.removed'];
+
+  it('for a link that is new', () => {
+    const event = newEvent('project_link.created', { link });
+    expect(evidenceOfEvent(install, event, receivedAt, monthMs).isInstallToRead).toBe(true);
+  });
+
+  it.each(types)('and not for %s', (type) => {
+    const event = newEvent(type, { contract, trainer, link });
+    expect(evidenceOfEvent(install, event, receivedAt, monthMs).isInstallToRead).toBe(false);
   });
 });

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { emptyContract, emptyEvidence } from '../../src/domain/evidence.ts';
 import { readerVersion } from '../../src/inbox/event-schema.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { describeEachDatabase } from '../support/databases.ts';
@@ -179,13 +180,54 @@ describeEachDatabase('intake', (openFresh) => {
     const engine = createEngine(await openFresh());
     engine.onMembershipDue = () => void due.push('tool');
     engine.onReadWanted = () => void due.push('marketplace');
+    engine.onRemovalDue = () => void due.push('brake');
     await engine.deliver([started(1)]);
     await engine.takeIn();
     await engine.deliver([minimalEvent('contract.started', 'c9')]);
     await engine.takeIn();
-    await engine.deliver([fullEvent({ type: 'project_link.created', link: 'cml9' })]);
+    await engine.deliver([fullEvent({ type: 'milestone.funded' })]);
     await engine.takeIn();
     expect(due).toEqual(['tool', 'marketplace']);
+    await engine.database.kysely.updateTable('membership').set({ isOurs: 1 }).execute();
+    await engine.deliver([started(1, { type: 'contract.ended' })]);
+    await engine.takeIn();
+    expect(due).toEqual(['tool', 'marketplace', 'brake']);
+  });
+
+  it('has the whole install read for a new link, whose contracts no event names', async () => {
+    const due: string[] = [];
+    const engine = createEngine(await openFresh());
+    engine.onReadWanted = () => void due.push('marketplace');
+    await engine.deliver([fullEvent({ type: 'project_link.created', link: 'cml9' })]);
+    await engine.takeIn();
+    const at = toInstant(engine.clock.now());
+    expect(due).toEqual(['marketplace']);
+    expect(await engine.installStates.list()).toMatchObject([
+      { install: 'acme', readWantedAt: at, heldSince: null },
+    ]);
+  });
+
+  it('gives nobody access by a start that is over a month old, and has it read', async () => {
+    const engine = createEngine(await openFresh());
+    await engine.deliver([started(1, { createdAt: '2026-02-13T11:59:59.999Z' })]);
+    await engine.deliver([started(2, { createdAt: '2026-02-13T12:00:00.000Z' })]);
+    await engine.takeIn();
+    expect(await engine.membershipRows()).toMatchObject([{ trainerId: 't2', state: 'pending' }]);
+    expect(await engine.rows('readRequest')).toMatchObject([{ contractId: 'c1' }]);
+
+    // Neither does a read by which the contract is active, and no more.
+    const at = toInstant(engine.clock.now());
+    const ids = { install: 'acme', contractId: 'c1' };
+    const contracts = [{ ...emptyContract('acme', 'c1'), activeReadAt: at }];
+    await engine.merge({ ...emptyEvidence(), contracts });
+    expect(await engine.membershipRows()).toMatchObject([{ trainerId: 't2' }]);
+    await engine.merge({
+      ...emptyEvidence(),
+      pairs: [{ ...ids, linkId: 'cml1' }],
+      participations: [{ ...ids, trainerId: 't1', seenAt: at, absences: null }],
+    });
+    const rows = await engine.membershipRows();
+    expect(rows.map(({ trainerId }) => trainerId).sort()).toEqual(['t1', 't2']);
   });
 });
 

@@ -1,11 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { MembershipRow } from '../../src/db/tables.ts';
-import { type Evidence, mergeRegisters } from '../../src/domain/evidence.ts';
+import type { Evidence } from '../../src/domain/evidence.ts';
 import { evidenceOfEvent } from '../../src/engine/evidence-of-event.ts';
-import { planMemberships } from '../../src/engine/plan-memberships.ts';
 import { readEvent } from '../../src/inbox/event-schema.ts';
-import { expectWanted, type Happening, history, toBatches, toBody } from '../support/histories.ts';
+import { expectWanted, history, toBatches, toBody } from '../support/histories.ts';
+import { createPureEngine, type PureEngine } from '../support/pure-engine.ts';
+import { createRandom } from '../support/random.ts';
+import { expectTruth, readAsOf, type Story, storyOf, tell, toInstant } from '../support/stories.ts';
+
+const monthMs = 30 * 24 * 3_600_000;
+const beginMs = Date.parse('2026-03-15T12:00:00.000Z');
 
 describe('any order and any repetition of events', () => {
   it('ends in the same memberships, and then leaves nothing to plan', () => {
@@ -13,7 +17,11 @@ describe('any order and any repetition of events', () => {
       fc.property(history, ({ set, order, batches }) => {
         const engine = createPureEngine();
         for (const batch of toBatches(order, batches)) {
-          engine.take(batch.flatMap((index) => set[index] ?? []));
+          for (const index of batch) {
+            const happened = set[index];
+            if (happened) take(engine, happened.install, toBody(happened), beginMs);
+          }
+          engine.derive();
         }
         expect(engine.wanted()).toEqual(expectWanted(set));
         expect(engine.plan()).toEqual([]);
@@ -23,80 +31,75 @@ describe('any order and any repetition of events', () => {
   }, 60_000);
 });
 
-/** The engine without a database: evidence merged by the domain's rule, memberships as planned. */
-function createPureEngine() {
-  const tables = new Map<keyof Evidence, Map<string, object>>();
-  const memberships = new Map<string, MembershipRow>();
+const anyStory = storyOf({
+  maxSteps: 12,
+  afterMin: [0, 0, 1, 5, 11, 20, 400, 1600],
+  delaysMin: [0, 0, 2, 12, 30, 1500],
+});
 
-  function merge(evidence: Evidence): void {
-    for (const kind of Object.keys(evidence) as (keyof Evidence)[]) {
-      const table = tables.get(kind) ?? new Map<string, object>();
-      tables.set(kind, table);
-      for (const row of evidence[kind]) {
-        const key = keyColumns[kind].map((column) => Reflect.get(row, column)).join('/');
-        const known = table.get(key);
-        table.set(key, known === undefined ? row : mergeRegisters(known, row));
-      }
-    }
-  }
-
-  function plan() {
-    const all = <Kind extends keyof Evidence>(kind: Kind) =>
-      [...(tables.get(kind)?.values() ?? [])] as Evidence[Kind];
-    const of = (install: string) => (row: { install: string }) => row.install === install;
-    const participations = all('participations').flatMap(({ install, contractId, trainerId }) => {
-      const contract = all('contracts')
-        .filter(of(install))
-        .find((one) => one.contractId === contractId);
-      const pairs = all('pairs')
-        .filter(of(install))
-        .filter((one) => one.contractId === contractId);
-      return pairs.flatMap(({ linkId }) => {
-        const link = all('links')
-          .filter(of(install))
-          .find((one) => one.linkId === linkId);
-        return contract === undefined || link === undefined
-          ? []
-          : [{ ...contract, ...link, contractId, trainerId }];
-      });
-    });
-    const known = all('people').filter((one) => one.workEmail !== null);
-    const addresses = new Set(known.map((one) => `${one.install}/${one.trainerId}`));
-    return planMemberships(
-      { participations, addresses, memberships: [...memberships.values()] },
-      ({ externalProjectId }) =>
-        externalProjectId === null ? undefined : { tool: 'studio', groupId: externalProjectId },
+describe('whatever is lost, late, repeated or reordered', () => {
+  it('ends in the roster that is true, once the marketplace has been read', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyStory, async (story) => {
+        const { engine, told } = await live(story);
+        expectTruth(engine.roster(), told, story);
+        expect(engine.plan()).toEqual([]);
+      }),
+      { numRuns: 10_000 },
     );
-  }
+  }, 60_000);
 
-  return {
-    plan,
-    take(batch: Happening[]) {
-      for (const one of batch) {
-        const read = readEvent(Buffer.from(toBody(one)));
-        if (read.outcome !== 'event') throw new Error('not an event');
-        merge(evidenceOfEvent(one.install, read.event, '2026-03-15T12:00:00.000Z').evidence);
-      }
-      for (const { place, before, after } of plan()) {
-        const row = { ...newRow, ...before, ...place, ...after, wanted: after.wanted ? 1 : 0 };
-        memberships.set(`${place.groupId}/${place.trainerId}`, row);
-      }
-    },
-    wanted: () =>
-      [...memberships].flatMap(([key, { wanted }]) => (wanted === 1 ? [key] : [])).sort(),
-  };
+  it('and evidence of reads and events in any order ends in the same memberships', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyStory, fc.nat(), async (story, seed) => {
+        const { engine, evidence } = await live(story);
+        const random = createRandom(seed);
+        const shuffled = createPureEngine();
+        for (const one of shuffle([...evidence, ...evidence], random)) {
+          shuffled.merge(one);
+          if (random() < 0.3) shuffled.derive();
+        }
+        shuffled.derive();
+        expect(shuffled.wanted()).toEqual(engine.wanted());
+      }),
+      { numRuns: 2000 },
+    );
+  }, 60_000);
+});
+
+function take(engine: PureEngine, install: string, body: string, receivedMs: number): Evidence {
+  const read = readEvent(Buffer.from(body));
+  if (read.outcome !== 'event') throw new Error('not an event');
+  const { evidence } = evidenceOfEvent(install, read.event, toInstant(receivedMs), monthMs);
+  engine.merge(evidence);
+  return evidence;
 }
 
-const newRow = {
-  ...{ id: 0, memberId: null, isOurs: 0, lookAgain: 0, attempts: 0, nextAttemptAt: null },
-  ...{ leaseToken: null, leasedUntil: null, failure: null, updatedAt: '' },
-};
+/** Lives through a story as the bridge does, and then waits until nothing can change any more. */
+async function live(story: Story) {
+  const engine = createPureEngine();
+  const taken: Evidence[] = [];
+  const told = tell(story, beginMs);
+  for (const { atMs, install, seen } of told.arrivals) {
+    if (seen.by === 'read_began') {
+      await readAsOf(seen.read, install, engine.known(install));
+      continue;
+    }
+    if (seen.by === 'event') taken.push(take(engine, install, seen.body, atMs));
+    else {
+      for (const evidence of seen.read.evidence) engine.merge(evidence);
+      taken.push(...seen.read.evidence);
+    }
+    engine.derive();
+    engine.converge(toInstant(atMs));
+  }
+  engine.converge(toInstant(told.endMs));
+  return { engine, told, evidence: taken };
+}
 
-const keyColumns: Record<keyof Evidence, string[]> = {
-  contracts: ['install', 'contractId'],
-  links: ['install', 'linkId'],
-  grants: ['install', 'grantId'],
-  pairs: ['install', 'contractId', 'linkId'],
-  participations: ['install', 'contractId', 'trainerId'],
-  people: ['install', 'trainerId'],
-};
+function shuffle<T>(items: T[], random: () => number): T[] {
+  return items
+    .map((item) => ({ item, at: random() }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ item }) => item);
+}

@@ -3,7 +3,7 @@ import type { Adapter, Member, Person } from '../../src/adapters/adapter.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { describeEachDialect } from '../support/databases.ts';
 import { type Journey, openJourney } from '../support/journey.ts';
-import { type ContractEvent, toBody } from '../support/lifecycle-events.ts';
+import { type ContractEvent, minutesAgo, toBody } from '../support/lifecycle-events.ts';
 import { until } from '../support/until.ts';
 
 // Much of a journey is waiting for loops that look around once a second.
@@ -19,7 +19,7 @@ const hired: ContractEvent = {
   contract: 'ctr1',
   trainer: 'usr1',
   project: 'street-signs',
-  createdAt: '2026-03-15T12:00:00.000Z',
+  createdAt: minutesAgo(1),
 };
 const ended: ContractEvent = { ...hired, type: 'contract.ended', number: 2 };
 

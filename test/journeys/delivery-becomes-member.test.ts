@@ -1,12 +1,13 @@
 import { expect, it, vi } from 'vitest';
 import { describeEachDialect } from '../support/databases.ts';
 import { openJourney } from '../support/journey.ts';
-import { toBody } from '../support/lifecycle-events.ts';
+import { minutesAgo, toBody } from '../support/lifecycle-events.ts';
 
 // Much of a journey is waiting for loops that look around once a second.
 vi.setConfig({ testTimeout: 30_000 });
 
 const hourMs = 3_600_000;
+const graceMs = 15 * 60_000;
 
 describeEachDialect('a delivery becomes a member', (dialect) => {
   it('brings a hired trainer in, and out again when the contract ends', async () => {
@@ -85,14 +86,14 @@ describeEachDialect('a delivery becomes a member', (dialect) => {
   it('never brings a contract back by a start that comes after its end', async () => {
     const journey = await openJourney(dialect);
     const about = { contract: 'ctr1', trainer: 'usr1', project: 'street-signs' };
-    const started = { ...about, type: 'contract.started', createdAt: at('11:00') } as const;
-    const ended = { ...about, type: 'contract.ended', createdAt: at('11:30') } as const;
+    const started = { ...about, type: 'contract.started', createdAt: minutesAgo(60) } as const;
+    const ended = { ...about, type: 'contract.ended', createdAt: minutesAgo(30) } as const;
 
     // Late, then again, then one that even claims to be younger than the end.
     await journey.deliver(toBody({ ...ended, number: 2 }));
     await journey.deliver(toBody({ ...started, number: 1 }));
     await journey.deliver(toBody({ ...started, number: 1 }));
-    await journey.deliver(toBody({ ...started, number: 3, createdAt: at('11:45') }));
+    await journey.deliver(toBody({ ...started, number: 3, createdAt: minutesAgo(15) }));
     await journey.quiet();
     expect(await journey.memberships()).toEqual([]);
 
@@ -103,7 +104,7 @@ describeEachDialect('a delivery becomes a member', (dialect) => {
     expect(journey.roster()).toEqual({ 'street-signs': ['usr2'] });
     await journey.deliver(toBody({ ...ended, ...other, number: 6 }));
     await journey.quiet();
-    await journey.deliver(toBody({ ...started, ...other, number: 7, createdAt: at('11:59') }));
+    await journey.deliver(toBody({ ...started, ...other, number: 7, createdAt: minutesAgo(1) }));
     await journey.quiet();
     expect(journey.roster()).toEqual({ 'street-signs': [] });
     expect(await journey.receipts()).toEqual(['add added', 'remove removed']);
@@ -191,8 +192,61 @@ describeEachDialect('a delivery becomes a member', (dialect) => {
     expect(journey.roster()).toEqual({ lamps: ids, 'street-signs': ids });
     expect(await journey.memberships()).toHaveLength(2);
   });
-});
 
-function at(time: string): string {
-  return `2026-03-15T${time}:00.000Z`;
-}
+  it('keeps everybody in for a while after a link is removed, and lets them out then', async () => {
+    const journey = await openJourney(dialect);
+    const { sandbox, customer } = journey;
+    const linkId = await customer.link('street-signs');
+    const { trainers } = sandbox.hire({ jobId: customer.jobId });
+    const ids = trainers.map(({ opentrainUserId }) => opentrainUserId);
+    await journey.quiet();
+    expect(journey.roster()).toEqual({ 'street-signs': ids });
+
+    await customer.api('DELETE', `/project-links/${linkId}`);
+    await journey.quiet();
+    expect(await journey.memberships()).toMatchObject([
+      { state: 'removing', cause: 'link_removed', wanted: 0, nextAttemptAt: null },
+    ]);
+    await journey.pass(graceMs - 60_000);
+    expect(journey.roster()).toEqual({ 'street-signs': ids });
+    await journey.pass(60_000);
+    expect(journey.roster()).toEqual({ 'street-signs': [] });
+    expect(await journey.receipts()).toEqual(['add added', 'remove removed']);
+  });
+
+  it('lets nobody notice when a project is linked anew', async () => {
+    const journey = await openJourney(dialect);
+    const { sandbox, customer } = journey;
+    const linkId = await customer.link('street-signs');
+    const { trainers } = sandbox.hire({ jobId: customer.jobId });
+    const ids = trainers.map(({ opentrainUserId }) => opentrainUserId);
+    await journey.quiet();
+
+    await customer.api('DELETE', `/project-links/${linkId}`);
+    await journey.quiet();
+    await customer.link('street-signs');
+    await journey.quiet();
+    await journey.pass(2 * graceMs);
+    expect(journey.roster()).toEqual({ 'street-signs': ids });
+    expect(await journey.receipts()).not.toContain('remove removed');
+    expect(await journey.memberships()).toMatchObject([{ state: 'active', isOurs: 1 }]);
+  });
+
+  it('gives nobody access by an event of long ago, until a read confirms it', async () => {
+    const journey = await openJourney(dialect);
+    const { sandbox, customer } = journey;
+    const linkId = await customer.link('street-signs');
+    const { contractId, trainers } = sandbox.hire({ jobId: customer.jobId });
+    await journey.quiet();
+    const trainer = trainers[0]?.opentrainUserId ?? '';
+
+    const days = 31 * 24 * 60;
+    const old = { type: 'contract.started', createdAt: minutesAgo(days), link: linkId } as const;
+    const place = { project: 'street-signs', number: 1 };
+    await journey.deliver(toBody({ ...old, ...place, contract: 'gone', trainer: 'long-ago' }));
+    await journey.deliver(toBody({ ...old, ...place, contract: contractId, trainer: 'long-gone' }));
+    await journey.quiet();
+    expect(journey.roster()).toEqual({ 'street-signs': [trainer] });
+    expect(await journey.receipts()).toEqual(['add added']);
+  });
+});

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Adapter } from '../../src/adapters/adapter.ts';
+import { loadAdapters } from '../../src/adapters/load-adapters.ts';
 import { createApp } from '../../src/app.ts';
 import { Config } from '../../src/config/config-schema.ts';
 import { inTransaction } from '../../src/db/database.ts';
@@ -13,6 +14,7 @@ import { openStorage } from '../../src/open-storage.ts';
 import {
   acmeSecret,
   type BridgeSetup,
+  noMarketplace,
   secretKey,
   startBridge,
   writeBridgeConfig,
@@ -22,7 +24,7 @@ import { describeEachDialect, postgres } from '../support/databases.ts';
 import { createFakeClock, type FakeClock } from '../support/fake-clock.ts';
 import { createFolder } from '../support/folder.ts';
 import { openJourney } from '../support/journey.ts';
-import { toBody } from '../support/lifecycle-events.ts';
+import { minutesAgo, toBody } from '../support/lifecycle-events.ts';
 import { createLogLines } from '../support/log-lines.ts';
 import { createRandom } from '../support/random.ts';
 import { listRoster } from '../support/roster.ts';
@@ -33,6 +35,8 @@ import { until } from '../support/until.ts';
 // Much of a journey is waiting for loops that look around once a second.
 vi.setConfig({ testTimeout: 30_000 });
 
+/** More than the traffic has: an alert of the brake would be one of trouble. */
+const removals = { max: 100_000, maxFraction: 1 };
 const leaseMs = 30_000;
 /** Longer than any loop rests, so that one which could act would have. */
 const longerThanPollMs = 1500;
@@ -47,12 +51,13 @@ const hired = {
   contract: 'ctr1',
   trainer: 'usr1',
   project: 'street-signs',
-  createdAt: '2026-03-15T12:00:00.000Z',
+  createdAt: minutesAgo(1),
 } as const;
 
 describeEachDialect('stopping and starting', (dialect) => {
   it('ends with status 0 under load, and keeps all it answered for', async () => {
-    const setup = writeBridgeConfig(createFolder(), await dialect.createMigrated());
+    const databaseUrl = await dialect.createMigrated();
+    const setup = writeBridgeConfig(createFolder(), databaseUrl, noMarketplace, { removals });
     const state = openBridgeState(setup.databaseUrl);
     const bridge = await startBridge(setup);
     const traffic = startTraffic(createRandom(1), bridge.url);
@@ -233,7 +238,7 @@ async function startInProcess(
   });
   const app = createApp({
     ...{ config, storage, clock, logger: createLogLines().logger },
-    ...(adapter && { adapters: new Map([['list', adapter]]) }),
+    adapters: adapter ? new Map([['list', adapter]]) : await loadAdapters(config),
   });
   onTestFinished(() => app.stop());
   const { receiverUrl } = await app.start();

@@ -53,3 +53,26 @@ describe('a masked text', () => {
     expect(performance.now() - begunAt).toBeLessThan(1000);
   });
 });
+
+describe('a text with secrets that are known', () => {
+  const secret = 'a/b+c"d';
+
+  it.each([
+    ['as it is', secret],
+    ['in a URL', encodeURIComponent(secret)],
+    ['in JSON', JSON.stringify({ it: secret })],
+    ['in basic authentication', Buffer.from(secret).toString('base64')],
+  ])('shows none %s', (_where, guise) => {
+    const masked = maskText(`before ${guise} after`, [secret]);
+    expect(masked).toMatch(/^before .*…/);
+    expect(masked).not.toMatch(/c|YS9i/);
+  });
+
+  it('shows nothing of one that holds another', () => {
+    expect(maskText('it is abcdef', ['abc', 'abcdef'])).toBe('it is …');
+  });
+
+  it('is left alone by an empty one', () => {
+    expect(maskText('plain', [''])).toBe('plain');
+  });
+});

@@ -15,7 +15,7 @@ const attributes = {
   provisioningMode: 'PARTNER_WEBHOOK',
 };
 const amara = { opentrainUserId: 'u1', displayName: 'Amara O.', workEmail: 'a@opentrain.work' };
-const seen = { install, contractId: 'c1', trainerId: 'u1', seenAt: beganAt };
+const seen = { install, contractId: 'c1', trainerId: 'u1', seenAt: beganAt, absences: null };
 
 describe('a read adds', () => {
   it.each<[string, Partial<MarketplaceRead>, object]>([
@@ -23,7 +23,7 @@ describe('a read adds', () => {
     [
       'a link with its attributes, and never its removal',
       { links: [{ id: 'l1', ...attributes }] },
-      { links: [{ ...emptyLink(install, 'l1'), ...attributes }] },
+      { links: [{ ...emptyLink(install, 'l1'), ...attributes, seenAt: beganAt }] },
     ],
     [
       'when a contract was listed active',

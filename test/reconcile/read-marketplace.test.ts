@@ -19,6 +19,8 @@ const amara = { opentrainUserId: 'u1', displayName: 'Amara O.', workEmail: null 
 function openFake(pages: Record<string, Partial<ContractPage>>, unknown: string[] = []) {
   const asked: string[] = [];
   const api: PlatformApi = {
+    getInstall: () => Promise.reject(new Error('was asked')),
+    getProjectLink: () => Promise.reject(new Error('was asked')),
     async listProjectLinks() {
       asked.push('links');
       return [link('l1'), link('l2'), link('l3')];

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 
 /** A real `gangway start`, a process of its own. It is gone after the test, whatever happens. */
@@ -15,6 +16,9 @@ export interface LaunchedBridge {
 export interface BridgeProcess {
   /** Where deliveries for the install `acme` go. */
   url: string;
+  /** Where its operator's listener is. */
+  consoleUrl: string;
+  pid: number;
   /** What it has logged so far, a line each. */
   log(): Record<string, unknown>[];
   /** Asks it to stop, and gives its exit status when it has. */
@@ -26,6 +30,10 @@ export interface BridgeSetup {
   configFile: string;
   rosterFile: string;
   databaseUrl: string;
+  /** What to run instead of the command line, which is `src/main.ts start`. */
+  program?: URL;
+  /** Further arguments. */
+  args?: string[];
 }
 
 /** Any, as long as every process of a test has the same. */
@@ -33,13 +41,14 @@ export const secretKey = Buffer.alloc(32, 7);
 export const acmeSecret = 'whsec_c2VjcmV0LW9mLWFjbWU';
 
 /** Nobody listens there: what most journeys of processes need stands in the events. */
-const noMarketplace = 'http://127.0.0.1:9/api/partner/v1';
+export const noMarketplace = 'http://127.0.0.1:9/api/partner/v1';
 
 /** Writes the configuration of a bridge between the install `acme` and a roster. */
 export function writeBridgeConfig(
   folder: string,
   databaseUrl: string,
   marketplaceUrl = noMarketplace,
+  changes: object = {},
 ): BridgeSetup {
   const configFile = path.join(folder, 'gangway.config.json');
   const rosterFile = path.join(folder, 'roster.json');
@@ -56,6 +65,7 @@ export function writeBridgeConfig(
       },
     },
     tools: { list: { adapter: 'roster', path: rosterFile } },
+    ...changes,
   };
   writeFileSync(configFile, JSON.stringify(config));
   return { configFile, rosterFile, databaseUrl };
@@ -80,6 +90,8 @@ export function launchBridge(setup: BridgeSetup): LaunchedBridge {
     const running = await log.waitFor('Gangway is running');
     return {
       url: `${String(running['receiverUrl'])}/webhooks/acme`,
+      consoleUrl: String(running['consoleUrl']),
+      pid: child.pid ?? 0,
       log: log.lines,
       async stop() {
         child.kill('SIGTERM');
@@ -99,9 +111,9 @@ export function launchBridge(setup: BridgeSetup): LaunchedBridge {
   return { ready: Promise.race([toRunning(), failWhenEnded()]), kill };
 }
 
-function spawnBridge({ configFile, databaseUrl }: BridgeSetup): ChildProcess {
-  const main = path.resolve('src/main.ts');
-  return spawn(process.execPath, [main, 'start', '--config', configFile], {
+function spawnBridge({ configFile, databaseUrl, program, args = [] }: BridgeSetup): ChildProcess {
+  const main = program === undefined ? path.resolve('src/main.ts') : fileURLToPath(program);
+  return spawn(process.execPath, [main, 'start', '--config', configFile, ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],
     // Nothing of whoever runs the tests: their GANGWAY_* would be its configuration too.
     env: {

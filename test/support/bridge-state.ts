@@ -35,7 +35,11 @@ export function openBridgeState(url: string): BridgeState {
             .selectFrom('membership')
             .select((of) => of.fn.countAll<number>().as('n'))
             .where((of) =>
-              of.or([of('nextAttemptAt', 'is not', null), of('leaseToken', 'is not', null)]),
+              of.or([
+                of('nextAttemptAt', 'is not', null),
+                of('leaseToken', 'is not', null),
+                of('removeAfter', 'is not', null),
+              ]),
             ),
         ).as('due'),
       ])

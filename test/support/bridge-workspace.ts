@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
+import { loadAdapters } from '../../src/adapters/load-adapters.ts';
 import { createApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { openStorage, type Storage } from '../../src/open-storage.ts';
@@ -19,6 +20,8 @@ export interface Workspace {
   rosterFile: string;
   /** Runs the bridge in this process until these deliveries are handled, or are no events. */
   receive(...bodies: string[]): Promise<void>;
+  /** Runs the bridge in this process while something else is done. */
+  whileRunning(work: () => Promise<void>): Promise<void>;
   withStorage(work: (storage: Storage) => Promise<void>): Promise<void>;
 }
 
@@ -49,7 +52,12 @@ export function createBridgeWorkspace(changes: object = {}): Workspace {
       const storage = await open();
       onTestFinished(() => storage.database.close());
       const { logger } = createLogLines();
-      const app = createApp({ config: loaded, storage, logger });
+      const app = createApp({
+        config: loaded,
+        storage,
+        logger,
+        adapters: await loadAdapters(loaded),
+      });
       const { receiverUrl } = await app.start();
       try {
         for (const body of bodies) {
@@ -61,13 +69,27 @@ export function createBridgeWorkspace(changes: object = {}): Workspace {
         }
         const countBusy = async () => {
           const members = await storage.memberships.list({ limit: 1000 });
-          const moving = members.filter(({ nextAttemptAt }) => nextAttemptAt !== null);
+          const now = new Date().toISOString();
+          const moving = members.filter(
+            ({ nextAttemptAt, removeAfter }) =>
+              nextAttemptAt !== null || (removeAfter !== null && removeAfter <= now),
+          );
           return (await storage.inbox.countDue()) + moving.length;
         };
         await until('all is done', countBusy, (busy) => busy === 0);
       } finally {
         await app.stop();
       }
+    },
+    async whileRunning(work) {
+      const { config: loaded } = loadConfig({ path: configFile, env: {} });
+      const storage = await open();
+      onTestFinished(() => storage.database.close());
+      const adapters = await loadAdapters(loaded);
+      const { logger } = createLogLines();
+      const app = createApp({ config: loaded, storage, logger, adapters });
+      await app.start();
+      await work().finally(() => app.stop());
     },
     async withStorage(work) {
       const storage = await open();

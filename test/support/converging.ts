@@ -2,12 +2,13 @@ import type { Database } from '../../src/db/database.ts';
 import { createLockStore } from '../../src/db/lock-store.ts';
 import {
   type Claim,
+  type ClaimOrder,
   type ClaimStore,
   createClaimStore,
-  type Result,
 } from '../../src/engine/claim-store.ts';
 import { convergeMembership, leaseMs } from '../../src/engine/converge-membership.ts';
 import { createConvergeWorker } from '../../src/engine/converge-worker.ts';
+import { createSettleStore, type Result, type SettleStore } from '../../src/engine/settle-store.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import type { Loop } from '../../src/lib/loop.ts';
 import type { Engine } from './engine-harness.ts';
@@ -20,15 +21,27 @@ export function openClaims(engine: Engine, database: Database = engine.database)
 /** Leases what is due in the tool `studio`, as a worker of that name would. */
 export async function claimDue(
   engine: Engine,
-  { claims = openClaims(engine), token = 'worker', limit = 100 } = {},
+  {
+    claims = openClaims(engine),
+    token = 'worker',
+    limit = 100,
+    exclusiveBy = [] as ClaimOrder['exclusiveBy'],
+  } = {},
 ): Promise<Claim[]> {
   const { clock } = engine;
-  const times = { now: toInstant(clock.now()), leasedUntil: instantIn(clock, leaseMs) };
-  return await claims.claim({ tool: 'studio', token, limit, ...times });
+  const now = toInstant(clock.now());
+  const order = { tool: 'studio', token, limit, now, leasedUntil: instantIn(clock, leaseMs) };
+  const claimed: Claim[] = [];
+  for (const install of await claims.installsDue('studio', now)) {
+    claimed.push(...(await claims.claim({ ...order, install, exclusiveBy })));
+  }
+  return claimed;
 }
 
 export interface Converging {
   claims?: ClaimStore;
+  settling?: SettleStore;
+  protectedAccounts?: string[];
   timeoutMs?: number;
   signal?: AbortSignal;
 }
@@ -38,18 +51,29 @@ export async function converge(
   engine: Engine,
   tool: MemoryTool,
   claim: Claim,
-  { claims = openClaims(engine), timeoutMs = 5000, signal }: Converging = {},
+  {
+    claims = openClaims(engine),
+    settling = createSettleStore(engine.database),
+    protectedAccounts = [],
+    timeoutMs = 5000,
+    signal,
+  }: Converging = {},
 ): Promise<Result | null> {
-  const deps = { claims, adapter: tool.adapter, timeoutMs, clock: engine.clock };
+  const { clock, managedDomains } = engine;
+  const deps = {
+    ...{ claims, settling, adapter: tool.adapter, timeoutMs, clock },
+    ...{ protectedAccounts, managedDomains },
+  };
   return await convergeMembership(deps, claim, signal ?? new AbortController().signal);
 }
 
-/** Brings everything in line that is due now, one after the other. */
+/** Brings everything in line that is due now and that the brake lets pass, one after the other. */
 export async function convergeDue(
   engine: Engine,
   tool: MemoryTool,
   options: Converging = {},
 ): Promise<string[]> {
+  await engine.brake();
   const outcomes: string[] = [];
   for (const claim of await claimDue(engine)) {
     const result = await converge(engine, tool, claim, options);
@@ -64,11 +88,11 @@ export function createStudioWorker(
   tool: MemoryTool,
   { database = engine.database, locks = createLockStore(database), concurrency = 8 } = {},
 ): Loop {
-  const { metrics, logger, clock } = engine;
+  const { metrics, logger, clock, alerts, managedDomains } = engine;
   return createConvergeWorker({
     ...{ tool: 'studio', adapter: tool.adapter, concurrency, timeoutMs: 5000 },
-    ...{ claims: openClaims(engine, database), locks },
-    ...{ metrics, logger, clock },
+    ...{ claims: openClaims(engine, database), settling: createSettleStore(database), locks },
+    ...{ metrics, logger, clock, alerts, managedDomains, protectedAccounts: [] },
   });
 }
 

@@ -2,28 +2,40 @@ import { randomBytes } from 'node:crypto';
 import { onTestFinished } from 'vitest';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import type { MembershipRow, Tables } from '../../src/db/tables.ts';
+import type { BrakeLimits } from '../../src/domain/brake.ts';
 import type { Evidence } from '../../src/domain/evidence.ts';
 import { applyEvidence } from '../../src/engine/apply-evidence.ts';
+import { createBrakeStore } from '../../src/engine/brake-store.ts';
 import { evidenceOfEvent } from '../../src/engine/evidence-of-event.ts';
 import { createEvidenceStore } from '../../src/engine/evidence-store.ts';
 import { createIntakeWorker, type IntakeDeps } from '../../src/engine/intake-worker.ts';
 import type { RouteLink } from '../../src/engine/link-router.ts';
 import { createMembershipStore } from '../../src/engine/membership-store.ts';
+import { createPlanStore, type PlanStore } from '../../src/engine/plan-store.ts';
 import { createReadRequestStore } from '../../src/engine/read-request-store.ts';
+import { brakeDue, type RemovalWorkerDeps } from '../../src/engine/removal-worker.ts';
+import { createReportEvidence } from '../../src/engine/report-evidence.ts';
 import { readEvent } from '../../src/inbox/event-schema.ts';
 import { createInboxStore } from '../../src/inbox/inbox-store.ts';
+import { createAlerts } from '../../src/lib/alerts.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import type { Loop } from '../../src/lib/loop.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
 import { createSecretBox, type SecretBox } from '../../src/lib/secret-box.ts';
+import {
+  createInstallStateStore,
+  type InstallStateStore,
+} from '../../src/reconcile/install-state-store.ts';
 import { newDelivery } from './deliveries.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 import { createLogLines, type LogLines } from './log-lines.ts';
 import { until } from './until.ts';
 
 /** Everything up to the memberships, over a database of the test's own, in time that stands still. */
-export interface Engine extends IntakeDeps {
+export interface Engine extends IntakeDeps, RemovalWorkerDeps {
   box: SecretBox;
+  installStates: InstallStateStore;
+  plans: PlanStore;
   clock: FakeClock;
   log: LogLines;
   /** Stores bodies as deliveries of an install. */
@@ -34,22 +46,45 @@ export interface Engine extends IntakeDeps {
   apply(bodies: string[], install?: string): Promise<void>;
   /** Merges any evidence, in one transaction. */
   merge(evidence: Evidence): Promise<void>;
+  /** Has the brake decide about all that is due. */
+  brake(): Promise<void>;
+  /** Moves the time on, and has the brake decide about what falls due by it. */
+  pass(ms: number): Promise<void>;
   membershipRows(): Promise<MembershipRow[]>;
   /** All rows of a table. */
   rows<Table extends keyof Tables>(table: Table): Promise<object[]>;
 }
 
 /** By project id, into the tool `studio`. */
-const everyProject: RouteLink = ({ externalProjectId, provisioningMode }) =>
-  externalProjectId === null || provisioningMode === 'MANAGED_ADAPTER'
-    ? undefined
-    : { tool: 'studio', groupId: externalProjectId };
+const everyProject: RouteLink = ({ externalProjectId }) =>
+  externalProjectId === null ? undefined : { tool: 'studio', groupId: externalProjectId };
+
+/** The defaults of the configuration. */
+const usualLimits = { max: 25, maxFraction: 0.3 };
+const graces = { graceMs: 15 * 60_000, revokedGraceMs: 24 * 3_600_000 };
+const monthMs = 30 * 24 * 3_600_000;
+
+interface EngineOptions {
+  routeLink?: RouteLink;
+  key?: Buffer;
+  previousKeys?: Buffer[];
+  limits?: BrakeLimits;
+  managedDomains?: string[];
+  canReturn?: (tool: string) => boolean;
+}
 
 export function createEngine(
   database: Database,
-  { routeLink = everyProject, key = randomBytes(32) }: { routeLink?: RouteLink; key?: Buffer } = {},
+  {
+    routeLink = everyProject,
+    key = randomBytes(32),
+    previousKeys = [],
+    limits = usualLimits,
+    managedDomains = [],
+    canReturn = () => true,
+  }: EngineOptions = {},
 ): Engine {
-  const box = createSecretBox(key);
+  const box = createSecretBox(key, previousKeys);
   const clock = createFakeClock();
   const log = createLogLines();
   const stores = {
@@ -57,14 +92,28 @@ export function createEngine(
     memberships: createMembershipStore(database),
     evidence: createEvidenceStore(database, box),
     readRequests: createReadRequestStore(database),
+    plans: createPlanStore(database),
+    brakes: createBrakeStore(database),
+    installStates: createInstallStateStore(database),
   };
-  const { inbox, memberships } = stores;
+  const { inbox, memberships, installStates } = stores;
+  const metrics = createMetrics();
+  const alerts = createAlerts(log.logger, metrics);
   const engine: Engine = {
-    ...{ ...stores, database, box, routeLink, clock, log },
-    ...{ metrics: createMetrics(), logger: log.logger },
+    ...{ ...stores, database, box, clock, log, metrics, alerts, logger: log.logger },
+    ...{ rules: { routeLink, graces }, managedDomains, limits, canReturn },
+    staleAfterMs: monthMs,
+    wantInstallRead: installStates.wantRead,
+    report: createReportEvidence(new Map(), alerts),
     isReceiverBusy: () => false,
     onMembershipDue: () => undefined,
+    onRemovalDue: () => undefined,
     onReadWanted: () => undefined,
+    brake: () => brakeDue(engine),
+    async pass(ms) {
+      clock.advance(ms);
+      await brakeDue(engine);
+    },
     async deliver(bodies, install = 'acme') {
       const receivedAt = toInstant(clock.now());
       await inbox.append(bodies.map((body) => newDelivery(body, { install, receivedAt })));
@@ -96,10 +145,10 @@ export function createEngine(
   return engine;
 }
 
-function toEvidence(body: string, install: string, now: string): Evidence {
+export function toEvidence(body: string, install: string, now: string): Evidence {
   const read = readEvent(Buffer.from(body));
   if (read.outcome !== 'event') throw new Error(`not an event: ${body}`);
-  return evidenceOfEvent(install, read.event, now).evidence;
+  return evidenceOfEvent(install, read.event, now, monthMs).evidence;
 }
 
 async function applyAll(engine: Engine, added: Evidence[], now: string): Promise<void> {

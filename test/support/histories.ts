@@ -33,8 +33,14 @@ const happening: fc.Arbitrary<Happening> = fc.record({
   trainer: fc.constantFrom('t1', 't2'),
 });
 
+export interface History {
+  set: Happening[];
+  order: number[];
+  batches: number[];
+}
+
 /** A set of events; the same shuffled, with some of them again; and how many are taken at once. */
-export const history = fc
+export const history: fc.Arbitrary<History> = fc
   .uniqueArray(happening, { minLength: 1, maxLength: 14, selector: (one) => JSON.stringify(one) })
   .chain((set) =>
     fc.record({

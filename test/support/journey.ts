@@ -4,6 +4,7 @@ import path from 'node:path';
 import { sql } from 'kysely';
 import { onTestFinished } from 'vitest';
 import type { Adapter } from '../../src/adapters/adapter.ts';
+import { loadAdapters } from '../../src/adapters/load-adapters.ts';
 import { type App, createApp } from '../../src/app.ts';
 import { Config } from '../../src/config/config-schema.ts';
 import type { MembershipRow } from '../../src/db/tables.ts';
@@ -31,6 +32,7 @@ export interface Journey {
   log: LogLines;
   customer: Customer;
   receiverUrl: string;
+  consoleUrl: string;
   /** Sends what the sandbox would not: signed as the marketplace signs. */
   deliver(body: string | object): Promise<Answer>;
   roster(): Record<string, string[]>;
@@ -47,6 +49,7 @@ export interface Journey {
 export interface Customer {
   installId: string;
   jobId: string;
+  token: string;
   secret: string;
   api(method: string, path: string, body?: object): Promise<unknown>;
   link(externalProjectId: string, wanted?: object): Promise<string>;
@@ -75,13 +78,14 @@ export async function openJourney(
 
   const storage = await openStorage(await dialect.createMigrated(), randomBytes(32));
   onTestFinished(() => storage.database.close());
-  const app = createApp({
-    config: toConfig(baseUrl, customer, rosterFile, options),
-    ...{ storage, clock, logger: log.logger },
-    ...(options.adapter !== undefined && { adapters: new Map([['list', options.adapter]]) }),
-  });
+  const config = toConfig(baseUrl, customer, rosterFile, options);
+  const adapters =
+    options.adapter === undefined
+      ? await loadAdapters(config)
+      : new Map([['list', options.adapter]]);
+  const app = createApp({ config, storage, clock, logger: log.logger, adapters });
   onTestFinished(() => app.stop());
-  const { receiverUrl } = await app.start();
+  const { receiverUrl, consoleUrl } = await app.start();
   const url = `${receiverUrl}/webhooks/acme`;
   await moveEndpoint(url);
 
@@ -92,7 +96,7 @@ export async function openJourney(
   }
 
   return {
-    ...{ sandbox, app, storage, clock, log, customer, receiverUrl, quiet },
+    ...{ sandbox, app, storage, clock, log, customer, receiverUrl, consoleUrl, quiet },
     deliver: (event) => {
       const body = typeof event === 'string' ? event : JSON.stringify(event);
       return post(url, body, {
@@ -141,7 +145,7 @@ async function openMarketplace(clock: FakeClock, { payloads, piiConsent }: Journ
     webhookEndpoint: { id: string };
     secret: string;
   };
-  const customer: Customer & { token: string } = {
+  const customer: Customer = {
     installId: install.installId,
     token: install.token,
     ...{ jobId, api, secret: created.secret },
@@ -179,7 +183,7 @@ function writeRoster(file: string, groups: Record<string, string[]>): void {
 }
 
 /** What was not tried yet, is due again at this moment of the test's time, or is being worked on. */
-async function countUnfinished({ database }: Storage, clock: FakeClock): Promise<number> {
+export async function countUnfinished({ database }: Storage, clock: FakeClock): Promise<number> {
   const { kysely } = database;
   const now = clock.now().toISOString();
   const isDue = sql<boolean>`next_attempt_at is not null and (attempts = 0 or next_attempt_at <= ${now})`;
@@ -191,11 +195,16 @@ async function countUnfinished({ database }: Storage, clock: FakeClock): Promise
     .select('contractId')
     .where((eb) => eb.or([isDue, isLeased]))
     .execute();
+  const installs = await kysely
+    .selectFrom('installState')
+    .select('install')
+    .where((eb) => eb.or([isDue, isLeased]))
+    .execute();
   const derivations = await kysely.selectFrom('derivation').select('trainerId').execute();
   const memberships = await kysely
     .selectFrom('membership')
     .select('id')
-    .where((eb) => eb.or([isDue, isLeased]))
+    .where((eb) => eb.or([isDue, isLeased, sql<boolean>`remove_after <= ${now}`]))
     .execute();
-  return deliveries.length + requests.length + memberships.length + derivations.length;
+  return [deliveries, requests, installs, derivations, memberships].flat().length;
 }

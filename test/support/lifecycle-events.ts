@@ -11,6 +11,11 @@ export interface ContractEvent {
   createdAt: string;
 }
 
+/** Some minutes ago: what is over a month old gives nobody access, and these clocks are real. */
+export function minutesAgo(minutes: number): string {
+  return new Date(Date.now() - minutes * 60_000).toISOString();
+}
+
 /** The body of a delivery, as the marketplace sends it. */
 export function toBody(event: ContractEvent): string {
   const { type, number, contract, trainer, project, createdAt } = event;

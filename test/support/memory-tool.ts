@@ -1,17 +1,17 @@
-import type { Adapter, Capabilities, Member } from '../../src/adapters/adapter.ts';
+import type { Adapter, Capabilities, Member, Person } from '../../src/adapters/adapter.ts';
 
-type Call = 'find' | 'add' | 'remove';
+type Call = 'find' | 'add' | 'remove' | 'end';
 
 /** A tool in memory: what is in it can be seen, and what it does can be disturbed. */
 export interface MemoryTool {
   adapter: Adapter;
-  /** What was called, in order, as `add signs/cmu1`. */
+  /** What was called, in order, as `add signs/cmu1`; `end` is a whole login. */
   calls: string[];
   /** The ids of a group's members. */
   members(group: string): string[];
   /** Makes somebody a member as if another hand had. */
-  seed(group: string, trainerId: string): void;
-  unseat(group: string, trainerId: string): void;
+  seed(group: string, id: string): void;
+  unseat(group: string, id: string): void;
   /** Runs before each call takes effect; what it throws is what the tool answers. */
   before: (call: Call, subject: string) => Promise<void> | void;
   /** Runs after a call took effect and before it is answered. */
@@ -20,7 +20,18 @@ export interface MemoryTool {
   mostAtOnce(): number;
 }
 
-export function createMemoryTool(exclusive: Capabilities['exclusive'] = 'membership'): MemoryTool {
+export interface MemoryToolOptions {
+  /** What identifies a person, and is the id of the member. */
+  keyedBy?: 'trainer' | 'address';
+  /** Whether it knows logins apart from groups. */
+  hasAccounts?: boolean;
+  readding?: Capabilities['readding'];
+}
+
+export function createMemoryTool(
+  exclusive: Capabilities['exclusive'] = 'membership',
+  { keyedBy = 'trainer', hasAccounts = false, readding = 'yes' }: MemoryToolOptions = {},
+): MemoryTool {
   const groups = new Map<string, Map<string, Member>>();
   let underway = 0;
   let most = 0;
@@ -30,6 +41,9 @@ export function createMemoryTool(exclusive: Capabilities['exclusive'] = 'members
     groups.set(id, group);
     return group;
   };
+
+  const keyOf = ({ trainerId, email }: Person) =>
+    keyedBy === 'trainer' ? trainerId : email.toLowerCase();
 
   async function call<T>(
     signal: AbortSignal,
@@ -51,19 +65,31 @@ export function createMemoryTool(exclusive: Capabilities['exclusive'] = 'members
   }
 
   const adapter: Adapter = {
-    capabilities: { removal: { effect: 'locks_out' }, readding: 'yes', exclusive },
+    capabilities: { removal: { effect: 'locks_out' }, readding, exclusive },
     check: async (signal) => signal.throwIfAborted(),
     groupFor: (link) => link.externalProjectId,
-    findMember: (group, { trainerId }, signal) =>
-      call(signal, ['find', `${group}/${trainerId}`], () => groupOf(group).get(trainerId) ?? null),
-    addMember: (group, { trainerId, email }, signal) =>
-      call(signal, ['add', `${group}/${trainerId}`], () => {
-        const member = groupOf(group).get(trainerId) ?? { id: trainerId, email };
-        groupOf(group).set(trainerId, member);
+    findMember: (group, person, signal) =>
+      call(
+        signal,
+        ['find', `${group}/${keyOf(person)}`],
+        () =>
+          groupOf(group).get(person.memberId ?? '') ?? groupOf(group).get(keyOf(person)) ?? null,
+      ),
+    addMember: (group, person, signal) =>
+      call(signal, ['add', `${group}/${keyOf(person)}`], () => {
+        const id = keyOf(person);
+        const member = groupOf(group).get(id) ?? { id, email: person.email };
+        groupOf(group).set(id, member);
         return member;
       }),
     removeMember: (group, { id }, signal) =>
       call(signal, ['remove', `${group}/${id}`], () => void groupOf(group).delete(id)),
+    ...(hasAccounts && {
+      removeAccount: (group: string, { id }: Member, signal: AbortSignal) =>
+        call(signal, ['end', `${group}/${id}`], () => {
+          for (const members of groups.values()) members.delete(id);
+        }),
+    }),
   };
 
   const tool: MemoryTool = {

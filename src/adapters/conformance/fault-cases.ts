@@ -1,0 +1,248 @@
+import assert from 'node:assert/strict';
+import { inspect } from 'node:util';
+import type { Member, Person } from '../adapter.ts';
+import {
+  aborted,
+  add,
+  assertListed,
+  type ConformanceCase,
+  type ConformanceHarness,
+  type Fault,
+  type Faults,
+  find,
+  list,
+  type RequestKind,
+  remove,
+  signalOf,
+  withMember,
+} from './harness.ts';
+
+/** What goes wrong in tools and on the way to them. */
+export const faultCases: readonly ConformanceCase[] = [
+  { name: 'makes no call that was given up before it began', run: heedsItsSignal },
+  ...[
+    { name: 'says what a refusal means, and quotes no secret', run: mapsRefusals },
+    { name: 'calls a tool that does not answer unavailable', run: timesOut },
+    { name: 'gives a call up that is under way', run: givesUp },
+    { name: 'believes nothing that the tool does not show', run: seesThrough },
+    {
+      name: 'finds whom it added without an answer, and adds them no second time',
+      run: findsLater,
+    },
+  ].map(({ name, run }) => ({
+    name,
+    skip: ({ faults }: ConformanceHarness) =>
+      faults ? null : 'needs a tool that can be made to misbehave',
+    run: (harness: ConformanceHarness) => withFaults(harness, run),
+  })),
+];
+
+interface FaultyHarness extends ConformanceHarness {
+  faults: Faults;
+}
+
+async function withFaults(
+  harness: ConformanceHarness,
+  run: (harness: FaultyHarness) => Promise<void>,
+): Promise<void> {
+  const { faults } = harness;
+  if (faults !== undefined) await run({ ...harness, faults }).finally(() => faults.end());
+}
+
+async function heedsItsSignal(harness: ConformanceHarness): Promise<void> {
+  const { adapter, groups } = harness;
+  const [group] = groups;
+  const [stays, stranger] = [harness.person(14), harness.person(15)];
+  await withMember(harness, stays, async (member) => {
+    await assert.rejects(async () => adapter.findMember(group, stays, aborted));
+    await assert.rejects(async () => adapter.addMember(group, stranger, aborted));
+    await assert.rejects(async () => adapter.removeMember(group, member, aborted));
+    await assert.rejects(async () => adapter.check(aborted));
+    if (adapter.listMembers !== undefined) await assert.rejects(list(harness, aborted));
+    assert.equal((await find(harness, stays))?.id, member.id);
+    assert.equal(await find(harness, stranger), null);
+  });
+}
+
+interface Failure {
+  code?: unknown;
+  status?: unknown;
+  retryAfterMs?: unknown;
+}
+
+const refusals: [fault: Fault & { does: 'answers' }, expected: Failure][] = [
+  [
+    { does: 'answers', status: 302 },
+    { code: 'invalid', status: 302 },
+  ],
+  [
+    { does: 'answers', status: 400 },
+    { code: 'invalid', status: 400 },
+  ],
+  [
+    { does: 'answers', status: 401 },
+    { code: 'unauthenticated', status: 401 },
+  ],
+  [
+    { does: 'answers', status: 403 },
+    { code: 'forbidden', status: 403 },
+  ],
+  [
+    { does: 'answers', status: 429, retryAfterSeconds: 7 },
+    { code: 'rate_limited', status: 429, retryAfterMs: 7000 },
+  ],
+  [
+    { does: 'answers', status: 500 },
+    { code: 'unavailable', status: 500 },
+  ],
+  [
+    { does: 'answers', status: 503, retryAfterSeconds: 11 },
+    { code: 'unavailable', status: 503, retryAfterMs: 11_000 },
+  ],
+];
+
+async function mapsRefusals(harness: FaultyHarness): Promise<void> {
+  const [present, absent] = [harness.person(60), harness.person(61)];
+  await withMember(harness, present, async (member) => {
+    for (const [fault, expected] of refusals) {
+      for (const [kind, call] of callsOf(harness, { present, member, absent })) {
+        const what = `${kind} answered ${fault.status}`;
+        const error = await failureOf(harness, kind, fault, () => call(signalOf(harness)), what);
+        const { code, status, retryAfterMs } = error as Failure;
+        const seen = { code, status, ...(expected.retryAfterMs ? { retryAfterMs } : {}) };
+        assert.deepEqual(seen, expected, what);
+        assertQuotesNothing(error, [...harness.faults.secrets, present.email, absent.email]);
+      }
+    }
+    assert.equal((await find(harness, present))?.id, member.id);
+    assert.equal(await find(harness, absent), null);
+  });
+}
+
+async function timesOut(harness: FaultyHarness): Promise<void> {
+  const [present, absent] = [harness.person(62), harness.person(63)];
+  await withMember(harness, present, async (member) => {
+    for (const [kind, call] of callsOf(harness, { present, member, absent })) {
+      const what = `${kind} without an answer`;
+      const fault: Fault = { does: 'stalls' };
+      const late = () => call(AbortSignal.timeout(shortMs));
+      const error = await failureOf(harness, kind, fault, late, what);
+      assert.equal((error as Failure).code, 'unavailable', what);
+      assertQuotesNothing(error, harness.faults.secrets);
+    }
+  });
+}
+
+async function givesUp(harness: FaultyHarness): Promise<void> {
+  const [present, absent] = [harness.person(64), harness.person(65)];
+  await withMember(harness, present, async (member) => {
+    for (const [kind, call] of callsOf(harness, { present, member, absent })) {
+      const controller = new AbortController();
+      const timer = setTimeout(() => controller.abort(), shortMs);
+      const given = () => call(controller.signal);
+      await failureOf(harness, kind, { does: 'stalls' }, given, `${kind} that is given up`);
+      clearTimeout(timer);
+    }
+    assert.equal((await find(harness, present))?.id, member.id);
+    assert.equal(await find(harness, absent), null);
+  });
+}
+
+async function seesThrough(harness: FaultyHarness): Promise<void> {
+  const [swallowed, kept] = [harness.person(66), harness.person(67)];
+  harness.faults.begin('add', { does: 'swallows' });
+  const added = await add(harness, swallowed).catch(() => null);
+  harness.faults.end();
+  assert.equal(await find(harness, swallowed), null, 'whom the tool did not add');
+  const memberId = added?.id ?? null;
+  assert.equal(await find(harness, { ...swallowed, memberId }), null, 'also by the id it gave');
+
+  await withMember(harness, kept, async (member) => {
+    harness.faults.begin('remove', { does: 'swallows' });
+    await remove(harness, member).catch(() => undefined);
+    harness.faults.end();
+    assert.equal((await find(harness, kept))?.id, member.id, 'whom the tool did not remove');
+    await assertListed(harness, member.id, 1);
+  });
+}
+
+async function findsLater(harness: FaultyHarness): Promise<void> {
+  const { adapter, groups } = harness;
+  const person = harness.person(68);
+  const quickly = () => adapter.addMember(groups[0], person, AbortSignal.timeout(fairMs));
+  const error = await failureOf(harness, 'add', { does: 'goes_silent' }, quickly, 'an addition');
+  assert.equal((error as Failure).code, 'unavailable');
+  const found = await find(harness, person);
+  assert.ok(found, 'whom the tool added without an answer');
+  await withMember(harness, person, async (member) => {
+    assert.equal(member.id, found.id);
+    await assertListed(harness, member.id, 1);
+    const removal = () => adapter.removeMember(groups[0], member, AbortSignal.timeout(fairMs));
+    await failureOf(harness, 'remove', { does: 'goes_silent' }, removal, 'a removal');
+    assert.equal(await find(harness, person), null, 'whom the tool removed without an answer');
+  });
+}
+
+/** Too short for a tool that never answers. */
+const shortMs = 60;
+/** Long enough for a request to arrive. */
+const fairMs = 400;
+/** How much later than asked a call may end. */
+const patienceMs = 2000;
+
+/** Every call of the port, by the kind of request that it cannot do without. */
+function callsOf(
+  harness: ConformanceHarness,
+  { present, member, absent }: { present: Person; member: Member; absent: Person },
+): [RequestKind, (signal: AbortSignal) => Promise<unknown>][] {
+  const { adapter, groups } = harness;
+  const [group] = groups;
+  const calls: [RequestKind, (signal: AbortSignal) => Promise<unknown>][] = [
+    ['check', (signal) => adapter.check(signal)],
+    ['read', (signal) => adapter.findMember(group, present, signal)],
+    ['read', (signal) => adapter.findMember(group, { ...present, memberId: member.id }, signal)],
+    ['read', (signal) => adapter.findMember(group, absent, signal)],
+    ['add', (signal) => adapter.addMember(group, absent, signal)],
+    ['remove', (signal) => adapter.removeMember(group, member, signal)],
+  ];
+  if (adapter.listMembers !== undefined) calls.push(['read', (signal) => list(harness, signal)]);
+  return calls;
+}
+
+/** Makes a call while the tool misbehaves, which must fail, and soon. */
+async function failureOf(
+  { faults }: FaultyHarness,
+  kind: RequestKind,
+  fault: Fault,
+  call: () => Promise<unknown>,
+  what: string,
+): Promise<unknown> {
+  faults.begin(kind, fault);
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<string>((resolve) => {
+    timer = setTimeout(() => resolve('still waits'), patienceMs);
+  });
+  try {
+    const ended = call().then(
+      () => 'succeeds',
+      (error: unknown) => ({ error }),
+    );
+    const outcome = await Promise.race([ended, late]);
+    if (typeof outcome !== 'string') return outcome.error;
+    assert.fail(`${what}: it ${outcome}`);
+  } finally {
+    clearTimeout(timer);
+    faults.end();
+  }
+}
+
+/** Logs show an error with all its causes. */
+function assertQuotesNothing(error: unknown, secrets: readonly string[]): void {
+  const shown = inspect(error, { depth: 10 }).toLowerCase();
+  for (const secret of secrets) {
+    for (const guise of [secret, encodeURIComponent(secret)]) {
+      // Not by the assertion's own text, which would quote it.
+      assert.ok(!shown.includes(guise.toLowerCase()), 'an error quotes a secret or an address');
+    }
+  }
+}

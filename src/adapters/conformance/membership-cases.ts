@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import {
+  add,
+  assertListed,
+  type ConformanceCase,
+  type ConformanceHarness,
+  find,
+  remove,
+  signalOf,
+  withMember,
+} from './harness.ts';
+
+/** Being in a group, and out of it again. */
+export const membershipCases: readonly ConformanceCase[] = [
+  { name: 'finds nobody where nobody is', run: findsNobody },
+  { name: 'finds whom it added, under the same id', run: findsWhomItAdded },
+  { name: 'says the same however often it is asked', run: repeatsItself },
+  { name: 'adds twice and has one member', run: addsOnce },
+  { name: 'does not mind the case of an address', run: ignoresCase },
+  {
+    name: 'finds who was there before, and adds them no second time',
+    skip: ({ seed }) => (seed ? null : 'nobody but the adapter can add somebody here'),
+    run: leavesAlone,
+  },
+  { name: 'finds by address whoever an old id no longer leads to', run: outgrowsIds },
+  { name: 'finds nobody after a removal, also by the id they had', run: removes },
+  { name: 'removes somebody who is not there without an error', run: removesTwice },
+  { name: 'takes nobody out of another group', run: keepsGroupsApart },
+  { name: 'takes nobody else out of the group', run: keepsPeopleApart },
+  {
+    name: 'adds somebody again who was removed',
+    skip: ({ adapter }) =>
+      adapter.capabilities.readding === 'yes' ? null : 'it says that it cannot, under the same id',
+    run: addsAgain,
+  },
+  {
+    name: 'ends a login, and no other',
+    skip: ({ adapter }) =>
+      adapter.removeAccount === undefined ? 'the adapter ends no logins' : null,
+    run: endsLogin,
+  },
+];
+
+async function findsNobody(harness: ConformanceHarness): Promise<void> {
+  const person = harness.person(1);
+  for (const group of harness.groups) assert.equal(await find(harness, person, group), null);
+}
+
+async function findsWhomItAdded(harness: ConformanceHarness): Promise<void> {
+  const person = harness.person(2);
+  await withMember(harness, person, async (member) => {
+    assert.equal(typeof member.id, 'string');
+    assert.notEqual(member.id, '');
+    assert.equal((await find(harness, person))?.id, member.id);
+    assert.equal((await find(harness, { ...person, memberId: member.id }))?.id, member.id);
+    assert.equal((await find(harness, { ...person, displayName: 'Renamed' }))?.id, member.id);
+  });
+}
+
+async function addsOnce(harness: ConformanceHarness): Promise<void> {
+  const person = harness.person(3);
+  await withMember(harness, person, async (member) => {
+    const again = await add(harness, { ...person, memberId: member.id });
+    assert.equal(again.id, member.id);
+    assert.equal((await add(harness, person)).id, member.id);
+    await assertListed(harness, member.id, 1);
+    await remove(harness, member);
+    assert.equal(await find(harness, person), null, 'one removal undoes two additions');
+  });
+}
+
+async function ignoresCase(harness: ConformanceHarness): Promise<void> {
+  const person = harness.person(4);
+  const shouted = { ...person, email: person.email.toUpperCase() };
+  await withMember(harness, shouted, async (member) => {
+    assert.equal((await find(harness, person))?.id, member.id);
+    assert.equal((await find(harness, shouted))?.id, member.id);
+    assert.equal((await add(harness, person)).id, member.id);
+    await assertListed(harness, member.id, 1);
+  });
+}
+
+async function removes(harness: ConformanceHarness): Promise<void> {
+  const person = harness.person(5);
+  await withMember(harness, person, async (member) => {
+    await remove(harness, member);
+    assert.equal(await find(harness, person), null);
+    assert.equal(await find(harness, { ...person, memberId: member.id }), null);
+    await assertListed(harness, member.id, 0);
+  });
+}
+
+async function removesTwice(harness: ConformanceHarness): Promise<void> {
+  const person = harness.person(6);
+  await withMember(harness, person, async (member) => {
+    await remove(harness, member);
+    await remove(harness, member);
+    assert.equal(await find(harness, person), null);
+  });
+}
+
+async function keepsGroupsApart(harness: ConformanceHarness): Promise<void> {
+  const [here, there] = harness.groups;
+  const person = harness.person(7);
+  await withMember(harness, person, async (member) => {
+    assert.equal(await find(harness, person, there), null);
+    // Nobody is in it, so this removes nobody, and least of all from the other group.
+    await remove(harness, member, there);
+    assert.equal((await find(harness, person))?.id, member.id);
+
+    const other = await add(harness, person, there);
+    try {
+      await remove(harness, member, here);
+      assert.equal(await find(harness, person), null);
+      assert.equal((await find(harness, person, there))?.id, other.id);
+    } finally {
+      await remove(harness, other, there);
+    }
+  });
+}
+
+async function keepsPeopleApart(harness: ConformanceHarness): Promise<void> {
+  const [one, two] = [harness.person(8), harness.person(9)];
+  await withMember(harness, one, async (first) => {
+    await withMember(harness, two, async (second) => {
+      assert.notEqual(first.id, second.id);
+      await remove(harness, first);
+      assert.equal(await find(harness, one), null);
+      assert.equal((await find(harness, two))?.id, second.id);
+    });
+  });
+}
+
+async function addsAgain(harness: ConformanceHarness): Promise<void> {
+  const person = harness.person(10);
+  await withMember(harness, person, async (member) => {
+    await remove(harness, member);
+    const returned = await add(harness, { ...person, memberId: member.id });
+    assert.equal((await find(harness, person))?.id, returned.id);
+    await remove(harness, returned);
+  });
+}
+
+async function repeatsItself(harness: ConformanceHarness): Promise<void> {
+  const { adapter } = harness;
+  const [person, absent] = [harness.person(16), harness.person(17)];
+  const stillAbsent = async () => assert.equal(await find(harness, absent), null);
+  await stillAbsent();
+  await stillAbsent();
+  await withMember(harness, person, async (member) => {
+    const first = await find(harness, person);
+    assert.deepEqual(await find(harness, person), first);
+    assert.equal(first?.id, member.id);
+    for (let turn = 0; turn < 2; turn += 1) {
+      await adapter.check(signalOf(harness));
+      await assertListed(harness, member.id, 1);
+      await remove(harness, { id: member.id, email: member.email }, harness.groups[1]);
+      await stillAbsent();
+    }
+    assert.deepEqual(await find(harness, person), first);
+  });
+}
+
+async function leavesAlone(harness: ConformanceHarness): Promise<void> {
+  const person = harness.person(18);
+  const before = { ...person, email: person.email.replace(/^./, (first) => first.toUpperCase()) };
+  await harness.seed?.(harness.groups[0], before);
+  const found = await find(harness, person);
+  assert.ok(found, 'who was there before is found');
+  try {
+    assert.equal((await add(harness, person)).id, found.id);
+    await assertListed(harness, found.id, 1);
+  } finally {
+    await remove(harness, found);
+  }
+  assert.equal(await find(harness, person), null);
+}
+
+async function outgrowsIds(harness: ConformanceHarness): Promise<void> {
+  const [gone, person] = [harness.person(19), harness.person(34)];
+  const { id: memberId } = await add(harness, gone);
+  await remove(harness, { id: memberId, email: gone.email });
+  await withMember(harness, person, async (member) => {
+    assert.equal((await find(harness, { ...person, memberId }))?.id, member.id);
+  });
+}
+
+async function endsLogin(harness: ConformanceHarness): Promise<void> {
+  const [one, two] = [harness.person(35), harness.person(36)];
+  await withMember(harness, one, async (first) => {
+    await withMember(harness, two, async (second) => {
+      const end = () =>
+        harness.adapter.removeAccount?.(harness.groups[0], first, signalOf(harness));
+      await end();
+      assert.equal(await find(harness, one), null);
+      await end();
+      assert.equal((await find(harness, two))?.id, second.id);
+    });
+  });
+}

@@ -1,0 +1,94 @@
+import { AppError } from '../domain/errors.ts';
+import type { Adapter, Member } from './adapter.ts';
+import { memberFaults } from './adapter-faults.ts';
+
+/**
+ * An adapter that others wrote, held to the port: what it answers is checked, and what it throws
+ * says no more than where it was thrown, as it may quote anything.
+ */
+export function guardAdapter(adapter: Adapter): Adapter {
+  const { removeAccount, listMembers } = adapter;
+  return {
+    capabilities: adapter.capabilities,
+    check: (signal) => guard('check', signal, () => adapter.check(signal)),
+    groupFor(link) {
+      const group: unknown = guardNow('groupFor', () => adapter.groupFor(link));
+      if (typeof group === 'string') return group;
+      throw wrong('groupFor', 'no text');
+    },
+    findMember: (group, person, signal) =>
+      guard('findMember', signal, async () => {
+        const member = await adapter.findMember(group, person, signal);
+        return member === null ? null : toChecked('findMember', member);
+      }),
+    addMember: (group, person, signal) =>
+      guard('addMember', signal, async () =>
+        toChecked('addMember', await adapter.addMember(group, person, signal)),
+      ),
+    removeMember: (group, member, signal) =>
+      guard('removeMember', signal, () => adapter.removeMember(group, member, signal)),
+    ...(removeAccount && {
+      removeAccount: (group, member, signal) =>
+        guard('removeAccount', signal, () => removeAccount.call(adapter, group, member, signal)),
+    }),
+    ...(listMembers && {
+      listMembers: (group, signal) => guardList(listMembers.bind(adapter, group, signal), signal),
+    }),
+  };
+}
+
+async function guard<T>(what: string, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
+  try {
+    signal.throwIfAborted();
+    return await call();
+  } catch (error) {
+    throw toGuarded(error, what, signal);
+  }
+}
+
+function guardNow<T>(what: string, call: () => T): T {
+  try {
+    return call();
+  } catch (error) {
+    throw toGuarded(error, what);
+  }
+}
+
+async function* guardList(
+  list: () => AsyncIterable<Member>,
+  signal: AbortSignal,
+): AsyncGenerator<Member> {
+  try {
+    signal.throwIfAborted();
+    for await (const member of list()) yield toChecked('listMembers', member);
+  } catch (error) {
+    throw toGuarded(error, 'listMembers', signal);
+  }
+}
+
+function toChecked(what: string, member: Member): Member {
+  const [fault] = memberFaults(member);
+  if (fault === undefined) return member;
+  throw wrong(what, fault);
+}
+
+function wrong(what: string, fault: string): AppError {
+  return new AppError('internal', `The adapter's ${what} answered ${fault}`);
+}
+
+/** Its cause is not kept either: a log would show it. */
+export function toGuarded(error: unknown, what: string, signal?: AbortSignal): AppError {
+  if (error instanceof AppError) return error;
+  if (signal?.aborted) return new AppError('unavailable', `The adapter's ${what} was given up`);
+  return new AppError('internal', `The adapter's ${what} failed: ${describe(error)}`);
+}
+
+/** `TypeError at my-tool.ts:23`: no message, and of the stack no more than a place. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return 'it threw no error';
+  const name = /^\w{1,40}$/.test(error.name) ? error.name : 'Error';
+  const stack = String(error.stack);
+  const header = stack.indexOf(error.message) + error.message.length;
+  const [, place] = /([\w.-]{1,80}:\d+):\d+\)?\s*$/m.exec(stack.slice(header)) ?? [];
+  return place === undefined ? name : `${name} at ${place}`;
+}

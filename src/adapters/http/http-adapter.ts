@@ -1,0 +1,88 @@
+import { AppError } from '../../domain/errors.ts';
+import { isSameAddress } from '../../lib/same-address.ts';
+import type { Adapter, Capabilities, Member } from '../adapter.ts';
+import { pick, toMember } from './answer.ts';
+import { createHttpApi } from './http-api.ts';
+import type { HttpSettings } from './http-schema.ts';
+import { createMemberSearch, valuesOfPerson } from './member-search.ts';
+import { expandText, type Values } from './template.ts';
+
+/**
+ * Any tool with an HTTP API of JSON, by requests that the settings declare (design section 7). It
+ * believes what the tool shows, never what it was told to do: who was added is looked for.
+ */
+export function createHttpAdapter(settings: HttpSettings): Adapter {
+  const api = createHttpApi(settings);
+  const { requests } = settings;
+  const { removeAccount } = requests;
+  const search = createMemberSearch(settings, api);
+
+  async function remove(groupId: string, member: Member, signal: AbortSignal): Promise<void> {
+    await api.send(requests.remove, {
+      ...{ purpose: 'remove the member', values: valuesOfMember(groupId, member), signal },
+      ...{ expected: requests.remove.absent, isAnswerIgnored: true },
+    });
+  }
+
+  return {
+    capabilities: toCapabilities(settings),
+
+    async check(signal) {
+      const purpose = 'check the tool';
+      await api.send(requests.check, { purpose, values: new Map(), signal, isAnswerIgnored: true });
+    },
+
+    groupFor: ({ externalProjectId }) =>
+      expandText(settings.group, new Map([['externalProjectId', externalProjectId]])),
+
+    findMember: search.find,
+
+    async addMember(groupId, person, signal) {
+      const { add } = requests;
+      // A tool that does not say that somebody is there already may add them twice.
+      const present = add.present === undefined && (await search.find(groupId, person, signal));
+      if (present) return present;
+      const answer = await api.send(add, {
+        ...{ purpose: 'add the member', values: valuesOfPerson(groupId, person), signal },
+        ...{ expected: add.present, isAnswerIgnored: add.item === undefined },
+      });
+      const item = add.item === undefined ? undefined : pick(answer?.body, add.item);
+      const added = toMember(item, settings.member);
+      if (added && isSameAddress(added.email, person.email)) return added;
+      const found = await search.find(groupId, person, signal);
+      if (found !== null) return found;
+      throw new AppError('unavailable', 'The tool says it added the member but does not show them');
+    },
+
+    removeMember: remove,
+
+    ...(removeAccount !== undefined && {
+      async removeAccount(groupId, member, signal) {
+        await remove(groupId, member, signal);
+        await api.send(removeAccount, {
+          ...{ purpose: 'end the login', values: valuesOfMember(groupId, member), signal },
+          ...{ expected: removeAccount.absent, isAnswerIgnored: true },
+        });
+      },
+    }),
+
+    ...(search.list !== undefined && { listMembers: search.list }),
+  };
+}
+
+function valuesOfMember(groupId: string, { id, email }: Member): Values {
+  const values = [
+    ['group', groupId],
+    ['memberId', id],
+  ] as const;
+  return new Map(email === null ? values : [...values, ['email', email.toLowerCase()]]);
+}
+
+function toCapabilities(settings: HttpSettings): Capabilities {
+  const { offboarding, offboardingReason = '', readding, exclusive } = settings;
+  const removal: Capabilities['removal'] =
+    offboarding === 'locks_out'
+      ? { effect: offboarding }
+      : { effect: offboarding, reason: offboardingReason };
+  return { removal, readding, exclusive };
+}

@@ -1,0 +1,111 @@
+import { AppError } from '../../domain/errors.ts';
+import { isSameAddress } from '../../lib/same-address.ts';
+import type { Adapter, Member, Person } from '../adapter.ts';
+import { pick, toMember } from './answer.ts';
+import type { HttpApi } from './http-api.ts';
+import type { HttpSettings, PageSettings } from './http-schema.ts';
+import type { Values } from './template.ts';
+
+/** The reading half of the port, by whichever requests the settings declare. */
+export interface MemberSearch {
+  find: Adapter['findMember'];
+  list: Adapter['listMembers'];
+}
+
+/** `find` and `list` alike: what reads members, on one page or many. */
+interface Reading {
+  items: string;
+  absent: readonly number[];
+  pages?: PageSettings | undefined;
+}
+
+export function createMemberSearch(settings: HttpSettings, api: HttpApi): MemberSearch {
+  const { findById, find = undefined, list = undefined } = settings.requests;
+
+  /** Each once, though a list that changes while it is read may show somebody on two pages. */
+  async function* read(
+    request: NonNullable<typeof find | typeof list>,
+    purpose: string,
+    values: Values,
+    signal: AbortSignal,
+  ): AsyncGenerator<Member> {
+    const reading: Reading = request;
+    const seen = new Set<string>();
+    const call = { purpose, values, signal, expected: reading.absent };
+    const itemsOf = ({ body }: { body: unknown }) =>
+      toItems(pick(body, reading.items), request === find, purpose);
+    for await (const item of api.readPages(request, call, itemsOf)) {
+      const member = toMember(item, settings.member);
+      if (member === undefined) throw noId(purpose, settings);
+      if (member === null || seen.has(member.id)) continue;
+      seen.add(member.id);
+      yield member;
+    }
+  }
+
+  async function findByIdOf(groupId: string, memberId: string, signal: AbortSignal) {
+    if (findById === undefined) return null;
+    const values = new Map([
+      ['group', groupId],
+      ['memberId', memberId],
+    ]);
+    const call = { purpose: 'find the member', values, signal, expected: findById.absent };
+    const answer = await api.send(findById, call);
+    const member = toMember(pick(answer?.body, findById.item), settings.member);
+    return member?.id === memberId ? member : null;
+  }
+
+  return {
+    async find(groupId, person, signal) {
+      const { memberId } = person;
+      const known = memberId === null ? null : await findByIdOf(groupId, memberId, signal);
+      const request = find ?? list;
+      if (known !== null || request === undefined) return known;
+      const values = valuesOfPerson(groupId, person);
+      return await pickPerson(read(request, 'find the member', values, signal), person);
+    },
+
+    list:
+      list &&
+      ((groupId, signal) => read(list, 'list the members', new Map([['group', groupId]]), signal)),
+  };
+}
+
+/** By the tool's id for them, wherever they stand; else by address. */
+async function pickPerson(
+  members: AsyncIterable<Member>,
+  { memberId, email }: Person,
+): Promise<Member | null> {
+  let found: Member | null = null;
+  for await (const member of members) {
+    if (member.id === memberId) return member;
+    if (!isSameAddress(member.email, email)) continue;
+    if (memberId === null) return member;
+    found ??= member;
+  }
+  return found;
+}
+
+export function valuesOfPerson(groupId: string, person: Person): Values {
+  const { trainerId, email, displayName } = person;
+  return new Map([
+    ['group', groupId],
+    ['trainerId', trainerId],
+    // Tools that compare addresses letter by letter then find whom they were given.
+    ['email', email.toLowerCase()],
+    // Most tools refuse a name of nothing.
+    ['displayName', displayName?.trim() || trainerId],
+  ]);
+}
+
+/** Nobody is told by a list, by one object where one is looked for, or there by a null. */
+function toItems(items: unknown, isFinding: boolean, purpose: string): unknown[] {
+  if (Array.isArray(items)) return items;
+  if (isFinding && items === null) return [];
+  if (isFinding && typeof items === 'object') return [items];
+  throw new AppError('invalid', `Could not ${purpose}: there is no list where "items" says`);
+}
+
+function noId(purpose: string, { member }: HttpSettings): AppError {
+  return new AppError('invalid', `Could not ${purpose}: an item has no id at "${member.id}"`);
+}

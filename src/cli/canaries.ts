@@ -1,0 +1,50 @@
+import { randomBytes } from 'node:crypto';
+import type { Adapter, Person } from '../adapters/adapter.ts';
+
+/** People who do not exist, to try a tool with. Those of one run have a mark in common. */
+export interface Canaries {
+  /** How their ids and addresses begin. */
+  prefix: string;
+  person(index: number): Person;
+  /** Takes out whoever is still in these groups; how many could not be. */
+  sweep(adapter: Adapter, groups: readonly string[]): Promise<number>;
+}
+
+const sweepTimeoutMs = 15_000;
+
+export function createCanaries(emailDomain: string): Canaries {
+  const prefix = `gangway-canary-${randomBytes(4).toString('hex')}`;
+  const used = new Set<number>();
+
+  function person(index: number): Person {
+    used.add(index);
+    const trainerId = `${prefix}-${index}`;
+    const email = `${trainerId}@${emailDomain}`;
+    return { trainerId, email, displayName: `Gangway canary ${index}`, memberId: null };
+  }
+
+  async function removeFrom(adapter: Adapter, group: string, canary: Person): Promise<boolean> {
+    const signal = AbortSignal.timeout(sweepTimeoutMs);
+    try {
+      const member = await adapter.findMember(group, canary, signal);
+      if (member === null) return true;
+      await adapter.removeMember(group, member, signal);
+      return (await adapter.findMember(group, canary, signal)) === null;
+    } catch {
+      return false;
+    }
+  }
+
+  return {
+    ...{ prefix, person },
+    async sweep(adapter, groups) {
+      let left = 0;
+      for (const index of [...used]) {
+        for (const group of groups) {
+          if (!(await removeFrom(adapter, group, person(index)))) left += 1;
+        }
+      }
+      return left;
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import { Command, InvalidArgumentError } from 'commander';
+import { type ContractStatus, contractStatuses } from '../domain/evidence-status.ts';
+import { createEvidenceStore } from '../engine/evidence-store.ts';
+import { createContractStore, type ListedContract } from '../operator/contract-store.ts';
+import { type ContractDecision, decideContract } from '../operator/decide-contract.ts';
+import { decidedBy, print, withStorage } from './command-context.ts';
+import { toCount } from './count-option.ts';
+import { formatTable } from './table.ts';
+import type { Terminal } from './terminal.ts';
+
+/** `gangway contracts`: what is known of them, and an operator's word about one. */
+export function createContractsCommand(terminal: Terminal): Command {
+  return new Command('contracts')
+    .description('what is known of the contracts, and your own word about one')
+    .addCommand(createListCommand(terminal))
+    .addCommand(createDecideCommand(terminal, 'end'))
+    .addCommand(createDecideCommand(terminal, 'reopen'));
+}
+
+interface ListOptions {
+  install?: string;
+  status?: ContractStatus;
+  limit: number;
+  json?: true;
+}
+
+function createListCommand(terminal: Terminal): Command {
+  return new Command('list')
+    .description('list contracts and how they stand')
+    .option('--install <name>', 'only those of one install')
+    .option('--status <status>', `only those that are ${contractStatuses.join(', ')}`, toStatus)
+    .option('--limit <count>', 'how many at most', toCount, 500)
+    .option('--json', 'print one JSON object instead of a table')
+    .action(({ json, ...filter }: ListOptions, command: Command) =>
+      withStorage(command, async ({ database }) => {
+        const contracts = await createContractStore(database).list(filter);
+        print(terminal, json, { contracts }, () => toTable(contracts));
+      }),
+    );
+}
+
+function toStatus(value: string): ContractStatus {
+  const status = contractStatuses.find((known) => known === value);
+  if (status === undefined) {
+    throw new InvalidArgumentError(`one of: ${contractStatuses.join(', ')}`);
+  }
+  return status;
+}
+
+function toTable(contracts: ListedContract[]): string {
+  if (contracts.length === 0) return 'There are no such contracts.';
+  return formatTable(
+    ['install', 'contract', 'status', { title: 'people', align: 'right' }, 'last heard', 'title'],
+    contracts.map((contract) => [
+      contract.install,
+      contract.contractId,
+      contract.status,
+      contract.people,
+      contract.heardAt ?? '',
+      contract.title ?? '',
+    ]),
+  );
+}
+
+const descriptions: Record<ContractDecision, string> = {
+  end: 'say that a contract has ended, where the marketplace cannot be heard',
+  reopen: 'say that a contract goes on, whatever was delivered about its end',
+};
+
+function createDecideCommand(terminal: Terminal, decision: ContractDecision): Command {
+  return new Command(decision)
+    .description(descriptions[decision])
+    .argument('<contract>', 'its id')
+    .option('--install <name>', 'of which install, where several have one of this id')
+    .option('--json', 'print one JSON object instead of text')
+    .action((id: string, { install, json }: { install?: string; json?: true }, command: Command) =>
+      withStorage(command, async ({ database, box, memberships }) => {
+        const contracts = createContractStore(database);
+        const evidence = createEvidenceStore(database, box);
+        const deps = { database, contracts, evidence, memberships, by: decidedBy() };
+        const contract = await decideContract(deps, decision, id, install);
+        const decided = { install: contract.install, contractId: id, decision };
+        const said = decision === 'end' ? 'has ended' : 'goes on';
+        print(terminal, json, decided, () => `The contract ${id} counts as one that ${said}.`);
+      }),
+    );
+}

@@ -1,0 +1,47 @@
+import { Command } from 'commander';
+import { loadAdapters } from '../adapters/load-adapters.ts';
+import { AppError } from '../domain/errors.ts';
+import { createLinkRouter } from '../engine/link-router.ts';
+import { type Explanation, explain } from '../operator/explain.ts';
+import { createExplainStore } from '../operator/explain-store.ts';
+import { print, withStorage } from './command-context.ts';
+import { stripControl } from './table.ts';
+import type { Terminal } from './terminal.ts';
+
+/** `gangway explain`: every reason for somebody's access, or what is missing of it. */
+export function createExplainCommand(terminal: Terminal): Command {
+  return new Command('explain')
+    .description('say why somebody is in a tool or is not, from contract to login')
+    .argument('<person|contract>', "a trainer's id or work address, or a contract's id")
+    .option('--json', 'print one JSON object instead of text')
+    .action((subject: string, { json }: { json?: true }, command: Command) =>
+      withStorage(command, async ({ database, box }, config) => {
+        const { installs, marketplace } = config;
+        const routeLink = createLinkRouter(installs, await loadAdapters(config));
+        const bearing = await createExplainStore(database, box).load(subject);
+        const { managedDomains } = marketplace;
+        const explanations = explain(bearing, { installs, routeLink, managedDomains });
+        if (explanations.length === 0) {
+          throw new AppError(
+            'not_found',
+            'Nothing is known of such a person or contract: no event named it, and no read',
+          );
+        }
+        print(terminal, json, { explanations }, () => explanations.map(toText).join('\n\n'));
+      }),
+    );
+}
+
+function toText(explanation: Explanation): string {
+  const { trainerId, displayName, install, contractId, steps, action } = explanation;
+  const name = displayName === null ? '' : ` (${displayName})`;
+  const lines = [
+    `${trainerId ?? 'nobody'}${name}, by contract ${contractId} of ${install}`,
+    ...steps.map(
+      ({ step, holds, says }) => `  ${holds ? 'yes' : 'no '}  ${step.padEnd(10)}  ${says}`,
+    ),
+    `  To do: ${action}`,
+  ];
+  // What strangers named must not break the line it stands in.
+  return lines.map(stripControl).join('\n');
+}

@@ -1,0 +1,95 @@
+import { Command } from 'commander';
+import type { LoadedConfig } from '../config/load-config.ts';
+import { createDatabaseClock } from '../db/database-clock.ts';
+import { type KeyFile, keyFileOf } from '../db/key-file.ts';
+import { loadKeyRing } from '../db/secret-key.ts';
+import { AppError } from '../domain/errors.ts';
+import { type Progress, type Rotated, rotateKey } from '../keys/rotate-key.ts';
+import { systemClock } from '../lib/clock.ts';
+import { createSecretBox } from '../lib/secret-box.ts';
+import { loadCommandConfig, print, withStorage } from './command-context.ts';
+import type { Terminal } from './terminal.ts';
+
+interface KeyOptions {
+  json?: true;
+}
+
+/** `gangway key`: which key everything is sealed with, and putting another in its place. */
+export function createKeyCommand(terminal: Terminal): Command {
+  return new Command('key')
+    .description('the key that everything secret is sealed with')
+    .addCommand(createShowCommand(terminal))
+    .addCommand(createRotateCommand(terminal));
+}
+
+function createShowCommand(terminal: Terminal): Command {
+  return new Command('show')
+    .description('print the fingerprint of the key, which tells it from others and nothing else')
+    .option('--json', 'print one JSON object instead of text')
+    .action(({ json }: KeyOptions, command: Command) => {
+      const { config, secretKey, previousSecretKeys } = loadCommandConfig(command);
+      const configured = secretKey.source === 'none' ? undefined : secretKey.key;
+      const { key } = loadKeyRing(config.database.url, configured, previousSecretKeys);
+      const { fingerprint } = createSecretBox(key);
+      print(terminal, json, { fingerprint }, () => fingerprint);
+    });
+}
+
+function createRotateCommand(terminal: Terminal): Command {
+  return new Command('rotate')
+    .description('seal everything anew: with GANGWAY_SECRET_KEY, or with a new key file')
+    .option('--json', 'print one JSON object instead of text')
+    .action(async ({ json }: KeyOptions, command: Command) => {
+      const file = prepareNextKey(loadCommandConfig(command));
+      await withStorage(command, async ({ database, box }) => {
+        const clock = createDatabaseClock(database, systemClock);
+        await clock.correct();
+        const { signal } = terminal;
+        const onProgress = createProgressLine(terminal);
+        const rotating = rotateKey({ database, box, clock, signal, onProgress });
+        const rotated = await rotating.catch((error: unknown) => {
+          throw signal.aborted ? stopped(error) : error;
+        });
+        file?.promoteNext();
+        const { fingerprint } = box;
+        print(terminal, json, { fingerprint, ...rotated }, () => toText(fingerprint, rotated));
+      });
+    });
+}
+
+/** @returns the file that the next key is to be promoted in; undefined where keys are configured */
+function prepareNextKey(loaded: LoadedConfig): KeyFile | undefined {
+  const { config, secretKey, previousSecretKeys } = loaded;
+  if (secretKey.source === 'none') {
+    const file = keyFileOf(config.database.url);
+    file?.makeNext();
+    return file;
+  }
+  if (previousSecretKeys.length > 0) return undefined;
+  throw new AppError(
+    'invalid',
+    'There is nothing to replace: set GANGWAY_SECRET_KEY to the new key and GANGWAY_SECRET_KEY_PREVIOUS to the old one, restart with both, then run this again',
+  );
+}
+
+function stopped(cause: unknown): AppError {
+  const remedy = 'both keys are needed until it is run again and done';
+  return new AppError('unavailable', `Stopped before everything was sealed anew: ${remedy}`, {
+    cause,
+  });
+}
+
+const linePerValues = 5000;
+
+/** A line now and then, on stderr: what is counted may be millions. */
+function createProgressLine({ stderr }: Terminal): (progress: Progress) => void {
+  return ({ column, seen }) => {
+    if (seen > 0 && seen % linePerValues === 0) stderr.write(`${column}: ${seen} looked at\n`);
+  };
+}
+
+function toText(fingerprint: string, { resealed, unopened }: Rotated): string {
+  const done = `${resealed} sealed anew; the key is now ${fingerprint}. The one before is not needed any more.`;
+  if (unopened === 0) return done;
+  return `${done}\n${unopened} could not be opened with any key and stay as they are.`;
+}

@@ -1,0 +1,134 @@
+import { Command, InvalidArgumentError } from 'commander';
+import { type PlanState, planStates } from '../domain/brake.ts';
+import { AppError } from '../domain/errors.ts';
+import { createEvidenceStore } from '../engine/evidence-store.ts';
+import { createPlanStore, type Plan, type PlanItem } from '../engine/plan-store.ts';
+import { maskText } from '../lib/mask.ts';
+import { decidePlan, type PlanDecision } from '../operator/decide-plan.ts';
+import { decidedBy, print, withStorage } from './command-context.ts';
+import { toRowNumber } from './count-option.ts';
+import { formatTable } from './table.ts';
+import type { Terminal } from './terminal.ts';
+
+/** `gangway plans`: what the brake holds, and what is to become of it. */
+export function createPlansCommand(terminal: Terminal): Command {
+  return new Command('plans')
+    .description('removals that the brake holds, for an operator to decide about')
+    .addCommand(createListCommand(terminal))
+    .addCommand(createShowCommand(terminal))
+    .addCommand(createDecideCommand(terminal, 'approve'))
+    .addCommand(createDecideCommand(terminal, 'reject'));
+}
+
+interface ListOptions {
+  install?: string;
+  state?: PlanState;
+  all?: true;
+  json?: true;
+}
+
+function createListCommand(terminal: Terminal): Command {
+  return new Command('list')
+    .description('list the plans that nobody has decided about yet')
+    .option('--install <name>', 'only those of one install')
+    .option('--state <state>', `those in another state: ${planStates.join(', ')}`, toState)
+    .option('--all', 'those that were decided too')
+    .option('--json', 'print one JSON object instead of a table')
+    .action(({ install, state, all, json }: ListOptions, command: Command) =>
+      withStorage(command, async ({ database }) => {
+        const wanted = all ? undefined : (state ?? 'open');
+        const plans = await createPlanStore(database).list({ install, state: wanted });
+        print(terminal, json, { plans }, () => toTable(plans));
+      }),
+    );
+}
+
+function toState(value: string): PlanState {
+  const state = planStates.find((known) => known === value);
+  if (state === undefined) throw new InvalidArgumentError(`one of: ${planStates.join(', ')}`);
+  return state;
+}
+
+function toTable(plans: Plan[]): string {
+  if (plans.length === 0) return 'There are no such plans.';
+  return formatTable(
+    ['plan', 'install', 'state', { title: 'people', align: 'right' }, 'made', 'decided'],
+    plans.map((plan) => [
+      plan.id,
+      plan.install,
+      plan.state,
+      plan.size,
+      plan.createdAt,
+      plan.decidedAt ?? '',
+    ]),
+  );
+}
+
+function createShowCommand(terminal: Terminal): Command {
+  return new Command('show')
+    .description('show who a plan would remove, and why')
+    .argument('<plan>', 'its number in the list', toRowNumber)
+    .option('--json', 'print one JSON object instead of a table')
+    .action((id: number, { json }: { json?: true }, command: Command) =>
+      withStorage(command, async ({ database }) => {
+        const store = createPlanStore(database);
+        const plan = await store.find(id);
+        if (plan === undefined) throw new AppError('not_found', `There is no plan ${id}`);
+        const items = (await store.show(id)).map(masked);
+        print(terminal, json, { ...plan, items }, () => `${toTable([plan])}\n\n${toItems(items)}`);
+      }),
+    );
+}
+
+/** Strangers choose names. */
+function masked(item: PlanItem): PlanItem {
+  const { displayName } = item;
+  return { ...item, displayName: displayName === null ? null : maskText(displayName) };
+}
+
+function toItems(items: PlanItem[]): string {
+  return formatTable(
+    ['membership', 'tool', 'group', 'trainer', 'name', 'because', 'now'],
+    items.map((item) => [
+      item.membershipId,
+      item.tool,
+      item.groupId,
+      item.trainerId,
+      item.displayName ?? '',
+      item.cause,
+      item.isStale ? 'stale' : (item.outcome ?? 'held'),
+    ]),
+  );
+}
+
+const decisions: Record<PlanDecision, { description: string; done(decided: number): string }> = {
+  approve: {
+    description: 'remove those of a plan for whom nothing has changed since it was made',
+    done: (decided: number) => `${decided} will be removed.`,
+  },
+  reject: {
+    description: 'keep the people of a plan until there is new evidence about them',
+    done: (decided: number) => `${decided} are kept until there is new evidence.`,
+  },
+};
+
+function createDecideCommand(terminal: Terminal, decision: PlanDecision): Command {
+  const { description, done } = decisions[decision];
+  return new Command(decision)
+    .description(description)
+    .argument('<plan>', 'its number in the list', toRowNumber)
+    .option('--json', 'print one JSON object instead of text')
+    .action((id: number, { json }: { json?: true }, command: Command) =>
+      withStorage(command, async ({ database, box }) => {
+        const plans = createPlanStore(database);
+        const evidence = createEvidenceStore(database, box);
+        const decided = await decidePlan(
+          { database, plans, evidence, by: decidedBy() },
+          decision,
+          id,
+        );
+        const stale = decided.stale === 0 ? '' : ` ${decided.stale} are stale and stay.`;
+        print(terminal, json, { plan: id, ...decided }, () => `${done(decided.decided)}${stale}`);
+      }),
+    );
+}

@@ -1,0 +1,66 @@
+import { Command } from 'commander';
+import { instantIn, systemClock } from '../lib/clock.ts';
+import { type Attention, loadStatus, type Status } from '../operator/load-status.ts';
+import { print, withStorage } from './command-context.ts';
+import { toDurationMs } from './duration-option.ts';
+import { formatTable, stripControl } from './table.ts';
+import type { Terminal } from './terminal.ts';
+
+const dayMs = 86_400_000;
+
+/** `gangway status`: how it is doing, and what needs somebody. */
+export function createStatusCommand(terminal: Terminal): Command {
+  return new Command('status')
+    .description('how it is doing, what happened lately, and what needs somebody')
+    .option('--since <duration>', 'how far back to count: 30m, 24h, 7d', toDurationMs, dayMs)
+    .option('--json', 'print one JSON object instead of text')
+    .action(({ since, json }: { since: number; json?: true }, command: Command) =>
+      withStorage(command, async ({ database }, { installs }) => {
+        const status = await loadStatus(database, instantIn(systemClock, -since), installs);
+        print(terminal, json, status, () => toText(status));
+      }),
+    );
+}
+
+function toText(status: Status): string {
+  const { since, memberships, deliveries, receipts, removals, installs, attention } = status;
+  const section = (title: string, columns: string[], rows: (string | number)[][]) =>
+    rows.length === 0 ? [] : [`${title}\n${formatTable(columns, rows)}`];
+  const todo = attention.map(toLines).join('\n');
+  return [
+    attention.length === 0 ? 'Nothing needs you.' : `Needs you:\n${todo}`,
+    ...section(
+      'Memberships now',
+      ['tool', 'state', 'count'],
+      memberships.map(({ tool, state, count }) => [tool, state, count]),
+    ),
+    ...section(
+      `Deliveries since ${since}`,
+      ['install', 'state', 'count'],
+      deliveries.map(({ install, state, count }) => [install, state, count]),
+    ),
+    ...section(
+      `Done in the tools since ${since}`,
+      ['tool', 'outcome', 'count'],
+      receipts.map(({ tool, outcome, count }) => [tool, outcome, count]),
+    ),
+    ...section(
+      `Removals let pass since ${since}`,
+      ['install', 'grounds', 'count'],
+      removals.map(({ install, clearance, count }) => [install, clearance, count]),
+    ),
+    ...section(
+      'Read from the marketplace',
+      ['install', 'last read', 'trouble'],
+      installs.map(({ install, readBeganAt, failure }) => [
+        install,
+        readBeganAt ?? 'never',
+        failure ?? '',
+      ]),
+    ),
+  ].join('\n\n');
+}
+
+function toLines({ says, action }: Attention): string {
+  return `  ! ${stripControl(says)}\n      → ${stripControl(action)}`;
+}

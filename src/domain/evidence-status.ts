@@ -1,0 +1,110 @@
+import { goneSince } from './absences.ts';
+import type {
+  ContractEvidence,
+  GrantEvidence,
+  Instant,
+  LinkEvidence,
+  ParticipationEvidence,
+} from './evidence.ts';
+
+/** What is true, as pure functions of the registers (the table of design section 2). */
+
+/**
+ * `disputed`: a delivered end that a later read contradicts, so that access stays. `eliminated`: no
+ * source says that it ended, but it is no longer among those that are active.
+ */
+export const contractStatuses = ['unknown', 'active', 'disputed', 'eliminated', 'ended'] as const;
+
+export type ContractStatus = (typeof contractStatuses)[number];
+export type LinkStatus = 'unknown' | 'live' | 'removed' | 'absent';
+
+/** A read may have been under way when the event was raised; after this long it was not. */
+const disputeAfterMs = 10 * 60_000;
+
+export type ContractRegisters = Pick<
+  ContractEvidence,
+  | 'startedEventAt'
+  | 'endedEventAt'
+  | 'activeReadAt'
+  | 'endedReadAt'
+  | 'absences'
+  | 'endedByOperatorAt'
+  | 'reopenedAt'
+>;
+
+export function statusOfContract(contract: ContractRegisters): ContractStatus {
+  const { endedReadAt, endedEventAt, activeReadAt, endedByOperatorAt, reopenedAt } = contract;
+  if (endedReadAt !== null) return 'ended';
+  if (isAfter(endedByOperatorAt, reopenedAt)) return 'ended';
+  if (endedEventAt !== null && isAfter(endedEventAt, reopenedAt)) {
+    return isDisputed(endedEventAt, activeReadAt) ? 'disputed' : 'ended';
+  }
+  if (eliminatedSince(contract) !== null) return 'eliminated';
+  if (contract.startedEventAt !== null || activeReadAt !== null) return 'active';
+  return 'unknown';
+}
+
+export function eliminatedSince(contract: ContractRegisters): Instant | null {
+  const { startedEventAt, activeReadAt, reopenedAt } = contract;
+  return goneSince(contract.absences, latest([startedEventAt, activeReadAt, reopenedAt]));
+}
+
+function isDisputed(endedEventAt: Instant, activeReadAt: Instant | null): boolean {
+  if (activeReadAt === null) return false;
+  return Date.parse(activeReadAt) - Date.parse(endedEventAt) >= disputeAfterMs;
+}
+
+export type LinkRegisters = Pick<
+  LinkEvidence,
+  'removedEventAt' | 'seenAt' | 'absences' | 'externalProjectId'
+>;
+
+export function statusOfLink(link: LinkRegisters): LinkStatus {
+  if (link.removedEventAt !== null) return 'removed';
+  if (absentSince(link) !== null) return 'absent';
+  return link.externalProjectId === null ? 'unknown' : 'live';
+}
+
+export function absentSince({ absences, seenAt }: LinkRegisters): Instant | null {
+  return goneSince(absences, seenAt);
+}
+
+/** @returns when the trainer had left the contract; null while they count as on it */
+export function leftSince({
+  absences,
+  seenAt,
+}: Pick<ParticipationEvidence, 'absences' | 'seenAt'>): Instant | null {
+  return goneSince(absences, seenAt);
+}
+
+/**
+ * Of all grants an install ever had, the one that was last answered ACTIVE is the one that counts:
+ * a late `install.revoked` for an old one says nothing about it. Where none was ever read, any that
+ * was revoked counts.
+ *
+ * @returns the grant that is revoked, or null where the install's grant is live
+ */
+export function revokedGrant(grants: readonly GrantEvidence[]): GrantEvidence | null {
+  const [current] = grants
+    .filter((grant) => grant.activeReadAt !== null)
+    .sort((a, b) => compare(b.activeReadAt, a.activeReadAt) || compare(a.grantId, b.grantId));
+  if (current !== undefined) {
+    return isAfter(current.revokedEventAt, current.activeReadAt) ? current : null;
+  }
+  const [revoked] = grants
+    .filter((grant) => grant.revokedEventAt !== null)
+    .sort((a, b) => compare(b.revokedReceivedAt, a.revokedReceivedAt));
+  return revoked ?? null;
+}
+
+function isAfter(instant: Instant | null, other: Instant | null): boolean {
+  return instant !== null && (other === null || instant > other);
+}
+
+function latest(instants: readonly (Instant | null)[]): Instant | null {
+  return instants.reduce((a, b) => (isAfter(b, a) ? b : a), null);
+}
+
+function compare(a: string | null, b: string | null): number {
+  return (a ?? '') < (b ?? '') ? -1 : Number((a ?? '') > (b ?? ''));
+}

@@ -1,0 +1,271 @@
+import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
+import type { Database, Transaction } from '../db/database.ts';
+import type { Tables } from '../db/tables.ts';
+import {
+  type BrakeCounts,
+  brakeWindowMs,
+  type Clearance,
+  type DueRemoval,
+  deliveredWindowMs,
+} from '../domain/brake.ts';
+import { heldStates } from '../domain/membership.ts';
+import { isHeldBack } from './claim-store.ts';
+
+/** The only SQL of the brake: what is due to be removed, what was let pass, and what is held. */
+export interface BrakeStore {
+  /** Installs with removals whose time has come. */
+  installsDue(now: string): Promise<string[]>;
+  due(tx: Transaction, install: string, now: string): Promise<DueMembership[]>;
+  counts(tx: Transaction, install: string, now: Date): Promise<BrakeCounts>;
+  clear(tx: Transaction, install: string, cleared: ClearedRemoval[], now: string): Promise<void>;
+  /**
+   * Takes back what was let pass within the window and nobody has begun yet, and gives it as due:
+   * what goes beyond the brake holds all of it.
+   */
+  takeBack(
+    tx: Transaction,
+    install: string,
+    grounds: readonly Clearance[],
+    now: Date,
+  ): Promise<DueMembership[]>;
+  /** @returns the id of the plan */
+  hold(tx: Transaction, install: string, held: HeldRemoval[], now: string): Promise<number>;
+  lastPlanAt(tx: Transaction, install: string): Promise<string | null>;
+}
+
+export type HeldRemoval = Pick<DueRemoval, 'membershipId' | 'generation' | 'cause'>;
+
+export interface DueMembership extends Omit<DueRemoval, 'canReturn'> {
+  tool: string;
+}
+
+export interface ClearedRemoval {
+  removal: DueRemoval;
+  clearance: Clearance;
+}
+
+export function createBrakeStore({ kysely }: Database): BrakeStore {
+  return {
+    async installsDue(now) {
+      const rows = await kysely
+        .selectFrom('membership')
+        .select('install')
+        .distinct()
+        .where(isRemovalDue(now))
+        .execute();
+      return rows.map((row) => row.install);
+    },
+
+    async due(tx, install, now) {
+      const rows = await tx
+        .selectFrom('membership')
+        .select(['id', 'generation', 'cause', 'isOurs', 'tool'])
+        .where('install', '=', install)
+        .where(isRemovalDue(now))
+        .orderBy('id')
+        .execute();
+      return rows.flatMap(({ id, generation, cause, isOurs, tool }) =>
+        cause === null ? [] : [{ membershipId: id, generation, cause, tool, isOurs: isOurs === 1 }],
+      );
+    },
+
+    async counts(tx, install, now) {
+      const before = (ms: number) => new Date(now.getTime() - ms).toISOString();
+      const since = before(brakeWindowMs);
+      const held = await tx
+        .selectFrom('membership')
+        .select((eb) => eb.fn.countAll<number>().as('n'))
+        .where('install', '=', install)
+        .where('state', 'in', heldStates)
+        .where((eb) => eb.or([eb('isOurs', '=', 1), eb('memberId', 'is not', null)]))
+        .executeTakeFirstOrThrow();
+      const passed = await tx
+        .selectFrom('removal')
+        .innerJoin('membership', 'membership.id', 'removal.membershipId')
+        .select((eb) => [
+          eb.fn
+            .count<number>('removal.membershipId')
+            .distinct()
+            .filterWhere('membership.state', '=', 'removed')
+            .as('removed'),
+          eb.fn.countAll<number>().filterWhere('clearance', '=', 'braked').as('braked'),
+          eb.fn
+            .countAll<number>()
+            .filterWhere('clearance', '=', 'delivered')
+            .filterWhere('clearedAt', '>', before(deliveredWindowMs))
+            .as('delivered'),
+        ])
+        .where('removal.install', '=', install)
+        .where('clearedAt', '>', since)
+        .executeTakeFirstOrThrow();
+      const waiting = await tx
+        .selectFrom('plan')
+        .innerJoin('planItem', 'planItem.planId', 'plan.id')
+        .innerJoin('membership', 'membership.id', 'planItem.membershipId')
+        .select((eb) => eb.fn.countAll<number>().as('n'))
+        .where('plan.install', '=', install)
+        .where('plan.state', '=', 'open')
+        .whereRef('membership.generation', '=', 'planItem.generation')
+        .executeTakeFirstOrThrow();
+      return {
+        held: held.n,
+        removed: passed.removed,
+        braked: passed.braked,
+        delivered: passed.delivered,
+        waiting: waiting.n,
+      };
+    },
+
+    clear: clearRemovals,
+
+    async takeBack(tx, install, grounds, now) {
+      if (grounds.length === 0) return [];
+      const since = new Date(now.getTime() - brakeWindowMs).toISOString();
+      const rows = await tx
+        .selectFrom('removal')
+        .innerJoin('membership', 'membership.id', 'removal.membershipId')
+        .select([
+          'removal.id',
+          'membershipId',
+          'membership.generation',
+          'membership.cause',
+          'isOurs',
+          'tool',
+        ])
+        .where('removal.install', '=', install)
+        .where('clearedAt', '>', since)
+        .where('clearance', 'in', grounds)
+        .where('state', '=', 'removing')
+        .whereRef('removal.generation', '=', 'membership.generation')
+        .where((eb) =>
+          eb.or([eb('leasedUntil', 'is', null), eb('leasedUntil', '<=', now.toISOString())]),
+        )
+        .execute();
+      const ids = rows.map(({ membershipId }) => membershipId);
+      if (ids.length === 0) return [];
+      await tx
+        .deleteFrom('removal')
+        .where(
+          'id',
+          'in',
+          rows.map(({ id }) => id),
+        )
+        .execute();
+      await tx
+        .updateTable('membership')
+        .set({ clearedGeneration: null, nextAttemptAt: null })
+        .where('id', 'in', ids)
+        .execute();
+      return rows.flatMap(({ membershipId, generation, cause, tool, isOurs }) =>
+        cause === null ? [] : [{ membershipId, generation, cause, tool, isOurs: isOurs === 1 }],
+      );
+    },
+
+    async hold(tx, install, held, now) {
+      const { id: planId } = await tx
+        .insertInto('plan')
+        .values({ install, state: 'open', createdAt: now, decidedAt: null })
+        .returning('id')
+        .executeTakeFirstOrThrow();
+      for (const chunk of chunksOf(held)) {
+        await tx
+          .insertInto('planItem')
+          .values(
+            chunk.map(({ membershipId, generation, cause }) => ({
+              ...{ planId, membershipId, generation, cause },
+              outcome: null,
+            })),
+          )
+          .execute();
+        await tx
+          .updateTable('membership')
+          .set({ state: 'held', removeAfter: null, nextAttemptAt: null, updatedAt: now })
+          .where(
+            'id',
+            'in',
+            chunk.map(({ membershipId }) => membershipId),
+          )
+          .execute();
+      }
+      return planId;
+    },
+
+    async lastPlanAt(tx, install) {
+      const plan = await tx
+        .selectFrom('plan')
+        .select((eb) => eb.fn.max('createdAt').as('at'))
+        .where('install', '=', install)
+        .executeTakeFirst();
+      return plan?.at ?? null;
+    },
+  };
+}
+
+/**
+ * Its time has come, and all that is known was asked: nothing that is older than a silence passes
+ * before the marketplace was read, and nobody for whom there is evidence that is still to be weighed.
+ */
+function isRemovalDue(now: string) {
+  return (eb: ExpressionBuilder<Tables, 'membership'>): Expression<SqlBool> =>
+    eb.and([
+      eb('removeAfter', '<=', now),
+      eb.not(isHeldBack(eb)),
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('derivation')
+            .select('derivation.trainerId')
+            .whereRef('derivation.trainerId', '=', 'membership.trainerId'),
+        ),
+      ),
+    ]);
+}
+
+/** Lets removals pass, and writes down on what grounds. */
+export async function clearRemovals(
+  tx: Transaction,
+  install: string,
+  cleared: ClearedRemoval[],
+  now: string,
+): Promise<void> {
+  for (const chunk of chunksOf(cleared)) {
+    await letPass(
+      tx,
+      chunk.map(({ removal }) => removal.membershipId),
+      now,
+    );
+    await tx
+      .insertInto('removal')
+      .values(
+        chunk.map(({ removal: { membershipId, generation, cause }, clearance }) => ({
+          ...{ install, membershipId, generation, cause, clearance },
+          clearedAt: now,
+        })),
+      )
+      .execute();
+  }
+}
+
+/** Rows per statement: what both databases take as parameters, with room. */
+const chunkSize = 500;
+
+export function chunksOf<T>(items: T[]): T[][] {
+  const count = Math.ceil(items.length / chunkSize);
+  return Array.from({ length: count }, (_, index) =>
+    items.slice(index * chunkSize, (index + 1) * chunkSize),
+  );
+}
+
+async function letPass(tx: Transaction, ids: number[], now: string): Promise<void> {
+  await tx
+    .updateTable('membership')
+    .set((eb) => ({
+      state: 'removing',
+      removeAfter: null,
+      nextAttemptAt: now,
+      clearedGeneration: eb.ref('generation'),
+      updatedAt: now,
+    }))
+    .where('id', 'in', ids)
+    .execute();
+}

@@ -1,0 +1,33 @@
+import { inTransaction } from '../db/database.ts';
+import { AppError } from '../domain/errors.ts';
+import { findOrphans, type Orphan, type OrphanDeps } from './find-orphans.ts';
+
+/**
+ * Refuses a configuration that no longer leads to people who are in a tool, unless the operator
+ * accepts that: an install renamed by mistake must not come to anything.
+ *
+ * @throws AppError `conflict`, with who they are and what to do
+ */
+export async function checkOrphans(deps: OrphanDeps, isAccepted: boolean): Promise<void> {
+  const orphans = await findOrphans(deps);
+  if (orphans.length > 0 && !isAccepted) {
+    throw new AppError(
+      'conflict',
+      `The configuration no longer leads to ${orphans.length} memberships (${summarise(orphans)}). ` +
+        'Give the install, the tool or the project its name back; or start with --accept-orphans: ' +
+        'they are then kept as they are and reported, until "gangway retire"',
+    );
+  }
+  const trainerIds = [...new Set(orphans.map(({ trainerId }) => trainerId))];
+  await inTransaction(deps.database, async (tx) => {
+    if (trainerIds.length > 0) await deps.memberships.postponeDerivation(tx, trainerIds);
+    await deps.orphans.postponeOrphans(tx);
+  });
+}
+
+function summarise(orphans: Orphan[]): string {
+  const counts = Map.groupBy(orphans, ({ install, tool }) => `install ${install}, tool ${tool}`);
+  const lines = [...counts].map(([place, { length }]) => ({ place, length }));
+  lines.sort((a, b) => (a.place < b.place ? -1 : 1));
+  return lines.map(({ place, length }) => `${length} of ${place}`).join('; ');
+}

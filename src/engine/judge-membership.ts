@@ -1,0 +1,99 @@
+import type { LinkEvidence } from '../domain/evidence.ts';
+import type { Verdict } from '../domain/membership.ts';
+import { byActing, type Fall, type RemovalCause, type Standing } from '../domain/standing.ts';
+
+/** One reason that is, was or will be for a membership, and how it stands. */
+export interface Ground {
+  install: string;
+  contractId: string;
+  linkId: string;
+  externalProjectId: string | null;
+  standing: Standing;
+  /** The marketplace provisions the project itself: it is no reason of ours. */
+  isManaged: boolean;
+  /** Whether the configuration leads here from its link; if not, only what was recorded does. */
+  isRouted: boolean;
+}
+
+/** A live link whose contracts no listing has told yet. */
+export type Heir = Pick<
+  LinkEvidence,
+  'install' | 'linkId' | 'externalProjectId' | 'provisioningMode'
+>;
+
+/**
+ * What all reasons for a membership say together. Null where none of them has ever stood, so that
+ * nothing follows from them.
+ *
+ * @param prefer orders the installs whose reasons stand, the best first
+ */
+export function judgeMembership(
+  grounds: readonly Ground[],
+  heirs: readonly Heir[],
+  prefer: (installs: string[]) => string | undefined,
+): Verdict | null {
+  const ours = grounds.filter((ground) => !ground.isManaged && ground.standing.stands);
+  const install = prefer(ours.filter(({ isRouted }) => isRouted).map((ground) => ground.install));
+  if (install !== undefined) return { kind: 'wanted', install };
+  // Neither what stands nor what ended elsewhere is for this configuration to judge.
+  const isOrphaned = ours.length > 0 || !grounds.some(({ isRouted }) => isRouted);
+  if (isOrphaned) return { kind: 'orphaned' };
+  if (grounds.some(({ isManaged, standing }) => isManaged && standing.stands)) {
+    return { kind: 'managed' };
+  }
+  return judgeFallen(grounds, heirs);
+}
+
+/** Access falls with the last reason. */
+function judgeFallen(grounds: readonly Ground[], heirs: readonly Heir[]): Verdict | null {
+  const ways = grounds.flatMap((ground) => findWay(ground, heirs) ?? []);
+  if (ways.some(({ isManaged }) => isManaged)) return { kind: 'managed' };
+  const [first, ...others] = ways;
+  if (first === undefined) return null;
+  const {
+    install,
+    cause,
+    dueAt: removeAfter,
+  } = others.reduce((a, b) => (isLater(b, a) ? b : a), first);
+  return { kind: 'unwanted', install, cause, removeAfter };
+}
+
+interface Way extends Pick<Fall, 'cause' | 'dueAt'> {
+  install: string;
+  /** Whether the marketplace itself is about to take over. */
+  isManaged: boolean;
+}
+
+/** How a reason fell, of all ways the one that acts first. What a link takes over acts later. */
+function findWay(
+  { install, standing, ...ground }: Ground,
+  heirs: readonly Heir[],
+): Way | undefined {
+  if (standing.stands) return undefined;
+  const ways = standing.falls.map(({ cause, dueAt, dueWithHeirAt }): Way => {
+    const heir = findHeir({ install, ...ground }, cause, heirs);
+    const isManaged = heir?.provisioningMode === 'MANAGED_ADAPTER';
+    return { install, cause, isManaged, dueAt: heir === undefined ? dueAt : dueWithHeirAt };
+  });
+  return ways.sort(byActing)[0];
+}
+
+/** Ties are settled by name, so that every instance and every order comes to the same. */
+function isLater(a: Way, b: Way): boolean {
+  return a.dueAt === b.dueAt ? a.install < b.install : a.dueAt > b.dueAt;
+}
+
+/** Re-pointing a project and reconnecting an install delete one link and create another. */
+function findHeir(
+  ground: Pick<Ground, 'install' | 'linkId' | 'externalProjectId'>,
+  cause: RemovalCause,
+  heirs: readonly Heir[],
+): Heir | undefined {
+  if (cause !== 'link_removed' && cause !== 'link_absent') return undefined;
+  return heirs.find(
+    (heir) =>
+      heir.install === ground.install &&
+      heir.externalProjectId === ground.externalProjectId &&
+      heir.linkId !== ground.linkId,
+  );
+}

@@ -1,0 +1,196 @@
+import type { Database, Transaction } from '../db/database.ts';
+import type { PlanItemOutcome } from '../db/tables.ts';
+import type { PlanState } from '../domain/brake.ts';
+import { AppError } from '../domain/errors.ts';
+import type { RemovalCause } from '../domain/standing.ts';
+import { chunksOf, clearRemovals } from './brake-store.ts';
+
+/** The only SQL of plans: removals that are held, and what an operator decides about them. */
+export interface PlanStore {
+  list(filter: { install?: string | undefined; state?: PlanState | undefined }): Promise<Plan[]>;
+  find(planId: number): Promise<Plan | undefined>;
+  show(planId: number): Promise<PlanItem[]>;
+  /**
+   * Lets those pass that still stand as they did when they were held, and tells which do not.
+   *
+   * @throws AppError `not_found`, or `conflict` where it was decided before
+   */
+  approve(tx: Transaction, planId: number, now: string): Promise<Decided>;
+  /** Keeps the people in until there is new evidence. */
+  reject(tx: Transaction, planId: number, now: string): Promise<Decided>;
+}
+
+export interface Plan {
+  id: number;
+  install: string;
+  state: PlanState;
+  createdAt: string;
+  decidedAt: string | null;
+  size: number;
+}
+
+export interface PlanItem {
+  membershipId: number;
+  tool: string;
+  groupId: string;
+  trainerId: string;
+  displayName: string | null;
+  cause: RemovalCause;
+  outcome: PlanItemOutcome | null;
+  /** Whether something else has been found out since. */
+  isStale: boolean;
+}
+
+export interface Decided {
+  install: string;
+  decided: number;
+  stale: number;
+}
+
+export function createPlanStore({ kysely }: Database): PlanStore {
+  return {
+    async list({ install, state }) {
+      let plans = selectPlans(kysely);
+      if (install !== undefined) plans = plans.where('install', '=', install);
+      if (state !== undefined) plans = plans.where('state', '=', state);
+      return (await plans.orderBy('id').execute()).map(toPlan);
+    },
+
+    async find(planId) {
+      const row = await selectPlans(kysely).where('id', '=', planId).executeTakeFirst();
+      return row && toPlan(row);
+    },
+
+    async show(planId) {
+      const rows = await kysely
+        .selectFrom('planItem')
+        .innerJoin('membership', 'membership.id', 'planItem.membershipId')
+        .leftJoin('person', (join) =>
+          join
+            .onRef('person.install', '=', 'membership.install')
+            .onRef('person.trainerId', '=', 'membership.trainerId'),
+        )
+        .select([
+          'membershipId',
+          'tool',
+          'groupId',
+          'membership.trainerId',
+          'person.displayName',
+          'planItem.cause',
+          'outcome',
+          'membership.generation as currentGeneration',
+          'planItem.generation',
+        ])
+        .where('planId', '=', planId)
+        .orderBy('membershipId')
+        .execute();
+      return rows.map(({ generation, currentGeneration, ...item }) => ({
+        ...item,
+        isStale:
+          item.outcome === null ? generation !== currentGeneration : item.outcome === 'stale',
+      }));
+    },
+
+    async approve(tx, planId, now) {
+      const install = await decide(tx, planId, 'approved', now);
+      const { standing, stale } = await sortItems(tx, planId);
+      const cleared = standing.map((removal) => ({ removal, clearance: 'approved' as const }));
+      await clearRemovals(tx, install, cleared, now);
+      await setOutcomes(tx, planId, standing, 'approved');
+      return { install, decided: standing.length, stale };
+    },
+
+    async reject(tx, planId, now) {
+      const install = await decide(tx, planId, 'rejected', now);
+      const { standing, stale } = await sortItems(tx, planId);
+      await setOutcomes(tx, planId, standing, 'rejected');
+      return { install, decided: standing.length, stale };
+    },
+  };
+}
+
+function selectPlans(db: Transaction) {
+  return db.selectFrom('plan').select((eb) => [
+    'id',
+    'install',
+    'state',
+    'createdAt',
+    'decidedAt',
+    eb
+      .selectFrom('planItem')
+      .select((of) => of.fn.countAll<number>().as('n'))
+      .whereRef('planItem.planId', '=', 'plan.id')
+      .as('size'),
+  ]);
+}
+
+function toPlan<Row extends { size: number | null }>(row: Row) {
+  return { ...row, size: row.size ?? 0 };
+}
+
+async function decide(
+  tx: Transaction,
+  planId: number,
+  state: PlanState,
+  now: string,
+): Promise<string> {
+  const decided = await tx
+    .updateTable('plan')
+    .set({ state, decidedAt: now })
+    .where('id', '=', planId)
+    .where('state', '=', 'open')
+    .returning('install')
+    .executeTakeFirst();
+  if (decided !== undefined) return decided.install;
+  const plan = await tx
+    .selectFrom('plan')
+    .select('state')
+    .where('id', '=', planId)
+    .executeTakeFirst();
+  if (plan === undefined) throw new AppError('not_found', `There is no plan ${planId}`);
+  throw new AppError('conflict', `Plan ${planId} was ${plan.state} before`);
+}
+
+/** Those that stand as they did; the others are marked as stale. */
+async function sortItems(tx: Transaction, planId: number) {
+  const items = await tx
+    .selectFrom('planItem')
+    .innerJoin('membership', 'membership.id', 'planItem.membershipId')
+    .select([
+      'membershipId',
+      'planItem.generation',
+      'planItem.cause',
+      'membership.generation as currentGeneration',
+      'state',
+    ])
+    .where('planId', '=', planId)
+    .execute();
+  const isStanding = (item: (typeof items)[number]) =>
+    item.generation === item.currentGeneration && item.state === 'held';
+  const standing = items.filter(isStanding).map(({ membershipId, generation, cause }) => ({
+    ...{ membershipId, generation, cause, isOurs: true, canReturn: true },
+  }));
+  const stale = items.filter((item) => !isStanding(item));
+  await setOutcomes(tx, planId, stale, 'stale');
+  return { standing, stale: stale.length };
+}
+
+async function setOutcomes(
+  tx: Transaction,
+  planId: number,
+  items: { membershipId: number }[],
+  outcome: PlanItemOutcome,
+): Promise<void> {
+  for (const chunk of chunksOf(items)) {
+    await tx
+      .updateTable('planItem')
+      .set({ outcome })
+      .where('planId', '=', planId)
+      .where(
+        'membershipId',
+        'in',
+        chunk.map(({ membershipId }) => membershipId),
+      )
+      .execute();
+  }
+}

@@ -1,0 +1,109 @@
+import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { applyBrake, type BrakeLimits } from '../domain/brake.ts';
+import type { Alerts } from '../lib/alerts.ts';
+import { type Clock, toInstant } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import { createLoop, type Loop } from '../lib/loop.ts';
+import type { Metrics } from '../lib/metrics.ts';
+import type { BrakeStore } from './brake-store.ts';
+import type { EvidenceStore } from './evidence-store.ts';
+
+export interface RemovalWorkerDeps {
+  database: Database;
+  brakes: BrakeStore;
+  evidence: EvidenceStore;
+  limits: BrakeLimits;
+  /** Whether a tool can take back somebody who was removed from it. */
+  canReturn(tool: string): boolean;
+  alerts: Alerts;
+  metrics: Metrics;
+  logger: Logger;
+  clock: Clock;
+  /** Called when there is something to be done in a tool. */
+  onMembershipDue(): void;
+}
+
+const pollMs = 1000;
+/** What falls due in quick succession becomes one plan and not hundreds. */
+const planEveryMs = 10_000;
+
+/**
+ * Stands between what is due to be removed and its removal: lets pass what the brake allows, and
+ * holds the rest as a plan.
+ */
+export function createRemovalWorker(deps: RemovalWorkerDeps): Loop {
+  const { logger, clock } = deps;
+  return createLoop({
+    name: 'removal',
+    intervalMs: pollMs,
+    logger,
+    clock,
+    async run() {
+      await brakeDue(deps);
+      return 'idle';
+    },
+  });
+}
+
+/** Decides about every removal whose time has come, one install after the other. */
+export async function brakeDue(deps: RemovalWorkerDeps): Promise<void> {
+  const installs = await deps.brakes.installsDue(toInstant(deps.clock.now()));
+  for (const install of installs) await brake(deps, install);
+}
+
+interface Braked {
+  cleared: Awaited<ReturnType<typeof applyBrake>>['cleared'];
+  held: number;
+  planId: number | null;
+}
+
+async function brake(deps: RemovalWorkerDeps, install: string): Promise<void> {
+  const { database, metrics, alerts } = deps;
+  const { cleared, held, planId } = await inTransaction(database, async (tx) => {
+    // What derives memberships must not change them between the counting and the writing.
+    await deps.evidence.lock(tx);
+    return await decide(deps, tx, install);
+  });
+  for (const { clearance } of cleared) metrics.removals.inc({ install, clearance });
+  if (cleared.length > 0) deps.onMembershipDue();
+  if (planId === null) return;
+  metrics.removals.inc({ install, clearance: 'held' }, held);
+  alerts.raise(
+    'removals_held',
+    { install, plan: planId, held },
+    `Removals are held by the brake: look at them with "gangway plans show ${planId}", then approve or reject`,
+  );
+}
+
+async function decide(
+  { brakes, limits, canReturn, clock }: RemovalWorkerDeps,
+  tx: Transaction,
+  install: string,
+): Promise<Braked> {
+  const now = clock.now();
+  const due = await brakes.due(tx, install, toInstant(now));
+  const counts = await brakes.counts(tx, install, now);
+  const { cleared, held, exceeded } = applyBrake(
+    due.map(({ tool, ...removal }) => ({ ...removal, canReturn: canReturn(tool) })),
+    counts,
+    limits,
+  );
+  const holds = held.length > 0 && !(await hasJustPlanned(brakes, tx, install, now));
+  const takenBack = holds ? await brakes.takeBack(tx, install, exceeded, now) : [];
+  await brakes.clear(tx, install, cleared, toInstant(now));
+  if (!holds) return { cleared, held: 0, planId: null };
+  const all = [...held, ...takenBack];
+  const planId = await brakes.hold(tx, install, all, toInstant(now));
+  return { cleared, held: all.length, planId };
+}
+
+/** They stay due meanwhile, and nothing lets them pass. */
+async function hasJustPlanned(
+  brakes: BrakeStore,
+  tx: Transaction,
+  install: string,
+  now: Date,
+): Promise<boolean> {
+  const lastAt = await brakes.lastPlanAt(tx, install);
+  return lastAt !== null && now.getTime() - Date.parse(lastAt) < planEveryMs;
+}

@@ -1,0 +1,38 @@
+import { type Database, inTransaction } from '../db/database.ts';
+
+/** The SQL of deleting deliveries: always a few at a time, and never one that is still due. */
+
+/** Those that were made due again meanwhile stay. */
+export async function deleteSettled(database: Database, ids: number[]): Promise<number> {
+  const result = await inTransaction(database, (tx) =>
+    tx
+      .deleteFrom('delivery')
+      .where('id', 'in', ids)
+      .where('nextAttemptAt', 'is', null)
+      .executeTakeFirst(),
+  );
+  return Number(result.numDeletedRows);
+}
+
+/** @returns how many of the oldest settled ones from before `before` it has deleted */
+export async function deleteOld(
+  database: Database,
+  before: string,
+  limit: number,
+): Promise<number> {
+  // Ids grow with time: a page with a young delivery is the last worth looking at.
+  for (let lastId = 0; ; ) {
+    const page = await database.kysely
+      .selectFrom('delivery')
+      .select(['id', 'receivedAt', 'nextAttemptAt'])
+      .where('id', '>', lastId)
+      .orderBy('id')
+      .limit(limit)
+      .execute();
+    const old = page.filter((row) => row.receivedAt < before);
+    const settled = old.flatMap((row) => (row.nextAttemptAt === null ? [row.id] : []));
+    if (settled.length > 0) return await deleteSettled(database, settled);
+    if (old.length < limit) return 0;
+    lastId = page.at(-1)?.id ?? 0;
+  }
+}

@@ -1,0 +1,175 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { createLockStore } from '../db/lock-store.ts';
+import { settleKey } from '../db/setting-store.ts';
+import { AppError } from '../domain/errors.ts';
+import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
+import type { SecretBox } from '../lib/secret-box.ts';
+import {
+  createSealedValueStore,
+  type Renewed,
+  type SealedColumn,
+  type SealedValue,
+  sealedColumns,
+} from './sealed-value-store.ts';
+import { createSealerStore } from './sealer-store.ts';
+
+/**
+ * This folder replaces the key that everything is sealed with, beside running instances that know
+ * both, and never leaves a moment in which something could be opened by no key that is kept.
+ */
+export interface RotateDeps {
+  database: Database;
+  /** Seals with the new key, and opens with the old. */
+  box: SecretBox;
+  clock: Clock;
+  signal: AbortSignal;
+  onProgress(progress: Progress): void;
+}
+
+export interface Progress {
+  /** What is being gone through, as `table.column`. */
+  column: string;
+  /** Values looked at in it so far. */
+  seen: number;
+}
+
+export interface Rotated {
+  /** How many values were sealed anew. */
+  resealed: number;
+  /** Values that no key opens; they stay as they are. */
+  unopened: number;
+}
+
+const chunkSize = 50;
+const maxBatchBytes = 1024 * 1024;
+/** Others must get to write between two chunks. */
+const restMs = 5;
+const leaseMs = 30_000;
+
+/**
+ * Seals everything anew with the first key of the box, and then makes that the key of the database.
+ * Stopped at any point it leaves everything open to an instance with both keys; what was done
+ * already is skipped when it is run again.
+ *
+ * @throws AppError `conflict` while an instance runs that seals with another key
+ */
+export async function rotateKey(deps: RotateDeps): Promise<Rotated> {
+  const { database, clock } = deps;
+  const locks = createLockStore(database);
+  const token = randomUUID();
+  const name = 'key_rotation';
+  const holdLock = async () => {
+    const [now, leasedUntil] = [toInstant(clock.now()), instantIn(clock, leaseMs)];
+    if (await locks.hold(name, token, now, leasedUntil)) return;
+    throw new AppError('conflict', 'The key is being replaced by another process already');
+  };
+
+  await holdLock();
+  try {
+    const rotated = { resealed: 0, unopened: 0 };
+    for (const column of sealedColumns) {
+      await resealColumn(deps, column, rotated, holdLock);
+    }
+    await inTransaction(
+      database,
+      async (tx) => {
+        await refuseOthers(deps, tx);
+        await settleKey(tx, deps.box.fingerprint);
+      },
+      { isDurable: true },
+    );
+    return rotated;
+  } finally {
+    await locks.release(name, token);
+  }
+}
+
+async function resealColumn(
+  deps: RotateDeps,
+  column: SealedColumn,
+  rotated: Rotated,
+  holdLock: () => Promise<void>,
+): Promise<void> {
+  const { database, signal, onProgress } = deps;
+  const values = createSealedValueStore(database);
+  let seen = 0;
+  for (let after: SealedValue['key'] | null = null; ; ) {
+    await holdLock();
+    const page: SealedValue[] = await values.page(column, after, chunkSize);
+    const { renewed, unopened } = renew(deps.box, column, page);
+    for (const batch of toBatches(renewed)) {
+      rotated.resealed += await inTransaction(database, async (tx) => {
+        await refuseOthers(deps, tx);
+        let count = 0;
+        for (const [value, seal] of batch) {
+          if (await values.replace(tx, column, value, seal)) count += 1;
+        }
+        return count;
+      });
+    }
+    rotated.unopened += unopened;
+    seen += page.length;
+    onProgress({ column: `${column.table}.${column.column}`, seen });
+    if (page.length < chunkSize) return;
+    after = page.at(-1)?.key ?? null;
+    await wait(restMs, undefined, { signal });
+  }
+}
+
+type Renewal = readonly [SealedValue, Renewed];
+
+/** Mostly one; bodies may be large, and no transaction is to write much. */
+function* toBatches(renewed: readonly Renewal[]): Generator<Renewal[]> {
+  let batch: Renewal[] = [];
+  let bytes = 0;
+  for (const renewal of renewed) {
+    const [, { sealed }] = renewal;
+    if (batch.length > 0 && bytes + sealed.length > maxBatchBytes) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(renewal);
+    bytes += sealed.length;
+  }
+  yield batch;
+}
+
+function renew(box: SecretBox, { digest }: SealedColumn, page: SealedValue[]) {
+  const renewed: Renewal[] = [];
+  let unopened = 0;
+  for (const value of page.filter(({ sealed }) => !box.isCurrent(sealed))) {
+    const plain = tryOpen(box, value);
+    if (plain === undefined) {
+      unopened += 1;
+      continue;
+    }
+    const sealed = box.seal(plain, value.place);
+    renewed.push([
+      value,
+      digest ? { sealed, digest: box.digest(digest.textOf(plain)) } : { sealed },
+    ]);
+  }
+  return { renewed, unopened };
+}
+
+/** What is broken was so before, and would hold up all the rest for ever. */
+function tryOpen(box: SecretBox, { sealed, place }: SealedValue): Buffer | undefined {
+  try {
+    return box.open(sealed, place);
+  } catch {
+    return undefined;
+  }
+}
+
+async function refuseOthers({ database, box, clock }: RotateDeps, tx: Transaction): Promise<void> {
+  const now = toInstant(clock.now());
+  const [other] = await createSealerStore(database).listOthers(tx, box.fingerprint, now);
+  if (other === undefined) return;
+  throw new AppError(
+    'conflict',
+    `A running Gangway still seals with another key (fingerprint ${other}): restart it so that it has both, then run this again (one that was killed is forgotten after half a minute)`,
+  );
+}

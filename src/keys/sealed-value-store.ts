@@ -1,0 +1,90 @@
+import { sql } from 'kysely';
+import type { Database, Transaction } from '../db/database.ts';
+import { workEmailPlace } from '../engine/evidence-store.ts';
+import { bodyPlace } from '../inbox/body-place.ts';
+
+/**
+ * Everything in the database that is sealed, a page at a time: the only SQL that knows all of it.
+ * A column of bytes that is not listed here fails a test.
+ */
+export interface SealedValueStore {
+  /** @param after the key of the last value before; null for the beginning */
+  page(column: SealedColumn, after: Key | null, limit: number): Promise<SealedValue[]>;
+  /** Replaces a value, unless it was changed meanwhile: then it was sealed anew anyway. */
+  replace(
+    tx: Transaction,
+    column: SealedColumn,
+    value: SealedValue,
+    renewed: Renewed,
+  ): Promise<boolean>;
+}
+
+type Key = readonly (string | number)[];
+type Row = Record<string, string | number | Buffer>;
+
+export interface SealedColumn {
+  table: string;
+  column: string;
+  /** What tells its rows apart, and the order they are gone through in. */
+  key: readonly string[];
+  /** Columns beside the key that say where a value stands. */
+  placedBy?: readonly string[];
+  placeOf(row: Row): string;
+  /** A digest beside it by which it is found, and what that is a digest of. */
+  digest?: { column: string; textOf(plain: Buffer): string };
+}
+
+export interface SealedValue {
+  key: Key;
+  place: string;
+  sealed: Buffer;
+}
+
+export interface Renewed {
+  sealed: Buffer;
+  digest?: string;
+}
+
+export const sealedColumns: readonly SealedColumn[] = [
+  {
+    ...{ table: 'delivery', column: 'body', key: ['id'], placedBy: ['install', 'bodySha256'] },
+    placeOf: ({ install, bodySha256 }) => bodyPlace(String(install), bodySha256 as Buffer),
+  },
+  {
+    ...{ table: 'person', column: 'workEmail', key: ['install', 'trainerId'] },
+    placeOf: ({ install, trainerId }) =>
+      workEmailPlace({ install: String(install), trainerId: String(trainerId) }),
+    digest: { column: 'workEmailDigest', textOf: (plain) => plain.toString('utf8').toLowerCase() },
+  },
+];
+
+export function createSealedValueStore({ kysely }: Pick<Database, 'kysely'>): SealedValueStore {
+  return {
+    async page({ table, column, key, placedBy = [], placeOf }, after, limit) {
+      const selected = listOf([...key, ...placedBy, column]);
+      const isAfter =
+        after === null ? sql`true` : sql`(${listOf(key)}) > (${sql.join([...after])})`;
+      const query = sql<Row>`select ${selected} from ${sql.table(table)}
+        where ${sql.ref(column)} is not null and ${isAfter} order by ${listOf(key)} limit ${limit}`;
+      const { rows } = await query.execute(kysely);
+      return rows.map((row) => ({
+        key: key.map((name) => row[name] as string | number),
+        place: placeOf(row),
+        sealed: row[column] as Buffer,
+      }));
+    },
+
+    async replace(tx, { table, column, key, digest }, value, renewed) {
+      const sets = [sql`${sql.ref(column)} = ${renewed.sealed}`];
+      if (digest !== undefined) sets.push(sql`${sql.ref(digest.column)} = ${renewed.digest}`);
+      const { numAffectedRows } = await sql`update ${sql.table(table)} set ${sql.join(sets)}
+        where (${listOf(key)}) = (${sql.join([...value.key])})
+        and ${sql.ref(column)} = ${value.sealed}`.execute(tx);
+      return numAffectedRows === 1n;
+    },
+  };
+}
+
+function listOf(columns: readonly string[]) {
+  return sql.join(columns.map((column) => sql.ref(column)));
+}

@@ -1,0 +1,24 @@
+import type { Logger } from './logger.ts';
+import type { Metrics } from './metrics.ts';
+
+/** What an operator should look at. A line in the log and a count: whoever watches either will know. */
+export type AlertKind =
+  | 'removals_held'
+  | 'contract_disputed'
+  | 'link_outside'
+  | 'tool_left_alone'
+  | 'marketplace_refuses';
+
+export interface Alerts {
+  /** @param fields of the log line: names and ids, no addresses */
+  raise(kind: AlertKind, fields: object, message: string): void;
+}
+
+export function createAlerts(logger: Logger, metrics: Metrics): Alerts {
+  return {
+    raise(kind, fields, message) {
+      metrics.alerts.inc({ kind });
+      logger.warn({ ...fields, alert: kind }, message);
+    },
+  };
+}

@@ -1,0 +1,17 @@
+import { AppError } from '../domain/errors.ts';
+
+/**
+ * A value as exactly one segment of a URL's path, percent-encoded. Ids come from strangers, and
+ * some would name another path.
+ *
+ * @throws AppError `invalid` for an empty one, `.`, `..`, and what is no Unicode text
+ */
+export function pathSegment(value: string): string {
+  if (value === '' || value === '.' || value === '..' || !value.isWellFormed()) {
+    throw new AppError(
+      'invalid',
+      'An id is empty, "." or "..", or no text: it cannot be in a path',
+    );
+  }
+  return encodeURIComponent(value);
+}

@@ -1,0 +1,21 @@
+/**
+ * What operators decide and look up from the command line. Everything here works beside a running
+ * `start`, on the same database: it writes down what was decided and leaves the doing to the engine.
+ */
+import type { Transaction } from '../db/database.ts';
+
+/** Who decides something, and when. */
+export interface By {
+  actor: string;
+  at: string;
+}
+
+/** @param subject what was decided about, by names and ids: no addresses */
+export async function writeAudit(
+  tx: Transaction,
+  { actor, at }: By,
+  action: string,
+  subject: string,
+): Promise<void> {
+  await tx.insertInto('audit').values({ actor, action, subject, at }).execute();
+}

@@ -1,0 +1,99 @@
+import type { Database, Transaction } from '../db/database.ts';
+import type { ContractEvidence } from '../domain/evidence.ts';
+import { type ContractStatus, statusOfContract } from '../domain/evidence-status.ts';
+
+/** The SQL of `gangway contracts`. */
+export interface ContractStore {
+  list(filter: ContractListFilter): Promise<ListedContract[]>;
+  /** The contract of this id; of several installs where more than one has it. */
+  find(tx: Transaction, contractId: string, install?: string): Promise<ContractEvidence[]>;
+  countDisputed(): Promise<number>;
+}
+
+export interface ContractListFilter {
+  install?: string | undefined;
+  status?: ContractStatus | undefined;
+  limit: number;
+}
+
+export interface ListedContract {
+  install: string;
+  contractId: string;
+  status: ContractStatus;
+  title: string | null;
+  /** The latest that any source said of it. */
+  heardAt: string | null;
+  people: number;
+}
+
+type CountedContract = ContractEvidence & { people: number | null };
+
+const pageSize = 500;
+
+export function createContractStore({ kysely }: Database): ContractStore {
+  async function page(
+    install: string | undefined,
+    after: CountedContract | undefined,
+  ): Promise<CountedContract[]> {
+    let rows = kysely
+      .selectFrom('contract')
+      .selectAll()
+      .select((eb) =>
+        eb
+          .selectFrom('participation')
+          .select((of) => of.fn.countAll<number>().as('n'))
+          .whereRef('participation.install', '=', 'contract.install')
+          .whereRef('participation.contractId', '=', 'contract.contractId')
+          .as('people'),
+      )
+      .orderBy('install')
+      .orderBy('contractId')
+      .limit(pageSize);
+    if (install !== undefined) rows = rows.where('install', '=', install);
+    if (after !== undefined) {
+      rows = rows.where((eb) =>
+        eb(eb.refTuple('install', 'contractId'), '>', eb.tuple(after.install, after.contractId)),
+      );
+    }
+    return await rows.execute();
+  }
+
+  return {
+    async list({ install, status, limit }) {
+      const listed: ListedContract[] = [];
+      // A status follows from the registers and stands in no column.
+      for (let rows = await page(install, undefined); ; rows = await page(install, rows.at(-1))) {
+        const found = rows.map(toListed);
+        listed.push(...found.filter((one) => status === undefined || one.status === status));
+        if (rows.length < pageSize || listed.length >= limit) return listed.slice(0, limit);
+      }
+    },
+
+    async find(tx, contractId, install) {
+      let rows = tx.selectFrom('contract').selectAll().where('contractId', '=', contractId);
+      if (install !== undefined) rows = rows.where('install', '=', install);
+      return await rows.orderBy('install').execute();
+    },
+
+    async countDisputed() {
+      const contradicted = await kysely
+        .selectFrom('contract')
+        .selectAll()
+        .where('endedReadAt', 'is', null)
+        .whereRef('activeReadAt', '>', 'endedEventAt')
+        .execute();
+      return contradicted.filter((row) => statusOfContract(row) === 'disputed').length;
+    },
+  };
+}
+
+function toListed(row: CountedContract): ListedContract {
+  const { install, contractId, title } = row;
+  const heard = [row.startedEventAt, row.endedEventAt, row.activeReadAt, row.endedReadAt];
+  return {
+    ...{ install, contractId, title },
+    status: statusOfContract(row),
+    heardAt: heard.reduce((a, b) => ((b ?? '') > (a ?? '') ? b : a), null),
+    people: row.people ?? 0,
+  };
+}

@@ -1,0 +1,95 @@
+import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { AppError } from '../domain/errors.ts';
+import { type ContractEvidence, emptyContract, emptyEvidence } from '../domain/evidence.ts';
+import { statusOfContract } from '../domain/evidence-status.ts';
+import type { EvidenceStore } from '../engine/evidence-store.ts';
+import type { MembershipStore } from '../engine/membership-store.ts';
+import { type By, writeAudit } from './audit-store.ts';
+import type { ContractStore } from './contract-store.ts';
+
+export interface DecideContractDeps {
+  database: Database;
+  contracts: ContractStore;
+  evidence: EvidenceStore;
+  memberships: MembershipStore;
+  by: By;
+}
+
+export type ContractDecision = 'end' | 'reopen';
+
+/**
+ * Adds an operator's word about a contract as evidence; whoever runs the engine then acts on it.
+ *
+ * @returns the contract as it was before
+ * @throws AppError `not_found`, or `conflict` where the word would change nothing
+ */
+export async function decideContract(
+  { database, contracts, evidence, memberships, by }: DecideContractDeps,
+  decision: ContractDecision,
+  contractId: string,
+  install: string | undefined,
+): Promise<ContractEvidence> {
+  return await inTransaction(database, async (tx) => {
+    await evidence.lock(tx);
+    const contract = await findOne(contracts, tx, contractId, install);
+    refuseIdle(contract, decision);
+    const said = toWord(contract, decision, by.at);
+    const changed = await evidence.merge(tx, { ...emptyEvidence(), contracts: [said] });
+    await memberships.postponeDerivation(tx, await evidence.trainersOf(tx, changed));
+    await writeAudit(tx, by, `contracts ${decision}`, `${contract.install}/${contractId}`);
+    return contract;
+  });
+}
+
+async function findOne(
+  contracts: ContractStore,
+  tx: Transaction,
+  contractId: string,
+  install: string | undefined,
+): Promise<ContractEvidence> {
+  const [contract, ...others] = await contracts.find(tx, contractId, install);
+  if (contract === undefined) {
+    const of = install === undefined ? '' : ` of ${install}`;
+    throw new AppError('not_found', `There is no contract ${contractId}${of}`);
+  }
+  if (others.length === 0) return contract;
+  const installs = [contract, ...others].map((one) => one.install).join(', ');
+  throw new AppError(
+    'conflict',
+    `Several installs have a contract ${contractId} (${installs}): name one with --install`,
+  );
+}
+
+function refuseIdle(contract: ContractEvidence, decision: ContractDecision): void {
+  const status = statusOfContract(contract);
+  const { contractId } = contract;
+  if (decision === 'end') {
+    if (status !== 'ended') return;
+    throw new AppError('conflict', `The contract ${contractId} has ended already`);
+  }
+  if (contract.endedReadAt !== null) {
+    throw new AppError(
+      'conflict',
+      `The marketplace itself lists the contract ${contractId} as ended: only a new one there gives access again`,
+    );
+  }
+  if (status === 'active' || status === 'unknown') {
+    throw new AppError('conflict', `The contract ${contractId} is not ended`);
+  }
+}
+
+/** The later word counts, also where an earlier one came from a clock that is ahead of this one. */
+function toWord(contract: ContractEvidence, decision: ContractDecision, now: string) {
+  const { install, contractId, endedEventAt, endedByOperatorAt, reopenedAt } = contract;
+  const contrary = decision === 'end' ? [reopenedAt] : [endedEventAt, endedByOperatorAt];
+  const at = contrary.reduce<string>(
+    (latest, one) => (one === null || one < latest ? latest : justAfter(one)),
+    now,
+  );
+  const word = decision === 'end' ? { endedByOperatorAt: at } : { reopenedAt: at };
+  return { ...emptyContract(install, contractId), ...word };
+}
+
+function justAfter(instant: string): string {
+  return new Date(Date.parse(instant) + 1).toISOString();
+}

@@ -1,0 +1,32 @@
+import { type Database, inTransaction } from '../db/database.ts';
+import type { EvidenceStore } from '../engine/evidence-store.ts';
+import type { Decided, PlanStore } from '../engine/plan-store.ts';
+import { type By, writeAudit } from './audit-store.ts';
+
+export interface DecidePlanDeps {
+  database: Database;
+  plans: PlanStore;
+  evidence: Pick<EvidenceStore, 'lock'>;
+  by: By;
+}
+
+export type PlanDecision = 'approve' | 'reject';
+
+/**
+ * Writes down what becomes of the removals that a plan holds; whoever runs the engine executes them.
+ *
+ * @throws AppError `not_found`, or `conflict` where it was decided before
+ */
+export async function decidePlan(
+  { database, plans, evidence, by }: DecidePlanDeps,
+  decision: PlanDecision,
+  planId: number,
+): Promise<Decided> {
+  return await inTransaction(database, async (tx) => {
+    // What derives memberships must not change them between the looking and the writing.
+    await evidence.lock(tx);
+    const decided = await plans[decision](tx, planId, by.at);
+    await writeAudit(tx, by, `plans ${decision}`, `plan ${planId}`);
+    return decided;
+  });
+}

@@ -1,0 +1,108 @@
+import type { Adapter } from '../adapters/adapter.ts';
+import type { Database } from '../db/database.ts';
+import { measureAheadMs } from '../db/database-clock.ts';
+import { toAppError } from '../domain/errors.ts';
+import type { LinkEvidence } from '../domain/evidence.ts';
+import { statusOfLink } from '../domain/evidence-status.ts';
+import { callTool } from '../engine/call-tool.ts';
+import type { Orphan } from '../engine/find-orphans.ts';
+import { isOutside, type RoutedInstalls } from '../engine/link-router.ts';
+import type { Clock } from '../lib/clock.ts';
+import { maskText } from '../lib/mask.ts';
+
+/** One thing that was looked at: how it is, what that means, and what to do. */
+export interface Check {
+  name: string;
+  status: 'ok' | 'warning' | 'failure';
+  says: string;
+  /** Null where there is nothing to do. */
+  action: string | null;
+}
+
+export function ok(name: string, says: string): Check {
+  return { name, status: 'ok', says, action: null };
+}
+
+export function warning(name: string, says: string, action: string): Check {
+  return { name, status: 'warning', says, action };
+}
+
+export function failure(name: string, error: unknown, action: string): Check {
+  const says = maskText(toAppError(error).message);
+  return { name, status: 'failure', says, action };
+}
+
+const tolerableMs = 5_000;
+
+export async function checkClock(database: Database, clock: Clock): Promise<Check> {
+  const aheadMs = await measureAheadMs(database, clock);
+  const says = `the database's clock is ${Math.abs(aheadMs)} ms ${aheadMs < 0 ? 'behind' : 'ahead'}`;
+  if (Math.abs(aheadMs) <= tolerableMs) return ok('clock', says);
+  return warning(
+    'clock',
+    says,
+    'let both machines keep time by NTP: signatures are refused over 300 s',
+  );
+}
+
+const checkTimeoutMs = 15_000;
+
+/** Whether the tool can be reached, and what the operator should know of its removals. */
+export async function checkTool(
+  tool: string,
+  adapter: Adapter,
+  stopping: AbortSignal,
+): Promise<Check[]> {
+  const name = `tool ${tool}`;
+  try {
+    await callTool(checkTimeoutMs, stopping, (signal) => adapter.check(signal));
+  } catch (error) {
+    return [failure(name, error, `mend the settings under tools.${tool}, or the tool itself`)];
+  }
+  const { removal, readding } = adapter.capabilities;
+  const warnings = [
+    removal.effect === 'membership_only' &&
+      warning(
+        name,
+        `whoever is removed may still get in: ${removal.reason}`,
+        'see the README of the adapter for what locks people out',
+      ),
+    readding === 'no' &&
+      warning(
+        name,
+        'whoever is removed cannot be added again',
+        'expect a plan for every removal that nobody said outright: gangway plans list',
+      ),
+  ];
+  return [
+    ok(name, 'answers, and the settings suffice'),
+    ...warnings.filter((one) => one !== false),
+  ];
+}
+
+export function checkOrphaned(orphans: Orphan[]): Check {
+  if (orphans.length === 0) return ok('orphans', 'the configuration leads to everybody in a tool');
+  const installs = [...new Set(orphans.map(({ install }) => install))].join(', ');
+  return {
+    name: 'orphans',
+    status: 'failure',
+    says: `the configuration no longer leads to everybody in a tool: ${orphans.length} of ${installs}`,
+    action:
+      'give the install, the tool or the project its name back, or start with --accept-orphans',
+  };
+}
+
+/** Links that a customer made outside their projects. */
+export function checkWalls(installs: RoutedInstalls, links: LinkEvidence[]): Check[] {
+  const outside = links.filter(
+    (link) => statusOfLink(link) === 'live' && isOutside(installs, link),
+  );
+  if (outside.length === 0) return [ok('walls', 'every link is on a project of its install')];
+  return outside.map(({ install, linkId, externalProjectId }) =>
+    warning(
+      'walls',
+      `the link ${linkId} of ${install} is on ${externalProjectId}, which is not its project: nobody gets access by it`,
+      `add it to installs.${install}.projects if it is this customer's, or ask them why`,
+    ),
+  );
+}

@@ -1,0 +1,178 @@
+import type { Database } from '../db/database.ts';
+import type { MembershipRow, ReasonTable } from '../db/tables.ts';
+import type {
+  ContractEvidence,
+  GrantEvidence,
+  LinkEvidence,
+  PairEvidence,
+  ParticipationEvidence,
+} from '../domain/evidence.ts';
+import type { SecretBox } from '../lib/secret-box.ts';
+
+/** The SQL of `gangway explain`. */
+export interface ExplainStore {
+  /** Everything that bears on a trainer, by id or work address, or on a contract, by id. */
+  load(subject: string): Promise<Bearing>;
+}
+
+/** Empty where nothing is known of such a person or contract. */
+export interface Bearing {
+  contracts: ContractEvidence[];
+  participations: ParticipationEvidence[];
+  pairs: PairEvidence[];
+  links: LinkEvidence[];
+  grants: GrantEvidence[];
+  people: KnownPerson[];
+  memberships: MembershipRow[];
+  /** What was recorded as a reason for these memberships, whatever the configuration says now. */
+  reasons: ReasonTable[];
+  /** By membership: the open plan it is held in. */
+  plans: ReadonlyMap<number, number>;
+}
+
+export interface KnownPerson {
+  install: string;
+  trainerId: string;
+  displayName: string | null;
+  /** Of the work address; null where none is known. */
+  workEmailDomain: string | null;
+}
+
+type Kysely = Database['kysely'];
+
+export function createExplainStore({ kysely }: Database, box: SecretBox): ExplainStore {
+  return {
+    async load(subject) {
+      const participations = await loadParticipations(kysely, box, subject);
+      const trainerIds = distinct(participations.map(({ trainerId }) => trainerId));
+      const contracts = await loadContracts(kysely, subject, participations);
+      return {
+        ...{ contracts, participations },
+        ...(await loadWays(kysely, contracts)),
+        ...(await loadPlaces(kysely, trainerIds)),
+      };
+    },
+  };
+}
+
+async function loadParticipations(
+  kysely: Kysely,
+  box: SecretBox,
+  subject: string,
+): Promise<ParticipationEvidence[]> {
+  const digests = box.digests(subject.trim().toLowerCase());
+  return await kysely
+    .selectFrom('participation')
+    .selectAll()
+    .where((eb) =>
+      eb.or([
+        eb('contractId', '=', subject),
+        eb('trainerId', '=', subject),
+        eb(
+          'trainerId',
+          'in',
+          eb.selectFrom('person').select('trainerId').where('workEmailDigest', 'in', digests),
+        ),
+      ]),
+    )
+    .orderBy('install')
+    .orderBy('contractId')
+    .orderBy('trainerId')
+    .execute();
+}
+
+async function loadContracts(
+  kysely: Kysely,
+  subject: string,
+  participations: ParticipationEvidence[],
+): Promise<ContractEvidence[]> {
+  const contractIds = distinct([subject, ...participations.map((one) => one.contractId)]);
+  const contracts = await kysely
+    .selectFrom('contract')
+    .selectAll()
+    .where('contractId', 'in', contractIds)
+    .orderBy('install')
+    .orderBy('contractId')
+    .execute();
+  // Another install may have a contract of the same id, which nobody asked about.
+  const asked = new Set(participations.map(keyOf));
+  return contracts.filter((one) => one.contractId === subject || asked.has(keyOf(one)));
+}
+
+/** From the contracts to the projects. Ids repeat between installs: `explain` tells them apart. */
+async function loadWays(kysely: Kysely, contracts: ContractEvidence[]) {
+  const contractIds = distinct(contracts.map(({ contractId }) => contractId));
+  const pairs = await ifAny(contractIds, () =>
+    kysely
+      .selectFrom('contractLink')
+      .selectAll()
+      .where('contractId', 'in', contractIds)
+      .orderBy('linkId')
+      .execute(),
+  );
+  const linkIds = distinct(pairs.map(({ linkId }) => linkId));
+  const installs = distinct(contracts.map(({ install }) => install));
+  return {
+    pairs,
+    links: await ifAny(linkIds, () =>
+      kysely.selectFrom('link').selectAll().where('linkId', 'in', linkIds).execute(),
+    ),
+    grants: await ifAny(installs, () =>
+      kysely.selectFrom('installGrant').selectAll().where('install', 'in', installs).execute(),
+    ),
+  };
+}
+
+/** Who they are, and where they are in the tools. */
+async function loadPlaces(kysely: Kysely, trainerIds: string[]) {
+  const memberships = await ifAny(trainerIds, () =>
+    kysely
+      .selectFrom('membership')
+      .selectAll()
+      .where('trainerId', 'in', trainerIds)
+      .orderBy('id')
+      .execute(),
+  );
+  const ids = memberships.map(({ id }) => id);
+  return {
+    memberships,
+    people: await ifAny(trainerIds, () =>
+      kysely
+        .selectFrom('person')
+        .select(['install', 'trainerId', 'displayName', 'workEmailDomain'])
+        .where('trainerId', 'in', trainerIds)
+        .execute(),
+    ),
+    reasons: await ifAny(ids, () =>
+      kysely.selectFrom('reason').selectAll().where('membershipId', 'in', ids).execute(),
+    ),
+    plans: new Map(await ifAny(ids, () => loadPlans(kysely, ids))),
+  };
+}
+
+async function loadPlans(kysely: Kysely, membershipIds: number[]): Promise<[number, number][]> {
+  const items = await kysely
+    .selectFrom('planItem')
+    .innerJoin('plan', 'plan.id', 'planItem.planId')
+    .innerJoin('membership', 'membership.id', 'planItem.membershipId')
+    .select(['membershipId', 'planId'])
+    .where('plan.state', '=', 'open')
+    .where('membershipId', 'in', membershipIds)
+    // One that holds it on older evidence would be stale.
+    .whereRef('membership.generation', '=', 'planItem.generation')
+    .execute();
+  return items.map(({ membershipId, planId }) => [membershipId, planId]);
+}
+
+/** PostgreSQL takes no empty list. */
+async function ifAny<T>(ids: readonly unknown[], load: () => Promise<T[]>): Promise<T[]> {
+  return ids.length === 0 ? [] : await load();
+}
+
+function keyOf({ install, contractId }: { install: string; contractId: string }): string {
+  return JSON.stringify([install, contractId]);
+}
+
+function distinct(ids: string[]): string[] {
+  return [...new Set(ids)];
+}

@@ -1,0 +1,246 @@
+import type { ContractEvidence, LinkEvidence } from '../domain/evidence.ts';
+import {
+  leftSince,
+  revokedGrant,
+  statusOfContract,
+  statusOfLink,
+} from '../domain/evidence-status.ts';
+import { isOutside, type RoutedInstalls, type RouteLink } from '../engine/link-router.ts';
+import { maskText } from '../lib/mask.ts';
+import { judgeMembership } from './explain-membership.ts';
+import type { Bearing } from './explain-store.ts';
+
+/** Why somebody is in a tool, or is not: every reason or its absence, from contract to login. */
+export interface Explanation {
+  trainerId: string | null;
+  displayName: string | null;
+  install: string;
+  contractId: string;
+  /** In the order of the way; where one does not hold, the rest says what it can. */
+  steps: Step[];
+  /** The one thing to do, if only to wait or to do nothing. */
+  action: string;
+}
+
+export interface Step {
+  step: 'install' | 'contract' | 'person' | 'link' | 'address' | 'membership';
+  holds: boolean;
+  says: string;
+}
+
+export interface ExplainRules {
+  installs: RoutedInstalls;
+  routeLink: RouteLink;
+  managedDomains: readonly string[];
+}
+
+/** Pure: one explanation for every person on every contract, and link of it. */
+export function explain(bearing: Bearing, rules: ExplainRules): Explanation[] {
+  return bearing.contracts.flatMap((contract) => {
+    const { install, contractId } = contract;
+    const isOnIt = isOf({ install, contractId });
+    const trainers = bearing.participations.filter(isOnIt).map(({ trainerId }) => trainerId);
+    const links = bearing.pairs.filter(isOnIt).map(({ linkId }) => linkId);
+    return (trainers.length === 0 ? [null] : trainers).flatMap((trainerId) =>
+      (links.length === 0 ? [null] : links).map((linkId) =>
+        explainOne(bearing, rules, { contract, trainerId, linkId }),
+      ),
+    );
+  });
+}
+
+interface Way {
+  contract: ContractEvidence;
+  trainerId: string | null;
+  linkId: string | null;
+}
+
+interface Judged extends Step {
+  action: string;
+  /** It held once, and evidence ended it: access falls by that. */
+  hasFallen?: true;
+  /** Its action is the one to take even where something before it does not hold. */
+  comesFirst?: boolean;
+}
+
+function explainOne(bearing: Bearing, rules: ExplainRules, way: Way): Explanation {
+  const { contract, trainerId } = way;
+  const { install, contractId } = contract;
+  const person = bearing.people.find(isOf({ install, trainerId }));
+  const link = bearing.links.find(isOf({ install, linkId: way.linkId }));
+  const reasons = [
+    judgeInstall(bearing, rules, way),
+    judgeContract(contract),
+    judgePerson(bearing, way),
+    judgeLink(rules, install, link),
+    judgeAddress(rules, person?.workEmailDomain ?? null),
+  ];
+  const judged = [...reasons, ...judgeMemberships(bearing, rules, { ...way, link, reasons })];
+  const decisive = judged.find((one) => one.comesFirst) ?? judged.find(({ holds }) => !holds);
+  const displayName = person?.displayName ?? null;
+  return {
+    ...{ trainerId, install, contractId },
+    // Strangers choose names, and a tool may know people by their addresses.
+    displayName: displayName === null ? null : maskText(displayName),
+    steps: judged.map(({ step, holds, says }) => ({ step, holds, says: maskText(says) })),
+    action: maskText((decisive ?? judged.at(-1))?.action ?? ''),
+  };
+}
+
+function judgeInstall({ grants }: Bearing, { installs }: ExplainRules, way: Way): Judged {
+  const { install } = way.contract;
+  if (!installs.has(install)) {
+    const action = `configure the install ${install} again; or give its people up with "gangway start --accept-orphans", then "gangway retire --install ${install}"`;
+    return { step: 'install', holds: false, says: `${install} is not configured`, action };
+  }
+  const revoked = revokedGrant(grants.filter(isOf({ install })));
+  if (revoked === null) return holds('install', `${install} is connected`);
+  return {
+    ...{ step: 'install', holds: false, hasFallen: true },
+    says: `the customer revoked ${revoked.grantId}`,
+    action: `have the customer connect ${install} again before its people are removed`,
+  };
+}
+
+function judgeContract(contract: ContractEvidence): Judged {
+  const status = statusOfContract(contract);
+  const says = `the contract is ${status}`;
+  switch (status) {
+    case 'active':
+      return holds('contract', says);
+    case 'disputed':
+      return holds('contract', `${says}: its end was delivered, and later it was listed active`);
+    case 'ended':
+      return {
+        ...{ step: 'contract', holds: false, hasFallen: true },
+        says: `${says} (${endOf(contract)})`,
+        action: 'nothing: access ends with the contract',
+      };
+    case 'eliminated':
+      return {
+        ...{ step: 'contract', holds: false, hasFallen: true },
+        says: `${says}: it is no longer listed as active`,
+        action: `if it goes on, say so: gangway contracts reopen ${contract.contractId}`,
+      };
+    default:
+      return {
+        ...{ step: 'contract', holds: false, says: `${says}: nobody has said that it started` },
+        action: 'wait for its event, or until the marketplace is read again',
+      };
+  }
+}
+
+function endOf(contract: ContractEvidence): string {
+  const { endedReadAt, endedEventAt, endedByOperatorAt, reopenedAt } = contract;
+  if (endedReadAt !== null) return `listed as ended at ${endedReadAt}`;
+  if (endedEventAt !== null && endedEventAt > (reopenedAt ?? '')) {
+    return `delivered, of ${endedEventAt}`;
+  }
+  return `by an operator, at ${endedByOperatorAt}`;
+}
+
+function judgePerson({ participations }: Bearing, way: Way): Judged {
+  const { install, contractId } = way.contract;
+  const { trainerId } = way;
+  const participation = participations.find(isOf({ install, contractId, trainerId }));
+  if (participation === undefined) {
+    return {
+      ...{ step: 'person', holds: false, says: 'nobody is known to be on it' },
+      action: 'wait until the marketplace is read again: who is on it was not in its event',
+    };
+  }
+  const since = leftSince(participation);
+  if (since === null) return holds('person', `${trainerId} is on it`);
+  return {
+    ...{ step: 'person', holds: false, hasFallen: true },
+    says: `${trainerId} is no longer on it since ${since}`,
+    action: 'nothing: access ends with that',
+  };
+}
+
+function judgeLink(rules: ExplainRules, install: string, link: LinkEvidence | undefined): Judged {
+  if (link === undefined || statusOfLink(link) === 'unknown') {
+    return {
+      ...{ step: 'link', holds: false, says: 'no project is known for it' },
+      action: 'have the customer link the job to a project, or wait until the marketplace is read',
+    };
+  }
+  const { linkId, externalProjectId: project, provisioningMode } = link;
+  const status = statusOfLink(link);
+  if (status !== 'live') {
+    const says = `the link ${linkId} to ${project} is ${status}`;
+    const action = 'have the customer link the job again if the people are to stay';
+    return { step: 'link', holds: false, hasFallen: true, says, action };
+  }
+  if (isOutside(rules.installs, link)) {
+    const says = `${project} is outside the projects of ${install}`;
+    const action = `add it to installs.${install}.projects if it is this customer's`;
+    return { step: 'link', holds: false, says, action };
+  }
+  if (provisioningMode === 'MANAGED_ADAPTER') {
+    const says = `the marketplace itself provisions ${project}`;
+    const action = 'nothing: the marketplace does it';
+    return { step: 'link', holds: false, hasFallen: true, says, action };
+  }
+  return holds('link', `linked to ${project}`);
+}
+
+function judgeAddress({ managedDomains }: ExplainRules, domain: string | null): Judged {
+  if (domain === null) {
+    return {
+      ...{ step: 'address', holds: false, says: 'no work address is known' },
+      action: 'ask the customer for consent to share work addresses (participants:email)',
+    };
+  }
+  if (managedDomains.length > 0 && !managedDomains.includes(domain)) {
+    return {
+      ...{ step: 'address', holds: false, says: `the work address is of ${domain}` },
+      action: `add ${domain} to marketplace.managedDomains if such people may be invited`,
+    };
+  }
+  return holds('address', `a work address of ${domain} is known`);
+}
+
+interface ReasonedWay extends Way {
+  link: LinkEvidence | undefined;
+  reasons: Judged[];
+}
+
+/** Where the configuration leads now, and where it led when the reason was recorded. */
+function judgeMemberships(
+  { memberships, reasons: recorded, plans }: Bearing,
+  { routeLink }: ExplainRules,
+  { contract, trainerId, linkId, link, reasons }: ReasonedWay,
+): Judged[] {
+  const { install, contractId } = contract;
+  const route = link && routeLink(link);
+  const led = new Set(
+    recorded.filter(isOf({ install, contractId, linkId })).map((one) => one.membershipId),
+  );
+  const here = memberships.filter(
+    (one) =>
+      one.trainerId === trainerId &&
+      (led.has(one.id) || (one.tool === route?.tool && one.groupId === route.groupId)),
+  );
+  const hasFallen = reasons.some((reason) => reason.hasFallen);
+  if (here.length > 0) {
+    return here.map((one) => ({
+      step: 'membership',
+      ...judgeMembership(one, { hasFallen, plan: plans.get(one.id) }),
+    }));
+  }
+  return [
+    {
+      ...{ step: 'membership', holds: false, says: 'there is no membership' },
+      action: 'wait: a running "gangway start" acts on what is known within seconds',
+    },
+  ];
+}
+
+function holds(step: Step['step'], says: string): Judged {
+  return { step, holds: true, says, action: '' };
+}
+
+function isOf(key: object): (row: object) => boolean {
+  return (row) => Object.entries(key).every(([name, value]) => Reflect.get(row, name) === value);
+}

@@ -1,0 +1,130 @@
+import type { Database } from '../db/database.ts';
+import type { MembershipState } from '../domain/membership.ts';
+import { createMembershipStore, type MembershipStore } from '../engine/membership-store.ts';
+import { createPlanStore, type Plan } from '../engine/plan-store.ts';
+import { createInstallStateStore, type InstallState } from '../reconcile/install-state-store.ts';
+import { createContractStore } from './contract-store.ts';
+import { createStatusStore, type StatusStore } from './status-store.ts';
+
+/** How Gangway is doing, at a glance. */
+export interface Status {
+  since: string;
+  memberships: Awaited<ReturnType<MembershipStore['countByState']>>;
+  deliveries: Rows<'deliveries'>;
+  receipts: Rows<'receipts'>;
+  removals: Rows<'removals'>;
+  installs: InstallState[];
+  plans: Plan[];
+  /** Empty where nothing needs anybody. Whatever its age: `since` is not about this. */
+  attention: Attention[];
+}
+
+/** Something that needs somebody, and what to do about it. */
+export interface Attention {
+  says: string;
+  action: string;
+}
+
+type Rows<Name extends keyof StatusStore> = Awaited<ReturnType<StatusStore[Name]>>;
+
+/** @param configured the installs there are: of others nothing is to be read any more */
+export async function loadStatus(
+  database: Database,
+  since: string,
+  configured: Pick<ReadonlyMap<string, unknown>, 'has'>,
+): Promise<Status> {
+  const store = createStatusStore(database);
+  const status = {
+    since,
+    memberships: (await createMembershipStore(database).countByState()).sort(byToolAndState),
+    deliveries: await store.deliveries(since),
+    receipts: await store.receipts(since),
+    removals: await store.removals(since),
+    installs: (await createInstallStateStore(database).list()).filter(({ install }) =>
+      configured.has(install),
+    ),
+    plans: await createPlanStore(database).list({ state: 'open' }),
+  };
+  const disputed = await createContractStore(database).countDisputed();
+  const troubled = await store.troubledDeliveries();
+  const attention = findAttention(status, disputed, troubled);
+  return { ...status, attention };
+}
+
+interface ToolState {
+  tool: string;
+  state: MembershipState;
+}
+
+function byToolAndState(a: ToolState, b: ToolState): number {
+  return a.tool.localeCompare(b.tool) || a.state.localeCompare(b.state);
+}
+
+function findAttention(
+  { memberships, installs, plans }: Omit<Status, 'attention'>,
+  disputed: number,
+  troubled: Rows<'troubledDeliveries'>,
+): Attention[] {
+  const inState = (state: MembershipState) =>
+    sum(memberships.filter((membership) => membership.state === state));
+  const left = (state: 'failed' | 'unprocessable') =>
+    sum(troubled.filter((delivery) => delivery.state === state));
+  return [
+    ...plans.map(({ id, install, size }) => ({
+      says: `plan ${id} holds removals of ${install}: ${size}`,
+      action: `gangway plans show ${id}, then approve or reject it`,
+    })),
+    ...installs.flatMap(toAttention),
+    ...ifAny('orphaned memberships', inState('orphaned'), 'gangway retire --all shows them'),
+    ...ifAny(
+      'memberships that their tool refuses',
+      inState('failed'),
+      'gangway members --state failed',
+    ),
+    ...ifAny(
+      'people without a work address',
+      inState('waiting_email'),
+      'gangway members --waiting, then ask the customer for consent to share it',
+    ),
+    ...ifAny('disputed contracts', disputed, 'gangway contracts list --status disputed'),
+    ...ifAny(
+      'deliveries that were given up',
+      left('failed'),
+      'gangway deliveries list --state failed, then gangway deliveries replay --failed',
+    ),
+    ...ifAny(
+      'deliveries that could not be read',
+      left('unprocessable'),
+      'gangway deliveries list --state unprocessable; a later version may read them',
+    ),
+  ];
+}
+
+/** What waits for a reading of its install, and what keeps that from succeeding. */
+function toAttention({ install, heldSince, failure }: InstallState): Attention[] {
+  if (heldSince === null && failure === null) return [];
+  const waits =
+    heldSince === null ? '' : `, and nothing older than ${heldSince} is acted on before`;
+  if (failure === null) {
+    return [
+      {
+        says: `${install} is still to be read from the marketplace${waits}`,
+        action: 'wait for it: a running "gangway start" reads it',
+      },
+    ];
+  }
+  return [
+    {
+      says: `${install} could not be read from the marketplace${waits}: ${failure}`,
+      action: `check installs.${install}.token and marketplace.baseUrl; it is tried again by itself`,
+    },
+  ];
+}
+
+function sum(rows: { count: number }[]): number {
+  return rows.reduce((total, { count }) => total + count, 0);
+}
+
+function ifAny(what: string, count: number, action: string): Attention[] {
+  return count === 0 ? [] : [{ says: `${what}: ${count}`, action }];
+}

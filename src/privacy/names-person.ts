@@ -1,0 +1,62 @@
+/** What a delivery may name somebody by. */
+export interface Names {
+  trainerId: string;
+  /** In lower case. */
+  addresses: ReadonlySet<string>;
+  contractIds: ReadonlySet<string>;
+}
+
+/**
+ * Whether a stored body is about somebody: names their id or address anywhere, or holds a person
+ * without an id, of whom the marketplace says only on which contract they are. What is no JSON is
+ * searched as text.
+ */
+export function namesPerson(body: Uint8Array, names: Names): boolean {
+  const text = Buffer.from(body).toString('utf8');
+  const json = tryParse(text);
+  if (json === undefined) return isInText(text, names);
+  const strings = [...stringsOf(json)];
+  if (strings.some((value) => isTheirs(value, names))) return true;
+  return hasNamelessPerson(json) && strings.some((value) => names.contractIds.has(value));
+}
+
+function isTheirs(value: string, { trainerId, addresses }: Names): boolean {
+  return value === trainerId || addresses.has(value.toLowerCase());
+}
+
+function isInText(text: string, { trainerId, addresses }: Names): boolean {
+  const lower = text.toLowerCase();
+  return text.includes(trainerId) || [...addresses].some((address) => lower.includes(address));
+}
+
+function hasNamelessPerson(json: unknown): boolean {
+  const data = fieldOf(json, 'data');
+  const freelancer = fieldOf(data, 'freelancer');
+  return isObject(freelancer) && typeof fieldOf(freelancer, 'opentrainUserId') !== 'string';
+}
+
+/** Every string in it, at whatever depth: a stack rather than recursion, for what strangers nest. */
+function* stringsOf(json: unknown): Generator<string> {
+  const stack = [json];
+  while (stack.length > 0) {
+    const value = stack.pop();
+    if (typeof value === 'string') yield value;
+    else if (isObject(value)) for (const child of Object.values(value)) stack.push(child);
+  }
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return isObject(value) && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+function tryParse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}

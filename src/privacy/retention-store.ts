@@ -1,0 +1,222 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Database, Transaction } from '../db/database.ts';
+import type { MembershipRow } from '../db/tables.ts';
+import type { KnownContract } from './retention.ts';
+
+/** The only SQL about how long things are kept. Pages go by key, so that none is long. */
+export interface RetentionStore {
+  /** Contracts of which something may have to be noted or cleared. */
+  pageContracts(after: ContractKey | null, limit: number): Promise<ContractKey[]>;
+  /** People of whom something personal is known. */
+  pagePeople(after: PersonKey | null, limit: number): Promise<PersonKey[]>;
+  contractsByKey(tx: Transaction, keys: ContractKey[]): Promise<KnownContract[]>;
+  /** Everything these trainers have or had, in every install. */
+  contractsOf(tx: Transaction, trainerIds: string[]): Promise<PersonContract[]>;
+  membershipsOf(tx: Transaction, trainerIds: string[]): Promise<MembershipRow[]>;
+  forgottenOf(tx: Transaction, trainerIds: string[]): Promise<Set<string>>;
+  noteEnds(tx: Transaction, contracts: ContractKey[], seenAt: string): Promise<void>;
+  dropNotes(tx: Transaction, contracts: ContractKey[]): Promise<void>;
+  /** @returns how many had one */
+  clearTitles(tx: Transaction, contracts: ContractKey[]): Promise<number>;
+  /** @returns how many had something */
+  clearPeople(tx: Transaction, people: PersonKey[]): Promise<number>;
+  /** What tools have said about them, which may quote a name. */
+  clearMessages(tx: Transaction, trainerIds: string[]): Promise<void>;
+  remember(tx: Transaction, trainerIds: string[]): Promise<void>;
+  forget(tx: Transaction, trainerId: string, now: string): Promise<void>;
+}
+
+export interface ContractKey {
+  install: string;
+  contractId: string;
+}
+
+export interface PersonKey {
+  install: string;
+  trainerId: string;
+}
+
+export type PersonContract = KnownContract & { trainerId: string };
+
+const noPerson = {
+  displayName: null,
+  displayNameVersion: null,
+  workEmail: null,
+  workEmailVersion: null,
+  workEmailDigest: null,
+  workEmailDomain: null,
+};
+
+export function createRetentionStore({ kysely }: Pick<Database, 'kysely'>): RetentionStore {
+  return {
+    async pageContracts(after, limit) {
+      let query = kysely
+        .selectFrom('contract')
+        .select(['install', 'contractId'])
+        .orderBy('install')
+        .orderBy('contractId')
+        .limit(limit);
+      if (after !== null) query = query.where(isAfter(['install', 'contractId'], after));
+      return await query.execute();
+    },
+
+    async pagePeople(after, limit) {
+      let query = kysely
+        .selectFrom('person')
+        .select(['install', 'trainerId'])
+        .where((eb) => eb.or([eb('displayName', 'is not', null), eb('workEmail', 'is not', null)]))
+        .orderBy('install')
+        .orderBy('trainerId')
+        .limit(limit);
+      if (after !== null) query = query.where(isAfter(['install', 'trainerId'], after));
+      return await query.execute();
+    },
+
+    async contractsByKey(tx, keys) {
+      if (keys.length === 0) return [];
+      return await tx
+        .selectFrom('contract')
+        .selectAll('contract')
+        .select([endSeenAt.as('endSeenAt'), isUnlinked.as('isUnlinked')])
+        .where(isIn(['install', 'contractId'], keys))
+        .execute();
+    },
+
+    async contractsOf(tx, trainerIds) {
+      if (trainerIds.length === 0) return [];
+      return await tx
+        .selectFrom('participation')
+        .innerJoin('contract', (join) =>
+          join
+            .onRef('contract.install', '=', 'participation.install')
+            .onRef('contract.contractId', '=', 'participation.contractId'),
+        )
+        .selectAll('contract')
+        .select(['participation.trainerId', endSeenAt.as('endSeenAt'), isUnlinked.as('isUnlinked')])
+        .where('participation.trainerId', 'in', trainerIds)
+        .execute();
+    },
+
+    membershipsOf: async (tx, trainerIds) =>
+      trainerIds.length === 0
+        ? []
+        : await tx
+            .selectFrom('membership')
+            .selectAll()
+            .where('trainerId', 'in', trainerIds)
+            .execute(),
+
+    async forgottenOf(tx, trainerIds) {
+      if (trainerIds.length === 0) return new Set();
+      const rows = await tx
+        .selectFrom('forgotten')
+        .select('trainerId')
+        .where('trainerId', 'in', trainerIds)
+        .execute();
+      return new Set(rows.map(({ trainerId }) => trainerId));
+    },
+
+    async noteEnds(tx, contracts, seenAt) {
+      if (contracts.length === 0) return;
+      const rows = contracts.map(({ install, contractId }) => ({ install, contractId, seenAt }));
+      await tx
+        .insertInto('contractEnd')
+        .values(rows)
+        .onConflict((conflict) => conflict.doNothing())
+        .execute();
+    },
+
+    async dropNotes(tx, contracts) {
+      if (contracts.length === 0) return;
+      await tx
+        .deleteFrom('contractEnd')
+        .where(isIn(['install', 'contractId'], contracts))
+        .execute();
+    },
+
+    async clearTitles(tx, contracts) {
+      if (contracts.length === 0) return 0;
+      const { numUpdatedRows } = await tx
+        .updateTable('contract')
+        .set({ title: null, titleVersion: null })
+        .where('title', 'is not', null)
+        .where(isIn(['install', 'contractId'], contracts))
+        .executeTakeFirst();
+      return Number(numUpdatedRows);
+    },
+
+    async clearPeople(tx, people) {
+      if (people.length === 0) return 0;
+      const { numUpdatedRows } = await tx
+        .updateTable('person')
+        .set(noPerson)
+        .where((eb) => eb.or([eb('displayName', 'is not', null), eb('workEmail', 'is not', null)]))
+        .where(isIn(['install', 'trainerId'], people))
+        .executeTakeFirst();
+      return Number(numUpdatedRows);
+    },
+
+    async clearMessages(tx, trainerIds) {
+      if (trainerIds.length === 0) return;
+      await tx
+        .updateTable('membership')
+        .set({ failure: null })
+        .where('failure', 'is not', null)
+        .where('trainerId', 'in', trainerIds)
+        .execute();
+      await tx
+        .updateTable('receipt')
+        .set({ message: null })
+        .where('message', 'is not', null)
+        .where('membershipId', 'in', (eb) =>
+          eb.selectFrom('membership').select('id').where('trainerId', 'in', trainerIds),
+        )
+        .execute();
+    },
+
+    async remember(tx, trainerIds) {
+      if (trainerIds.length === 0) return;
+      await tx.deleteFrom('forgotten').where('trainerId', 'in', trainerIds).execute();
+    },
+
+    async forget(tx, trainerId, forgottenAt) {
+      await tx
+        .insertInto('forgotten')
+        .values({ trainerId, forgottenAt })
+        .onConflict((conflict) => conflict.column('trainerId').doUpdateSet({ forgottenAt }))
+        .execute();
+    },
+  };
+}
+
+const endSeenAt = sql<string | null>`(select seen_at from contract_end
+  where contract_end.install = contract.install and contract_end.contract_id = contract.contract_id)`;
+
+/** All of its links were removed: nobody will ever tell when it ends. */
+const isUnlinked = sql<number | boolean>`(
+  exists (select 1 from contract_link as pair
+    where pair.install = contract.install and pair.contract_id = contract.contract_id)
+  and not exists (select 1 from contract_link as pair
+    join link on link.install = pair.install and link.link_id = pair.link_id
+    where pair.install = contract.install and pair.contract_id = contract.contract_id
+      and link.removed_event_at is null))`;
+
+type Key = ContractKey | PersonKey;
+
+function isAfter(columns: string[], key: Key): RawBuilder<boolean> {
+  return sql`(${refsOf(columns)}) > (${valuesOf(columns, key)})`;
+}
+
+/** `(a, b) in (values (…), (…))`, which both databases understand. */
+function isIn(columns: string[], keys: readonly Key[]): RawBuilder<boolean> {
+  const rows = keys.map((key) => sql`(${valuesOf(columns, key)})`);
+  return sql`(${refsOf(columns)}) in (values ${sql.join(rows)})`;
+}
+
+function refsOf(columns: string[]) {
+  return sql.join(columns.map((column) => sql.ref(column)));
+}
+
+function valuesOf(columns: string[], key: Key) {
+  return sql.join(columns.map((column) => Reflect.get(key, column)));
+}

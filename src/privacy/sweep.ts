@@ -1,0 +1,149 @@
+import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
+import {
+  isNoteStale,
+  isOver,
+  isPersonOver,
+  isRunning,
+  mayBeInTool,
+  needsNote,
+} from './retention.ts';
+import type { ContractKey, PersonKey, RetentionStore } from './retention-store.ts';
+
+export interface SweepDeps {
+  database: Database;
+  retention: RetentionStore;
+  /** As `EvidenceStore.lock`: what is decided must not change before it is written. */
+  lockEvidence(tx: Transaction): Promise<void>;
+  /** How long people are kept after their last contract. */
+  retentionMs: number;
+  clock: Clock;
+}
+
+/** Goes through all contracts and people, a chunk at each step, and clears what is over. */
+export interface Sweep {
+  /** @returns whether there is more; else the next step begins anew */
+  step(): Promise<'more' | 'done'>;
+}
+
+/** So few that a transaction stays well under 50 ms. */
+const chunkSize = 100;
+
+/**
+ * Level-triggered: what an old delivery brings back after it was cleared is cleared by the next
+ * round, as long as the contract is over. Contracts come first, so that their ends are noted.
+ */
+export function createSweep(deps: SweepDeps): Sweep {
+  let contract: ContractKey | null = null;
+  let person: PersonKey | null = null;
+  let phase: 'contracts' | 'people' = 'contracts';
+  return {
+    async step() {
+      if (phase === 'contracts') {
+        contract = await sweepContracts(deps, contract);
+        if (contract === null) phase = 'people';
+        return 'more';
+      }
+      person = await sweepPeople(deps, person);
+      if (person !== null) return 'more';
+      phase = 'contracts';
+      return 'done';
+    },
+  };
+}
+
+/** @returns where to go on; null at the end */
+async function sweepContracts(
+  deps: SweepDeps,
+  after: ContractKey | null,
+): Promise<ContractKey | null> {
+  const { retention, clock } = deps;
+  const page = await retention.pageContracts(after, chunkSize);
+  await changeWhereNeeded(
+    deps,
+    (tx) => planContracts(deps, tx, page),
+    async (tx, plan) => {
+      await retention.noteEnds(tx, plan.ended, toInstant(clock.now()));
+      await retention.dropNotes(tx, plan.resumed);
+      await retention.clearTitles(tx, plan.over);
+    },
+  );
+  return page.length < chunkSize ? null : (page.at(-1) ?? null);
+}
+
+async function planContracts(
+  { retention, clock, retentionMs }: SweepDeps,
+  tx: Transaction,
+  page: ContractKey[],
+) {
+  const contracts = await retention.contractsByKey(tx, page);
+  const before = instantIn(clock, -retentionMs);
+  return {
+    ended: contracts.filter(needsNote),
+    resumed: contracts.filter(isNoteStale),
+    over: contracts.filter((one) => one.title !== null && isOver(one, before)),
+  };
+}
+
+async function sweepPeople(deps: SweepDeps, after: PersonKey | null): Promise<PersonKey | null> {
+  const { retention } = deps;
+  const page = await retention.pagePeople(after, chunkSize);
+  await changeWhereNeeded(
+    deps,
+    (tx) => planPeople(deps, tx, page),
+    async (tx, plan) => {
+      await retention.remember(tx, plan.remembered);
+      await retention.clearPeople(tx, plan.over);
+      await retention.clearMessages(tx, trainersOf(plan.over));
+    },
+  );
+  return page.length < chunkSize ? null : (page.at(-1) ?? null);
+}
+
+async function planPeople(
+  { retention, clock, retentionMs }: SweepDeps,
+  tx: Transaction,
+  page: PersonKey[],
+) {
+  const trainerIds = trainersOf(page);
+  const contracts = await retention.contractsOf(tx, trainerIds);
+  const memberships = await retention.membershipsOf(tx, trainerIds);
+  const forgotten = await retention.forgottenOf(tx, trainerIds);
+
+  const inTools = new Set(memberships.filter(mayBeInTool).map(({ trainerId }) => trainerId));
+  const running = new Set(contracts.filter(isRunning).map(({ trainerId }) => trainerId));
+  const before = instantIn(clock, -retentionMs);
+  const isDue = ({ install, trainerId }: PersonKey) => {
+    if (inTools.has(trainerId)) return false;
+    if (forgotten.has(trainerId)) return !running.has(trainerId);
+    const theirs = contracts.filter(
+      (one) => one.install === install && one.trainerId === trainerId,
+    );
+    return isPersonOver(theirs, before);
+  };
+  return {
+    over: page.filter(isDue),
+    remembered: [...forgotten].filter((trainerId) => running.has(trainerId)),
+  };
+}
+
+function trainersOf(people: readonly PersonKey[]): string[] {
+  return [...new Set(people.map(({ trainerId }) => trainerId))];
+}
+
+/**
+ * Looks without holding anybody up, which mostly is all there is to do; what has to be written is
+ * decided again under the lock.
+ */
+async function changeWhereNeeded<Plan extends Record<string, readonly unknown[]>>(
+  { database, lockEvidence }: SweepDeps,
+  plan: (tx: Transaction) => Promise<Plan>,
+  write: (tx: Transaction, plan: Plan) => Promise<void>,
+): Promise<void> {
+  const glance = await plan(database.kysely);
+  if (Object.values(glance).every((rows) => rows.length === 0)) return;
+  await inTransaction(database, async (tx) => {
+    await lockEvidence(tx);
+    await write(tx, await plan(tx));
+  });
+}

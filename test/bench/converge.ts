@@ -1,0 +1,178 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import type { Adapter, Member } from '../../src/adapters/adapter.ts';
+import { type App, createApp } from '../../src/app.ts';
+import { Config } from '../../src/config/config-schema.ts';
+import { createLogger } from '../../src/lib/logger.ts';
+import { openStorage, type Storage } from '../../src/open-storage.ts';
+import { newDelivery } from '../support/deliveries.ts';
+import { type ContractEvent, toBody } from '../support/lifecycle-events.ts';
+import { openBenchDatabase } from './bench-database.ts';
+
+/**
+ * `npm run bench:converge`: how much time bringing a tool in line takes beyond the tool's own.
+ *
+ * A thousand people are hired and then let go in a tool that takes 50 ms for each answer, at the
+ * default concurrency of 8, by the whole of Gangway: stored deliveries, evidence, brake, intents on
+ * disk, receipts. Each membership needs three calls one after the other (look, change, read back),
+ * so the tool alone takes members x 3 x 50 ms / 8: that is the ideal. `--postgres` for PostgreSQL.
+ */
+const { values } = parseArgs({
+  options: {
+    members: { type: 'string', default: '1000' },
+    rounds: { type: 'string', default: '1' },
+    postgres: { type: 'boolean', default: false },
+    folder: { type: 'string', default: '.' },
+  },
+});
+const members = Number(values.members);
+const answerMs = 50;
+const callsEach = 3;
+const concurrency = 8;
+const idealMs = (members * callsEach * answerMs) / concurrency;
+
+const folder = mkdtempSync(path.join(path.resolve(values.folder), '.bench-'));
+const databases = await openBenchDatabase(values.postgres ? 'postgres' : 'sqlite', folder);
+try {
+  await main();
+} finally {
+  await databases.close();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function main(): Promise<void> {
+  say(`${members} members, answers after ${answerMs} ms, ideal ${toSeconds(idealMs)} s`);
+  say('           wall s   ratio   calls   slots in use   tool ms/call   own CPU s');
+  for (let round = 0; round < Number(values.rounds); round += 1) await runRound(round);
+}
+
+async function runRound(round: number): Promise<void> {
+  const storage = await openStorage(await databases.create(`round_${round}`), randomBytes(32));
+  try {
+    const tool = createSlowTool();
+    await measure('adding', storage, tool, 'contract.started');
+    if (tool.countMembers() !== members) throw new Error('not everybody was added');
+    await measure('removing', storage, tool, 'contract.ended');
+    if (tool.countMembers() !== 0) throw new Error('not everybody was removed');
+  } finally {
+    await storage.database.close();
+  }
+}
+
+/** The deliveries are stored before it starts, so that what is measured begins at one moment. */
+async function measure(
+  what: string,
+  storage: Storage,
+  tool: SlowTool,
+  type: ContractEvent['type'],
+): Promise<void> {
+  await storeDeliveries(storage, type);
+  const before = tool.measured();
+  const app = createBenchApp(storage, tool.adapter);
+  await app.start();
+  const begunAt = performance.now();
+  const cpu = process.cpuUsage();
+  await untilSettled(storage, type === 'contract.started' ? 'active' : 'removed');
+  const wallMs = performance.now() - begunAt;
+  const { user, system } = process.cpuUsage(cpu);
+  await app.stop();
+  const calls = tool.measured().calls - before.calls;
+  const busyMs = tool.measured().busyMs - before.busyMs;
+  const cells = [
+    toSeconds(wallMs).padStart(7),
+    (wallMs / idealMs).toFixed(3).padStart(7),
+    String(calls).padStart(7),
+    `${((100 * busyMs) / wallMs / concurrency).toFixed(1)} %`.padStart(14),
+    (busyMs / calls).toFixed(1).padStart(13),
+    toSeconds((user + system) / 1000).padStart(11),
+  ];
+  say(`${what.padEnd(9)} ${cells.join(' ')}`);
+}
+
+function createBenchApp(storage: Storage, adapter: Adapter): App {
+  const config = Config.parse({
+    receiver: { host: '127.0.0.1', port: 0 },
+    console: { port: 0 },
+    // Nobody listens there: nothing has to be asked.
+    marketplace: { baseUrl: 'http://127.0.0.1:9/api/partner/v1' },
+    installs: { acme: { token: 'none', webhookSecrets: ['whsec_bench'], tool: 'studio' } },
+    tools: { studio: { adapter: 'slow', concurrency } },
+    removals: { max: members, maxFraction: 1 },
+  });
+  const logger = createLogger({ level: 'error', destination: process.stderr });
+  return createApp({ config, storage, logger, adapters: new Map([['studio', adapter]]) });
+}
+
+async function storeDeliveries({ inbox }: Storage, type: ContractEvent['type']): Promise<void> {
+  const now = new Date().toISOString();
+  const deliveries = Array.from({ length: members }, (_, index) => {
+    const number = type === 'contract.started' ? index : members + index;
+    const [contract, trainer] = [`ctr${index}`, `usr${index}`];
+    const project = 'street-signs';
+    const body = toBody({ type, number, contract, trainer, project, createdAt: now });
+    return newDelivery(body, { receivedAt: now, deliveryId: `dlv${number}` });
+  });
+  for (let begin = 0; begin < members; begin += 100) {
+    await inbox.append(deliveries.slice(begin, begin + 100));
+  }
+}
+
+async function untilSettled({ database }: Storage, state: 'active' | 'removed'): Promise<void> {
+  for (;;) {
+    const { n } = await database.kysely
+      .selectFrom('membership')
+      .select((eb) => eb.fn.countAll<number>().as('n'))
+      .where('state', '=', state)
+      .where('leaseToken', 'is', null)
+      .executeTakeFirstOrThrow();
+    if (Number(n) === members) return;
+    await wait(50);
+  }
+}
+
+interface SlowTool {
+  adapter: Adapter;
+  countMembers(): number;
+  /** So far: calls, and for how long any of them was under way, added up. */
+  measured(): { calls: number; busyMs: number };
+}
+
+function createSlowTool(): SlowTool {
+  const present = new Map<string, Member>();
+  let [calls, busyMs] = [0, 0];
+  async function answer<T>(effect: () => T): Promise<T> {
+    const begunAt = performance.now();
+    await wait(answerMs);
+    calls += 1;
+    busyMs += performance.now() - begunAt;
+    return effect();
+  }
+  return {
+    countMembers: () => present.size,
+    measured: () => ({ calls, busyMs }),
+    adapter: {
+      capabilities: { removal: { effect: 'locks_out' }, readding: 'yes', exclusive: 'membership' },
+      check: async () => undefined,
+      groupFor: (link) => link.externalProjectId,
+      findMember: (_group, { trainerId }) => answer(() => present.get(trainerId) ?? null),
+      addMember: (_group, { trainerId, email }) =>
+        answer(() => {
+          const member = { id: trainerId, email };
+          present.set(trainerId, member);
+          return member;
+        }),
+      removeMember: (_group, { id }) => answer(() => void present.delete(id)),
+    },
+  };
+}
+
+function toSeconds(ms: number): string {
+  return (ms / 1000).toFixed(2);
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

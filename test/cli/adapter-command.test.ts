@@ -1,0 +1,151 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { conformanceCases } from '../../src/adapters/conformance.ts';
+import { createBridgeWorkspace } from '../support/bridge-workspace.ts';
+import { createFolder } from '../support/folder.ts';
+import { trackerFile } from '../support/foreign-adapters.ts';
+import { exampleSettings } from '../support/http-tool-settings.ts';
+import { openRestTool } from '../support/rest-tool.ts';
+import { runCommand, startCommand } from '../support/run-command.ts';
+import { until } from '../support/until.ts';
+
+const groups = ['--group', 'signs', '--group', 'lamps'];
+
+interface Printed {
+  cases: { name: string; outcome: string; reason?: string }[];
+  why?: string;
+  leftBehind: number;
+}
+
+async function openTool() {
+  const rest = await openRestTool();
+  const tools = { list: { adapter: 'http', ...exampleSettings(rest) } };
+  const { configFile } = createBridgeWorkspace({ tools });
+  return {
+    rest,
+    configFile,
+    argv: ['adapter', 'test', '--tool', 'list', '--config', configFile, ...groups],
+  };
+}
+
+describe('gangway adapter test', () => {
+  it('says how each case went, and leaves nobody in the tool', async () => {
+    const { rest, argv } = await openTool();
+    const { status, stdout, stderr } = await runCommand(...argv, '--yes');
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    const lines = stdout.trimEnd().split('\n');
+    for (const { name } of conformanceCases) {
+      expect(lines.some((line) => /^(ok|skipped) +/.test(line) && line.endsWith(name))).toBe(true);
+    }
+    expect(stdout).toMatch(
+      /^skipped {2}gives a call up .*\n +needs a tool that can be made to misbehave$/m,
+    );
+    expect(rest.requests.some(({ line }) => line.startsWith('POST /v1/projects/signs/'))).toBe(
+      true,
+    );
+    expect([...rest.members('signs'), ...rest.members('lamps')]).toEqual([]);
+  });
+
+  it('does nothing without --yes but say what it would do', async () => {
+    const { rest, argv } = await openTool();
+    const { status, stdout, stderr } = await runCommand(...argv, '--email-domain', 'Lab.example');
+    expect({ status, stdout }).toEqual({ status: 64, stdout: '' });
+    expect(stderr).toMatch(
+      /this would add people named gangway-canary-\w+-…@lab\.example to the groups "signs" and "lamps"/,
+    );
+    expect(rest.requests).toEqual([]);
+  });
+
+  it('fails with status 1 where a case does, and clears up after it', async () => {
+    const { rest, argv } = await openTool();
+    rest.faults.begin('remove', { does: 'answers', status: 403 });
+    const blocked = runCommand(...argv, '--yes', '--json');
+    await until(
+      'it has asked often',
+      () => rest.requests.length,
+      (count) => count > 60,
+    );
+    rest.faults.end();
+    const { status, stdout, stderr } = await blocked;
+    const { cases, why, leftBehind } = JSON.parse(stdout) as Printed;
+    expect(status).toBe(1);
+    expect(stderr).toBe(`gangway: ${why}\n`);
+    expect(why).toMatch(/^\d+ of \d+ cases failed$/);
+    expect(cases.find(({ outcome }) => outcome === 'failed')?.reason).toMatch(/answered 403/);
+    expect(stdout).not.toContain(rest.token);
+    expect(leftBehind).toBe(0);
+    expect([...rest.members('signs'), ...rest.members('lamps')]).toEqual([]);
+  });
+
+  it('says whom it had to leave behind', async () => {
+    const { rest, argv } = await openTool();
+    rest.faults.begin('remove', { does: 'swallows' });
+    const { status, stderr } = await runCommand(...argv, '--yes');
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/people named gangway-canary-\w+-… may be left in the tool/);
+  });
+
+  it('stops between two cases when it is told to', async () => {
+    const { rest, argv } = await openTool();
+    const running = startCommand(...argv, '--yes');
+    await until(
+      'it has begun',
+      () => rest.members('signs').length,
+      (count) => count > 0,
+    );
+    running.stop();
+    const { status, stderr } = await running.ended;
+    expect(status).toBe(1);
+    const [, count] = /stopped after (\d+) cases/.exec(stderr) ?? [];
+    expect(Number(count)).toBeLessThan(conformanceCases.length / 2);
+    expect([...rest.members('signs'), ...rest.members('lamps')]).toEqual([]);
+  });
+
+  it('tries a file, with settings from another', async () => {
+    const rest = await openRestTool();
+    const settings = path.join(createFolder(), 'tracker.json');
+    writeFileSync(settings, JSON.stringify({ url: rest.url, token: { env: 'TRACKER_TOKEN' } }));
+    const argv = ['adapter', 'test', trackerFile, '--settings', settings, ...groups, '--yes'];
+    const unset = await runCommand(...argv);
+    expect(unset.status).toBe(1);
+    expect(unset.stderr).toContain('token: the variable TRACKER_TOKEN is not set');
+
+    vi.stubEnv('TRACKER_TOKEN', rest.token);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { status, stdout, stderr } = await runCommand(...argv, '--json');
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    const { cases } = JSON.parse(stdout) as Printed;
+    expect(cases.map(({ name }) => name)).toEqual(conformanceCases.map(({ name }) => name));
+  });
+
+  it('tries a roster as well', async () => {
+    const { configFile, rosterFile } = createBridgeWorkspace();
+    const argv = ['adapter', 'test', '--tool', 'list', '--config', configFile, ...groups, '--yes'];
+    expect((await runCommand(...argv)).status).toBe(0);
+    expect(JSON.parse(readFileSync(rosterFile, 'utf8'))).toEqual({
+      groups: { signs: [], lamps: [] },
+    });
+  });
+
+  it.each([
+    [['--tool', 'list', '--group', 'signs'], 'name two groups'],
+    [['--tool', 'list', '--group', 'signs', '--group', 'signs'], 'name two groups'],
+    [['--tool', 'list', ...groups, '--group', 'x'], 'name two groups'],
+    [groups, 'name one: a file (and'],
+    [['./x.ts', '--tool', 'list', ...groups], 'name one: a file (and'],
+    [['--tool', 'list', ...groups, '--email-domain', 'a b'], 'a domain such as example.com'],
+  ])('%j is used wrongly', async (argv, said) => {
+    const { status, stderr } = await runCommand('adapter', 'test', ...argv, '--yes');
+    expect(status).toBe(64);
+    expect(stderr).toContain(said);
+  });
+
+  it('names the tools there are', async () => {
+    const { configFile } = createBridgeWorkspace();
+    const argv = ['adapter', 'test', '--tool', 'other', '--config', configFile, ...groups, '--yes'];
+    const { status, stderr } = await runCommand(...argv);
+    expect(status).toBe(1);
+    expect(stderr).toContain('there is no tool "other" in the configuration; there is: list');
+  });
+});

@@ -1,0 +1,316 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { sql } from 'kysely';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { inTransaction, openDatabase } from '../../src/db/database.ts';
+import { writeSetting } from '../../src/db/setting-store.ts';
+import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
+import { fullEvent } from '../support/event-bodies.ts';
+import { exampleSettings } from '../support/http-tool-settings.ts';
+import { openRestTool, type RestTool } from '../support/rest-tool.ts';
+import { readRoster } from '../support/roster.ts';
+import { runCommand } from '../support/run-command.ts';
+
+interface Shown {
+  name: string;
+  status: 'ok' | 'warning' | 'failure';
+  says: string;
+  action: string | null;
+}
+
+const hostile = 'la\u202emps\u001b[31m\n';
+
+/** Recent: an old event gives nobody access. */
+function hired(): string {
+  const createdAt = new Date(Date.now() - 60_000).toISOString();
+  return fullEvent({ type: 'contract.started', createdAt });
+}
+
+/** Secrets lie in files of their own, so that there is nothing to say of them. */
+function installsWith(changes: object = {}): { installs: { acme: object } } {
+  const webhookSecrets = [{ file: './webhook-secret' }];
+  const acme = { token: { file: './token' }, webhookSecrets, tool: 'list', projects: ['*'] };
+  return { installs: { acme: { ...acme, ...changes } } };
+}
+
+describe('gangway doctor', { timeout: 20_000 }, () => {
+  let workspace: Workspace;
+
+  beforeEach(() => {
+    workspace = createBridgeWorkspace(installsWith());
+    writeInFolder('token', 'ot_ptk_acme');
+    writeInFolder('webhook-secret', 'whsec_c2VjcmV0LW9mLWFjbWU');
+    return () => vi.unstubAllEnvs();
+  });
+
+  const run = (...argv: string[]) =>
+    runCommand('doctor', '--config', workspace.configFile, ...argv);
+
+  async function examine(...argv: string[]): Promise<{ status: number; checks: Shown[] }> {
+    const { status, stdout, stderr } = await run('--json', ...argv);
+    const { checks } = JSON.parse(stdout) as { checks: Shown[] };
+    const failed = checks.filter((check) => check.status === 'failure').length;
+    expect(status).toBe(failed > 0 ? 1 : 0);
+    expect(stderr).toBe(failed > 0 ? `gangway: ${failed} of ${checks.length} checks failed\n` : '');
+    return { status, checks };
+  }
+
+  /** Those that are not well, as `name: status`. */
+  async function findTrouble(...argv: string[]): Promise<Shown[]> {
+    const { checks } = await examine(...argv);
+    return checks.filter(({ status }) => status !== 'ok');
+  }
+
+  function changeConfig(changes: object): void {
+    const config = JSON.parse(readFileSync(workspace.configFile, 'utf8')) as object;
+    writeFileSync(workspace.configFile, JSON.stringify({ ...config, ...changes }));
+  }
+
+  function writeInFolder(name: string, text: string): void {
+    writeFileSync(path.join(workspace.folder, name), text);
+  }
+
+  /** As the tool `web`, beside the roster. */
+  function addTool(rest: RestTool): void {
+    writeInFolder('tool-token', rest.token);
+    const web = { adapter: 'http', ...exampleSettings(rest), token: { file: './tool-token' } };
+    changeConfig({ tools: { list: { adapter: 'roster', path: './roster.json' }, web } });
+  }
+
+  /** Every table of the database, as a digest. */
+  async function digestTables(): Promise<string> {
+    const database = openDatabase(`sqlite:${path.join(workspace.folder, 'gangway.db')}`);
+    const digest = createHash('sha256');
+    const { rows } = await sql<{ name: string }>`
+      select name from sqlite_master where type = 'table' order by name`.execute(database.kysely);
+    for (const { name } of rows) {
+      const table = await sql`select * from ${sql.table(name)}`.execute(database.kysely);
+      digest.update(JSON.stringify([name, table.rows]));
+    }
+    await database.close();
+    return digest.digest('hex');
+  }
+
+  const listFolder = () => readdirSync(workspace.folder).sort();
+
+  it('finds a fresh folder in order but for the database, and makes nothing there', async () => {
+    const before = listFolder();
+    const { status, stdout, stderr } = await run();
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toBe(
+      ' ok   configuration: installs: 1, tools: 1\n' +
+        ' ok   tool list: answers, and the settings suffice\n' +
+        'warn  database: there is none yet: the first start makes it\n' +
+        '      → start once: gangway start\n',
+    );
+    expect(listFolder()).toEqual(before);
+    writeInFolder('gangway.db', '');
+    expect(await findTrouble()).toMatchObject([{ name: 'database', status: 'warning' }]);
+    expect(listFolder()).toEqual([...before, 'gangway.db'].sort());
+    expect(readFileSync(path.join(workspace.folder, 'gangway.db'), 'utf8')).toBe('');
+  });
+
+  it('finds nothing amiss where there is nothing, and changes nothing', async () => {
+    await workspace.receive(hired());
+    const [files, tables, roster] = [listFolder(), await digestTables(), workspace.rosterFile];
+    const members = readFileSync(roster, 'utf8');
+    const { status, checks } = await examine();
+    expect(status).toBe(0);
+    expect(checks.map((check) => `${check.name}: ${check.status}`)).toEqual([
+      ...['configuration: ok', 'tool list: ok', 'database: ok', 'key: ok', 'clock: ok'],
+      ...['orphans: ok', 'walls: ok', 'work: ok'],
+    ]);
+    expect(listFolder()).toEqual(files);
+    expect(await digestTables()).toBe(tables);
+    expect(readFileSync(roster, 'utf8')).toBe(members);
+  });
+
+  it('warns of secrets that are written out', async () => {
+    workspace = createBridgeWorkspace();
+    expect(await findTrouble()).toMatchObject([
+      { name: 'configuration', says: expect.stringContaining('installs.acme.token') },
+      { name: 'configuration', says: expect.stringContaining('webhookSecrets') },
+      { name: 'database' },
+    ]);
+  });
+
+  it('fails on a configuration that cannot be used, and looks no further', async () => {
+    changeConfig({ unheard: true });
+    expect((await examine()).checks).toEqual([
+      {
+        ...{ name: 'configuration', status: 'failure', action: 'mend it, then run this again' },
+        says: expect.stringContaining('unheard'),
+      },
+    ]);
+    rmSync(workspace.configFile);
+    expect(await findTrouble()).toMatchObject([{ name: 'configuration', status: 'failure' }]);
+  });
+
+  it('fails on a tool that is broken, and looks at the others', async () => {
+    const rest = await openRestTool();
+    rest.faults.begin('check', { does: 'answers', status: 403 });
+    addTool(rest);
+    const { status, stdout, stderr } = await run();
+    expect(status).toBe(1);
+    expect(stdout).toMatch(
+      /^FAIL {2}tool web: .*403.*\n +→ mend the settings under tools\.web, or the tool itself$/m,
+    );
+    expect(stdout).toContain(' ok   tool list: answers, and the settings suffice\n');
+    expect(stdout).toContain('warn  database: ');
+    expect(stderr).toMatch(/^gangway: 1 of \d checks failed\n$/);
+    expect(stdout + stderr).not.toContain(rest.token);
+  });
+
+  it('fails on another key than that of the database, and looks further', async () => {
+    await workspace.receive(hired());
+    vi.stubEnv('GANGWAY_SECRET_KEY', randomBytes(32).toString('base64'));
+    const tables = await digestTables();
+    expect((await examine()).checks).toMatchObject([
+      ...[{ name: 'configuration' }, { name: 'tool list' }, { name: 'database', status: 'ok' }],
+      {
+        ...{ name: 'key', status: 'failure', says: expect.stringContaining('another secret key') },
+        action: 'set the key that the database was made with',
+      },
+      ...[{ name: 'clock' }, { name: 'orphans' }, { name: 'walls' }, { name: 'work' }],
+    ]);
+    expect(await digestTables()).toBe(tables);
+  });
+
+  it('fails where the key file is gone, and makes no other', async () => {
+    await workspace.receive(hired());
+    const keyFile = path.join(workspace.folder, 'gangway.db.key');
+    rmSync(keyFile);
+    expect(await findTrouble()).toMatchObject([
+      { name: 'key', status: 'failure', says: expect.stringContaining('is not there') },
+    ]);
+    expect(existsSync(keyFile)).toBe(false);
+  });
+
+  it('warns of migrations that are not run yet, and runs none', async () => {
+    const database = openDatabase(`sqlite:${path.join(workspace.folder, 'gangway.db')}`);
+    await sql`create table something (id integer)`.execute(database.kysely);
+    await database.close();
+    expect(await findTrouble()).toEqual([
+      {
+        ...{ name: 'database', status: 'warning' },
+        says: expect.stringMatching(/^migrations that are not run yet: 0001-inbox, 0002-/),
+        action: 'run them with "gangway migrate", or start',
+      },
+    ]);
+    expect(await findTrouble()).toHaveLength(1);
+    expect(listFolder()).not.toContain('gangway.db.key');
+    await runCommand('migrate', '--config', workspace.configFile);
+    expect(await findTrouble()).toEqual([]);
+  });
+
+  it('fails on what is no database, or one of a newer version', async () => {
+    const file = path.join(workspace.folder, 'gangway.db');
+    writeFileSync(file, 'no database '.repeat(500));
+    expect(await findTrouble()).toMatchObject([
+      { name: 'database', status: 'failure', says: expect.stringContaining('not a database') },
+    ]);
+    rmSync(file);
+    await workspace.withStorage(({ database }) =>
+      inTransaction(database, (tx) => writeSetting(tx, 'compatibility', '999')),
+    );
+    expect(await findTrouble()).toMatchObject([
+      { name: 'database', status: 'failure', says: expect.stringContaining('newer version') },
+    ]);
+  });
+
+  it('fails where the configuration would orphan people, and orphans nobody', async () => {
+    await workspace.receive(hired());
+    changeConfig({ installs: { globex: installsWith().installs.acme } });
+    const tables = await digestTables();
+    expect(await findTrouble()).toEqual([
+      {
+        ...{ name: 'orphans', status: 'failure' },
+        says: 'the configuration no longer leads to everybody in a tool: 1 of acme',
+        action: expect.stringMatching(/its name back, or start with --accept-orphans$/),
+      },
+    ]);
+    expect(await digestTables()).toBe(tables);
+  });
+
+  it('warns of links outside the wall, and breaks no line for their names', async () => {
+    await workspace.receive(hired());
+    await workspace.withStorage(async ({ database: { kysely } }) => {
+      await kysely.updateTable('link').set({ externalProjectId: hostile }).execute();
+    });
+    changeConfig(installsWith({ projects: ['street-*'] }));
+    const { stdout } = await run();
+    expect(stdout).toMatch(
+      /^warn {2}walls: the link cml1 of acme is on .*, which is not its project.*\n +→ add it to installs\.acme\.projects/m,
+    );
+    expect(stdout).not.toMatch(/[^\P{Cc}\n]|\p{Bidi_Control}/u);
+  });
+
+  it('warns of what waits for somebody', async () => {
+    await workspace.receive(hired(), 'no event');
+    expect(await findTrouble()).toEqual([
+      {
+        ...{ name: 'work', status: 'warning', says: 'deliveries that could not be read: 1' },
+        action: expect.stringMatching(/^gangway deliveries list --state unprocessable/),
+      },
+    ]);
+  });
+
+  it('rehearses: somebody who does not exist is added and removed', async () => {
+    const { checks } = await examine('--rehearse', '--tool', 'list', '--group', 'signs');
+    expect(checks).toContainEqual({
+      ...{ name: 'rehearsal in list', status: 'ok', action: null },
+      says: 'a made-up person was in signs, and is out again',
+    });
+    expect(readRoster(workspace.rosterFile)).toEqual({ signs: [] });
+    expect(listFolder()).not.toContain('gangway.db');
+  });
+
+  it('rehearses at the address that it is told', async () => {
+    const rest = await openRestTool();
+    addTool(rest);
+    const argv = [
+      '--rehearse',
+      '--tool',
+      'web',
+      '--group',
+      'signs',
+      '--email-domain',
+      'Lab.example',
+    ];
+    expect(await findTrouble(...argv)).toMatchObject([{ name: 'database' }]);
+    expect(JSON.stringify(rest.requests)).toMatch(/gangway-canary-\w+-1(@|%40)lab\.example/);
+    expect(rest.members('signs')).toEqual([]);
+  });
+
+  it('says whom a rehearsal had to leave behind', async () => {
+    const rest = await openRestTool();
+    rest.faults.begin('remove', { does: 'swallows' });
+    addTool(rest);
+    const [failed] = await findTrouble('--rehearse', '--tool', 'web', '--group', 'signs');
+    expect(failed).toMatchObject({
+      ...{ name: 'rehearsal in web', status: 'failure' },
+      says: 'The made-up person is still in after the removal',
+      action: expect.stringMatching(/^take gangway-canary-\w+-1 out of signs by hand/),
+    });
+  });
+
+  it('rehearses with none but a configured tool', async () => {
+    const [failed] = await findTrouble('--rehearse', '--tool', 'other', '--group', 'signs');
+    expect(failed).toEqual({
+      ...{ name: 'rehearsal', status: 'failure', says: 'there is no tool "other"; there is: list' },
+      action: 'name one of these with --tool',
+    });
+  });
+
+  it.each([
+    [['--rehearse'], '--rehearse needs --tool <name> and --group <id>'],
+    [['--rehearse', '--tool', 'list'], '--rehearse needs --tool <name> and --group <id>'],
+    [['--tool', 'list', '--group', 'signs'], '--tool and --group are for --rehearse'],
+    [['--email-domain', 'a b'], 'a domain such as example.com'],
+  ])('%j is used wrongly', async (argv, said) => {
+    const { status, stdout, stderr } = await run(...argv);
+    expect({ status, stdout }).toEqual({ status: 64, stdout: '' });
+    expect(stderr).toContain(said);
+  });
+});

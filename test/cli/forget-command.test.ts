@@ -1,0 +1,50 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
+import { fullEvent } from '../support/event-bodies.ts';
+import { type CommandResult, runCommand } from '../support/run-command.ts';
+
+const createdAt = new Date().toISOString();
+const hired = fullEvent({ type: 'contract.started', createdAt });
+const ended = fullEvent({ type: 'contract.ended', id: '7000000002', createdAt });
+
+describe('gangway forget', () => {
+  let workspace: Workspace;
+
+  beforeEach(async () => {
+    workspace = createBridgeWorkspace();
+    await workspace.receive(hired);
+  });
+
+  const run = (...argv: string[]): Promise<CommandResult> =>
+    runCommand('forget', ...argv, '--config', workspace.configFile);
+
+  it('clears a person by their address, and says how much', async () => {
+    await workspace.receive(ended);
+    const foreseen = await run('cmu1@opentrain.work', '--dry-run', '--json');
+    const counts = { trainerId: 'cmu1', people: 1, titles: 1, deliveries: 2, deliveriesLeft: 0 };
+    expect(JSON.parse(foreseen.stdout)).toMatchObject({ ...counts, dryRun: true });
+    const { status, stdout } = await run('cmu1@opentrain.work', '--yes');
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^cmu1: cleared\n {2}1 of name and address.*\n.*\n {2}2 of stored del/);
+    const members = await runCommand('members', '--json', '--config', workspace.configFile);
+    expect(JSON.parse(members.stdout)).toMatchObject({
+      members: [{ trainerId: 'cmu1', displayName: null, memberId: null, state: 'removed' }],
+    });
+  });
+
+  it('wants to be told that it is meant', async () => {
+    const { status, stderr } = await run('cmu1');
+    expect(status).toBe(64);
+    expect(stderr).toContain('look with --dry-run, do it with --yes');
+  });
+
+  it('is refused while they are hired, and names no address', async () => {
+    expect(await run('cmu1@opentrain.work', '--yes')).toEqual({
+      ...{ status: 1, stdout: '' },
+      stderr:
+        'gangway: The trainer cmu1 has an active contract (cmc1, install acme): end it first\n',
+    });
+    const { stderr } = await run('nobody@opentrain.work', '--yes');
+    expect(stderr).toBe('gangway: Nobody is known by the address n…@opentrain.work\n');
+  });
+});

@@ -1,0 +1,85 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { createSecretBox } from '../../src/lib/secret-box.ts';
+import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
+import { fullEvent } from '../support/event-bodies.ts';
+import { type CommandResult, runCommand } from '../support/run-command.ts';
+
+const hired = fullEvent({ type: 'contract.started' });
+
+describe('gangway key', () => {
+  let workspace: Workspace;
+  let keyFile: string;
+
+  beforeEach(async () => {
+    workspace = createBridgeWorkspace();
+    keyFile = path.join(workspace.folder, 'gangway.db.key');
+    await workspace.receive(hired);
+    return () => vi.unstubAllEnvs();
+  });
+
+  const run = (...argv: string[]): Promise<CommandResult> =>
+    runCommand(...argv, '--config', workspace.configFile);
+  const readKey = () => Buffer.from(readFileSync(keyFile, 'utf8'), 'base64');
+
+  it('show prints the fingerprint, and nothing of the key', async () => {
+    const { fingerprint } = createSecretBox(readKey());
+    expect(await run('key', 'show')).toEqual({
+      ...{ status: 0, stdout: `${fingerprint}\n`, stderr: '' },
+    });
+    const { stdout } = await run('key', 'show', '--json');
+    expect(JSON.parse(stdout)).toEqual({ fingerprint });
+  });
+
+  it('rotate puts a new key file in the place of the old one', async () => {
+    const old = readKey();
+    const { status, stdout } = await run('key', 'rotate');
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^2 sealed anew; the key is now [0-9a-f]{16}\./);
+    expect(readKey()).not.toEqual(old);
+    expect(existsSync(`${keyFile}.next`)).toBe(false);
+    expect(await run('deliveries', 'list')).toMatchObject({ status: 0 });
+    await workspace.receive(fullEvent({ type: 'contract.ended' }));
+
+    vi.stubEnv('GANGWAY_SECRET_KEY', old.toString('base64'));
+    expect(await run('deliveries', 'list')).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('written with another secret key'),
+    });
+  });
+
+  it('rotate keeps the old key file until a running bridge has both, and then goes on', async () => {
+    const old = readKey();
+    await workspace.whileRunning(async () => {
+      const refused = await run('key', 'rotate');
+      expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining('restart it') });
+      expect(readKey()).toEqual(old);
+    });
+    await workspace.whileRunning(async () => {
+      expect(await run('key', 'rotate')).toMatchObject({ status: 0 });
+      expect(readKey()).not.toEqual(old);
+    });
+    await workspace.receive(fullEvent({ type: 'contract.ended' }));
+  });
+
+  it('rotate takes the configured keys, and none is made then', async () => {
+    const old = readKey();
+    const next = randomBytes(32).toString('base64');
+    vi.stubEnv('GANGWAY_SECRET_KEY', next);
+    expect(await run('key', 'rotate')).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/nothing to replace.*GANGWAY_SECRET_KEY_PREVIOUS/),
+    });
+    vi.stubEnv('GANGWAY_SECRET_KEY_PREVIOUS', old.toString('base64'));
+    expect(await run('deliveries', 'list')).toMatchObject({ status: 0 });
+    const { stdout } = await run('key', 'rotate', '--json');
+    const { fingerprint } = createSecretBox(Buffer.from(next, 'base64'));
+    expect(JSON.parse(stdout)).toEqual({ fingerprint, resealed: 2, unopened: 0 });
+    expect(existsSync(`${keyFile}.next`)).toBe(false);
+
+    vi.stubEnv('GANGWAY_SECRET_KEY_PREVIOUS', undefined);
+    expect(await run('deliveries', 'show', '1')).toMatchObject({ status: 0 });
+  });
+});

@@ -1,0 +1,482 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
+import { type EventWish, fullEvent } from '../support/event-bodies.ts';
+import { readRoster } from '../support/roster.ts';
+import { type CommandResult, runCommand, startCommand } from '../support/run-command.ts';
+import { until } from '../support/until.ts';
+
+const hostile = '\u001b[31mEvil\u001b[0m\u0007 \u202eEve\nsecond line';
+const hostileAddress = `${hostile} second@line.example`;
+
+/** Old events give nobody access, and the bridge looks at the real time. */
+function recent(wish: EventWish): string {
+  return fullEvent({ createdAt: new Date(Date.now() - 60_000).toISOString(), ...wish });
+}
+
+const numbers = [1, 2, 3];
+const hire = (number: number, wish: Partial<EventWish> = {}) =>
+  recent({
+    ...{ type: 'contract.started', id: `${number}`, contract: `cmc${number}` },
+    ...{ trainer: `cmu${number}`, ...wish },
+  });
+const unlink = () => recent({ type: 'project_link.removed', id: '90' });
+
+describe('commands of an operator', { timeout: 20_000 }, () => {
+  let workspace: Workspace;
+
+  beforeEach(() => {
+    workspace = createBridgeWorkspace({ removals: { grace: '0s' } });
+  });
+
+  const run = (...argv: string[]): Promise<CommandResult> =>
+    runCommand(...argv, '--config', workspace.configFile);
+
+  async function runOk(...argv: string[]): Promise<string> {
+    const { status, stdout, stderr } = await run(...argv);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    return stdout;
+  }
+
+  async function runJson(...argv: string[]): Promise<unknown> {
+    const stdout = await runOk(...argv, '--json');
+    expect(stdout.trimEnd().split('\n')).toHaveLength(1);
+    return JSON.parse(stdout) as unknown;
+  }
+
+  async function expectRefused(message: string, ...argv: string[]): Promise<void> {
+    expect(await run(...argv)).toEqual({ status: 1, stdout: '', stderr: `gangway: ${message}\n` });
+  }
+
+  const hireAll = () => workspace.receive(...numbers.map((number) => hire(number)));
+  const roster = () => readRoster(workspace.rosterFile);
+
+  /** As what strangers name may have got in before it was stripped there. */
+  async function nameHostilely(): Promise<void> {
+    await workspace.withStorage(async ({ database: { kysely } }) => {
+      await kysely.updateTable('person').set({ displayName: hostileAddress }).execute();
+      await kysely.updateTable('contract').set({ title: hostile }).execute();
+      await kysely.updateTable('link').set({ externalProjectId: hostile }).execute();
+      await kysely
+        .updateTable('membership')
+        .set({ groupId: hostile, failure: hostileAddress })
+        .execute();
+    });
+  }
+
+  function expectPlain(text: string): void {
+    expect(text).toContain('Evil');
+    expect(text).not.toMatch(/[^\P{Cc}\n]|\p{Bidi_Control}/u);
+    expect(text).not.toContain('second@');
+  }
+
+  function changeConfig(change: (config: Record<string, unknown>) => object): void {
+    const config = JSON.parse(readFileSync(workspace.configFile, 'utf8')) as never;
+    writeFileSync(workspace.configFile, JSON.stringify(change(config)));
+  }
+
+  /** Holds the removal of everybody in a plan. */
+  async function holdAll(): Promise<void> {
+    await hireAll();
+    await workspace.receive(unlink());
+    await workspace.whileRunning(async () => {
+      const states = async () => {
+        const { members } = (await runJson('members')) as { members: { state: string }[] };
+        return members.map(({ state }) => state);
+      };
+      await until('all are held', states, (seen) => seen.every((state) => state === 'held'));
+    });
+  }
+
+  /** Runs the bridge until nothing is left to do. */
+  const act = () =>
+    workspace.whileRunning(() =>
+      workspace.withStorage(async ({ database: { kysely }, memberships }) => {
+        const countLeft = async () => {
+          const moving = kysely
+            .selectFrom('membership')
+            .select('id')
+            .where((eb) =>
+              eb.or([eb('nextAttemptAt', 'is not', null), eb('removeAfter', 'is not', null)]),
+            );
+          return Number(await memberships.hasPostponed()) + (await moving.execute()).length;
+        };
+        await until('nothing is left to do', countLeft, (left) => left === 0);
+      }),
+    );
+
+  it.each([
+    ['status', ['--since <duration>', '--json']],
+    [
+      'doctor',
+      ['--rehearse', '--tool <name>', '--group <id>', '--email-domain <domain>', '--json'],
+    ],
+    ['explain', ['<person|contract>', '--json']],
+    ['plans list', ['--install <name>', '--state <state>', '--all', '--json']],
+    ['plans show', ['<plan>', '--json']],
+    ['plans approve', ['<plan>', '--json']],
+    ['plans reject', ['<plan>', '--json']],
+    ['contracts list', ['--install <name>', '--status <status>', '--limit <count>', '--json']],
+    ['contracts end', ['<contract>', '--install <name>', '--json']],
+    ['contracts reopen', ['<contract>', '--install <name>', '--json']],
+    ['retire', ['--install <name>', '--tool <name>', '--all', '--yes', '--json']],
+    ['members adopt', ['<membership>', '--json']],
+    ['members release', ['<membership>', '--json']],
+  ])('%s --help mentions all it takes', async (words, options) => {
+    const { status, stdout } = await runCommand(...words.split(' '), '--help');
+    expect(status).toBe(0);
+    const mentioned = [...stdout.matchAll(/^Usage:.*? (<[a-z|]+>)$|^ {2}(--\S+(?: <\S+>)?)/gm)];
+    expect(mentioned.map(([, argument, option]) => argument ?? option)).toEqual(options);
+  });
+
+  it.each([
+    [['status', '--since', '5x'], 'a duration such as 30m, 24h or 7d'],
+    [['status', '--since', '-1h'], 'a duration such as 30m, 24h or 7d'],
+    [['status', '--since', '1.5h'], 'a duration such as 30m, 24h or 7d'],
+    [['status', '--since', ''], 'a duration such as 30m, 24h or 7d'],
+    [['explain'], "missing required argument 'person|contract'"],
+    [['plans', 'list', '--state', 'gone'], 'one of: open, approved, rejected'],
+    [['plans', 'show', '0'], 'a whole number from 1'],
+    [['plans', 'approve'], "missing required argument 'plan'"],
+    [['contracts', 'list', '--status', 'gone'], 'one of: unknown, active, disputed'],
+    [['contracts', 'list', '--limit', '0'], 'a whole number from 1'],
+    [['contracts', 'end'], "missing required argument 'contract'"],
+    [['retire'], 'name them with --install or --tool, or use --all'],
+    [['retire', '--yes'], 'name them with --install or --tool, or use --all'],
+    [['members', 'adopt', 'x'], 'a whole number from 1'],
+  ])('%j is used wrongly', async (argv, said) => {
+    const { status, stdout, stderr } = await run(...argv);
+    expect({ status, stdout }).toEqual({ status: 64, stdout: '' });
+    expect(stderr).toContain(said);
+  });
+
+  describe('status', () => {
+    it('says that nobody is needed, before anything has happened', async () => {
+      expect(await runOk('status')).toBe('Nothing needs you.\n');
+    });
+
+    it('counts what is and what has happened', async () => {
+      await hireAll();
+      const text = await runOk('status', '--since', '30m');
+      expect(text).toMatch(
+        /^Nothing needs you\.\n\nMemberships now\ntool +state +count\nlist +active +3\n/,
+      );
+      expect(text).toMatch(/\n\nDeliveries since \S+Z\ninstall +state +count\nacme +handled +3\n/);
+      expect(text).toMatch(
+        /\n\nDone in the tools since \S+Z\ntool +outcome +count\nlist +added +3\n$/,
+      );
+      expect(await runJson('status')).toEqual({
+        ...{ since: expect.stringMatching(/Z$/), installs: [], plans: [], attention: [] },
+        memberships: [{ tool: 'list', state: 'active', count: 3 }],
+        deliveries: [{ install: 'acme', state: 'handled', count: 3 }],
+        receipts: [{ tool: 'list', outcome: 'added', count: 3 }],
+        removals: [],
+      });
+      expect(await runOk('status', '--since', '0m')).not.toContain('Deliveries since');
+    });
+
+    it('says what needs somebody', async () => {
+      await holdAll();
+      const text = await runOk('status');
+      expect(text).toMatch(
+        /^Needs you:\n {2}! plan 1 holds removals of acme: 3\n +→ gangway plans show 1/,
+      );
+      expect(await runJson('status')).toMatchObject({
+        plans: [{ id: 1, install: 'acme', size: 3 }],
+        attention: [{ says: 'plan 1 holds removals of acme: 3' }],
+      });
+    });
+
+    it('breaks no line for what the marketplace says', async () => {
+      await workspace.withStorage(async ({ database: { kysely } }) => {
+        const row = { install: 'acme', failure: hostile };
+        await kysely.insertInto('installState').values(row).execute();
+      });
+      const text = await runOk('status');
+      expectPlain(text);
+      expect(text).toMatch(/acme could not be read from the marketplace: Evil Eve/);
+      expect(text).toMatch(
+        /\nRead from the marketplace\ninstall +last read +trouble\nacme +never +Evil/,
+      );
+    });
+  });
+
+  describe('explain', () => {
+    it.each([['cmu1'], ['cmc1'], ['CMU1@opentrain.work']])(
+      'takes every step for "%s", and shows no address',
+      async (subject) => {
+        await hireAll();
+        const text = await runOk('explain', subject);
+        expect(text.split('\n')).toEqual([
+          'cmu1 (Amara O.), by contract cmc1 of acme',
+          '  yes  install     acme is connected',
+          '  yes  contract    the contract is active',
+          '  yes  person      cmu1 is on it',
+          '  yes  link        linked to street-signs',
+          '  yes  address     a work address of opentrain.work is known',
+          '  yes  membership  active in street-signs of list',
+          '  To do: nothing: they can log in',
+          '',
+        ]);
+        const json = await runJson('explain', subject);
+        expect(json).toMatchObject({ explanations: [{ trainerId: 'cmu1', contractId: 'cmc1' }] });
+        expect(text + JSON.stringify(json)).not.toMatch(/cmu1@/i);
+      },
+    );
+
+    it('names the plan that holds them, and asks for a decision', async () => {
+      await holdAll();
+      const text = await runOk('explain', 'cmu1');
+      expect(text).toContain('  no   link        the link cml1 to street-signs is removed\n');
+      expect(text).toContain(
+        '  no   membership  held in street-signs of list by plan 1 (link_removed)\n',
+      );
+      expect(text).toMatch(/\n {2}To do: decide about it: gangway plans show 1\n$/);
+    });
+
+    it('says until when a removal waits', async () => {
+      changeConfig((config) => ({ ...config, removals: { grace: '2h' } }));
+      await workspace.receive(hire(1));
+      await workspace.receive(unlink());
+      const text = await runOk('explain', 'cmu1');
+      const [, until = ''] =
+        /to be removed after (\S+Z) from street-signs of list/.exec(text) ?? [];
+      expect(Date.parse(until) - Date.now()).toBeGreaterThan(115 * 60_000);
+      expect(Date.parse(until) - Date.now()).toBeLessThan(121 * 60_000);
+    });
+
+    it('finds nobody, and repeats no address', async () => {
+      const nobody =
+        'Nothing is known of such a person or contract: no event named it, and no read';
+      await expectRefused(nobody, 'explain', 'cmu9');
+      await expectRefused(nobody, 'explain', 'nobody@opentrain.work', '--json');
+    });
+
+    it('breaks no line for what strangers have named', async () => {
+      await hireAll();
+      await nameHostilely();
+      const text = await runOk('explain', 'cmc1');
+      expectPlain(text);
+      expect(text.trimEnd().split('\n')).toHaveLength(8);
+      expect(JSON.stringify(await runJson('explain', 'cmc1'))).not.toContain('second@');
+    });
+  });
+
+  describe('plans', () => {
+    it('list says that there are none', async () => {
+      expect(await runOk('plans', 'list')).toBe('There are no such plans.\n');
+      expect(await runJson('plans', 'list')).toEqual({ plans: [] });
+    });
+
+    it('list and show say who would be removed, and why', async () => {
+      await holdAll();
+      const [titles, row] = (await runOk('plans', 'list')).split('\n');
+      expect(titles).toMatch(/^plan +install +state +people +made +decided$/);
+      expect(row).toMatch(/^1 +acme +open +3 +\S+Z$/);
+      expect(await runJson('plans', 'list', '--install', 'globex')).toEqual({ plans: [] });
+      expect(await runJson('plans', 'list', '--state', 'approved')).toEqual({ plans: [] });
+      const text = await runOk('plans', 'show', '1');
+      expect(text).toMatch(/\n1 +list +street-signs +cmu1 +Amara O\. +link_removed +held\n/);
+      expect(await runJson('plans', 'show', '1')).toMatchObject({
+        ...{ id: 1, install: 'acme', state: 'open', size: 3 },
+        items: numbers.map((number) => ({ trainerId: `cmu${number}`, isStale: false })),
+      });
+    });
+
+    it('approve has them removed, once', async () => {
+      await holdAll();
+      expect(await runOk('plans', 'approve', '1')).toBe('3 will be removed.\n');
+      await act();
+      expect(roster()).toEqual({ 'street-signs': [] });
+      await expectRefused('Plan 1 was approved before', 'plans', 'approve', '1');
+      await expectRefused('Plan 1 was approved before', 'plans', 'reject', '1');
+      expect(await runJson('plans', 'list')).toEqual({ plans: [] });
+      expect(await runJson('plans', 'list', '--all')).toMatchObject({ plans: [{ id: 1 }] });
+      expect(await runOk('plans', 'show', '1')).toMatch(/link_removed +approved\n/);
+    });
+
+    it('reject keeps them', async () => {
+      await holdAll();
+      expect(await runJson('plans', 'reject', '1')).toEqual({
+        ...{ plan: 1, install: 'acme', decided: 3, stale: 0 },
+      });
+      await act();
+      expect(roster()).toEqual({ 'street-signs': ['cmu1', 'cmu2', 'cmu3'] });
+    });
+
+    it('approve leaves those alone of whom something else is known by now', async () => {
+      await holdAll();
+      await workspace.receive(hire(1, { contract: 'cmc9', id: '91', link: 'cml9' }));
+      expect(await runOk('plans', 'show', '1')).toMatch(/cmu1 .+ stale\n/);
+      expect(await runOk('plans', 'approve', '1')).toBe(
+        '2 will be removed. 1 are stale and stay.\n',
+      );
+      await act();
+      expect(roster()).toEqual({ 'street-signs': ['cmu1'] });
+    });
+
+    it.each([['show'], ['approve'], ['reject']])('%s knows which there are', async (command) => {
+      await expectRefused('There is no plan 7', 'plans', command, '7');
+    });
+
+    it('show breaks no line for what strangers have named', async () => {
+      await holdAll();
+      await nameHostilely();
+      expectPlain(await runOk('plans', 'show', '1'));
+      expect(JSON.stringify(await runJson('plans', 'show', '1'))).not.toContain('second@');
+    });
+  });
+
+  describe('contracts', () => {
+    it('list shows how they stand', async () => {
+      expect(await runOk('contracts', 'list')).toBe('There are no such contracts.\n');
+      await hireAll();
+      const lines = (await runOk('contracts', 'list')).trimEnd().split('\n');
+      expect(lines[0]).toMatch(/^install +contract +status +people +last heard +title$/);
+      expect(lines[1]).toMatch(/^acme +cmc1 +active +1 +\S+Z +Street signs$/);
+      expect(lines).toHaveLength(4);
+      expect(await runJson('contracts', 'list', '--limit', '1')).toEqual({
+        contracts: [
+          {
+            ...{ install: 'acme', contractId: 'cmc1', status: 'active', title: 'Street signs' },
+            ...{ heardAt: expect.stringMatching(/Z$/), people: 1 },
+          },
+        ],
+      });
+      expect(await runJson('contracts', 'list', '--status', 'ended')).toEqual({ contracts: [] });
+      expect(await runJson('contracts', 'list', '--install', 'x')).toEqual({ contracts: [] });
+      await nameHostilely();
+      const { stdout } = await run('contracts', 'list');
+      expect(stdout).toContain('Evil');
+      expect(stdout).not.toMatch(/[^\P{Cc}\n]|\p{Bidi_Control}/u);
+    });
+
+    it('end and reopen take people out and let them in again', async () => {
+      await hireAll();
+      const said = await runOk('contracts', 'end', 'cmc2');
+      expect(said).toBe('The contract cmc2 counts as one that has ended.\n');
+      await act();
+      expect(roster()).toEqual({ 'street-signs': ['cmu1', 'cmu3'] });
+      expect(await runJson('contracts', 'reopen', 'cmc2', '--install', 'acme')).toEqual({
+        ...{ install: 'acme', contractId: 'cmc2', decision: 'reopen' },
+      });
+      await act();
+      expect(roster()).toEqual({ 'street-signs': ['cmu1', 'cmu2', 'cmu3'] });
+      await workspace.withStorage(async ({ database: { kysely } }) => {
+        const rows = await kysely.selectFrom('audit').selectAll().orderBy('id').execute();
+        const actor = expect.stringMatching(/./) as string;
+        expect(rows).toMatchObject([
+          { actor, action: 'contracts end', subject: 'acme/cmc2' },
+          { actor, action: 'contracts reopen', subject: 'acme/cmc2' },
+        ]);
+      });
+    });
+
+    it('end and reopen say why they do nothing', async () => {
+      await hireAll();
+      await expectRefused('There is no contract cmc9', 'contracts', 'end', 'cmc9');
+      await expectRefused('The contract cmc1 is not ended', 'contracts', 'reopen', 'cmc1');
+      await runOk('contracts', 'end', 'cmc1');
+      await expectRefused('The contract cmc1 has ended already', 'contracts', 'end', 'cmc1');
+    });
+  });
+
+  describe('retire', () => {
+    const nobody =
+      'There is nobody to retire: people are orphaned once "gangway start --accept-orphans" has run.\n';
+
+    /** Renames the install, and starts with that although it orphans everybody. */
+    async function orphanAll(): Promise<void> {
+      await hireAll();
+      changeConfig(({ installs, ...config }) => ({
+        ...config,
+        installs: { globex: (installs as { acme: object }).acme },
+      }));
+      const argv = ['start', '--accept-orphans', '--config', workspace.configFile];
+      const running = startCommand(...argv);
+      const orphans = async () => (await runJson('retire', '--all')) as { orphans: object[] };
+      await until('all are orphaned', orphans, (seen) => seen.orphans.length === 3);
+      running.stop();
+      await running.ended;
+    }
+
+    it('only lists them without --yes', async () => {
+      await orphanAll();
+      const lines = (await runOk('retire', '--install', 'acme')).trimEnd().split('\n');
+      expect(lines[0]).toMatch(/^membership +install +tool +group +trainer +would be$/);
+      expect(lines[1]).toMatch(/^1 +acme +list +street-signs +cmu1 +removed$/);
+      expect(lines.at(-1)).toBe('Nothing was done: --yes retires them.');
+      expect(await runJson('retire', '--tool', 'list')).toMatchObject({ retired: null });
+      expect(await runOk('retire', '--install', 'globex', '--yes')).toBe(nobody);
+      expect(roster()['street-signs']).toHaveLength(3);
+      await nameHostilely();
+      const { stdout } = await run('retire', '--all');
+      expect(stdout).not.toMatch(/[^\P{Cc}\n]|\p{Bidi_Control}/u);
+    });
+
+    it('removes them with --yes, however many they are', async () => {
+      await orphanAll();
+      expect(await runOk('explain', 'cmu1')).toMatch(/retire --install acme"\n$/);
+      expect(await runOk('retire', '--install', 'acme', '--yes')).toBe('3 will be removed.\n');
+      await act();
+      expect(roster()).toEqual({ 'street-signs': [] });
+      expect(await runOk('retire', '--all', '--yes')).toBe(nobody);
+      expect(await runOk('explain', 'cmu1')).toMatch(/To do: nothing: an operator retired them\n$/);
+    });
+
+    it('lets go of those in a tool that is not configured', async () => {
+      await orphanAll();
+      changeConfig(({ installs, tools, ...config }) => ({
+        ...config,
+        installs: { globex: { ...(installs as { globex: object }).globex, tool: 'other' } },
+        tools: { other: (tools as { list: object }).list },
+      }));
+      expect(await runOk('retire', '--all')).toMatch(/cmu1 +left in place\n/);
+      expect(await runOk('retire', '--all', '--yes')).toBe(
+        '0 will be removed. 3 are left in place: their tool is not configured.\n',
+      );
+      await act();
+      expect(roster()['street-signs']).toHaveLength(3);
+    });
+  });
+
+  describe('members', () => {
+    it('release keeps somebody in, and adopt takes them out when nothing speaks for them', async () => {
+      await workspace.receive(hire(1));
+      expect(await runOk('members', 'release', '1')).toBe(
+        'Membership 1 counts as not ours and stays.\n',
+      );
+      await workspace.receive(recent({ type: 'contract.ended', id: '92' }));
+      await act();
+      expect(roster()).toEqual({ 'street-signs': ['cmu1'] });
+      expect(await runOk('explain', 'cmu1')).toMatch(/gangway members adopt 1\n$/);
+      expect(await runOk('members', 'adopt', '1')).toBe(
+        'Membership 1 counts as ours, and is removed now: nothing speaks for them.\n',
+      );
+      await act();
+      expect(roster()).toEqual({ 'street-signs': [] });
+    });
+
+    it('adopt and release say why they do nothing', async () => {
+      await workspace.receive(hire(1));
+      await expectRefused('There is no membership 9', 'members', 'adopt', '9');
+      await expectRefused('Membership 1 counts as ours already', 'members', 'adopt', '1');
+      expect(await runJson('members', 'release', '1')).toEqual({
+        ...{ membership: 1, decision: 'release', outcome: 'released' },
+      });
+      await expectRefused('Membership 1 counts as not ours already', 'members', 'release', '1');
+      expect(await runJson('members', 'adopt', '1')).toMatchObject({ outcome: 'kept' });
+    });
+
+    it('release refuses an address that is managed', async () => {
+      changeConfig((config) => ({
+        ...config,
+        marketplace: { baseUrl: 'http://127.0.0.1:9/x', managedDomains: ['opentrain.work'] },
+      }));
+      await workspace.receive(hire(1));
+      const { status, stderr } = await run('members', 'release', '1');
+      expect(status).toBe(1);
+      expect(stderr).toMatch(/an address of opentrain\.work, and whoever has one is ours/);
+    });
+  });
+});

@@ -1,0 +1,221 @@
+import { describe, expect, it } from 'vitest';
+import {
+  emptyContract,
+  emptyGrant,
+  emptyLink,
+  type GrantEvidence,
+} from '../../src/domain/evidence.ts';
+import {
+  absentSince,
+  eliminatedSince,
+  leftSince,
+  revokedGrant,
+  statusOfContract,
+  statusOfLink,
+} from '../../src/domain/evidence-status.ts';
+
+const before = '2026-03-15T11:00:00.000Z';
+const noon = '2026-03-15T12:00:00.000Z';
+const justBefore = '2026-03-15T12:09:59.999Z';
+const tenPast = '2026-03-15T12:10:00.000Z';
+const oneOClock = '2026-03-15T13:00:00.000Z';
+const nextDay = '2026-03-16T12:00:00.000Z';
+const once = noon;
+const tooSoon = `${noon} ${justBefore}`;
+const twice = `${noon} ${tenPast}`;
+
+describe('statusOfContract', () => {
+  it.each([
+    ['unknown', 'of which nothing is known', {}],
+    ['unknown', 'of which only the budget was heard', { budgetEventAt: noon }],
+    ['unknown', 'whose participants alone were read', { participantsReadAt: noon }],
+    ['active', 'that started', { startedEventAt: noon }],
+    ['active', 'that a read lists active', { activeReadAt: noon }],
+    ['ended', 'whose end was delivered', { endedEventAt: noon }],
+    ['ended', 'whose end came before its start', { startedEventAt: nextDay, endedEventAt: noon }],
+    ['ended', 'listed active before its end', { endedEventAt: tenPast, activeReadAt: noon }],
+    ['ended', 'listed active as it ended', { endedEventAt: noon, activeReadAt: noon }],
+    ['ended', 'a millisecond too early', { endedEventAt: noon, activeReadAt: justBefore }],
+    ['disputed', 'listed active 10:00 after', { endedEventAt: noon, activeReadAt: tenPast }],
+    ['disputed', 'listed active a day after', { endedEventAt: noon, activeReadAt: nextDay }],
+    ['ended', 'that a read lists ended', { endedReadAt: noon }],
+    ['ended', 'read ended, later read active', { endedReadAt: noon, activeReadAt: nextDay }],
+    [
+      'ended',
+      'disputed until a read lists it ended',
+      { endedEventAt: noon, activeReadAt: tenPast, endedReadAt: noon },
+    ],
+  ])('is %s for one %s', (status, _, registers) => {
+    expect(statusOfContract({ ...emptyContract('acme', 'c1'), ...registers })).toBe(status);
+  });
+
+  it.each([
+    ['ended', 'ended by an operator', { startedEventAt: before, endedByOperatorAt: noon }],
+    ['ended', 'still listed active', { endedByOperatorAt: noon, activeReadAt: nextDay }],
+    [
+      'active',
+      'reopened after that',
+      { startedEventAt: before, endedByOperatorAt: noon, reopenedAt: oneOClock },
+    ],
+    [
+      'ended',
+      'ended by an operator after it was reopened',
+      { startedEventAt: before, endedByOperatorAt: oneOClock, reopenedAt: noon },
+    ],
+    [
+      'active',
+      'whose delivered end was taken back',
+      { startedEventAt: before, endedEventAt: noon, reopenedAt: oneOClock },
+    ],
+    [
+      'ended',
+      'whose end was delivered after it was reopened',
+      { startedEventAt: before, endedEventAt: oneOClock, reopenedAt: noon },
+    ],
+    [
+      'ended',
+      'reopened although a read lists it ended',
+      { startedEventAt: before, endedReadAt: noon, reopenedAt: nextDay },
+    ],
+    [
+      'active',
+      'eliminated before it was reopened',
+      { startedEventAt: before, absences: twice, reopenedAt: tenPast },
+    ],
+    ['unknown', 'reopened, of which nothing else is known', { reopenedAt: noon }],
+  ])('is %s for one %s', (status, _, registers) => {
+    expect(statusOfContract({ ...emptyContract('acme', 'c1'), ...registers })).toBe(status);
+  });
+
+  it.each([
+    ['active', 'missed once', { startedEventAt: before, absences: once }],
+    ['active', 'missed twice in too short a time', { startedEventAt: before, absences: tooSoon }],
+    ['eliminated', 'missed twice', { startedEventAt: before, absences: twice }],
+    ['eliminated', 'once read active', { activeReadAt: before, absences: twice }],
+    ['active', 'read active in between', { activeReadAt: noon, absences: twice }],
+    ['active', 'read active since', { activeReadAt: oneOClock, absences: twice }],
+    ['active', 'that started in between', { startedEventAt: noon, absences: twice }],
+    ['ended', 'whose end was delivered too', { endedEventAt: noon, absences: twice }],
+    ['ended', 'that a read lists ended too', { endedReadAt: noon, absences: twice }],
+    [
+      'disputed',
+      'missed twice before a read that contradicts its end',
+      { endedEventAt: before, activeReadAt: oneOClock, absences: twice },
+    ],
+  ])('is %s for one %s', (status, _, registers) => {
+    const contract = { ...emptyContract('acme', 'c1'), ...registers };
+    expect(statusOfContract(contract)).toBe(status);
+    if (status === 'eliminated') expect(eliminatedSince(contract)).toBe(tenPast);
+  });
+});
+
+describe('statusOfLink', () => {
+  const project = { externalProjectId: 'p1' };
+
+  it.each([
+    ['unknown', 'of which only the id is known', {}],
+    ['unknown', 'that is known by its name alone', { externalProjectName: 'Signs' }],
+    ['live', 'that leads to a project', project],
+    ['removed', 'that was removed', { ...project, removedEventAt: noon }],
+    ['removed', 'whose removal came first', { removedEventAt: noon }],
+    ['removed', 'listed after its removal', { ...project, removedEventAt: noon, seenAt: nextDay }],
+    ['live', 'missed once', { ...project, seenAt: before, absences: once }],
+    ['live', 'missed twice in too short a time', { ...project, seenAt: before, absences: tooSoon }],
+    ['absent', 'missed twice', { ...project, seenAt: before, absences: twice }],
+    ['live', 'seen in between', { ...project, seenAt: noon, absences: twice }],
+    ['live', 'seen since', { ...project, seenAt: oneOClock, absences: twice }],
+    ['removed', 'missed and removed', { ...project, removedEventAt: noon, absences: twice }],
+  ])('is %s for one %s', (status, _, attributes) => {
+    const link = { ...emptyLink('acme', 'l1'), ...attributes };
+    expect(statusOfLink(link)).toBe(status);
+    if (status === 'absent') expect(absentSince(link)).toBe(tenPast);
+  });
+});
+
+describe('leftSince', () => {
+  it.each([
+    ['never, of one who was seen', before, null, null],
+    ['not by one read without them', before, once, null],
+    ['not by two in too short a time', before, tooSoon, null],
+    ['by two reads without them', before, twice, tenPast],
+    ['not where they were seen in between', noon, twice, null],
+    ['not where they were seen again', oneOClock, twice, null],
+    ['by two reads of one who was never seen', null, twice, tenPast],
+  ])('is %s', (_, seenAt, absences, left) => {
+    expect(leftSince({ seenAt, absences })).toBe(left);
+  });
+});
+
+describe('revokedGrant', () => {
+  function grant(grantId: string, registers: Partial<GrantEvidence>): GrantEvidence {
+    return { ...emptyGrant('acme', grantId), ...registers };
+  }
+  const revoked = { revokedEventAt: noon, revokedReceivedAt: tenPast };
+
+  it.each<[string, GrantEvidence[], string | null]>([
+    ['none of none', [], null],
+    ['none where the only one is active', [grant('g1', { activeReadAt: noon })], null],
+    ['the only one that is known, and revoked', [grant('g1', revoked)], 'g1'],
+    [
+      'the one revoked after it was read active',
+      [grant('g1', { ...revoked, activeReadAt: before })],
+      'g1',
+    ],
+    [
+      'none where a later read answered ACTIVE again',
+      [grant('g1', { ...revoked, activeReadAt: oneOClock })],
+      null,
+    ],
+    [
+      'none where the read began as it was revoked',
+      [grant('g1', { ...revoked, activeReadAt: noon })],
+      null,
+    ],
+    [
+      'none where the revoked one is old, and another is active',
+      [grant('g1', { ...revoked, activeReadAt: before }), grant('g2', { activeReadAt: noon })],
+      null,
+    ],
+    [
+      'none where the end of an old one comes late, however late',
+      [
+        grant('g1', {
+          ...{ activeReadAt: before, revokedEventAt: nextDay, revokedReceivedAt: nextDay },
+        }),
+        grant('g2', { activeReadAt: noon }),
+      ],
+      null,
+    ],
+    [
+      'none where the end of one comes late that was never read',
+      [
+        grant('g0', { revokedEventAt: nextDay, revokedReceivedAt: nextDay }),
+        grant('g2', { activeReadAt: noon }),
+      ],
+      null,
+    ],
+    [
+      'none where two were read at once, and the first of them is not revoked',
+      [grant('g1', { activeReadAt: before }), grant('g2', { ...revoked, activeReadAt: before })],
+      null,
+    ],
+    [
+      'the newer of two, where that is revoked',
+      [
+        grant('g1', { activeReadAt: before }),
+        grant('g2', {
+          ...{ activeReadAt: noon, revokedEventAt: tenPast, revokedReceivedAt: tenPast },
+        }),
+      ],
+      'g2',
+    ],
+    [
+      'of several that were never read, the one whose end came in last',
+      [grant('g1', { ...revoked, revokedReceivedAt: noon }), grant('g2', revoked)],
+      'g2',
+    ],
+  ])('is %s', (_, grants, expected) => {
+    expect(revokedGrant(grants)?.grantId ?? null).toBe(expected);
+    expect(revokedGrant([...grants].reverse())?.grantId ?? null).toBe(expected);
+  });
+});

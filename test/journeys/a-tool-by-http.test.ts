@@ -1,0 +1,82 @@
+import { expect, it, vi } from 'vitest';
+import { createAdapter } from '../../src/adapters/create-adapter.ts';
+import { loadAdapter } from '../../src/adapters/load-adapters.ts';
+import { describeEachDialect } from '../support/databases.ts';
+import { trackerFile } from '../support/foreign-adapters.ts';
+import { exampleSettings } from '../support/http-tool-settings.ts';
+import { openJourney } from '../support/journey.ts';
+import { openRestTool, type RestTool } from '../support/rest-tool.ts';
+
+// Much of a journey is waiting for loops that look around once a second.
+vi.setConfig({ testTimeout: 30_000 });
+
+const hourMs = 3_600_000;
+
+const adapters = {
+  http: async (tool: RestTool) => createAdapter('list', 'http', exampleSettings(tool)),
+  'a file': ({ url, token }: RestTool) =>
+    loadAdapter('list', { adapter: trackerFile, settings: { url, token } }),
+};
+
+describeEachDialect('a tool that is reached by HTTP', (dialect) => {
+  it.each(Object.entries(adapters))(
+    'has whoever is hired, and nobody else, by %s',
+    async (_name, open) => {
+      const tool = await openRestTool();
+      tool.seed('street-signs', 'somebody@lab.example');
+      const journey = await openJourney(dialect, {
+        ...{ adapter: await open(tool), payloads: 'minimal' },
+      });
+      const { sandbox, customer } = journey;
+      await customer.link('street-signs');
+
+      const { contractId, trainers } = sandbox.hire({ jobId: customer.jobId, trainers: [{}, {}] });
+      await journey.quiet();
+      const emails = trainers.map(({ workEmail }) => String(workEmail).toLowerCase());
+      const members = () => tool.members('street-signs').map((email) => email.toLowerCase());
+      expect(members().sort()).toEqual([...emails, 'somebody@lab.example'].sort());
+
+      sandbox.endContract(contractId);
+      await journey.quiet();
+      expect(members()).toEqual(['somebody@lab.example']);
+      expect(await journey.memberships()).toMatchObject([
+        { state: 'removed' },
+        { state: 'removed' },
+      ]);
+    },
+  );
+
+  it('is asked again where it says that it did what it did not', async () => {
+    const tool = await openRestTool();
+    const journey = await openJourney(dialect, { adapter: await adapters.http(tool) });
+    const { sandbox, customer } = journey;
+    await customer.link('street-signs');
+    tool.faults.begin('add', { does: 'swallows' });
+    sandbox.hire({ jobId: customer.jobId });
+    await journey.quiet();
+    expect(await journey.memberships()).toMatchObject([{ state: 'pending' }]);
+
+    tool.faults.end();
+    await journey.pass(hourMs);
+    expect(await journey.memberships()).toMatchObject([{ state: 'active', isOurs: 1 }]);
+    expect(tool.members('street-signs')).toHaveLength(1);
+  });
+
+  it('is not asked again at once where it refuses, and its token is in no log', async () => {
+    const tool = await openRestTool();
+    const journey = await openJourney(dialect, { adapter: await adapters.http(tool) });
+    const { sandbox, customer } = journey;
+    await customer.link('street-signs');
+    tool.faults.begin('add', { does: 'answers', status: 403 });
+    sandbox.hire({ jobId: customer.jobId });
+    await expect.poll(() => journey.receipts()).toEqual(['add refused']);
+    // Also what else comes to be known of them does not have it asked before a probe went well.
+    await journey.sandbox.idle();
+    const receipts = await journey.storage.database.kysely
+      .selectFrom('receipt')
+      .selectAll()
+      .execute();
+    expect(JSON.stringify([receipts, journey.log.text()])).not.toContain(tool.token);
+    expect(receipts).toMatchObject([{ outcome: 'refused', toolStatus: 403 }]);
+  });
+});

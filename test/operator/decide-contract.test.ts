@@ -1,0 +1,153 @@
+import { beforeEach, expect, it } from 'vitest';
+import { emptyContract, emptyEvidence } from '../../src/domain/evidence.ts';
+import { toInstant } from '../../src/lib/clock.ts';
+import { createContractStore } from '../../src/operator/contract-store.ts';
+import { type ContractDecision, decideContract } from '../../src/operator/decide-contract.ts';
+import { convergeDue } from '../support/converging.ts';
+import { describeEachDatabase } from '../support/databases.ts';
+import { createEngine, type Engine } from '../support/engine-harness.ts';
+import { fullEvent } from '../support/event-bodies.ts';
+import { createMemoryTool, type MemoryTool } from '../support/memory-tool.ts';
+
+const started = fullEvent({ type: 'contract.started', id: '1' });
+const ended = fullEvent({ type: 'contract.ended', id: '2' });
+
+describeEachDatabase("an operator's word about a contract", (openFresh) => {
+  let engine: Engine;
+  let tool: MemoryTool;
+
+  beforeEach(async () => {
+    engine = createEngine(await openFresh());
+    tool = createMemoryTool();
+  });
+
+  async function decide(
+    decision: ContractDecision,
+    contractId = 'cmc1',
+    install?: string,
+    at = toInstant(engine.clock.now()),
+  ) {
+    const contracts = createContractStore(engine.database);
+    const deps = { ...engine, contracts, by: { actor: 'ada', at } };
+    return await decideContract(deps, decision, contractId, install);
+  }
+
+  const statuses = async () =>
+    (await createContractStore(engine.database).list({ limit: 10 })).map(({ status }) => status);
+
+  /** Takes in what was decided, and brings the tool in line. */
+  async function act(): Promise<string[]> {
+    await engine.takeIn();
+    return await convergeDue(engine, tool);
+  }
+
+  it('that it has ended takes its people out, without the brake counting that', async () => {
+    await engine.apply([started]);
+    await convergeDue(engine, tool);
+    expect(await decide('end')).toMatchObject({ install: 'acme', contractId: 'cmc1' });
+    expect(await statuses()).toEqual(['ended']);
+    expect(await engine.membershipRows()).toMatchObject([{ state: 'active', wanted: 1 }]);
+
+    expect(await act()).toEqual(['remove removed']);
+    expect(tool.members('street-signs')).toEqual([]);
+    expect(await engine.rows('removal')).toMatchObject([
+      { cause: 'contract_ended_by_operator', clearance: 'approved' },
+    ]);
+  });
+
+  it('that it goes on lets its people in again', async () => {
+    await engine.apply([started, ended]);
+    await convergeDue(engine, tool);
+    engine.clock.advance(60_000);
+    await decide('reopen');
+    expect(await statuses()).toEqual(['active']);
+    expect(await act()).toEqual(['add added']);
+
+    engine.clock.advance(60_000);
+    await decide('end');
+    expect(await act()).toEqual(['remove removed']);
+    expect(await statuses()).toEqual(['ended']);
+  });
+
+  it('is kept with who said it, and when', async () => {
+    await engine.apply([started]);
+    await decide('end');
+    engine.clock.advance(1000);
+    await decide('reopen');
+    const by = { actor: 'ada', subject: 'acme/cmc1' };
+    expect(await engine.rows('audit')).toMatchObject([
+      { ...by, action: 'contracts end', at: '2026-03-15T12:00:00.000Z' },
+      { ...by, action: 'contracts reopen', at: '2026-03-15T12:00:01.000Z' },
+    ]);
+  });
+
+  it('counts although an earlier one came from a clock that is ahead', async () => {
+    await engine.apply([started]);
+    await decide('end', 'cmc1', undefined, '2026-03-15T12:30:00.000Z');
+    await decide('reopen');
+    expect(await statuses()).toEqual(['active']);
+    await decide('end');
+    expect(await statuses()).toEqual(['ended']);
+    await decide('reopen');
+    expect(await statuses()).toEqual(['active']);
+  });
+
+  it('settles a dispute either way', async () => {
+    const early = fullEvent({ type: 'contract.ended', createdAt: '2026-03-15T11:00:00.000Z' });
+    const activeReadAt = '2026-03-15T11:30:00.000Z';
+    const listed = { ...emptyContract('acme', 'cmc1'), activeReadAt };
+    await engine.apply([started, early]);
+    await engine.merge({ ...emptyEvidence(), contracts: [listed] });
+    expect(await statuses()).toEqual(['disputed']);
+    await decide('reopen');
+    expect(await statuses()).toEqual(['active']);
+    await decide('end');
+    expect(await statuses()).toEqual(['ended']);
+  });
+
+  it('is refused where it would change nothing, and leaves no trace', async () => {
+    await engine.apply([started]);
+    await expect(decide('reopen')).rejects.toMatchObject({
+      code: 'conflict',
+      message: 'The contract cmc1 is not ended',
+    });
+    await engine.apply([ended]);
+    await expect(decide('end')).rejects.toMatchObject({
+      code: 'conflict',
+      message: 'The contract cmc1 has ended already',
+    });
+    await expect(decide('end', 'cmc9')).rejects.toMatchObject({
+      code: 'not_found',
+      message: 'There is no contract cmc9',
+    });
+    await expect(decide('end', 'cmc1', 'globex')).rejects.toThrow(
+      'There is no contract cmc1 of globex',
+    );
+    expect(await engine.rows('audit')).toEqual([]);
+  });
+
+  it('cannot reopen what the marketplace itself lists as ended', async () => {
+    await engine.apply([started]);
+    const endedReadAt = '2026-03-15T11:00:00.000Z';
+    const listed = { ...emptyContract('acme', 'cmc1'), endedReadAt };
+    await engine.merge({ ...emptyEvidence(), contracts: [listed] });
+    await expect(decide('reopen')).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringMatching(/^The marketplace itself lists the contract cmc1 as ended/),
+    });
+  });
+
+  it('is about one install, which has to be named where several have the id', async () => {
+    await engine.apply([started], 'acme');
+    await engine.apply([fullEvent({ type: 'contract.started', project: 'lamps' })], 'globex');
+    await convergeDue(engine, tool);
+    await expect(decide('end')).rejects.toMatchObject({
+      code: 'conflict',
+      message: 'Several installs have a contract cmc1 (acme, globex): name one with --install',
+    });
+    expect(await decide('end', 'cmc1', 'globex')).toMatchObject({ install: 'globex' });
+    expect(await act()).toEqual(['remove removed']);
+    expect(tool.members('street-signs')).toEqual(['cmu1']);
+    expect(tool.members('lamps')).toEqual([]);
+  });
+});

@@ -1,0 +1,101 @@
+import { beforeEach, expect, it } from 'vitest';
+import { inTransaction } from '../../src/db/database.ts';
+import { toInstant } from '../../src/lib/clock.ts';
+import { decidePlan, type PlanDecision } from '../../src/operator/decide-plan.ts';
+import { convergeDue } from '../support/converging.ts';
+import { describeEachDatabase } from '../support/databases.ts';
+import { createEngine, type Engine } from '../support/engine-harness.ts';
+import { fullEvent } from '../support/event-bodies.ts';
+import { createMemoryTool, type MemoryTool } from '../support/memory-tool.ts';
+import { until } from '../support/until.ts';
+
+const trainers = ['cmu1', 'cmu2', 'cmu3'];
+const hired = trainers.map((trainer, index) =>
+  fullEvent({ type: 'contract.started', contract: `cmc${index + 1}`, trainer }),
+);
+const unlinked = fullEvent({ type: 'project_link.removed' });
+const graceMs = 15 * 60_000;
+
+describeEachDatabase('a decision about a plan', (openFresh) => {
+  let engine: Engine;
+  let tool: MemoryTool;
+
+  beforeEach(async () => {
+    engine = createEngine(await openFresh());
+    tool = createMemoryTool();
+    await engine.apply(hired);
+    await convergeDue(engine, tool);
+    await engine.apply([unlinked]);
+    await engine.takeIn();
+    await engine.pass(graceMs);
+    expect(await engine.plans.list({})).toMatchObject([{ id: 1, state: 'open', size: 3 }]);
+  });
+
+  const decide = (decision: PlanDecision, planId = 1) => {
+    const by = { actor: 'ada', at: toInstant(engine.clock.now()) };
+    return decidePlan({ ...engine, by }, decision, planId);
+  };
+
+  it('to approve it has its people removed, and is kept with who said so', async () => {
+    expect(await decide('approve')).toEqual({ install: 'acme', decided: 3, stale: 0 });
+    expect(await convergeDue(engine, tool)).toEqual(Array(3).fill('remove removed'));
+    expect(tool.members('street-signs')).toEqual([]);
+    expect(await engine.rows('audit')).toMatchObject([
+      {
+        ...{ actor: 'ada', action: 'plans approve', subject: 'plan 1' },
+        at: '2026-03-15T12:15:00.000Z',
+      },
+    ]);
+  });
+
+  it('to reject it keeps its people, and is kept with who said so', async () => {
+    expect(await decide('reject')).toEqual({ install: 'acme', decided: 3, stale: 0 });
+    await engine.pass(graceMs);
+    expect(await convergeDue(engine, tool)).toEqual([]);
+    expect(tool.members('street-signs')).toEqual(trainers);
+    expect(await engine.rows('audit')).toMatchObject([{ action: 'plans reject' }]);
+  });
+
+  it('is refused a second time, and for a plan there is none of', async () => {
+    await decide('reject');
+    await expect(decide('approve')).rejects.toMatchObject({
+      code: 'conflict',
+      message: 'Plan 1 was rejected before',
+    });
+    await expect(decide('approve', 9)).rejects.toMatchObject({
+      code: 'not_found',
+      message: 'There is no plan 9',
+    });
+    expect(await engine.rows('audit')).toHaveLength(1);
+  });
+
+  it('waits for evidence that is being taken in, and does not undo what follows', async () => {
+    const again = fullEvent({
+      ...{ type: 'contract.started', id: '9', contract: 'cmc9', trainer: 'cmu1', link: 'cml9' },
+    });
+    const { promise: hold, resolve: letGo } = Promise.withResolvers<void>();
+    let isLocked = false;
+    const taking = inTransaction(engine.database, async (tx) => {
+      await engine.evidence.lock(tx);
+      isLocked = true;
+      await hold;
+      await tx
+        .updateTable('membership')
+        .set({ state: 'pending', wanted: 1, generation: 9, cause: null })
+        .where('trainerId', '=', 'cmu1')
+        .execute();
+    });
+    await until(
+      'it has the lock',
+      () => isLocked,
+      (locked) => locked,
+    );
+    const approving = decide('approve');
+    setTimeout(letGo, 100);
+    await taking;
+    expect(await approving).toEqual({ install: 'acme', decided: 2, stale: 1 });
+    await engine.apply([again]);
+    await convergeDue(engine, tool);
+    expect(tool.members('street-signs')).toEqual(['cmu1']);
+  });
+});

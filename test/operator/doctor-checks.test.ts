@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import type { Adapter, Capabilities } from '../../src/adapters/adapter.ts';
+import { emptyLink } from '../../src/domain/evidence.ts';
+import { checkClock, checkTool, checkWalls } from '../../src/operator/doctor-checks.ts';
+import { describeEachDatabase } from '../support/databases.ts';
+import { createFakeClock } from '../support/fake-clock.ts';
+import { createMemoryTool } from '../support/memory-tool.ts';
+
+function withCapabilities(changes: Partial<Capabilities>, check?: Adapter['check']): Adapter {
+  const { adapter } = createMemoryTool();
+  const capabilities = { ...adapter.capabilities, ...changes };
+  return { ...adapter, capabilities, ...(check && { check }) };
+}
+
+describe('a check of a tool', () => {
+  const look = (adapter: Adapter, signal = new AbortController().signal) =>
+    checkTool('studio', adapter, signal);
+
+  it('warns where whoever is removed may still get in, or cannot return', async () => {
+    const removal = { effect: 'membership_only', reason: 'their login stays' } as const;
+    expect(await look(withCapabilities({ removal, readding: 'no' }))).toMatchObject([
+      { name: 'tool studio', status: 'ok', action: null },
+      { status: 'warning', says: 'whoever is removed may still get in: their login stays' },
+      { status: 'warning', says: 'whoever is removed cannot be added again' },
+    ]);
+    expect(await look(withCapabilities({ readding: 'new_account' }))).toHaveLength(1);
+  });
+
+  it('fails with what the tool says, without an address', async () => {
+    const check = () => Promise.reject(new Error('no rights for ada@lab.example'));
+    expect(await look(withCapabilities({}, check))).toMatchObject([
+      { status: 'failure', says: 'no rights for a…@lab.example' },
+    ]);
+  });
+
+  it('ends when it is stopped, also where the adapter does not listen', async () => {
+    const stopping = new AbortController();
+    const looking = look(
+      withCapabilities({}, () => new Promise(() => undefined)),
+      stopping.signal,
+    );
+    stopping.abort();
+    expect(await looking).toMatchObject([{ status: 'failure' }]);
+  });
+});
+
+describe('a check of the walls', () => {
+  const installs = new Map([['acme', { tool: 'studio', projects: ['acme-*'] }]]);
+  const link = { ...emptyLink('acme', 'cml1'), externalProjectId: 'lamps' };
+
+  it('warns of each live link outside, and of no other', () => {
+    expect(checkWalls(installs, [link])).toMatchObject([
+      { status: 'warning', says: expect.stringMatching(/^the link cml1 of acme is on lamps/) },
+    ]);
+    const removedEventAt = '2026-03-15T12:00:00.000Z';
+    const others = [
+      { ...link, removedEventAt },
+      { ...link, externalProjectId: 'acme-lamps' },
+      { ...link, externalProjectId: null },
+      { ...link, install: 'globex' },
+    ];
+    expect(checkWalls(installs, others)).toMatchObject([{ name: 'walls', status: 'ok' }]);
+  });
+});
+
+describeEachDatabase('a check of the clock', (openFresh) => {
+  it("warns where this machine's is far from that of the database", async () => {
+    const database = await openFresh();
+    const isOwn = database.dialect === 'sqlite';
+    const now = new Date().toISOString();
+    expect(await checkClock(database, createFakeClock(now))).toMatchObject({ status: 'ok' });
+    const behind = await checkClock(database, createFakeClock('2020-01-01T00:00:00.000Z'));
+    expect(behind).toMatchObject({ status: isOwn ? 'ok' : 'warning' });
+    expect(behind.says).toMatch(/^the database's clock is \d+ ms ahead$/);
+  });
+});

@@ -1,0 +1,419 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { MembershipRow } from '../../src/db/tables.ts';
+import {
+  emptyContract,
+  emptyGrant,
+  emptyLink,
+  type LinkEvidence,
+} from '../../src/domain/evidence.ts';
+import { membershipStates } from '../../src/domain/membership.ts';
+import { createLinkRouter, type RoutedInstalls } from '../../src/engine/link-router.ts';
+import { type ExplainRules, explain } from '../../src/operator/explain.ts';
+import type { Bearing } from '../../src/operator/explain-store.ts';
+import { createMemoryTool } from '../support/memory-tool.ts';
+
+const at = '2026-03-15T12:00:00.000Z';
+const later = '2026-03-15T12:15:00.000Z';
+const absences = '2026-03-15T12:01:00.000Z 2026-03-15T12:20:00.000Z';
+
+const ids = { install: 'acme', contractId: 'cmc1' };
+const link: LinkEvidence = {
+  ...emptyLink('acme', 'cml1'),
+  ...{ externalProjectId: 'street-signs', provisioningMode: 'PARTNER_WEBHOOK' },
+};
+const membership: MembershipRow = {
+  ...{ id: 7, tool: 'studio', groupId: 'street-signs', trainerId: 'cmu1', install: 'acme' },
+  ...{ wanted: 1, generation: 1, state: 'active', memberId: '42', isOurs: 1, attempts: 0 },
+  ...{ nextAttemptAt: null, leaseToken: null, leasedUntil: null, lookAgain: 0, failure: null },
+  ...{ updatedAt: at, cause: null, removeAfter: null, clearedGeneration: null },
+};
+
+/** Somebody of whom every step holds; the tests take one away. */
+function healthy(): Bearing {
+  return {
+    contracts: [{ ...emptyContract('acme', 'cmc1'), startedEventAt: at }],
+    participations: [{ ...ids, trainerId: 'cmu1', seenAt: at, absences: null }],
+    pairs: [{ ...ids, linkId: 'cml1' }],
+    links: [link],
+    grants: [],
+    people: [
+      {
+        ...{ install: 'acme', trainerId: 'cmu1', displayName: 'Amara O.' },
+        workEmailDomain: 'opentrain.work',
+      },
+    ],
+    memberships: [membership],
+    reasons: [{ ...ids, membershipId: 7, linkId: 'cml1' }],
+    plans: new Map(),
+  };
+}
+
+const acme = { tool: 'studio', projects: ['*'] };
+
+function rulesFor(installs: RoutedInstalls, managedDomains: string[] = []): ExplainRules {
+  const { adapter } = createMemoryTool();
+  const routeLink = createLinkRouter(installs, new Map([['studio', adapter]]));
+  return { installs, routeLink, managedDomains };
+}
+
+const usual = rulesFor(new Map([['acme', acme]]));
+
+function explainOne(bearing: Bearing, rules = usual) {
+  const [explanation, ...others] = explain(bearing, rules);
+  expect(others).toEqual([]);
+  const steps = explanation?.steps ?? [];
+  return {
+    failing: steps.filter(({ holds }) => !holds).map(({ step }) => step),
+    says: (name: string) => steps.find(({ step }) => step === name)?.says,
+    action: explanation?.action,
+    steps,
+  };
+}
+
+describe('explaining', () => {
+  let bearing: Bearing;
+
+  beforeEach(() => {
+    bearing = healthy();
+  });
+
+  it('somebody who can log in goes through every step, and nothing is to be done', () => {
+    expect(explain(bearing, usual)).toEqual([
+      {
+        ...{ trainerId: 'cmu1', displayName: 'Amara O.', install: 'acme', contractId: 'cmc1' },
+        steps: [
+          { step: 'install', holds: true, says: 'acme is connected' },
+          { step: 'contract', holds: true, says: 'the contract is active' },
+          { step: 'person', holds: true, says: 'cmu1 is on it' },
+          { step: 'link', holds: true, says: 'linked to street-signs' },
+          { step: 'address', holds: true, says: 'a work address of opentrain.work is known' },
+          { step: 'membership', holds: true, says: 'active in street-signs of studio' },
+        ],
+        action: 'nothing: they can log in',
+      },
+    ]);
+  });
+
+  const ended = { ...emptyContract('acme', 'cmc1'), startedEventAt: at };
+
+  it.each<[string, string[], Partial<Bearing>, RegExp, RegExp]>([
+    [
+      'a revoked grant',
+      ['install'],
+      { grants: [{ ...emptyGrant('acme', 'cmi1'), revokedEventAt: at, revokedReceivedAt: at }] },
+      /^the customer revoked cmi1$/,
+      /^have the customer connect acme again/,
+    ],
+    [
+      'a contract that nobody said has started',
+      ['contract'],
+      { contracts: [emptyContract('acme', 'cmc1')] },
+      /^the contract is unknown: nobody has said that it started$/,
+      /^wait for its event/,
+    ],
+    [
+      'a delivered end',
+      ['contract'],
+      { contracts: [{ ...ended, endedEventAt: later }] },
+      /^the contract is ended \(delivered, of 2026-03-15T12:15:00.000Z\)$/,
+      /^nothing: access ends with the contract$/,
+    ],
+    [
+      'an end that was read',
+      ['contract'],
+      { contracts: [{ ...ended, endedEventAt: at, endedReadAt: later }] },
+      /\(listed as ended at 2026-03-15T12:15:00.000Z\)$/,
+      /^nothing: access ends with the contract$/,
+    ],
+    [
+      'an end by an operator, after an older one was taken back',
+      ['contract'],
+      {
+        contracts: [
+          { ...ended, endedEventAt: at, reopenedAt: later, endedByOperatorAt: '2026-03-16' },
+        ],
+      },
+      /\(by an operator, at 2026-03-16\)$/,
+      /^nothing: access ends with the contract$/,
+    ],
+    [
+      'a contract that is listed no more',
+      ['contract'],
+      { contracts: [{ ...ended, absences }] },
+      /^the contract is eliminated: it is no longer listed as active$/,
+      /^if it goes on, say so: gangway contracts reopen cmc1$/,
+    ],
+    [
+      'somebody who left the contract',
+      ['person'],
+      { participations: [{ ...ids, trainerId: 'cmu1', seenAt: at, absences }] },
+      /^cmu1 is no longer on it since 2026-03-15T12:20:00.000Z$/,
+      /^nothing: access ends with that$/,
+    ],
+    [
+      'a removed link',
+      ['link'],
+      { links: [{ ...link, removedEventAt: at }] },
+      /^the link cml1 to street-signs is removed$/,
+      /^have the customer link the job again/,
+    ],
+    [
+      'a link that is listed no more',
+      ['link'],
+      { links: [{ ...link, seenAt: at, absences }] },
+      /^the link cml1 to street-signs is absent$/,
+      /^have the customer link the job again/,
+    ],
+    [
+      'a project that the marketplace provisions',
+      ['link'],
+      { links: [{ ...link, provisioningMode: 'MANAGED_ADAPTER' }] },
+      /^the marketplace itself provisions street-signs$/,
+      /^nothing: the marketplace does it$/,
+    ],
+  ])('%s: the step that fails, and what to do', (_, failing, changes, says, action) => {
+    const out = { ...membership, state: 'removed', wanted: 0 } as const;
+    const explained = explainOne({ ...bearing, memberships: [out], ...changes });
+    expect(explained.failing).toEqual([...failing, 'membership']);
+    expect(explained.says(failing[0] ?? '')).toMatch(says);
+    expect(explained.action).toMatch(action);
+  });
+
+  it('a contract whose end is disputed holds, and says so', () => {
+    const disputed = { ...ended, endedEventAt: at, activeReadAt: '2026-03-15T13:00:00.000Z' };
+    const { failing, says } = explainOne({ ...bearing, contracts: [disputed] });
+    expect(failing).toEqual([]);
+    expect(says('contract')).toMatch(/^the contract is disputed: its end was delivered, and later/);
+  });
+
+  it('a contract of which nobody is known', () => {
+    const nobody = { ...bearing, participations: [], memberships: [], people: [], reasons: [] };
+    expect(explain(nobody, usual)).toMatchObject([{ trainerId: null, displayName: null }]);
+    const { failing, action } = explainOne(nobody);
+    expect(failing).toEqual(['person', 'address', 'membership']);
+    expect(action).toMatch(/^wait until the marketplace is read again/);
+  });
+
+  it.each<[string, Partial<Bearing>]>([
+    ['without a link', { pairs: [], links: [] }],
+    ['with a link of which nothing is known', { links: [emptyLink('acme', 'cml1')] }],
+  ])('a contract %s', (_, changes) => {
+    const none = { memberships: [], reasons: [] };
+    const { failing, says, action } = explainOne({ ...bearing, ...none, ...changes });
+    expect(failing).toEqual(['link', 'membership']);
+    expect(says('link')).toBe('no project is known for it');
+    expect(action).toMatch(/^have the customer link the job to a project/);
+  });
+
+  it('an address that is not known', () => {
+    const waiting = { ...membership, state: 'waiting_email' } as const;
+    const { failing, action } = explainOne({ ...bearing, people: [], memberships: [waiting] });
+    expect(failing).toEqual(['address', 'membership']);
+    expect(action).toMatch(/^ask the customer for consent to share work addresses/);
+  });
+
+  it('an address outside the managed domains', () => {
+    const rules = rulesFor(usual.installs as RoutedInstalls, ['lab.example']);
+    const waiting = { ...membership, state: 'waiting_email' } as const;
+    const { failing, says, action } = explainOne({ ...bearing, memberships: [waiting] }, rules);
+    expect(failing).toEqual(['address', 'membership']);
+    expect(says('address')).toBe('the work address is of opentrain.work');
+    expect(action).toMatch(/^add opentrain\.work to marketplace\.managedDomains/);
+  });
+
+  it('an install that is not configured, whose people are found by what was recorded', () => {
+    const orphaned = { ...membership, state: 'orphaned' } as const;
+    const { failing, says, action } = explainOne(
+      { ...bearing, memberships: [orphaned] },
+      rulesFor(new Map()),
+    );
+    expect(failing).toEqual(['install', 'membership']);
+    expect(says('membership')).toBe(
+      'kept in street-signs of studio, where the configuration no longer leads',
+    );
+    expect(action).toMatch(
+      /^configure the install acme again; or .+accept-orphans.+retire --install acme"$/,
+    );
+  });
+
+  it('somebody who was retired with their install', () => {
+    const retired = { ...membership, state: 'removed', wanted: 0, cause: 'retired' } as const;
+    const rules = rulesFor(new Map());
+    const { failing, action } = explainOne({ ...bearing, memberships: [retired] }, rules);
+    expect(failing).toEqual(['install', 'membership']);
+    expect(action).toBe('nothing: an operator retired them');
+  });
+
+  it('a project outside the wall of its install', () => {
+    const rules = rulesFor(new Map([['acme', { ...acme, projects: ['lamps'] }]]));
+    const none = { memberships: [], reasons: [] };
+    const { failing, says, action } = explainOne({ ...bearing, ...none }, rules);
+    expect(failing).toEqual(['link', 'membership']);
+    expect(says('link')).toBe('street-signs is outside the projects of acme');
+    expect(action).toMatch(/^add it to installs\.acme\.projects/);
+  });
+
+  it('a membership that is still to be made', () => {
+    const { failing, action } = explainOne({ ...bearing, memberships: [], reasons: [] });
+    expect(failing).toEqual(['membership']);
+    expect(action).toMatch(/^wait: a running "gangway start"/);
+  });
+
+  it('somebody whose project is elsewhere by now is told of both places', () => {
+    const elsewhere = { ...membership, id: 6, groupId: 'old', state: 'orphaned' } as const;
+    const { steps, action } = explainOne({
+      ...bearing,
+      memberships: [elsewhere, membership],
+      reasons: [{ ...ids, membershipId: 6, linkId: 'cml1' }],
+    });
+    expect(steps.filter(({ step }) => step === 'membership')).toMatchObject([
+      { holds: false, says: expect.stringContaining('old of studio') },
+      { holds: true, says: 'active in street-signs of studio' },
+    ]);
+    expect(action).toMatch(/its name back, or end this with "gangway retire --install acme"$/);
+  });
+
+  it("leaves out others' memberships, installs and links of the same ids", () => {
+    const others: Partial<Bearing> = {
+      memberships: [{ ...membership, id: 8, trainerId: 'cmu2' }],
+      links: [{ ...link, install: 'globex', externalProjectId: 'lamps' }, link],
+      people: [
+        { install: 'globex', trainerId: 'cmu1', displayName: 'X', workEmailDomain: 'globex.com' },
+      ],
+    };
+    const { failing, says } = explainOne({ ...bearing, reasons: [], ...others });
+    expect(says('link')).toBe('linked to street-signs');
+    expect(failing).toEqual(['address', 'membership']);
+  });
+
+  it('is about everybody on a contract, by each of its links', () => {
+    const second = { ...ids, trainerId: 'cmu2', seenAt: at, absences: null };
+    const pairs = [...bearing.pairs, { ...ids, linkId: 'cml2' }];
+    const participations = [...bearing.participations, second];
+    const all = explain({ ...bearing, participations, pairs }, usual);
+    expect(all.map(({ trainerId }) => trainerId)).toEqual(['cmu1', 'cmu1', 'cmu2', 'cmu2']);
+  });
+
+  it('shows no address, wherever a tool or a stranger has put one', () => {
+    const displayName = 'amara.o@opentrain.work';
+    const failed = {
+      ...membership,
+      state: 'failed',
+      failure: `no seat for ${displayName}`,
+    } as const;
+    const people = bearing.people.map((person) => ({ ...person, displayName }));
+    const text = JSON.stringify(explain({ ...bearing, people, memberships: [failed] }, usual));
+    expect(text).not.toContain('amara.o');
+    expect(text).toContain('no seat for a…@opentrain.work');
+  });
+});
+
+describe('explaining a membership', () => {
+  type Row = Partial<MembershipRow> & Pick<MembershipRow, 'state'>;
+
+  const gone: Partial<MembershipRow> = { wanted: 0, cause: 'contract_eliminated' };
+  const whileWanted: [Row, RegExp, RegExp][] = [
+    [{ state: 'active' }, /^active in street-signs of studio$/, /^nothing: they can log in$/],
+    [{ state: 'invited' }, /^invited in /, /^have them accept the invitation$/],
+    [{ state: 'pending' }, /^pending in /, /^wait: it is worked on; .+"gangway doctor"/],
+    [
+      { state: 'pending', failure: 'answered 503', nextAttemptAt: later },
+      /^pending in street-signs of studio: answered 503$/,
+      /^see how studio is: gangway doctor; it is tried again at 2026-03-15T12:15/,
+    ],
+    [{ state: 'waiting_email' }, /^waiting_email in /, /^ask the customer for consent/],
+    [
+      { state: 'failed', failure: 'answered 403', nextAttemptAt: later },
+      /^failed in street-signs of studio: answered 403$/,
+      /^mend what studio says; it is tried again at 2026-03-15T12:15/,
+    ],
+    [{ state: 'released' }, /not ours to remove$/, /^nothing: the account is protected/],
+    [{ state: 'orphaned' }, /no longer leads$/, /"gangway retire --install acme"$/],
+    [{ state: 'removed', wanted: 0 }, /^removed from street-signs/, /^wait: a running/],
+    [
+      { state: 'removed', wanted: 0, cause: 'retired' },
+      /^removed from street-signs/,
+      /^nothing: an operator retired them$/,
+    ],
+    [{ ...gone, state: 'held' }, /was rejected$/, /^nothing: an operator decided to keep them/],
+    [
+      { ...gone, state: 'removing', cause: 'retired', removeAfter: at },
+      /^to be removed after 2026-03-15T12:00:00.000Z from street-signs of studio \(retired\)$/,
+      /^nothing: it waits for its time/,
+    ],
+  ];
+
+  it.each(whileWanted)('%o whose reason stands', (row, says, action) => {
+    const explained = explainOne({ ...healthy(), memberships: [{ ...membership, ...row }] });
+    expect(explained.says('membership')).toMatch(says);
+    expect(explained.action).toMatch(action);
+    expect(explained.failing).toEqual(row.state === 'active' ? [] : ['membership']);
+  });
+
+  const reopen = /^if it goes on, say so: gangway contracts reopen cmc1$/;
+  const onceFallen: [Row, RegExp, RegExp][] = [
+    [{ state: 'active' }, /^active in/, /^nothing: something else keeps them in.+explain cmu1"$/],
+    [{ state: 'invited' }, /^invited in/, /^nothing: something else keeps them invited/],
+    [{ state: 'pending' }, /^pending in/, reopen],
+    [{ ...gone, state: 'waiting_email' }, /^waiting_email in/, reopen],
+    [
+      { ...gone, state: 'removing', removeAfter: later },
+      /^to be removed after 2026-03-15T12:15:00.000Z from .+ \(contract_eliminated\)$/,
+      reopen,
+    ],
+    [{ ...gone, state: 'removing' }, /^being removed from street-signs of studio/, reopen],
+    [
+      { ...gone, state: 'removing', failure: 'answered 503', nextAttemptAt: later },
+      /^being removed from .+: answered 503$/,
+      /^see how studio is: gangway doctor; it is tried again at /,
+    ],
+    [{ ...gone, state: 'removed' }, /^removed from/, reopen],
+    [
+      { ...gone, state: 'failed', failure: 'answered 403' },
+      /^failed in .+: answered 403$/,
+      /^mend what studio says; it is tried again when there is new evidence$/,
+    ],
+    [
+      { ...gone, state: 'released' },
+      /^left in place in street-signs of studio/,
+      /^nothing: they stay; to have them removed: gangway members adopt 7$/,
+    ],
+    [{ ...gone, state: 'held' }, /was rejected$/, /^nothing: an operator decided to keep them/],
+    [{ state: 'orphaned' }, /^kept in/, /or end this with "gangway retire --install acme"$/],
+  ];
+
+  const eliminated = { ...emptyContract('acme', 'cmc1'), startedEventAt: at, absences };
+
+  it.each(onceFallen)('%o whose reason has fallen', (row, says, action) => {
+    const memberships = [{ ...membership, ...row }];
+    const explained = explainOne({ ...healthy(), contracts: [eliminated], memberships });
+    expect(explained.says('membership')).toMatch(says);
+    expect(explained.action).toMatch(action);
+  });
+
+  it('that is held names the plan, which is what to decide about', () => {
+    const held = { ...membership, ...gone, state: 'held' } as const;
+    const explained = explainOne({
+      ...healthy(),
+      ...{ contracts: [eliminated], memberships: [held], plans: new Map([[7, 3]]) },
+    });
+    expect(explained.says('membership')).toBe(
+      'held in street-signs of studio by plan 3 (contract_eliminated)',
+    );
+    expect(explained.action).toBe('decide about it: gangway plans show 3');
+  });
+
+  it.each(membershipStates)('in the state %s says one thing to do', (state) => {
+    for (const contracts of [healthy().contracts, [eliminated]]) {
+      const memberships = [{ ...membership, state, cause: 'link_absent' } as const];
+      const { action } = explainOne({ ...healthy(), contracts, memberships });
+      expect(action).toMatch(/^(nothing: |wait: |have |ask |mend |decide |give |if )\S/);
+    }
+  });
+
+  it('covers every state, whether its reason stands or has fallen', () => {
+    for (const table of [whileWanted, onceFallen]) {
+      expect(new Set(table.map(([{ state }]) => state))).toEqual(new Set(membershipStates));
+    }
+  });
+});

@@ -1,0 +1,181 @@
+import { beforeEach, expect, it } from 'vitest';
+import { emptyContract, emptyEvidence } from '../../src/domain/evidence.ts';
+import { createContractStore } from '../../src/operator/contract-store.ts';
+import { type Attention, loadStatus, type Status } from '../../src/operator/load-status.ts';
+import { createStatusStore } from '../../src/operator/status-store.ts';
+import { convergeDue } from '../support/converging.ts';
+import { describeEachDatabase } from '../support/databases.ts';
+import { newDelivery } from '../support/deliveries.ts';
+import { createEngine, type Engine } from '../support/engine-harness.ts';
+import { fullEvent } from '../support/event-bodies.ts';
+import { createMemoryTool } from '../support/memory-tool.ts';
+
+const installs = new Map([['acme', {}]]);
+const hour = '2026-03-15T11:00:00.000Z';
+
+describeEachDatabase('how it is doing', (openFresh) => {
+  let engine: Engine;
+
+  beforeEach(async () => {
+    engine = createEngine(await openFresh());
+  });
+
+  const load = (since = hour): Promise<Status> => loadStatus(engine.database, since, installs);
+  const attention = async () => (await load()).attention.map(({ says }: Attention) => says);
+
+  it('needs nobody where nothing has happened', async () => {
+    expect(await load()).toEqual({
+      ...{ since: hour, memberships: [], deliveries: [], receipts: [], removals: [] },
+      ...{ installs: [], plans: [], attention: [] },
+    });
+  });
+
+  it('counts what is, and what has happened', async () => {
+    await engine.deliver([fullEvent({ type: 'contract.started' }), '{"type": "payout.sent"}']);
+    await engine.takeIn();
+    await convergeDue(engine, createMemoryTool());
+    await engine.apply([fullEvent({ type: 'contract.ended', id: '2' })]);
+    await engine.brake();
+    expect(await load()).toMatchObject({
+      memberships: [{ tool: 'studio', state: 'removing', count: 1 }],
+      deliveries: [
+        { install: 'acme', state: 'handled', count: 1 },
+        { install: 'acme', state: 'ignored', count: 1 },
+      ],
+      receipts: [{ tool: 'studio', outcome: 'added', count: 1 }],
+      removals: [{ install: 'acme', clearance: 'delivered', count: 1 }],
+      attention: [],
+    });
+    const none = { deliveries: [], receipts: [], removals: [] };
+    expect(await load('2026-03-15T12:00:00.001Z')).toMatchObject(none);
+    expect(await load('2026-03-15T12:00:00.000Z')).not.toMatchObject(none);
+  });
+
+  it('says what needs somebody, and what to do', async () => {
+    engine.limits = { ...engine.limits, max: 0 };
+    const read = { ...emptyContract('acme', 'cmc9'), activeReadAt: '2026-03-15T12:30:00.000Z' };
+    const disputed = { ...read, endedEventAt: '2026-03-15T12:00:00.000Z' };
+    const crossed = { ...read, contractId: 'cmc8', endedEventAt: '2026-03-15T12:29:00.000Z' };
+    await engine.apply([fullEvent({ type: 'contract.started' })]);
+    await convergeDue(engine, createMemoryTool());
+    await engine.apply([fullEvent({ type: 'contract.ended', id: '2' })]);
+    await engine.brake();
+    await engine.merge({ ...emptyEvidence(), contracts: [disputed, crossed] });
+    const second = { type: 'contract.started', contract: 'cmc2', trainer: 'cmu2' };
+    await engine.apply([fullEvent({ ...second, workEmail: null })]);
+    expect((await load()).attention).toEqual([
+      {
+        says: 'plan 1 holds removals of acme: 1',
+        action: 'gangway plans show 1, then approve or reject it',
+      },
+      {
+        says: 'people without a work address: 1',
+        action: expect.stringMatching(/^gangway members --waiting/),
+      },
+      {
+        says: 'disputed contracts: 1',
+        action: 'gangway contracts list --status disputed',
+      },
+    ]);
+  });
+
+  it('says what is orphaned or refused', async () => {
+    await engine.apply([fullEvent({ type: 'contract.started' })]);
+    const setState = (state: 'failed' | 'orphaned') =>
+      engine.database.kysely.updateTable('membership').set({ state }).execute();
+    await setState('orphaned');
+    expect(await attention()).toEqual(['orphaned memberships: 1']);
+    await setState('failed');
+    expect(await attention()).toEqual(['memberships that their tool refuses: 1']);
+  });
+
+  it('says what became of deliveries, however old they are', async () => {
+    await engine.deliver([fullEvent({ type: 'contract.started' }), 'no event']);
+    await engine.inbox.postpone(1, 'given up', null);
+    const { deliveries, attention: said } = await load('2026-03-16T00:00:00.000Z');
+    expect(deliveries).toEqual([]);
+    expect(said).toEqual([
+      {
+        says: 'deliveries that were given up: 1',
+        action: expect.stringMatching(
+          /^gangway deliveries list --state failed, .+ replay --failed$/,
+        ),
+      },
+      {
+        says: 'deliveries that could not be read: 1',
+        action: expect.stringMatching(/^gangway deliveries list --state unprocessable/),
+      },
+    ]);
+  });
+
+  it('says which configured install could not be read, and what waits for that', async () => {
+    const now = '2026-03-15T12:00:00.000Z';
+    await engine.installStates.hold(['acme', 'globex'], now);
+    expect((await load()).attention).toEqual([
+      {
+        says: `acme is still to be read from the marketplace, and nothing older than ${now} is acted on before`,
+        action: expect.stringMatching(/^wait for it/),
+      },
+    ]);
+    const claim = { install: 'acme', readWantedAt: now, attempts: 0 };
+    await engine.installStates.postpone(claim, 'answered 401', now);
+    expect(await load()).toMatchObject({
+      installs: [{ install: 'acme', failure: 'answered 401' }],
+      attention: [
+        {
+          says: expect.stringMatching(/^acme could not be read .+: answered 401$/),
+          action: expect.stringMatching(/installs\.acme\.token/),
+        },
+      ],
+    });
+    await engine.installStates.settle(claim, now);
+    expect(await attention()).toEqual([]);
+  });
+
+  it('finds what is recent among gaps and disorder', async () => {
+    const at = (minute: number) => new Date(Date.parse(hour) + minute * 60_000).toISOString();
+    const bodies = Array.from({ length: 300 }, (_, index) => newDelivery(`${index}`));
+    await engine.inbox.append(bodies);
+    const { kysely } = engine.database;
+    const stored = await kysely.selectFrom('delivery').select('id').orderBy('id').execute();
+    const kept = stored.filter((_, index) => index % 3 === 0).map(({ id }) => id);
+    await kysely.deleteFrom('delivery').where('id', 'not in', kept).execute();
+    for (const [index, id] of kept.entries()) {
+      // One overtook the one after it.
+      const receivedAt = at(index === 70 ? 71.5 : index);
+      await kysely.updateTable('delivery').set({ receivedAt }).where('id', '=', id).execute();
+    }
+    const count = async (since: string) => {
+      const rows = await createStatusStore(engine.database).deliveries(since);
+      return rows.reduce((sum, row) => sum + row.count, 0);
+    };
+    expect(await count(at(-5))).toBe(100);
+    expect(await count(at(49))).toBe(51);
+    expect(await count(at(71.2))).toBe(29);
+    expect(await count(at(99))).toBe(1);
+    expect(await count(at(100))).toBe(0);
+  });
+
+  it('lists contracts beyond one page, and those alone that are asked for', async () => {
+    const numbers = Array.from({ length: 1100 }, (_, index) => String(index).padStart(4, '0'));
+    const contracts = numbers.map((number) => ({
+      ...emptyContract(number < '0700' ? 'acme' : 'globex', `cmc${number}`),
+      startedEventAt: hour,
+      endedEventAt: number === '1098' ? hour : null,
+    }));
+    await engine.merge({ ...emptyEvidence(), contracts });
+    const store = createContractStore(engine.database);
+    const listed = await store.list({ limit: 5000 });
+    expect(listed.map(({ contractId }) => contractId)).toEqual(
+      contracts.map(({ contractId }) => contractId),
+    );
+    expect(await store.list({ limit: 600 })).toHaveLength(600);
+    expect(await store.list({ limit: 5000, install: 'globex' })).toHaveLength(400);
+    expect(await store.list({ limit: 1, status: 'ended' })).toEqual([
+      {
+        ...{ install: 'globex', contractId: 'cmc1098', status: 'ended', title: null },
+        ...{ heardAt: hour, people: 0 },
+      },
+    ]);
+  });
+});

@@ -1,0 +1,271 @@
+import { readFileSync } from 'node:fs';
+import { sql } from 'kysely';
+import { expect, it } from 'vitest';
+import type { Database } from '../../src/db/database.ts';
+import { sqliteFileOf } from '../../src/db/sqlite-database.ts';
+import type { MembershipState } from '../../src/domain/membership.ts';
+import { forgetPerson } from '../../src/privacy/forget-person.ts';
+import { createPersonStore } from '../../src/privacy/person-store.ts';
+import { createRetentionStore } from '../../src/privacy/retention-store.ts';
+import { createSweep } from '../../src/privacy/sweep.ts';
+import { describeEachDatabase, openForTest, sqlite } from '../support/databases.ts';
+import { createEngine, type Engine } from '../support/engine-harness.ts';
+import { type EventWish, fullEvent, minimalEvent } from '../support/event-bodies.ts';
+
+const address = 'amara.o@opentrain.work';
+const name = 'Amara Okonkwo-Distinctive';
+
+describeEachDatabase('forgetting a person', (openFresh) => {
+  it('clears everything personal of them in every table, and of nobody else', async () => {
+    const { engine, forget } = await openWorld(openFresh);
+    await hireAndEnd(engine);
+    const other = { trainer: 't10', contract: 'c10', workEmail: 't10@opentrain.work' };
+    await engine.deliver([event('contract.started', other)]);
+    await engine.takeIn();
+    await traceInTools(engine);
+    expect(await forget('t1')).toEqual({
+      ...{ trainerId: 't1', people: 2, titles: 2, deliveries: 4 },
+      // A membership and a receipt.
+      ...{ toolTraces: 2, deliveriesLeft: 0 },
+    });
+    const rows = await engine.rows('person');
+    const rowsOf = (trainerId: string) =>
+      rows.filter((row) => Reflect.get(row, 'trainerId') === trainerId);
+    expect(rowsOf('t1')).toEqual(
+      ['acme', 'globex'].map((install) => ({
+        ...{ install, trainerId: 't1', displayName: null, displayNameVersion: null },
+        ...{ workEmail: null, workEmailDigest: null, workEmailVersion: null },
+        workEmailDomain: null,
+      })),
+    );
+    expect(rowsOf('t10')).toMatchObject([{ displayName: name }]);
+    expect(await bodiesOf(engine)).toEqual([expect.stringContaining('"t10"')]);
+    expect(await engine.rows('participation')).toHaveLength(3);
+    expect(await forget('t1')).toMatchObject({
+      people: 0,
+      titles: 0,
+      deliveries: 0,
+      toolTraces: 0,
+    });
+  });
+
+  it('changes nothing in a dry run, and counts the same', async () => {
+    const { engine, forget } = await openWorld(openFresh);
+    await hireAndEnd(engine);
+    await traceInTools(engine);
+    const dump = async () =>
+      JSON.stringify([
+        await engine.rows('person'),
+        await engine.rows('delivery'),
+        await engine.rows('membership'),
+        await engine.rows('contract'),
+        await engine.rows('forgotten'),
+      ]);
+    const before = await dump();
+    const foreseen = await forget('t1', { dryRun: true });
+    expect(await dump()).toBe(before);
+    expect(await forget('t1')).toEqual(foreseen);
+  });
+
+  it('finds them by their address, in any case and under any key', async () => {
+    const database = await openFresh();
+    const [old, next] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+    const engine = createEngine(database, { key: old });
+    await hireAndEnd(engine);
+    const renewed = createEngine(database, { key: next, previousKeys: [old] });
+    const forget = createForget(renewed);
+    await expect(forget('nobody@opentrain.work')).rejects.toMatchObject({
+      ...{ code: 'not_found', message: 'Nobody is known by the address n…@opentrain.work' },
+    });
+    expect(await forget('Amara.O@OpenTrain.work')).toMatchObject({ trainerId: 't1', people: 2 });
+  });
+
+  it('asks for an id where an address is that of several', async () => {
+    const { engine, forget } = await openWorld(openFresh);
+    await hireAndEnd(engine);
+    await engine.apply([event('contract.started', { trainer: 't2', contract: 'c9' })]);
+    await expect(forget(address)).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('(t1, t2)'),
+    });
+  });
+
+  it('says so where nobody has that id', async () => {
+    const { forget } = await openWorld(openFresh);
+    await expect(forget('t9')).rejects.toMatchObject({
+      ...{ code: 'not_found', message: 'There is no trainer t9' },
+    });
+  });
+
+  it('is refused while a contract of theirs is active anywhere', async () => {
+    const { engine, forget } = await openWorld(openFresh);
+    await hireAndEnd(engine);
+    await engine.apply([event('contract.started', { contract: 'c7' })], 'initech');
+    await settleMemberships(engine, 0, 'removed');
+    for (const dryRun of [true, false]) {
+      await expect(forget('t1', { dryRun })).rejects.toMatchObject({
+        code: 'conflict',
+        message: expect.stringMatching(/active contract \(c7, install initech\)/),
+      });
+    }
+    expect(await bodiesOf(engine)).toHaveLength(4);
+  });
+
+  it.each<[number, MembershipState, boolean]>([
+    [0, 'removing', false],
+    [0, 'failed', false],
+    [1, 'active', false],
+    [0, 'removed', true],
+    [0, 'released', true],
+  ])('of a member (wanted %s, %s) is done: %s', async (wanted, state, isDone) => {
+    const { engine, forget } = await openWorld(openFresh);
+    await hireAndEnd(engine);
+    await settleMemberships(engine, wanted, state);
+    const forgetting = forget('t1').then(
+      () => true,
+      ({ code }: { code: string }) => (code === 'conflict' ? false : code),
+    );
+    expect(await forgetting).toBe(isDone);
+    expect(await bodiesOf(engine)).toHaveLength(isDone ? 0 : 4);
+  });
+
+  it('is refused also where they are hired while it looks', async () => {
+    const { engine } = await openWorld(openFresh);
+    await hireAndEnd(engine);
+    const { page } = engine.inbox;
+    engine.inbox.page = async (...range) => {
+      const found = await page(...range);
+      await engine.apply([event('contract.started', { contract: 'c8' })]);
+      return found;
+    };
+    await expect(createForget(engine)('t1')).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('active contract (c8'),
+    });
+    expect(await countNamed(engine)).toBe(2);
+  });
+
+  it('leaves what is not handled yet, and says so', async () => {
+    const { engine, forget } = await openWorld(openFresh);
+    await hireAndEnd(engine);
+    await engine.deliver([event('contract.ended', { id: '7000000077' })]);
+    const foreseen = await forget('t1', { dryRun: true });
+    expect(foreseen).toMatchObject({ deliveries: 4, deliveriesLeft: 1 });
+    expect(await forget('t1')).toMatchObject({ deliveries: 4, deliveriesLeft: 1 });
+    await engine.takeIn();
+    expect(await forget('t1')).toMatchObject({ people: 1, deliveries: 1, deliveriesLeft: 0 });
+  });
+
+  it('lasts: what comes again is cleared by the next round, until they are hired again', async () => {
+    const { engine, forget } = await openWorld(openFresh);
+    await hireAndEnd(engine);
+    await forget('t1');
+    await engine.apply([event('contract.started')]);
+    expect(await countNamed(engine)).toBe(1);
+    await sweepThrough(engine);
+    expect(await countNamed(engine)).toBe(0);
+
+    await engine.apply([event('contract.started', { contract: 'c8' })]);
+    await sweepThrough(engine);
+    expect(await countNamed(engine)).toBe(1);
+    expect(await engine.rows('forgotten')).toEqual([]);
+    await engine.apply([event('contract.ended', { contract: 'c8' })]);
+    await settleMemberships(engine, 0, 'removed');
+    await sweepThrough(engine);
+    expect(await countNamed(engine)).toBe(1);
+  });
+
+  it('goes through more than one page of deliveries', async () => {
+    const { engine, forget } = await openWorld(openFresh);
+    const ids = Array.from({ length: 230 }, (_, index) => String(7_100_000_000 + index));
+    await engine.deliver(ids.map((id) => event('contract.started', { id })));
+    await engine.deliver([event('contract.ended')]);
+    await engine.takeIn();
+    expect(await forget('t1')).toMatchObject({ deliveries: 231 });
+    expect(await bodiesOf(engine)).toEqual([]);
+  });
+});
+
+it('leaves nothing of a name in the file of SQLite', async () => {
+  const database = openForTest(await sqlite.createMigrated());
+  const engine = createEngine(database);
+  await hireAndEnd(engine);
+  const inFile = async () => {
+    await sql`pragma wal_checkpoint(truncate)`.execute(database.kysely);
+    const file = sqliteFileOf(database.url) ?? '';
+    return [file, `${file}-wal`].some((one) => readFileSync(one).includes(name));
+  };
+  expect(await inFile()).toBe(true);
+  await createForget(engine)('t1');
+  expect(await inFile()).toBe(false);
+});
+
+async function openWorld(openFresh: () => Promise<Database>) {
+  const engine = createEngine(await openFresh());
+  return { engine, forget: createForget(engine) };
+}
+
+function createForget(engine: Engine) {
+  const { database, box, inbox, clock } = engine;
+  const stores = { people: createPersonStore(database), retention: createRetentionStore(database) };
+  const deps = { ...stores, database, box, inbox, clock, lockEvidence: engine.evidence.lock };
+  const { signal } = new AbortController();
+  return (who: string, { dryRun = false } = {}) =>
+    forgetPerson({ ...deps, signal }, who, { dryRun });
+}
+
+function event(type: string, wish: Partial<EventWish> = {}): string {
+  const theirs = { contract: 'c1', trainer: 't1', displayName: name, workEmail: address };
+  return fullEvent({ type, ...theirs, ...wish });
+}
+
+/** One person at two installs, in one membership; and a delivery that gives no id. */
+async function hireAndEnd(engine: Engine): Promise<void> {
+  await engine.deliver([event('contract.started')]);
+  await engine.takeIn();
+  await engine.deliver([event('contract.ended')]);
+  await engine.deliver([minimalEvent('contract.ended', 'c1')]);
+  await engine.deliver([event('contract.ended', { contract: 'c2' })], 'globex');
+  await engine.takeIn();
+}
+
+async function traceInTools({ database }: Engine): Promise<void> {
+  const trace = { memberId: address, failure: `no seat for ${name}` };
+  const theirs = database.kysely.updateTable('membership').set(trace).where('trainerId', '=', 't1');
+  await theirs.execute();
+  const { id } = await database.kysely
+    .selectFrom('membership')
+    .select('id')
+    .where('trainerId', '=', 't1')
+    .executeTakeFirstOrThrow();
+  await database.kysely
+    .insertInto('receipt')
+    .values({
+      ...{ membershipId: id, generation: 1, operation: 'add', outcome: 'failed' },
+      ...{ toolStatus: 400, message: `no seat for ${name}`, createdAt: '2026-03-15T12:00:00Z' },
+    })
+    .execute();
+}
+
+async function settleMemberships({ database }: Engine, wanted: number, state: MembershipState) {
+  const theirs = database.kysely.updateTable('membership').where('trainerId', '=', 't1');
+  await theirs.set({ wanted, state }).execute();
+}
+
+async function bodiesOf({ inbox }: Engine): Promise<string[]> {
+  return (await inbox.page(0, 1000)).map((row) => inbox.openBody(row).toString());
+}
+
+async function countNamed(engine: Engine): Promise<number> {
+  const people = (await engine.rows('person')) as { displayName: string | null }[];
+  return people.filter(({ displayName }) => displayName !== null).length;
+}
+
+async function sweepThrough(engine: Engine): Promise<void> {
+  const { database, clock } = engine;
+  const sweep = createSweep({
+    ...{ database, clock, retention: createRetentionStore(database) },
+    ...{ lockEvidence: engine.evidence.lock, retentionMs: 90 * 86_400_000 },
+  });
+  while ((await sweep.step()) === 'more');
+}

@@ -1,0 +1,260 @@
+import { expect, it } from 'vitest';
+import type { Database } from '../../src/db/database.ts';
+import { emptyContract, emptyEvidence, versionOfRead } from '../../src/domain/evidence.ts';
+import type { MembershipState } from '../../src/domain/membership.ts';
+import { toInstant } from '../../src/lib/clock.ts';
+import { createRetentionStore } from '../../src/privacy/retention-store.ts';
+import { createSweep, type Sweep } from '../../src/privacy/sweep.ts';
+import { describeEachDatabase } from '../support/databases.ts';
+import { createEngine, type Engine } from '../support/engine-harness.ts';
+import { type EventWish, fullEvent } from '../support/event-bodies.ts';
+
+const dayMs = 86_400_000;
+
+describeEachDatabase('retention', (openFresh) => {
+  it('clears name, address and title so long after the last contract, and keeps the ids', async () => {
+    const { engine, sweepAll } = await openWorld(openFresh);
+    await engine.apply([event('contract.started')]);
+    await engine.apply([event('contract.ended')]);
+    await quoteName(engine);
+    engine.clock.advance(89 * dayMs);
+    await sweepAll();
+    expect(await namesOf(engine)).toEqual(['acme/t1 Amara O.']);
+    expect(await engine.rows('receipt')).toMatchObject([{ message: 'no seat for Amara O.' }]);
+    engine.clock.advance(2 * dayMs);
+    await sweepAll();
+    expect(await engine.rows('person')).toEqual([
+      {
+        ...{ install: 'acme', trainerId: 't1', displayName: null, displayNameVersion: null },
+        ...{ workEmail: null, workEmailDigest: null, workEmailVersion: null },
+        workEmailDomain: null,
+      },
+    ]);
+    expect(await engine.rows('contract')).toMatchObject([{ title: null, titleVersion: null }]);
+    expect(await engine.rows('participation')).toMatchObject([{ trainerId: 't1' }]);
+    expect(await engine.rows('membership')).toMatchObject([{ trainerId: 't1', failure: null }]);
+    expect(await engine.rows('receipt')).toMatchObject([{ outcome: 'failed', message: null }]);
+  });
+
+  it('clears whose contract was never told to end, because its link was removed', async () => {
+    const { engine, sweepAll } = await openWorld(openFresh);
+    await engine.apply([event('contract.started')]);
+    await engine.apply([event('project_link.removed')]);
+    await settleMemberships(engine, { wanted: 0, state: 'removed' });
+    await sweepAll();
+    engine.clock.advance(89 * dayMs);
+    await sweepAll();
+    expect(await namesOf(engine)).toEqual(['acme/t1 Amara O.']);
+    engine.clock.advance(2 * dayMs);
+    await sweepAll();
+    expect(await namesOf(engine)).toEqual(['acme/t1 null']);
+  });
+
+  it('keeps whoever has a contract left in that install, whatever ended', async () => {
+    const { engine, sweepAll } = await openWorld(openFresh);
+    await engine.apply([event('contract.started'), event('contract.ended')]);
+    await engine.apply([event('contract.started', { contract: 'c2', link: 'l2' })]);
+    await engine.apply([event('contract.started'), event('contract.ended')], 'globex');
+    await settleMemberships(engine, { wanted: 0, state: 'removed' });
+    engine.clock.advance(400 * dayMs);
+    await sweepAll();
+    expect(await namesOf(engine)).toEqual(['acme/t1 Amara O.', 'globex/t1 null']);
+  });
+
+  it('keeps whoever has a contract of which nothing more is known', async () => {
+    const { engine, sweepAll } = await openWorld(openFresh);
+    await engine.apply([event('contract.started'), event('contract.ended')]);
+    const seenAt = toInstant(engine.clock.now());
+    const on = { install: 'acme', contractId: 'c2', trainerId: 't1' };
+    const participation = { ...on, seenAt, absences: null };
+    await engine.merge({
+      ...emptyEvidence(),
+      contracts: [emptyContract('acme', 'c2')],
+      participations: [participation],
+    });
+    engine.clock.advance(400 * dayMs);
+    await sweepAll();
+    expect(await namesOf(engine)).toEqual(['acme/t1 Amara O.']);
+  });
+
+  it('counts from when an end was first seen, where it was read again and again', async () => {
+    const { engine, sweepAll } = await openWorld(openFresh);
+    await engine.apply([event('contract.started')]);
+    engine.clock.advance(200 * dayMs);
+    for (let day = 0; day <= 89; day += 1) {
+      await readEnded(engine);
+      await sweepAll();
+      engine.clock.advance(dayMs);
+    }
+    await settleMemberships(engine, { wanted: 0, state: 'removed' });
+    expect(await namesOf(engine)).toEqual(['acme/t1 Amara O.']);
+    engine.clock.advance(dayMs);
+    await readEnded(engine);
+    await sweepAll();
+    expect(await namesOf(engine)).toEqual(['acme/t1 null']);
+  });
+
+  it.each<[MembershipState, number, string | null, boolean]>([
+    ['active', 1, 'm1', true],
+    ['removing', 0, 'm1', true],
+    ['failed', 0, 'm1', true],
+    ['failed', 0, null, false],
+    ['removed', 0, 'm1', false],
+    ['released', 0, 'm1', false],
+  ])(
+    'of a member who is %s (wanted %s, member %s): kept %s',
+    async (state, wanted, memberId, isKept) => {
+      const { engine, sweepAll } = await openWorld(openFresh);
+      await engine.apply([event('contract.started'), event('contract.ended')]);
+      await engine.apply([event('contract.started', { trainer: 't2', contract: 'c2' })]);
+      await settleMemberships(engine, { state, wanted, memberId });
+      engine.clock.advance(91 * dayMs);
+      await sweepAll();
+      const name = isKept ? 'Amara O.' : 'null';
+      expect(await namesOf(engine)).toEqual([`acme/t1 ${name}`, 'acme/t2 Amara O.']);
+    },
+  );
+
+  it('clears again what an old delivery brought back, and keeps it once there is a new contract', async () => {
+    const { engine, sweepAll } = await openWorld(openFresh);
+    await engine.apply([event('contract.started'), event('contract.ended')]);
+    engine.clock.advance(91 * dayMs);
+    await sweepAll();
+    await engine.apply([event('contract.started')]);
+    expect(await namesOf(engine)).toEqual(['acme/t1 Amara O.']);
+    await sweepAll();
+    expect(await namesOf(engine)).toEqual(['acme/t1 null']);
+    const createdAt = toInstant(engine.clock.now());
+    await engine.apply([event('contract.started', { contract: 'c2', createdAt })]);
+    await sweepAll();
+    expect(await namesOf(engine)).toEqual(['acme/t1 Amara O.']);
+  });
+
+  it('goes through more than one chunk, and begins anew when it is through', async () => {
+    const { engine, sweep, sweepAll } = await openWorld(openFresh);
+    await insertEnded(engine, 230);
+    engine.clock.advance(91 * dayMs);
+    let steps = 1;
+    while ((await sweep.step()) === 'more') steps += 1;
+    expect(steps).toBeGreaterThanOrEqual(5);
+    expect(new Set((await namesOf(engine)).map((name) => name.split(' ')[1]))).toEqual(
+      new Set(['null']),
+    );
+    await engine.apply([event('contract.started', { trainer: 'p0', contract: 'k0' })]);
+    await sweepAll();
+    expect(await namesOf(engine)).toContain('acme/p0 null');
+  });
+
+  it('decides again under the lock what it is about to clear', async () => {
+    const { engine, sweepAll } = await openWorld(openFresh, async (raced) => {
+      const createdAt = toInstant(raced.clock.now());
+      await raced.apply([event('contract.started', { contract: 'c2', createdAt })]);
+    });
+    await engine.apply([event('contract.started'), event('contract.ended')]);
+    engine.clock.advance(91 * dayMs);
+    await sweepAll();
+    expect(await namesOf(engine)).toEqual(['acme/t1 Amara O.']);
+  });
+});
+
+/** @param beforeLock what happens between the look and the lock, once */
+async function openWorld(
+  openFresh: () => Promise<Database>,
+  beforeLock?: (engine: Engine) => Promise<void>,
+) {
+  const database = await openFresh();
+  const engine = createEngine(database);
+  const retention = createRetentionStore(database);
+  let hasRaced = beforeLock === undefined;
+  const looked: typeof retention.membershipsOf = async (tx, trainerIds) => {
+    const found = await retention.membershipsOf(tx, trainerIds);
+    if (!hasRaced && trainerIds.length > 0) {
+      hasRaced = true;
+      await beforeLock?.(engine);
+    }
+    return found;
+  };
+  const sweep = createSweep({
+    ...{ database, retention: { ...retention, membershipsOf: looked }, clock: engine.clock },
+    lockEvidence: engine.evidence.lock,
+    retentionMs: 90 * dayMs,
+  });
+  return { engine, sweep, sweepAll: () => sweepThrough(sweep) };
+}
+
+async function sweepThrough(sweep: Sweep): Promise<void> {
+  while ((await sweep.step()) === 'more');
+}
+
+function event(type: string, wish: Partial<EventWish> = {}): string {
+  return fullEvent({ type, contract: 'c1', trainer: 't1', ...wish });
+}
+
+/** People with one contract each, that ended now. */
+async function insertEnded({ merge, clock }: Engine, count: number): Promise<void> {
+  const now = toInstant(clock.now());
+  const numbers = Array.from({ length: count }, (_, index) => index);
+  const noAddress = { workEmail: null, workEmailVersion: null };
+  await merge({
+    ...emptyEvidence(),
+    contracts: numbers.map((number) => ({
+      ...emptyContract('acme', `k${number}`),
+      endedEventAt: now,
+    })),
+    participations: numbers.map((number) => ({
+      ...{
+        install: 'acme',
+        contractId: `k${number}`,
+        trainerId: `p${number}`,
+        seenAt: now,
+        absences: null,
+      },
+    })),
+    people: numbers.map((number) => ({
+      ...{ install: 'acme', trainerId: `p${number}`, ...noAddress },
+      ...{ displayName: 'Somebody', displayNameVersion: '0:' },
+    })),
+  });
+}
+
+async function readEnded(engine: Engine): Promise<void> {
+  const endedReadAt = toInstant(engine.clock.now());
+  const title = { title: 'Street signs', titleVersion: versionOfRead(endedReadAt) };
+  const contract = { ...emptyContract('acme', 'c1'), endedReadAt, ...title };
+  await engine.merge({ ...emptyEvidence(), contracts: [contract] });
+}
+
+/** As a tool may, in what it answers. */
+async function quoteName({ database }: Engine): Promise<void> {
+  const { kysely } = database;
+  const message = 'no seat for Amara O.';
+  const { id } = await kysely
+    .updateTable('membership')
+    .set({ failure: message })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  const receipt = { membershipId: id, generation: 1, operation: 'add', toolStatus: 400 } as const;
+  await kysely
+    .insertInto('receipt')
+    .values({ ...receipt, outcome: 'failed', message, createdAt: '2026-03-15T12:00:00.000Z' })
+    .execute();
+}
+
+/** As the tool's side would have left them. */
+async function settleMemberships(
+  { database }: Engine,
+  values: { wanted: number; state: MembershipState; memberId?: string | null },
+): Promise<void> {
+  await database.kysely
+    .updateTable('membership')
+    .set(values)
+    .where('trainerId', '!=', 't2')
+    .execute();
+}
+
+async function namesOf(engine: Engine): Promise<string[]> {
+  const people = (await engine.rows('person')) as Record<string, string | null>[];
+  return people
+    .map(({ install, trainerId, displayName }) => `${install}/${trainerId} ${displayName}`)
+    .sort();
+}

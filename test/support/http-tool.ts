@@ -1,0 +1,72 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { onTestFinished } from 'vitest';
+import type { BridgeSetup } from './bridge-process.ts';
+
+/** A tool that workers in other processes call, and that does what a test says when they do. */
+export interface HttpTool {
+  url: string;
+  calls: ToolCall[];
+  /** As `group/trainer`, sorted. */
+  members(): string[];
+  /** Sees every call before it has any effect; the call waits for it. */
+  before: (call: ToolCall) => Promise<void> | void;
+  /** Sees every call when it has had its effect; the answer waits for it. */
+  after: (call: ToolCall) => Promise<void> | void;
+}
+
+export interface ToolCall {
+  method: 'GET' | 'PUT' | 'DELETE';
+  /** `group/trainer`. */
+  member: string;
+  /** The process that calls. */
+  pid: number;
+  at: string;
+}
+
+export async function openHttpTool(): Promise<HttpTool> {
+  const present = new Set<string>();
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const call = toCall(request);
+    tool.calls.push(call);
+    await tool.before(call);
+    const { method, member } = call;
+    if (method === 'PUT') present.add(member);
+    if (method === 'DELETE') present.delete(member);
+    const isKnown = method !== 'GET' || member === '' || present.has(member);
+    await tool.after(call);
+    response.writeHead(isKnown ? 200 : 404, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ id: member.split('/')[1], email: null }));
+  }
+
+  const server = createServer((request, response) => void answer(request, response));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const { port } = server.address() as { port: number };
+  const tool: HttpTool = {
+    url: `http://127.0.0.1:${port}`,
+    calls: [],
+    members: () => [...present].sort(),
+    before: () => undefined,
+    after: () => undefined,
+  };
+  return tool;
+}
+
+function toCall({ method, url = '', headers }: IncomingMessage): ToolCall {
+  return {
+    method: method as ToolCall['method'],
+    member: url.slice(1),
+    pid: Number(headers['x-worker']),
+    at: new Date().toISOString(),
+  };
+}
+
+/** A bridge whose tool `list` it is. */
+export function withHttpTool(setup: BridgeSetup, { url }: HttpTool): BridgeSetup {
+  const program = new URL('./http-tool-bridge.ts', import.meta.url);
+  return { ...setup, program, args: ['--tool', url] };
+}

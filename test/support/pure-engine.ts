@@ -1,0 +1,175 @@
+import type { MembershipRow, ReasonTable } from '../../src/db/tables.ts';
+import {
+  type ContractEvidence,
+  type Evidence,
+  type LinkEvidence,
+  mergeRegisters,
+} from '../../src/domain/evidence.ts';
+import { statusOfContract, statusOfLink } from '../../src/domain/evidence-status.ts';
+import { type MembershipChange, planMemberships } from '../../src/engine/plan-memberships.ts';
+import type { KnownInstall } from '../../src/reconcile/read-install.ts';
+
+/**
+ * The engine without a database: evidence merged by the domain's rule, memberships as planned, and
+ * a tool that does at once what is due in it.
+ */
+export interface PureEngine {
+  merge(evidence: Evidence): void;
+  /** What has to change about the memberships; nothing once it is taken over. */
+  plan(): MembershipChange[];
+  /** Takes over what is planned. */
+  derive(): void;
+  /** Does in the tool what is due by then, with the brake wide open. */
+  converge(now: string): void;
+  known(install: string): KnownInstall;
+  /** `group/trainer` of everyone who is wanted. */
+  wanted(): string[];
+  /** `group/trainer` of everyone who is in the tool. */
+  roster(): string[];
+}
+
+const rules = {
+  routeLink: ({ externalProjectId }: { externalProjectId: string | null }) =>
+    externalProjectId === null ? undefined : { tool: 'studio', groupId: externalProjectId },
+  graces: { graceMs: 15 * 60_000, revokedGraceMs: 24 * 3_600_000 },
+};
+
+type Registers = { [Kind in keyof Evidence]: Map<string, Evidence[Kind][number]> };
+
+export function createPureEngine(): PureEngine {
+  const registers = createRegisters();
+  const memberships = new Map<string, MembershipRow>();
+  const reasons = new Map<string, ReasonTable>();
+  const tool = new Set<string>();
+
+  function plan(): MembershipChange[] {
+    const known = toKnown(registers);
+    const rows = { memberships: [...memberships.values()], reasons: [...reasons.values()] };
+    return planMemberships({ ...known, ...rows }, rules);
+  }
+
+  return {
+    plan,
+    known: (install) => toKnownInstall(registers, install),
+    merge: (evidence) => mergeInto(registers, evidence),
+    derive() {
+      for (const { place, before, after, reasons: added } of plan()) {
+        const key = `${place.groupId}/${place.trainerId}`;
+        const id = before?.id ?? memberships.size + 1;
+        const row = { ...newRow, ...before, ...place, ...after, id, wanted: after.wanted ? 1 : 0 };
+        memberships.set(key, row);
+        for (const reason of added) {
+          const { install, contractId, linkId } = reason;
+          const reasonKey = [id, install, contractId, linkId].join('/');
+          reasons.set(reasonKey, { membershipId: id, ...reason });
+        }
+      }
+    },
+    converge(now) {
+      for (const [key, row] of memberships) {
+        if (row.state === 'pending') {
+          tool.add(key);
+          Object.assign(row, { state: 'active', isOurs: 1, memberId: row.trainerId });
+        }
+        const isDue = row.state === 'removing' && (row.removeAfter ?? '') <= now;
+        if (!isDue) continue;
+        tool.delete(key);
+        Object.assign(row, { state: 'removed', isOurs: 0, removeAfter: null });
+      }
+    },
+    wanted: () =>
+      [...memberships].flatMap(([key, { wanted }]) => (wanted === 1 ? [key] : [])).sort(),
+    roster: () => [...tool].sort(),
+  };
+}
+
+function createRegisters(): Registers {
+  return {
+    ...{ contracts: new Map(), links: new Map(), grants: new Map() },
+    ...{ pairs: new Map(), participations: new Map(), people: new Map() },
+  };
+}
+
+function mergeInto(registers: Registers, evidence: Evidence): void {
+  for (const kind of Object.keys(keyColumns) as (keyof Evidence)[]) {
+    const table = registers[kind] as Map<string, object>;
+    for (const row of evidence[kind]) {
+      const key = keyColumns[kind].map((column) => Reflect.get(row, column)).join('/');
+      const known = table.get(key);
+      table.set(key, known === undefined ? row : mergeRegisters(known, row));
+    }
+  }
+}
+
+/** As the stores load it (`membership-store.ts`). */
+function toKnown({ contracts, links, grants, pairs, participations, people }: Registers) {
+  const joined = [...participations.values()].flatMap((participation) => {
+    const { install, contractId, trainerId } = participation;
+    const contract = contracts.get(`${install}/${contractId}`);
+    const linkIds = [...pairs.values()]
+      .filter((pair) => pair.install === install && pair.contractId === contractId)
+      .map((pair) => pair.linkId);
+    const itsLinks = linkIds.flatMap((linkId) => links.get(`${install}/${linkId}`) ?? []);
+    if (contract === undefined) return [];
+    return itsLinks.map((link) => toParticipation(contract, link, participation, trainerId));
+  });
+  const known = [...people.values()].filter((one) => one.workEmail !== null);
+  const isHeir = (link: LinkEvidence) =>
+    link.contractsReadAt === null && statusOfLink(link) === 'live';
+  return {
+    participations: joined,
+    addresses: new Set(known.map((one) => `${one.install}/${one.trainerId}`)),
+    grants: [...grants.values()],
+    heirs: [...links.values()].filter(isHeir),
+  };
+}
+
+function toParticipation(
+  { absences: contractAbsences, ...contract }: ContractEvidence,
+  { absences: linkAbsences, ...link }: LinkEvidence,
+  { absences: participationAbsences, seenAt: onItAt }: Evidence['participations'][number],
+  trainerId: string,
+) {
+  const absences = { contractAbsences, linkAbsences, participationAbsences };
+  return { ...contract, ...link, ...absences, onItAt, trainerId };
+}
+
+/** As the store of installs loads it (`install-state-store.ts`). */
+function toKnownInstall(registers: Registers, install: string): KnownInstall {
+  const of = <Row extends { install: string }>(rows: Map<string, Row>) =>
+    [...rows.values()].filter((row) => row.install === install);
+  const pairs = of(registers.pairs);
+  const participations = of(registers.participations);
+  const isOpen = (contract: ContractEvidence) => {
+    const status = statusOfContract(contract);
+    return status === 'active' || status === 'disputed';
+  };
+  const on = (contractId: string) => (row: { contractId: string }) => row.contractId === contractId;
+  return {
+    linkIds: of(registers.links)
+      .filter((link) => statusOfLink(link) === 'live')
+      .map(({ linkId }) => linkId),
+    contracts: of(registers.contracts)
+      .filter(isOpen)
+      .map(({ contractId, participantsReadAt }) => ({
+        ...{ contractId, participantsReadAt },
+        linkIds: pairs.filter(on(contractId)).map(({ linkId }) => linkId),
+        trainerIds: participations.filter(on(contractId)).map(({ trainerId }) => trainerId),
+      })),
+  };
+}
+
+const newRow: Omit<MembershipRow, 'id' | 'tool' | 'groupId' | 'trainerId' | 'wanted'> = {
+  ...{ generation: 0, state: 'pending', install: '', cause: null, removeAfter: null },
+  ...{ memberId: null, isOurs: 0, lookAgain: 0, attempts: 0, nextAttemptAt: null },
+  ...{ leaseToken: null, leasedUntil: null, failure: null, updatedAt: '', clearedGeneration: null },
+};
+
+const keyColumns: Record<keyof Evidence, string[]> = {
+  contracts: ['install', 'contractId'],
+  links: ['install', 'linkId'],
+  grants: ['install', 'grantId'],
+  pairs: ['install', 'contractId', 'linkId'],
+  participations: ['install', 'contractId', 'trainerId'],
+  people: ['install', 'trainerId'],
+};

@@ -1,0 +1,134 @@
+export type Paging = 'page' | 'offset' | 'cursor' | 'link' | 'link_header';
+
+export interface RestAnswer {
+  status: number;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+export interface RestRequest {
+  method: string;
+  url: URL;
+  body: unknown;
+  /** Whether to say that it is done, and do nothing. */
+  isSwallowed: boolean;
+}
+
+interface RestMember {
+  id: number;
+  user: { email: string; name: string };
+  status: string;
+}
+
+export interface RestToolOptions {
+  paging?: Paging;
+  pageSize?: number;
+  /** Whether an address that is a member already is answered 409; else there are two of it. */
+  refusesRepeats?: boolean;
+}
+
+/** Projects with members, and the rules of the tool that keeps them. */
+export function createRestToolState(options: RestToolOptions) {
+  const { paging = 'page', pageSize = 2, refusesRepeats = true } = options;
+  const projects = new Map<string, RestMember[]>();
+  let lastId = 100;
+
+  const membersOf = (project: string) => projects.get(project) ?? [];
+  const all = () => [...projects.values()].flat();
+
+  function seed(project: string, email: string, status = 'active', name = email): RestMember {
+    // One login for each address in however many projects; twice in one is another.
+    const isAgain = membersOf(project).some(({ user }) => isAlike(user.email, email));
+    const login = isAgain ? undefined : all().find(({ user }) => isAlike(user.email, email));
+    const member = { id: login?.id ?? ++lastId, user: { email, name }, status };
+    projects.set(project, [...membersOf(project), member]);
+    return member;
+  }
+
+  function showPage(url: URL, members: RestMember[]): RestAnswer {
+    const asked = url.searchParams.get(paging.startsWith('link') ? 'offset' : paging);
+    const start = paging === 'page' ? (Number(asked ?? 1) - 1) * pageSize : Number(asked ?? 0);
+    const hasMore = members.length > start + pageSize;
+    const next = new URL(url);
+    next.searchParams.set('offset', String(start + pageSize));
+    const body = {
+      data: members.slice(start, start + pageSize),
+      meta: { total: members.length, cursor: hasMore ? start + pageSize : null },
+      ...(hasMore && { next: `${next.pathname}${next.search}` }),
+    };
+    const link = `<${next.origin}/>; rel="first", <${next.href}>; rel="next"`;
+    return { status: 200, body, ...(hasMore && { headers: { link } }) };
+  }
+
+  function add(project: string, body: unknown, isSwallowed: boolean): RestAnswer {
+    const { email, name } = body as { email: string; name: string };
+    const invented = { id: 99, user: { email, name }, status: 'active' };
+    if (isSwallowed) return { status: 201, body: { data: invented } };
+    const isThere = membersOf(project).some(({ user }) => isAlike(user.email, email));
+    if (isThere && refusesRepeats) return { status: 409 };
+    return { status: 201, body: { data: seed(project, email, 'active', name) } };
+  }
+
+  function remove(isMeant: (project: string, member: RestMember) => boolean): RestAnswer {
+    let removed = 0;
+    for (const [project, members] of projects) {
+      const kept = members.filter((member) => !isMeant(project, member));
+      removed += members.length - kept.length;
+      projects.set(project, kept);
+    }
+    return { status: removed > 0 ? 204 : 404 };
+  }
+
+  const routes = new Map<string, (request: RestRequest, first: string, id: string) => RestAnswer>([
+    ['GET me', () => ({ status: 200, body: { ok: true } })],
+    [
+      'GET projects/members',
+      ({ url }, project) => {
+        // By a part of it, as many tools search.
+        const part = url.searchParams.get('search')?.toLowerCase() ?? '';
+        const isFound = ({ user }: RestMember) => user.email.toLowerCase().includes(part);
+        return showPage(url, membersOf(project).filter(isFound));
+      },
+    ],
+    [
+      'GET projects/members/:id',
+      (_, project, id) => {
+        const data = membersOf(project).find((one) => String(one.id) === id);
+        return data === undefined ? { status: 404 } : { status: 200, body: { data } };
+      },
+    ],
+    [
+      'POST projects/members',
+      (request, project) => add(project, request.body, request.isSwallowed),
+    ],
+    [
+      'DELETE projects/members/:id',
+      ({ isSwallowed }, project, id) =>
+        isSwallowed
+          ? { status: 204 }
+          : remove((other, one) => other === project && String(one.id) === id),
+    ],
+    [
+      'DELETE users',
+      ({ isSwallowed }, id) =>
+        isSwallowed ? { status: 204 } : remove((_, one) => String(one.id) === id),
+    ],
+  ]);
+
+  return {
+    seed,
+    members: (project: string) => membersOf(project).map(({ user }) => user.email),
+    users: () => [...new Set(all().map(({ id }) => String(id)))],
+    answer(request: RestRequest): RestAnswer {
+      const parts = request.url.pathname.split('/').map(decodeURIComponent);
+      const [, , area = '', first = '', what = '', id = ''] = parts;
+      const name = `${request.method} ${area}${what && `/${what}`}${id && '/:id'}`;
+      const route = parts.length <= 6 ? routes.get(name) : undefined;
+      return route?.(request, first, id) ?? { status: 404, body: { error: `no ${name}` } };
+    },
+  };
+}
+
+function isAlike(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
+}
