@@ -3,16 +3,17 @@ import type { Config } from './config/config-schema.ts';
 import { createClockWorker, type DatabaseClock } from './db/database-clock.ts';
 import { createLockStore } from './db/lock-store.ts';
 import { createVacuumWorker } from './db/vacuum-worker.ts';
-import { createBrakeStore } from './engine/brake-store.ts';
+import type { BrakeLimits } from './domain/brake.ts';
+import { type BrakeStore, createBrakeStore } from './engine/brake-store.ts';
 import { checkOrphans } from './engine/check-orphans.ts';
 import { createClaimStore } from './engine/claim-store.ts';
 import { createConvergeWorker } from './engine/converge-worker.ts';
-import type { DeriveDeps } from './engine/derive-memberships.ts';
 import { createEvidenceStore, type EvidenceStore } from './engine/evidence-store.ts';
+import type { OrphanDeps } from './engine/find-orphans.ts';
 import { createIntakeWorker } from './engine/intake-worker.ts';
 import { createLinkRouter } from './engine/link-router.ts';
 import { createOrphanStore } from './engine/orphan-store.ts';
-import { createReadRequestStore } from './engine/read-request-store.ts';
+import { createReadRequestStore, type ReadRequestStore } from './engine/read-request-store.ts';
 import { createRemovalWorker } from './engine/removal-worker.ts';
 import { createReportEvidence } from './engine/report-evidence.ts';
 import { createSettleStore } from './engine/settle-store.ts';
@@ -27,23 +28,42 @@ import type { Storage } from './open-storage.ts';
 import { createRetentionStore } from './privacy/retention-store.ts';
 import { createRetentionWorker } from './privacy/retention-worker.ts';
 import { createSweep } from './privacy/sweep.ts';
-import {
-  createInstallStateStore,
-  type InstallStateStore,
-} from './reconcile/install-state-store.ts';
+import { type CheckDrift, createCheckDrift } from './reconcile/check-drift.ts';
+import { createDriftStore } from './reconcile/drift-store.ts';
+import { createInstallStateStore } from './reconcile/install-state-store.ts';
 import { createReadWorker } from './reconcile/read-worker.ts';
+import type { ReconcileDeps } from './reconcile/reconcile-install.ts';
 import { createReconcileWorker } from './reconcile/reconcile-worker.ts';
+import { createReportDrift } from './reconcile/report-drift.ts';
+import { createRunStore } from './reconcile/run-store.ts';
+import { createScheduleWorker } from './reconcile/schedule-worker.ts';
 import { createAliveWorker, wasSilent } from './reconcile/silence.ts';
 
-export interface EngineDeps {
+export interface WorksDeps {
   config: Config;
   storage: Storage;
   logger: Logger;
   clock: DatabaseClock;
   metrics: Metrics;
   adapters: ReadonlyMap<string, Adapter>;
+}
+
+export interface EngineDeps extends WorksDeps {
   /** Whether deliveries are being stored right now. */
   isBusy(): boolean;
+}
+
+/** What leads from a marketplace to the tools without a receiver: the command line has it too. */
+export interface Works extends ReconcileDeps, OrphanDeps {
+  readRequests: ReadRequestStore;
+  metrics: Metrics;
+  brakes: BrakeStore;
+  limits: BrakeLimits;
+  canReturn(tool: string): boolean;
+  /** Called when there is something for the brake to look at. */
+  onRemovalDue(): void;
+  /** The brake, and what brings each tool in line. */
+  loops: readonly Loop[];
 }
 
 /** Everything that acts by itself: the loops between the inbox and the tools. */
@@ -67,52 +87,74 @@ export interface StartOptions {
 }
 
 export function createEngine(deps: EngineDeps): Engine {
-  const { config, storage, logger, clock, metrics, adapters } = deps;
-  const { database, box, inbox, memberships } = storage;
-  const { managedDomains } = config.marketplace;
-  const alerts = createAlerts(logger, metrics);
-  const shared = { database, logger, clock, metrics, alerts };
-  const readRequests = createReadRequestStore(database);
-  const installStates = createInstallStateStore(database);
-  const evidence = createEvidenceStore(database, box);
-
-  const convergeWorkers = createConvergeWorkers(deps, alerts);
-  const onMembershipDue = () => {
-    for (const worker of convergeWorkers) worker.wake();
+  const { config, storage, logger, clock } = deps;
+  const works = createWorks(deps);
+  const { evidence, installStates } = works;
+  const readWorker = createReadWorker(works);
+  const reconcileWorker = createReconcileWorker(works);
+  const onReadWanted = () => {
+    readWorker.wake();
+    reconcileWorker.wake();
   };
-  const removalWorker = createRemovalWorker({
-    ...{ ...shared, evidence, brakes: createBrakeStore(database), limits: config.removals },
-    canReturn: (tool) => adapters.get(tool)?.capabilities.readding !== 'no',
-    onMembershipDue,
-  });
-  const deriveDeps = {
-    ...{ memberships, managedDomains },
-    rules: { routeLink: createLinkRouter(config.installs, adapters), graces: config.removals },
-  };
-  const evidenceDeps = {
-    ...{ ...deriveDeps, evidence, readRequests, installStates, onMembershipDue },
-    onRemovalDue: () => removalWorker.wake(),
-    report: createReportEvidence(config.installs, alerts),
-    platformApis: createPlatformApis(config),
-  };
-  const readWorker = createReadWorker({ ...shared, ...evidenceDeps });
-  const reconcileWorker = createReconcileWorker({ ...shared, ...evidenceDeps });
   const intakeWorker = createIntakeWorker({
-    ...{ ...shared, ...evidenceDeps, inbox },
+    ...{ ...works, inbox: storage.inbox, onReadWanted },
     staleAfterMs: config.retention.deliveriesMs,
     wantInstallRead: installStates.wantRead,
     isReceiverBusy: deps.isBusy,
-    onReadWanted() {
-      readWorker.wake();
-      reconcileWorker.wake();
-    },
   });
-  const acting = [intakeWorker, readWorker, reconcileWorker, removalWorker, ...convergeWorkers];
+  const scheduleWorker = createScheduleWorker({
+    ...{ database: storage.database, installStates, logger, clock, onReadWanted },
+    ...{ schedule: config.reconcile.schedule, installs: [...config.installs.keys()] },
+  });
+  const acting = [intakeWorker, readWorker, reconcileWorker, scheduleWorker, ...works.loops];
   return {
     loops: [...acting, ...createHousekeeping(deps, evidence)],
-    prepare: (options: StartOptions) => prepare(deps, { ...deriveDeps, installStates }, options),
+    prepare: (options: StartOptions) => prepare(deps, works, options),
     wakeIntake: () => intakeWorker.wake(),
   };
+}
+
+export function createWorks(deps: WorksDeps): Works {
+  const { config, storage, logger, clock, metrics, adapters } = deps;
+  const { database, box, memberships } = storage;
+  const alerts = createAlerts(logger, metrics);
+  const convergeWorkers = createConvergeWorkers(deps, alerts);
+  const works = {
+    ...{ database, logger, clock, metrics, alerts, memberships },
+    managedDomains: config.marketplace.managedDomains,
+    rules: { routeLink: createLinkRouter(config.installs, adapters), graces: config.removals },
+    evidence: createEvidenceStore(database, box),
+    readRequests: createReadRequestStore(database),
+    installStates: createInstallStateStore(database),
+    runs: createRunStore(database),
+    orphans: createOrphanStore(database),
+    brakes: createBrakeStore(database),
+    limits: config.removals,
+    report: createReportEvidence(config.installs, alerts),
+    platformApis: createPlatformApis(config),
+    canReturn: (tool: string) => adapters.get(tool)?.capabilities.readding !== 'no',
+    onMembershipDue() {
+      for (const worker of convergeWorkers) worker.wake();
+    },
+  };
+  const checkDrift = createDrift(deps, works);
+  const removalWorker = createRemovalWorker(works);
+  const loops = [removalWorker, ...convergeWorkers];
+  return { ...works, checkDrift, loops, onRemovalDue: () => removalWorker.wake() };
+}
+
+/** What the tools list, compared with what is known. */
+function createDrift(
+  { config, storage: { box }, adapters }: WorksDeps,
+  works: Omit<Works, 'checkDrift' | 'loops' | 'onRemovalDue'>,
+): CheckDrift {
+  const { routeLink, graces } = works.rules;
+  return createCheckDrift({
+    ...{ ...works, adapters, box, routeLink, graceMs: graces.graceMs },
+    drifts: createDriftStore(works.database),
+    protectedAccounts: new Map([...config.tools].map(([name, tool]) => [name, tool.protected])),
+    report: createReportDrift(works),
+  });
 }
 
 /** What keeps the database small, its clock right, and its people no longer than they may be. */
@@ -137,19 +179,21 @@ function createHousekeeping(
 }
 
 async function prepare(
-  { config, storage: { database }, logger, clock }: EngineDeps,
-  { installStates, ...deriveDeps }: DeriveDeps & { installStates: InstallStateStore },
+  { config, logger }: EngineDeps,
+  works: Works,
   { acceptsOrphans, isRestored }: StartOptions,
 ): Promise<void> {
-  const orphans = createOrphanStore(database);
-  await checkOrphans({ ...deriveDeps, database, orphans }, acceptsOrphans);
+  const { database, installStates, clock } = works;
+  const orphaned = await checkOrphans(works, acceptsOrphans);
+  if (orphaned !== null)
+    logger.warn({ orphaned }, 'Kept although the configuration leads elsewhere');
   if (!isRestored && !(await wasSilent(database, clock))) return;
   await installStates.hold([...config.installs.keys()], toInstant(clock.now()));
   logger.warn('After a silence, every install is read before anything older is acted on');
 }
 
 function createConvergeWorkers(
-  { config, storage, logger, clock, metrics, adapters }: EngineDeps,
+  { config, storage, logger, clock, metrics, adapters }: WorksDeps,
   alerts: Alerts,
 ): Loop[] {
   const { database, box } = storage;

@@ -6,6 +6,7 @@ import { createAutoCommand } from './auto-command.ts';
 import { createContractsCommand } from './contracts-command.ts';
 import { createDeliveriesCommand } from './deliveries-command.ts';
 import { createDoctorCommand } from './doctor-command.ts';
+import { Ending } from './ending.ts';
 import { createExplainCommand } from './explain-command.ts';
 import { createForgetCommand } from './forget-command.ts';
 import { createInitCommand } from './init-command.ts';
@@ -13,6 +14,7 @@ import { createKeyCommand } from './key-command.ts';
 import { createMembersCommand } from './members-command.ts';
 import { createMigrateCommand } from './migrate-command.ts';
 import { createPlansCommand } from './plans-command.ts';
+import { createReconcileCommand } from './reconcile-command.ts';
 import { createRetireCommand } from './retire-command.ts';
 import { createSandboxCommand } from './sandbox-command.ts';
 import { createStartCommand } from './start-command.ts';
@@ -22,7 +24,8 @@ import { createTryCommand } from './try-command.ts';
 
 /**
  * The command line. stdout is data, stderr is for people and logs; every command ends with a status
- * that a script can rely on: 0 done, 1 failed, 64 used wrongly.
+ * that a script can rely on: 0 done, 1 failed, 64 used wrongly, and what a command says with
+ * `endWith`.
  */
 const usageError = 64;
 
@@ -32,6 +35,7 @@ export async function runCli(argv: string[], terminal: Terminal): Promise<number
     await createProgram(terminal).parseAsync(argv, { from: 'user' });
     return 0;
   } catch (error) {
+    if (error instanceof Ending) return error.status;
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageError;
     terminal.stderr.write(`gangway: ${maskText(toAppError(error).message)}\n`);
     return 1;
@@ -51,6 +55,7 @@ export function createProgram(terminal: Terminal): Command {
     .addCommand(createDoctorCommand(terminal))
     .addCommand(createMembersCommand(terminal))
     .addCommand(createExplainCommand(terminal))
+    .addCommand(createReconcileCommand(terminal))
     .addCommand(createPlansCommand(terminal))
     .addCommand(createContractsCommand(terminal))
     .addCommand(createDeliveriesCommand(terminal))

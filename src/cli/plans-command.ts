@@ -2,13 +2,17 @@ import { Command, InvalidArgumentError } from 'commander';
 import { type PlanState, planStates } from '../domain/brake.ts';
 import { AppError } from '../domain/errors.ts';
 import { createEvidenceStore } from '../engine/evidence-store.ts';
-import { createPlanStore, type Plan, type PlanItem } from '../engine/plan-store.ts';
+import { createPlanStore, type Decided, type Plan, type PlanItem } from '../engine/plan-store.ts';
 import { maskText } from '../lib/mask.ts';
+import { approvePlan } from '../operator/approve-plan.ts';
 import { decidePlan, type PlanDecision } from '../operator/decide-plan.ts';
 import { decidedBy, print, withStorage } from './command-context.ts';
 import { toRowNumber } from './count-option.ts';
+import { toWaitMs, usualWaitMs } from './duration-option.ts';
+import { endWith } from './ending.ts';
 import { formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
+import { createProgress, withWorks } from './with-works.ts';
 
 /** `gangway plans`: what the brake holds, and what is to become of it. */
 export function createPlansCommand(terminal: Terminal): Command {
@@ -16,8 +20,8 @@ export function createPlansCommand(terminal: Terminal): Command {
     .description('removals that the brake holds, for an operator to decide about')
     .addCommand(createListCommand(terminal))
     .addCommand(createShowCommand(terminal))
-    .addCommand(createDecideCommand(terminal, 'approve'))
-    .addCommand(createDecideCommand(terminal, 'reject'));
+    .addCommand(createApproveCommand(terminal))
+    .addCommand(createRejectCommand(terminal));
 }
 
 interface ListOptions {
@@ -112,10 +116,42 @@ const decisions: Record<PlanDecision, { description: string; done(decided: numbe
   },
 };
 
-function createDecideCommand(terminal: Terminal, decision: PlanDecision): Command {
-  const { description, done } = decisions[decision];
-  return new Command(decision)
-    .description(description)
+interface ApproveOptions {
+  wait: number;
+  json?: true;
+}
+
+function createApproveCommand(terminal: Terminal): Command {
+  return new Command('approve')
+    .description(decisions.approve.description)
+    .argument('<plan>', 'its number in the list', toRowNumber)
+    .option(
+      '--wait <duration>',
+      'for how long at most to wait until they are',
+      toWaitMs,
+      usualWaitMs,
+    )
+    .option('--json', 'print one JSON object instead of text')
+    .action((id: number, { wait: waitMs, json }: ApproveOptions, command: Command) =>
+      withWorks(terminal, command, false, async (works, { installs }) => {
+        const plans = createPlanStore(works.database);
+        const patience = { waitMs, signal: terminal.signal, onProgress: createProgress(terminal) };
+        const deps = { ...works, plans, by: decidedBy() };
+        const done = await approvePlan(deps, id, [...installs.keys()], patience);
+        print(
+          terminal,
+          json,
+          { plan: id, ...done },
+          () => `${toDecided('approve', done)}\n${toDone(done)}`,
+        );
+        if (waitMs > 0) endWith(done.left > 0 ? 1 : 0);
+      }),
+    );
+}
+
+function createRejectCommand(terminal: Terminal): Command {
+  return new Command('reject')
+    .description(decisions.reject.description)
     .argument('<plan>', 'its number in the list', toRowNumber)
     .option('--json', 'print one JSON object instead of text')
     .action((id: number, { json }: { json?: true }, command: Command) =>
@@ -124,11 +160,20 @@ function createDecideCommand(terminal: Terminal, decision: PlanDecision): Comman
         const evidence = createEvidenceStore(database, box);
         const decided = await decidePlan(
           { database, plans, evidence, by: decidedBy() },
-          decision,
+          'reject',
           id,
         );
-        const stale = decided.stale === 0 ? '' : ` ${decided.stale} are stale and stay.`;
-        print(terminal, json, { plan: id, ...decided }, () => `${done(decided.decided)}${stale}`);
+        print(terminal, json, { plan: id, ...decided }, () => toDecided('reject', decided));
       }),
     );
+}
+
+function toDecided(decision: PlanDecision, { decided, stale }: Decided): string {
+  const rest = stale === 0 ? '' : ` ${stale} are stale and stay.`;
+  return `${decisions[decision].done(decided)}${rest}`;
+}
+
+function toDone({ removed, left }: { removed: number; left: number }): string {
+  const rest = left === 0 ? '' : ` ${left} are not yet, and are tried again by a running bridge.`;
+  return `${removed} are removed.${rest}`;
 }

@@ -142,10 +142,12 @@ const removals = z
 
 const reconcile = z
   .strictObject({
-    schedule: cron('*/15 * * * *').describe('When the marketplace is read again: cron, UTC.'),
+    schedule: cron('*/15 * * * *').describe(
+      'When every install is read from the marketplace: cron, UTC.',
+    ),
   })
   .prefault({})
-  .describe('Reading the marketplace on a schedule. Not in effect yet.');
+  .describe('Reading the marketplace on a schedule, whatever was delivered.');
 
 const subscription = z
   .strictObject({

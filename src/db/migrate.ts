@@ -4,6 +4,8 @@ import { up as createEvidence } from '../../migrations/0002-evidence.ts';
 import { up as createMembership } from '../../migrations/0003-membership.ts';
 import { up as createRemovals } from '../../migrations/0004-removals.ts';
 import { up as createPrivacy } from '../../migrations/0005-privacy.ts';
+import { up as createRun } from '../../migrations/0006-run.ts';
+import { up as createDrift } from '../../migrations/0007-drift.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Database, inTransaction, type Transaction } from './database.ts';
 import { readSetting, writeSetting } from './setting-store.ts';
@@ -15,6 +17,8 @@ const migrations: Record<string, Migration> = {
   '0003-membership': { up: createMembership },
   '0004-removals': { up: createRemovals },
   '0005-privacy': { up: createPrivacy },
+  '0006-run': { up: createRun },
+  '0007-drift': { up: createDrift },
 };
 
 /**

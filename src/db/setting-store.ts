@@ -6,6 +6,7 @@ type SettingName =
   | 'key_fingerprint'
   | 'last_write_check'
   | 'last_alive_at'
+  | 'reconcile_tick'
   | KeyInUse;
 
 /** A row each, so that instances that start at once do not overwrite each other's. */
@@ -45,6 +46,25 @@ export async function keepSetting(
     .onConflict((conflict) => conflict.doNothing())
     .execute();
   return (await readSetting(tx, name)) ?? value;
+}
+
+/**
+ * Moves a setting that only ever grows. @returns whether it was this call that did: of several
+ * instances with the same value, one
+ */
+export async function raiseSetting(
+  tx: Transaction,
+  name: SettingName,
+  value: string,
+): Promise<boolean> {
+  const raised = await tx
+    .updateTable('setting')
+    .set({ value })
+    .where('name', '=', name)
+    .where('value', '<', value)
+    .returning('name')
+    .executeTakeFirst();
+  return raised !== undefined;
 }
 
 /** Fingerprints of the keys that may have sealed something beside the one of the database. */

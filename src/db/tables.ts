@@ -10,6 +10,7 @@ import type {
   PersonEvidence,
 } from '../domain/evidence.ts';
 import type { MembershipState, Operation, ReceiptOutcome } from '../domain/membership.ts';
+import type { RunOutcome, RunTrigger } from '../domain/run.ts';
 import type { RemovalCause } from '../domain/standing.ts';
 
 /**
@@ -35,6 +36,7 @@ export interface Tables {
   planItem: PlanItemTable;
   removal: RemovalTable;
   installState: InstallStateTable;
+  run: RunTable;
   audit: AuditTable;
   contractEnd: ContractEndTable;
   forgotten: ForgottenTable;
@@ -160,10 +162,31 @@ export interface InstallStateTable {
   /** Nothing that was due before is converged until the install has been read. */
   heldSince: string | null;
   readWantedAt: string | null;
+  readWantedBy: RunTrigger | null;
   readBeganAt: string | null;
   attempts: Generated<number>;
   nextAttemptAt: string | null;
   leasedUntil: string | null;
+  failure: string | null;
+}
+
+/** One reading of a whole install, and what was done in the tools while it was under way. */
+export interface RunTable {
+  id: Generated<number>;
+  install: string;
+  trigger: RunTrigger;
+  beganAt: string;
+  /** The last receipt before it. */
+  afterReceipt: number;
+  /** When all that was read had been added as evidence; null before that. */
+  readAt: string | null;
+  endedAt: string | null;
+  outcome: RunOutcome | null;
+  contracts: Generated<number>;
+  added: Generated<number>;
+  removed: Generated<number>;
+  held: Generated<number>;
+  failed: Generated<number>;
   failure: string | null;
 }
 

@@ -31,6 +31,11 @@ export function goneSince(absences: Absences, lastSeenAt: string | null): string
   return since.find((at) => Date.parse(at) - Date.parse(first) >= apartMs) ?? null;
 }
 
+/** Whether it was looked for and not found since it was last seen. */
+export function isMissed(absences: Absences, lastSeenAt: string | null): boolean {
+  return listAbsences(absences).some((at) => lastSeenAt === null || at > lastSeenAt);
+}
+
 function listAbsences(absences: Absences): string[] {
   return absences === null ? [] : absences.split(' ');
 }

@@ -36,10 +36,11 @@ export function statusOfContract(contract: ContractRegisters): ContractStatus {
   const { endedReadAt, endedEventAt, activeReadAt, endedByOperatorAt, reopenedAt } = contract;
   if (endedReadAt !== null) return 'ended';
   if (isAfter(endedByOperatorAt, reopenedAt)) return 'ended';
-  if (endedEventAt !== null && isAfter(endedEventAt, reopenedAt)) {
-    return isDisputed(endedEventAt, activeReadAt) ? 'disputed' : 'ended';
-  }
+  const wasEnded = endedEventAt !== null && isAfter(endedEventAt, reopenedAt);
+  if (wasEnded && !isDisputed(endedEventAt, activeReadAt)) return 'ended';
+  // Also one whose end was disputed may end after that, unheard.
   if (eliminatedSince(contract) !== null) return 'eliminated';
+  if (wasEnded) return 'disputed';
   if (contract.startedEventAt !== null || activeReadAt !== null) return 'active';
   return 'unknown';
 }

@@ -124,6 +124,8 @@ function deriveUnwanted(
     if (!wasTouched) return toGone(current, 'removed');
     return toRemoving(verdict, generation + 1);
   }
+  // Out once before by what ended, which says nothing new: it must not lead past the brake now.
+  if (current.cause === 'found_again') return resume(current);
   // What an operator has to decide about, or has decided, was decided on other evidence.
   if (state === 'held' && verdict.cause !== current.cause) {
     return toRemoving(verdict, generation + 1);
@@ -133,7 +135,11 @@ function deriveUnwanted(
     return toRemoving(verdict, generation);
   }
   if (state === 'removing') return deriveRemoving(current, verdict);
-  return state === 'failed' ? { ...current, state: 'removing' } : current;
+  return resume(current);
+}
+
+function resume(current: MembershipCore): MembershipCore {
+  return current.state === 'failed' ? { ...current, state: 'removing' } : current;
 }
 
 /** Until the brake has been asked, other evidence may change when and why; later never by itself. */

@@ -17,7 +17,9 @@ import {
 
 /**
  * Why somebody is to be taken out. The first three are said outright and act at once (`retired`
- * too: an operator's word); everything else is weaker and waits.
+ * too: an operator's word); everything else is weaker and waits. `found_again` is somebody whom we
+ * had removed: a listing alone shows them, and so it waits and is counted by the brake like all that
+ * is weaker, though what ended may have been said outright.
  */
 export const removalCauses = [
   'contract_ended',
@@ -28,6 +30,7 @@ export const removalCauses = [
   'link_absent',
   'participation_left',
   'grant_revoked',
+  'found_again',
   'retired',
 ] as const;
 

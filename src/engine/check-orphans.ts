@@ -6,14 +6,16 @@ import { findOrphans, type Orphan, type OrphanDeps } from './find-orphans.ts';
  * Refuses a configuration that no longer leads to people who are in a tool, unless the operator
  * accepts that: an install renamed by mistake must not come to anything.
  *
+ * @returns how many they are, by install and tool, for people to read; null where there are none
  * @throws AppError `conflict`, with who they are and what to do
  */
-export async function checkOrphans(deps: OrphanDeps, isAccepted: boolean): Promise<void> {
+export async function checkOrphans(deps: OrphanDeps, isAccepted: boolean): Promise<string | null> {
   const orphans = await findOrphans(deps);
-  if (orphans.length > 0 && !isAccepted) {
+  const summary = orphans.length === 0 ? null : summarise(orphans);
+  if (summary !== null && !isAccepted) {
     throw new AppError(
       'conflict',
-      `The configuration no longer leads to ${orphans.length} memberships (${summarise(orphans)}). ` +
+      `The configuration no longer leads to ${summary}. ` +
         'Give the install, the tool or the project its name back; or start with --accept-orphans: ' +
         'they are then kept as they are and reported, until "gangway retire"',
     );
@@ -23,11 +25,13 @@ export async function checkOrphans(deps: OrphanDeps, isAccepted: boolean): Promi
     if (trainerIds.length > 0) await deps.memberships.postponeDerivation(tx, trainerIds);
     await deps.orphans.postponeOrphans(tx);
   });
+  return summary;
 }
 
 function summarise(orphans: Orphan[]): string {
   const counts = Map.groupBy(orphans, ({ install, tool }) => `install ${install}, tool ${tool}`);
   const lines = [...counts].map(([place, { length }]) => ({ place, length }));
   lines.sort((a, b) => (a.place < b.place ? -1 : 1));
-  return lines.map(({ place, length }) => `${length} of ${place}`).join('; ');
+  const places = lines.map(({ place, length }) => `${length} of ${place}`).join('; ');
+  return `${orphans.length} ${orphans.length === 1 ? 'membership' : 'memberships'} (${places})`;
 }

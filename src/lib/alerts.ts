@@ -7,7 +7,11 @@ export type AlertKind =
   | 'contract_disputed'
   | 'link_outside'
   | 'tool_left_alone'
-  | 'marketplace_refuses';
+  | 'marketplace_refuses'
+  | 'managed_address_leaked'
+  | 'removed_member_returned'
+  | 'member_keeps_vanishing'
+  | 'address_changed';
 
 export interface Alerts {
   /** @param fields of the log line: names and ids, no addresses */

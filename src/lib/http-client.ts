@@ -13,6 +13,8 @@ export interface HttpRequest {
   secrets?: readonly string[];
   /** For an answer that may be anything, as nothing in it is needed: its body is not parsed. */
   isAnswerIgnored?: boolean;
+  /** Told of the headers of any answer, also of one that is a failure. */
+  onHeaders?: (headers: Headers) => void;
   timeoutMs: number;
   maxBytes: number;
   signal?: AbortSignal;
@@ -36,6 +38,7 @@ export interface HttpAnswer {
 export async function requestJson(request: HttpRequest): Promise<HttpAnswer> {
   const { purpose, maxBytes } = request;
   const response = await send(request);
+  request.onHeaders?.(response.headers);
   const text = await readText(response, maxBytes, purpose);
   if (!response.ok) throw toHttpError(response, text, request);
   const body = request.isAnswerIgnored ? undefined : parseJson(text, purpose);

@@ -76,6 +76,18 @@ function actingMetrics(registers: Registry[]) {
       labelNames: ['install', 'clearance'],
       registers,
     }),
+    listings: new Counter({
+      name: 'gangway_group_listings_total',
+      help: 'Groups whose members were listed to be compared with what is known, by outcome',
+      labelNames: ['tool', 'outcome'],
+      registers,
+    }),
+    drift: new Gauge({
+      name: 'gangway_drift',
+      help: 'Members that were not as they should be when the groups of a tool were last listed',
+      labelNames: ['tool', 'kind'],
+      registers,
+    }),
     memberships: new Gauge({
       name: 'gangway_memberships',
       help: 'Memberships by tool and state',

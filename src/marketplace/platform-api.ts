@@ -1,32 +1,102 @@
-import { AppError } from '../domain/errors.ts';
-import { requestJson } from '../lib/http-client.ts';
-import { retry } from '../lib/retry.ts';
+/**
+ * One install's view of the marketplace (spec: platform-api.md). Every failure is an `AppError`, none
+ * of them is ever an empty list, and nothing follows a redirect with the install's token.
+ */
+
+import { createContractCalls } from './contract-calls.ts';
+import { createEndpointCalls } from './endpoint-calls.ts';
+import { createLinkCalls } from './link-calls.ts';
+import { createPlatformCaller, type PlatformCallOptions } from './platform-caller.ts';
 import {
+  type Budget,
   type Contract,
-  ContractList,
   type Install,
   InstallAnswer,
+  OpenapiDocument,
   type Participant,
-  ParticipantList,
   type ProjectLink,
-  ProjectLinkAnswer,
-  ProjectLinkList,
+  type UsageAnswer,
+  type WebhookEndpoint,
 } from './platform-schema.ts';
 
-/**
- * One install's view of the marketplace (spec: platform-api.md). Reads only what provisioning
- * needs; every failure is an `AppError` and none of them is ever an empty list.
- */
-export interface PlatformApi {
+/** What evidence is read from; it changes nothing there. */
+export interface PlatformReader {
   /** The grant that the token belongs to. */
   getInstall(signal: AbortSignal): Promise<Install>;
-  /** All links of the install; there are no pages. */
+  /** All links of the install. */
   listProjectLinks(signal: AbortSignal): Promise<ProjectLink[]>;
   /** @throws AppError `not_found` where there is no such link (any more) */
   getProjectLink(linkId: string, signal: AbortSignal): Promise<ProjectLink>;
   listContracts(filter: ContractFilter, signal: AbortSignal): Promise<ContractPage>;
   /** @throws AppError `not_found` where the contract is unknown or no longer linked */
   listParticipants(contractId: string, signal: AbortSignal): Promise<Participant[]>;
+}
+
+/**
+ * All that the marketplace offers to a platform. What can be repeated without harm is tried a few
+ * times while it is `unavailable`; any call may be `rate_limited`, and all wait for that together.
+ */
+export interface PlatformApi extends PlatformReader {
+  /**
+   * Safe to repeat: an id is linked once, and where a lost answer was a success its link is found.
+   *
+   * @throws AppError `conflict` where the id is linked already, or there are as many links as may be;
+   * `not_found` where the job is none of the customer's
+   */
+  createProjectLink(wanted: NewProjectLink, signal: AbortSignal): Promise<ProjectLink>;
+  /** For good. @throws AppError `not_found` where there is no such link (any more) */
+  deleteProjectLink(linkId: string, signal: AbortSignal): Promise<void>;
+
+  /** @throws AppError `not_found` where the contract is unknown or no longer linked */
+  readBudget(contractId: string, signal: AbortSignal): Promise<Budget>;
+  /**
+   * Totals replace what was reported before, so that it is safe to repeat. All entries or none.
+   *
+   * @throws AppError `invalid` where any entry is refused, `conflict` where nobody is hired,
+   * `not_found` where the contract is unknown or no longer linked
+   */
+  reportUsage(
+    contractId: string,
+    entries: readonly UsageEntry[],
+    signal: AbortSignal,
+  ): Promise<UsageAnswer>;
+
+  /** All endpoints of the install. */
+  listWebhookEndpoints(signal: AbortSignal): Promise<WebhookEndpoint[]>;
+  /** @throws AppError `not_found` where there is no such endpoint (any more) */
+  getWebhookEndpoint(endpointId: string, signal: AbortSignal): Promise<WebhookEndpoint>;
+  /**
+   * Not safe to repeat, and never repeated: after a failure without a `status` below 500 there may be
+   * an endpoint whose secret nobody knows. Look before the next try.
+   *
+   * @throws AppError `conflict` where there are as many endpoints as may be
+   */
+  createWebhookEndpoint(wanted: NewWebhookEndpoint, signal: AbortSignal): Promise<CreatedEndpoint>;
+  /** Changes what is named; `ACTIVE` enables it again. Never changes the secret. */
+  updateWebhookEndpoint(
+    endpointId: string,
+    changes: EndpointChanges,
+    signal: AbortSignal,
+  ): Promise<WebhookEndpoint>;
+  /** Its pending deliveries are lost. @throws AppError `not_found` where there is none (any more) */
+  deleteWebhookEndpoint(endpointId: string, signal: AbortSignal): Promise<void>;
+  /**
+   * Asks for all deliveries that failed, or for one whatever became of it, within some five minutes.
+   * Gives how many there are, and null where that was not said.
+   */
+  redeliver(
+    endpointId: string,
+    deliveryId: string | undefined,
+    signal: AbortSignal,
+  ): Promise<number | null>;
+
+  /** The served contract, for which no token is sent. */
+  readOpenapi(signal: AbortSignal): Promise<OpenapiDocument>;
+  /**
+   * By how much the local clock was ahead of the marketplace's (behind: negative) at its last answer,
+   * to a second and in its favour; undefined before there was one.
+   */
+  clockDriftMs(): number | undefined;
 }
 
 export interface ContractFilter {
@@ -40,100 +110,62 @@ export interface ContractPage {
   isComplete: boolean;
 }
 
-interface PlatformApiOptions {
-  /** Without a slash at its end, e.g. `https://app.opentrain.ai/api/partner/v1`. */
-  baseUrl: string;
-  token: string;
-  /** How long one request may take. */
-  timeoutMs?: number;
+export interface NewProjectLink {
+  /** At most 200 characters. */
+  externalProjectId: string;
+  externalProjectName?: string;
+  externalProjectUrl?: string;
+  /** `PARTNER_WEBHOOK`, unless told. */
+  provisioningMode?: 'PARTNER_WEBHOOK' | 'MANAGED_ADAPTER';
+  jobId?: string;
 }
 
-interface Schema<T> {
-  safeParse(body: unknown): { success: true; data: T } | { success: false; error: Error };
+/** What one trainer has done in all on one day. A count that is left out keeps what was stored. */
+export interface UsageEntry {
+  /** `2026-03-15` */
+  workDate: string;
+  totalSeconds?: number;
+  tasksCompleted?: number;
+  labelsCompleted?: number;
+  workerOpentrainUserId?: string;
+  externalReportId?: string;
 }
 
-const pageLimit = 200;
-const maxPages = 1000;
-const usualTimeoutMs = 15_000;
-const maxBytes = 8 * 1024 * 1024;
+export interface NewWebhookEndpoint {
+  /** https, or http for localhost. */
+  url: string;
+  eventTypes: readonly string[];
+}
 
-export function createPlatformApi(options: PlatformApiOptions): PlatformApi {
-  const read = createReader(options);
+export interface EndpointChanges {
+  url?: string;
+  eventTypes?: readonly string[];
+  status?: 'ACTIVE' | 'DISABLED';
+}
+
+export interface CreatedEndpoint {
+  endpoint: WebhookEndpoint;
+  /** Shown this once. */
+  secret: string;
+}
+
+export function createPlatformApi(options: PlatformCallOptions): PlatformApi {
+  const { call, clockDriftMs } = createPlatformCaller(options);
   return {
+    ...createLinkCalls(call),
+    ...createContractCalls(call),
+    ...createEndpointCalls(call),
+
     async getInstall(signal) {
-      const answer = await read('/installs/current', InstallAnswer, 'read the install', signal);
-      return answer.install;
+      const operation = { path: '/installs/current', purpose: 'read the install' };
+      return (await call({ ...operation, answer: InstallAnswer }, signal)).install;
     },
 
-    async getProjectLink(linkId, signal) {
-      const path = `/project-links/${toSegment(linkId)}`;
-      const answer = await read(path, ProjectLinkAnswer, 'read a project link', signal);
-      return answer.projectLink;
+    async readOpenapi(signal) {
+      const operation = { path: '/openapi.json', purpose: 'read the description of the API' };
+      return await call({ ...operation, answer: OpenapiDocument, isAnonymous: true }, signal);
     },
 
-    async listProjectLinks(signal) {
-      const list = await read('/project-links', ProjectLinkList, 'list the project links', signal);
-      return list.projectLinks;
-    },
-
-    async listContracts({ status, projectLinkId }, signal) {
-      const contracts: Contract[] = [];
-      const query = new URLSearchParams({ status, limit: String(pageLimit) });
-      if (projectLinkId !== undefined) query.set('projectLinkId', projectLinkId);
-      for (let page = 0; page < maxPages; page += 1) {
-        const list = await read(`/contracts?${query}`, ContractList, 'list the contracts', signal);
-        contracts.push(...list.contracts);
-        if (!list.nextCursor) return { contracts, isComplete: list.contracts.length < pageLimit };
-        query.set('cursor', list.nextCursor);
-      }
-      return { contracts, isComplete: false };
-    },
-
-    async listParticipants(contractId, signal) {
-      const path = `/contracts/${toSegment(contractId)}/participants`;
-      const list = await read(path, ParticipantList, 'list the participants of a contract', signal);
-      return list.participants;
-    },
+    clockDriftMs,
   };
-}
-
-type Read = <T>(
-  path: string,
-  schema: Schema<T>,
-  purpose: string,
-  signal: AbortSignal,
-) => Promise<T>;
-
-function createReader({ baseUrl, token, timeoutMs = usualTimeoutMs }: PlatformApiOptions): Read {
-  return async (path, schema, purpose, signal) => {
-    const request = {
-      method: 'GET',
-      url: `${baseUrl}${path}`,
-      headers: { authorization: `Bearer ${token}` },
-      ...{ purpose, timeoutMs, maxBytes, signal },
-    };
-    const { body } = await retry(() => requestJson(request), {
-      attempts: 3,
-      firstWaitMs: 500,
-      maxWaitMs: 5000,
-      signal,
-      // One that names its own wait is left to the durable back-off.
-      isWorthRetrying: (error) => error.code === 'unavailable' && error.retryAfterMs === undefined,
-    });
-    const parsed = schema.safeParse(body);
-    if (parsed.success) return parsed.data;
-    throw new AppError('invalid', `Could not ${purpose}: the answer is not what was expected`, {
-      cause: parsed.error,
-    });
-  };
-}
-
-/**
- * One segment of a path, whatever stands in it.
- *
- * @throws AppError `not_found` where it would be none, so that nothing can be there
- */
-function toSegment(id: string): string {
-  if (/^\.{0,2}$/.test(id)) throw new AppError('not_found', 'There is nothing with such an id');
-  return encodeURIComponent(id);
 }

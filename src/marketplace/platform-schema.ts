@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { toEmail, toId, toText } from '../domain/marketplace-text.ts';
+import { toEmail, toId, toInstantText, toText } from '../domain/marketplace-text.ts';
 
 /**
- * The marketplace's answers as far as they are used (spec: platform-api.md). Tolerant: unknown
- * fields pass, and what is optional may be missing or odd; without its id a record is none.
+ * Every shape that is assumed of the marketplace's answers, and no other file knows one (spec:
+ * platform-api.md). Tolerant: unknown fields and unknown words pass, and what is optional may be
+ * missing or odd. Without its id a record is none, and without its records an answer is none.
  */
 const Id = z.unknown().transform((value, context) => {
   const id = toId(value);
@@ -12,42 +13,106 @@ const Id = z.unknown().transform((value, context) => {
   return z.NEVER;
 });
 
-function optional(read: (value: unknown) => string | undefined) {
+function optional<T>(read: (value: unknown) => T | undefined) {
   return z
     .unknown()
     .transform((value) => read(value) ?? null)
     .prefault(null);
 }
 
-export const Install = z.object({ id: Id, status: z.string() });
+/** Absent where it was not said or is odd: null, where it may be said, means that there is none. */
+function lenient<T extends z.ZodType>(schema: T) {
+  return schema.optional().catch(undefined);
+}
+
+const Words = z.array(z.string());
+const Flag = lenient(z.boolean());
+const NullableId = lenient(Id.nullable());
+const Instant = z.unknown().transform((value) => (value === null ? null : toInstantText(value)));
+
+const maxUrlChars = 2048;
+const maxDescriptionChars = 500;
+
+/** Whatever else a link could start is never shown (design section 7). */
+const WebUrl = lenient(
+  z
+    .url({ protocol: /^https?$/i })
+    .max(maxUrlChars)
+    .nullable(),
+);
+
+/** A number, also one that is sent as a text, as exact amounts are. */
+function toAmount(value: unknown): number | undefined {
+  const isText = typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value);
+  const amount = isText ? Number(value) : value;
+  return typeof amount === 'number' && Number.isFinite(amount) ? amount : undefined;
+}
+const Amount = optional(toAmount);
+
+/** Assumed of every listing; only one of contracts is documented to have anything like a page. */
+const paging = {
+  nextCursor: z.string().nullish().catch(null),
+  hasMore: Flag,
+};
+
+// --- Installs (section 2)
+
+const Token = z.object({
+  id: NullableId,
+  name: lenient(z.string().max(maxDescriptionChars)),
+  scopes: lenient(Words),
+});
+
+export const Install = z.object({
+  id: Id,
+  status: z.string(),
+  /** Those of the grant; what a call may do is said by the token's. */
+  scopes: lenient(Words),
+  piiConsent: Flag,
+  organizationId: NullableId,
+  token: lenient(Token),
+});
 export type Install = z.infer<typeof Install>;
 
 export const InstallAnswer = z.object({ install: Install });
+
+// --- Project links (section 3)
 
 export const ProjectLink = z.object({
   id: Id,
   externalProjectId: Id,
   externalProjectName: optional(toText),
+  externalProjectUrl: WebUrl,
   provisioningMode: optional(toId),
+  /** Null: a link without a job, which has no contracts. */
+  jobId: NullableId,
+  createdAt: lenient(Instant),
 });
 export type ProjectLink = z.infer<typeof ProjectLink>;
 
-export const ProjectLinkList = z.object({ projectLinks: z.array(ProjectLink) });
+export const ProjectLinkList = z.object({ projectLinks: z.array(ProjectLink), ...paging });
 
 export const ProjectLinkAnswer = z.object({ projectLink: ProjectLink });
+
+/** What was deleted is not read; that it was must be said, or there is nothing to say it (204). */
+export const DeletedAnswer = z.object({ deleted: z.literal(true) }).optional();
+export type DeletedAnswer = z.infer<typeof DeletedAnswer>;
+
+// --- Contracts (section 4)
 
 export const Contract = z.object({
   id: Id,
   status: z.string(),
   title: optional(toText),
   projectLinkIds: z.array(Id).catch([]),
+  jobId: NullableId,
+  startDate: lenient(Instant),
+  endDate: lenient(Instant),
+  createdAt: lenient(Instant),
 });
 export type Contract = z.infer<typeof Contract>;
 
-export const ContractList = z.object({
-  contracts: z.array(Contract),
-  nextCursor: z.string().nullish().catch(null),
-});
+export const ContractList = z.object({ contracts: z.array(Contract), ...paging });
 
 export const Participant = z.object({
   opentrainUserId: Id,
@@ -56,4 +121,89 @@ export const Participant = z.object({
 });
 export type Participant = z.infer<typeof Participant>;
 
-export const ParticipantList = z.object({ participants: z.array(Participant) });
+export const ParticipantList = z.object({
+  contractId: NullableId,
+  participants: z.array(Participant),
+  ...paging,
+});
+
+const Milestone = z.object({
+  id: Id,
+  name: optional(toText),
+  amountUsd: Amount,
+  volume: Amount,
+  status: optional(toText),
+});
+
+/** Null is an amount that was not said, and never 0. */
+export const Budget = z.object({
+  contractId: Id,
+  paymentType: optional(toId),
+  /** `OK`, `LOW` or `DEPLETED`, or a word that came later. */
+  state: z.string(),
+  fundedVolume: Amount,
+  fundedAmountUsd: Amount,
+  consumed: z
+    .object({ seconds: Amount, hours: Amount, labels: Amount, tasks: Amount })
+    .nullish()
+    .catch(null)
+    .transform((consumed) => consumed ?? null),
+  consumedVolume: Amount,
+  remainingVolume: Amount,
+  consumedFraction: Amount,
+  activeMilestone: lenient(Milestone.nullable()),
+  lastUsageAt: optional(toInstantText),
+});
+export type Budget = z.infer<typeof Budget>;
+
+export const UsageAnswer = z.object({
+  contractId: Id,
+  /** How many entries were taken; null where it was not said. */
+  accepted: Amount,
+  /** The usage is stored, whatever is odd about this. */
+  budget: Budget.nullish()
+    .catch(null)
+    .transform((budget) => budget ?? null),
+});
+export type UsageAnswer = z.infer<typeof UsageAnswer>;
+
+// --- Webhook endpoints (section 5)
+
+export const WebhookEndpoint = z.object({
+  id: Id,
+  /** `ACTIVE` or `DISABLED`. */
+  status: z.string(),
+  url: lenient(z.string().max(maxUrlChars)),
+  eventTypes: lenient(Words),
+  createdAt: lenient(Instant),
+  consecutiveFailures: Amount,
+  disabledAt: lenient(Instant),
+  disabledReason: optional(toText),
+});
+export type WebhookEndpoint = z.infer<typeof WebhookEndpoint>;
+
+export const WebhookEndpointList = z.object({
+  webhookEndpoints: z.array(WebhookEndpoint),
+  ...paging,
+});
+
+export const WebhookEndpointAnswer = z.object({ webhookEndpoint: WebhookEndpoint });
+export type WebhookEndpointAnswer = z.infer<typeof WebhookEndpointAnswer>;
+
+/** The secret is kept as it is, with its `whsec_`: the whole of it is the key. */
+export const CreatedEndpointAnswer = z.object({
+  webhookEndpoint: WebhookEndpoint,
+  secret: z.string().regex(/^[\x21-\x7e]{8,1000}$/),
+});
+export type CreatedEndpointAnswer = z.infer<typeof CreatedEndpointAnswer>;
+
+export const RedeliverAnswer = z.object({ requeued: Amount }).prefault({});
+export type RedeliverAnswer = z.infer<typeof RedeliverAnswer>;
+
+// --- The served contract (section 1)
+
+/** As much as can be compared; its operations stand under `paths`, by path and method. */
+export const OpenapiDocument = z.looseObject({
+  paths: z.record(z.string(), z.record(z.string(), z.unknown())),
+});
+export type OpenapiDocument = z.infer<typeof OpenapiDocument>;

@@ -32,9 +32,9 @@ export function evidenceOfRead({
   );
   return {
     ...emptyEvidence(),
-    links: links.map(({ id, ...attributes }) => ({
+    links: links.map(({ id, externalProjectId, externalProjectName, provisioningMode }) => ({
       ...emptyLink(install, id),
-      ...attributes,
+      ...{ externalProjectId, externalProjectName, provisioningMode },
       seenAt: beganAt,
     })),
     contracts: contracts.map(({ id, status, title }) => ({

@@ -1,25 +1,35 @@
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { isMissed } from '../domain/absences.ts';
 import { leftSince, statusOfContract, statusOfLink } from '../domain/evidence-status.ts';
+import type { RunTrigger } from '../domain/run.ts';
 import type { KnownContract, KnownInstall } from './read-install.ts';
 
 /** The only SQL about reading whole installs: which are to be read, and what is known of them. */
 export interface InstallStateStore {
   /** Has an install read soon. */
-  wantRead(tx: Transaction, installs: string[], now: string): Promise<void>;
+  wantRead(
+    tx: Transaction,
+    installs: readonly string[],
+    now: string,
+    trigger?: RunTrigger,
+  ): Promise<void>;
   /** Has nothing older than `now` converged before the installs have been read. */
   hold(installs: string[], now: string): Promise<void>;
   hasDue(now: string): Promise<boolean>;
-  claim(now: string, leasedUntil: string): Promise<InstallClaim | null>;
+  /** @param only of this install; of any by default */
+  claim(now: string, leasedUntil: string, only?: string): Promise<InstallClaim | null>;
   /** Ends what waited for a read that began then, and lets go of what was held. */
   settle(claim: InstallClaim, beganAt: string): Promise<void>;
   postpone(claim: InstallClaim, failure: string, nextAttemptAt: string): Promise<void>;
   known(install: string): Promise<KnownInstall>;
+  find(install: string): Promise<InstallState | undefined>;
   list(): Promise<InstallState[]>;
 }
 
 export interface InstallClaim {
   install: string;
   readWantedAt: string;
+  trigger: RunTrigger;
   attempts: number;
 }
 
@@ -35,9 +45,9 @@ export interface InstallState {
 export function createInstallStateStore(database: Database): InstallStateStore {
   const { kysely } = database;
   return {
-    async wantRead(tx, installs, now) {
+    async wantRead(tx, installs, now, readWantedBy = 'event') {
       if (installs.length === 0) return;
-      const again = { readWantedAt: now, attempts: 0, nextAttemptAt: now };
+      const again = { readWantedAt: now, readWantedBy, attempts: 0, nextAttemptAt: now };
       await tx
         .insertInto('installState')
         .values(installs.map((install) => ({ install, ...again })))
@@ -47,7 +57,8 @@ export function createInstallStateStore(database: Database): InstallStateStore {
 
     async hold(installs, now) {
       if (installs.length === 0) return;
-      const held = { heldSince: now, readWantedAt: now, attempts: 0, nextAttemptAt: now };
+      const wanted = { readWantedAt: now, readWantedBy: 'silence', attempts: 0 } as const;
+      const held = { ...wanted, heldSince: now, nextAttemptAt: now };
       await inTransaction(database, (tx) =>
         tx
           .insertInto('installState')
@@ -65,25 +76,29 @@ export function createInstallStateStore(database: Database): InstallStateStore {
       return (await due.limit(1).executeTakeFirst()) !== undefined;
     },
 
-    async claim(now, leasedUntil) {
+    async claim(now, leasedUntil, only) {
       return await inTransaction(database, async (tx) => {
         let due = tx
           .selectFrom('installState')
-          .select(['install', 'readWantedAt', 'attempts'])
+          .select(['install', 'readWantedAt', 'readWantedBy', 'attempts'])
           .where('nextAttemptAt', '<=', now)
           .where((eb) => eb.or([eb('leasedUntil', 'is', null), eb('leasedUntil', '<=', now)]))
           .orderBy('nextAttemptAt')
           .limit(1);
+        if (only !== undefined) due = due.where('install', '=', only);
         if (database.dialect === 'postgres') due = due.forUpdate().skipLocked();
         const row = await due.executeTakeFirst();
         if (row === undefined) return null;
-        const { install, attempts, readWantedAt } = row;
+        const { install, attempts, readWantedAt, readWantedBy } = row;
         await tx
           .updateTable('installState')
           .set({ leasedUntil })
           .where('install', '=', install)
           .execute();
-        return { install, attempts, readWantedAt: readWantedAt ?? now };
+        return {
+          ...{ install, attempts, readWantedAt: readWantedAt ?? now },
+          trigger: readWantedBy ?? 'event',
+        };
       });
     },
 
@@ -131,13 +146,15 @@ export function createInstallStateStore(database: Database): InstallStateStore {
       };
     },
 
-    list: () =>
-      kysely
-        .selectFrom('installState')
-        .select(['install', 'heldSince', 'readWantedAt', 'readBeganAt', 'attempts', 'failure'])
-        .orderBy('install')
-        .execute(),
+    find: (install) => selectStates(kysely).where('install', '=', install).executeTakeFirst(),
+    list: () => selectStates(kysely).orderBy('install').execute(),
   };
+}
+
+function selectStates(db: Transaction) {
+  return db
+    .selectFrom('installState')
+    .select(['install', 'heldSince', 'readWantedAt', 'readBeganAt', 'attempts', 'failure']);
 }
 
 async function loadOpenContracts({ kysely }: Database, install: string): Promise<KnownContract[]> {
@@ -169,13 +186,17 @@ async function loadOpenContracts({ kysely }: Database, install: string): Promise
     .where('contractId', 'in', isOpen)
     .execute();
   const linksBy = Map.groupBy(pairs, ({ contractId }) => contractId);
-  const trainersBy = Map.groupBy(
-    // Whoever has left is not missed again: that would only put off when they left.
-    participations.filter((participation) => leftSince(participation) === null),
-    ({ contractId }) => contractId,
+  // Whoever has left is not missed again: that would only put off when they left.
+  const present = participations.filter((participation) => leftSince(participation) === null);
+  const trainersBy = Map.groupBy(present, ({ contractId }) => contractId);
+  // One absence proves nothing, and whether they are gone is to be known soon.
+  const doubtful = new Set(
+    present
+      .filter(({ absences, seenAt }) => isMissed(absences, seenAt))
+      .map(({ contractId }) => contractId),
   );
   return open.map(({ contractId, participantsReadAt }) => ({
-    ...{ contractId, participantsReadAt },
+    ...{ contractId, participantsReadAt: doubtful.has(contractId) ? null : participantsReadAt },
     linkIds: (linksBy.get(contractId) ?? []).map(({ linkId }) => linkId),
     trainerIds: (trainersBy.get(contractId) ?? []).map(({ trainerId }) => trainerId),
   }));

@@ -1,5 +1,5 @@
 import { AppError } from '../domain/errors.ts';
-import type { ContractPage, PlatformApi } from '../marketplace/platform-api.ts';
+import type { ContractPage, PlatformReader } from '../marketplace/platform-api.ts';
 import type {
   Contract,
   Install,
@@ -19,6 +19,7 @@ export interface KnownContract {
   contractId: string;
   linkIds: string[];
   trainerIds: string[];
+  /** Null also where that read missed somebody, so that it is asked again. */
   participantsReadAt: string | null;
 }
 
@@ -50,7 +51,7 @@ const participantsStaleMs = 6 * 3_600_000;
  * @throws AppError where any of it could not be read: half a read is none
  */
 export async function readInstall(
-  api: PlatformApi,
+  api: PlatformReader,
   install: string,
   known: KnownInstall,
   beganAt: string,
@@ -78,7 +79,7 @@ export async function readInstall(
 }
 
 async function findMissingLinks(
-  api: PlatformApi,
+  api: PlatformReader,
   links: ProjectLink[],
   known: KnownInstall,
   signal: AbortSignal,
@@ -95,7 +96,7 @@ async function findMissingLinks(
 
 /** In one page where they fit into one, else by link. */
 async function listAll(
-  api: PlatformApi,
+  api: PlatformReader,
   status: 'active' | 'ended',
   links: ProjectLink[],
   signal: AbortSignal,
@@ -135,7 +136,7 @@ function findUnread(known: KnownInstall, active: Contract[], beganAt: string): s
 }
 
 async function findParticipants(
-  api: PlatformApi,
+  api: PlatformReader,
   contractId: string,
   signal: AbortSignal,
 ): Promise<Participant[] | null> {

@@ -1,5 +1,5 @@
 import { AppError } from '../domain/errors.ts';
-import type { PlatformApi } from '../marketplace/platform-api.ts';
+import type { PlatformReader } from '../marketplace/platform-api.ts';
 import type { Contract, Participant } from '../marketplace/platform-schema.ts';
 import type { MarketplaceRead } from './evidence-of-read.ts';
 
@@ -11,7 +11,7 @@ import type { MarketplaceRead } from './evidence-of-read.ts';
  * marketplace does not know (yet) is no such failure; nothing is said of it then.
  */
 export async function readMarketplace(
-  api: PlatformApi,
+  api: PlatformReader,
   install: string,
   contractIds: string[],
   beganAt: string,

@@ -8,7 +8,7 @@ import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import type { PlatformApi } from '../marketplace/platform-api.ts';
+import type { PlatformReader } from '../marketplace/platform-api.ts';
 import { evidenceOfRead, type MarketplaceRead } from './evidence-of-read.ts';
 import { readMarketplace } from './read-marketplace.ts';
 
@@ -21,7 +21,7 @@ export interface ReadWorkerDeps extends ApplyDeps {
   readRequests: ReadRequestStore;
   report: ReportEvidence;
   /** By install. */
-  platformApis: ReadonlyMap<string, PlatformApi>;
+  platformApis: ReadonlyMap<string, PlatformReader>;
   metrics: Metrics;
   logger: Logger;
   clock: Clock;

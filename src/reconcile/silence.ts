@@ -3,6 +3,7 @@ import { readSetting, writeSetting } from '../db/setting-store.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
+import type { InstallStateStore } from './install-state-store.ts';
 
 /**
  * Notices that nobody was here for a while: after that, or with a database from a backup, what lies
@@ -17,6 +18,18 @@ export async function wasSilent(database: Database, clock: Clock): Promise<boole
   const lastAt = await inTransaction(database, (tx) => readSetting(tx, 'last_alive_at'));
   if (lastAt === undefined) return false;
   return clock.now().getTime() - Date.parse(lastAt) > longestSilenceMs;
+}
+
+/** Has nothing older than now acted on, after a silence, before every install has been read. */
+export async function holdAfterSilence(
+  database: Database,
+  installStates: Pick<InstallStateStore, 'hold'>,
+  installs: readonly string[],
+  clock: Clock,
+): Promise<boolean> {
+  if (!(await wasSilent(database, clock))) return false;
+  await installStates.hold([...installs], toInstant(clock.now()));
+  return true;
 }
 
 export function createAliveWorker(database: Database, clock: Clock, logger: Logger): Loop {

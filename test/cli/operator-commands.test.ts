@@ -114,7 +114,8 @@ describe('commands of an operator', { timeout: 20_000 }, () => {
     ['explain', ['<person|contract>', '--json']],
     ['plans list', ['--install <name>', '--state <state>', '--all', '--json']],
     ['plans show', ['<plan>', '--json']],
-    ['plans approve', ['<plan>', '--json']],
+    ['reconcile', ['--install <name>', '--dry-run', '--wait <duration>', '--json']],
+    ['plans approve', ['<plan>', '--wait <duration>', '--json']],
     ['plans reject', ['<plan>', '--json']],
     ['contracts list', ['--install <name>', '--status <status>', '--limit <count>', '--json']],
     ['contracts end', ['<contract>', '--install <name>', '--json']],
@@ -137,6 +138,9 @@ describe('commands of an operator', { timeout: 20_000 }, () => {
     [['explain'], "missing required argument 'person|contract'"],
     [['plans', 'list', '--state', 'gone'], 'one of: open, approved, rejected'],
     [['plans', 'show', '0'], 'a whole number from 1'],
+    [['reconcile', '--wait', '1h'], 'a duration such as 30s or 5m'],
+    [['reconcile', '--install', 'globex'], 'there is no install "globex"; there is: acme'],
+    [['plans', 'approve', '1', '--wait', 'x'], 'a duration such as 30s or 5m'],
     [['plans', 'approve'], "missing required argument 'plan'"],
     [['contracts', 'list', '--status', 'gone'], 'one of: unknown, active, disputed'],
     [['contracts', 'list', '--limit', '0'], 'a whole number from 1'],
@@ -285,14 +289,23 @@ describe('commands of an operator', { timeout: 20_000 }, () => {
 
     it('approve has them removed, once', async () => {
       await holdAll();
-      expect(await runOk('plans', 'approve', '1')).toBe('3 will be removed.\n');
-      await act();
+      expect(await runOk('plans', 'approve', '1')).toBe('3 will be removed.\n3 are removed.\n');
       expect(roster()).toEqual({ 'street-signs': [] });
       await expectRefused('Plan 1 was approved before', 'plans', 'approve', '1');
       await expectRefused('Plan 1 was approved before', 'plans', 'reject', '1');
       expect(await runJson('plans', 'list')).toEqual({ plans: [] });
       expect(await runJson('plans', 'list', '--all')).toMatchObject({ plans: [{ id: 1 }] });
       expect(await runOk('plans', 'show', '1')).toMatch(/link_removed +approved\n/);
+    });
+
+    it('approve leaves them to a running bridge where nobody wants to wait', async () => {
+      await holdAll();
+      expect(await runJson('plans', 'approve', '1', '--wait', '0s')).toEqual({
+        ...{ plan: 1, install: 'acme', decided: 3, stale: 0, removed: 0, failed: 0, left: 3 },
+      });
+      expect(roster()).toEqual({ 'street-signs': ['cmu1', 'cmu2', 'cmu3'] });
+      await act();
+      expect(roster()).toEqual({ 'street-signs': [] });
     });
 
     it('reject keeps them', async () => {
@@ -309,9 +322,8 @@ describe('commands of an operator', { timeout: 20_000 }, () => {
       await workspace.receive(hire(1, { contract: 'cmc9', id: '91', link: 'cml9' }));
       expect(await runOk('plans', 'show', '1')).toMatch(/cmu1 .+ stale\n/);
       expect(await runOk('plans', 'approve', '1')).toBe(
-        '2 will be removed. 1 are stale and stay.\n',
+        '2 will be removed. 1 are stale and stay.\n2 are removed.\n',
       );
-      await act();
       expect(roster()).toEqual({ 'street-signs': ['cmu1'] });
     });
 

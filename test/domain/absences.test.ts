@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Absences, goneSince, mergeAbsences } from '../../src/domain/absences.ts';
+import { type Absences, goneSince, isMissed, mergeAbsences } from '../../src/domain/absences.ts';
 
 const start = Date.parse('2026-03-15T12:00:00.000Z');
 const minuteMs = 60_000;
@@ -154,4 +154,14 @@ describe('what was missed is gone', () => {
       { numRuns: 5000 },
     );
   });
+});
+
+it.each([
+  [null, null, false],
+  [miss(5), null, true],
+  [miss(5), at(4), true],
+  [miss(5), at(5), false],
+  [miss(5, 20), at(10), true],
+])('knows whether somebody was missed since: %j, last seen %j: %s', (absent, seenAt, isSo) => {
+  expect(isMissed(absent, seenAt)).toBe(isSo);
 });

@@ -38,6 +38,14 @@ describe('statusOfContract', () => {
     ['ended', 'a millisecond too early', { endedEventAt: noon, activeReadAt: justBefore }],
     ['disputed', 'listed active 10:00 after', { endedEventAt: noon, activeReadAt: tenPast }],
     ['disputed', 'listed active a day after', { endedEventAt: noon, activeReadAt: nextDay }],
+    [
+      'eliminated',
+      'whose end was disputed, and that was then missed twice',
+      {
+        ...{ endedEventAt: noon, activeReadAt: tenPast },
+        absences: '2026-03-16T12:00:00.000Z 2026-03-16T12:15:00.000Z',
+      },
+    ],
     ['ended', 'that a read lists ended', { endedReadAt: noon }],
     ['ended', 'read ended, later read active', { endedReadAt: noon, activeReadAt: nextDay }],
     [

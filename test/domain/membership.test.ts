@@ -215,6 +215,34 @@ describe('an end that is waited for', () => {
   });
 });
 
+describe('somebody who was removed and found again', () => {
+  const again = (changes: Partial<MembershipCore>) =>
+    newEnd({ cause: 'found_again', removeAfter: later, ...changes });
+
+  it.each([
+    ['removing', ended],
+    ['removing', fallen],
+    ['held', ended],
+    ['held', fallen],
+  ] as const)('stays %s: what ended says nothing new', (state, verdict) => {
+    const core = again({ state });
+    expect(deriveMembership(core, verdict, { hasEmail: true, wasTouched: true })).toBe(core);
+  });
+
+  it('is tried once more where that was refused', () => {
+    const core = again({ state: 'failed', removeAfter: null });
+    expect(deriveMembership(core, ended, { hasEmail: true, wasTouched: true })).toEqual({
+      ...core,
+      state: 'removing',
+    });
+  });
+
+  it.each(['removing', 'held', 'failed'] as const)('is wanted again from %s', (state) => {
+    const after = deriveMembership(again({ state }), wanted, { hasEmail: true, wasTouched: true });
+    expect(after).toMatchObject({ wanted: true, generation: 5, state: 'pending', cause: null });
+  });
+});
+
 describe('whose membership it is', () => {
   it.each(['waiting_email', 'pending', 'invited', 'active'] as const)(
     'may change for one that is %s, and nothing else does',

@@ -38,7 +38,7 @@ const changes: [what: string, changed: Configuration, told: string, orphaned: st
   [
     'a project pattern is narrowed',
     { acme: { projects: ['acme-signs'] }, globex },
-    '1 memberships (1 of install acme, tool studio)',
+    '1 membership (1 of install acme, tool studio)',
     ['of-acme active', 'of-acme orphaned', 'of-globex active'],
   ],
 ];
@@ -143,7 +143,7 @@ describe('gangway start', () => {
     writeFileSync(setup.configFile, usualText.replace('"acme":', '"acne":'));
     const refused = startBridge(setup);
     await expect(refused).rejects.toThrow('gangway start ended with 1');
-    await expect(refused).rejects.toThrow(/1 memberships? \(1 of install acme, tool list\)/);
+    await expect(refused).rejects.toThrow(/1 membership? \(1 of install acme, tool list\)/);
     await expect(refused).rejects.toThrow('--accept-orphans');
     const accepting = await startBridge({ ...setup, args: ['--accept-orphans'] });
     await untilState(state, 'orphaned');

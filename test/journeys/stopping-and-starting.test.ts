@@ -23,7 +23,7 @@ import { openBridgeState } from '../support/bridge-state.ts';
 import { describeEachDialect, postgres } from '../support/databases.ts';
 import { createFakeClock, type FakeClock } from '../support/fake-clock.ts';
 import { createFolder } from '../support/folder.ts';
-import { openJourney } from '../support/journey.ts';
+import { hardlyEver, openJourney } from '../support/journey.ts';
 import { minutesAgo, toBody } from '../support/lifecycle-events.ts';
 import { createLogLines } from '../support/log-lines.ts';
 import { createRandom } from '../support/random.ts';
@@ -235,6 +235,7 @@ async function startInProcess(
     marketplace: { baseUrl: marketplaceUrl },
     installs: { acme: { token: 'ot_ptk_acme', webhookSecrets: [acmeSecret], tool: 'list' } },
     tools: { list: { adapter: 'roster', path: rosterFile } },
+    reconcile: { schedule: hardlyEver },
   });
   const app = createApp({
     ...{ config, storage, clock, logger: createLogLines().logger },

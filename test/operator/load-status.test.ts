@@ -117,7 +117,7 @@ describeEachDatabase('how it is doing', (openFresh) => {
         action: expect.stringMatching(/^wait for it/),
       },
     ]);
-    const claim = { install: 'acme', readWantedAt: now, attempts: 0 };
+    const claim = { install: 'acme', readWantedAt: now, trigger: 'event' as const, attempts: 0 };
     await engine.installStates.postpone(claim, 'answered 401', now);
     expect(await load()).toMatchObject({
       installs: [{ install: 'acme', failure: 'answered 401' }],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { AppError, type ErrorCode } from '../../src/domain/errors.ts';
 import type { Evidence } from '../../src/domain/evidence.ts';
-import type { ContractPage, PlatformApi } from '../../src/marketplace/platform-api.ts';
+import type { ContractPage, PlatformReader } from '../../src/marketplace/platform-api.ts';
 import type { Contract, Participant, ProjectLink } from '../../src/marketplace/platform-schema.ts';
 import { evidenceOfInstall } from '../../src/reconcile/evidence-of-install.ts';
 import {
@@ -52,7 +52,7 @@ function open(said: Partial<Marketplace> = {}, remembered: Partial<KnownInstall>
     const missing = new AppError('not_found', 'answered 404', { status: 404 });
     return value === undefined ? Promise.reject(missing) : Promise.resolve(value);
   };
-  const api: PlatformApi = {
+  const api: PlatformReader = {
     getInstall: () => answer('install', { id: 'g1', status }),
     listProjectLinks: () => answer('links', [...links]),
     getProjectLink: (id) =>

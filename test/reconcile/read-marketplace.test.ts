@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
-import type { ContractPage, PlatformApi } from '../../src/marketplace/platform-api.ts';
+import type { ContractPage, PlatformReader } from '../../src/marketplace/platform-api.ts';
 import type { Contract } from '../../src/marketplace/platform-schema.ts';
 import { readMarketplace } from '../../src/reconcile/read-marketplace.ts';
 
@@ -18,7 +18,7 @@ const amara = { opentrainUserId: 'u1', displayName: 'Amara O.', workEmail: null 
 /** A marketplace whose listings are given by `status` or `status link`. */
 function openFake(pages: Record<string, Partial<ContractPage>>, unknown: string[] = []) {
   const asked: string[] = [];
-  const api: PlatformApi = {
+  const api: PlatformReader = {
     getInstall: () => Promise.reject(new Error('was asked')),
     getProjectLink: () => Promise.reject(new Error('was asked')),
     async listProjectLinks() {

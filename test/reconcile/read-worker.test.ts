@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import type { Loop } from '../../src/lib/loop.ts';
-import { createPlatformApi, type PlatformApi } from '../../src/marketplace/platform-api.ts';
+import { createPlatformApi, type PlatformReader } from '../../src/marketplace/platform-api.ts';
 import { createReadWorker } from '../../src/reconcile/read-worker.ts';
 import { openWorld, type World } from '../sandbox/sandbox-harness.ts';
 import { describeEachDatabase } from '../support/databases.ts';
@@ -15,7 +15,7 @@ const hourMs = 3_600_000;
 describeEachDatabase('what events leave out', (openFresh) => {
   let engine: Engine;
   let world: World;
-  let api: PlatformApi;
+  let api: PlatformReader;
 
   beforeEach(async () => {
     engine = createEngine(await openFresh());
@@ -23,12 +23,12 @@ describeEachDatabase('what events leave out', (openFresh) => {
     api = createPlatformApi({ baseUrl: world.baseUrl, token: world.token });
   });
 
-  function createWorker(platformApi: PlatformApi = api): Loop {
+  function createWorker(platformApi: PlatformReader = api): Loop {
     return createReadWorker({ ...engine, platformApis: new Map([['acme', platformApi]]) });
   }
 
   /** Asks until nothing is due now. */
-  async function readDue(platformApi?: PlatformApi): Promise<void> {
+  async function readDue(platformApi?: PlatformReader): Promise<void> {
     const worker = createWorker(platformApi);
     worker.start();
     // One look at the rows: what is leased is being answered, whatever is due of it.
@@ -66,7 +66,7 @@ describeEachDatabase('what events leave out', (openFresh) => {
   }
 
   /** The same marketplace with one operation that fails. */
-  function failing(operation: keyof PlatformApi, error: AppError): PlatformApi {
+  function failing(operation: keyof PlatformReader, error: AppError): PlatformReader {
     return { ...api, [operation]: () => Promise.reject(error) };
   }
 
@@ -215,7 +215,7 @@ describeEachDatabase('what events leave out', (openFresh) => {
     await world.link('street-signs');
     const { contractId } = await hire();
     let hasWishedAgain = false;
-    const listProjectLinks: PlatformApi['listProjectLinks'] = async (signal) => {
+    const listProjectLinks: PlatformReader['listProjectLinks'] = async (signal) => {
       if (!hasWishedAgain) {
         hasWishedAgain = true;
         engine.clock.advance(1000);
@@ -224,7 +224,7 @@ describeEachDatabase('what events leave out', (openFresh) => {
       return await api.listProjectLinks(signal);
     };
     let asked = 0;
-    const counted: PlatformApi = {
+    const counted: PlatformReader = {
       ...api,
       listProjectLinks,
       listParticipants(id, signal) {

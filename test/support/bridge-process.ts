@@ -57,6 +57,8 @@ export function writeBridgeConfig(
     console: { port: 0 },
     database: { url: { env: 'DATABASE_URL' } },
     marketplace: { baseUrl: marketplaceUrl },
+    // Else what a test sees would depend on the minute it runs in.
+    reconcile: { schedule: '0 0 29 2 *' },
     installs: {
       acme: {
         token: { env: 'ACME_TOKEN' },

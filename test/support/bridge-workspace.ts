@@ -6,6 +6,7 @@ import { createApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { openStorage, type Storage } from '../../src/open-storage.ts';
 import { createFolder } from './folder.ts';
+import { hardlyEver } from './journey.ts';
 import { createLogLines } from './log-lines.ts';
 import { post } from './receiver-harness.ts';
 import { sign } from './sign.ts';
@@ -37,6 +38,8 @@ export function createBridgeWorkspace(changes: object = {}): Workspace {
     marketplace: { baseUrl: 'http://127.0.0.1:9/api/partner/v1' },
     installs: { acme: { token: 'ot_ptk_acme', webhookSecrets: [secret], tool: 'list' } },
     tools: { list: { adapter: 'roster', path: './roster.json' } },
+    // Else what a test sees would depend on the minute it runs in.
+    reconcile: { schedule: hardlyEver },
     ...changes,
   };
   writeFileSync(configFile, JSON.stringify(config));

@@ -26,6 +26,7 @@ import {
   createInstallStateStore,
   type InstallStateStore,
 } from '../../src/reconcile/install-state-store.ts';
+import { createRunStore, type RunStore } from '../../src/reconcile/run-store.ts';
 import { newDelivery } from './deliveries.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 import { createLogLines, type LogLines } from './log-lines.ts';
@@ -35,6 +36,7 @@ import { until } from './until.ts';
 export interface Engine extends IntakeDeps, RemovalWorkerDeps {
   box: SecretBox;
   installStates: InstallStateStore;
+  runs: RunStore;
   plans: PlanStore;
   clock: FakeClock;
   log: LogLines;
@@ -95,6 +97,7 @@ export function createEngine(
     plans: createPlanStore(database),
     brakes: createBrakeStore(database),
     installStates: createInstallStateStore(database),
+    runs: createRunStore(database),
   };
   const { inbox, memberships, installStates } = stores;
   const metrics = createMetrics();

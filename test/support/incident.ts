@@ -3,13 +3,15 @@ import { inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { emptyEvidence } from '../../src/domain/evidence.ts';
 import { toInstant } from '../../src/lib/clock.ts';
-import type { PlatformApi } from '../../src/marketplace/platform-api.ts';
-import { createReconcileWorker } from '../../src/reconcile/reconcile-worker.ts';
+import type { PlatformReader } from '../../src/marketplace/platform-api.ts';
+import { type CheckDrift, createCheckDrift } from '../../src/reconcile/check-drift.ts';
+import { createDriftStore } from '../../src/reconcile/drift-store.ts';
+import { reconcileNext } from '../../src/reconcile/reconcile-install.ts';
+import { createReportDrift } from '../../src/reconcile/report-drift.ts';
 import { type Converging, convergeDue } from './converging.ts';
 import { createEngine, type Engine } from './engine-harness.ts';
 import { type EventWish, fullEvent } from './event-bodies.ts';
 import { createMemoryTool, type MemoryTool } from './memory-tool.ts';
-import { until } from './until.ts';
 
 /** Incidents by name: events and reads of a marketplace that the test makes up, and one tool. */
 export interface Incident {
@@ -23,6 +25,8 @@ export interface Incident {
   takeAll(type: string, wishes: Wish[], install?: string): Promise<void>;
   /** Has an install read whole, by the real worker, and what follows from it in the tool. */
   read(listing: Listing, install?: string): Promise<void>;
+  /** Compares the groups of an install with what is known, and does nothing in the tool. */
+  checkDrift(install?: string): Promise<void>;
   /** Does what is due in the tool, as far as the brake lets it. */
   settle(): Promise<void>;
   /** Moves the time on, and does what falls due by it. */
@@ -68,6 +72,7 @@ export function createIncident(
   { tool = createMemoryTool(), converging = {}, ...options }: IncidentOptions = {},
 ): Incident {
   const engine = createEngine(database, options);
+  const checkDrift = openDriftCheck(engine, tool, converging.protectedAccounts);
   let raised = 0;
 
   async function settle(): Promise<void> {
@@ -91,12 +96,13 @@ export function createIncident(
 
   return {
     ...{ engine, tool, settle, take, takeAll },
+    checkDrift: (install = 'acme') => checkDrift(install, new AbortController().signal),
     async event(type, wish, install) {
       await take(type, wish, install);
       await settle();
     },
     async read(listing, install = 'acme') {
-      await readWhole(engine, install, toApi(listing));
+      await readWhole(engine, install, toApi(listing), checkDrift);
       await settle();
     },
     async pass(ms) {
@@ -118,18 +124,33 @@ export function createIncident(
   };
 }
 
-async function readWhole(engine: Engine, install: string, api: PlatformApi): Promise<void> {
-  const worker = createReconcileWorker({ ...engine, platformApis: new Map([[install, api]]) });
-  const now = () => toInstant(engine.clock.now());
-  await inTransaction(engine.database, (tx) => engine.installStates.wantRead(tx, [install], now()));
-  worker.start();
-  try {
-    const hasDue = () => engine.installStates.hasDue(now());
-    await until('the install is read', hasDue, (due) => !due);
-  } finally {
-    await worker.stop();
-  }
+async function readWhole(
+  engine: Engine,
+  install: string,
+  api: PlatformReader,
+  checkDrift: CheckDrift,
+): Promise<void> {
+  const platformApis = new Map([[install, api]]);
+  const deps = { ...engine, platformApis, checkDrift };
+  const now = toInstant(engine.clock.now());
+  await inTransaction(engine.database, (tx) => engine.installStates.wantRead(tx, [install], now));
+  await reconcileNext(deps, new AbortController().signal, install);
   await derivePostponed(engine);
+}
+
+/** Compares what the tool lists, where it does, with what the engine knows. */
+function openDriftCheck(
+  engine: Engine,
+  tool: MemoryTool,
+  protectedAccounts: string[] = [],
+): CheckDrift {
+  const { routeLink, graces } = engine.rules;
+  return createCheckDrift({
+    ...{ ...engine, ...graces, routeLink, report: createReportDrift(engine) },
+    drifts: createDriftStore(engine.database),
+    adapters: new Map([['studio', tool.adapter]]),
+    protectedAccounts: new Map([['studio', protectedAccounts]]),
+  });
 }
 
 /** What one transaction was too small for. */
@@ -137,14 +158,15 @@ export async function derivePostponed(engine: Engine): Promise<void> {
   while (await engine.memberships.hasPostponed()) await engine.merge(emptyEvidence());
 }
 
-function toApi({
+/** A marketplace that answers so. */
+export function toApi({
   grant = 'cmi1',
   isRefused = false,
   provisioningMode = 'PARTNER_WEBHOOK',
   active = {},
   ended = {},
   ...listing
-}: Listing): PlatformApi {
+}: Listing): PlatformReader {
   const links = Object.entries(listing.links).map(([id, externalProjectId]) => ({
     ...{ id, externalProjectId, externalProjectName: null, provisioningMode },
   }));

@@ -1,6 +1,6 @@
 import type { Adapter, Capabilities, Member, Person } from '../../src/adapters/adapter.ts';
 
-type Call = 'find' | 'add' | 'remove' | 'end';
+type Call = 'find' | 'add' | 'remove' | 'end' | 'list';
 
 /** A tool in memory: what is in it can be seen, and what it does can be disturbed. */
 export interface MemoryTool {
@@ -10,12 +10,14 @@ export interface MemoryTool {
   /** The ids of a group's members. */
   members(group: string): string[];
   /** Makes somebody a member as if another hand had. */
-  seed(group: string, id: string): void;
+  seed(group: string, id: string, email?: string | null): void;
   unseat(group: string, id: string): void;
   /** Runs before each call takes effect; what it throws is what the tool answers. */
   before: (call: Call, subject: string) => Promise<void> | void;
   /** Runs after a call took effect and before it is answered. */
   after: (call: Call, subject: string) => Promise<void> | void;
+  /** Runs between one listed member and the next; what it throws ends the listing. */
+  betweenMembers: (id: string) => Promise<void> | void;
   /** The most calls that were ever under way at once. */
   mostAtOnce(): number;
 }
@@ -26,11 +28,18 @@ export interface MemoryToolOptions {
   /** Whether it knows logins apart from groups. */
   hasAccounts?: boolean;
   readding?: Capabilities['readding'];
+  /** Whether it can list the members of a group; `list <group>` is called once for each. */
+  lists?: boolean;
 }
 
 export function createMemoryTool(
   exclusive: Capabilities['exclusive'] = 'membership',
-  { keyedBy = 'trainer', hasAccounts = false, readding = 'yes' }: MemoryToolOptions = {},
+  {
+    keyedBy = 'trainer',
+    hasAccounts = false,
+    readding = 'yes',
+    lists = false,
+  }: MemoryToolOptions = {},
 ): MemoryTool {
   const groups = new Map<string, Map<string, Member>>();
   let underway = 0;
@@ -90,16 +99,26 @@ export function createMemoryTool(
           for (const members of groups.values()) members.delete(id);
         }),
     }),
+    ...(lists && {
+      async *listMembers(group: string, signal: AbortSignal) {
+        const members = await call(signal, ['list', group], () => [...groupOf(group).values()]);
+        for (const member of members) {
+          yield member;
+          await tool.betweenMembers(member.id);
+        }
+      },
+    }),
   };
 
   const tool: MemoryTool = {
     adapter,
     calls: [],
     members: (group) => [...groupOf(group).keys()].sort(),
-    seed: (group, id) => void groupOf(group).set(id, { id, email: null }),
+    seed: (group, id, email = null) => void groupOf(group).set(id, { id, email }),
     unseat: (group, id) => void groupOf(group).delete(id),
     before: () => undefined,
     after: () => undefined,
+    betweenMembers: () => undefined,
     mostAtOnce: () => most,
   };
   return tool;

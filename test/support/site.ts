@@ -8,7 +8,7 @@ import { openStorage, type Storage } from '../../src/open-storage.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Dialect } from './databases.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
-import { countUnfinished } from './journey.ts';
+import { countUnfinished, hardlyEver } from './journey.ts';
 import { createLogLines, type LogLines } from './log-lines.ts';
 import { type Answer, post } from './receiver-harness.ts';
 import { sign } from './sign.ts';
@@ -176,6 +176,7 @@ function toConfig(
     return [name, { token, webhookSecrets: [secret], tool, projects }];
   };
   return Config.parse({
+    reconcile: { schedule: hardlyEver },
     receiver: { host: '127.0.0.1', port: 0 },
     console: { port: 0 },
     marketplace: { baseUrl, managedDomains },

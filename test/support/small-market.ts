@@ -1,5 +1,5 @@
 import { AppError } from '../../src/domain/errors.ts';
-import type { PlatformApi } from '../../src/marketplace/platform-api.ts';
+import type { PlatformReader } from '../../src/marketplace/platform-api.ts';
 import { fullEvent } from './event-bodies.ts';
 
 /**
@@ -64,7 +64,7 @@ export interface SmallMarket {
   /** Makes it so where it can be, and says what the marketplace raises for it. */
   happen(happening: Happening, at: string): Raised[];
   /** What would be read now; what happens later does not show in it. */
-  api(install: InstallName): PlatformApi;
+  api(install: InstallName): PlatformReader;
   /** Everyone who belongs in a group now, as `project/trainer`. */
   roster(): string[];
 }
@@ -235,7 +235,7 @@ function grantOf(name: InstallName, { grant }: Customer, run: string): string {
 function createApi(
   customer: Customer,
   { isEndedCutOff, run, name }: { isEndedCutOff: boolean; run: string; name: InstallName },
-): PlatformApi {
+): PlatformReader {
   const links = [...customer.links.values()].map(({ id, project }) => ({
     ...{ id, externalProjectId: project, externalProjectName: null },
     provisioningMode: 'PARTNER_WEBHOOK',

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { Evidence } from '../../src/domain/evidence.ts';
-import type { PlatformApi } from '../../src/marketplace/platform-api.ts';
+import type { PlatformReader } from '../../src/marketplace/platform-api.ts';
 import { evidenceOfInstall } from '../../src/reconcile/evidence-of-install.ts';
 import { type KnownInstall, readInstall } from '../../src/reconcile/read-install.ts';
 import {
@@ -44,7 +44,7 @@ export interface Arrival {
 
 /** What was known when it began decides what it asks for. */
 export interface ReadUnderway {
-  api: PlatformApi;
+  api: PlatformReader;
   beganAtMs: number;
   evidence: Evidence[];
 }

@@ -1,0 +1,133 @@
+import { AppError, toAppError } from '../domain/errors.ts';
+import { type Clock, systemClock } from '../lib/clock.ts';
+import { requestJson } from '../lib/http-client.ts';
+import { retry } from '../lib/retry.ts';
+import { driftMsOf } from './clock-drift.ts';
+import { createPacer, type Pacer, type Pacing } from './pacer.ts';
+
+export interface PlatformCallOptions {
+  /** Without a slash at its end, e.g. `https://app.opentrain.ai/api/partner/v1`. */
+  baseUrl: string;
+  token: string;
+  /** How long one request may take. */
+  timeoutMs?: number;
+  pacing?: Pacing;
+  clock?: Clock;
+}
+
+export interface Operation<T> {
+  /** `GET`, unless told. */
+  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Below the base address, with its query. */
+  path: string;
+  /** Sent as JSON. */
+  body?: unknown;
+  /** What this is an attempt at, for errors: "list the contracts". */
+  purpose: string;
+  answer: Schema<T>;
+  /** For what would be there twice: sent once, whatever comes of it. */
+  isSentOnce?: boolean;
+  isAnonymous?: boolean;
+  /**
+   * A try whose answer was lost may have been done; the next one is then refused with `code`, and
+   * `answer` takes the place of the refusal.
+   */
+  doneBefore?: { code: AppError['code']; answer: (refusal: AppError) => Promise<T> | T };
+}
+
+interface Schema<T> {
+  safeParse(body: unknown): { success: true; data: T } | { success: false; error: Error };
+}
+
+export type Call = <T>(operation: Operation<T>, signal: AbortSignal) => Promise<T>;
+
+/** One install's way to the marketplace: paced, retried where that is harmless, and timed. */
+export interface PlatformCaller {
+  /** @throws AppError as `requestJson` says, and `invalid` for an answer of another shape */
+  call: Call;
+  clockDriftMs(): number | undefined;
+}
+
+const usualTimeoutMs = 15_000;
+const usualPacing: Pacing = { requestsPerSecond: 10, burst: 20 };
+const maxBytes = 8 * 1024 * 1024;
+const firstPauseMs = 1000;
+const longestPauseMs = 60_000;
+
+export function createPlatformCaller(options: PlatformCallOptions): PlatformCaller {
+  const { baseUrl, token, timeoutMs = usualTimeoutMs, clock = systemClock } = options;
+  const pacer = createPacer(options.pacing ?? usualPacing);
+  const onRateLimit = createRateLimit(pacer);
+  let clockDriftMs: number | undefined;
+
+  async function send<T>(operation: Operation<T>, signal: AbortSignal): Promise<T> {
+    const { method = 'GET', path, body, purpose, answer, isAnonymous = false } = operation;
+    await pacer.admit(signal);
+    const sentAtMs = clock.now().getTime();
+    const { body: answered } = await requestJson({
+      ...{ method, url: `${baseUrl}${path}`, body, purpose, timeoutMs, maxBytes, signal },
+      ...(!isAnonymous && { headers: { authorization: `Bearer ${token}` } }),
+      secrets: [token],
+      onHeaders(headers) {
+        const answeredAtMs = clock.now().getTime();
+        clockDriftMs = driftMsOf(headers, { sentAtMs, answeredAtMs }) ?? clockDriftMs;
+      },
+    });
+    const parsed = answer.safeParse(answered);
+    if (parsed.success) return parsed.data;
+    throw new AppError('invalid', `Could not ${purpose}: the answer is not what was expected`, {
+      cause: parsed.error,
+    });
+  }
+
+  return {
+    clockDriftMs: () => clockDriftMs,
+    call: (operation, signal) =>
+      retry(
+        createAttempt(operation, () => onRateLimit(() => send(operation, signal))),
+        {
+          attempts: operation.isSentOnce === true ? 1 : 3,
+          firstWaitMs: 500,
+          maxWaitMs: 5000,
+          signal,
+          // One that names its own wait is left to the durable back-off.
+          isWorthRetrying: ({ code, retryAfterMs }) =>
+            code === 'unavailable' && retryAfterMs === undefined,
+        },
+      ),
+  };
+}
+
+function createAttempt<T>({ doneBefore }: Operation<T>, send: () => Promise<T>): () => Promise<T> {
+  let isInDoubt = false;
+  return async () => {
+    try {
+      return await send();
+    } catch (thrown) {
+      const error = toAppError(thrown);
+      if (isInDoubt && doneBefore?.code === error.code) return await doneBefore.answer(error);
+      isInDoubt ||= error.code === 'unavailable';
+      throw error;
+    }
+  };
+}
+
+/** One answer of 429 is meant for all that would be asked next, and pauses them. */
+function createRateLimit(pacer: Pacer): <T>(send: () => Promise<T>) => Promise<T> {
+  let refusals = 0;
+  return async (send) => {
+    try {
+      const answer = await send();
+      refusals = 0;
+      return answer;
+    } catch (error) {
+      // Without a status it is the pause itself that refused.
+      if (error instanceof AppError && error.status === 429) {
+        const ceilingMs = Math.min(firstPauseMs * 2 ** refusals, longestPauseMs);
+        pacer.pause(error.retryAfterMs ?? ceilingMs * (0.5 + Math.random() / 2));
+        refusals += 1;
+      }
+      throw error;
+    }
+  };
+}

@@ -1,0 +1,60 @@
+/** One answer of a listing, whether or not the listing has pages. */
+export interface Page<T> {
+  records: T[];
+  nextCursor?: string | null | undefined;
+  hasMore?: boolean | undefined;
+}
+
+export interface Listing<T> {
+  /** Each once, as it was first read. */
+  records: T[];
+  /** False where there may be more than could be read: what is missing is then unseen, not absent. */
+  isComplete: boolean;
+}
+
+interface PageOptions<T> {
+  keyOf: (record: T) => string;
+  /** How many were asked for: as many in an only page may be all, or all that fitted. */
+  limit?: number;
+}
+
+const maxPages = 1000;
+
+/**
+ * Follows `nextCursor` where an answer has one. A listing that changed while it was read is not
+ * complete: one that repeats a record or a cursor, or has a page smaller than the one before it while
+ * more was to come, or none of the records that were to come.
+ */
+export async function readPages<T>(
+  readPage: (cursor: string | undefined) => Promise<Page<T>>,
+  { keyOf, limit = Number.POSITIVE_INFINITY }: PageOptions<T>,
+): Promise<Listing<T>> {
+  const records = new Map<string, T>();
+  const cursors = new Set<string>();
+  let isSteady = true;
+  let cursor: string | undefined;
+  let lastSize = 0;
+  for (let count = 0; count < maxPages; count += 1) {
+    const page = await readPage(cursor);
+    const size = page.records.length;
+    const hasRepeated = addRecords(records, page.records, keyOf);
+    isSteady &&= !hasRepeated && (count === 0 || size > 0);
+    if (!page.nextCursor) {
+      const isCutOff = page.hasMore === true || (count === 0 && size >= limit);
+      return { records: [...records.values()], isComplete: isSteady && !isCutOff };
+    }
+    isSteady &&= size >= Math.max(lastSize, 1);
+    lastSize = size;
+    cursor = page.nextCursor;
+    if (cursors.has(cursor)) break;
+    cursors.add(cursor);
+  }
+  return { records: [...records.values()], isComplete: false };
+}
+
+/** Keeps what was read first; says whether any of these came with an earlier page. */
+function addRecords<T>(records: Map<string, T>, page: T[], keyOf: (record: T) => string): boolean {
+  const news = page.filter((record) => !records.has(keyOf(record)));
+  for (const record of news) if (!records.has(keyOf(record))) records.set(keyOf(record), record);
+  return news.length < page.length;
+}

@@ -1,0 +1,101 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { type Database, inTransaction } from '../db/database.ts';
+import { emptyEvidence } from '../domain/evidence.ts';
+import { type ApplyDeps, applyEvidence } from '../engine/apply-evidence.ts';
+import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
+import type { Loop } from '../lib/loop.ts';
+import type { RunStore, Since, Work } from '../reconcile/run-store.ts';
+
+export interface WorkDeps extends ApplyDeps {
+  database: Database;
+  runs: RunStore;
+  clock: Clock;
+  /** The brake, and what brings each tool in line. */
+  loops: readonly Loop[];
+}
+
+export interface Patience {
+  /** For how long at most to wait until nothing is left. */
+  waitMs: number;
+  signal: AbortSignal;
+  onProgress(says: string): void;
+}
+
+const lookEveryMs = 100;
+
+/**
+ * Lets the brake decide and brings the tools in line, as a running bridge would and beside one,
+ * until nothing of these installs is due any more or the patience is at its end.
+ *
+ * @returns what was done for each since then, and what is left
+ */
+export async function doWork(
+  deps: WorkDeps,
+  installs: readonly string[],
+  since: Since,
+  patience: Patience,
+): Promise<Map<string, Work>> {
+  return await workUntil(deps, patience, countLeft, async (until) => {
+    await deriveAll(deps, patience.signal);
+    return await countWork(deps, installs, since, until);
+  });
+}
+
+/**
+ * The same, for what the caller counts.
+ *
+ * @param count is told until when another try counts as left
+ */
+export async function workUntil<T>(
+  deps: WorkDeps,
+  { waitMs, signal, onProgress }: Patience,
+  leftOf: (counted: T) => number,
+  count: (until: string) => Promise<T>,
+): Promise<T> {
+  const { clock, loops } = deps;
+  const deadline = clock.now().getTime() + waitMs;
+  const until = instantIn(clock, waitMs);
+  const isOver = () => signal.aborted || clock.now().getTime() >= deadline;
+  let work = await count(until);
+  if (leftOf(work) === 0 || isOver()) return work;
+  for (const loop of loops) loop.start();
+  try {
+    while (leftOf(work) > 0 && !isOver()) {
+      await wait(lookEveryMs, undefined, { signal }).catch(() => undefined);
+      work = await count(until);
+      onProgress(`${leftOf(work)} memberships are still to be brought in line`);
+    }
+  } finally {
+    await Promise.all(loops.map((loop) => loop.stop()));
+  }
+  return leftOf(work) === 0 ? work : await count(until);
+}
+
+/** What one transaction was too small for. */
+async function deriveAll(deps: WorkDeps, signal: AbortSignal): Promise<void> {
+  const { database, evidence, memberships, clock } = deps;
+  while (!signal.aborted && (await memberships.hasPostponed())) {
+    await inTransaction(database, async (tx) => {
+      await evidence.lock(tx);
+      await applyEvidence(deps, tx, emptyEvidence(), toInstant(clock.now()));
+    });
+  }
+}
+
+async function countWork(
+  { runs, clock }: WorkDeps,
+  installs: readonly string[],
+  since: Since,
+  until: string,
+): Promise<Map<string, Work>> {
+  const now = toInstant(clock.now());
+  const counted = new Map<string, Work>();
+  for (const install of installs) {
+    counted.set(install, await runs.count(install, since, now, until));
+  }
+  return counted;
+}
+
+function countLeft(work: Map<string, Work>): number {
+  return [...work.values()].reduce((sum, { left }) => sum + left, 0);
+}

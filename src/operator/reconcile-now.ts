@@ -1,0 +1,104 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { inTransaction } from '../db/database.ts';
+import { outcomeOfRun, type RunNumbers, type RunOutcome } from '../domain/run.ts';
+import { checkOrphans } from '../engine/check-orphans.ts';
+import type { OrphanDeps } from '../engine/find-orphans.ts';
+import { toInstant } from '../lib/clock.ts';
+import { type ReconcileDeps, reconcileNext } from '../reconcile/reconcile-install.ts';
+import type { Since } from '../reconcile/run-store.ts';
+import { holdAfterSilence } from '../reconcile/silence.ts';
+import { doWork, type Patience, type WorkDeps } from './do-work.ts';
+
+export type ReconcileNowDeps = ReconcileDeps & OrphanDeps & WorkDeps;
+
+/** What reconciling one install came to. */
+export interface Reconciled extends RunNumbers {
+  install: string;
+  /** One that holds removals of it and that nobody has decided. */
+  plan: number | null;
+  outcome: RunOutcome;
+  /** Why it has failed. */
+  failure: string | null;
+}
+
+/** So many installs are read at the same time. */
+const readsAtOnce = 4;
+const lookEveryMs = 100;
+
+/**
+ * Reads installs whole and does what follows from it, now: alone, or beside a bridge that is running
+ * and may take part of the work.
+ *
+ * @param all that are configured
+ * @throws AppError `conflict` where the configuration no longer leads to people in a tool
+ */
+export async function reconcileNow(
+  deps: ReconcileNowDeps,
+  installs: readonly string[],
+  all: readonly string[],
+  patience: Patience,
+): Promise<Reconciled[]> {
+  const { database, installStates, runs, clock } = deps;
+  await checkOrphans(deps, false);
+  const since = { at: toInstant(clock.now()), afterReceipt: await runs.lastReceipt() };
+  await holdAfterSilence(database, installStates, all, clock);
+  await inTransaction(database, (tx) => installStates.wantRead(tx, installs, since.at, 'command'));
+  const failures = await readAll(deps, installs, since, patience);
+  const work = await doWork(deps, installs, since, patience);
+  for (const run of await runs.listOpen()) {
+    const done = work.get(run.install);
+    const isOurs = run.readAt !== null && run.beganAt >= since.at;
+    if (done !== undefined && isOurs) await runs.end(run.id, done, toInstant(clock.now()));
+  }
+  return [...work].map(([install, { plan, left, ...numbers }]) => {
+    const failure = failures.get(install) ?? null;
+    const outcome = failure === null ? outcomeOfRun(numbers, left) : 'failed';
+    return { install, plan, outcome, ...numbers, failure: failure ?? explain(numbers, left) };
+  });
+}
+
+function explain({ failed }: RunNumbers, left: number): string | null {
+  if (failed > 0) return `${failed} memberships could not be brought in line by their tool`;
+  return left > 0 ? `${left} memberships were not brought in line in time` : null;
+}
+
+/** @returns why those could not be read that could not */
+async function readAll(
+  deps: ReconcileNowDeps,
+  installs: readonly string[],
+  since: Since,
+  { signal, onProgress }: Patience,
+): Promise<Map<string, string>> {
+  const failures = new Map<string, string>();
+  const waiting = [...installs];
+  let read = 0;
+  async function readOn(): Promise<void> {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const failure = await readOne(deps, next, since.at, signal, onProgress);
+      if (failure !== null) failures.set(next, failure);
+      read += 1;
+      onProgress(`${read} of ${installs.length} installs are read`);
+    }
+  }
+  await Promise.all(Array.from({ length: readsAtOnce }, readOn));
+  return failures;
+}
+
+/** Reads an install, or waits for whoever is reading it. @returns why not, or null */
+async function readOne(
+  deps: ReconcileNowDeps,
+  install: string,
+  wantedAt: string,
+  signal: AbortSignal,
+  onProgress: Patience['onProgress'],
+): Promise<string | null> {
+  while (!signal.aborted) {
+    onProgress(`${install} is being read from the marketplace`);
+    const isTaken = await reconcileNext(deps, signal, install);
+    const state = await deps.installStates.find(install);
+    if (state?.readBeganAt && state.readBeganAt >= wantedAt) return null;
+    if (state !== undefined && state.attempts > 0) return state.failure;
+    if (!isTaken) await wait(lookEveryMs, undefined, { signal }).catch(() => undefined);
+  }
+  return 'Stopped before it was read';
+}

@@ -1,0 +1,214 @@
+import type { Database, Transaction } from '../db/database.ts';
+import type { LinkEvidence } from '../domain/evidence.ts';
+import { heldStates, type ReceiptOutcome } from '../domain/membership.ts';
+import type { Arrival, KnownMembership } from './judge-drift.ts';
+
+/** The only SQL of drift: which groups an install has people in, who they are, and what follows. */
+export interface DriftStore {
+  /** Groups in which somebody of the install is, or was removed after `since`, as `tool`, `groupId`. */
+  groupsOf(install: string, since: string): Promise<Group[]>;
+  /** All links that an install ever had. */
+  linksOf(install: string): Promise<DriftLink[]>;
+  /** In a transaction nobody else changes these memberships until it ends. */
+  membersOf(tx: Transaction, group: Group, listedAt: string): Promise<KnownMembership[]>;
+  /** How they came to be where they are wanted now, oldest first. */
+  arrivalsOf(tx: Transaction, membershipIds: number[]): Promise<Map<number, Arrival[]>>;
+  /** Those about whom something may be known elsewhere that is not known here yet. */
+  undecided(tx: Transaction, membershipIds: number[]): Promise<Set<number>>;
+  lookAgain(tx: Transaction, membershipIds: number[], now: string): Promise<void>;
+  /** Hands it to the brake, like every other removal. */
+  removeAgain(tx: Transaction, removal: RepeatedRemoval, now: string): Promise<void>;
+}
+
+export interface Group {
+  tool: string;
+  groupId: string;
+}
+
+export type DriftLink = Pick<LinkEvidence, 'install' | 'externalProjectId' | 'externalProjectName'>;
+
+export interface RepeatedRemoval {
+  membershipId: number;
+  /** The account that was found: that one and no other. */
+  memberId: string;
+  removeAfter: string;
+}
+
+const liveStates = heldStates.filter((state) => state !== 'orphaned');
+
+export function createDriftStore({ kysely, dialect }: Database): DriftStore {
+  return {
+    groupsOf: (install, since) =>
+      kysely
+        .selectFrom('membership')
+        .select(['tool', 'groupId'])
+        .distinct()
+        .where('install', '=', install)
+        .where((eb) =>
+          eb.or([
+            eb('state', 'in', liveStates),
+            eb.and([eb('state', '=', 'removed'), eb('updatedAt', '>', since)]),
+          ]),
+        )
+        .orderBy('tool')
+        .orderBy('groupId')
+        .execute(),
+
+    linksOf: (install) =>
+      kysely
+        .selectFrom('link')
+        .select(['install', 'externalProjectId', 'externalProjectName'])
+        .distinct()
+        .where('install', '=', install)
+        .execute(),
+
+    async membersOf(tx, group, listedAt) {
+      const ofGroup = inGroup(tx, group)
+        .select(['id', 'wanted', 'state', 'memberId', 'leaseToken', 'install', 'updatedAt'])
+        .orderBy('id');
+      const rows = await (dialect === 'postgres' ? ofGroup.forUpdate() : ofGroup).execute();
+      // Asked only now that nobody can add to it.
+      const called = await calledSince(tx, group, listedAt);
+      const outcomes = await lastOutcomesIn(tx, group);
+      const people = await addressesIn(tx, group);
+      return rows.map(({ wanted, leaseToken, install, ...row }) => {
+        const own = people.get(row.id) ?? [];
+        return {
+          ...row,
+          wanted: wanted === 1,
+          lastOutcome: outcomes.get(row.id) ?? null,
+          addresses: own.map(({ digest }) => digest),
+          address: own.find((person) => person.install === install)?.digest ?? null,
+          wasCalled: leaseToken !== null || row.updatedAt >= listedAt || called.has(row.id),
+        };
+      });
+    },
+
+    async arrivalsOf(tx, membershipIds) {
+      if (membershipIds.length === 0) return new Map();
+      const receipts = await tx
+        .selectFrom('receipt')
+        .innerJoin('membership', (join) =>
+          join
+            .onRef('membership.id', '=', 'receipt.membershipId')
+            .onRef('membership.generation', '=', 'receipt.generation'),
+        )
+        .select(['membershipId', 'outcome', 'createdAt as at'])
+        .where('membershipId', 'in', membershipIds)
+        .where('outcome', 'in', ['added', 'invited', 'already_member'])
+        .orderBy('receipt.id')
+        .execute();
+      return Map.groupBy(receipts, ({ membershipId }) => membershipId);
+    },
+
+    async undecided(tx, membershipIds) {
+      if (membershipIds.length === 0) return new Set();
+      // What an install has that was not read since a silence may be a reason for anybody.
+      const unread = await tx
+        .selectFrom('installState')
+        .select('install')
+        .where('heldSince', 'is not', null)
+        .limit(1)
+        .executeTakeFirst();
+      if (unread !== undefined) return new Set(membershipIds);
+      const rows = await tx
+        .selectFrom('membership')
+        .innerJoin('derivation', 'derivation.trainerId', 'membership.trainerId')
+        .select('id')
+        .where('id', 'in', membershipIds)
+        .execute();
+      return new Set(rows.map(({ id }) => id));
+    },
+
+    async lookAgain(tx, membershipIds, now) {
+      if (membershipIds.length === 0) return;
+      // Not `updatedAt`: what waits for a read of its install is to go on waiting.
+      await tx
+        .updateTable('membership')
+        .set({ nextAttemptAt: now })
+        .where('id', 'in', membershipIds)
+        .where('wanted', '=', 1)
+        .execute();
+    },
+
+    async removeAgain(tx, { membershipId, memberId, removeAfter }, now) {
+      await tx
+        .updateTable('membership')
+        .set((eb) => ({
+          ...{ state: 'removing', cause: 'found_again', removeAfter, memberId, isOurs: 1 },
+          ...{ attempts: 0, failure: null, nextAttemptAt: null, updatedAt: now },
+          generation: eb('generation', '+', 1),
+        }))
+        .where('id', '=', membershipId)
+        .where('wanted', '=', 0)
+        .where('state', '=', 'removed')
+        .execute();
+    },
+  };
+}
+
+function inGroup(db: Transaction, { tool, groupId }: Group) {
+  return db
+    .selectFrom('membership')
+    .where('membership.tool', '=', tool)
+    .where('membership.groupId', '=', groupId);
+}
+
+/** In one go for all: receipt by receipt from the newest, PostgreSQL would go through the table for each. */
+async function lastOutcomesIn(tx: Transaction, group: Group): Promise<Map<number, ReceiptOutcome>> {
+  const newest = inGroup(tx, group)
+    .innerJoin('receipt', 'receipt.membershipId', 'membership.id')
+    .where('outcome', 'not in', ['failed', 'refused'])
+    .groupBy('membership.id')
+    .select((eb) => eb.fn.max('receipt.id').as('id'));
+  const rows = await tx
+    .selectFrom('receipt')
+    .innerJoin(newest.as('newest'), 'newest.id', 'receipt.id')
+    .select(['membershipId', 'outcome'])
+    .execute();
+  return new Map(rows.map(({ membershipId, outcome }) => [membershipId, outcome]));
+}
+
+/** Of whom a call was begun, or came to an end, since. */
+async function calledSince(tx: Transaction, group: Group, since: string): Promise<Set<number>> {
+  const begun = await inGroup(tx, group)
+    .innerJoin('intent', 'intent.membershipId', 'membership.id')
+    .select('membership.id')
+    .where('intent.createdAt', '>=', since)
+    .execute();
+  const ended = await inGroup(tx, group)
+    .innerJoin('receipt', 'receipt.membershipId', 'membership.id')
+    .select('membership.id')
+    .where('receipt.createdAt', '>=', since)
+    .execute();
+  return new Set([...begun, ...ended].map(({ id }) => id));
+}
+
+interface KnownAddress {
+  id: number;
+  install: string;
+  digest: string;
+}
+
+/** By membership: what installs know of the trainer that are, or were, a reason for it. */
+async function addressesIn(tx: Transaction, group: Group): Promise<Map<number, KnownAddress[]>> {
+  const rows = await inGroup(tx, group)
+    .innerJoin('person', 'person.trainerId', 'membership.trainerId')
+    .select(['membership.id', 'person.install', 'workEmailDigest as digest'])
+    .where('workEmailDigest', 'is not', null)
+    .where((eb) =>
+      eb.or([
+        eb('person.install', '=', eb.ref('membership.install')),
+        eb.exists(
+          eb
+            .selectFrom('reason')
+            .select('reason.install')
+            .whereRef('reason.membershipId', '=', 'membership.id')
+            .whereRef('reason.install', '=', 'person.install'),
+        ),
+      ]),
+    )
+    .execute();
+  const known = rows.flatMap(({ digest, ...row }) => (digest === null ? [] : [{ ...row, digest }]));
+  return Map.groupBy(known, ({ id }) => id);
+}

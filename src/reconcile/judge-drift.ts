@@ -1,0 +1,167 @@
+import type { MembershipState, ReceiptOutcome } from '../domain/membership.ts';
+
+/** What a tool lists compared with what is known: pure, and on the side of leaving people alone. */
+
+/** An account in a group, as far as it has to be known to tell whose it is. */
+export interface ListedAccount {
+  id: string;
+  /** Of its address, under every key; none where the tool does not tell it. */
+  digests: readonly string[];
+  /** Whether its address is of a domain that only we give out. */
+  isManaged: boolean;
+  isProtected: boolean;
+}
+
+export interface KnownMembership {
+  id: number;
+  wanted: boolean;
+  state: MembershipState;
+  memberId: string | null;
+  /** Digests of every address that the trainer came in by. */
+  addresses: readonly string[];
+  /** The digest of the address that the install has for them now. */
+  address: string | null;
+  /** How the last call or look ended that was conclusive. */
+  lastOutcome: ReceiptOutcome | null;
+  /** Whether a call may have been made for it since the listing began: then nothing is known. */
+  wasCalled: boolean;
+  updatedAt: string;
+}
+
+export type Verdict =
+  /** Wanted, and not listed: to be looked at again, and added where the look finds nobody. */
+  | { kind: 'missing'; membershipId: number }
+  /** Removed by us, without a reason since, and listed again. */
+  | { kind: 'found_again'; membershipId: number; memberId: string }
+  /** In under another address than the registers have by now. */
+  | { kind: 'address_changed'; membershipId: number; address: string }
+  /** Nobody of ours. */
+  | { kind: 'stranger'; memberId: string }
+  /** Nobody of ours with an address that only we give out. */
+  | { kind: 'leak'; memberId: string };
+
+/** What every member of a group comes to; those who are as they should be come to nothing. */
+export function judgeDrift(
+  known: readonly KnownMembership[],
+  listed: readonly ListedAccount[],
+): Verdict[] {
+  const find = createFinder(known);
+  const present = new Set<KnownMembership>();
+  const verdicts: Verdict[] = [];
+  for (const account of listed) {
+    const owners = find(account);
+    for (const owner of owners) present.add(owner);
+    const verdict = account.isProtected ? null : judgeAccount(account, owners);
+    if (verdict !== null) verdicts.push(verdict);
+  }
+  const missing = known.filter((membership) => isSettledIn(membership) && !present.has(membership));
+  return [
+    ...withoutDoubts(verdicts, listed),
+    ...missing
+      .sort((a, b) => (a.updatedAt < b.updatedAt ? -1 : 1))
+      .map(({ id }): Verdict => ({ kind: 'missing', membershipId: id })),
+  ];
+}
+
+/** By the tool's own id, or by an address: whoever might be meant. */
+function createFinder(known: readonly KnownMembership[]) {
+  const byId = Map.groupBy(known, ({ memberId }) => memberId);
+  const byAddress = Map.groupBy(
+    known.flatMap((membership) => membership.addresses.map((digest) => ({ digest, membership }))),
+    ({ digest }) => digest,
+  );
+  return ({ id, digests }: ListedAccount): KnownMembership[] => {
+    const named = digests.flatMap((digest) => byAddress.get(digest) ?? []);
+    return [...new Set([...(byId.get(id) ?? []), ...named.map(({ membership }) => membership)])];
+  };
+}
+
+function isSettledIn({ wanted, state, wasCalled }: KnownMembership): boolean {
+  return wanted && (state === 'active' || state === 'invited') && !wasCalled;
+}
+
+function judgeAccount(account: ListedAccount, owners: KnownMembership[]): Verdict | null {
+  if (owners.some(({ wasCalled }) => wasCalled)) return null;
+  const kept = owners.filter(({ state }) => state !== 'removed');
+  if (kept.length > 0) return judgeAddress(account, kept);
+  const [gone, ...others] = owners;
+  const isAlone = gone !== undefined && others.length === 0;
+  return isAlone && isToGoAgain(account, gone)
+    ? { kind: 'found_again', membershipId: gone.id, memberId: account.id }
+    : toUnknown(account);
+}
+
+function toUnknown({ id, isManaged }: ListedAccount): Verdict {
+  return { kind: isManaged ? 'leak' : 'stranger', memberId: id };
+}
+
+/**
+ * Only who is beyond confusion, and only where what ended last was our own removal. Ids may be given
+ * out again: where there is an address it decides.
+ */
+function isToGoAgain({ id, digests }: ListedAccount, gone: KnownMembership): boolean {
+  // Without an address of theirs nobody could look for them.
+  if (gone.wanted || gone.lastOutcome !== 'removed' || gone.addresses.length === 0) return false;
+  return digests.length === 0 ? gone.memberId === id : isOneOf(gone.addresses, digests);
+}
+
+/** The account is known by its id, so that nothing but its address can have changed. */
+function judgeAddress({ id, digests }: ListedAccount, kept: KnownMembership[]): Verdict | null {
+  const [owner, ...others] = kept;
+  if (owner === undefined || others.length > 0 || !isSettledIn(owner)) return null;
+  const { address, memberId } = owner;
+  if (memberId !== id || address === null || digests.length === 0) return null;
+  return digests.includes(address)
+    ? null
+    : { kind: 'address_changed', membershipId: owner.id, address };
+}
+
+/** One person with two accounts: which of them we removed, nobody can tell. */
+function withoutDoubts(verdicts: Verdict[], listed: readonly ListedAccount[]): Verdict[] {
+  const returned = Map.groupBy(verdicts, (verdict) =>
+    verdict.kind === 'found_again' ? verdict.membershipId : null,
+  );
+  const accounts = new Map(listed.map((account) => [account.id, account]));
+  return verdicts.map((verdict) => {
+    if (verdict.kind !== 'found_again') return verdict;
+    if (returned.get(verdict.membershipId)?.length === 1) return verdict;
+    const account = accounts.get(verdict.memberId);
+    return account === undefined ? verdict : toUnknown(account);
+  });
+}
+
+function isOneOf(some: readonly string[], others: readonly string[]): boolean {
+  return others.some((other) => some.includes(other));
+}
+
+/** One time that somebody was found in a group or put there, under what is wanted now. */
+export interface Arrival {
+  outcome: ReceiptOutcome;
+  at: string;
+}
+
+export interface Return {
+  /** Whether they are to be looked at now, and added if they are missing. */
+  isDue: boolean;
+  /** How often we put them back in the last 24 hours. */
+  timesAddedBack: number;
+}
+
+const vanishingWindowMs = 24 * 3_600_000;
+const vanishingRetryMs = 3_600_000;
+
+/**
+ * Who is missing is put back at once; who was put back already in the last 24 hours, once an hour:
+ * another hand takes them out, and the two are not to fight.
+ *
+ * @param arrivals the oldest first: the first is how they came in
+ */
+export function judgeReturn(arrivals: readonly Arrival[], now: Date): Return {
+  const since = new Date(now.getTime() - vanishingWindowMs).toISOString();
+  const recent = arrivals
+    .slice(1)
+    .filter(({ outcome, at }) => outcome !== 'already_member' && at > since);
+  const last = recent.at(-1);
+  const isDue = last === undefined || now.getTime() - Date.parse(last.at) >= vanishingRetryMs;
+  return { isDue, timesAddedBack: recent.length };
+}

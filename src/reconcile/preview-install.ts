@@ -1,0 +1,197 @@
+import { inTransaction, type Transaction } from '../db/database.ts';
+import type { MembershipRow } from '../db/tables.ts';
+import { applyBrake, type BrakeLimits } from '../domain/brake.ts';
+import type { Evidence } from '../domain/evidence.ts';
+import type { MembershipCore } from '../domain/membership.ts';
+import type { RemovalCause } from '../domain/standing.ts';
+import type { BrakeStore } from '../engine/brake-store.ts';
+import { loadKnown } from '../engine/derive-memberships.ts';
+import { type MembershipChange, type Place, planMemberships } from '../engine/plan-memberships.ts';
+import { toInstant } from '../lib/clock.ts';
+import { evidenceAbout } from './evidence-about.ts';
+import { evidenceOfInstall } from './evidence-of-install.ts';
+import type { PreviewStore } from './preview-store.ts';
+import { readInstall } from './read-install.ts';
+import { findApi, type ReconcileDeps } from './reconcile-install.ts';
+
+export interface PreviewDeps extends Omit<ReconcileDeps, 'checkDrift'> {
+  previews: PreviewStore;
+  brakes: Pick<BrakeStore, 'counts'>;
+  limits: BrakeLimits;
+  canReturn(tool: string): boolean;
+}
+
+/**
+ * What reconciling would do about one membership. `waiting`: it would be added if an address were
+ * known; `held`: the brake would hold its removal; `later`: it is removed after `at`, unless
+ * something else is found out before.
+ */
+export interface PreviewedChange extends Place {
+  change: 'add' | 'waiting' | 'remove' | 'held' | 'later';
+  cause: RemovalCause | null;
+  at: string | null;
+}
+
+/** Trainers per transaction, so that others need not wait for it. */
+const chunkSize = 50;
+
+/**
+ * Reads an install and says what would follow from that. Changes nothing: what is merged to see what
+ * it means is rolled back, and no tool is called.
+ *
+ * @throws AppError where it could not be read
+ */
+export async function previewInstall(
+  deps: PreviewDeps,
+  install: string,
+  signal: AbortSignal,
+): Promise<PreviewedChange[]> {
+  const known = await deps.installStates.known(install);
+  const beganAt = toInstant(deps.clock.now());
+  const read = await readInstall(findApi(deps, install), install, known, beganAt, signal);
+  const steps = evidenceOfInstall(read, known);
+  const trainerIds = await findTouched(deps, steps);
+  const changes: MembershipChange[] = [];
+  for (let begin = 0; begin < trainerIds.length; begin += chunkSize) {
+    const chunk = trainerIds.slice(begin, begin + chunkSize);
+    changes.push(...(await plan(deps, install, steps, chunk)));
+  }
+  const ahead = [...changes.map(toAhead), ...(await underwayBeside(deps, install, changes))];
+  return await weigh(
+    deps,
+    install,
+    ahead.filter(({ core }) => core.install === install),
+  );
+}
+
+/** Everyone about whom something else would be known than before. */
+async function findTouched(deps: PreviewDeps, steps: Evidence[]): Promise<string[]> {
+  const { evidence, previews } = deps;
+  const touched = new Set<string>();
+  for (const step of steps) {
+    const trainerIds = await rollingBack(deps, async (tx) => {
+      const changed = await evidence.merge(tx, step);
+      const direct = await evidence.trainersOf(tx, changed);
+      await evidence.postponeTrainersOf(tx, changed);
+      return [...direct, ...(await previews.postponed(tx))];
+    });
+    for (const trainerId of trainerIds) touched.add(trainerId);
+  }
+  return [...touched].sort();
+}
+
+/** What would change about some trainers once all that was read is known. */
+async function plan(
+  deps: PreviewDeps,
+  install: string,
+  steps: Evidence[],
+  trainerIds: string[],
+): Promise<MembershipChange[]> {
+  return await rollingBack(deps, async (tx) => {
+    const contractIds = await deps.previews.contractsOf(tx, install, trainerIds);
+    await deps.evidence.merge(tx, evidenceAbout(steps, trainerIds, contractIds));
+    return planMemberships(await loadKnown(deps, tx, trainerIds), deps.rules);
+  });
+}
+
+/** Carries what was found out of a transaction that must not be committed. */
+class RolledBack<T> extends Error {
+  readonly found: T;
+
+  constructor(found: T) {
+    super('rolled back on purpose');
+    this.found = found;
+  }
+}
+
+async function rollingBack<T>(
+  { database, evidence }: PreviewDeps,
+  look: (tx: Transaction) => Promise<T>,
+): Promise<T> {
+  const marker: { found?: RolledBack<T> } = {};
+  try {
+    await inTransaction(database, async (tx) => {
+      await evidence.lock(tx);
+      marker.found = new RolledBack(await look(tx));
+      throw marker.found;
+    });
+  } catch (error) {
+    if (!isCausedBy(error, marker.found)) throw error;
+  }
+  if (marker.found === undefined) throw new Error('a look ahead found nothing');
+  return marker.found.found;
+}
+
+function isCausedBy(error: unknown, marker: Error | undefined): boolean {
+  if (marker === undefined) return false;
+  return error === marker || (error instanceof Error && error.cause === marker);
+}
+
+interface Ahead {
+  place: Place;
+  before: MembershipRow | undefined;
+  core: MembershipCore;
+}
+
+function toAhead({ place, before, after }: MembershipChange): Ahead {
+  return { place, before, core: after };
+}
+
+/** What is due already, and what the reading would not change. */
+async function underwayBeside(
+  { previews }: PreviewDeps,
+  install: string,
+  changes: MembershipChange[],
+): Promise<Ahead[]> {
+  const changed = new Set(changes.map(({ before }) => before?.id));
+  const rows = await previews.underway(install);
+  return rows
+    .filter(({ id }) => !changed.has(id))
+    .map((row) => ({ place: row, before: row, core: { ...row, wanted: row.wanted === 1 } }));
+}
+
+/** As the brake would decide if it were asked now. */
+async function weigh(
+  { database, brakes, limits, canReturn, clock }: PreviewDeps,
+  install: string,
+  ahead: Ahead[],
+): Promise<PreviewedChange[]> {
+  const now = clock.now();
+  const counts = await inTransaction(database, (tx) => brakes.counts(tx, install, now));
+  const due = ahead.flatMap(({ place, before, core: { cause, generation, removeAfter } }) => {
+    if (before === undefined || cause === null) return [];
+    if (removeAfter === null || removeAfter > toInstant(now)) return [];
+    const removal = { membershipId: before.id, generation, cause, isOurs: before.isOurs === 1 };
+    return [{ ...removal, canReturn: canReturn(place.tool) }];
+  });
+  const { held } = applyBrake(due, counts, limits);
+  const heldIds = new Set(held.map(({ membershipId }) => membershipId));
+  return ahead
+    .flatMap((one) => {
+      const isHeld = one.before !== undefined && heldIds.has(one.before.id);
+      const change = changeOf(one, isHeld, toInstant(now));
+      if (change === null) return [];
+      const { tool, groupId, trainerId } = one.place;
+      const { cause, removeAfter } = one.core;
+      const at = change === 'later' ? removeAfter : null;
+      return [{ tool, groupId, trainerId, change, cause, at }];
+    })
+    .sort(byPlace);
+}
+
+function changeOf(
+  { before, core: { state, removeAfter } }: Ahead,
+  isHeld: boolean,
+  now: string,
+): PreviewedChange['change'] | null {
+  if (state === 'pending') return 'add';
+  if (state === 'waiting_email') return before?.state === state ? null : 'waiting';
+  if (state !== 'removing') return null;
+  if (removeAfter !== null && removeAfter > now) return 'later';
+  return isHeld ? 'held' : 'remove';
+}
+
+function byPlace(a: Place, b: Place): number {
+  const keyOf = ({ tool, groupId, trainerId }: Place) => JSON.stringify([tool, groupId, trainerId]);
+  return keyOf(a) < keyOf(b) ? -1 : 1;
+}

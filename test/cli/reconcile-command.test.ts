@@ -1,0 +1,215 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
+import { fullEvent } from '../support/event-bodies.ts';
+import { readRoster } from '../support/roster.ts';
+import { runCommand } from '../support/run-command.ts';
+
+/** Nothing is delivered in these: whatever happens is learnt by asking. */
+describe('gangway reconcile', { timeout: 30_000 }, () => {
+  let sandbox: Sandbox;
+  let workspace: Workspace;
+  let jobId: string;
+  let linkId: string;
+
+  beforeEach(async () => {
+    sandbox = createSandbox();
+    const { baseUrl } = await sandbox.start();
+    onTestFinished(() => sandbox.stop());
+    const { installId, token } = sandbox.createInstall();
+    jobId = sandbox.createJob({ installId }).id;
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const body = JSON.stringify({ externalProjectId: 'street-signs', jobId });
+    const linked = await fetch(`${baseUrl}/project-links`, { method: 'POST', headers, body });
+    linkId = ((await linked.json()) as { projectLink: { id: string } }).projectLink.id;
+    const secret = 'whsec_c2VjcmV0LW9mLWFjbWU';
+    const install = { token, webhookSecrets: [secret], tool: 'list', projects: ['street-signs'] };
+    workspace = createBridgeWorkspace({
+      marketplace: { baseUrl },
+      installs: { acme: install, globex: { ...install, token: 'wrong', projects: ['others'] } },
+    });
+  });
+
+  const roster = () => Object.values(readRoster(workspace.rosterFile)).flat();
+  const hire = () => {
+    const { contractId, trainers } = sandbox.hire({ jobId });
+    return { contractId, trainerId: trainers[0]?.opentrainUserId ?? '' };
+  };
+
+  async function run(...argv: string[]) {
+    const all = [...argv, '--json', '--config', workspace.configFile];
+    const { status, stdout, stderr } = await runCommand(...all);
+    return { status, stderr, said: JSON.parse(stdout) as { installs: object[] } };
+  }
+
+  /** Of the install that the marketplace knows. */
+  async function reconcile(...argv: string[]) {
+    const { status, said } = await run('reconcile', '--install', 'acme', ...argv);
+    return { status, ...said.installs[0] };
+  }
+
+  const nothing = { install: 'acme', plan: null, added: 0, removed: 0, held: 0, failed: 0 };
+
+  async function holdAll() {
+    const hired = [hire(), hire(), hire()];
+    await reconcile();
+    for (const { contractId } of hired) sandbox.endContract(contractId);
+    return { hired, outcome: await reconcile() };
+  }
+
+  async function dump(): Promise<string> {
+    let text = '';
+    await workspace.withStorage(async ({ database: { kysely } }) => {
+      const tables = await kysely.introspection.getTables();
+      for (const { name } of tables) {
+        const rows = await kysely
+          .selectFrom(name as 'setting')
+          .selectAll()
+          .execute();
+        text += `${name} ${JSON.stringify(rows)}\n`;
+      }
+    });
+    return text;
+  }
+
+  it('makes up for what was never delivered, and says so', async () => {
+    const { trainerId, contractId } = hire();
+    expect(await reconcile()).toEqual({ ...nothing, status: 0, outcome: 'applied', added: 1 });
+    expect(roster()).toEqual([trainerId]);
+    expect(await reconcile()).toEqual({ ...nothing, status: 0, outcome: 'clean' });
+    sandbox.endContract(contractId);
+    expect(await reconcile()).toEqual({ ...nothing, status: 0, outcome: 'applied', removed: 1 });
+    expect(roster()).toEqual([]);
+  });
+
+  it('writes down every run', async () => {
+    hire();
+    await reconcile();
+    await reconcile();
+    await workspace.withStorage(async ({ database: { kysely } }) => {
+      expect(await kysely.selectFrom('run').selectAll().orderBy('id').execute()).toMatchObject([
+        { trigger: 'command', outcome: 'applied', contracts: 1, added: 1 },
+        { trigger: 'command', outcome: 'clean', contracts: 1, added: 0 },
+      ]);
+      expect(await kysely.selectFrom('namedLock').selectAll().execute()).toEqual([]);
+    });
+  });
+
+  it('works beside a running bridge', async () => {
+    const { trainerId, contractId } = hire();
+    await workspace.whileRunning(async () => {
+      expect(await reconcile()).toMatchObject({ status: 0, outcome: 'applied', added: 1 });
+      expect(roster()).toEqual([trainerId]);
+      sandbox.endContract(contractId);
+      expect(await reconcile()).toMatchObject({ status: 0, outcome: 'applied', removed: 1 });
+      expect(await Promise.all([reconcile(), reconcile()])).toMatchObject([
+        { outcome: 'clean' },
+        { outcome: 'clean' },
+      ]);
+    });
+    expect(roster()).toEqual([]);
+  });
+
+  it('holds what is beyond the brake, until that is approved', async () => {
+    const { outcome, hired } = await holdAll();
+    expect(outcome).toEqual({ ...nothing, status: 3, outcome: 'held', plan: 1, held: 3 });
+    expect(await reconcile()).toEqual(outcome);
+    expect(await reconcile('--dry-run')).toMatchObject({ status: 3, outcome: 'held', held: 3 });
+    expect(roster().sort()).toEqual(hired.map(({ trainerId }) => trainerId).sort());
+    const { status, said } = await run('plans', 'approve', '1');
+    expect([status, said]).toMatchObject([0, { decided: 3, removed: 3, failed: 0, left: 0 }]);
+    expect(roster()).toEqual([]);
+    expect(await reconcile()).toEqual({ ...nothing, status: 0, outcome: 'clean' });
+  });
+
+  it('has a plan approved beside a running bridge', async () => {
+    await holdAll();
+    await workspace.whileRunning(async () => {
+      expect(await run('plans', 'approve', '1')).toMatchObject({ status: 0, said: { removed: 3 } });
+    });
+    expect(roster()).toEqual([]);
+  });
+
+  it('says what it would do, and does nothing of it', async () => {
+    const { contractId } = hire();
+    await reconcile();
+    sandbox.endContract(contractId);
+    const { trainerId } = hire();
+    const before = [await dump(), roster()];
+    const pending = { ...nothing, status: 2, outcome: 'pending', added: 1, removed: 1 };
+    expect(await reconcile('--dry-run')).toMatchObject(pending);
+    const argv = ['reconcile', '--dry-run', '--install', 'acme', '--config', workspace.configFile];
+    const { status, stdout } = await runCommand(...argv);
+    expect(status).toBe(2);
+    expect(stdout).toMatch(/^- +acme +list +street-signs +\S+ +contract_read_ended$/m);
+    expect(stdout).toMatch(new RegExp(`^\\+ +acme +list +street-signs +${trainerId}$`, 'm'));
+    expect([await dump(), roster()]).toEqual(before);
+  });
+
+  it('lists what waits for its time, and counts it as nothing', async () => {
+    hire();
+    await reconcile();
+    sandbox.removeLink(linkId);
+    const createdAt = new Date().toISOString();
+    const project = 'street-signs';
+    await workspace.receive(
+      fullEvent({ type: 'project_link.removed', id: '1', link: linkId, project, createdAt }),
+    );
+    expect(await reconcile()).toEqual({ ...nothing, status: 0, outcome: 'clean' });
+    const argv = ['reconcile', '--dry-run', '--install', 'acme', '--config', workspace.configFile];
+    const { status, stdout } = await runCommand(...argv);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^- +acme .+ link_removed +not before \S+Z$/m);
+    expect(roster()).toHaveLength(1);
+  });
+
+  it.each([['unauthenticated'], ['forbidden'], ['serverError'], ['notJson'], ['cutOff']] as const)(
+    'fails where the marketplace answers with %s, and removes nobody',
+    async (fault) => {
+      const { trainerId, contractId } = hire();
+      await reconcile();
+      sandbox.endContract(contractId);
+      sandbox.setFaults(undefined, { [fault]: 1 });
+      expect(await reconcile('--dry-run')).toMatchObject({ status: 1, outcome: 'failed' });
+      expect(await reconcile()).toEqual({ ...nothing, status: 1, outcome: 'failed' });
+      expect(roster()).toEqual([trainerId]);
+      sandbox.setFaults(undefined);
+      expect(await reconcile()).toMatchObject({ status: 0, removed: 1 });
+    },
+  );
+
+  it('says of every install how it went, and fails where one has failed', async () => {
+    hire();
+    const { status, said, stderr } = await run('reconcile');
+    expect(status).toBe(1);
+    expect(said.installs).toMatchObject([
+      { install: 'acme', outcome: 'applied' },
+      { install: 'globex', outcome: 'failed' },
+    ]);
+    expect(stderr).toMatch(/^gangway: globex: .+401/m);
+  });
+
+  it('is unfinished where a tool cannot do it in time', async () => {
+    hire();
+    mkdirSync(workspace.rosterFile);
+    expect(await reconcile('--wait', '1s')).toMatchObject({ status: 1, outcome: 'failed' });
+    rmSync(workspace.rosterFile, { recursive: true });
+    expect(await reconcile('--wait', '0s')).toMatchObject({ status: 1, outcome: 'failed' });
+  });
+
+  it('carries out a plan after a silence, and nothing else that is older', async () => {
+    await holdAll();
+    const { trainerId } = hire();
+    expect(await reconcile('--wait', '0s')).toMatchObject({ outcome: 'failed', added: 0 });
+    await workspace.withStorage(async ({ database: { kysely } }) => {
+      const value = new Date(Date.now() - 2 * 3_600_000).toISOString();
+      await kysely.insertInto('setting').values({ name: 'last_alive_at', value }).execute();
+    });
+    const { said } = await run('plans', 'approve', '1');
+    expect(said).toMatchObject({ removed: 3, left: 0 });
+    expect(roster()).toEqual([]);
+    expect(await reconcile()).toMatchObject({ outcome: 'applied', added: 1 });
+    expect(roster()).toEqual([trainerId]);
+  });
+});

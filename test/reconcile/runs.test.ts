@@ -1,0 +1,110 @@
+import { expect, it } from 'vitest';
+import { inTransaction } from '../../src/db/database.ts';
+import { instantIn, toInstant } from '../../src/lib/clock.ts';
+import { endRuns } from '../../src/reconcile/end-runs.ts';
+import { describeEachDatabase } from '../support/databases.ts';
+import { createIncident, type Incident, type Listing, minutes } from '../support/incident.ts';
+
+const links = { cml1: 'signs' };
+const on = (...people: string[]) => ({ cmc1: { links: ['cml1'], people } });
+const both: Listing = { links, active: on('u1', 'u2') };
+/** That list is not empty: what it does not say of others counts. */
+const ended: Listing = {
+  ...{ links, ended: on('u1', 'u2') },
+  active: { cmc9: { links: ['cml1'], people: ['u9'] } },
+};
+
+describeEachDatabase('a run', (openFresh) => {
+  const open = async () => createIncident(await openFresh());
+  const runs = ({ engine }: Incident) => engine.rows('run');
+
+  it('is written down with what was read, and with what came of it', async () => {
+    const incident = await open();
+    await incident.read(both);
+    expect(await runs(incident)).toMatchObject([
+      { install: 'acme', trigger: 'event', contracts: 1, outcome: null, endedAt: null },
+    ]);
+    await endRuns(incident.engine);
+    expect(await runs(incident)).toMatchObject([
+      { outcome: 'applied', added: 2, removed: 0, held: 0, failed: 0, failure: null },
+    ]);
+    incident.engine.clock.advance(1000);
+    await incident.read(both);
+    await endRuns(incident.engine);
+    expect(await runs(incident)).toMatchObject([{ added: 2 }, { outcome: 'clean', added: 0 }]);
+  });
+
+  it('counts what the brake holds', async () => {
+    const incident = await open();
+    await incident.read(both);
+    incident.engine.clock.advance(1000);
+    await incident.read(ended);
+    await endRuns(incident.engine);
+    const [, second] = await runs(incident);
+    expect(second).toMatchObject({ outcome: 'held', added: 1, removed: 0, held: 2 });
+  });
+
+  it('tells what became of a plan that was approved', async () => {
+    const incident = await open();
+    const { engine } = incident;
+    await incident.read(both);
+    await incident.read(ended);
+    const now = toInstant(engine.clock.now());
+    await inTransaction(engine.database, (tx) => engine.plans.approve(tx, 1, now));
+    expect(await engine.runs.countPlan(1)).toEqual({ removed: 0, failed: 0, left: 2 });
+    await incident.settle();
+    expect(await engine.runs.countPlan(1)).toEqual({ removed: 2, failed: 0, left: 0 });
+  });
+
+  it('is begun by one instance, for the install that was asked for', async () => {
+    const { engine } = await open();
+    const { installStates, clock, database } = engine;
+    const now = toInstant(clock.now());
+    const until = instantIn(clock, minutes);
+    const installs = ['acme', 'globex'];
+    await inTransaction(database, (tx) => installStates.wantRead(tx, installs, now, 'command'));
+    const claims = [1, 2].map(() => installStates.claim(now, until, 'globex'));
+    const taken = (await Promise.all(claims)).filter((claim) => claim !== null);
+    expect(taken).toMatchObject([{ install: 'globex', trigger: 'command' }]);
+    expect(await installStates.claim(now, until)).toMatchObject({ install: 'acme' });
+  });
+
+  it('has failed where the install could not be read, and removes nobody', async () => {
+    const incident = await open();
+    await incident.read(both);
+    await endRuns(incident.engine);
+    await expect(incident.read({ links, isRefused: true })).resolves.toBeUndefined();
+    expect(await runs(incident)).toMatchObject([
+      {},
+      { outcome: 'failed', contracts: 0, failure: 'The token is refused' },
+    ]);
+    expect(incident.removals()).toEqual([]);
+  });
+
+  it('is ended a minute later where not all was done', async () => {
+    const incident = await open();
+    await incident.read(both);
+    await incident.engine.database.kysely
+      .updateTable('membership')
+      .set({ nextAttemptAt: '2026-01-01T00:00:00.000Z' })
+      .execute();
+    await endRuns(incident.engine);
+    expect(await runs(incident)).toMatchObject([{ outcome: null }]);
+    incident.engine.clock.advance(minutes);
+    await endRuns(incident.engine);
+    expect(await runs(incident)).toMatchObject([
+      { outcome: 'failed', failure: 'Not done in time: 2' },
+    ]);
+  });
+
+  it('that was cut off does not stay open', async () => {
+    const incident = await open();
+    const { engine } = incident;
+    await engine.runs.begin('acme', 'schedule', '2026-03-15T12:00:00.000Z');
+    await endRuns(engine);
+    expect(await runs(incident)).toMatchObject([{ outcome: null }]);
+    engine.clock.advance(15 * minutes);
+    await endRuns(engine);
+    expect(await runs(incident)).toMatchObject([{ outcome: 'failed' }]);
+  });
+});

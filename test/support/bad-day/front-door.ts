@@ -1,0 +1,41 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+/** The load balancer before the bridge: one address for the whole day, that may lead nowhere. */
+export interface FrontDoor {
+  url: string;
+  /** Null: 503 to everybody. */
+  leadTo(receiverUrl: string | null): void;
+}
+
+export async function openFrontDoor(): Promise<FrontDoor> {
+  let target: string | null = null;
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const { host: _, connection: __, ...headers } = request.headers;
+    const answer =
+      target === null
+        ? undefined
+        : await fetch(target + (request.url ?? ''), {
+            method: 'POST',
+            headers: Object.entries(headers).map(([name, value]) => [name, String(value)]),
+            body: Buffer.concat(chunks),
+          }).catch(() => undefined);
+    response.writeHead(answer?.status ?? 503).end(await answer?.text());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    leadTo(receiverUrl) {
+      target = receiverUrl;
+    },
+  };
+}

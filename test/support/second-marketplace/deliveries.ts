@@ -1,0 +1,155 @@
+import { createHmac } from 'node:crypto';
+import type { MarketState } from './market-state.ts';
+import type { Delivery, EndpointRecord, InstallRecord } from './records.ts';
+
+/** Events on their way to the endpoints (spec: platform-api.md, section 5). */
+
+const retryWaitsMs = [1, 5, 30, 120].map((minutes) => minutes * 60_000);
+const failuresUntilDisabled = 10;
+/** How late an event may come that others are let past, and a repeat of one. */
+const longestDelayMs = 45 * 60_000;
+
+export interface EventContent {
+  type: string;
+  resourceId: string;
+  jobId: string | null;
+  data: object;
+}
+
+/** Best effort: what is raised may get lost here, or come twice, or after what was raised later. */
+export function raiseEvent(
+  state: MarketState,
+  { endpoints }: InstallRecord,
+  { type, resourceId, jobId, data }: EventContent,
+): void {
+  const { emission, counts, random } = state;
+  const [id, createdAt] = [state.nextEventId(), state.now()];
+  const body = JSON.stringify({ id, type, apiVersion: 'v1', createdAt, resourceId, jobId, data });
+  // Always as many draws, so that the same seed means the same events whoever listens.
+  const dice = { lost: random(), repeated: random(), reordered: random() };
+  const delays = [random(), random()].map((share) => Math.ceil(share * longestDelayMs));
+  counts.raised += 1;
+  if (dice.lost < emission.lost) {
+    counts.lost += 1;
+    return;
+  }
+  const isReordered = dice.reordered < emission.reordered;
+  const isRepeated = dice.repeated < emission.repeated;
+  if (isReordered) counts.reordered += 1;
+  if (isRepeated) counts.repeated += 1;
+  const [lateMs = 0, againMs = 0] = delays;
+  const now = state.options.clock.now().getTime();
+  const dueAt = now + (isReordered ? lateMs : 0);
+  for (const endpoint of endpoints.values()) {
+    if (!endpoint.eventTypes.includes(type)) continue;
+    if (endpoint.status === 'DISABLED') {
+      counts.unheard += 1;
+      continue;
+    }
+    const delivery = { id: state.nextId('dlv'), endpoint, type, body };
+    enqueue(state, { ...delivery, status: 'PENDING', attempts: 0, dueAt });
+    if (isRepeated) {
+      enqueue(state, { ...delivery, status: 'PENDING', attempts: 0, dueAt: dueAt + againMs });
+    }
+  }
+}
+
+function enqueue({ pending }: MarketState, delivery: Delivery): void {
+  delivery.endpoint.deliveries.push(delivery);
+  pending.add(delivery);
+}
+
+/** Attempts, one after the other, what is due at this moment of the test's time, until nothing is. */
+export async function deliverDue(state: MarketState): Promise<void> {
+  for (;;) {
+    const now = state.options.clock.now().getTime();
+    const due = [...state.pending].filter(
+      ({ endpoint, dueAt }) => endpoint.status === 'ACTIVE' && dueAt <= now,
+    );
+    const [next] = due.sort((one, other) => one.dueAt - other.dueAt);
+    if (next === undefined) return;
+    await attempt(state, next);
+  }
+}
+
+async function attempt(state: MarketState, delivery: Delivery): Promise<void> {
+  const { endpoint } = delivery;
+  delivery.attempts += 1;
+  const isTaken = await send(state, delivery);
+  // Meanwhile the endpoint may be gone, and this with it.
+  if (!state.pending.has(delivery)) return;
+  if (isTaken) {
+    endpoint.consecutiveFailures = 0;
+    finish(state, delivery, 'DELIVERED');
+    return;
+  }
+  endpoint.consecutiveFailures += 1;
+  const waitMs = retryWaitsMs[delivery.attempts - 1];
+  if (waitMs === undefined) finish(state, delivery, 'FAILED');
+  else delivery.dueAt = state.options.clock.now().getTime() + waitMs;
+  if (endpoint.consecutiveFailures < failuresUntilDisabled) return;
+  endpoint.status = 'DISABLED';
+  endpoint.disabledAt = state.now();
+  endpoint.disabledReason = `${failuresUntilDisabled} consecutive failures`;
+  for (const waiting of endpoint.deliveries) {
+    if (waiting.status === 'PENDING') finish(state, waiting, 'FAILED');
+  }
+}
+
+function finish(
+  { pending }: MarketState,
+  delivery: Delivery,
+  status: 'DELIVERED' | 'FAILED',
+): void {
+  delivery.status = status;
+  pending.delete(delivery);
+}
+
+async function send({ options }: MarketState, delivery: Delivery): Promise<boolean> {
+  const { clock, headerPrefix = 'X-OpenTrain-', deliveryTimeoutMs = 10_000 } = options;
+  const { endpoint, body, type, id } = delivery;
+  const seconds = Math.floor(clock.now().getTime() / 1000);
+  const hex = createHmac('sha256', endpoint.secret).update(`${seconds}.${body}`).digest('hex');
+  try {
+    const response = await fetch(endpoint.url, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: {
+        'Content-Type': 'application/json',
+        'User-Agent': 'OpenTrain-Partner-Webhooks/1.0',
+        [`${headerPrefix}Event`]: type,
+        [`${headerPrefix}Delivery`]: id,
+        [`${headerPrefix}Signature`]: `t=${seconds},v1=${hex}`,
+      },
+      body,
+      signal: AbortSignal.timeout(deliveryTimeoutMs),
+    });
+    await response.arrayBuffer();
+    return response.ok;
+  } catch {
+    return false;
+  }
+}
+
+/** Takes up again what failed, or the one that is named, whatever became of it. */
+export function requeue(
+  state: MarketState,
+  endpoint: EndpointRecord,
+  deliveryId: string | undefined,
+): number {
+  const chosen =
+    deliveryId === undefined
+      ? endpoint.deliveries.filter(({ status }) => status === 'FAILED')
+      : endpoint.deliveries.filter(({ id }) => id === deliveryId).slice(0, 1);
+  for (const delivery of chosen) {
+    delivery.status = 'PENDING';
+    delivery.attempts = 0;
+    delivery.dueAt = state.options.clock.now().getTime();
+    state.pending.add(delivery);
+  }
+  return chosen.length;
+}
+
+export function discardDeliveries({ pending }: MarketState, { deliveries }: EndpointRecord): void {
+  for (const delivery of deliveries) pending.delete(delivery);
+}
