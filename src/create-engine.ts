@@ -19,7 +19,6 @@ import { createReportEvidence } from './engine/report-evidence.ts';
 import { createSettleStore } from './engine/settle-store.ts';
 import { createPurgeWorker } from './inbox/purge-worker.ts';
 import { type Alerts, createAlerts } from './lib/alerts.ts';
-import { toInstant } from './lib/clock.ts';
 import type { Logger } from './lib/logger.ts';
 import type { Loop } from './lib/loop.ts';
 import type { Metrics } from './lib/metrics.ts';
@@ -37,7 +36,7 @@ import { createReconcileWorker } from './reconcile/reconcile-worker.ts';
 import { createReportDrift } from './reconcile/report-drift.ts';
 import { createRunStore } from './reconcile/run-store.ts';
 import { createScheduleWorker } from './reconcile/schedule-worker.ts';
-import { createAliveWorker, wasSilent } from './reconcile/silence.ts';
+import { createAliveWorker, holdAfterSilence } from './reconcile/silence.ts';
 
 export interface WorksDeps {
   config: Config;
@@ -187,9 +186,9 @@ async function prepare(
   const orphaned = await checkOrphans(works, acceptsOrphans);
   if (orphaned !== null)
     logger.warn({ orphaned }, 'Kept although the configuration leads elsewhere');
-  if (!isRestored && !(await wasSilent(database, clock))) return;
-  await installStates.hold([...config.installs.keys()], toInstant(clock.now()));
-  logger.warn('After a silence, every install is read before anything older is acted on');
+  const installs = [...config.installs.keys()];
+  if (await holdAfterSilence(database, installStates, installs, clock, isRestored))
+    logger.warn('After a silence, every install is read before anything older is acted on');
 }
 
 function createConvergeWorkers(

@@ -8,7 +8,7 @@ import { approvePlan } from '../operator/approve-plan.ts';
 import { decidePlan, type PlanDecision } from '../operator/decide-plan.ts';
 import { decidedBy, print, withStorage } from './command-context.ts';
 import { toRowNumber } from './count-option.ts';
-import { toWaitMs, usualWaitMs } from './duration-option.ts';
+import { toDuration, usualWaitMs } from './duration-option.ts';
 import { endWith } from './ending.ts';
 import { formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
@@ -128,7 +128,7 @@ function createApproveCommand(terminal: Terminal): Command {
     .option(
       '--wait <duration>',
       'for how long at most to wait until they are',
-      toWaitMs,
+      toDuration,
       usualWaitMs,
     )
     .option('--json', 'print one JSON object instead of text')

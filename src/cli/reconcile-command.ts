@@ -5,7 +5,7 @@ import { maskText } from '../lib/mask.ts';
 import { type Previewed, type PreviewedChange, previewAll } from '../operator/preview-all.ts';
 import { type Reconciled, reconcileNow } from '../operator/reconcile-now.ts';
 import { print } from './command-context.ts';
-import { toWaitMs, usualWaitMs } from './duration-option.ts';
+import { toDuration, usualWaitMs } from './duration-option.ts';
 import { endWith } from './ending.ts';
 import { formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
@@ -27,7 +27,7 @@ export function createReconcileCommand(terminal: Terminal): Command {
     .option(
       '--wait <duration>',
       'for how long at most to wait until it is done',
-      toWaitMs,
+      toDuration,
       usualWaitMs,
     )
     .option('--json', 'print one JSON object instead of a table')

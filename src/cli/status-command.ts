@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { instantIn, systemClock } from '../lib/clock.ts';
 import { type Attention, loadStatus, type Status } from '../operator/load-status.ts';
 import { print, withStorage } from './command-context.ts';
-import { toDurationMs } from './duration-option.ts';
+import { toDuration } from './duration-option.ts';
 import { formatTable, stripControl } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -12,7 +12,7 @@ const dayMs = 86_400_000;
 export function createStatusCommand(terminal: Terminal): Command {
   return new Command('status')
     .description('how it is doing, what happened lately, and what needs somebody')
-    .option('--since <duration>', 'how far back to count: 30m, 24h, 7d', toDurationMs, dayMs)
+    .option('--since <duration>', 'how far back to count: 30m, 24h, 7d', toDuration, dayMs)
     .option('--json', 'print one JSON object instead of text')
     .action(({ since, json }: { since: number; json?: true }, command: Command) =>
       withStorage(command, async ({ database }, { installs }) => {

@@ -1,24 +1,21 @@
 import { Cron } from 'croner';
 import { z } from 'zod';
+import { toDurationMs } from '../lib/duration.ts';
 
 /** The kinds of values a configuration is made of, each with a message that says what to write. */
-
-const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-const durationPattern = /^(\d{1,9})(ms|s|m|h|d)$/;
 
 /** Written `"500ms"`, `"30s"`, `"5m"`, `"24h"` or `"14d"`, read as milliseconds. */
 export function duration(preset: string, minMs = 0) {
   return z
     .string()
-    .regex(durationPattern, 'write a duration such as "500ms", "30s", "5m", "24h" or "14d"')
-    .transform(toMs)
+    .transform((text, context) => {
+      const ms = toDurationMs(text);
+      if (ms !== undefined) return ms;
+      context.addIssue('write a duration such as "500ms", "30s", "5m", "24h" or "14d"');
+      return z.NEVER;
+    })
     .refine((ms) => ms >= minMs, `must be at least ${minMs} ms`)
     .prefault(preset);
-}
-
-function toMs(text: string): number {
-  const [, amount = '0', unit = 'ms'] = durationPattern.exec(text) ?? [];
-  return Number(amount) * unitMs[unit as keyof typeof unitMs];
 }
 
 /** A cron pattern of five fields (six with seconds) or a nickname such as `@hourly`, in UTC. */

@@ -8,6 +8,7 @@ import { maskText } from '../lib/mask.ts';
 import { retry } from '../lib/retry.ts';
 import { callTool } from './call-tool.ts';
 import type { Claim, ClaimStore } from './claim-store.ts';
+import { isProtected } from './protected-account.ts';
 import type { Begun, Result, SettleStore } from './settle-store.ts';
 
 export interface ConvergeDeps {
@@ -59,7 +60,7 @@ async function attempt(
   const isOurs = claim.isOurs || isManaged(deps, person);
   const step = decideStep(claim.wanted, {
     ...{ isOurs, isFound: found !== null, isInvited: found?.isInvited === true },
-    isProtected: found !== null && isProtected(deps, found),
+    isProtected: found !== null && isProtected(deps.protectedAccounts, found),
   });
   if (step.act === 'call') return await change(deps, claim, person, found, signal);
   return {
@@ -182,14 +183,8 @@ function toPerson({ trainerId, email, displayName, memberId }: Claim): Person {
 
 /** Before the tool is even asked: an address out of bounds is neither searched for nor invited. */
 function refuseProtected(deps: ConvergeDeps, { wanted }: Claim, { email }: Person): void {
-  if (!wanted || !isProtected(deps, { id: '', email })) return;
+  if (!wanted || !isProtected(deps.protectedAccounts, { id: '', email })) return;
   throw new AppError('invalid', 'The address is that of a protected account of the tool');
-}
-
-function isProtected({ protectedAccounts }: ConvergeDeps, { id, email }: Member): boolean {
-  return protectedAccounts.some(
-    (account) => account === id || account.toLowerCase() === email?.toLowerCase(),
-  );
 }
 
 function isManaged({ managedDomains }: ConvergeDeps, { email }: Person): boolean {

@@ -7,11 +7,15 @@ import { AppError } from '../domain/errors.ts';
  * @throws AppError `invalid` for an empty one, `.`, `..`, and what is no Unicode text
  */
 export function pathSegment(value: string): string {
-  if (value === '' || value === '.' || value === '..' || !value.isWellFormed()) {
+  if (!isPathSegment(value)) {
     throw new AppError(
       'invalid',
       'An id is empty, "." or "..", or no text: it cannot be in a path',
     );
   }
   return encodeURIComponent(value);
+}
+
+export function isPathSegment(value: string): boolean {
+  return !/^\.{0,2}$/.test(value) && value.isWellFormed();
 }

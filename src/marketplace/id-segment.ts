@@ -1,4 +1,5 @@
 import { AppError } from '../domain/errors.ts';
+import { isPathSegment, pathSegment } from '../lib/path-segment.ts';
 
 /**
  * One segment of a path, whatever stands in it.
@@ -6,8 +7,6 @@ import { AppError } from '../domain/errors.ts';
  * @throws AppError `not_found` where it would be none, so that nothing can be there
  */
 export function toSegment(id: string): string {
-  if (/^\.{0,2}$/.test(id) || !id.isWellFormed()) {
-    throw new AppError('not_found', 'There is nothing with such an id');
-  }
-  return encodeURIComponent(id);
+  if (!isPathSegment(id)) throw new AppError('not_found', 'There is nothing with such an id');
+  return pathSegment(id);
 }

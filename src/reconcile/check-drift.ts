@@ -4,6 +4,7 @@ import { type AppError, isTransient, toAppError } from '../domain/errors.ts';
 import { domainOf } from '../domain/marketplace-text.ts';
 import type { EvidenceStore } from '../engine/evidence-store.ts';
 import type { RouteLink } from '../engine/link-router.ts';
+import { isProtected } from '../engine/protected-account.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { maskText } from '../lib/mask.ts';
@@ -221,15 +222,14 @@ function idsOf(verdicts: Verdict[], kind: 'missing' | 'address_changed'): number
 function toAccount(
   { box, managedDomains, protectedAccounts }: CheckDriftDeps,
   tool: string,
-  { id, email }: Member,
+  member: Member,
 ): ListedAccount {
-  const address = email?.toLowerCase() ?? null;
-  const outOfBounds = protectedAccounts.get(tool) ?? [];
+  const address = member.email?.toLowerCase() ?? null;
   return {
-    id,
+    id: member.id,
     digests: address === null ? [] : box.digests(address),
     isManaged: address !== null && managedDomains.includes(domainOf(address)),
-    isProtected: outOfBounds.some((one) => one === id || one.toLowerCase() === address),
+    isProtected: isProtected(protectedAccounts.get(tool) ?? [], member),
   };
 }
 

@@ -14,20 +14,26 @@ const longestSilenceMs = 3_600_000;
 const beatEveryMs = 60_000;
 
 /** Whether no instance has been alive for over an hour; false for a database nobody used yet. */
-export async function wasSilent(database: Database, clock: Clock): Promise<boolean> {
+async function wasSilent(database: Database, clock: Clock): Promise<boolean> {
   const lastAt = await inTransaction(database, (tx) => readSetting(tx, 'last_alive_at'));
   if (lastAt === undefined) return false;
   return clock.now().getTime() - Date.parse(lastAt) > longestSilenceMs;
 }
 
-/** Has nothing older than now acted on, after a silence, before every install has been read. */
+/**
+ * Has nothing older than now acted on, after a silence, before every install has been read.
+ *
+ * @param isRestored whether the database comes from a backup, however short the silence was
+ * @returns whether anything is held
+ */
 export async function holdAfterSilence(
   database: Database,
   installStates: Pick<InstallStateStore, 'hold'>,
   installs: readonly string[],
   clock: Clock,
+  isRestored = false,
 ): Promise<boolean> {
-  if (!(await wasSilent(database, clock))) return false;
+  if (!isRestored && !(await wasSilent(database, clock))) return false;
   await installStates.hold([...installs], toInstant(clock.now()));
   return true;
 }

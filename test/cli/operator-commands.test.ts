@@ -131,16 +131,16 @@ describe('commands of an operator', { timeout: 20_000 }, () => {
   });
 
   it.each([
-    [['status', '--since', '5x'], 'a duration such as 30m, 24h or 7d'],
-    [['status', '--since', '-1h'], 'a duration such as 30m, 24h or 7d'],
-    [['status', '--since', '1.5h'], 'a duration such as 30m, 24h or 7d'],
-    [['status', '--since', ''], 'a duration such as 30m, 24h or 7d'],
+    [['status', '--since', '5x'], 'a duration such as 30s, 5m, 24h or 7d'],
+    [['status', '--since', '-1h'], 'a duration such as 30s, 5m, 24h or 7d'],
+    [['status', '--since', '1.5h'], 'a duration such as 30s, 5m, 24h or 7d'],
+    [['status', '--since', ''], 'a duration such as 30s, 5m, 24h or 7d'],
     [['explain'], "missing required argument 'person|contract'"],
     [['plans', 'list', '--state', 'gone'], 'one of: open, approved, rejected'],
     [['plans', 'show', '0'], 'a whole number from 1'],
-    [['reconcile', '--wait', '1h'], 'a duration such as 30s or 5m'],
+    [['reconcile', '--wait', 'long'], 'a duration such as 30s, 5m, 24h or 7d'],
     [['reconcile', '--install', 'globex'], 'there is no install "globex"; there is: acme'],
-    [['plans', 'approve', '1', '--wait', 'x'], 'a duration such as 30s or 5m'],
+    [['plans', 'approve', '1', '--wait', 'x'], 'a duration such as 30s, 5m, 24h or 7d'],
     [['plans', 'approve'], "missing required argument 'plan'"],
     [['contracts', 'list', '--status', 'gone'], 'one of: unknown, active, disputed'],
     [['contracts', 'list', '--limit', '0'], 'a whole number from 1'],

@@ -19,7 +19,6 @@ import { until } from '../support/until.ts';
 const kills = Number(process.env['GANGWAY_KILLS'] ?? 15);
 const seed = Number(process.env['GANGWAY_SEED'] ?? randomInt(2 ** 31));
 
-/** More people leave within minutes than the brake lets out, and this is not about the brake. */
 const longestLifeMs = 400;
 /** More ends in ten minutes than any brake would let pass. */
 const unbraked = { removals: { max: 100_000, maxFraction: 1 } };

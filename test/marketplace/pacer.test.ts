@@ -19,10 +19,12 @@ describe('a pacer', () => {
   it('admits a burst at once, and the others one after the other', async () => {
     const pacer = createPacer({ requestsPerSecond: 10, burst: 3 });
     const admitted = await admitAll(pacer, 5);
-    expect(admitted[2]).toBeLessThan(95);
     // A timer may be a millisecond early.
     expect(admitted[3]).toBeGreaterThanOrEqual(98);
     expect(admitted[4]).toBeGreaterThanOrEqual(198);
+    // Whoever had to wait here would do so for hours.
+    const slow = createPacer({ requestsPerSecond: 0.0001, burst: 3 });
+    expect(await admitAll(slow, 3)).toHaveLength(3);
   });
 
   it('has no burst again before it was silent for as long', async () => {
@@ -48,7 +50,6 @@ describe('a pacer', () => {
   it('leaves a long pause to others', async () => {
     const pacer = createPacer({ requestsPerSecond: 20, burst: 2 });
     pacer.pause(60_000);
-    const beganAt = performance.now();
     const refusal = (await pacer.admit(signal).catch((error: unknown) => error)) as object;
     expect(refusal).toMatchObject({
       code: 'rate_limited',
@@ -57,7 +58,6 @@ describe('a pacer', () => {
     const { retryAfterMs } = refusal as { retryAfterMs: number };
     expect(retryAfterMs).toBeGreaterThan(59_000);
     expect(retryAfterMs).toBeLessThanOrEqual(60_000);
-    expect(performance.now() - beganAt).toBeLessThan(1000);
   });
 
   it('lets go of who is told to stop', async () => {

@@ -412,14 +412,12 @@ describe('what the second marketplace delivers', () => {
   });
 });
 
-it('has a page of 100,000 contracts ready at once', async () => {
+it('has pages of 100,000 contracts, the newest of them first', async () => {
   const { market, jobId, link, api } = await open();
   await link('signs');
   const ids = Array.from({ length: 100_000 }, (_, n) => market.hire(jobId, [`u${n}`]));
   for (const id of ids.slice(0, 1000)) market.end(id);
-  const began = performance.now();
-  const pages = 20;
-  for (let n = 0; n < pages; n += 1) await api.listContracts({ status: 'active' }, signal);
-  // A page by itself takes about 2 ms; a walk through all of them would take many times as long.
-  expect((performance.now() - began) / pages).toBeLessThan(100);
+  const page = await api.listContracts({ status: 'active' }, signal);
+  expect(page.contracts.map(({ id }) => id)).toEqual(ids.slice(-200).reverse());
+  expect(page.isComplete).toBe(false);
 });
