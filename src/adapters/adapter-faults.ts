@@ -1,7 +1,15 @@
 /** What keeps a value that others made from being an adapter. Pure. */
 
 const required = ['check', 'groupFor', 'findMember', 'addMember', 'removeMember'];
-const optional = ['removeAccount', 'listMembers'];
+const optional = [
+  'removeAccount',
+  'updateEmail',
+  'listMembers',
+  'renewInvitation',
+  'resetInvitations',
+  'usageScopeFor',
+  'readUsage',
+];
 const readdings: unknown[] = ['yes', 'new_account', 'no'];
 const exclusives: unknown[] = ['membership', 'group', 'tool'];
 

@@ -11,8 +11,11 @@
 export interface Adapter {
   readonly capabilities: Capabilities;
 
-  /** Proves that the tool can be reached and that the settings suffice. Changes nothing. */
-  check(signal: AbortSignal): Promise<void>;
+  /**
+   * Proves that the tool can be reached and that the settings suffice. Changes nothing. Throws where
+   * it cannot be worked with, and gives what an operator should know although it can.
+   */
+  check(signal: AbortSignal): Promise<readonly Finding[]>;
 
   /** The id of the group whose members a link's project has. Pure: the same link, the same group. */
   groupFor(link: AdapterLink): string;
@@ -24,7 +27,7 @@ export interface Adapter {
   findMember(groupId: string, person: Person, signal: AbortSignal): Promise<Member | null>;
 
   /** Makes the person a member. Someone who is one already is left as they are. */
-  addMember(groupId: string, person: Person, signal: AbortSignal): Promise<Member>;
+  addMember(groupId: string, person: Person, signal: AbortSignal): Promise<Added>;
 
   /** Takes a member out of this group and no other. Someone who is not in it is no error. */
   removeMember(groupId: string, member: Member, signal: AbortSignal): Promise<void>;
@@ -36,8 +39,40 @@ export interface Adapter {
    */
   removeAccount?(groupId: string, member: Member, signal: AbortSignal): Promise<void>;
 
+  /**
+   * Gives the account of a member another address: that of the same person by now. Found by its id,
+   * so only for tools that never give an id out again: one person's account would become another's.
+   * Whoever has the address already is left as they are; `conflict` where somebody else has it.
+   */
+  updateEmail?(groupId: string, member: Member, email: string, signal: AbortSignal): Promise<void>;
+
   /** All members, page by page; a page that cannot be read is an error, never an end. */
   listMembers?(groupId: string, signal: AbortSignal): AsyncIterable<Member>;
+
+  /** Another way in for someone who was invited, where the first expired, was used up or was lost. */
+  renewInvitation?(groupId: string, member: Member, signal: AbortSignal): Promise<Invitation>;
+
+  /**
+   * Where one invitation serves everybody: makes the one that is out there worthless. Called after a
+   * removal, before that counts as done; whoever still waits is invited anew.
+   */
+  resetInvitations?(groupId: string, signal: AbortSignal): Promise<void>;
+
+  /**
+   * The id of the place where the work on a link's project is counted: the project, even where the
+   * group is something larger. Pure. Goes with `readUsage`.
+   */
+  usageScopeFor?(link: AdapterLink): string;
+
+  /**
+   * The work done in a place. It is complete when it ends without an error: what is not in a reading
+   * of everything is gone from the tool. A part that cannot be read is an error, never an end.
+   */
+  readUsage?(
+    scope: string,
+    request: UsageRequest,
+    signal: AbortSignal,
+  ): AsyncIterable<UsageSighting>;
 }
 
 export interface Capabilities {
@@ -50,6 +85,23 @@ export interface Capabilities {
   readding: 'yes' | 'new_account' | 'no';
   /** What must not be changed by two calls at once. */
   exclusive: 'membership' | 'group' | 'tool';
+  /**
+   * How somebody without a login gets one: `none` where they have one, or the tool tells them by
+   * itself; `own`, an invitation for each; `shared`, one link for all, of which the tool does not
+   * know who has it; `password`, an account made with `Person.newPassword`. `none` unless told.
+   */
+  invitation?: 'none' | 'own' | 'shared' | 'password';
+  /** Which counts `readUsage` gives, and whether the work of a person who was removed is still told. */
+  usage?: { counts: readonly UsageCount[]; outlivesRemoval: boolean };
+}
+
+/** What a check has found that does not keep Gangway from working. */
+export interface Finding {
+  says: string;
+  /** What to do about it. */
+  action: string;
+  /** Whether the promise cannot be kept like this: people may get in, or stay. */
+  isFailure: boolean;
 }
 
 export interface AdapterLink {
@@ -65,6 +117,8 @@ export interface Person {
   displayName: string | null;
   /** The tool's own id for them, from an earlier call. */
   memberId: string | null;
+  /** For the login that adding them may make (`invitation: 'password'`); the same at every try. */
+  newPassword?: string;
 }
 
 export interface Member {
@@ -74,3 +128,48 @@ export interface Member {
   /** Invited and not in yet: access all the same, and revoked like a membership. */
   isInvited?: boolean;
 }
+
+export interface Added extends Member {
+  /** How they get in, where they cannot yet; for them alone. Held to be secret. */
+  invitation?: Invitation;
+  /**
+   * Whether the tool knows nothing of them until they accept: `findMember` is null till then. Their
+   * `id` is then `invited:` and the trainer's id.
+   */
+  isUnlisted?: boolean;
+}
+
+export type Invitation =
+  | { kind: 'link'; url: string; expiresAt: string | null }
+  /** The password is the one that `Person.newPassword` asked for. */
+  | { kind: 'password'; url: string; username: string };
+
+export type UsageCount = 'seconds' | 'tasks' | 'labels';
+
+export interface UsageRequest {
+  /** IANA; days begin and end there. */
+  timeZone: string;
+  /** Days before this one are of no interest: `2026-03-15`. */
+  firstDay: string;
+  /**
+   * Only what was changed at or after this instant need be told. Null asks for everything since
+   * `firstDay`, and is what `complete` readings are.
+   */
+  changedSince: string | null;
+}
+
+/** What a member has done; counts that the tool does not have are left out. */
+export type UsageSighting = { memberId: string } & Counts &
+  (
+    | /** All of one day, as the tool counts it: it replaces what was seen of that day. */
+    { of: 'day'; day: string }
+    /**
+     * One piece of work, with what it has come to so far; a task counts once a day, however many
+     * pieces of it there are. Instants. What it grows by counts on the day of its change.
+     */
+    | { of: 'item'; itemId: string; taskId: string; doneAt: string; changedAt: string }
+    /** Everything until now, without days: they come from how it grows. */
+    | { of: 'total' }
+  );
+
+export type Counts = { [count in UsageCount]?: number };

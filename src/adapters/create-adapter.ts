@@ -1,14 +1,26 @@
 import { AppError } from '../domain/errors.ts';
 import type { Adapter } from './adapter.ts';
+import { createCvatAdapter } from './cvat/cvat-adapter.ts';
+import { CvatSettings } from './cvat/cvat-schema.ts';
+import { createDoccanoAdapter } from './doccano/doccano-adapter.ts';
+import { DoccanoSettings } from './doccano/doccano-schema.ts';
 import { createHttpAdapter } from './http/http-adapter.ts';
 import { HttpSettings } from './http/http-schema.ts';
+import { createLabelStudioAdapter } from './label-studio/label-studio-adapter.ts';
+import { LabelStudioSettings } from './label-studio/label-studio-schema.ts';
 import { createRosterAdapter } from './roster/roster-adapter.ts';
 import { RosterSettings } from './roster/roster-schema.ts';
+import { createScimAdapter } from './scim/scim-adapter.ts';
+import { ScimSettings } from './scim/scim-schema.ts';
 
 /** Every adapter that is built in, by the name it has in `tools.<name>.adapter`. */
 const builtIn = new Map<string, (settings: unknown) => Adapter>([
+  ['cvat', (settings) => createCvatAdapter(CvatSettings.parse(settings))],
+  ['doccano', (settings) => createDoccanoAdapter(DoccanoSettings.parse(settings))],
   ['http', (settings) => createHttpAdapter(HttpSettings.parse(settings))],
+  ['label-studio', (settings) => createLabelStudioAdapter(LabelStudioSettings.parse(settings))],
   ['roster', (settings) => createRosterAdapter(RosterSettings.parse(settings))],
+  ['scim', (settings) => createScimAdapter(ScimSettings.parse(settings))],
 ]);
 
 export const builtInAdapters: readonly string[] = [...builtIn.keys()];

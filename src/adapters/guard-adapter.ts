@@ -1,5 +1,5 @@
 import { AppError } from '../domain/errors.ts';
-import type { Adapter, Member } from './adapter.ts';
+import type { Adapter, Member, UsageRequest, UsageSighting } from './adapter.ts';
 import { memberFaults } from './adapter-faults.ts';
 
 /**
@@ -7,10 +7,14 @@ import { memberFaults } from './adapter-faults.ts';
  * says no more than where it was thrown, as it may quote anything.
  */
 export function guardAdapter(adapter: Adapter): Adapter {
-  const { removeAccount, listMembers } = adapter;
+  const { removeAccount, updateEmail, listMembers } = adapter;
   return {
     capabilities: adapter.capabilities,
-    check: (signal) => guard('check', signal, () => adapter.check(signal)),
+    check: (signal) =>
+      guard('check', signal, async () => {
+        const findings: unknown = await adapter.check(signal);
+        return Array.isArray(findings) ? findings : [];
+      }),
     groupFor(link) {
       const group: unknown = guardNow('groupFor', () => adapter.groupFor(link));
       if (typeof group === 'string') return group;
@@ -31,10 +35,59 @@ export function guardAdapter(adapter: Adapter): Adapter {
       removeAccount: (group, member, signal) =>
         guard('removeAccount', signal, () => removeAccount.call(adapter, group, member, signal)),
     }),
+    ...(updateEmail && {
+      updateEmail: (group, member, email, signal) =>
+        guard('updateEmail', signal, () => updateEmail.call(adapter, group, member, email, signal)),
+    }),
     ...(listMembers && {
       listMembers: (group, signal) => guardList(listMembers.bind(adapter, group, signal), signal),
     }),
+    ...guardInvitations(adapter),
+    ...guardUsage(adapter),
   };
+}
+
+function guardInvitations(adapter: Adapter): Pick<Adapter, 'renewInvitation' | 'resetInvitations'> {
+  const { renewInvitation, resetInvitations } = adapter;
+  return {
+    ...(renewInvitation && {
+      renewInvitation: (group, member, signal) =>
+        guard('renewInvitation', signal, () =>
+          renewInvitation.call(adapter, group, member, signal),
+        ),
+    }),
+    ...(resetInvitations && {
+      resetInvitations: (group, signal) =>
+        guard('resetInvitations', signal, () => resetInvitations.call(adapter, group, signal)),
+    }),
+  };
+}
+
+function guardUsage(adapter: Adapter): Pick<Adapter, 'usageScopeFor' | 'readUsage'> {
+  const { usageScopeFor, readUsage } = adapter;
+  return {
+    ...(usageScopeFor && {
+      usageScopeFor: (link) => guardNow('usageScopeFor', () => usageScopeFor.call(adapter, link)),
+    }),
+    ...(readUsage && {
+      readUsage: (scope, request, signal) =>
+        guardReading(readUsage.bind(adapter), scope, request, signal),
+    }),
+  };
+}
+
+async function* guardReading(
+  read: NonNullable<Adapter['readUsage']>,
+  scope: string,
+  request: UsageRequest,
+  signal: AbortSignal,
+): AsyncGenerator<UsageSighting> {
+  try {
+    signal.throwIfAborted();
+    yield* read(scope, request, signal);
+  } catch (error) {
+    throw toGuarded(error, 'readUsage', signal);
+  }
 }
 
 async function guard<T>(what: string, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
@@ -66,7 +119,7 @@ async function* guardList(
   }
 }
 
-function toChecked(what: string, member: Member): Member {
+function toChecked<M extends Member>(what: string, member: M): M {
   const [fault] = memberFaults(member);
   if (fault === undefined) return member;
   throw wrong(what, fault);

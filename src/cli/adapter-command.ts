@@ -6,10 +6,10 @@ import type { ToolConfig } from '../config/config-schema.ts';
 import { loadToolFile } from '../config/load-tool-file.ts';
 import { AppError } from '../domain/errors.ts';
 import { maskText } from '../lib/mask.ts';
+import { stripControl } from '../lib/strip-control.ts';
 import { type Canaries, createCanaries } from './canaries.ts';
 import { loadCommandConfig } from './command-context.ts';
 import { toDomain } from './domain-option.ts';
-import { stripControl } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
 /** `gangway adapter`: for those who declare or write one. */
@@ -49,7 +49,7 @@ async function runTest(
   options: TestOptions,
   command: Command,
 ): Promise<void> {
-  const groups = toPair(options.group, command);
+  const groups = toGroups(options.group, command);
   const subject = toSubject(file, options, command);
   const canaries = createCanaries(options.emailDomain);
   if (!options.yes) {
@@ -77,11 +77,14 @@ async function runTest(
   if (verdict.why !== undefined) throw new AppError('internal', verdict.why);
 }
 
-function toPair([one, two, ...more]: string[], command: Command): [string, string] {
-  if (one === undefined || two === undefined || more.length > 0 || one === two) {
-    command.error('error: name two groups that exist: --group <id> --group <another>');
+/** One will do: a tool may have no second. */
+function toGroups([one, ...more]: string[], command: Command): [string, ...string[]] {
+  if (one === undefined || more.length > 1 || more.includes(one)) {
+    command.error(
+      'error: name two groups that exist, or one where there is one: --group <id> --group <another>',
+    );
   }
-  return [one, two];
+  return [one, ...more];
 }
 
 function toSubject(

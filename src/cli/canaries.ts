@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Adapter, Person } from '../adapters/adapter.ts';
+import { createPassword } from '../engine/new-password.ts';
 
 /** People who do not exist, to try a tool with. Those of one run have a mark in common. */
 export interface Canaries {
@@ -14,13 +15,15 @@ const sweepTimeoutMs = 15_000;
 
 export function createCanaries(emailDomain: string): Canaries {
   const prefix = `gangway-canary-${randomBytes(4).toString('hex')}`;
+  const newPassword = createPassword();
   const used = new Set<number>();
 
   function person(index: number): Person {
     used.add(index);
     const trainerId = `${prefix}-${index}`;
     const email = `${trainerId}@${emailDomain}`;
-    return { trainerId, email, displayName: `Gangway canary ${index}`, memberId: null };
+    const displayName = `Gangway canary ${index}`;
+    return { trainerId, email, displayName, memberId: null, newPassword };
   }
 
   async function removeFrom(adapter: Adapter, group: string, canary: Person): Promise<boolean> {

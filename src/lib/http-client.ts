@@ -1,4 +1,5 @@
 import { AppError, type ErrorCode } from '../domain/errors.ts';
+import { createDeadline, type Deadline } from './deadline.ts';
 import { maskText } from './mask.ts';
 
 export interface HttpRequest {
@@ -7,12 +8,16 @@ export interface HttpRequest {
   headers?: Record<string, string>;
   /** Sent as JSON. */
   body?: unknown;
+  /** Sent instead, as the form of a page is. */
+  form?: Readonly<Record<string, string>>;
   /** What this is an attempt at, for errors: "list the project links". */
   purpose: string;
   /** What must not be repeated, should the answer quote it. */
   secrets?: readonly string[];
   /** For an answer that may be anything, as nothing in it is needed: its body is not parsed. */
   isAnswerIgnored?: boolean;
+  /** For a page: its body is given as text. */
+  isAnswerText?: boolean;
   /** Told of the headers of any answer, also of one that is a failure. */
   onHeaders?: (headers: Headers) => void;
   timeoutMs: number;
@@ -23,7 +28,7 @@ export interface HttpRequest {
 export interface HttpAnswer {
   status: number;
   headers: Headers;
-  /** Parsed JSON; undefined where the body is empty. */
+  /** Parsed JSON, or the text that was asked for; undefined where the body is empty or ignored. */
   body: unknown;
 }
 
@@ -36,31 +41,70 @@ export interface HttpAnswer {
  * no answer in time, `invalid` for one that is no JSON or too large
  */
 export async function requestJson(request: HttpRequest): Promise<HttpAnswer> {
-  const { purpose, maxBytes } = request;
-  const response = await send(request);
-  request.onHeaders?.(response.headers);
-  const text = await readText(response, maxBytes, purpose);
+  const deadline = createDeadline(request.timeoutMs, request.signal);
+  const { response, text } = await exchange(request, deadline).finally(deadline.clear);
   if (!response.ok) throw toHttpError(response, text, request);
-  const body = request.isAnswerIgnored ? undefined : parseJson(text, purpose);
-  return { status: response.status, headers: response.headers, body };
+  return { status: response.status, headers: response.headers, body: toBody(request, text) };
 }
 
-async function send(request: HttpRequest): Promise<Response> {
-  const { method, url, body, purpose, timeoutMs, signal } = request;
-  const timeout = AbortSignal.timeout(timeoutMs);
-  const hasBody = body !== undefined;
+async function exchange(
+  request: HttpRequest,
+  deadline: Deadline,
+): Promise<{ response: Response; text: string }> {
+  const response = await send(request, deadline);
+  request.onHeaders?.(response.headers);
+  return { response, text: await readText(response, request.maxBytes, request.purpose) };
+}
+
+function toBody({ isAnswerIgnored, isAnswerText, purpose }: HttpRequest, text: string): unknown {
+  if (isAnswerIgnored) return undefined;
+  return isAnswerText ? text : parseJson(text, purpose);
+}
+
+/**
+ * The same for an answer that is too large to be held, or no JSON: as it comes in, up to `maxBytes`.
+ * The time is for all of it.
+ *
+ * @throws AppError as `requestJson` does, also while it is read
+ */
+export async function* requestBytes(request: HttpRequest): AsyncGenerator<Uint8Array> {
+  const { purpose, maxBytes, timeoutMs, signal } = request;
+  const deadline = createDeadline(timeoutMs, signal);
+  try {
+    const response = await send(request, deadline);
+    request.onHeaders?.(response.headers);
+    if (!response.ok) {
+      throw toHttpError(response, await readText(response, maxErrorBytes, purpose), request);
+    }
+    yield* readBytes(response, maxBytes, purpose);
+  } finally {
+    deadline.clear();
+  }
+}
+
+/** For the text of a refusal. */
+const maxErrorBytes = 4 * 1024 * 1024;
+
+async function send(request: HttpRequest, deadline: Deadline): Promise<Response> {
+  const { method, url, purpose, timeoutMs } = request;
+  const body = toSent(request);
   const headers = toHeaders(request);
   try {
     return await fetch(url, {
       method,
       headers,
-      ...(hasBody && { body: JSON.stringify(body) }),
+      ...(body !== undefined && { body }),
       redirect: 'manual',
-      signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+      signal: deadline.signal,
     });
   } catch (error) {
-    throw toUnreachable(error, timeout, purpose, timeoutMs);
+    throw toUnreachable(error, deadline, purpose, timeoutMs);
   }
+}
+
+function toSent({ body, form }: HttpRequest): string | URLSearchParams | undefined {
+  if (form !== undefined) return new URLSearchParams(form);
+  return body === undefined ? undefined : JSON.stringify(body);
 }
 
 /** What `fetch` says of a header that cannot be sent quotes its value: it is not kept as a cause. */
@@ -80,26 +124,34 @@ function toHeaders({ headers, body, purpose }: HttpRequest): Headers {
 
 function toUnreachable(
   error: unknown,
-  timeout: AbortSignal,
+  deadline: Deadline,
   purpose: string,
   timeoutMs: number,
 ): AppError {
   const { cause } = error as { cause?: { code?: string } };
-  const why = timeout.aborted
+  const why = deadline.hasPassed()
     ? `no answer within ${timeoutMs} ms`
     : (cause?.code ?? 'no connection');
   return new AppError('unavailable', `Could not ${purpose}: ${why}`, { cause: error });
 }
 
 async function readText(response: Response, maxBytes: number, purpose: string): Promise<string> {
-  const chunks: Uint8Array[] = [];
+  const chunks = await Array.fromAsync(readBytes(response, maxBytes, purpose));
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** Leaving it early cancels the body, and with it the connection. */
+async function* readBytes(
+  response: Response,
+  maxBytes: number,
+  purpose: string,
+): AsyncGenerator<Uint8Array> {
   let length = 0;
   try {
     for await (const chunk of response.body ?? []) {
       length += chunk.length;
-      // Leaving the loop cancels the body and with it the connection.
       if (length > maxBytes) break;
-      chunks.push(chunk);
+      yield chunk;
     }
   } catch (error) {
     throw new AppError('unavailable', `Could not ${purpose}: the answer broke off`, {
@@ -109,7 +161,6 @@ async function readText(response: Response, maxBytes: number, purpose: string): 
   if (length > maxBytes) {
     throw new AppError('invalid', `Could not ${purpose}: the answer is over ${maxBytes} bytes`);
   }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 function parseJson(text: string, purpose: string): unknown {
@@ -147,12 +198,16 @@ function toHttpError(
   });
 }
 
-/** The marketplace's `{error, code, requestId}`; others have `error`, `detail` or `message`, or none. */
+/**
+ * The marketplace's `{error, code, requestId}`; others have `error`, `detail` or `message`, a text or
+ * a list of texts alone, or nothing.
+ */
 function readEnvelope(text: string): { error?: string; requestId?: string } {
   try {
-    const answer = JSON.parse(text) as Record<string, unknown>;
-    const { error, detail, message, requestId } = answer;
-    const said = error ?? detail ?? message;
+    const answer = JSON.parse(text) as unknown;
+    const { error, detail, message, requestId } = Object(answer) as Record<string, unknown>;
+    const [alone] = [answer].flat();
+    const said = error ?? detail ?? message ?? alone;
     return {
       ...(typeof said === 'string' && { error: said }),
       ...(typeof requestId === 'string' && { requestId }),

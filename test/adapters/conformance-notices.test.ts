@@ -47,6 +47,24 @@ const mistakes: Mistake[] = [
     }),
   },
   {
+    what: 'changes no address',
+    noticedBy: 'gives one account another address',
+    spoil: () => ({
+      updateEmail: async (_group, _member, _email, signal) => signal.throwIfAborted(),
+    }),
+  },
+  {
+    what: "changes everybody's address",
+    noticedBy: 'gives one account another address',
+    spoil: (right) => ({
+      updateEmail: async (group, _member, email, signal) => {
+        for (const member of await listAll(right, group, signal)) {
+          await right.updateEmail?.(group, member, email, signal);
+        }
+      },
+    }),
+  },
+  {
     what: 'ends no login',
     noticedBy: 'ends a login, and no other',
     spoil: () => ({ removeAccount: async () => undefined }),

@@ -1,6 +1,7 @@
+import { text } from 'node:stream/consumers';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { type HttpRequest, requestJson } from '../../src/lib/http-client.ts';
+import { type HttpRequest, requestBytes, requestJson } from '../../src/lib/http-client.ts';
 import { openHttpFake, sendJson } from '../support/http-fake.ts';
 
 function ask(url: string, more: Partial<HttpRequest> = {}) {
@@ -34,6 +35,14 @@ describe('a request', () => {
     await expect(ask(url)).rejects.toThrow('Could not look: answered 400: too many seats');
   });
 
+  it.each([['too many seats'], [['too many seats', 'sorry']]])(
+    'says what the tool said in %j',
+    async (said) => {
+      const { url } = await openHttpFake((_, response) => sendJson(response, said, 400));
+      await expect(ask(url)).rejects.toThrow('Could not look: answered 400: too many seats');
+    },
+  );
+
   it('says nothing of a header that cannot be sent', async () => {
     const headers = { authorization: 'Bearer hunter2\n' };
     const call = ask('http://127.0.0.1:9', { headers: { ...headers, x: 'ö…' } });
@@ -46,5 +55,46 @@ describe('a request', () => {
     const { url } = await openHttpFake((_, response) => void response.end('<p>Done'));
     await expect(ask(url, { isAnswerIgnored: true })).resolves.toMatchObject({ status: 200 });
     await expect(ask(url)).rejects.toThrow('the answer is not JSON');
+  });
+
+  it('sends a form, and gives a page as text', async () => {
+    const { url } = await openHttpFake((request, response) => {
+      const type = request.headers['content-type'];
+      void text(request).then((sent) => response.end(`${type} ${sent}`));
+    });
+    const form = { 'a b': 'ä&c=d' };
+    const page = await ask(url, { method: 'POST', form, isAnswerText: true });
+    expect(page.body).toBe('application/x-www-form-urlencoded;charset=UTF-8 a+b=%C3%A4%26c%3Dd');
+  });
+});
+
+describe('a request for bytes', () => {
+  async function read(url: string): Promise<string> {
+    const bounds = { timeoutMs: 1000, maxBytes: 1000 };
+    const chunks = requestBytes({ method: 'GET', url, purpose: 'look', ...bounds });
+    return Buffer.concat(await Array.fromAsync(chunks)).toString();
+  }
+
+  it('gives what comes in, up to its bound', async () => {
+    const { url } = await openHttpFake(({ url: path }, response) => {
+      for (let part = 0; part < 10; part += 1) response.write('x'.repeat(100));
+      response.end(path === '/long' ? 'x' : '');
+    });
+    await expect(read(url)).resolves.toHaveLength(1000);
+    await expect(read(`${url}/long`)).rejects.toMatchObject({
+      code: 'invalid',
+      message: 'Could not look: the answer is over 1000 bytes',
+    });
+  });
+
+  it('says what a refusal says, follows no redirect, and is no whole where it breaks off', async () => {
+    const { url } = await openHttpFake(({ url: path }, response) => {
+      if (path === '/away') response.writeHead(302, { location: '/' }).end();
+      else if (path === '/broken') response.write('half', () => response.destroy());
+      else sendJson(response, { detail: 'not yours' }, 403);
+    });
+    await expect(read(url)).rejects.toThrow('Could not look: answered 403: not yours');
+    await expect(read(`${url}/away`)).rejects.toMatchObject({ code: 'invalid', status: 302 });
+    await expect(read(`${url}/broken`)).rejects.toMatchObject({ code: 'unavailable' });
   });
 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Adapter, AdapterLink, Member, Person } from '../adapter.ts';
+import type { Adapter, AdapterLink, Added, Member, Person } from '../adapter.ts';
 
 /** What every case stands on: the tool it is run against, and calls that come to an end. */
 
@@ -14,8 +14,8 @@ export interface ConformanceCase {
 
 export interface ConformanceHarness {
   adapter: Adapter;
-  /** Two groups that exist and that these people are not in. */
-  groups: readonly [string, string];
+  /** Two groups that exist and that these people are not in; one where the tool has one. */
+  groups: readonly [string, ...string[]];
   /** One person for each number, the same at every call; the tool's own id is not known. */
   person(index: number): Person;
   /** Whether every link's group is there to be used, as in a file; false where groups are made elsewhere. */
@@ -24,6 +24,8 @@ export interface ConformanceHarness {
   crowd?: number;
   /** Makes somebody a member as another hand than the adapter's would have. */
   seed?(groupId: string, person: Person): Promise<void>;
+  /** Does what somebody does with a link, where the tool knows nothing of them until then. */
+  accept?(person: Person, added: Added): Promise<void>;
   /** Where the tool can be made to misbehave: a fake one. */
   faults?: Faults;
   /** How long one call may take; 30,000 unless told. Milliseconds. */
@@ -89,7 +91,18 @@ export async function add(
   person: Person,
   group = harness.groups[0],
 ): Promise<Member> {
-  return await harness.adapter.addMember(group, person, signalOf(harness));
+  const added = await harness.adapter.addMember(group, person, signalOf(harness));
+  if (!added.isUnlisted) return added;
+  if (harness.accept === undefined) throw new NobodyAccepts();
+  await harness.accept(person, added);
+  const member = await find(harness, { ...person, memberId: added.id }, group);
+  assert.ok(member, 'who accepted is found');
+  return member;
+}
+
+/** Ends a case that needs somebody to be in where only they can let themselves in. */
+export class NobodyAccepts extends Error {
+  override readonly message = 'people let themselves in by a link, and nobody follows it here';
 }
 
 export async function remove(

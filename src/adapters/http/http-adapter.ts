@@ -2,7 +2,7 @@ import { AppError } from '../../domain/errors.ts';
 import { isSameAddress } from '../../lib/same-address.ts';
 import type { Adapter, Capabilities, Member } from '../adapter.ts';
 import { pick, toMember } from './answer.ts';
-import { createHttpApi } from './http-api.ts';
+import { createHttpApi, type HttpApi } from './http-api.ts';
 import type { HttpSettings } from './http-schema.ts';
 import { createMemberSearch, valuesOfPerson } from './member-search.ts';
 import { expandText, type Values } from './template.ts';
@@ -30,6 +30,7 @@ export function createHttpAdapter(settings: HttpSettings): Adapter {
     async check(signal) {
       const purpose = 'check the tool';
       await api.send(requests.check, { purpose, values: new Map(), signal, isAnswerIgnored: true });
+      return [];
     },
 
     groupFor: ({ externalProjectId }) =>
@@ -66,7 +67,22 @@ export function createHttpAdapter(settings: HttpSettings): Adapter {
       },
     }),
 
+    ...createUpdate(settings, api),
     ...(search.list !== undefined && { listMembers: search.list }),
+  };
+}
+
+function createUpdate(
+  { requests: { update } }: HttpSettings,
+  api: HttpApi,
+): Pick<Adapter, 'updateEmail'> {
+  if (update === undefined) return {};
+  return {
+    async updateEmail(groupId, { id }, email, signal) {
+      const values = valuesOfMember(groupId, { id, email });
+      const purpose = 'change the address';
+      await api.send(update, { purpose, values, signal, isAnswerIgnored: true });
+    },
   };
 }
 

@@ -146,7 +146,18 @@ const requests = z
       .strictObject({ ...requestShape('DELETE', aboutMember), absent: absent.default([404, 410]) })
       .optional()
       .describe("Ends a member's login in the whole tool; made after `remove`."),
+    update: z
+      .strictObject(requestShape('PATCH', aboutMember))
+      .optional()
+      .describe(
+        'Gives an account the address that its person has by now. Only for tools that never give an id out again.',
+      ),
   })
+  .refine(
+    ({ update, findById, find }) =>
+      update === undefined || findById !== undefined || find === undefined,
+    'with "update" also needs "findById", as an old address finds nobody',
+  )
   .refine(({ find, list }) => find !== undefined || list !== undefined, 'needs "find" or "list"');
 
 const MemberSettings = z.strictObject({

@@ -32,6 +32,7 @@ export function createRosterAdapter({ path: file }: RosterSettings): Adapter {
     async check(signal) {
       await readRoster(file, signal);
       await checkWritable(file);
+      return [];
     },
 
     groupFor: (link) => link.externalProjectId,
@@ -53,6 +54,11 @@ export function createRosterAdapter({ path: file }: RosterSettings): Adapter {
     async removeMember(groupId, member, signal) {
       await change(groupId, signal, (members) => members.filter(({ id }) => id !== member.id));
     },
+
+    updateEmail: (groupId, { id }, email, signal) =>
+      change(groupId, signal, (members) =>
+        members.map((member) => (member.id === id ? { ...member, email } : member)),
+      ),
 
     async *listMembers(groupId, signal) {
       const { groups } = await readRoster(file, signal);

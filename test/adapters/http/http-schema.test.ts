@@ -38,6 +38,15 @@ describe('the settings of the adapter http', () => {
     expect(create({ requests: others })).not.toHaveProperty('listMembers');
   });
 
+  it('need a way to find by id where addresses are changed, and change none unasked', () => {
+    const { findById: _, ...blind } = requests;
+    expect(() => create({ requests: blind })).toThrow('with "update" also needs "findById"');
+    const { find: __, ...listing } = blind;
+    expect(create({ requests: listing })).toHaveProperty('updateEmail');
+    const { update: ___, ...others } = requests;
+    expect(create({ requests: others })).not.toHaveProperty('updateEmail');
+  });
+
   it.each([
     ['http://localhost:8080', false],
     ['http://127.0.0.1', false],

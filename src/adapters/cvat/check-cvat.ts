@@ -1,0 +1,125 @@
+import { AppError } from '../../domain/errors.ts';
+import type { Finding } from '../adapter.ts';
+import type { CvatApi } from './cvat-api.ts';
+import { type CvatSettings, readAbout, readAccessToken, readMemberships } from './cvat-schema.ts';
+
+/** The oldest whose behaviour this was written by, and the newest whose API was read. */
+const oldest = [2, 54] as const;
+const newest = [2, 72] as const;
+
+const noticeMs = 14 * 86_400_000;
+
+/**
+ * Whether CVAT is there, is one that this knows, and lets the token do what has to be done.
+ *
+ * @throws AppError with the cause and what to do about it
+ */
+export async function checkCvat(
+  api: CvatApi,
+  settings: CvatSettings,
+  signal: AbortSignal,
+): Promise<Finding[]> {
+  const { version } = await askAbout(api, signal);
+  const findings = findingsOfVersion(version);
+  const token = await askToken(api, signal);
+  if (token.read_only) {
+    throw new AppError(
+      'forbidden',
+      'The token is read-only, as CVAT makes them unless told: make another one without "Read only" (Profile, Security)',
+    );
+  }
+  await checkRole(api, settings, { username: token.owner.username, signal });
+  return [...findings, ...findingsOfExpiry(token.expiry_date ?? null)];
+}
+
+async function askAbout(api: CvatApi, signal: AbortSignal) {
+  try {
+    const call = { path: '/api/server/about', purpose: 'ask for the version of CVAT', signal };
+    return await api.ask(readAbout, call);
+  } catch (error) {
+    throw withRemedy(error, ({ code, status }) => {
+      if (status === undefined && code === 'unavailable') {
+        return 'is "url" right, and is CVAT up? A certificate of an authority of your own is trusted with NODE_EXTRA_CA_CERTS';
+      }
+      if (code === 'unauthenticated') return tokenRemedy;
+      const isElsewhere = code === 'invalid' || code === 'not_found';
+      return isElsewhere ? '"url" must be where CVAT is opened in a browser' : undefined;
+    });
+  }
+}
+
+const tokenRemedy =
+  'the token is wrong, has expired, was revoked, or was not used for half a year: make a new one in CVAT (Profile, Security), not read-only';
+
+async function askToken(api: CvatApi, signal: AbortSignal) {
+  try {
+    const path = '/api/auth/access_tokens/self';
+    return await api.ask(readAccessToken, { path, purpose: 'check the token', signal });
+  } catch (error) {
+    throw withRemedy(error, ({ code }) => (code === 'unauthenticated' ? tokenRemedy : undefined));
+  }
+}
+
+async function checkRole(
+  api: CvatApi,
+  { organization, role }: CvatSettings,
+  { username, signal }: { username: string; signal: AbortSignal },
+): Promise<void> {
+  const query = { org: organization, user: username };
+  const call = { path: '/api/memberships', query, purpose: 'check the organization', signal };
+  try {
+    const { results } = await api.ask(readMemberships, call);
+    const own = results.find(({ user, is_active }) => user?.username === username && is_active);
+    const isEnough = own?.role === 'owner' || (own?.role === 'maintainer' && role !== 'maintainer');
+    if (isEnough) return;
+    const least = role === 'maintainer' ? 'its owner' : 'its owner or a maintainer';
+    const is = own === undefined ? 'no member of it' : `a ${own.role}`;
+    throw new AppError(
+      'forbidden',
+      `The account of the token is ${is}; in the organization "${organization}" it must be ${least}`,
+    );
+  } catch (error) {
+    throw withRemedy(error, ({ status }) => {
+      if (status === 404) {
+        return `there is no organization "${organization}": its short name stands in CVAT's list of organizations`;
+      }
+      return status === 403
+        ? `the account of the token must be owner or maintainer of "${organization}"`
+        : undefined;
+    });
+  }
+}
+
+/** The same error with what to do about it. */
+function withRemedy(error: unknown, remedyOf: (error: AppError) => string | undefined): unknown {
+  const remedy = error instanceof AppError ? remedyOf(error) : undefined;
+  if (!(error instanceof AppError) || remedy === undefined) return error;
+  const { code, message, cause, status, retryAfterMs } = error;
+  return new AppError(code, `${message}: ${remedy}`, {
+    cause,
+    ...(status !== undefined && { status }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  });
+}
+
+function findingsOfVersion(version: string): Finding[] {
+  const [, major, minor] = /^(\d+)\.(\d+)/.exec(version) ?? [];
+  const known = [Number(major), Number(minor)] as const;
+  const shown = version.slice(0, 40);
+  if (major === undefined || known[0] !== oldest[0] || known[1] < oldest[1]) {
+    throw new AppError(
+      'invalid',
+      `This is CVAT ${shown}: ${oldest.join('.')} or a later 2.x is needed`,
+    );
+  }
+  if (known[1] <= newest[1]) return [];
+  const says = `CVAT ${shown} is newer than what Gangway knows (${newest.join('.')}).`;
+  return [{ says, action: 'Run "gangway adapter test" against it once.', isFailure: false }];
+}
+
+function findingsOfExpiry(expiry: string | null): Finding[] {
+  const leftMs = expiry === null ? Number.NaN : Date.parse(expiry) - Date.now();
+  if (expiry === null || Number.isNaN(leftMs) || leftMs > noticeMs) return [];
+  const says = `The token for CVAT ends on ${new Date(expiry).toISOString().slice(0, 10)}.`;
+  return [{ says, action: 'Make a new one, and put it in its place.', isFailure: false }];
+}

@@ -1,0 +1,55 @@
+import type { Adapter, Capabilities } from '../adapter.ts';
+import { checkCvat } from './check-cvat.ts';
+import { createCvatApi } from './cvat-api.ts';
+import type { CvatSettings } from './cvat-schema.ts';
+import { createCvatMembers, toMember } from './find-members.ts';
+import { createInvites } from './invite-member.ts';
+import { readEventUsage, readJobUsage } from './read-usage.ts';
+import { createRemoval } from './remove-member.ts';
+
+/**
+ * CVAT, a server of one's own: an organization is the group, as its projects have no members, and a
+ * project is where work is counted. The README beside this file says what was decided, and why.
+ */
+export function createCvatAdapter(settings: CvatSettings): Adapter {
+  const api = createCvatApi(settings);
+  const members = createCvatMembers(api);
+
+  return {
+    capabilities: toCapabilities(settings),
+    check: (signal) => checkCvat(api, settings, signal),
+    groupFor: () => settings.organization,
+
+    async findMember(groupId, person, signal) {
+      const found = await members.find(groupId, person, signal);
+      return found === null ? null : toMember(found);
+    },
+
+    ...createInvites(settings, api, members),
+    removeMember: createRemoval(api, members),
+
+    async *listMembers(groupId, signal) {
+      for await (const member of members.list(groupId, signal)) yield toMember(member);
+    },
+
+    usageScopeFor: (link) => link.externalProjectId,
+
+    readUsage: (project, request, signal) =>
+      settings.analytics
+        ? readEventUsage(api, settings, { project, request, signal })
+        : readJobUsage(api, settings, { project, signal }),
+  };
+}
+
+function toCapabilities({ analytics }: CvatSettings): Capabilities {
+  return {
+    removal: { effect: 'locks_out' },
+    readding: 'yes',
+    exclusive: 'membership',
+    invitation: 'own',
+    // A removal ends what is assigned to somebody; events stay theirs.
+    usage: analytics
+      ? { counts: ['seconds', 'tasks', 'labels'], outlivesRemoval: true }
+      : { counts: ['tasks'], outlivesRemoval: false },
+  };
+}

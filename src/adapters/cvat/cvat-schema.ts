@@ -1,0 +1,115 @@
+import { z } from 'zod';
+import { AppError } from '../../domain/errors.ts';
+import { isPlainBeyondLoopback } from '../../lib/loopback.ts';
+
+/** What stands in `tools.<name>` of a tool with the adapter `cvat`, and what CVAT answers. */
+
+const slug = /^[\w-]{1,16}$/;
+
+export const CvatSettings = z
+  .strictObject({
+    url: z
+      .url({ protocol: /^https?$/, error: 'needs "url", where CVAT is opened in a browser' })
+      .refine((text) => !/[?#@]/.test(text), 'without credentials, query or fragment')
+      .transform((text) => text.replace(/\/+$/, '').replace(/\/api$/, ''))
+      .describe('Where CVAT is opened in a browser.'),
+    token: z
+      .string({ error: 'needs "token", a personal access token' })
+      .regex(/^[\x21-\x7e]+$/, 'is printable ASCII without spaces')
+      .describe('A personal access token of an owner or maintainer, not read-only.'),
+    organization: z
+      .string({ error: 'needs "organization", the short name of the organization' })
+      .regex(slug, 'is the short name: up to 16 letters, digits, "-" and "_"')
+      .describe('The short name (slug) of the organization whose members are kept.'),
+    role: z
+      .enum(['worker', 'supervisor', 'maintainer'])
+      .default('worker')
+      .describe('What new members are in the organization.'),
+    analytics: z
+      .boolean()
+      .default(true)
+      .describe('Whether this CVAT records events. Without them there are no seconds or labels.'),
+    allowHttp: z
+      .boolean()
+      .default(false)
+      .describe('Plain http to another machine: the token can be read on its way.'),
+  })
+  .refine(({ url, allowHttp }) => allowHttp || !isPlainBeyondLoopback(url), {
+    path: ['url'],
+    error: 'is plain http to another machine, which needs "allowHttp": true',
+  });
+export type CvatSettings = z.output<typeof CvatSettings>;
+
+const id = z.int().positive();
+const User = z.object({ id, username: z.string() });
+
+const Membership = z.object({
+  id,
+  /** Null where the account was deleted. */
+  user: User.nullable(),
+  is_active: z.boolean(),
+  role: z.string(),
+  /** The key of the invitation by which they came. */
+  invitation: z.string().nullable(),
+});
+export type Membership = z.output<typeof Membership>;
+
+const Invitation = z.object({
+  key: z.string().min(1),
+  created_date: z.string(),
+  user: User,
+  /** Not told by older versions. */
+  accepted: z.boolean().optional(),
+  /** Null where no mail was sent: it never expires. */
+  expired: z.boolean().nullish(),
+});
+export type Invitation = z.output<typeof Invitation>;
+
+const Export = z.object({ status: z.string(), result_url: z.string().nullish() });
+const AccessToken = z.object({
+  read_only: z.boolean(),
+  expiry_date: z.string().nullish(),
+  owner: User,
+});
+
+/** @throws AppError `invalid` for an answer that is not CVAT's */
+export type Reader<Answer> = (body: unknown, purpose: string) => Answer;
+
+export interface Page<Item> {
+  count: number;
+  next: string | null;
+  results: Item[];
+}
+
+function reader<Answer>(schema: z.ZodType<Answer>): Reader<Answer> {
+  return (body, purpose) => {
+    const { success, data, error } = schema.safeParse(body);
+    if (success) return data;
+    const place = error.issues[0]?.path.join('.') || 'all of it';
+    throw new AppError('invalid', `Could not ${purpose}: the answer is not CVAT's, at ${place}`);
+  };
+}
+
+function pageReader<Item>(item: z.ZodType<Item>): Reader<Page<Item>> {
+  return reader(z.object({ count: z.int(), next: z.string().nullable(), results: z.array(item) }));
+}
+
+export const readAbout = reader(z.object({ version: z.string() }));
+export const readAccessToken = reader(AccessToken);
+export const readMemberships = pageReader(Membership);
+export const readUsers = pageReader(User);
+export const readInvitation = reader(Invitation);
+/** Jobs, tasks and projects alike, as far as it matters who has them. */
+export const readAssigned = pageReader(z.object({ id, assignee: z.object({ id }).nullable() }));
+export const readStartedExport = reader(z.object({ rq_id: z.string().min(1) }));
+export const readExport = reader(Export);
+
+/**
+ * The id of an organization as it goes into a query, where none at all would mean "outside of all".
+ *
+ * @throws AppError `invalid` for what is no short name
+ */
+export function toOrganization(groupId: string): string {
+  if (slug.test(groupId)) return groupId;
+  throw new AppError('invalid', 'The group is not the short name of a CVAT organization');
+}

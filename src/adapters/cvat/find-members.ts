@@ -1,0 +1,93 @@
+import { isSameAddress } from '../../lib/same-address.ts';
+import type { Member, Person } from '../adapter.ts';
+import { type CvatApi, isExactly } from './cvat-api.ts';
+import { type Membership, readMemberships, readUsers, toOrganization } from './cvat-schema.ts';
+
+/**
+ * Who is in an organization. CVAT shows no addresses: whoever was invited before they had an account
+ * is called by their address until they register, and anybody else is known by the id of their
+ * account, which the answer to the invitation told.
+ */
+export interface CvatMembers {
+  find(groupId: string, person: Person, signal: AbortSignal): Promise<CvatMember | null>;
+  findById(groupId: string, member: Member, signal: AbortSignal): Promise<CvatMember | null>;
+  list(groupId: string, signal: AbortSignal): AsyncIterable<CvatMember>;
+}
+
+/** A membership of an account that is still there. */
+export type CvatMember = Membership & { user: NonNullable<Membership['user']> };
+
+interface Search {
+  organization: string;
+  /** The address looked for, which errors must not quote. */
+  secrets: string[];
+  signal: AbortSignal;
+}
+
+export function createCvatMembers(api: CvatApi): CvatMembers {
+  async function* read(
+    which: { search?: string; name?: string },
+    { organization: org, secrets, signal }: Search,
+  ): AsyncGenerator<CvatMember> {
+    const { search, name } = which;
+    const call = {
+      ...{ path: '/api/memberships', purpose: 'list the members', secrets, signal },
+      query: { org, ...(search !== undefined && { search }) },
+      ...(name !== undefined && { filter: isExactly('user', name) }),
+    };
+    for await (const found of api.list(readMemberships, call)) {
+      const { user } = found;
+      if (user !== null) yield { ...found, user };
+    }
+  }
+
+  /** The memberships do not say by whose id to find them, only by whose name, which can change. */
+  async function findById(id: string, search: Search): Promise<CvatMember | null> {
+    if (!/^\d{1,15}$/.test(id)) return null;
+    const { organization: org, secrets, signal } = search;
+    const call = {
+      ...{ path: '/api/users', query: { org }, filter: isExactly('id', Number(id)) },
+      ...{ purpose: 'find the account', secrets, signal },
+    };
+    for await (const user of api.list(readUsers, call)) {
+      const named = read({ name: user.username }, search);
+      for await (const found of named) if (String(found.user.id) === id) return found;
+    }
+    return null;
+  }
+
+  /** `search` finds any part of a name in any case; an exact filter minds the case. */
+  async function findByAddress(email: string, search: Search): Promise<CvatMember | null> {
+    for await (const found of read({ search: email.toLowerCase() }, search)) {
+      if (isSameAddress(found.user.username, email)) return found;
+    }
+    return null;
+  }
+
+  return {
+    async find(groupId, { memberId, email }, signal) {
+      const search = { organization: toOrganization(groupId), secrets: [email], signal };
+      const known = memberId === null ? null : await findById(memberId, search);
+      return known ?? (await findByAddress(email, search));
+    },
+
+    findById: async (groupId, { id, email }, signal) =>
+      await findById(id, {
+        ...{ organization: toOrganization(groupId), signal },
+        secrets: email === null ? [] : [email],
+      }),
+
+    async *list(groupId, signal) {
+      yield* read({}, { organization: toOrganization(groupId), secrets: [], signal });
+    },
+  };
+}
+
+/** A name that looks like an address is the only address there is. */
+export function toMember({ user, is_active }: CvatMember): Member {
+  return {
+    id: String(user.id),
+    email: user.username.includes('@') ? user.username : null,
+    ...(!is_active && { isInvited: true }),
+  };
+}

@@ -1,0 +1,116 @@
+import { AppError } from '../../domain/errors.ts';
+import type { Adapter, Added, Invitation, Member } from '../adapter.ts';
+import type { CvatApi } from './cvat-api.ts';
+import {
+  type Invitation as CvatInvitation,
+  type CvatSettings,
+  readInvitation,
+  toOrganization,
+} from './cvat-schema.ts';
+import { type CvatMember, type CvatMembers, toMember } from './find-members.ts';
+
+/** How long an invitation is good for, unless the server was told otherwise, from when it was sent. */
+const expiryMs = 7 * 86_400_000;
+
+type Invites = Required<Pick<Adapter, 'addMember' | 'renewInvitation'>>;
+
+export function createInvites(settings: CvatSettings, api: CvatApi, members: CvatMembers): Invites {
+  const { url, role } = settings;
+
+  function toLink(key: string, email: string | null, expiresAt: string | null): Invitation {
+    // As in CVAT's own mail: whichever page is opened with it remembers the invitation.
+    const query = new URLSearchParams({ ...(email && { email }), invitation: key });
+    return { kind: 'link', url: `${url}/auth/login?${query.toString()}`, expiresAt };
+  }
+
+  /** An account that was there before is let in at once; any other has to register. */
+  async function toAdded(
+    groupId: string,
+    { key, user, accepted, created_date }: CvatInvitation,
+    { email, signal }: { email: string; signal: AbortSignal },
+  ): Promise<Added> {
+    const member = { id: String(user.id), email };
+    const isIn = accepted ?? (await members.findById(groupId, member, signal))?.is_active === true;
+    if (isIn) return member;
+    const sentMs = Date.parse(created_date);
+    const expiresAt = Number.isNaN(sentMs) ? null : new Date(sentMs + expiryMs).toISOString();
+    return { ...member, isInvited: true, invitation: toLink(key, email, expiresAt) };
+  }
+
+  /** When they were sent their invitation, if ever, is not told. */
+  function toPresent(found: CvatMember, email: string): Added {
+    const key = found.is_active ? null : found.invitation;
+    return { ...toMember(found), ...(key !== null && { invitation: toLink(key, email, null) }) };
+  }
+
+  return {
+    async addMember(groupId, person, signal) {
+      const org = toOrganization(groupId);
+      // CVAT makes it the name of a new account, and finds names letter by letter.
+      const email = person.email.toLowerCase();
+      const call = { path: '/api/invitations', query: { org }, purpose: 'invite the member' };
+      const secrets = [email, person.email];
+      try {
+        const body = { email, role };
+        const post = { ...call, method: 'POST', body, secrets, signal } as const;
+        const invitation = await api.ask(readInvitation, post);
+        return await toAdded(groupId, invitation, { email, signal });
+      } catch (error) {
+        const found = mayBeThere(error) ? await members.find(groupId, person, signal) : null;
+        if (found !== null) return toPresent(found, email);
+        throw toRefusal(error);
+      }
+    },
+
+    async renewInvitation(groupId, member, signal) {
+      const found = await members.findById(groupId, member, signal);
+      const key = found?.invitation ?? null;
+      if (found === null || key === null || found.is_active) throw nothingToRenew(found);
+      const expiresAt = await resend(api, { key, member, signal });
+      return toLink(key, member.email, expiresAt);
+    },
+  };
+}
+
+/** 400 says that they are a member already; and 500, that they were made one but no mail was sent. */
+function mayBeThere(error: unknown): boolean {
+  return error instanceof AppError && (error.status === 400 || error.status === 500);
+}
+
+function toRefusal(error: unknown): unknown {
+  const isKnown = error instanceof AppError && /already/.test(error.message);
+  if (!isKnown || error.status !== 400) return error;
+  return new AppError(
+    'conflict',
+    'CVAT says that this address is in the organization already, under a name that is not the address, and does not say which: remove that member in CVAT and they are invited anew',
+    { status: error.status },
+  );
+}
+
+function nothingToRenew(found: CvatMember | null): AppError {
+  const why = found === null ? 'they are no member' : 'they are in already, or were not invited';
+  return new AppError('conflict', `Could not renew the invitation: ${why}`);
+}
+
+/**
+ * Sends it again.
+ *
+ * @returns until when it is good; null where there is no mail, and so no end to it
+ */
+async function resend(
+  api: CvatApi,
+  { key, member, signal }: { key: string; member: Member; signal: AbortSignal },
+): Promise<string | null> {
+  const path = `/api/invitations/${encodeURIComponent(key)}`;
+  const secrets = [key, ...(member.email === null ? [] : [member.email])];
+  const call = { path, purpose: 'renew the invitation', secrets, signal };
+  try {
+    await api.tell({ ...call, method: 'POST', path: `${path}/resend` });
+    return new Date(Date.now() + expiryMs).toISOString();
+  } catch (error) {
+    if (!(error instanceof AppError && error.status === 500)) throw error;
+    const { expired } = await api.ask(readInvitation, call);
+    if (expired === true) throw error;
+    return null;
+  }
+}

@@ -1,0 +1,118 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { AppError } from '../../domain/errors.ts';
+import { dayIn } from '../../lib/day-in.ts';
+import { pathSegment } from '../../lib/path-segment.ts';
+import { readCsv } from '../../lib/read-csv.ts';
+import type { UsageRequest, UsageSighting } from '../adapter.ts';
+import type { CvatApi } from './cvat-api.ts';
+import { type CvatSettings, readAssigned, readExport, readStartedExport } from './cvat-schema.ts';
+import { createTally, eventColumns } from './tally-events.ts';
+
+const dayMs = 86_400_000;
+/** The payload of one save names every shape in it. */
+const maxLineBytes = 4 * 1024 * 1024;
+const firstWaitMs = 50;
+const maxWaitMs = 5000;
+
+/** The work in a project, by the days on which it was done: from an export of its events. */
+export async function* readEventUsage(
+  api: CvatApi,
+  settings: CvatSettings,
+  { project, request, signal }: { project: string; request: UsageRequest; signal: AbortSignal },
+): AsyncGenerator<UsageSighting> {
+  const firstDay = firstDayOf(request);
+  const query = {
+    ...{ org: settings.organization, project_id: toProjectId(project) },
+    // Nowhere has a day begun more than 14 hours before it has in UTC.
+    from: new Date(Date.parse(`${firstDay}T00:00:00Z`) - 14 * 3_600_000).toISOString(),
+  };
+  const path = '/api/events/export';
+  const start = { method: 'POST', path, query, purpose: 'export the events', signal } as const;
+  const { rq_id } = await api.ask(readStartedExport, start);
+  const resultUrl = await waitForExport(api, rq_id, signal);
+  const file = { ...toOwnPath(resultUrl, settings.url), purpose: 'read the events', signal };
+  const tally = createTally({ timeZone: request.timeZone, firstDay });
+  const options = { purpose: file.purpose, columns: eventColumns, maxLineBytes };
+  for await (const event of readCsv(api.download(file), options)) tally.add(event);
+  yield* tally.sightings();
+}
+
+/**
+ * Without events: how many jobs each has completed until now, as far as they are still assigned to
+ * them.
+ */
+export async function* readJobUsage(
+  api: CvatApi,
+  { organization }: CvatSettings,
+  { project, signal }: { project: string; signal: AbortSignal },
+): AsyncGenerator<UsageSighting> {
+  const filters = { project_id: toProjectId(project), state: 'completed', type: 'annotation' };
+  const query = { org: organization, ...filters };
+  const call = { path: '/api/jobs', query, purpose: 'list the completed jobs', signal };
+  const tasks = new Map<number, number>();
+  for await (const { assignee } of api.list(readAssigned, call)) {
+    if (assignee !== null) tasks.set(assignee.id, (tasks.get(assignee.id) ?? 0) + 1);
+  }
+  for (const [id, count] of tasks) yield { memberId: String(id), of: 'total', tasks: count };
+}
+
+/**
+ * Days are told whole, so a reading of what changed begins with a day; and with the one before, as
+ * the editor sends its events later than they happened.
+ */
+function firstDayOf({ firstDay, changedSince, timeZone }: UsageRequest): string {
+  if (changedSince === null) return firstDay;
+  const changed = dayIn(new Date(Date.parse(changedSince) - dayMs), timeZone);
+  return changed > firstDay ? changed : firstDay;
+}
+
+function toProjectId(project: string): string {
+  if (/^[1-9]\d{0,14}$/.test(project)) return project;
+  throw new AppError(
+    'invalid',
+    'The id of the project is no number, as those of CVAT are: link it to the number in the address of the project in CVAT',
+  );
+}
+
+/** @returns where the file is */
+async function waitForExport(api: CvatApi, id: string, signal: AbortSignal): Promise<string> {
+  const path = `/api/requests/${pathSegment(id)}`;
+  for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, maxWaitMs)) {
+    const call = { path, purpose: 'wait for the export of the events', signal };
+    const { status, result_url } = await api.ask(readExport, call);
+    if (status === 'finished' && result_url) return result_url;
+    if (status === 'finished' || status === 'failed') throw noExport();
+    await wait(waitMs, undefined, { signal }).catch(() => {
+      throw new AppError('unavailable', `Could not ${call.purpose}: it took too long`);
+    });
+  }
+}
+
+/** Nothing is read rather than nothing worked: no events are no zero. */
+function noExport(): AppError {
+  return new AppError(
+    'unavailable',
+    'CVAT could not export its events. Where it runs without analytics (no ClickHouse and Vector, or CVAT_ANALYTICS=0), set "analytics": false and only completed jobs are counted',
+  );
+}
+
+/**
+ * The place of the file below `url`, where the token goes and nowhere else. The scheme is not
+ * compared: behind a proxy that ends TLS, CVAT takes itself for plain http.
+ */
+function toOwnPath(
+  resultUrl: string,
+  url: string,
+): { path: string; query: Record<string, string> } {
+  const own = new URL(url);
+  const { host, pathname, searchParams } = URL.parse(resultUrl, url) ?? {};
+  if (host !== own.host || pathname === undefined) {
+    throw new AppError(
+      'invalid',
+      'Could not read the events: CVAT says that they are on another server, to which the token is not sent. "url" must have the name under which CVAT knows itself',
+    );
+  }
+  const base = own.pathname.replace(/\/$/, '');
+  const path = pathname.startsWith(`${base}/`) ? pathname.slice(base.length) : pathname;
+  return { path, query: Object.fromEntries(searchParams ?? []) };
+}

@@ -1,0 +1,102 @@
+import { AppError } from '../../domain/errors.ts';
+import { isSameAddress } from '../../lib/same-address.ts';
+import type { Person } from '../adapter.ts';
+import type { DoccanoApi } from './doccano-api.ts';
+import { type DoccanoSettings, User, Users } from './doccano-schema.ts';
+import { type LoginName, logIn } from './doccano-session.ts';
+
+/** The logins of doccano. It knows people by username alone: here that is their address. */
+export interface DoccanoAccounts {
+  find(email: string, signal: AbortSignal): Promise<User | null>;
+  /** @throws AppError `invalid` for an address or a password that doccano does not take */
+  create(person: Person, signal: AbortSignal): Promise<Account>;
+  /** The same for one that was found: an earlier try may have made it, and its answer was lost. */
+  recognise(person: Person, user: User, signal: AbortSignal): Promise<Account>;
+}
+
+export interface Account {
+  user: User;
+  /** Whether it was made for this person just now, so that nobody has been told of it. */
+  isNew: boolean;
+}
+
+const usernamePattern = /^[\p{L}\p{N}_.@+-]{1,150}$/u;
+
+export function createDoccanoAccounts({ url }: DoccanoSettings, api: DoccanoApi): DoccanoAccounts {
+  async function find(email: string, signal: AbortSignal): Promise<User | null> {
+    const username = toUsername(email);
+    // Nobody has a username that doccano does not take.
+    if (username === null) return null;
+    const path = `/users?${new URLSearchParams({ q: username })}`;
+    const request = { path, purpose: 'find the account', secrets: [username] };
+    return pickUser(await api.send(request, Users, signal), username);
+  }
+
+  /** A password that is asked for is made up for them: an account that it opens was made with it. */
+  async function recognise(person: Person, user: User, signal: AbortSignal): Promise<Account> {
+    const { memberId, newPassword: password } = person;
+    if (memberId !== null || password === undefined) return { user, isNew: false };
+    const isNew = (await logIn(url, { username: user.username, password }, signal)) !== null;
+    return { user, isNew };
+  }
+
+  return {
+    find,
+    recognise,
+
+    async create(person, signal) {
+      const { username, password } = toCredentials(person);
+      const request = {
+        ...({ method: 'POST', path: '/users/create', purpose: 'create the account' } as const),
+        body: { username, password1: password, password2: password },
+        secrets: [username, password],
+      };
+      try {
+        return { user: await api.send(request, User, signal), isNew: true };
+      } catch (error) {
+        if (!(error instanceof AppError) || error.status !== 400) throw error;
+        // Another call may have been faster.
+        const user = await find(username, signal);
+        if (user !== null) return await recognise(person, user, signal);
+        throw refusedAccount();
+      }
+    },
+  };
+}
+
+function toCredentials({ email, newPassword }: Person): LoginName {
+  const username = toUsername(email);
+  if (username === null) throw badUsername();
+  if (newPassword === undefined) throw noPassword();
+  return { username, password: newPassword };
+}
+
+function toUsername(email: string): string | null {
+  const username = email.toLowerCase();
+  return usernamePattern.test(username) ? username : null;
+}
+
+/** The search is by any part of a name; two accounts may differ by case alone. */
+function pickUser(users: readonly User[], username: string): User | null {
+  const alike = users.filter((user) => isSameAddress(user.username, username));
+  return alike.find((user) => user.username === username) ?? alike[0] ?? null;
+}
+
+function badUsername(): AppError {
+  return new AppError(
+    'invalid',
+    'The address cannot be a username of doccano: at most 150 letters, digits and @ . + - _',
+  );
+}
+
+function noPassword(): AppError {
+  return new AppError('invalid', 'They have no account yet, and no password was given for one');
+}
+
+function refusedAccount(): AppError {
+  return new AppError(
+    'invalid',
+    'doccano refuses the new account (400): the password is too short, too common or too like the username, or the server has rules of its own',
+    { status: 400 },
+  );
+}

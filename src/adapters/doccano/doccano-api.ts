@@ -1,0 +1,97 @@
+import { AppError } from '../../domain/errors.ts';
+import { requestJson } from '../../lib/http-client.ts';
+import { pathSegment } from '../../lib/path-segment.ts';
+import type { DoccanoSettings } from './doccano-schema.ts';
+import { createSession } from './doccano-session.ts';
+
+/** Makes requests of doccano's API, each with an end and a bound, and checks what is answered. */
+export interface DoccanoApi {
+  /**
+   * @throws AppError as `requestJson` does, and `invalid` for an answer that is not doccano's
+   */
+  send<Answer>(
+    request: ApiRequest,
+    schema: AnswerSchema<Answer>,
+    signal: AbortSignal,
+  ): Promise<Answer>;
+  /** For an answer that says nothing. */
+  tell(request: ApiRequest, signal: AbortSignal): Promise<void>;
+}
+
+export interface ApiRequest {
+  method?: 'GET' | 'POST' | 'DELETE';
+  /** After `/v1`, with its query. */
+  path: string;
+  body?: unknown;
+  /** What it is an attempt at: "add the member". */
+  purpose: string;
+  /** What errors must not quote beside the credentials. */
+  secrets?: readonly string[];
+}
+
+interface AnswerSchema<Answer> {
+  safeParse(body: unknown): { success: true; data: Answer } | { success: false };
+}
+
+const timeoutMs = 15_000;
+const maxBytes = 4 * 1024 * 1024;
+
+export function createDoccanoApi(settings: DoccanoSettings): DoccanoApi {
+  const session = createSession(settings);
+
+  async function sendAs(token: string, request: ApiRequest, signal: AbortSignal): Promise<unknown> {
+    const { method = 'GET', path, body, purpose, secrets = [] } = request;
+    const answer = await requestJson({
+      ...{ method, url: `${settings.url}/v1${path}`, purpose },
+      headers: { authorization: `Token ${token}` },
+      ...(body !== undefined && { body }),
+      secrets: [...session.secrets, ...secrets],
+      ...{ timeoutMs, maxBytes, signal },
+    });
+    return answer.body;
+  }
+
+  /** A token that was ended is refused with 403, as somebody without the right to is. */
+  async function send(request: ApiRequest, signal: AbortSignal): Promise<unknown> {
+    const token = await session.token(signal);
+    try {
+      return await sendAs(token, request, signal);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      const renewed = await session.renew(token, signal);
+      if (renewed === null) throw error;
+      return await sendAs(renewed, request, signal);
+    }
+  }
+
+  return {
+    async send(request, schema, signal) {
+      const answer = schema.safeParse(await send(request, signal));
+      if (answer.success) return answer.data;
+      const { purpose } = request;
+      throw new AppError('invalid', `Could not ${purpose}: the answer is not one of doccano's`);
+    },
+    async tell(request, signal) {
+      await send(request, signal);
+    },
+  };
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof AppError && (error.status === 401 || error.status === 403);
+}
+
+/**
+ * The path of a project. Ids are numbers, written in one way only: with `007` a customer would reach
+ * a project by another name than the operator gave them.
+ *
+ * @throws AppError `invalid` for what is no id of a project
+ */
+export function projectPath(groupId: string): string {
+  if (isId(groupId)) return `/projects/${pathSegment(groupId)}`;
+  throw new AppError('invalid', 'The id of a doccano project is a whole number, as in its URL');
+}
+
+export function isId(text: string): boolean {
+  return /^[1-9]\d{0,14}$/.test(text);
+}

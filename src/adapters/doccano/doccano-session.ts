@@ -1,0 +1,111 @@
+import { AppError } from '../../domain/errors.ts';
+import { requestJson } from '../../lib/http-client.ts';
+import { type DoccanoSettings, Login } from './doccano-schema.ts';
+
+/** The token that requests are made with. Held in memory only; no cookie is ever kept. */
+export interface Session {
+  /** What errors must not quote. */
+  readonly secrets: readonly string[];
+  /** Logs in where nobody has yet; whoever asks meanwhile waits for the same login. */
+  token(signal: AbortSignal): Promise<string>;
+  /** Another token for one that was refused; null where there is none. */
+  renew(refused: string, signal: AbortSignal): Promise<string | null>;
+}
+
+const timeoutMs = 15_000;
+const maxBytes = 64 * 1024;
+
+export function createSession({ url, credentials }: DoccanoSettings): Session {
+  if ('token' in credentials) {
+    const { token } = credentials;
+    return { secrets: [token], token: async () => token, renew: async () => null };
+  }
+  let current: Promise<string> | undefined;
+  const secrets = new Set([credentials.password]);
+
+  /** With an end of its own: a caller that gives up must not take the others down. */
+  async function start(): Promise<string> {
+    try {
+      const token = await logIn(url, credentials as LoginName, AbortSignal.timeout(timeoutMs));
+      if (token === null) throw refused();
+      secrets.add(token);
+      return token;
+    } catch (error) {
+      current = undefined;
+      throw error;
+    }
+  }
+
+  async function token(signal: AbortSignal): Promise<string> {
+    if (signal.aborted) throw givenUp();
+    current ??= start();
+    return await untilAborted(current, signal);
+  }
+
+  return {
+    get secrets() {
+      return [...secrets];
+    },
+    token,
+    async renew(old, signal) {
+      const known = await token(signal);
+      if (known !== old) return known;
+      current = start();
+      const fresh = await untilAborted(current, signal);
+      return fresh === old ? null : fresh;
+    },
+  };
+}
+
+export interface LoginName {
+  username: string;
+  password: string;
+}
+
+/**
+ * The token of an account.
+ *
+ * @returns null where doccano refuses the username or the password
+ */
+export async function logIn(
+  url: string,
+  { username, password }: LoginName,
+  signal: AbortSignal,
+): Promise<string | null> {
+  try {
+    const { body } = await requestJson({
+      ...{ method: 'POST', url: `${url}/v1/auth/login/`, purpose: 'log in' },
+      ...{ body: { username, password }, secrets: [username, password] },
+      ...{ timeoutMs, maxBytes, signal },
+    });
+    const answer = Login.safeParse(body);
+    if (answer.success) return answer.data.key;
+  } catch (error) {
+    if (error instanceof AppError && error.status === 400) return null;
+    throw error;
+  }
+  throw new AppError('invalid', 'Could not log in: the answer has no token');
+}
+
+function refused(): AppError {
+  return new AppError(
+    'unauthenticated',
+    'Could not log in: doccano refuses the username or the password (400)',
+    { status: 400 },
+  );
+}
+
+function givenUp(): AppError {
+  return new AppError('unavailable', 'Could not log in: no answer in time');
+}
+
+async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const giveUp = () => reject(givenUp());
+  signal.addEventListener('abort', giveUp, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener('abort', giveUp);
+  }
+}

@@ -1,0 +1,82 @@
+import { AppError } from '../../domain/errors.ts';
+import type { UsageSighting } from '../adapter.ts';
+import { type DoccanoApi, projectPath } from './doccano-api.ts';
+import { Distribution, MemberProgress, Project, Users } from './doccano-schema.ts';
+
+/** What doccano counts for each person in a project: totals, as it times nothing. */
+
+type LabelKind = 'category' | 'span' | 'relation';
+
+/** Of the other types it counts no labels. */
+const labelKinds = new Map<string, readonly LabelKind[]>([
+  ['DocumentClassification', ['category']],
+  ['ImageClassification', ['category']],
+  ['SequenceLabeling', ['span', 'relation']],
+  ['IntentDetectionAndSlotFilling', ['category', 'span']],
+]);
+
+/** Everybody who has confirmed an example or is a member, also where they have done nothing. */
+export async function* readDoccanoUsage(
+  api: DoccanoApi,
+  groupId: string,
+  signal: AbortSignal,
+): AsyncGenerator<UsageSighting> {
+  const path = projectPath(groupId);
+  const project = await api.send({ path, purpose: 'read the project' }, Project, signal);
+  const { progress } = await api.send(
+    { path: `${path}/metrics/member-progress`, purpose: 'read the progress' },
+    MemberProgress,
+    signal,
+  );
+  const labels = await readLabels(api, path, labelKinds.get(project.project_type) ?? [], signal);
+  // Last, so that whoever joined meanwhile is known: not the members, as some have left.
+  const users = await api.send({ path: '/users', purpose: 'list the accounts' }, Users, signal);
+  const ids = new Map(users.map(({ id, username }) => [username, String(id)]));
+  for (const { user, done } of progress) {
+    const memberId = ids.get(user);
+    if (memberId === undefined) throw renamed();
+    const count = labels?.get(user);
+    yield { memberId, of: 'total', tasks: done, ...(count !== undefined && { labels: count }) };
+  }
+}
+
+/** Of each current member; null where doccano cannot tell. */
+async function readLabels(
+  api: DoccanoApi,
+  path: string,
+  kinds: readonly LabelKind[],
+  signal: AbortSignal,
+): Promise<Map<string, number> | null> {
+  const totals = new Map<string, number>();
+  for (const kind of kinds) {
+    const distribution = await readDistribution(
+      api,
+      `${path}/metrics/${kind}-distribution`,
+      signal,
+    );
+    if (distribution === null) return null;
+    for (const [user, count] of distribution) totals.set(user, (totals.get(user) ?? 0) + count);
+  }
+  return totals;
+}
+
+/**
+ * While a project holds labels of somebody who is no member any more, doccano fails with status 500
+ * to count anybody's: waiting does not help, and the rest of the work can still be told.
+ */
+async function readDistribution(
+  api: DoccanoApi,
+  path: string,
+  signal: AbortSignal,
+): Promise<Map<string, number> | null> {
+  try {
+    return await api.send({ path, purpose: 'count the labels' }, Distribution, signal);
+  } catch (error) {
+    if (error instanceof AppError && error.status === 500) return null;
+    throw error;
+  }
+}
+
+function renamed(): AppError {
+  return new AppError('unavailable', 'Somebody was renamed or deleted while the work was read');
+}

@@ -1,0 +1,140 @@
+import { AppError } from '../../domain/errors.ts';
+import type { Finding } from '../adapter.ts';
+import { isPersonalToken } from './access-token.ts';
+import type { LabelStudioApi } from './label-studio-api.ts';
+import type { LabelStudioSettings, Version } from './label-studio-schema.ts';
+import type { SignUpPage } from './sign-up.ts';
+
+/** From the first that this was tried with, to the last: major and minor. */
+const oldest = [1, 20] as const;
+const newest = [1, 23] as const;
+
+/** Proves that Label Studio can be worked with, and tells what an operator should know of it. */
+export async function checkLabelStudio(
+  settings: LabelStudioSettings,
+  api: LabelStudioApi,
+  page: SignUpPage,
+  signal: AbortSignal,
+): Promise<Finding[]> {
+  const version = await api.version(signal).catch((error: unknown) => {
+    throw explain(error, remedyForAddress);
+  });
+  const tried = judgeVersion(version);
+  const me = await api.me(signal).catch((error: unknown) => {
+    throw explain(error, (failed) => remedyForToken(settings, failed));
+  });
+  if (me.active_organization !== Number(settings.organization)) {
+    throw new AppError(
+      'invalid',
+      `The token's user is in organization ${me.active_organization}, not ${settings.organization}: set "organization", or switch it in Label Studio`,
+    );
+  }
+  const organization = await api.organization(settings.organization, signal);
+  return [
+    ...tried,
+    ...(organization?.created_by === me.id ? [] : [weakToken]),
+    ...(await checkSignUp(api, page, signal)),
+  ];
+}
+
+const weakToken: Finding = {
+  says: 'The token can add people and not remove them: its user is not the owner of the organization',
+  action: 'Make a personal access token as the user who created the organization, and use that',
+  isFailure: true,
+};
+
+const openSignUp: Finding = {
+  says: 'Anybody may sign up, also whoever was removed',
+  action: 'Start Label Studio with DISABLE_SIGNUP_WITHOUT_LINK=true',
+  isFailure: true,
+};
+
+const closedForm: Finding = {
+  says: 'The sign-up form is refused although it has the right link, so nobody new gets in by it',
+  action: 'Behind https, start Label Studio with CSRF_TRUSTED_ORIGINS=<its public address>',
+  isFailure: true,
+};
+
+async function checkSignUp(
+  api: LabelStudioApi,
+  page: SignUpPage,
+  signal: AbortSignal,
+): Promise<Finding[]> {
+  if (!(await page.isOpen(await api.inviteToken(signal), signal))) return [closedForm];
+  return (await page.isOpen(null, signal)) ? [openSignUp] : [];
+}
+
+function judgeVersion({ release, edition }: Version): Finding[] {
+  if (edition !== undefined && edition !== 'Community') return [otherEdition(edition)];
+  const [major = 0, minor = 0] = release.split('.').map(Number);
+  const order = major - oldest[0] || minor - oldest[1];
+  if (!(order >= 0)) {
+    throw new AppError(
+      'invalid',
+      `Label Studio ${release.slice(0, 20)} is too old: it must be ${oldest.join('.')} or newer`,
+    );
+  }
+  const age = major - newest[0] || minor - newest[1];
+  if (age === 0) return [];
+  return [age > 0 ? newerVersion(release.slice(0, 20)) : laxVersion(release.slice(0, 20))];
+}
+
+function laxVersion(release: string): Finding {
+  return {
+    says: `In Label Studio ${release} every member may delete every user, also the owner`,
+    action: `Update it to ${newest.join('.')}, where only the owner may`,
+    isFailure: false,
+  };
+}
+
+function newerVersion(release: string): Finding {
+  return {
+    says: `Label Studio ${release} is newer than what this was tried with, ${newest.join('.')}`,
+    action: 'Rehearse with "gangway adapter test" before you rely on it',
+    isFailure: false,
+  };
+}
+
+function otherEdition(edition: string): Finding {
+  return {
+    says: `This is the ${edition.slice(0, 20)} edition, which this was never tried with`,
+    action:
+      'Rehearse with "gangway adapter test", or use the adapter "scim", which it has a door for',
+    isFailure: false,
+  };
+}
+
+/** The same error, with what to do about it. */
+function explain(error: unknown, remedyFor: (error: AppError) => string): unknown {
+  if (!(error instanceof AppError)) return error;
+  const { code, message, status, retryAfterMs, cause } = error;
+  const remedy = remedyFor(error);
+  if (remedy === '') return error;
+  return new AppError(code, `${message.replace(/\.$/, '')}. ${remedy}`, {
+    cause,
+    ...(status !== undefined && { status }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  });
+}
+
+function remedyForAddress({ code, status, message }: AppError): string {
+  if (/CERT|SIGNED|SIGNATURE|SSL|TLS/.test(message)) {
+    return 'The encryption fails: is "url" https on the right port? Name a certificate authority of your own in NODE_EXTRA_CA_CERTS';
+  }
+  if (code === 'unavailable' && status === undefined) return 'Does it run, and is "url" right?';
+  if (status !== undefined && status >= 300 && status < 400) {
+    return '"url" leads elsewhere: give the address it ends at';
+  }
+  const isElsewhere = status === 404 || (code === 'invalid' && status === undefined);
+  return isElsewhere
+    ? '"url" must be the root of Label Studio, such as https://labels.example.com'
+    : '';
+}
+
+function remedyForToken({ token }: LabelStudioSettings, error: AppError): string {
+  // Label Studio tells its version below its root as well.
+  if (error.code !== 'unauthenticated') return remedyForAddress(error);
+  return isPersonalToken(token)
+    ? 'The personal access token is wrong, revoked, or switched off under Organization > Access Token Settings'
+    : 'A legacy token must be switched on under Organization > Access Token Settings; better make a personal access token under Account & Settings';
+}

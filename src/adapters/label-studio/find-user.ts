@@ -1,0 +1,51 @@
+import { isSameAddress } from '../../lib/same-address.ts';
+import type { Member, Person } from '../adapter.ts';
+import type { LabelStudioApi } from './label-studio-api.ts';
+import type { User } from './label-studio-schema.ts';
+
+/** Who of Label Studio's users is a member, and which of them somebody is. */
+
+export async function findUser(
+  api: LabelStudioApi,
+  { memberId, email }: Person,
+  signal: AbortSignal,
+): Promise<Member | null> {
+  const known = isUserId(memberId) ? await api.user(memberId, signal) : null;
+  if (known !== null && isMember(known)) return toMember(known);
+  return await findByAddress(api, email, signal);
+}
+
+export async function findByAddress(
+  api: LabelStudioApi,
+  email: string | null,
+  signal: AbortSignal,
+): Promise<Member | null> {
+  for await (const user of api.users(signal)) {
+    if (isMember(user) && isSameAddress(user.email ?? null, email)) return toMember(user);
+  }
+  return null;
+}
+
+/** Null for who is invited and has not come. */
+export async function idOfMember(
+  api: LabelStudioApi,
+  { id, email }: Member,
+  signal: AbortSignal,
+): Promise<string | null> {
+  if (isUserId(id)) return id;
+  return (await findByAddress(api, email, signal))?.id ?? null;
+}
+
+/** An address and the case of it may change; a number never does. */
+export function isUserId(id: string | null): id is string {
+  return id !== null && /^[1-9]\d{0,15}$/.test(id);
+}
+
+/** Former members stay in every list, as `Deleted` or as an address that is made up. */
+export function isMember({ id, email }: User): boolean {
+  return Boolean(email?.includes('@')) && email !== `deleted-${id}-user@example.com`;
+}
+
+export function toMember({ id, email }: User): Member {
+  return { id: String(id), email: email ?? null };
+}

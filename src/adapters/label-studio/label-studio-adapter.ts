@@ -1,0 +1,107 @@
+import { AppError } from '../../domain/errors.ts';
+import type { Adapter, Capabilities } from '../adapter.ts';
+import { checkLabelStudio } from './check-label-studio.ts';
+import { findUser, idOfMember, isMember, toMember } from './find-user.ts';
+import { createLabelStudioApi, type LabelStudioApi } from './label-studio-api.ts';
+import type { LabelStudioSettings } from './label-studio-schema.ts';
+import { invite, type OnboardDeps, signUp, toInvitation } from './onboard.ts';
+import { createSignUpPage } from './sign-up.ts';
+import { readWork } from './work.ts';
+
+/**
+ * Label Studio, community edition. Its members are those of the organization, who all see every
+ * project; what it cannot do, and what follows from that, is in the README beside this file.
+ */
+export function createLabelStudioAdapter(settings: LabelStudioSettings): Adapter {
+  const api = createLabelStudioApi(settings);
+  const page = createSignUpPage(settings.url);
+  const { onboarding, offboarding, organization, publicUrl = settings.url } = settings;
+  const deps: OnboardDeps = { api, page, publicUrl };
+
+  function refuseOthers(groupId: string): void {
+    if (groupId === organization) return;
+    throw new AppError('invalid', `Only organization ${organization} is worked on, as configured`);
+  }
+
+  return {
+    capabilities: toCapabilities(settings),
+
+    check: (signal) => checkLabelStudio(settings, api, page, signal),
+
+    groupFor: () => organization,
+
+    async findMember(groupId, person, signal) {
+      refuseOthers(groupId);
+      return await findUser(api, person, signal);
+    },
+
+    async addMember(groupId, person, signal) {
+      refuseOthers(groupId);
+      const found = await findUser(api, person, signal);
+      if (found !== null) return found;
+      if (onboarding === 'sign_up') return await signUp(deps, person, signal);
+      return await invite(deps, person, signal);
+    },
+
+    async removeMember(groupId, member, signal) {
+      refuseOthers(groupId);
+      const id = await idOfMember(api, member, signal);
+      if (id === null) return;
+      await refuseOwner(api, organization, id, signal);
+      if (offboarding === 'delete_user') await api.deleteUser(id, signal);
+      else await api.deleteMembership(organization, id, signal);
+    },
+
+    async *listMembers(groupId, signal) {
+      refuseOthers(groupId);
+      for await (const user of api.users(signal)) if (isMember(user)) yield toMember(user);
+    },
+
+    usageScopeFor: ({ externalProjectId }) => externalProjectId,
+
+    readUsage: (scope, request, signal) => readWork(api, scope, request, signal),
+
+    // Also where nobody is given the link: whoever was in could read it, up to the last moment.
+    resetInvitations: (_groupId, signal) => api.resetInviteToken(signal),
+
+    ...(onboarding === 'invite_link' && {
+      renewInvitation: (_groupId, _member, signal) => toInvitation(deps, signal),
+    }),
+  };
+}
+
+const removals: Record<LabelStudioSettings['offboarding'], Capabilities['removal']> = {
+  delete_user: { effect: 'locks_out' },
+  membership: {
+    effect: 'membership_only',
+    reason:
+      'Label Studio (community) lets a removed member back in with their password, or a session that is open',
+  },
+};
+
+function toCapabilities({ onboarding, offboarding }: LabelStudioSettings): Capabilities {
+  const keepsAccount = offboarding === 'membership';
+  return {
+    removal: removals[offboarding],
+    // A membership that was ended is kept as ended, and nothing in the API begins it again.
+    readding: keepsAccount ? 'no' : 'new_account',
+    exclusive: 'membership',
+    invitation: onboarding === 'sign_up' ? 'password' : 'shared',
+    usage: { counts: ['seconds', 'tasks', 'labels'], outlivesRemoval: keepsAccount },
+  };
+}
+
+/** Label Studio refuses most of this too, in its newest versions. */
+async function refuseOwner(
+  api: LabelStudioApi,
+  organization: string,
+  id: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const [me, { created_by: owner = null } = {}] = [
+    await api.me(signal),
+    (await api.organization(organization, signal)) ?? {},
+  ];
+  if (id !== String(me.id) && id !== String(owner)) return;
+  throw new AppError('invalid', 'The owner of the organization, and of the token, is not removed');
+}

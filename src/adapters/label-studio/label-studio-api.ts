@@ -1,0 +1,114 @@
+import { AppError } from '../../domain/errors.ts';
+import { pathSegment } from '../../lib/path-segment.ts';
+import { createAuthorizedRequests } from './authorized-requests.ts';
+import {
+  Invite,
+  type LabelStudioSettings,
+  Me,
+  Organization,
+  TaskPage,
+  User,
+  Users,
+  Version,
+} from './label-studio-schema.ts';
+
+/** What is asked of Label Studio. */
+export interface LabelStudioApi {
+  version(signal: AbortSignal): Promise<Version>;
+  me(signal: AbortSignal): Promise<Me>;
+  /** Null where there is none with this id. */
+  organization(id: string, signal: AbortSignal): Promise<Organization | null>;
+  /** Null for who is not in the organization and never was; who was is masked. */
+  user(id: string, signal: AbortSignal): Promise<User | null>;
+  /** All who are in the organization, and masked all who were: there is no search by address. */
+  users(signal: AbortSignal): AsyncIterable<User>;
+  deleteUser(id: string, signal: AbortSignal): Promise<void>;
+  deleteMembership(organization: string, id: string, signal: AbortSignal): Promise<void>;
+  /** What the one link for all has in it. */
+  inviteToken(signal: AbortSignal): Promise<string>;
+  resetInviteToken(signal: AbortSignal): Promise<void>;
+  taskPage(query: TaskQuery, signal: AbortSignal): Promise<TaskPage>;
+}
+
+export interface TaskQuery {
+  project: string;
+  /** Only tasks with a greater id, in the order of their ids. */
+  afterId: number;
+  /** Only tasks that were changed at or after this instant. */
+  updatedSince: string;
+}
+
+const tasksOnPage = 100;
+const maxPages = 10_000;
+
+/** Of a task and of its annotations alike: without it their data and drafts come too. */
+const include = 'id,annotations,completed_by,was_cancelled,created_at,updated_at,lead_time,result';
+
+export function createLabelStudioApi(settings: LabelStudioSettings): LabelStudioApi {
+  const { read, readOpenly, readOrNull, remove, post } = createAuthorizedRequests(settings);
+  return {
+    version: (signal) =>
+      readOpenly(Version, { path: '/api/version', purpose: 'read its version', signal }),
+
+    me: (signal) =>
+      read(Me, { path: '/api/current-user/whoami', purpose: 'ask whose token it is', signal }),
+
+    organization(id, signal) {
+      const path = `/api/organizations/${pathSegment(id)}`;
+      return readOrNull(Organization, { path, purpose: 'read the organization', signal });
+    },
+
+    user(id, signal) {
+      const path = `/api/users/${pathSegment(id)}/`;
+      return readOrNull(User, { path, purpose: 'read the user', signal });
+    },
+
+    async *users(signal) {
+      for (let page = 1; page <= maxPages; page += 1) {
+        const path = page === 1 ? '/api/users/' : `/api/users/?page=${page}`;
+        const { users, hasMore } = await read(Users, { path, purpose: 'list the users', signal });
+        yield* users;
+        if (!hasMore) return;
+      }
+      throw new AppError('invalid', `Could not list the users: over ${maxPages} pages`);
+    },
+
+    deleteUser(id, signal) {
+      const path = `/api/users/${pathSegment(id)}/`;
+      return remove({ path, purpose: 'delete the user', signal });
+    },
+
+    deleteMembership(organization, id, signal) {
+      const members = `/api/organizations/${pathSegment(organization)}/memberships`;
+      const path = `${members}/${pathSegment(id)}/`;
+      return remove({ path, purpose: 'end the membership', signal });
+    },
+
+    async inviteToken(signal) {
+      const call = { path: '/api/invite', purpose: 'read the invite link', signal };
+      return (await read(Invite, call)).token;
+    },
+
+    resetInviteToken: (signal) =>
+      post({ path: '/api/invite/reset-token', purpose: 'reset the invite link', signal }),
+
+    taskPage: (query, signal) =>
+      read(TaskPage, { path: `/api/tasks/?${toSearch(query)}`, purpose: 'read the work', signal }),
+  };
+}
+
+/** By id and not by page number: nobody's task slips to a page that was read already. */
+function toSearch({ project, afterId, updatedSince }: TaskQuery): URLSearchParams {
+  const items = [
+    { filter: 'filter:tasks:id', operator: 'greater', type: 'Number', value: afterId },
+    {
+      ...{ filter: 'filter:tasks:updated_at', operator: 'greater_or_equal' },
+      ...{ type: 'Datetime', value: updatedSince },
+    },
+  ];
+  const query = { filters: { conjunction: 'and', items }, ordering: ['tasks:id'] };
+  return new URLSearchParams({
+    ...{ project, fields: 'all', include, page: '1', page_size: String(tasksOnPage) },
+    query: JSON.stringify(query),
+  });
+}

@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import { isPlainBeyondLoopback } from '../../lib/loopback.ts';
+
+/**
+ * What stands in `tools.<name>` of a Label Studio, and what it answers, as far as it is used. The
+ * README beside this file says what the settings are for.
+ */
+
+const root = z
+  .url({ protocol: /^https?$/, error: 'needs "url", where Label Studio is' })
+  .refine((text) => !/[?#@]/.test(text), 'without credentials, query or fragment')
+  .transform((text) => text.replace(/\/+$/, ''));
+
+export const LabelStudioSettings = z
+  .strictObject({
+    url: root.describe('Where Label Studio is, as Gangway reaches it.'),
+    publicUrl: root.optional().describe('Where people open it, if that is another address.'),
+    token: z
+      .string({ error: 'needs "token", a personal access token of the organization\'s owner' })
+      .regex(/^[\x21-\x7e]+$/, 'is printable ASCII without spaces')
+      .describe('A personal access token, or a legacy token, of the owner.'),
+    allowHttp: z
+      .boolean()
+      .default(false)
+      .describe('Plain http to another machine: the token can be read on its way.'),
+    onboarding: z
+      .enum(['invite_link', 'sign_up'])
+      .default('invite_link')
+      .describe('How somebody without an account gets one.'),
+    offboarding: z
+      .enum(['membership', 'delete_user'], {
+        error:
+          'say what a removal does: "delete_user" (locks them out, and takes their name off their work) or "membership" (keeps it, and they still get in)',
+      })
+      .describe('What a removal does.'),
+    organization: z.coerce
+      .string()
+      .regex(/^[1-9]\d{0,15}$/, 'is the number of an organization')
+      .default('1')
+      .describe('The organization people become members of.'),
+  })
+  .refine(({ url, allowHttp }) => allowHttp || !isPlainBeyondLoopback(url), {
+    path: ['url'],
+    error: 'is plain http to another machine, which needs "allowHttp": true',
+  });
+export type LabelStudioSettings = z.output<typeof LabelStudioSettings>;
+
+export const Version = z.object({ release: z.string(), edition: z.string().optional() });
+export type Version = z.output<typeof Version>;
+
+export const User = z.object({ id: z.int(), email: z.string().nullish() });
+export type User = z.output<typeof User>;
+
+export const Me = User.extend({ active_organization: z.int().nullable() });
+export type Me = z.output<typeof Me>;
+
+/** A plain list in the community edition; a page where an edition has pages. */
+export const Users = z.union([
+  z.array(User).transform((users) => ({ users, hasMore: false })),
+  z
+    .object({ results: z.array(User), next: z.string().nullable() })
+    .transform(({ results, next }) => ({ users: results, hasMore: next !== null })),
+]);
+
+export const Organization = z.object({ id: z.int(), created_by: z.int().nullish() });
+export type Organization = z.output<typeof Organization>;
+
+export const Invite = z.object({ token: z.string().min(1) });
+
+export const AccessToken = z.object({ access: z.string().min(1) });
+
+/** The part of a JSON Web Token that anybody can read. Instants in seconds. */
+export const TokenClaims = z.object({
+  token_type: z.string().optional(),
+  exp: z.number().optional(),
+  iat: z.number().optional(),
+});
+export type TokenClaims = z.output<typeof TokenClaims>;
+
+const completedBy = z
+  .union([z.int(), z.object({ id: z.int() }).transform(({ id }) => id)])
+  .nullable();
+
+export const Annotation = z.object({
+  id: z.int(),
+  /** Null once the user is deleted. */
+  completed_by: completedBy,
+  was_cancelled: z.boolean().nullish(),
+  created_at: z.string(),
+  updated_at: z.string(),
+  /** Seconds so far; null where the annotation was not made in the browser. */
+  lead_time: z.number().nullish(),
+  result: z.array(z.object({ id: z.string().optional() })).nullish(),
+});
+export type Annotation = z.output<typeof Annotation>;
+
+export const TaskPage = z.object({
+  tasks: z.array(z.object({ id: z.int(), annotations: z.array(Annotation).default([]) })),
+  total: z.int(),
+});
+export type TaskPage = z.output<typeof TaskPage>;

@@ -1,0 +1,88 @@
+import { AppError, type ErrorCode } from '../../domain/errors.ts';
+import type { Added, Invitation, Person } from '../adapter.ts';
+import { findByAddress, isUserId } from './find-user.ts';
+import type { LabelStudioApi } from './label-studio-api.ts';
+import { type Account, type SignUpPage, toSearch } from './sign-up.ts';
+
+/** The two ways to an account: Gangway fills the form in, or the person does. */
+export interface OnboardDeps {
+  api: LabelStudioApi;
+  page: SignUpPage;
+  /** Where people open it. */
+  publicUrl: string;
+}
+
+/** An account with the password that was asked for. */
+export async function signUp(
+  deps: OnboardDeps,
+  person: Person,
+  signal: AbortSignal,
+): Promise<Added> {
+  const { email, newPassword } = person;
+  if (newPassword === undefined) {
+    throw new AppError('invalid', 'Could not sign them up: there is no password for them');
+  }
+  try {
+    await submit(deps, { email: email.toLowerCase(), password: newPassword }, signal);
+  } catch (error) {
+    if (!isError(error, 'conflict')) throw error;
+    // Somebody signed them up meanwhile, or once, and removed them.
+    const found = await findByAddress(deps.api, email, signal);
+    if (found === null) throw endedBefore(error);
+    return found;
+  }
+  const added = await findByAddress(deps.api, email, signal);
+  if (added === null) {
+    throw new AppError('unavailable', 'Label Studio says it signed them up but does not list them');
+  }
+  const url = `${deps.publicUrl}/user/login/`;
+  return { ...added, invitation: { kind: 'password', url, username: email.toLowerCase() } };
+}
+
+/** A removal that is under way at the same time makes the link worthless: there is a new one. */
+async function submit(
+  { api, page }: OnboardDeps,
+  account: Account,
+  signal: AbortSignal,
+): Promise<void> {
+  const inviteToken = await api.inviteToken(signal);
+  try {
+    await page.signUp(account, inviteToken, signal);
+  } catch (error) {
+    const newToken = isError(error, 'forbidden') ? await api.inviteToken(signal) : inviteToken;
+    if (newToken === inviteToken) throw error;
+    await page.signUp(account, newToken, signal);
+  }
+}
+
+/** The link; Label Studio knows nothing of them until they follow it. */
+export async function invite(
+  deps: OnboardDeps,
+  person: Person,
+  signal: AbortSignal,
+): Promise<Added> {
+  const { memberId, email, trainerId } = person;
+  const known = isUserId(memberId) ? await deps.api.user(memberId, signal) : null;
+  // Their address is taken, so the link would not let them in.
+  if (known !== null) throw endedBefore();
+  const invitation = await toInvitation(deps, signal);
+  return { id: `invited:${trainerId}`, email, isInvited: true, isUnlisted: true, invitation };
+}
+
+export async function toInvitation(deps: OnboardDeps, signal: AbortSignal): Promise<Invitation> {
+  const inviteToken = await deps.api.inviteToken(signal);
+  const url = `${deps.publicUrl}/user/signup/${toSearch(inviteToken)}`;
+  return { kind: 'link', url, expiresAt: null };
+}
+
+function endedBefore(cause?: unknown): AppError {
+  return new AppError(
+    'conflict',
+    'They were a member before and were removed, which Label Studio cannot undo over its API: delete the user (DELETE /api/users/<id>, which takes their name off their work), or clear "deleted at" of their membership under /admin',
+    { cause },
+  );
+}
+
+function isError(error: unknown, code: ErrorCode): boolean {
+  return error instanceof AppError && error.code === code;
+}

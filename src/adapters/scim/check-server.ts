@@ -1,0 +1,98 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { Adapter, Finding } from '../adapter.ts';
+import type { Dialect, Discovery } from './discovery.ts';
+import type { Groups } from './groups.ts';
+import { withRemedy } from './remedy.ts';
+import { isObject } from './resource.ts';
+import { type Call, type ScimApi, unless } from './scim-api.ts';
+import type { ScimSettings } from './scim-schema.ts';
+import type { Search } from './search.ts';
+import { tokenExpiry } from './token-expiry.ts';
+
+interface CheckDeps {
+  settings: ScimSettings;
+  api: ScimApi;
+  discovery: Discovery;
+  search: Search;
+  groups: Groups;
+  clock: Clock;
+}
+
+const soonMs = 14 * 86_400_000;
+
+/** Whether the server can be worked with, and what is odd about it. Only ever reads. */
+export function createCheck(deps: CheckDeps): Adapter['check'] {
+  return async (signal) => {
+    try {
+      return await findOut(deps, signal);
+    } catch (error) {
+      throw withRemedy(error);
+    }
+  };
+}
+
+async function findOut(deps: CheckDeps, signal: AbortSignal): Promise<Finding[]> {
+  const { settings, discovery, search } = deps;
+  const dialect = await discovery.refresh(signal);
+  await search.probe('Users', { purpose: 'list the accounts', signal });
+  if (settings.group !== null) await search.probe('Groups', { purpose: 'list the groups', signal });
+  const findings = [
+    tokenFinding(deps),
+    patchFinding(settings, dialect),
+    await filterFinding(deps, dialect, signal),
+    await groupFinding(deps, signal),
+  ];
+  return findings.filter((finding) => finding !== null);
+}
+
+function tokenFinding({ settings, clock }: CheckDeps): Finding | null {
+  const expiry = tokenExpiry(settings.token);
+  if (expiry === null || expiry.getTime() - clock.now().getTime() > soonMs) return null;
+  return {
+    says: `The token ends at ${expiry.toISOString()}`,
+    action: 'Make a new one before then, and put it into "token"',
+    isFailure: false,
+  };
+}
+
+function patchFinding({ group, ifMatch }: ScimSettings, { hasPatch }: Dialect): Finding | null {
+  if (hasPatch || ifMatch || group === null) return null;
+  return {
+    says: 'The server has no PATCH: a group is written whole, which undoes what another hand changes in it at the same moment',
+    action: 'Let nobody else change these groups, or set "ifMatch" if the server has ETags',
+    isFailure: false,
+  };
+}
+
+/** Nobody has this address, so whoever is shown was not filtered. */
+async function filterFinding(
+  { api }: CheckDeps,
+  { hasFilter }: Dialect,
+  signal: AbortSignal,
+): Promise<Finding | null> {
+  const call: Call = { purpose: 'try a filter', signal };
+  const query = { filter: 'userName eq "nobody@gangway.invalid"', startIndex: 1, count: 1 };
+  const answer = await unless([400, 404, 501], api.get('/Users', query, call));
+  const isFiltered = !isObject(answer) || Number(answer['totalResults'] ?? 0) === 0;
+  if (hasFilter && isFiltered) return null;
+  return {
+    says: 'The server does not filter: to find one account, all are read, 100 at a time',
+    action: 'Ask its vendor for filters on userName, if calls are limited or accounts are many',
+    isFailure: false,
+  };
+}
+
+/** One group for all can be looked for; those of projects are known when there are projects. */
+async function groupFinding(
+  { settings, groups }: CheckDeps,
+  signal: AbortSignal,
+): Promise<Finding | null> {
+  const { group, createGroups } = settings;
+  if (group === null || createGroups || group.includes('{externalProjectId}')) return null;
+  if ((await groups.read(group, signal)) !== null) return null;
+  return {
+    says: `The tool has no group ${JSON.stringify(group)}`,
+    action: 'Create it there, or set "createGroups": true',
+    isFailure: true,
+  };
+}

@@ -1,0 +1,46 @@
+import { isObject } from './resource.ts';
+import { type Call, type ScimApi, unless } from './scim-api.ts';
+
+/** What a server says of itself at `/ServiceProviderConfig`, as far as it matters. */
+export interface Dialect {
+  hasPatch: boolean;
+  hasFilter: boolean;
+  /** How many to ask for at a time. */
+  pageSize: number;
+}
+
+export interface Discovery {
+  /** As it was first read: it changes with a new version of the server, and `refresh` then. */
+  read(signal: AbortSignal): Promise<Dialect>;
+  refresh(signal: AbortSignal): Promise<Dialect>;
+}
+
+const pageSize = 100;
+
+export function createDiscovery(api: ScimApi): Discovery {
+  let known: Dialect | undefined;
+
+  async function refresh(signal: AbortSignal): Promise<Dialect> {
+    const call: Call = { purpose: 'read what the server supports', signal };
+    // Not everybody has it, or shows it: what matters is then tried.
+    const none = [400, 403, 404, 405, 501];
+    known = toDialect(await unless(none, api.get('/ServiceProviderConfig', {}, call)));
+    return known;
+  }
+
+  return { refresh, read: async (signal) => known ?? (await refresh(signal)) };
+}
+
+/** What is not said is supposed to be supported, as most have it. */
+function toDialect(answer: unknown): Dialect {
+  const config = isObject(answer) ? answer : {};
+  const filter = isObject(config['filter']) ? config['filter'] : {};
+  const patch = isObject(config['patch']) ? config['patch'] : {};
+  const most = filter['maxResults'];
+  const hasLimit = typeof most === 'number' && Number.isSafeInteger(most) && most > 0;
+  return {
+    hasPatch: patch['supported'] !== false,
+    hasFilter: filter['supported'] !== false,
+    pageSize: hasLimit ? Math.min(most, pageSize) : pageSize,
+  };
+}

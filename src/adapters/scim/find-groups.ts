@@ -1,0 +1,68 @@
+import { AppError } from '../../domain/errors.ts';
+import { isPathSegment } from '../../lib/path-segment.ts';
+import { membersOf, type Resource, textAt, toResource } from './resource.ts';
+import { pathOf, type ScimApi, unless } from './scim-api.ts';
+import type { Search } from './search.ts';
+
+/** Finding groups by display name, letter by letter: strangers choose what projects are called. */
+export interface GroupFinder {
+  /** With its members; null where there is none of that name. */
+  byName(name: string, signal: AbortSignal): Promise<Resource | null>;
+  byId(id: string, signal: AbortSignal): Promise<Resource | null>;
+  /** Whether the server has ever shown a list of members: then a group without one is empty. */
+  showsMembers(): boolean;
+}
+
+export function createGroupFinder(api: ScimApi, search: Search): GroupFinder {
+  /** Where a group was last. What is there is read, and looked for anew where it is another. */
+  const places = new Map<string, string>();
+  let hasShownMembers = false;
+
+  async function byId(id: string, signal: AbortSignal): Promise<Resource | null> {
+    const call = { purpose: 'read the group', signal };
+    const group = toResource(await unless([404, 410], api.get(pathOf('Groups', id), {}, call)));
+    hasShownMembers ||= group !== undefined && membersOf(group) !== undefined;
+    return group ?? null;
+  }
+
+  async function idOf(name: string, signal: AbortSignal): Promise<string | undefined> {
+    const call = { purpose: 'find the group', signal };
+    const also = { excludedAttributes: 'members' };
+    const filter = { attribute: 'displayName', value: name, isNeeded: true, also };
+    const ids = new Set<string>();
+    for await (const group of search.by('Groups', filter, call)) {
+      if (isNamed(group, name)) ids.add(group.id);
+    }
+    if (ids.size > 1) {
+      throw new AppError('invalid', `${ids.size} groups of the tool are called ${quote(name)}`);
+    }
+    return [...ids][0];
+  }
+
+  return {
+    byId,
+    showsMembers: () => hasShownMembers,
+
+    async byName(name, signal) {
+      const place = places.get(name);
+      const known = place === undefined ? null : await byId(place, signal);
+      if (known !== null && isNamed(known, name)) return known;
+      const id = await idOf(name, signal);
+      if (id === undefined && !isPathSegment(name)) return null;
+      // Some know groups by their names alone.
+      const group = await byId(id ?? name, signal);
+      if (group === null || !isNamed(group, name)) return null;
+      places.set(name, group.id);
+      return group;
+    },
+  };
+}
+
+function isNamed(group: Resource, name: string): boolean {
+  return textAt(group, 'displayName') === name;
+}
+
+/** A name for an error: it may be long, and hold anything. */
+export function quote(name: string): string {
+  return JSON.stringify(name.slice(0, 100));
+}

@@ -1,0 +1,92 @@
+import { AppError } from '../../domain/errors.ts';
+import { climb, type Step } from './climb.ts';
+import type { GroupFinder } from './find-groups.ts';
+import { type Entry, entriesOf, isEntryOf, membersOf, type Resource } from './resource.ts';
+import { type Call, type ScimApi, toPatch } from './scim-api.ts';
+
+/** The ways to change who is in a group, none of which may cost somebody else their place. */
+export interface MemberSteps {
+  toAdd(added: readonly Entry[], hasPatch: boolean, call: Call): Step[];
+  toRemove(id: string, hasPatch: boolean, call: Call): Step[];
+}
+
+export function createMemberSteps(api: ScimApi, finder: GroupFinder): MemberSteps {
+  let emptiesGroups = false;
+
+  const patch = (operation: object, call: Call): Step => ({
+    send: (resource) => api.change('PATCH', { type: 'Groups', resource }, toPatch(operation), call),
+  });
+
+  /** The whole group, with all that is in it besides. */
+  const put = (edit: (members: unknown[]) => unknown[], call: Call): Step => ({
+    async send(resource) {
+      const members = membersOf(resource);
+      if (members === undefined && !finder.showsMembers()) throw hidesMembers(call.purpose);
+      const body = { ...resource, members: edit(members ?? []) };
+      await api.change('PUT', { type: 'Groups', resource }, body, call);
+    },
+  });
+
+  function toAdd(added: readonly Entry[], hasPatch: boolean, call: Call): Step[] {
+    const ids = added.map(({ value }) => value);
+    const hiding = { ...call, hidden: ids };
+    const isOther = (one: unknown) => !isEntryOf(one, ids);
+    const whole = put((members) => [...members.filter(isOther), ...added], hiding);
+    if (!hasPatch) return [whole];
+    return [patch({ op: 'add', path: 'members', value: added }, hiding), whole];
+  }
+
+  /** Strict servers read "remove these members" as "remove the members". */
+  async function review(before: Resource, after: Resource | null, id: string, call: Call) {
+    const lost = lostBetween(before, after, id);
+    if (after === null || lost.length === 0) return;
+    emptiesGroups = true;
+    const back: Call = { ...call, purpose: 'put the others back into the group' };
+    await climb(after, {
+      ...{ did: 'put them back', steps: toAdd(lost, true, back) },
+      read: () => finder.byId(after.id, call.signal),
+      isDone: (current) => lostBetween(before, current, id).length === 0,
+    }).catch((error: unknown) => {
+      throw lostOthers(`${lost.length} may be missing now, so run gangway reconcile`, error);
+    });
+    throw lostOthers(`${lost.length} were put back`);
+  }
+
+  return {
+    toAdd,
+
+    toRemove(id, hasPatch, call) {
+      const hiding = { ...call, hidden: [id] };
+      const isOther = (one: unknown) => !isEntryOf(one, [id]);
+      const whole = put((members) => members.filter(isOther), hiding);
+      if (!hasPatch) return [whole];
+      const path = `members[value eq ${JSON.stringify(id)}]`;
+      const asRfc = patch({ op: 'remove', path }, hiding);
+      const asEntra: Step = {
+        ...patch({ op: 'remove', path: 'members', value: [{ value: id }] }, hiding),
+        isRisky: true,
+        review: (before, after) => review(before, after, id, call),
+      };
+      return emptiesGroups ? [asRfc, whole] : [asRfc, asEntra, whole];
+    },
+  };
+}
+
+/** Whoever was there and is not, besides the one that was to go. */
+function lostBetween(before: Resource, after: Resource | null, id: string): Entry[] {
+  const there = after === null ? [] : entriesOf(after).map(({ value }) => value);
+  const kept = new Set([...there, id]);
+  return entriesOf(before).filter(({ value }) => !kept.has(value));
+}
+
+/** With a list that is not shown, everybody on it would be replaced. */
+function hidesMembers(purpose: string): AppError {
+  const why = 'the tool wants the whole group written and has not shown who is in it yet';
+  const remedy = 'put somebody into it by hand, and see that the token may read the members';
+  return new AppError('invalid', `Could not ${purpose}: ${why}; ${remedy}`);
+}
+
+function lostOthers(outcome: string, cause?: unknown): AppError {
+  const what = 'Asked to take one out of a group, the tool took others out';
+  return new AppError('internal', `${what}: ${outcome}`, { cause });
+}

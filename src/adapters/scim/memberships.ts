@@ -1,0 +1,63 @@
+import type { Groups } from './groups.ts';
+import { isActive, memberIds, type Resource } from './resource.ts';
+import type { Users } from './users.ts';
+
+/** What makes somebody who has an active account a member. */
+export interface Memberships {
+  has(groupId: string, user: Resource, signal: AbortSignal): Promise<boolean>;
+  give(groupId: string, userId: string, signal: AbortSignal): Promise<void>;
+  take(groupId: string, userId: string, signal: AbortSignal): Promise<void>;
+  list(groupId: string, signal: AbortSignal): AsyncGenerator<Resource>;
+}
+
+export function groupMemberships(users: Users, groups: Groups): Memberships {
+  return {
+    async has(groupId, user, signal) {
+      const group = await groups.read(groupId, signal);
+      return group !== null && memberIds(group).has(user.id);
+    },
+
+    give: (groupId, userId, signal) => groups.add(groupId, userId, signal),
+    take: (groupId, userId, signal) => groups.remove(groupId, userId, signal),
+
+    async *list(groupId, signal) {
+      const group = await groups.read(groupId, signal);
+      const ids = group === null ? new Set<string>() : memberIds(group);
+      if (ids.size === 0) return;
+      for await (const user of readEach(users, ids, signal)) {
+        if (isActive(user)) yield user;
+      }
+    },
+  };
+}
+
+/** From the list of all, which costs fewer calls; one by one whom it did not show, as it moved. */
+async function* readEach(
+  users: Users,
+  ids: Set<string>,
+  signal: AbortSignal,
+): AsyncGenerator<Resource> {
+  for await (const user of users.all(signal)) if (ids.delete(user.id)) yield user;
+  for (const id of ids) {
+    const user = await users.byId(id, signal);
+    if (user !== null) yield user;
+  }
+}
+
+/** An active account is the membership. */
+export function accountMemberships(users: Users): Memberships {
+  return {
+    has: () => Promise.resolve(true),
+    give: () => Promise.resolve(),
+    take: (_, userId, signal) => users.deactivate(userId, signal),
+
+    async *list(_, signal) {
+      const seen = new Set<string>();
+      for await (const user of users.all(signal)) {
+        if (seen.has(user.id) || !isActive(user)) continue;
+        seen.add(user.id);
+        yield user;
+      }
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import { AppError } from '../../domain/errors.ts';
+import { isObject, type Resource, toResource } from './resource.ts';
+
+const maxPages = 10_000;
+
+/**
+ * Every page of a list, from `startIndex` 1. A server may give fewer than it was asked for, and the
+ * first page again where there is no more.
+ *
+ * @throws AppError `invalid` for what is no list, for pages that repeat, and where there is no end;
+ * `unavailable` for a list that ends before its total
+ */
+export async function* readPages(
+  purpose: string,
+  readPage: (startIndex: number) => Promise<unknown>,
+): AsyncGenerator<Resource> {
+  const beginnings = new Set<string>();
+  let gathered = 0;
+  for (let page = 0; page < maxPages; page += 1) {
+    const { total, items } = toPage(await readPage(gathered + 1), purpose);
+    const [first] = items;
+    if (first === undefined) {
+      if (gathered >= total) return;
+      const where = `it ended at ${gathered} of ${total}`;
+      throw new AppError('unavailable', `Could not ${purpose}: ${where}`);
+    }
+    if (beginnings.has(first.id)) {
+      const why = 'a page begins like one before it, so the server may not know "startIndex"';
+      throw new AppError('invalid', `Could not ${purpose}: ${why}`);
+    }
+    beginnings.add(first.id);
+    yield* items;
+    gathered += items.length;
+    // Asked for more than there is, some begin anew.
+    if (gathered >= total) return;
+  }
+  throw new AppError('invalid', `Could not ${purpose}: over ${maxPages} pages`);
+}
+
+/** `Resources` may be left out where there are none. */
+function toPage(answer: unknown, purpose: string): { total: number; items: Resource[] } {
+  const { totalResults, Resources = [] } = isObject(answer) ? answer : {};
+  const total = typeof totalResults === 'string' ? Number(totalResults) : totalResults;
+  if (!Number.isSafeInteger(total) || !Array.isArray(Resources)) {
+    throw new AppError('invalid', `Could not ${purpose}: the answer is no list of SCIM`);
+  }
+  const items = Resources.map((item) => {
+    const resource = toResource(item);
+    if (resource !== undefined) return resource;
+    throw new AppError('invalid', `Could not ${purpose}: one in the list has no id`);
+  });
+  return { total: Number(total), items };
+}

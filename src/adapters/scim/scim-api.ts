@@ -1,0 +1,133 @@
+import { AppError } from '../../domain/errors.ts';
+import { requestJson } from '../../lib/http-client.ts';
+import { pathSegment } from '../../lib/path-segment.ts';
+import { isObject, type Resource, textAt } from './resource.ts';
+import type { ScimSettings } from './scim-schema.ts';
+
+/** SCIM over HTTP (RFC 7644): one request each, with an end and a bound. */
+export interface ScimApi {
+  /** @throws AppError as `requestJson` does */
+  get(path: string, query: Query, call: Call): Promise<unknown>;
+  post(path: string, body: object, call: Call): Promise<unknown>;
+  /**
+   * Changes a resource, of the version that was read where the settings want that.
+   *
+   * @throws AppError `unavailable` where it has been changed since
+   */
+  change(method: 'PATCH' | 'PUT', at: Place, body: object, call: Call): Promise<void>;
+}
+
+export interface Call {
+  /** What it is an attempt at: "create the account". */
+  purpose: string;
+  /** Addresses, and ids that may be addresses: what an error must not quote. */
+  hidden?: readonly string[];
+  signal: AbortSignal;
+}
+
+export type Query = Record<string, string | number>;
+
+export interface Place {
+  type: ResourceType;
+  resource: Resource;
+}
+
+export type ResourceType = 'Users' | 'Groups';
+
+const timeoutMs = 15_000;
+/** A group is read with all its members: this is some hundred thousand of them. */
+const maxBytes = 16 * 1024 * 1024;
+
+export function pathOf(type: ResourceType, id: string): string {
+  return `/${type}/${pathSegment(id)}`;
+}
+
+export function createScimApi(settings: ScimSettings): ScimApi {
+  const { url: root, token, ifMatch } = settings;
+  let contentType: ScimSettings['contentType'] = settings.contentType;
+
+  async function sendOnce(method: string, url: string, call: Call, rest: Rest): Promise<unknown> {
+    const { purpose, hidden = [], signal } = call;
+    const headers = {
+      accept: 'application/scim+json, application/json',
+      authorization: `Bearer ${token}`,
+      ...(rest.body !== undefined && { 'content-type': contentType }),
+      ...rest.headers,
+    };
+    const secrets = [token, ...hidden.flatMap((text) => [text, text.toLowerCase()])];
+    const request = { method, url: `${root}${url}`, headers, body: rest.body, purpose, secrets };
+    const isAnswerIgnored = rest.isAnswerIgnored === true;
+    const answer = await requestJson({ ...request, isAnswerIgnored, timeoutMs, maxBytes, signal });
+    return answer.body;
+  }
+
+  /** Some know only one label for a body: what they refuse by it has not been looked at. */
+  async function send(method: string, url: string, call: Call, rest: Rest): Promise<unknown> {
+    try {
+      return await sendOnce(method, url, call, rest);
+    } catch (error) {
+      if (statusOf(error) !== 415) throw error;
+      contentType =
+        contentType === 'application/json' ? 'application/scim+json' : 'application/json';
+      return await sendOnce(method, url, call, rest);
+    }
+  }
+
+  return {
+    get: (path, query, call) => send('GET', `${path}${toQuery(query)}`, call, {}),
+    post: (path, body, call) => send('POST', path, call, { body }),
+    async change(method, { type, resource }, body, call) {
+      const version = ifMatch ? versionOf(resource) : null;
+      const headers = version === null ? {} : { 'if-match': version };
+      const hidden = [...(call.hidden ?? []), resource.id];
+      const path = pathOf(type, resource.id);
+      try {
+        // What it answers is read again anyway, and is nothing at many servers.
+        await send(method, path, { ...call, hidden }, { body, headers, isAnswerIgnored: true });
+      } catch (error) {
+        if (statusOf(error) !== 412) throw error;
+        const why = `Could not ${call.purpose}: somebody else changed it at the same moment`;
+        throw new AppError('unavailable', why, { cause: error, status: 412 });
+      }
+    },
+  };
+}
+
+interface Rest {
+  body?: object;
+  headers?: Record<string, string>;
+  isAnswerIgnored?: boolean;
+}
+
+/** By hand: what `URLSearchParams` makes of a space, some servers leave a plus. */
+function toQuery(query: Query): string {
+  const pairs = Object.entries(query).map(
+    ([name, value]) => `${name}=${encodeURIComponent(String(value).toWellFormed())}`,
+  );
+  return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
+}
+
+const patchSchema = 'urn:ietf:params:scim:api:messages:2.0:PatchOp';
+
+export function toPatch(operation: object): object {
+  return { schemas: [patchSchema], Operations: [operation] };
+}
+
+function versionOf(resource: Resource): string | null {
+  const meta = resource['meta'];
+  return isObject(meta) ? textAt({ id: resource.id, ...meta }, 'version') : null;
+}
+
+/** @returns null for an answer that has one of these statuses */
+export async function unless<T>(statuses: readonly number[], call: Promise<T>): Promise<T | null> {
+  try {
+    return await call;
+  } catch (error) {
+    if (statuses.includes(statusOf(error) ?? 0)) return null;
+    throw error;
+  }
+}
+
+export function statusOf(error: unknown): number | undefined {
+  return error instanceof AppError ? error.status : undefined;
+}

@@ -1,0 +1,24 @@
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/**
+ * The day that it is at an instant in a time zone (IANA): `2026-03-15`.
+ *
+ * @throws RangeError for a time zone that there is none of, and for an invalid date
+ */
+export function dayIn(instant: Date, timeZone: string): string {
+  const parts = formatOf(timeZone).formatToParts(instant);
+  const textOf = (type: string) => parts.find((part) => part.type === type)?.value ?? '';
+  return `${textOf('year').padStart(4, '0')}-${textOf('month')}-${textOf('day')}`;
+}
+
+/** Making one takes a hundred times as long as using it. */
+function formatOf(timeZone: string): Intl.DateTimeFormat {
+  const known = formats.get(timeZone);
+  if (known !== undefined) return known;
+  const format = new Intl.DateTimeFormat('en-GB', {
+    ...{ timeZone, calendar: 'gregory', numberingSystem: 'latn' },
+    ...{ year: 'numeric', month: '2-digit', day: '2-digit' },
+  });
+  formats.set(timeZone, format);
+  return format;
+}

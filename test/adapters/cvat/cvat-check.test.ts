@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest';
+import { createAdapter } from '../../../src/adapters/create-adapter.ts';
+import { type CvatFakeOptions, openCvatFake } from '../../support/cvat-fake.ts';
+import { openHttpFake, sendJson } from '../../support/http-fake.ts';
+
+const { signal } = new AbortController();
+
+async function check(options: CvatFakeOptions = {}, changes: object = {}) {
+  const { settings } = await openCvatFake(options);
+  return await createAdapter('studio', 'cvat', { ...settings, ...changes }).check(signal);
+}
+
+/** What keeps it from working, and a part of what it says to do. */
+const faults: [string, CvatFakeOptions, object, { code: string; says: RegExp }][] = [
+  [
+    'a read-only token',
+    { isReadOnly: true },
+    {},
+    { code: 'forbidden', says: /without "Read only"/ },
+  ],
+  ['another token', {}, { token: 'wrong' }, { code: 'unauthenticated', says: /make a new one/ }],
+  ['an old version', { version: '2.53.1' }, {}, { code: 'invalid', says: /2\.53\.1: 2\.54 or/ }],
+  ['another major', { version: '3.0.0' }, {}, { code: 'invalid', says: /later 2\.x/ }],
+  ['no version', { version: 'latest' }, {}, { code: 'invalid', says: /2\.54/ }],
+  [
+    'an organization that is not there',
+    {},
+    { organization: 'street' },
+    { code: 'not_found', says: /no organization "street"/ },
+  ],
+  ['a stranger', { ownRole: 'none' }, {}, { code: 'forbidden', says: /owner or maintainer of/ }],
+  [
+    'a supervisor',
+    { ownRole: 'supervisor' },
+    {},
+    { code: 'forbidden', says: /is a supervisor; .* must be its owner or a maintainer/ },
+  ],
+  [
+    'a maintainer who is to make maintainers',
+    { ownRole: 'maintainer' },
+    { role: 'maintainer' },
+    { code: 'forbidden', says: /must be its owner$/ },
+  ],
+];
+
+describe('the check', () => {
+  it('finds nothing wrong for an owner, or a maintainer', async () => {
+    await expect(check()).resolves.toEqual([]);
+    await expect(check({ ownRole: 'maintainer' })).resolves.toEqual([]);
+    await expect(check({}, { role: 'maintainer' })).resolves.toEqual([]);
+  });
+
+  it.each(faults)('refuses %s, and says what to do', async (_what, options, changes, fault) => {
+    await expect(check(options, changes)).rejects.toMatchObject({
+      code: fault.code,
+      message: expect.stringMatching(fault.says) as string,
+    });
+  });
+
+  it('tells of a version newer than it knows, and of a token that ends soon', async () => {
+    const [newer, ...none] = await check({ version: '2.99.0.alpha' });
+    expect([newer?.isFailure, none]).toEqual([false, []]);
+    expect(newer?.says).toContain('2.99.0.alpha');
+    const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
+    const [ending] = await check({ expiry: inDays(3) });
+    expect(ending?.says).toMatch(/ends on \d{4}-\d\d-\d\d/);
+    await expect(check({ expiry: inDays(30) })).resolves.toEqual([]);
+  });
+
+  it('says that "url" is another page, another server, or nothing at all', async () => {
+    const page = await openHttpFake((_, response) => void response.end('<!doctype html>'));
+    const other = await openHttpFake((_, response) => sendJson(response, { status: 'ok' }));
+    const none = await openHttpFake((_, response) => sendJson(response, {}, 404));
+    const settings = { token: 'x', organization: 'street-signs' };
+    const checkAt = (url: string) =>
+      createAdapter('studio', 'cvat', { ...settings, url }).check(signal);
+    for (const { url } of [page, other, none]) {
+      await expect(checkAt(url)).rejects.toThrow('"url" must be where CVAT is opened');
+    }
+    await expect(checkAt('http://127.0.0.1:9')).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('NODE_EXTRA_CA_CERTS') as string,
+    });
+  });
+
+  it('changes nothing', async () => {
+    const { settings, requests } = await openCvatFake();
+    await createAdapter('studio', 'cvat', settings).check(signal);
+    expect(requests.filter(({ line }) => !line.startsWith('GET '))).toEqual([]);
+  });
+});
+
+describe('the settings', () => {
+  const right = { url: 'https://cvat.example.com/', token: 'x', organization: 'lab' };
+
+  it.each([
+    [{ url: undefined }, 'tools.studio.url: needs "url"'],
+    [{ url: 'http://cvat.example.com' }, 'which needs "allowHttp": true'],
+    [{ token: undefined }, 'tools.studio.token: needs "token"'],
+    [{ organization: '' }, 'tools.studio.organization: is the short name'],
+    [{ organization: 'longer-than-a-slug' }, 'tools.studio.organization: is the short name'],
+    [{ role: 'owner' }, 'tools.studio.role: '],
+    [{ offboarding: 'delete_user' }, 'offboarding'],
+  ])('%j are refused', (wrong, says) => {
+    expect(() => createAdapter('studio', 'cvat', { ...right, ...wrong })).toThrow(says);
+  });
+
+  it('make every project one group, and each a place of work', () => {
+    const adapter = createAdapter('studio', 'cvat', right);
+    const link = { externalProjectId: '7', externalProjectName: null };
+    expect(adapter.groupFor(link)).toBe('lab');
+    expect(adapter.usageScopeFor?.(link)).toBe('7');
+    expect(adapter.capabilities).toMatchObject({
+      invitation: 'own',
+      usage: { counts: ['seconds', 'tasks', 'labels'], outlivesRemoval: true },
+    });
+    const without = createAdapter('studio', 'cvat', { ...right, analytics: false });
+    expect(without.capabilities.usage).toEqual({ counts: ['tasks'], outlivesRemoval: false });
+  });
+});

@@ -1,0 +1,246 @@
+import { describe, expect, it } from 'vitest';
+import type { Person } from '../../../src/adapters/adapter.ts';
+import { createAdapter } from '../../../src/adapters/create-adapter.ts';
+import { type CvatFakeOptions, openCvatFake } from '../../support/cvat-fake.ts';
+import { listAll } from '../../support/list-all.ts';
+
+const { signal } = new AbortController();
+const org = 'street-signs';
+const person: Person = {
+  ...{ trainerId: 'cmu1', email: 'Amara@opentrain.work', memberId: null },
+  displayName: 'Amara',
+};
+
+async function openCvat(options: CvatFakeOptions = {}) {
+  const tool = await openCvatFake(options);
+  const adapter = createAdapter('studio', 'cvat', tool.settings);
+  const lines = () => tool.requests.splice(0).map(({ line }) => line);
+  return { tool, adapter, lines, state: tool.state };
+}
+
+const realName = { nameOf: () => 'amara_n' };
+
+describe('an invitation', () => {
+  it('makes somebody unknown a member who is not in yet, with the link of the mail', async () => {
+    const { adapter, tool } = await openCvat();
+    const added = await adapter.addMember(org, person, signal);
+    expect(added).toMatchObject({ email: 'amara@opentrain.work', isInvited: true });
+    const [membership] = tool.state.memberships.slice(-1);
+    const key = membership?.invitation?.key;
+    expect(added.invitation).toEqual({
+      kind: 'link',
+      url: `${tool.url}/auth/login?email=amara%40opentrain.work&invitation=${key}`,
+      expiresAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT/) as string,
+    });
+    const expiresAt = added.invitation?.kind === 'link' ? added.invitation.expiresAt : null;
+    const createdMs = Date.parse(membership?.invitation?.created ?? '');
+    expect(Date.parse(expiresAt ?? '') - createdMs).toBe(7 * 86_400_000);
+    expect(tool.requests[0]?.body).toEqual({ email: 'amara@opentrain.work', role: 'worker' });
+  });
+
+  it('that is answered 500 as there is no mail has been made all the same', async () => {
+    const { adapter, state, lines } = await openCvat({ hasMail: false });
+    const added = await adapter.addMember(org, person, signal);
+    const made = state.findByEmail(person.email);
+    expect(added).toMatchObject({ id: String(made?.id), isInvited: true });
+    expect(added.invitation).toMatchObject({ kind: 'link', expiresAt: null });
+    expect(lines().map((line) => line.split('?')[0])).toEqual([
+      'POST /api/invitations',
+      'GET /api/memberships',
+    ]);
+  });
+
+  it('that is repeated after such a 500, and so refused, is the same one', async () => {
+    const { adapter, state } = await openCvat({ hasMail: false });
+    state.invite(org, 'amara@opentrain.work', 'worker');
+    const count = state.memberships.length;
+    const added = await adapter.addMember(org, person, signal);
+    expect(added).toMatchObject({ isInvited: true, invitation: { kind: 'link' } });
+    expect(state.memberships).toHaveLength(count);
+    expect(await adapter.findMember(org, person, signal)).toMatchObject({ id: added.id });
+  });
+
+  it('that is answered 500 and made nobody a member is an error to be tried again', async () => {
+    const { adapter, tool } = await openCvat();
+    tool.faults.begin('add', { does: 'answers', status: 500 });
+    await expect(adapter.addMember(org, person, signal)).rejects.toMatchObject({
+      code: 'unavailable',
+      status: 500,
+    });
+  });
+
+  it('lets in at once who has an account, under whatever name', async () => {
+    const { adapter, lines } = await openCvat({ ...realName, hasMail: false });
+    const added = await adapter.addMember(org, person, signal);
+    expect(added).toEqual({ id: added.id, email: 'amara@opentrain.work' });
+    expect(lines()).toHaveLength(1);
+    const known = { ...person, memberId: added.id };
+    expect(await adapter.findMember(org, known, signal)).toEqual({ id: added.id, email: null });
+    // CVAT shows no addresses: without the id, nobody can tell.
+    expect(await adapter.findMember(org, person, signal)).toBeNull();
+  });
+
+  it('of who is in under an unknown name says what to do', async () => {
+    const { adapter } = await openCvat(realName);
+    const { id } = await adapter.addMember(org, person, signal);
+    const refused = { code: 'conflict', status: 400, message: /remove that member in CVAT/ };
+    await expect(adapter.addMember(org, person, signal)).rejects.toMatchObject({
+      ...refused,
+      message: expect.stringMatching(refused.message) as string,
+    });
+    const again = await adapter.addMember(org, { ...person, memberId: id }, signal);
+    expect(again.id).toBe(id);
+  });
+
+  it('of an older server does not tell whether it was accepted, and is looked up', async () => {
+    const { adapter } = await openCvat({ tellsAccepted: false });
+    expect(await adapter.addMember(org, person, signal)).toMatchObject({ isInvited: true });
+    const other = await openCvat({ ...realName, tellsAccepted: false });
+    const added = await other.adapter.addMember(org, person, signal);
+    expect(added).not.toHaveProperty('isInvited');
+  });
+
+  it('has to be accepted by who has an account, where the server wants that', async () => {
+    const { adapter } = await openCvat({ ...realName, mustConfirm: true });
+    const added = await adapter.addMember(org, person, signal);
+    expect(added).toMatchObject({ isInvited: true, invitation: { kind: 'link' } });
+  });
+
+  it('stays open while they register under a name of their own', async () => {
+    const { adapter, state } = await openCvat({ hasMail: false });
+    const { id } = await adapter.addMember(org, person, signal);
+    const known = { ...person, memberId: id };
+    const registered = state.register(person.email, 'amara_n');
+    expect(String(registered.id)).toBe(id);
+    expect(await adapter.findMember(org, known, signal)).toEqual({
+      ...{ id, email: null, isInvited: true },
+    });
+    Object.assign(state.membershipOf(org, registered.id) ?? {}, { isActive: true });
+    expect(await adapter.findMember(org, known, signal)).toEqual({ id, email: null });
+  });
+});
+
+describe('an invitation that is renewed', () => {
+  it('is sent again, and is good for another week', async () => {
+    const { adapter, lines } = await openCvat();
+    const added = await adapter.addMember(org, person, signal);
+    lines();
+    const renewed = await adapter.renewInvitation?.(org, added, signal);
+    expect(renewed).toMatchObject({ kind: 'link', expiresAt: expect.any(String) as string });
+    expect(lines().at(-1)).toMatch(/^POST \/api\/invitations\/key-\d+\/resend$/);
+  });
+
+  it('needs no mail where none was sent', async () => {
+    const { adapter } = await openCvat({ hasMail: false });
+    const added = await adapter.addMember(org, person, signal);
+    const renewed = await adapter.renewInvitation?.(org, added, signal);
+    expect(renewed).toEqual(added.invitation);
+  });
+
+  it('is none where it has ended and there is no mail any more', async () => {
+    const { adapter, state } = await openCvat({ hasMail: false });
+    const added = await adapter.addMember(org, person, signal);
+    const membership = state.membershipOf(org, Number(added.id));
+    Object.assign(membership?.invitation ?? {}, { sent: '2026-01-01T00:00:00Z' });
+    await expect(adapter.renewInvitation?.(org, added, signal)).rejects.toMatchObject({
+      status: 500,
+    });
+  });
+
+  it('is none for who is in already, or gone', async () => {
+    const { adapter } = await openCvat(realName);
+    const added = await adapter.addMember(org, person, signal);
+    const refused = { code: 'conflict' };
+    await expect(adapter.renewInvitation?.(org, added, signal)).rejects.toMatchObject(refused);
+    await adapter.removeMember(org, added, signal);
+    await expect(adapter.renewInvitation?.(org, added, signal)).rejects.toMatchObject(refused);
+  });
+});
+
+describe('a search', () => {
+  it('takes nobody for another whose address is a part of theirs', async () => {
+    const { adapter, state } = await openCvat();
+    for (const email of ['x.amara@opentrain.work', 'amara@opentrain.work.example']) {
+      state.invite(org, email, 'worker');
+    }
+    expect(await adapter.findMember(org, person, signal)).toBeNull();
+    state.invite(org, 'AMARA@opentrain.work', 'worker');
+    expect(await adapter.findMember(org, person, signal)).toMatchObject({ isInvited: true });
+  });
+
+  it.each(['', '.', '..', 'a/b', 'x&org=other'])('asks nothing about %j', async (group) => {
+    const { adapter, lines } = await openCvat();
+    const refused = { code: 'invalid' };
+    const member = { id: '1', email: null };
+    await expect(adapter.findMember(group, person, signal)).rejects.toMatchObject(refused);
+    await expect(adapter.addMember(group, person, signal)).rejects.toMatchObject(refused);
+    await expect(adapter.removeMember(group, member, signal)).rejects.toMatchObject(refused);
+    await expect(listAll(adapter, group, signal)).rejects.toMatchObject(refused);
+    expect(lines()).toEqual([]);
+  });
+
+  it('in an organization that is gone is an error, not nobody', async () => {
+    const { adapter } = await openCvat();
+    const refused = { code: 'not_found' };
+    await expect(adapter.findMember('gone', person, signal)).rejects.toMatchObject(refused);
+    await expect(listAll(adapter, 'gone', signal)).rejects.toMatchObject(refused);
+  });
+});
+
+describe('the list', () => {
+  it('shows the owner, who is in and who is invited, and no deleted account', async () => {
+    const { adapter, state } = await openCvat();
+    const { id } = await adapter.addMember(org, person, signal);
+    const gone = state.createUser('gone', 'gone@x.example', true);
+    state.invite(org, gone.email, 'worker');
+    state.users.splice(state.users.indexOf(gone), 1);
+    expect(await listAll(adapter, org, signal)).toEqual([
+      { id: String(state.own.id), email: null },
+      { id, email: 'amara@opentrain.work', isInvited: true },
+    ]);
+  });
+
+  it('leaves nobody out and shows nobody twice while people come and go', async () => {
+    const { adapter, state } = await openCvat({
+      spoil: (_line, answer) => {
+        state.memberships.splice(1, 1);
+        count += 1;
+        state.invite(org, `late.${count}@opentrain.work`, 'worker');
+        return answer;
+      },
+    });
+    let count = 0;
+    for (let index = 0; index < 9; index += 1) {
+      state.invite(org, `trainer.${index}@opentrain.work`, 'worker');
+    }
+    const ids = (await listAll(adapter, org, signal)).map(({ id }) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    const early = state.users.filter(({ username }) => username.startsWith('trainer.'));
+    const stayed = early.filter(({ id }) => state.membershipOf(org, id) !== undefined);
+    expect(stayed.length).toBeGreaterThan(3);
+    expect(ids).toEqual(expect.arrayContaining(stayed.map(({ id }) => String(id))));
+  });
+
+  it('that does not go on is an error, and no list for ever', async () => {
+    const { adapter, state } = await openCvat({
+      spoil: (_line, answer) => ({ ...answer, body: { ...Object(answer.body), next: 'again' } }),
+    });
+    state.invite(org, person.email, 'worker');
+    await expect(listAll(adapter, org, signal)).rejects.toMatchObject({ code: 'invalid' });
+  });
+});
+
+it('asks as often as its README says', async () => {
+  const { adapter, lines, state } = await openCvat();
+  const added = await adapter.addMember(org, person, signal);
+  expect(lines()).toHaveLength(1);
+  await adapter.findMember(org, person, signal);
+  expect(lines()).toHaveLength(1);
+  await adapter.findMember(org, { ...person, memberId: added.id }, signal);
+  expect(lines()).toHaveLength(2);
+  state.assign('jobs', org, { assigneeId: Number(added.id) });
+  await adapter.removeMember(org, added, signal);
+  expect(lines()).toHaveLength(7);
+  await adapter.findMember(org, { ...person, memberId: added.id }, signal);
+  expect(lines()).toHaveLength(2);
+});

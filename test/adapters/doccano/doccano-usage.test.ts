@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { openDoccanoFake } from '../../support/doccano-fake.ts';
+import { doccanoAdapter } from '../../support/doccano-harness.ts';
+import { actAs, makeProject } from '../../support/doccano-site.ts';
+
+const { signal } = new AbortController();
+const request = { timeZone: 'UTC', firstDay: '2026-01-01', changedSince: null };
+
+async function openReading() {
+  const fake = await openDoccanoFake();
+  const admin = await actAs(fake, fake.admin);
+  const project = await makeProject(admin, 'signs', 'spans');
+  const adapter = doccanoAdapter(fake);
+  const read = () => Array.fromAsync(adapter.readUsage?.(String(project), request, signal) ?? []);
+  const metrics = `GET /projects/${project}/metrics`;
+  return { fake, read, metrics, memberId: String(admin.id) };
+}
+
+describe('the usage that the adapter doccano reads', () => {
+  it('adds up labels of every kind that the project has', async () => {
+    const { fake, read, metrics, memberId } = await openReading();
+    const spans = JSON.parse('{"admin": {"sign": 2, "__proto__": 3}}') as object;
+    fake.answerWith(`${metrics}/span-distribution`, { status: 200, body: spans });
+    const relations = { admin: { of: 4 } };
+    fake.answerWith(`${metrics}/relation-distribution`, { status: 200, body: relations });
+    expect(await read()).toEqual([{ memberId, of: 'total', tasks: 0, labels: 9 }]);
+  });
+
+  it('has no labels at all where one kind cannot be counted', async () => {
+    const { fake, read, metrics, memberId } = await openReading();
+    fake.answerWith(`${metrics}/relation-distribution`, { status: 500, body: '<html></html>' });
+    expect(await read()).toEqual([{ memberId, of: 'total', tasks: 0 }]);
+  });
+
+  it.each([502, 503, 504, 429, 403, 404])('fails where a part is answered %d', async (status) => {
+    const { fake, read, metrics } = await openReading();
+    fake.answerWith(`${metrics}/span-distribution`, { status, body: {} });
+    await expect(read()).rejects.toMatchObject({ status });
+  });
+
+  it.each([
+    ['no JSON', '<html></html>'],
+    ['no counts', { admin: { sign: 'two' } }],
+    ['less than nothing', { admin: { sign: -1 } }],
+    ['a list', []],
+  ])('fails where labels are %s', async (_what, body) => {
+    const { fake, read, metrics } = await openReading();
+    fake.answerWith(`${metrics}/span-distribution`, { status: 200, body });
+    await expect(read()).rejects.toMatchObject({ code: 'invalid' });
+  });
+
+  it('is not read to the end where somebody in it cannot be told', async () => {
+    const { fake, read, metrics } = await openReading();
+    const progress = [{ user: 'renamed@opentrain.work', done: 3 }];
+    fake.answerWith(`${metrics}/member-progress`, { status: 200, body: { total: 3, progress } });
+    await expect(read()).rejects.toMatchObject({ code: 'unavailable' });
+  });
+});

@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest';
+import { openHttpFake, sendJson } from '../../support/http-fake.ts';
+import {
+  type FakeLabelStudio,
+  openFakeLabelStudio,
+} from '../../support/label-studio/fake-label-studio.ts';
+import { createLabelStudio } from '../../support/label-studio/label-studio-harness.ts';
+
+const { signal } = new AbortController();
+const owner = { email: '', password: '', legacyToken: 'f'.repeat(40) };
+
+const check = (site: { url: string }, settings = {}) =>
+  createLabelStudio({ owner, ...site }, settings).check(signal);
+
+async function openWith(change: (settings: FakeLabelStudio['settings']) => void) {
+  const fake = await openFakeLabelStudio();
+  change(fake.settings);
+  return fake;
+}
+
+describe('a check of what is no Label Studio', () => {
+  it('names a page where JSON was asked for', async () => {
+    const { url, requests } = await openHttpFake((_, response) => void response.end('<html>'));
+    await expect(check({ url })).rejects.toThrow(
+      'Could not read its version: the answer is not JSON. "url" must be the root of Label Studio',
+    );
+    expect(requests).toEqual([{ line: 'GET /api/version', authorization: undefined }]);
+  });
+
+  it('names JSON of something else, and a path that is not there', async () => {
+    const root = '"url" must be the root of Label Studio';
+    const other = await openHttpFake((_, response) => sendJson(response, { name: 'cvat' }));
+    await expect(check(other)).rejects.toThrow(root);
+    const fake = await openFakeLabelStudio();
+    const below = check({ url: `${fake.url}/projects` });
+    await expect(below).rejects.toMatchObject({
+      ...{ code: 'not_found', message: expect.stringContaining(root) },
+    });
+  });
+
+  it('names a path below the root, where a real one tells its version all the same', async () => {
+    const { url } = await openHttpFake(({ url: path = '' }, response) => {
+      if (path.endsWith('/version')) return sendJson(response, { release: '1.23.2' });
+      response.writeHead(404).end('<html>');
+    });
+    await expect(check({ url: `${url}/projects` })).rejects.toMatchObject({
+      code: 'not_found',
+      message: expect.stringMatching(/^Could not ask whose token it is: answered 404\. "url" must/),
+    });
+  });
+
+  it('names an address that leads elsewhere', async () => {
+    const { url } = await openHttpFake((_, response) => {
+      response.writeHead(301, { location: 'https://example.com/' }).end();
+    });
+    await expect(check({ url })).rejects.toThrow('answered 301. "url" leads elsewhere');
+  });
+
+  it('names encryption that fails', async () => {
+    const { url } = await openHttpFake((_, response) => void response.end());
+    const encrypted = check({ url: url.replace('http:', 'https:') });
+    await expect(encrypted).rejects.toThrow(/SSL.*The encryption fails.*NODE_EXTRA_CA_CERTS/);
+  });
+
+  it('names a machine that does not answer', async () => {
+    const gone = check({ url: 'http://127.0.0.1:9' });
+    await expect(gone).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('Does it run, and is "url" right?'),
+    });
+  });
+});
+
+describe('a check of a Label Studio', () => {
+  it.each(['1.19.0', '0.9.2'])('refuses version %s', async (release) => {
+    const fake = await openWith((settings) => {
+      settings.version = { release, edition: 'Community' };
+    });
+    await expect(check(fake)).rejects.toThrow(`Label Studio ${release} is too old`);
+  });
+
+  it.each([
+    [{ release: '1.24.0', edition: 'Community' }, /^Label Studio 1\.24\.0 is newer than/],
+    [{ release: '2.30.0', edition: 'Enterprise' }, /^This is the Enterprise edition/],
+    [{ release: '1.22.1', edition: 'Community' }, /^In Label Studio 1\.22\.1 every member may/],
+  ])('says of %j what to know of it', async (version, says) => {
+    const fake = await openWith((settings) => {
+      settings.version = version;
+    });
+    expect(await check(fake)).toEqual([
+      expect.objectContaining({ isFailure: false, says: expect.stringMatching(says) }),
+    ]);
+  });
+
+  it('refuses a token of another organization', async () => {
+    const other = check(await openFakeLabelStudio(), { organization: 7 });
+    await expect(other).rejects.toThrow('is in organization 1, not 7: set "organization"');
+  });
+
+  it('says where anybody may sign up', async () => {
+    const fake = await openWith((settings) => {
+      settings.isSignUpOpen = true;
+    });
+    expect(await check(fake)).toEqual([
+      {
+        says: 'Anybody may sign up, also whoever was removed',
+        action: 'Start Label Studio with DISABLE_SIGNUP_WITHOUT_LINK=true',
+        isFailure: true,
+      },
+    ]);
+  });
+
+  it('says where nobody may, as what stands before it spoils the form', async () => {
+    const fake = await openWith((settings) => {
+      settings.isFormRefused = true;
+    });
+    const [finding] = await check(fake);
+    expect(finding).toMatchObject({ isFailure: true });
+    expect(finding?.says).toContain('refused although it has the right link');
+  });
+
+  it('makes no account, and changes nothing', async () => {
+    const fake = await openFakeLabelStudio();
+    await check(fake);
+    expect(fake.requests.filter((line) => !line.startsWith('GET '))).toEqual([
+      'POST /user/signup/',
+      'POST /user/signup/',
+    ]);
+    expect(await fake.api('GET', '/api/users/')).toHaveLength(1);
+  });
+});

@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest';
+import type { UsageSighting } from '../../../src/adapters/adapter.ts';
+import type {
+  LabelStudioApi,
+  TaskQuery,
+} from '../../../src/adapters/label-studio/label-studio-api.ts';
+import { TaskPage } from '../../../src/adapters/label-studio/label-studio-schema.ts';
+import { readWork } from '../../../src/adapters/label-studio/work.ts';
+import { openFakeLabelStudio } from '../../support/label-studio/fake-label-studio.ts';
+import { createLabelStudio } from '../../support/label-studio/label-studio-harness.ts';
+
+const { signal } = new AbortController();
+const request = { timeZone: 'UTC', firstDay: '2026-03-02', changedSince: null };
+const annotation = {
+  ...{ id: 5, completed_by: 17, was_cancelled: false, lead_time: 12.5, result: [{ id: 'x' }] },
+  ...{ created_at: '2026-03-02T08:00:00.000000Z', updated_at: '2026-03-02T09:00:00.000000Z' },
+};
+
+/** What one annotation of a task is told as. */
+async function tell(given: object): Promise<UsageSighting[]> {
+  const page = { tasks: [{ id: 3, annotations: [{ ...annotation, ...given }] }], total: 1 };
+  return await readPages([page]);
+}
+
+async function readPages(
+  pages: unknown[],
+  asked: TaskQuery[] = [],
+  changedSince: string | null = null,
+): Promise<UsageSighting[]> {
+  const left = [...pages];
+  const taskPage: LabelStudioApi['taskPage'] = async (query) => {
+    asked.push(query);
+    return TaskPage.parse(left.shift());
+  };
+  const api = { taskPage } as LabelStudioApi;
+  return await Array.fromAsync(readWork(api, '8', { ...request, changedSince }, signal));
+}
+
+describe('an annotation', () => {
+  it('is one piece of work', async () => {
+    expect(await tell({})).toEqual([
+      {
+        ...{ of: 'item', memberId: '17', itemId: '5', taskId: '3' },
+        ...{ doneAt: annotation.created_at, changedAt: annotation.updated_at },
+        ...{ seconds: 12.5, tasks: 1, labels: 1 },
+      },
+    ]);
+  });
+
+  it.each([
+    ['a whole user', { completed_by: { id: 17, email: 'a@example.com' } }, { memberId: '17' }],
+    ['a region of several entries', { result: [{ id: 'x' }, { id: 'x' }] }, { labels: 1 }],
+    ['relations, which have no id', { result: [{ type: 'relation' }] }, { labels: 0 }],
+    ['no result', { result: null }, { labels: 0 }],
+    ['a clock that ran backwards', { lead_time: -3 }, { seconds: 0 }],
+    ['a skip', { was_cancelled: true }, { seconds: 12.5, tasks: 0, labels: 0 }],
+  ])('of %s is counted', async (_what, given, told) => {
+    expect(await tell(given)).toMatchObject([told]);
+  });
+
+  it('that was imported has no seconds, which is not none', async () => {
+    const [sighting] = await tell({ lead_time: null });
+    expect(sighting).not.toHaveProperty('seconds');
+  });
+
+  it('of nobody any more is not told', async () => {
+    expect(await tell({ completed_by: null })).toEqual([]);
+  });
+});
+
+describe('a reading', () => {
+  const task = (id: number) => ({ id, annotations: [{ ...annotation, id }] });
+
+  it('goes on after the last task it has, however many there are', async () => {
+    const asked: TaskQuery[] = [];
+    const pages = [
+      { tasks: [task(3), task(9)], total: 3 },
+      { tasks: [task(12)], total: 1 },
+    ];
+    expect((await readPages(pages, asked)).length).toBe(3);
+    expect(asked.map(({ afterId }) => afterId)).toEqual([0, 9]);
+  });
+
+  it.each([
+    ['a page without the tasks that are to come', [{ tasks: [], total: 4 }]],
+    ['the same page again', [1, 2].map(() => ({ tasks: [task(3)], total: 4 }))],
+  ])('does not take %s for an end', async (_what, pages) => {
+    await expect(readPages(pages)).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
+  it.each([
+    ['when the first day does somewhere', null, '2026-03-01T10:00:00.000Z'],
+    ['a minute early', '2026-03-05T12:00:00.000Z', '2026-03-05T11:59:00.000Z'],
+    ['not before the first day', '2026-01-05T12:00:00.000Z', '2026-03-01T10:00:00.000Z'],
+  ])('begins %s', async (_when, changedSince, updatedSince) => {
+    const asked: TaskQuery[] = [];
+    await readPages([{ tasks: [], total: 0 }], asked, changedSince);
+    expect(asked).toMatchObject([{ updatedSince }]);
+  });
+
+  it('misses nothing where tasks are deleted meanwhile', async () => {
+    const fake = await openFakeLabelStudio();
+    const { id: project } = fake.work.addProject('Deleting');
+    fake.work.import(project, Array.from({ length: 250 }));
+    const tasks = fake.work.page(
+      new URLSearchParams({ project: String(project), page_size: '999' }),
+    );
+    for (const { id } of tasks?.tasks ?? []) fake.work.annotate(id, 1, {});
+    const today = new Date().toISOString().slice(0, 10);
+    const asked = { ...request, firstDay: today };
+    const seen = new Set<string>();
+    const adapter = createLabelStudio(fake);
+    for await (const one of adapter.readUsage?.(String(project), asked, signal) ?? []) {
+      if (one.of !== 'item') continue;
+      // By page number, what moves up by as many would be passed over.
+      if (seen.size < 90) fake.work.deleteTask(Number(one.taskId));
+      seen.add(one.taskId);
+    }
+    expect(seen.size).toBe(250);
+  });
+});

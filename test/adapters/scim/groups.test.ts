@@ -1,0 +1,238 @@
+import { describe, expect, it } from 'vitest';
+import type { Person } from '../../../src/adapters/adapter.ts';
+import { listAll } from '../../support/list-all.ts';
+import type { ScimDialect } from '../../support/scim-dialect.ts';
+import { scimAdapter } from '../../support/scim-settings.ts';
+import { openScimTool } from '../../support/scim-tool.ts';
+
+const { signal } = new AbortController();
+const group = 'street-signs';
+const email = 'amara@opentrain.work';
+const person: Person = { trainerId: 'cmu1', email, displayName: null, memberId: null };
+
+/** Three in a group, and a fourth who is to be taken out of it. */
+async function openGroup(dialect: ScimDialect, more: object = {}) {
+  const tool = await openScimTool(dialect, [group]);
+  const others = ['one', 'two', 'three'].map((name) => tool.seed({ userName: name }, group));
+  const id = tool.seed({ userName: email }, group);
+  const adapter = scimAdapter(tool, more);
+  const remove = () => adapter.removeMember(group, { id, email }, signal);
+  const changes = () =>
+    tool.requests.flatMap(({ line, body }) => (line.startsWith('P') ? [{ line, body }] : []));
+  return { ...tool, adapter, id, others, remove, changes };
+}
+
+describe('taking somebody out of a group', () => {
+  it.each([
+    ['by the path of one member', {}, ['PATCH']],
+    ['as Entra asks, where the path is refused', { patch: ['entra'] }, ['PATCH', 'PATCH']],
+    ['whole, where PATCH is refused', { patch: [] }, ['PATCH', 'PATCH', 'PUT']],
+    [
+      'whole, where there is no PATCH',
+      { patch: [], config: { patch: { supported: false } } },
+      ['PUT'],
+    ],
+  ] as const)('is done %s', async (_how, dialect, methods) => {
+    const tool = await openGroup(dialect);
+    await tool.remove();
+    expect(tool.members(group)).toEqual(tool.others);
+    expect(tool.changes().map(({ line }) => line.split(' ')[0])).toEqual(methods);
+  });
+
+  it('never asks to remove members where the path was accepted: strict servers remove them all', async () => {
+    const tool = await openGroup({ patch: ['entra'], removesAll: true, nods: true });
+    await tool.remove();
+    expect(tool.members(group)).toEqual(tool.others);
+    expect(tool.changes().map(({ line }) => line.split(' ')[0])).toEqual(['PATCH', 'PUT']);
+  });
+
+  it('puts the others back where a server removed them all, says so, and never asks so again', async () => {
+    const tool = await openGroup({ patch: ['entra'], removesAll: true });
+    await expect(tool.remove()).rejects.toMatchObject({
+      code: 'internal',
+      message: 'Asked to take one out of a group, the tool took others out: 3 were put back',
+    });
+    expect(tool.members(group)).toEqual(tool.others);
+    expect(
+      await tool.adapter.findMember(group, { ...person, memberId: tool.id }, signal),
+    ).toBeNull();
+
+    const before = tool.changes().length;
+    const [other = ''] = tool.others;
+    await tool.adapter.removeMember(group, { id: other, email: null }, signal);
+    expect(tool.members(group)).toEqual(tool.others.slice(1));
+    const after = tool.changes().slice(before);
+    expect(after.map(({ line }) => line.split(' ')[0])).toEqual(['PATCH', 'PUT']);
+  });
+
+  it('says how many are missing where they cannot be put back', async () => {
+    const tool = await openGroup({
+      patch: ['entra'],
+      removesAll: true,
+      addsNobody: true,
+      putIsRefused: true,
+    });
+    await expect(tool.remove()).rejects.toMatchObject({
+      code: 'internal',
+      message:
+        'Asked to take one out of a group, the tool took others out: 3 may be missing now, so run gangway reconcile',
+    });
+  });
+
+  it('takes out somebody who is in it twice', async () => {
+    const tool = await openGroup({ keepsDuplicates: true });
+    tool.seedMember(group, tool.id);
+    await tool.remove();
+    expect(tool.members(group)).toEqual(tool.others);
+  });
+
+  it('keeps what it does not know of a group that it writes whole, and groups in it', async () => {
+    const tool = await openGroup({ patch: [] });
+    const nested = { value: '999', type: 'Group', display: 'inner' };
+    Object.assign(tool.group(group) ?? {}, { 'urn:example:Group': { colour: 'red' } });
+    tool.seedMember(group, nested);
+    await tool.remove();
+    expect(tool.members(group)).toEqual([...tool.others, '999']);
+    expect(tool.group(group)).toMatchObject({ 'urn:example:Group': { colour: 'red' } });
+    const listed = await listAll(tool.adapter, group, signal);
+    expect(listed.map(({ id }) => id)).toEqual(tool.others);
+  });
+
+  it('leaves the account as it is where the settings say so', async () => {
+    const tool = await openGroup({}, { offboarding: 'group' });
+    await tool.remove();
+    expect(tool.users().map(({ active }) => active)).toEqual([true, true, true, true]);
+    expect(tool.adapter.removeAccount).toBeUndefined();
+    expect(tool.adapter.capabilities.removal).toEqual({
+      effect: 'membership_only',
+      reason: 'their account stays active, only their place in the group is gone',
+    });
+  });
+
+  it('locks out first where the account is to end, whatever fails then', async () => {
+    const tool = await openGroup({ patch: ['okta'], putIsRefused: true });
+    const member = { id: tool.id, email };
+    await expect(tool.adapter.removeAccount?.(group, member, signal)).rejects.toThrow('400');
+    expect(tool.users().at(-1)?.active).toBe(false);
+  });
+});
+
+describe('putting somebody into a group', () => {
+  it('adds nobody twice, though the server would', async () => {
+    const tool = await openScimTool({ keepsDuplicates: true }, [group]);
+    const adapter = scimAdapter(tool);
+    const { id } = await adapter.addMember(group, person, signal);
+    await adapter.addMember(group, person, signal);
+    expect(tool.members(group)).toEqual([id]);
+  });
+
+  it('creates the group with them in it, where it may', async () => {
+    const tool = await openScimTool();
+    const { id } = await scimAdapter(tool).addMember(group, person, signal);
+    expect(tool.members(group)).toEqual([id]);
+    expect(tool.requests.filter(({ line }) => line.startsWith('PATCH'))).toEqual([]);
+  });
+
+  it('says which group is missing, where it may not create it', async () => {
+    const tool = await openScimTool({}, ['Street-Signs']);
+    const adding = scimAdapter(tool, { createGroups: false }).addMember(group, person, signal);
+    await expect(adding).rejects.toMatchObject({
+      code: 'invalid',
+      message: 'The tool has no group "street-signs": create it there, or set "createGroups": true',
+    });
+  });
+
+  it('takes no group of a name in another case, which may be that of another customer', async () => {
+    const tool = await openScimTool({}, ['Street-Signs']);
+    await expect(scimAdapter(tool).addMember(group, person, signal)).rejects.toMatchObject({
+      code: 'conflict',
+      message:
+        'Could not create the group: one is in the way, which may be "street-signs" in another case',
+    });
+    expect(tool.members('Street-Signs')).toEqual([]);
+  });
+
+  it('does not choose among groups of one name', async () => {
+    const tool = await openScimTool({}, [group, group]);
+    await expect(scimAdapter(tool).addMember(group, person, signal)).rejects.toThrow(
+      '2 groups of the tool are called "street-signs"',
+    );
+  });
+
+  it('finds a group anew that was made anew', async () => {
+    const tool = await openScimTool({}, [group]);
+    const adapter = scimAdapter(tool);
+    await adapter.addMember(group, person, signal);
+    tool.remakeGroup(group);
+    expect(await adapter.findMember(group, person, signal)).toBeNull();
+    const { id } = await adapter.addMember(group, person, signal);
+    expect(tool.members(group)).toEqual([id]);
+  });
+
+  it('knows a group that was renamed by its name alone', async () => {
+    const tool = await openGroup({});
+    expect(await tool.adapter.findMember(group, person, signal)).not.toBeNull();
+    Object.assign(tool.group(group) ?? {}, { displayName: 'another' });
+    expect(await tool.adapter.findMember(group, person, signal)).toBeNull();
+  });
+
+  it('writes no group whole whose members were never shown: it would replace them', async () => {
+    const tool = await openGroup({ patch: [], hidesMembers: true });
+    const newcomer = { ...person, email: 'new@opentrain.work' };
+    await expect(tool.adapter.addMember(group, newcomer, signal)).rejects.toThrow(
+      'the tool wants the whole group written and has not shown who is in it yet',
+    );
+    expect(tool.members(group)).toEqual([...tool.others, tool.id]);
+  });
+
+  it('is not believed before the group shows it', async () => {
+    const tool = await openScimTool({ addsNobody: true, putIsRefused: true }, [group]);
+    await expect(scimAdapter(tool).addMember(group, person, signal)).rejects.toMatchObject({
+      code: 'unavailable',
+      message: 'The tool says it added the member but does not show it',
+    });
+  });
+
+  it('has one group for all, where the name says no project', async () => {
+    const tool = await openScimTool({}, ['Trainers']);
+    const adapter = scimAdapter(tool, { group: 'Trainers' });
+    const name = adapter.groupFor({ externalProjectId: 'street-signs', externalProjectName: null });
+    expect(name).toBe('Trainers');
+    const { id } = await adapter.addMember(name, person, signal);
+    expect(tool.members('Trainers')).toEqual([id]);
+  });
+
+  it('puts the project into the name as it is', () => {
+    const adapter = scimAdapter(
+      { url: 'https://tool.example', token: 'x' },
+      { group: 'p {externalProjectId}' },
+    );
+    const link = { externalProjectId: "$& {externalProjectId} $'", externalProjectName: null };
+    expect(adapter.groupFor(link)).toBe("p $& {externalProjectId} $'");
+  });
+});
+
+describe('writing', () => {
+  it('labels bodies otherwise, and stays with it, where one label is refused', async () => {
+    const tool = await openScimTool({ takesOnly: 'application/json' }, [group]);
+    const adapter = scimAdapter(tool);
+    await adapter.addMember(group, person, signal);
+    const labels = tool.requests.map(({ headers }) => headers['content-type']);
+    expect(labels.filter((label) => label !== undefined)).toEqual([
+      'application/scim+json',
+      ...['application/json', 'application/json'],
+    ]);
+  });
+
+  it('names the version, where the settings say so, and tries again where it was another', async () => {
+    const tool = await openScimTool({ hasVersions: true, patch: [] }, [group]);
+    const adapter = scimAdapter(tool, { ifMatch: true });
+    const { id } = await adapter.addMember(group, person, signal);
+    expect(tool.members(group)).toEqual([id]);
+    const unversioned = scimAdapter(tool);
+    await expect(unversioned.removeMember(group, { id, email }, signal)).rejects.toMatchObject({
+      code: 'unavailable',
+      message: 'Could not remove the member: somebody else changed it at the same moment',
+    });
+  });
+});

@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import type { Person } from '../../../src/adapters/adapter.ts';
+import { listAll } from '../../support/list-all.ts';
+import { scimAdapter } from '../../support/scim-settings.ts';
+import { openScimmy } from '../../support/scimmy-tool.ts';
+
+/** Against SCIMMY, a real server: an active account is the membership, or there are very many. */
+
+const { signal } = new AbortController();
+const email = 'amara@opentrain.work';
+const person: Person = { trainerId: 'cmu1', email, displayName: 'Amara', memberId: null };
+
+describe('without groups', () => {
+  it('an active account is the membership, and a removal ends it', async () => {
+    const tool = await openScimmy();
+    const adapter = scimAdapter(tool, { group: null });
+    const users = adapter.groupFor({ externalProjectId: 'any', externalProjectName: null });
+    expect(adapter.groupFor({ externalProjectId: 'other', externalProjectName: null })).toBe(users);
+    expect(await adapter.findMember(users, person, signal)).toBeNull();
+
+    const member = await adapter.addMember(users, person, signal);
+    expect(await adapter.findMember(users, person, signal)).toEqual(member);
+    expect(await listAll(adapter, users, signal)).toEqual([member]);
+
+    await adapter.removeMember(users, member, signal);
+    await adapter.removeMember(users, member, signal);
+    await adapter.removeMember(users, { id: 'nobody', email: null }, signal);
+    expect(tool.users().map(({ active }) => active)).toEqual([false]);
+    expect(await adapter.findMember(users, { ...person, memberId: member.id }, signal)).toBeNull();
+    expect(await listAll(adapter, users, signal)).toEqual([]);
+
+    expect(await adapter.addMember(users, person, signal)).toEqual(member);
+    expect(await adapter.check(signal)).toEqual([]);
+    expect(tool.requests.filter(({ line }) => line.includes('/Groups'))).toEqual([]);
+  });
+
+  it('says what it can do', () => {
+    const adapter = scimAdapter({ url: 'https://tool.example', token: 'x' }, { group: null });
+    expect(adapter.removeAccount).toBeUndefined();
+    expect(adapter.capabilities).toEqual({
+      ...{ removal: { effect: 'locks_out' }, readding: 'yes' },
+      ...{ exclusive: 'membership', invitation: 'none' },
+    });
+  });
+});
+
+describe('at a real server', () => {
+  it('reads as many pages as there are', async () => {
+    const group = 'street-signs';
+    const tool = await openScimmy([group]);
+    const ids = Array.from({ length: 230 }, (_, index) =>
+      tool.seed({ userName: `${index}@x.example` }, group),
+    );
+    const listed = await listAll(scimAdapter(tool), group, signal);
+    expect(listed.map(({ id }) => id)).toEqual(ids);
+    const pages = tool.requests.filter(({ line }) => line.startsWith('GET /Users?'));
+    expect(pages.map(({ line }) => line)).toEqual([
+      'GET /Users?startIndex=1&count=100',
+      'GET /Users?startIndex=101&count=100',
+      'GET /Users?startIndex=201&count=100',
+    ]);
+  });
+
+  it('adopts an account that a filter does not find, as it minds the case', async () => {
+    const tool = await openScimmy(['street-signs']);
+    const id = tool.seed({ userName: 'AMARA@opentrain.work', active: false });
+    const member = await scimAdapter(tool).addMember('street-signs', person, signal);
+    expect(member.id).toBe(id);
+    expect(tool.users()).toMatchObject([{ id, active: true }]);
+  });
+});

@@ -1,0 +1,76 @@
+import { inspect } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { readCsv } from '../../src/lib/read-csv.ts';
+
+const options = { purpose: 'read the file', columns: ['name', 'count'], maxLineBytes: 1000 };
+
+async function* toChunks(text: string, size = 1): AsyncGenerator<Uint8Array> {
+  const bytes = Buffer.from(text);
+  for (let start = 0; start < bytes.length; start += size) {
+    yield bytes.subarray(start, start + size);
+  }
+}
+
+async function readAll(text: string, size?: number) {
+  const lines = await Array.fromAsync(readCsv(toChunks(text, size), options));
+  return lines.map((line) => Object.fromEntries(line));
+}
+
+describe('a CSV file', () => {
+  it('is read by the names of its columns, wherever its bytes are cut', async () => {
+    const text = '\ufeffcount,name,more\r\n1,"Zoë ""李"" 👩,\r\nx",\r\n\r\n2,b,c\n';
+    for (const size of [1, 2, 3, 1000]) {
+      expect(await readAll(text, size)).toEqual([
+        { count: '1', name: 'Zoë "李" 👩,\r\nx', more: '' },
+        { count: '2', name: 'b', more: 'c' },
+      ]);
+    }
+  });
+
+  it('may have a column of any name', async () => {
+    const [line] = await Array.fromAsync(
+      readCsv(toChunks('__proto__,name,count\nx,a,1\n'), options),
+    );
+    expect(line?.get('__proto__')).toBe('x');
+  });
+
+  it('is given line by line, before it has ended', async () => {
+    let given = 0;
+    async function* endless(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('name,count\n');
+      for (;;) {
+        given += 1;
+        yield Buffer.from(`a,${given}\n`);
+      }
+    }
+    for await (const line of readCsv(endless(), options)) {
+      if (line.get('count') === '3') break;
+    }
+    expect(given).toBeLessThan(10_000);
+  });
+
+  it.each([
+    ['there is no column "count"', 'name,other\na,1\n'],
+    ['it is empty', ''],
+    ['line 3 is no CSV (CSV_RECORD_INCONSISTENT_FIELDS_LENGTH)', 'name,count\na,1\nsecret\n'],
+    ['CSV_QUOTE_NOT_CLOSED', 'name,count\n"secret,1\n'],
+    ['CSV_MAX_RECORD_SIZE', `name,count\n${'secret'.repeat(1000)},1\n`],
+  ])('is refused as %s, without a word of it', async (why, text) => {
+    const error: unknown = await readAll(text, 50).catch((failed: unknown) => failed);
+    expect(error).toMatchObject({
+      code: 'invalid',
+      message: expect.stringContaining(`Could not read the file: `) as string,
+    });
+    expect((error as Error).message).toContain(why);
+    expect(inspect(error, { depth: 9 })).not.toContain('secret');
+  });
+
+  it('hands on what goes wrong where it comes from', async () => {
+    const broken = new Error('broke off');
+    async function* breaking(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('name,count\na,1\n');
+      throw broken;
+    }
+    await expect(Array.fromAsync(readCsv(breaking(), options))).rejects.toBe(broken);
+  });
+});

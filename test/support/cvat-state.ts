@@ -1,0 +1,147 @@
+/**
+ * The rules of CVAT 2.54 to 2.72 as far as members, assignments and events go. Not a line of it is
+ * CVAT's: it follows what its server was seen to do.
+ */
+
+export interface CvatOptions {
+  /** Whether the server can send mail. */
+  hasMail?: boolean;
+  /** The name of the account that somebody with this address has had all along. */
+  nameOf?: (email: string) => string | undefined;
+  /** Whether people have to accept an invitation though they have an account. */
+  mustConfirm?: boolean;
+  /** What the account of the token is in every organization. */
+  ownRole?: string;
+  hasAnalytics?: boolean;
+  /** Whether an invitation tells that it was accepted, as only newer servers do. */
+  tellsAccepted?: boolean;
+}
+
+export interface CvatUser {
+  id: number;
+  username: string;
+  email: string;
+  /** False for one that an invitation made, until they register. */
+  isReal: boolean;
+  /** The groups of the whole server, such as `worker`. */
+  groups: string[];
+}
+
+export interface CvatInvitation {
+  key: string;
+  created: string;
+  /** Null where no mail was sent. */
+  sent: string | null;
+}
+
+export interface CvatMembership {
+  id: number;
+  userId: number;
+  org: string;
+  isActive: boolean;
+  role: string;
+  invitation: CvatInvitation | null;
+}
+
+export interface CvatAssignable {
+  id: number;
+  org: string;
+  projectId: number;
+  assigneeId: number | null;
+  state: string;
+}
+
+export type CvatKind = 'jobs' | 'tasks' | 'projects';
+
+const expiryMs = 7 * 86_400_000;
+
+export function createCvatState(options: CvatOptions) {
+  const { hasMail = true, nameOf, mustConfirm = false, ownRole = 'owner' } = options;
+  const users: CvatUser[] = [];
+  const memberships: CvatMembership[] = [];
+  const work: Record<CvatKind, CvatAssignable[]> = { jobs: [], tasks: [], projects: [] };
+  const organizations = new Map<string, number>();
+  let lastId = 0;
+
+  function createUser(username: string, email: string, isReal: boolean): CvatUser {
+    const user = { id: ++lastId, username, email, isReal, groups: ['user'] };
+    users.push(user);
+    return user;
+  }
+  const own = createUser('manager', 'manager@lab.example', true);
+
+  function createOrganization(slug: string): void {
+    organizations.set(slug, ++lastId);
+    const member = { id: ++lastId, userId: own.id, org: slug, isActive: true };
+    if (ownRole !== 'none') memberships.push({ ...member, role: ownRole, invitation: null });
+  }
+
+  function findByEmail(email: string): CvatUser | undefined {
+    return users.find((user) => user.email.toLowerCase() === email.toLowerCase());
+  }
+
+  function createInvited(email: string): CvatUser {
+    const name = nameOf?.(email);
+    return createUser(name ?? email, email, name !== undefined);
+  }
+
+  /** The user, the membership and the invitation stay, whatever comes of the mail. */
+  function invite(org: string, email: string, role: string) {
+    const user = findByEmail(email) ?? createInvited(email);
+    if (memberships.some((one) => one.userId === user.id && one.org === org)) return 'is member';
+    const invitation = { key: `key-${++lastId}`, created: new Date().toISOString(), sent: null };
+    const membership = { id: ++lastId, userId: user.id, org, isActive: false, role, invitation };
+    memberships.push(membership);
+    if (user.isReal && !mustConfirm) membership.isActive = true;
+    else if (!hasMail) return 'no mail';
+    else Object.assign(invitation, { sent: invitation.created });
+    return membership;
+  }
+
+  function resend(membership: CvatMembership) {
+    if (membership.isActive) return 'accepted';
+    if (!hasMail) return 'no mail';
+    Object.assign(membership.invitation ?? {}, { sent: new Date().toISOString() });
+    return 'sent';
+  }
+
+  /** Whoever was invited gets the account that was made for them, under a name of their own. */
+  function register(email: string, username: string): CvatUser {
+    const user = findByEmail(email) ?? createUser(username, email, true);
+    return Object.assign(user, { username, isReal: true });
+  }
+
+  function membershipOf(org: string, userId: number): CvatMembership | undefined {
+    return memberships.find((one) => one.org === org && one.userId === userId);
+  }
+
+  function assign(kind: CvatKind, org: string, more: Partial<CvatAssignable> = {}): CvatAssignable {
+    const defaults = { projectId: 7, assigneeId: null, state: 'new' };
+    const made = { id: ++lastId, org, ...defaults, ...more };
+    work[kind].push(made);
+    return made;
+  }
+
+  /** A member opens what is assigned to them; one of the group `worker` does so without being one. */
+  function jobsOpenTo(userId: number): number[] {
+    const isWorker = users.some(({ id, groups }) => id === userId && groups.includes('worker'));
+    return work.jobs
+      .filter(({ assigneeId }) => assigneeId === userId)
+      .filter(({ org }) => isWorker || membershipOf(org, userId)?.isActive === true)
+      .map(({ id }) => id);
+  }
+
+  return {
+    ...{ users, memberships, work, organizations, own, createUser, createOrganization },
+    ...{ invite, resend, register, membershipOf, assign, jobsOpenTo, findByEmail },
+    isExpired: ({ sent }: CvatInvitation) =>
+      sent === null ? null : Date.parse(sent) + expiryMs <= Date.now(),
+    remove(id: number): boolean {
+      const index = memberships.findIndex((one) => one.id === id);
+      if (index !== -1) memberships.splice(index, 1);
+      return index !== -1;
+    },
+  };
+}
+
+export type CvatState = ReturnType<typeof createCvatState>;

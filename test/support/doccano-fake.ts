@@ -1,0 +1,201 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setImmediate, setTimeout as wait } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
+import type { Fault, Faults, RequestKind } from '../../src/adapters/conformance/harness.ts';
+import { type FakeAnswer, fakeRoutes } from './doccano-fake-routes.ts';
+import {
+  addUser,
+  createDoccanoState,
+  type DoccanoState,
+  type FakeUser,
+  showUser,
+} from './doccano-fake-state.ts';
+import type { DoccanoSite } from './doccano-site.ts';
+
+/**
+ * doccano's HTTP on loopback, as far as tests use it, which misbehaves when it is told to. The facts
+ * in `doccano-facts.ts` are asked of it and of the real one.
+ */
+export interface DoccanoFake extends DoccanoSite {
+  /** Of every request so far. */
+  requests: { line: string; headers: IncomingMessage['headers'] }[];
+  faults: Faults;
+  /** The next request of this line (`POST /users/create`) does what it should, and is not answered. */
+  loseNextAnswer(line: string): void;
+  /** Makes the tokens of an account worthless, as logging out does. */
+  endToken(username: string): void;
+  /** The answer to this line is this, whoever asks. */
+  answerWith(line: string, answer: FakeAnswer): void;
+}
+
+const admin = { username: 'admin', password: 'lantern-Ox3-marble' };
+const session = 'sessionid=abc123';
+/** What was given up shortly before a fault ended may arrive after that, and its end a moment later. */
+const [lateMs, arrivalMs] = [1000, 50];
+
+export async function openDoccanoFake(): Promise<DoccanoFake> {
+  const state = createDoccanoState();
+  const owner = addUser(state, admin.username, admin.password, {
+    ...{ isSuperuser: true, isStaff: true },
+  });
+  const requests: DoccanoFake['requests'] = [];
+  const given = new Map<string, FakeAnswer>();
+  let begun: { kind: RequestKind; fault: Fault } | undefined;
+  let endedAt = Number.NEGATIVE_INFINITY;
+  let lost = '';
+
+  function isLost(line: string): boolean {
+    const isMeant = lost === line;
+    if (isMeant) lost = '';
+    return isMeant;
+  }
+
+  async function answer(request: IncomingMessage): Promise<FakeAnswer | null> {
+    const atArrival = begun;
+    const call = await toCall(request);
+    requests.push({ line: call.line, headers: request.headers });
+    // What was given up while it was on its way must not be done when the fault has ended.
+    await (performance.now() - endedAt < lateMs ? wait(arrivalMs) : setImmediate());
+    if (request.socket.destroyed || request.socket.readableEnded) return null;
+    const work = () => given.get(call.line) ?? respond(state, call);
+    if (atArrival !== undefined && atArrival.kind === kindOf(call.line)) {
+      return misbehave(atArrival.fault, call, owner, work);
+    }
+    const made = work();
+    return isLost(call.line) ? null : made;
+  }
+
+  const server = createServer(async (request, response) => {
+    const made = await answer(request);
+    if (made !== null) send(response, made);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+
+  return {
+    ...{ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, admin, requests },
+    async makeStaff({ username, password }) {
+      addUser(state, username, password, { isStaff: true });
+    },
+    faults: {
+      begin: (kind, fault) => {
+        begun = { kind, fault };
+      },
+      end: () => {
+        begun = undefined;
+        endedAt = performance.now();
+      },
+      secrets: [admin.password, owner.token],
+    },
+    loseNextAnswer: (line) => {
+      lost = line;
+    },
+    endToken(username) {
+      const user = state.users.find((one) => one.username === username);
+      if (user !== undefined) user.token = `${user.token}-next`;
+    },
+    answerWith: (line, fixed) => void given.set(line, fixed),
+  };
+}
+
+interface Call {
+  /** Its method and path, without its query. */
+  line: string;
+  url: URL;
+  headers: IncomingMessage['headers'];
+  body: Record<string, unknown>;
+}
+
+async function toCall(request: IncomingMessage): Promise<Call> {
+  const { method = '', url: target = '', headers } = request;
+  const url = new URL(target, 'http://fake');
+  const body = JSON.parse((await text(request)) || '{}') as Record<string, unknown>;
+  return { line: `${method} ${url.pathname.replace(/^\/v1/, '')}`, url, headers, body };
+}
+
+function respond(state: DoccanoState, call: Call): FakeAnswer {
+  const { line, headers, body } = call;
+  if (line === 'POST /auth/login/') return logIn(state, body);
+  // The session comes first in doccano, and asks for more than a token.
+  if (headers.cookie?.includes(session) && !line.startsWith('GET')) return refused('CSRF Failed');
+  const token = headers.authorization?.replace('Token ', '');
+  const user = state.users.find((one) => one.token === token);
+  if (user === undefined) return refused('Invalid token.');
+  const ids = [...line.matchAll(/\/(\d+)/g)].map(([, id]) => Number(id));
+  const route = fakeRoutes.get(line.replaceAll(/\/\d+/g, '/:'));
+  // The pages of doccano answer whatever the API does not know.
+  if (route === undefined) return { status: 200, body: '<!doctype html><html></html>' };
+  return route({ state, user, ids, query: call.url.searchParams, body });
+}
+
+function logIn(state: DoccanoState, { username, password }: Record<string, unknown>): FakeAnswer {
+  const user = state.users.find((one) => one.username === username && one.password === password);
+  if (user === undefined) {
+    const text = 'Unable to log in with provided credentials.';
+    return { status: 400, body: { non_field_errors: [text] } };
+  }
+  const cookies = ['csrftoken=def456; Path=/', `${session}; HttpOnly; Path=/`];
+  return { status: 200, body: { key: user.token }, headers: { 'set-cookie': cookies } };
+}
+
+function refused(detail: string): FakeAnswer {
+  return { status: 403, body: { detail } };
+}
+
+function misbehave(
+  fault: Fault,
+  call: Call,
+  owner: FakeUser,
+  work: () => FakeAnswer,
+): FakeAnswer | null {
+  if (fault.does === 'answers') return refuse(fault, call, owner);
+  if (fault.does === 'swallows') return pretend(call);
+  if (fault.does === 'goes_silent') work();
+  return null;
+}
+
+/** That it was done. */
+function pretend({ line, body }: Call): FakeAnswer {
+  if (line.startsWith('DELETE')) return { status: 204 };
+  const row = { id: 9999, user: body['user'], role: body['role'] };
+  return { status: 201, body: { ...row, username: 'nobody', rolename: 'annotator' } };
+}
+
+function send(response: ServerResponse, { status, body, headers = {} }: FakeAnswer): void {
+  const isText = typeof body === 'string';
+  response.writeHead(status, {
+    ...{ 'content-type': isText ? 'text/html' : 'application/json', ...headers },
+  });
+  if (body === undefined) response.end();
+  else response.end(isText ? body : JSON.stringify(body));
+}
+
+function kindOf(line: string): RequestKind | undefined {
+  if (line === 'GET /me') return 'check';
+  if (line.startsWith('GET')) return 'read';
+  if (!line.endsWith('/members')) return undefined;
+  return line.startsWith('POST') ? 'add' : 'remove';
+}
+
+/** Quotes all it should not: its credentials, and what it was sent. */
+function refuse(
+  { status, retryAfterSeconds }: Fault & { does: 'answers' },
+  { url, body }: Call,
+  owner: FakeUser,
+): FakeAnswer {
+  const { token, password } = owner;
+  const sent = `${url.pathname}${url.search} ${JSON.stringify(body)}`;
+  const detail = `${sent} ${token} ${password} Token ${token} ${JSON.stringify(showUser(owner))}`;
+  const headers = {
+    ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
+    ...(status === 302 && { location: '/v1/me' }),
+  };
+  return { status, body: { detail, requestId: token }, headers };
+}

@@ -1,0 +1,187 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { onTestFinished } from 'vitest';
+import type { Fault, Faults, RequestKind } from '../../../src/adapters/conformance/harness.ts';
+import { createFakeForms, type FormSettings } from './fake-forms.ts';
+import { createFakeRoutes, type FakeAnswer, refuse } from './fake-routes.ts';
+import { createFakeTokens, type FakeTokens } from './fake-tokens.ts';
+import { createFakeUsers, type FakeUser, type FakeUsers, showUser } from './fake-users.ts';
+import { createFakeWork, type FakeWork } from './fake-work.ts';
+import { createLabelStudioSite, type LabelStudioSite } from './label-studio-client.ts';
+
+/** A Label Studio on loopback, held to the real one by the claims that both are asked to meet. */
+export interface FakeLabelStudio extends LabelStudioSite {
+  /** `method path` of every request. */
+  requests: string[];
+  /** Every `Authorization`. */
+  sent: string[];
+  tokens: FakeTokens;
+  work: FakeWork;
+  users: FakeUsers;
+  /** Has something happen just before the next request of this kind is looked at. */
+  onceBefore(line: string, happening: () => void): void;
+  /** Has the list of users answered in another shape, or with others in it. */
+  showUsersAs(toBody: (users: unknown[]) => unknown): void;
+  /** As an upgrade or an operator would. */
+  settings: FormSettings & { version: object };
+  faults: Faults;
+}
+
+const owner = {
+  ...{ email: 'owner@example.com', password: 'owner-password-1' },
+  legacyToken: 'ab12cd34ef56ab12cd34ef56ab12cd34ef56ab12',
+};
+
+export async function openFakeLabelStudio(): Promise<FakeLabelStudio> {
+  const settings = {
+    ...{ isSignUpOpen: false, isFormRefused: false },
+    version: { release: '1.23.2', edition: 'Community' } as object,
+  };
+  const [users, work, tokens] = [createFakeUsers(owner), createFakeWork(), createFakeTokens()];
+  const routes = createFakeRoutes(users, work);
+  const forms = createFakeForms(users, settings);
+  const personalToken = tokens.createPersonal(users.ownerId);
+  const [requests, authorizations]: [string[], string[]] = [[], []];
+  const happenings = new Map<string, () => void>();
+  let begun: { kind: RequestKind; fault: Fault } | undefined;
+
+  async function answer(request: IncomingMessage): Promise<FakeAnswer | null> {
+    const { method = '', headers } = request;
+    const url = new URL(`http://127.0.0.1${request.url}`);
+    const sent = await text(request);
+    requests.push(`${method} ${url.pathname}`);
+    authorizations.push(headers.authorization ?? '');
+    happenings.get(requests.at(-1) ?? '')?.();
+    happenings.delete(requests.at(-1) ?? '');
+    const fault = faultFor(kindOf(method, url.pathname));
+    if (fault?.does === 'stalls') return null;
+    if (fault?.does === 'answers') {
+      return misbehave(fault, `${request.url} ${sent} ${headers.authorization} ${personalToken}`);
+    }
+    const given = respond(request, url, sent, fault?.does === 'swallows');
+    return fault?.does === 'goes_silent' ? null : given;
+  }
+
+  function faultFor(kind: RequestKind | undefined): Fault | undefined {
+    return begun !== undefined && begun.kind === kind ? begun.fault : undefined;
+  }
+
+  /** What needs no token. */
+  function respondToAll(
+    method: string,
+    url: URL,
+    sent: string,
+    isSwallowed: boolean,
+    cookies: Cookies,
+  ) {
+    if (url.pathname.startsWith('/user/')) {
+      const form = new URLSearchParams(sent);
+      return forms.answer({ method, url, cookies, form, isSwallowed });
+    }
+    if (url.pathname === '/api/version') return { status: 200, body: settings.version };
+    if (!url.pathname.startsWith('/api/')) return { status: 404, body: '<h1>404' };
+    if (url.pathname !== '/api/token/refresh/') return undefined;
+    const access = tokens.exchange((JSON.parse(sent) as { refresh: string }).refresh);
+    return access ? { status: 200, body: { access } } : refuse(401, 'Token is invalid');
+  }
+
+  function respond(
+    { method = '', headers }: IncomingMessage,
+    url: URL,
+    sent: string,
+    isSwallowed: boolean,
+  ): FakeAnswer {
+    const cookies = toCookies(headers.cookie);
+    const given = respondToAll(method, url, sent, isSwallowed, cookies);
+    if (given !== undefined) return given;
+    const user = whoAsks(headers.authorization, cookies);
+    if (user === undefined) return refuse(401, 'Invalid token.');
+    if (method === 'DELETE' && isSwallowed) return { status: 204 };
+    const [name, id] = toRoute(method, url.pathname);
+    const body: unknown = sent === '' ? undefined : JSON.parse(sent);
+    const route = routes.get(name);
+    return route?.({ user, query: url.searchParams, body, id }) ?? { status: 404, body: '<h1>404' };
+  }
+
+  function whoAsks(authorization = '', cookies: Cookies): FakeUser | undefined {
+    const [scheme, token = ''] = authorization.split(' ');
+    if (scheme === 'Token') return users.byLegacyToken(token);
+    if (scheme === 'Bearer') return users.get(tokens.userOf(token) ?? 0);
+    const user = users.get(Number(cookies.get('sessionid')));
+    // What has no organization is given the first one, whatever became of the membership.
+    if (user) user.activeOrganization ??= 1;
+    return user;
+  }
+
+  const server = createServer(async (request, response) => {
+    const given = await answer(request);
+    if (given !== null) send(response, given);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    ...createLabelStudioSite({ url: `http://127.0.0.1:${port}`, version: '1.23.2', owner }),
+    personalToken: async () => personalToken,
+    ...{ requests, sent: authorizations, tokens, work, users, settings },
+    onceBefore: (line, happening) => void happenings.set(line, happening),
+    showUsersAs(toBody) {
+      const list = users.all().map(showUser);
+      routes.set('GET /api/users', () => ({ status: 200, body: toBody(list) }));
+    },
+    faults: {
+      begin: (kind, fault) => {
+        begun = { kind, fault };
+      },
+      end: () => {
+        begun = undefined;
+      },
+      secrets: [personalToken, owner.legacyToken],
+    },
+  };
+}
+
+function kindOf(method: string, path: string): RequestKind | undefined {
+  if (method === 'DELETE') return 'remove';
+  if (path === '/user/signup/') return method === 'POST' ? 'add' : undefined;
+  if (path.startsWith('/api/users/')) return 'read';
+  return path === '/api/version' ? 'check' : undefined;
+}
+
+/** `/api/users/17/` is `/api/users/:id`; only the last number of a path is one. */
+function toRoute(method: string, path: string): [name: string, id: number] {
+  const [, id = '0'] = /\/(\d+)(?:\/[a-z]+)?\/?$/.exec(path) ?? [];
+  const name = path.replace(/\/$/, '').replace(/\/\d+(?=(\/[a-z]+)?$)/, '/:id');
+  return [`${method} ${name}`, Number(id)];
+}
+
+type Cookies = Map<string, string>;
+
+function toCookies(header = ''): Cookies {
+  const pairs = header.split(';').map((pair) => pair.trim().split('='));
+  return new Map(pairs.map(([name = '', value = '']) => [name, value]));
+}
+
+function send(response: ServerResponse, { status, body, headers = {} }: FakeAnswer): void {
+  const type = typeof body === 'string' ? 'text/html; charset=utf-8' : 'application/json';
+  response.writeHead(status, { 'content-type': type, ...headers });
+  response.end(typeof body === 'string' ? body : body && JSON.stringify(body));
+}
+
+/** Quotes all that it should not. */
+function misbehave(
+  { status, retryAfterSeconds }: Fault & { does: 'answers' },
+  quoted: string,
+): FakeAnswer {
+  const headers = {
+    ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
+    ...(status === 302 && { location: '/user/login/' }),
+  };
+  return { ...refuse(status, quoted), headers };
+}

@@ -1,0 +1,198 @@
+import type { ScimUser } from './scim-front.ts';
+import { type Operation, type PatchForm, patchMembers, patchUser } from './scim-patch.ts';
+
+/** How a server differs from the RFC; what is left out is as the RFC has it. */
+export interface ScimDialect {
+  /** What it is to be asked with, where that matters. */
+  token?: string;
+  /** What it says of itself; null where it does not. */
+  config?: object | null;
+  filter?: 'ignored' | 'refused' | 'case_exact';
+  /** Whether nobody found is answered 404. */
+  absentIs404?: boolean;
+  /** Whether the address is the id of an account, and the name that of a group. */
+  idIsName?: boolean;
+  /** The forms of PATCH that it understands; it refuses the others. */
+  patch?: readonly PatchForm[];
+  /** Whether it answers a form that it does not understand with success. */
+  nods?: boolean;
+  /** Whether "remove these members" removes them all. */
+  removesAll?: boolean;
+  /** Whether it says that it put somebody into a group, and does not. */
+  addsNobody?: boolean;
+  putIsRefused?: boolean;
+  /** Whether two accounts cannot have the same `externalId`. */
+  takenIds?: boolean;
+  textBooleans?: boolean;
+  emptyBodies?: boolean;
+  /** Whether somebody who is added twice is in the group twice. */
+  keepsDuplicates?: boolean;
+  pageSize?: number;
+  /** Whether every page is the first, whatever was asked for; or only those beyond the last. */
+  firstPage?: 'always' | 'past_the_end';
+  deletesInactive?: boolean;
+  hidesMembers?: boolean;
+  takesOnly?: 'application/json' | 'application/scim+json';
+  /** Whether it wants the version that is to be changed. */
+  hasVersions?: boolean;
+}
+
+export interface ScimAnswer {
+  status: number;
+  body?: unknown;
+}
+
+export interface ScimRequest {
+  method: string;
+  /** Decoded: `Users`, `Groups`, and an id. */
+  type: string;
+  id: string | undefined;
+  query: Query;
+  contentType: string;
+  ifMatch: string | undefined;
+  body: unknown;
+}
+
+type Stored = ScimUser & { displayName?: string; members?: { value: string }[] };
+type Query = Partial<Record<string, string>>;
+type ResourceType = 'Users' | 'Groups';
+
+const errorSchemas = ['urn:ietf:params:scim:api:messages:2.0:Error'];
+
+export function refusal(status: number, detail: string): ScimAnswer {
+  return { status, body: { schemas: errorSchemas, status: String(status), detail } };
+}
+
+function wrap(members: Stored['members']): object | undefined {
+  return members && { members };
+}
+
+/** Accounts and groups, and the rules of a server that keeps them. */
+export function createScimState(dialect: ScimDialect) {
+  const { patch = ['rfc', 'okta', 'entra'], idIsName = false } = dialect;
+  const { removesAll = false, keepsDuplicates = false } = dialect;
+  const rules = { forms: patch, removesAll, keepsDuplicates };
+  const stores = { Users: new Map<string, Stored>(), Groups: new Map<string, Stored>() };
+  const versions = new Map<string, number>();
+  let lastId = 100;
+
+  function put(type: ResourceType, resource: Omit<Stored, 'id'>, id?: string): Stored {
+    const name = String(type === 'Users' ? resource['userName'] : resource['displayName']);
+    const stored = { ...resource, id: id ?? (idIsName ? name : String(++lastId)) } as Stored;
+    stores[type].set(stored.id, stored);
+    versions.set(stored.id, (versions.get(stored.id) ?? 0) + 1);
+    const isGone = dialect.deletesInactive === true && stored.active === false;
+    if (isGone) stores[type].delete(stored.id);
+    return stored;
+  }
+
+  function show(type: ResourceType, resource: Stored): object {
+    const { members, ...rest } = resource;
+    const active = resource.active === undefined ? {} : { active: showActive(resource.active) };
+    const meta = dialect.hasVersions === true && {
+      meta: { version: `W/"${versions.get(resource.id)}"` },
+    };
+    const shown = type === 'Groups' && dialect.hidesMembers !== true && { members: members ?? [] };
+    return { ...rest, ...active, ...shown, ...meta };
+  }
+
+  function showActive(active: unknown): unknown {
+    const text = String(active);
+    return dialect.textBooleans === true ? text.replace(/^./, (c) => c.toUpperCase()) : active;
+  }
+
+  function find(type: ResourceType, filter: string | undefined): Stored[] {
+    const all = [...stores[type].values()];
+    if (filter === undefined || dialect.filter === 'ignored') return all;
+    return all.filter((one) => isMatch(one, filter));
+  }
+
+  function list(type: ResourceType, query: Query): ScimAnswer {
+    const { filter } = query;
+    if (filter !== undefined && dialect.filter === 'refused') return refusal(400, 'invalidFilter');
+    const found = find(type, filter);
+    const isAbsent = found.length === 0 && filter !== undefined;
+    if (isAbsent && dialect.absentIs404 === true) return refusal(404, 'not found');
+    return { status: 200, body: toPage(type, found, query) };
+  }
+
+  function toPage(type: ResourceType, found: Stored[], { startIndex = '1', count = '100' }: Query) {
+    const isPast = Number(startIndex) > found.length && dialect.firstPage === 'past_the_end';
+    const start = isPast || dialect.firstPage === 'always' ? 0 : Number(startIndex) - 1;
+    const size = Math.min(Number(count), dialect.pageSize ?? 50);
+    const page = found.slice(start, start + size).map((one) => show(type, one));
+    const body = { totalResults: found.length, startIndex: start + 1, itemsPerPage: page.length };
+    return { ...body, ...(page.length > 0 && { Resources: page }) };
+  }
+
+  function isMatch(one: Stored, filter: string): boolean {
+    const [, attribute = '', text = '""'] = /^([\w.]+) eq (".*")$/.exec(filter) ?? [];
+    const emails = (one['emails'] ?? []) as { value: string }[];
+    const has = attribute === 'emails.value' ? emails.map(({ value }) => value) : [one[attribute]];
+    const fold = (value: unknown) =>
+      dialect.filter === 'case_exact' ? String(value) : String(value).toLowerCase();
+    return has.some((value) => fold(value) === fold(JSON.parse(text)));
+  }
+
+  function create(type: ResourceType, body: Stored): ScimAnswer {
+    const ids = dialect.takenIds === true && type === 'Users' ? ['externalId'] : [];
+    const keys = [type === 'Users' ? 'userName' : 'displayName', ...ids];
+    const isLike = (one: Stored, key: string) =>
+      String(one[key]).toLowerCase() === String(body[key]).toLowerCase();
+    const isTaken = [...stores[type].values()].some((one) => keys.some((key) => isLike(one, key)));
+    if (isTaken) return refusal(409, 'uniqueness');
+    const created = put(type, body);
+    return { status: 201, ...(dialect.emptyBodies !== true && { body: show(type, created) }) };
+  }
+
+  function change(type: ResourceType, stored: Stored, operation: Operation): ScimAnswer {
+    if (rules.forms.length === 0) return refusal(405, 'no PATCH');
+    const isIgnored = dialect.addsNobody === true && operation.op === 'add';
+    if (isIgnored) return { status: 204 };
+    const members = () => patchMembers(stored.members ?? [], operation, rules);
+    const changed = type === 'Users' ? patchUser(operation, rules) : wrap(members());
+    if (changed !== undefined) put(type, { ...stored, ...changed }, stored.id);
+    const isFine = changed !== undefined || dialect.nods === true;
+    return isFine ? { status: 204 } : refusal(400, 'invalidPath');
+  }
+
+  function answerAll(type: ResourceType, { method, body, query }: ScimRequest): ScimAnswer {
+    return method === 'POST' ? create(type, body as Stored) : list(type, query);
+  }
+
+  function answerOne(type: ResourceType, stored: Stored, request: ScimRequest): ScimAnswer {
+    const { method, body, ifMatch } = request;
+    if (method === 'GET') return { status: 200, body: show(type, stored) };
+    const version = `W/"${versions.get(stored.id)}"`;
+    if (dialect.hasVersions === true && ifMatch !== version) return refusal(412, 'version');
+    if (method === 'PATCH') {
+      const [operation] = (body as { Operations: [Operation] }).Operations;
+      return change(type, stored, operation);
+    }
+    if (dialect.putIsRefused === true) return refusal(405, 'no PUT');
+    put(type, body as Stored, stored.id);
+    return dialect.emptyBodies === true ? { status: 204 } : { status: 200, body };
+  }
+
+  return {
+    stores,
+    put,
+    answer(request: ScimRequest): ScimAnswer {
+      const { type, id } = request;
+      if (type === 'ServiceProviderConfig') return showConfig(dialect.config);
+      if (type !== 'Users' && type !== 'Groups') return refusal(404, 'no such endpoint');
+      if (isUnread(request, dialect)) return refusal(415, 'media type');
+      if (id === undefined) return answerAll(type, request);
+      const stored = stores[type].get(id);
+      return stored === undefined ? refusal(404, 'not found') : answerOne(type, stored, request);
+    },
+  };
+}
+
+function showConfig(config: object | null = {}): ScimAnswer {
+  return config === null ? refusal(404, 'none') : { status: 200, body: config };
+}
+
+function isUnread({ method, contentType }: ScimRequest, { takesOnly }: ScimDialect): boolean {
+  return takesOnly !== undefined && method !== 'GET' && contentType !== takesOnly;
+}

@@ -1,0 +1,142 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import express, { type Request, type RequestHandler, type Response } from 'express';
+import { onTestFinished } from 'vitest';
+import type { Fault, Faults, RequestKind } from '../../src/adapters/conformance/harness.ts';
+
+/** What stands before a SCIM server on loopback: it takes note, and misbehaves when it is told to. */
+export interface ScimTool {
+  /** The root of its SCIM. */
+  url: string;
+  token: string;
+  /** `method path?query` of every request, decoded. */
+  requests: { line: string; headers: Request['headers']; body: unknown }[];
+  faults: Faults;
+  users(): ScimUser[];
+  /** The ids in a group, as often as they are in it. */
+  members(group: string): string[];
+  /** Makes an account, and puts it into a group, as another hand would. Gives its id. */
+  seed(user: { userName: string; [attribute: string]: unknown }, group?: string): string;
+}
+
+export interface ScimUser {
+  id: string;
+  userName: string;
+  active?: unknown;
+  [attribute: string]: unknown;
+}
+
+/** How many members the group of a request has now. */
+export type CountMembers = (groupId: string) => number;
+
+export async function openScimFront(
+  server: RequestHandler,
+  countMembers: CountMembers,
+  token = 'scim-token/1+2==',
+) {
+  const requests: ScimTool['requests'] = [];
+  let begun: { kind: RequestKind; fault: Fault } | undefined;
+
+  const app = express();
+  app.use(express.json({ type: ['application/scim+json', 'application/json'] }));
+  app.use((request, response, next) => {
+    requests.push({
+      line: `${request.method} ${decodeURIComponent(request.originalUrl.replace('/scim/v2', ''))}`,
+      ...{ headers: request.headers, body: request.body as unknown },
+    });
+    const fault = begun?.kind === kindOf(request, countMembers) ? begun.fault : undefined;
+    if (!misbehave(fault, token, request, response)) next();
+  });
+  app.use('/scim/v2', server);
+  const listener = createServer(app);
+  listener.listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  onTestFinished(() => {
+    listener.close();
+    listener.closeAllConnections();
+  });
+  const { port } = listener.address() as AddressInfo;
+  const faults: Faults = {
+    begin: (kind, fault) => {
+      begun = { kind, fault };
+    },
+    end: () => {
+      begun = undefined;
+    },
+    secrets: [token],
+  };
+  return { url: `http://127.0.0.1:${port}/scim/v2`, token, requests, faults };
+}
+
+/** @returns whether that was all that happens */
+function misbehave(
+  fault: Fault | undefined,
+  token: string,
+  request: Request,
+  response: Response,
+): boolean {
+  switch (fault?.does) {
+    case undefined:
+      return false;
+    case 'stalls':
+      return true;
+    case 'swallows':
+      response.status(request.method === 'POST' ? 201 : 200);
+      response.json({ ...(request.body as object), id: 'made-up' });
+      return true;
+    case 'answers':
+      refuse(fault, response, toQuoted(token, request));
+      return true;
+    case 'goes_silent':
+      // An account alone is no membership yet.
+      if (request.path.endsWith('/Users')) return false;
+      silence(response);
+      return false;
+  }
+}
+
+/** What it did is not told; what it refused is. */
+function silence(response: Response): void {
+  const end = response.end.bind(response) as (...all: unknown[]) => Response;
+  response.end = ((...all: unknown[]) =>
+    response.statusCode < 400 ? response : end(...all)) as Response['end'];
+}
+
+/** All that it should not quote: its credential, and what it was sent. */
+function toQuoted(token: string, { originalUrl, body }: Request): string {
+  const sent = `${originalUrl} ${JSON.stringify(body)}`;
+  return `${token} ${encodeURIComponent(token)} Authorization: Bearer ${token} ${sent}`;
+}
+
+function refuse(fault: Fault & { does: 'answers' }, response: Response, detail: string): void {
+  const { status, retryAfterSeconds } = fault;
+  if (retryAfterSeconds !== undefined) response.set('retry-after', String(retryAfterSeconds));
+  if (status === 302) response.set('location', '/scim/v2/Users');
+  const schemas = ['urn:ietf:params:scim:api:messages:2.0:Error'];
+  response.status(status).json({ schemas, status: String(status), detail });
+}
+
+interface Sent {
+  Operations?: { op: string; value?: unknown }[];
+  active?: unknown;
+  members?: unknown[];
+}
+
+/** Whether it gives somebody access or takes it, whichever way that is asked for. */
+function kindOf(request: Request, countMembers: CountMembers): RequestKind {
+  const { method, path, query } = request;
+  const isCheck = path.endsWith('/ServiceProviderConfig') || query['count'] === '1';
+  if (method === 'GET') return isCheck ? 'check' : 'read';
+  if (method === 'POST') return 'add';
+  const { Operations: [operation] = [], active, members } = request.body as Sent;
+  if (operation !== undefined)
+    return /^remove$/i.test(operation.op) ? 'remove' : kindOfValue(operation.value);
+  if (members === undefined) return kindOfValue(active);
+  const id = decodeURIComponent(path.split('/').at(-1) ?? '');
+  return members.length < countMembers(id) ? 'remove' : 'add';
+}
+
+function kindOfValue(value: unknown): RequestKind {
+  return /false/i.test(JSON.stringify(value)) ? 'remove' : 'add';
+}

@@ -1,0 +1,68 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import type { DoccanoLogin, DoccanoSite } from '../support/doccano-site.ts';
+import { installPythonPackage } from './python-package.ts';
+import { freePort, startServer } from './server-process.ts';
+
+export interface DoccanoServer extends DoccanoSite {
+  /** Where it keeps its database and, in `media`, what was uploaded. */
+  folder: string;
+  stop(): Promise<void>;
+}
+
+export const doccanoVersion = '1.8.5';
+
+const run = promisify(execFile);
+const admin: DoccanoLogin = { username: 'admin', password: 'lantern-Ox3-marble' };
+
+/** Run by Django's own shell: the API makes no such accounts. */
+const makeStaffSource = `
+import os
+from django.contrib.auth.models import User
+name, password = os.environ["STAFF_NAME"], os.environ["STAFF_PASSWORD"]
+User.objects.create_user(name, password=password, is_staff=True)
+`;
+
+/** A real doccano with an empty database; null, with a loud line, where it cannot be installed. */
+export async function openDoccano(): Promise<DoccanoServer | null> {
+  const bin = await installPythonPackage('doccano', [`doccano==${doccanoVersion}`]);
+  if (bin === null) return null;
+  const folder = await mkdtemp(path.join(tmpdir(), 'gangway-doccano-'));
+  const env = { HOME: folder, DOCCANO_HOME: folder };
+  const command = path.join(bin, 'doccano');
+  const PATH = process.env['PATH'];
+  const setUp = async (args: string[]) => await run(command, args, { env: { PATH, ...env } });
+  await setUp(['init']);
+  await setUp(['createuser', '--username', admin.username, '--password', admin.password]);
+
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const server = await startServer({
+    // One worker, as SQLite has one writer.
+    ...{ command, args: ['webserver', '--port', String(port), '--workers', '1'], env },
+    ...{ readyUrl: `${url}/v1/me`, timeoutMs: 120_000 },
+  });
+
+  return {
+    ...{ url, admin, folder },
+    async makeStaff({ username, password }) {
+      const python = path.join(bin, 'python');
+      const { stdout } = await run(python, ['-c', 'import backend; print(backend.__path__[0])']);
+      const DATABASE_URL = `sqlite:///${folder}/db.sqlite3`;
+      await run(python, ['manage.py', 'shell', '-c', makeStaffSource], {
+        cwd: stdout.trim(),
+        env: {
+          ...{ PATH, ...env, DATABASE_URL, DJANGO_SETTINGS_MODULE: 'config.settings.production' },
+          ...{ STAFF_NAME: username, STAFF_PASSWORD: password },
+        },
+      });
+    },
+    async stop() {
+      await server.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

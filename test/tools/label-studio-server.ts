@@ -1,0 +1,75 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import {
+  createLabelStudioSite,
+  type LabelStudioSite,
+} from '../support/label-studio/label-studio-client.ts';
+import { installPythonPackage } from './python-package.ts';
+import { freePort, startServer } from './server-process.ts';
+
+/** A real Label Studio with a database of its own. */
+export interface LabelStudioServer extends LabelStudioSite {
+  /** The same one started otherwise, at another port; this one is of no use after that. */
+  restart(options: LabelStudioOptions): Promise<LabelStudioServer>;
+  stop(): Promise<void>;
+}
+
+export interface LabelStudioOptions {
+  /** Whether anybody may sign up, which is how it comes; else whoever has the link. */
+  isSignUpOpen?: boolean;
+}
+
+/** Another one can be tried: `LABEL_STUDIO=1.20.0 npm run test:tools:label-studio`. */
+const version = process.env['LABEL_STUDIO'] ?? '1.23.2';
+
+const startMs = 600_000;
+const owner = {
+  ...{ email: 'owner@example.com', password: 'owner-password-1' },
+  legacyToken: 'ab12cd34ef56ab12cd34ef56ab12cd34ef56ab12',
+};
+
+/** Null, with a loud line, where it cannot be installed. */
+export async function openLabelStudio(
+  options: LabelStudioOptions = {},
+): Promise<LabelStudioServer | null> {
+  const bin = await installPythonPackage('label-studio', [`label-studio==${version}`]);
+  if (bin === null) return null;
+  return await start(bin, await mkdtemp(path.join(tmpdir(), 'gangway-label-studio-')), options);
+}
+
+/** The first start in a folder takes a minute, as it makes the database. */
+async function start(
+  bin: string,
+  folder: string,
+  options: LabelStudioOptions,
+): Promise<LabelStudioServer> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const server = await startServer({
+    command: path.join(bin, 'label-studio'),
+    args: [
+      ...['start', '--no-browser', '--data-dir', folder, '-p', String(port)],
+      ...['--internal-host', '127.0.0.1', '--username', owner.email, '--password', owner.password],
+      ...['--user-token', owner.legacyToken, '--enable-legacy-api-token'],
+    ],
+    env: {
+      ...{ HOME: folder, SENTRY_DSN: '', FRONTEND_SENTRY_DSN: '', COLLECT_ANALYTICS: 'false' },
+      ...{ LATEST_VERSION_CHECK: 'false' },
+      DISABLE_SIGNUP_WITHOUT_LINK: String(options.isSignUpOpen !== true),
+    },
+    readyUrl: `${url}/health`,
+    timeoutMs: startMs,
+  });
+  return {
+    ...createLabelStudioSite({ url, version, owner }),
+    async restart(other) {
+      await server.stop();
+      return await start(bin, folder, other);
+    },
+    async stop() {
+      await server.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

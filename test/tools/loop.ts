@@ -1,0 +1,106 @@
+import { randomBytes } from 'node:crypto';
+import type { Adapter, UsageSighting } from '../../src/adapters/adapter.ts';
+import type { InvitationContent } from '../../src/domain/invitation.ts';
+import type { MembershipState } from '../../src/domain/membership.ts';
+import { contentPlace } from '../../src/engine/invitation-store.ts';
+import { sqlite } from '../support/databases.ts';
+import { type Journey, openJourney } from '../support/journey.ts';
+
+/** The marketplace and the bridge, over SQLite, before a tool that really runs. */
+export interface Loop {
+  journey: Journey;
+  /** Each by a contract of their own; resolves when the tool is in line with that. */
+  hire(...names: string[]): Promise<Hired[]>;
+  end(hired: Hired): Promise<void>;
+}
+
+/** Somebody the marketplace has hired, as the operator of the bridge knows them. */
+export interface Hired {
+  trainerId: string;
+  email: string;
+  contractId: string;
+  membership(): Promise<{ state: MembershipState; memberId: string | null }>;
+  /** What they are to be told, opened as a command of the operator's would; null where nothing is. */
+  invitation(): Promise<InvitationContent | null>;
+  /** `operation outcome` and what is said of it, oldest first. */
+  receipts(): Promise<[string, string | null][]>;
+}
+
+/** A real tool on a busy machine. */
+const patienceMs = 60_000;
+const dayMs = 86_400_000;
+
+/** @param project the tool's own id of the project that the customer's job is linked to */
+export async function openLoop(adapter: Adapter, project: number): Promise<Loop> {
+  const journey = await openJourney(sqlite, { adapter, patienceMs });
+  const { sandbox, customer } = journey;
+  await customer.link(String(project));
+  // Tools outlive a test, and so do accounts.
+  const run = randomBytes(4).toString('hex');
+
+  return {
+    journey,
+    async hire(...names) {
+      const hired = names.map((name) => {
+        const trainer = { opentrainUserId: `usr-${name}-${run}` };
+        const workEmail = `${name}.${run}@opentrain.work`;
+        const trainers = [{ ...trainer, workEmail }];
+        const { contractId } = sandbox.hire({ jobId: customer.jobId, trainers });
+        return toHired(journey, trainer.opentrainUserId, workEmail, contractId);
+      });
+      await journey.quiet();
+      return hired;
+    },
+    async end({ contractId }) {
+      sandbox.endContract(contractId);
+      await journey.quiet();
+    },
+  };
+}
+
+function toHired(
+  { storage }: Journey,
+  trainerId: string,
+  email: string,
+  contractId: string,
+): Hired {
+  const { kysely } = storage.database;
+  return {
+    ...{ trainerId, email, contractId },
+    async membership() {
+      const found = kysely.selectFrom('membership').select(['state', 'memberId']);
+      return await found.where('trainerId', '=', trainerId).executeTakeFirstOrThrow();
+    },
+    async invitation() {
+      const row = await kysely
+        .selectFrom('invitation')
+        .innerJoin('membership', 'membership.id', 'invitation.membershipId')
+        .select(['membershipId', 'content'])
+        .where('trainerId', '=', trainerId)
+        .executeTakeFirst();
+      if (row === undefined || row.content === null) return null;
+      const opened = storage.box.open(row.content, contentPlace(row.membershipId));
+      return JSON.parse(opened.toString()) as InvitationContent;
+    },
+    async receipts() {
+      const found = await kysely
+        .selectFrom('receipt')
+        .innerJoin('membership', 'membership.id', 'receipt.membershipId')
+        .select(['operation', 'outcome', 'message'])
+        .where('trainerId', '=', trainerId)
+        .orderBy('receipt.id')
+        .execute();
+      return found.map(({ operation, outcome, message }) => [`${operation} ${outcome}`, message]);
+    },
+  };
+}
+
+/** A reading of everything that the tool tells of a project. */
+export async function readUsage(adapter: Adapter, project: number): Promise<UsageSighting[]> {
+  const link = { externalProjectId: String(project), externalProjectName: null };
+  const scope = adapter.usageScopeFor?.(link) ?? '';
+  const firstDay = new Date(Date.now() - dayMs).toISOString().slice(0, 10);
+  const request = { timeZone: 'UTC', firstDay, changedSince: null };
+  const signal = AbortSignal.timeout(patienceMs);
+  return await Array.fromAsync(adapter.readUsage?.(scope, request, signal) ?? []);
+}
