@@ -1,0 +1,86 @@
+import { Command } from 'commander';
+import type { Works } from '../create-works.ts';
+import { inTransaction } from '../db/database.ts';
+import { writeAudit } from '../operator/audit-store.ts';
+import { decideHeld, type ListedHeld, listHeld } from '../usage/decide-held.ts';
+import { decidedBy, print } from './command-context.ts';
+import { formatTable } from './table.ts';
+import type { Terminal } from './terminal.ts';
+import { withWorks } from './with-works.ts';
+
+interface HeldOptions {
+  assign?: string;
+  discard?: true;
+  json?: true;
+}
+
+const explanations: Record<ListedHeld['reason'], string> = {
+  no_contract: 'they are on no contract there',
+  before_start: 'before the contract began',
+  after_end: 'after the contract had ended',
+  several_contracts: 'several contracts ran at once',
+  two_sources: 'both a tool and an import tell of it',
+  over_a_day: 'more than 24 hours',
+  negative: 'less than nothing',
+};
+
+/** `gangway usage held`: work that is not reported until somebody decides. */
+export function createUsageHeldCommand(terminal: Terminal): Command {
+  return new Command('held')
+    .description('list work that is not reported, and decide about it')
+    .argument('[id]', 'the work to decide about, as it is listed')
+    .option('--assign <contract>', 'report it for this contract')
+    .option('--discard', 'never report it')
+    .option('--json', 'print one JSON object instead of a table')
+    .action((id: string | undefined, options: HeldOptions, command: Command) =>
+      withWorks(terminal, command, false, async (works) => {
+        const { assign, discard, json } = options;
+        const decisions = Number(assign !== undefined) + Number(discard === true);
+        if (decisions !== Number(id !== undefined)) {
+          command.error('error: to decide, give an id with either --assign or --discard');
+        }
+        if (id === undefined) await list(terminal, works, json);
+        else await decide(terminal, works, id, options);
+      }),
+    );
+}
+
+async function list(terminal: Terminal, works: Works, json: true | undefined): Promise<void> {
+  const held = await listHeld(works.usage.deps);
+  print(terminal, json, { held }, () => toTable(held));
+}
+
+async function decide(
+  terminal: Terminal,
+  works: Works,
+  id: string,
+  { assign, json }: HeldOptions,
+): Promise<void> {
+  await decideHeld(works.usage.deps, id, assign ?? null);
+  const decision = assign === undefined ? 'discarded' : `assigned to ${assign}`;
+  await inTransaction(works.database, (tx) =>
+    writeAudit(tx, decidedBy(), 'usage held', `${id} ${decision}`),
+  );
+  print(terminal, json, { id, contractId: assign ?? null }, () => `${id} is ${decision}.`);
+}
+
+function toTable(held: ListedHeld[]): string {
+  if (held.length === 0) return 'No work is held.';
+  const right = (title: string) => ({ title, align: 'right' as const });
+  return formatTable(
+    [
+      ...['id', 'source', 'place', 'trainer', 'day'],
+      ...['seconds', 'tasks', 'labels'].map(right),
+      ...['because', 'contracts'],
+    ],
+    held.map(({ id, sighting, reason, contracts }) => {
+      const { source, place, trainerId, day, counts } = sighting;
+      const where = Object.values(place).at(-1) ?? '';
+      const { seconds, tasks, labels } = counts;
+      return [
+        ...[id, source, where, trainerId, day, seconds ?? '', tasks ?? '', labels ?? ''],
+        ...[explanations[reason], contracts.map(({ contractId }) => contractId).join(' ')],
+      ];
+    }),
+  );
+}

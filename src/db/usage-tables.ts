@@ -1,0 +1,110 @@
+import type { Generated, Selectable } from 'kysely';
+import type { Counts, Day, LedgerState } from '../domain/usage.ts';
+
+/** Work as it was read in the tools, and as it was reported. Kept for good: by ids, without names. */
+
+/** A place where work is counted, and how far it has been read. */
+export interface UsagePlaceTable {
+  tool: string;
+  scope: string;
+  /** When to read it (again); null while nobody wants that. */
+  nextReadAt: string | null;
+  leaseToken: string | null;
+  leasedUntil: string | null;
+  attempts: Generated<number>;
+  failure: string | null;
+  /** When the last reading that ended began, and the last one of everything. */
+  readBeganAt: string | null;
+  completeBeganAt: string | null;
+}
+
+/** The groups whose members work at a place. */
+export interface UsagePlaceGroupTable {
+  tool: string;
+  groupId: string;
+  scope: string;
+}
+
+export type UsagePlaceRow = Selectable<UsagePlaceTable>;
+
+/** What the tool calls a person, and what is remembered of them between readings of a place. */
+export interface UsagePersonTable {
+  tool: string;
+  scope: string;
+  memberId: string;
+  trainerId: string;
+  /** Of their membership at the last reading: another one tells that a removal was begun since. */
+  generation: number;
+  /** JSON of `Totals`, for tools that know no days; null for others. */
+  totals: string | null;
+}
+
+export interface UsageItemTable {
+  tool: string;
+  scope: string;
+  memberId: string;
+  itemId: string;
+  taskId: string;
+  doneDay: Day;
+  /** The last day to which it counts anything. */
+  lastDay: Day;
+  labels: number | null;
+  seconds: number | null;
+  /** JSON: the seconds of each day. */
+  grown: string;
+}
+
+/** What one member has done at a place on one day. */
+export interface UsageDayTable extends Counts {
+  tool: string;
+  scope: string;
+  memberId: string;
+  day: Day;
+  trainerId: string;
+  /** Whether a removal was begun since: it may rise, and never falls. */
+  isFrozen: number;
+  seenAt: string;
+}
+
+/** What was reported for a trainer, by contract and day. */
+export interface UsageLedgerTable extends Counts {
+  install: string;
+  contractId: string;
+  trainerId: string;
+  day: Day;
+  /** What was sent last, whatever came of it; beside it stands what was answered. */
+  triedSeconds: number | null;
+  triedTasks: number | null;
+  triedLabels: number | null;
+  state: LedgerState;
+  /** Whether a request of which nobody knows the end may still arrive after the one answered. */
+  isDoubted: number;
+  sentAt: string;
+  answeredAt: string | null;
+  /** When it was sent for the last time, as it had left the look-back. */
+  closedAt: string | null;
+  reportId: string;
+  requestId: string | null;
+  status: number | null;
+  message: string | null;
+}
+
+/** What an operator has decided about work that could not be told to be of one contract. */
+export interface UsageDecisionTable {
+  id: Generated<number>;
+  /** The key of the sighting. */
+  work: string;
+  /** Null where it is not to be reported at all. */
+  install: string | null;
+  contractId: string | null;
+  decidedAt: string;
+}
+
+/** A removal that has waited for the work at its place to be read. */
+export interface FinalReadingTable {
+  membershipId: number;
+  generation: number;
+  wantedAt: string;
+  /** Whether the wait is over although nothing was read. */
+  isUnread: Generated<number>;
+}

@@ -1,0 +1,66 @@
+import type { Adapter } from '../adapters/adapter.ts';
+import type { Database } from '../db/database.ts';
+import { createLockStore } from '../db/lock-store.ts';
+import type { RouteLink } from '../engine/link-router.ts';
+import type { Alerts } from '../lib/alerts.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Loop } from '../lib/loop.ts';
+import type { Metrics } from '../lib/metrics.ts';
+import type { PlatformApi } from '../marketplace/platform-api.ts';
+import { createContractSourceStore } from './contract-source-store.ts';
+import { createDecisionStore } from './decision-store.ts';
+import { createPlaceOf, timeZoneOf } from './find-places.ts';
+import { createLedgerStore } from './ledger-store.ts';
+import { createPlaceStore } from './place-store.ts';
+import { createReadUsageWorker } from './read-usage-worker.ts';
+import { createReportWorker, type ReportWorkerDeps } from './report-worker.ts';
+import { createWorkStore, type SightingSource } from './work-store.ts';
+
+export interface UsageParts {
+  database: Database;
+  adapters: ReadonlyMap<string, Adapter>;
+  routeLink: RouteLink;
+  /** By `externalProjectId`. */
+  links: ReadonlyMap<string, { timeZone: string }>;
+  usage: { schedule: string; lookbackMs: number; maxLoweredFraction: number };
+  /** By name; live. */
+  installs: ReadonlyMap<string, unknown>;
+  platformApis: ReadonlyMap<string, Pick<PlatformApi, 'reportUsage'>>;
+  /** What tells of work beside the tools. */
+  otherSightings: readonly SightingSource[];
+  alerts: Alerts;
+  metrics: Metrics;
+  logger: Logger;
+  clock: Clock;
+}
+
+/** Everything about the work in the tools, and telling the marketplace of it. */
+export interface Usage {
+  deps: ReportWorkerDeps;
+  /** What reads the tools: a bridge and every command that removes people has it running. */
+  readers: readonly Loop[];
+  reporter: Loop;
+}
+
+export function createUsage(parts: UsageParts): Usage {
+  const { database, adapters, routeLink, links, otherSightings } = parts;
+  const work = createWorkStore(database);
+  const telling = [...adapters].filter(([, adapter]) => adapter.readUsage !== undefined);
+  const deps: ReportWorkerDeps = {
+    ...{ ...parts, ...parts.usage, work },
+    places: createPlaceStore(database),
+    sources: createContractSourceStore(database),
+    ledger: createLedgerStore(database),
+    decisions: createDecisionStore(database),
+    locks: createLockStore(database),
+    sightings: [work, ...otherSightings],
+    placeOf: createPlaceOf({ adapters, routeLink, links }),
+    timeZoneOf: (externalProjectId) => timeZoneOf(links, externalProjectId),
+    onReadingWanted() {
+      for (const reader of readers) reader.wake();
+    },
+  };
+  const readers = telling.map(([tool]) => createReadUsageWorker(deps, tool));
+  return { deps, readers, reporter: createReportWorker(deps) };
+}

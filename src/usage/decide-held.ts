@@ -1,0 +1,39 @@
+import { AppError } from '../domain/errors.ts';
+import { toInstant } from '../lib/clock.ts';
+import { type HeldWork, workKey } from './attribute-work.ts';
+import { heldIdOf } from './decision-store.ts';
+import { openDue } from './load-due.ts';
+import type { ReportDeps } from './report-usage.ts';
+
+export interface ListedHeld extends HeldWork {
+  id: string;
+}
+
+/** Work that waits for an operator. Changes nothing. */
+export async function listHeld(deps: ReportDeps): Promise<ListedHeld[]> {
+  const due = await openDue(deps);
+  const { held } = await due.load();
+  return held.map((one) => ({ ...one, id: heldIdOf(workKey(one.sighting)) }));
+}
+
+/**
+ * What an operator says of held work: the contract that it is of, or that it is of none and is never
+ * reported.
+ *
+ * @throws AppError `not_found` where no such work is held, `invalid` for a contract it cannot be of
+ */
+export async function decideHeld(
+  deps: ReportDeps,
+  id: string,
+  contractId: string | null,
+): Promise<HeldWork> {
+  const held = (await listHeld(deps)).find((one) => one.id === id);
+  if (held === undefined) throw new AppError('not_found', `No held work is called ${id}`);
+  const chosen = held.contracts.find((one) => one.contractId === contractId);
+  if (contractId !== null && chosen === undefined) {
+    const known = held.contracts.map((one) => one.contractId).join(', ') || 'none';
+    throw new AppError('invalid', `It cannot be of that contract; it may be of: ${known}`);
+  }
+  await deps.decisions.decide(workKey(held.sighting), chosen ?? null, toInstant(deps.clock.now()));
+  return held;
+}

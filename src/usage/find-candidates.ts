@@ -1,0 +1,71 @@
+import type { LinkEvidence } from '../domain/evidence.ts';
+import { statusOfContract } from '../domain/evidence-status.ts';
+import type { Day, Sighting, WorkPlace } from '../domain/usage.ts';
+import { dayIn } from '../lib/day-in.ts';
+import type { Attribution, Candidate } from './attribute-work.ts';
+import type { Engagement } from './contract-source-store.ts';
+import type { PlaceOf } from './find-places.ts';
+
+/**
+ * Who worked where under which contract, ready to be asked for every sighting. A link that is gone
+ * still says where the work was done. Pure.
+ *
+ * @param timeZoneOf the zone of a project
+ */
+export function findCandidates(
+  engagements: readonly Engagement[],
+  links: readonly LinkEvidence[],
+  placeOf: PlaceOf,
+  timeZoneOf: (externalProjectId: string | null) => string,
+): Attribution['candidatesOf'] {
+  const byPlace = new Map<string, Map<string, Candidate>>();
+  const linkBy = new Map(links.map((link) => [JSON.stringify([link.install, link.linkId]), link]));
+  for (const engagement of engagements) {
+    const { install, contractId, trainerId, linkId } = engagement;
+    const link = linkBy.get(JSON.stringify([install, linkId]));
+    if (link === undefined) continue;
+    const { externalProjectId } = link;
+    const candidate = toCandidate(engagement, timeZoneOf(externalProjectId));
+    const places: WorkPlace[] = [{ by: 'contract', install, contractId }];
+    if (externalProjectId !== null) places.push({ by: 'project', install, externalProjectId });
+    const at = placeOf(link);
+    if (at !== undefined) places.push({ by: 'scope', tool: at.tool, scope: at.scope });
+    for (const place of places) {
+      const key = keyOf({ place, trainerId });
+      // Two links of one contract to a place are one contract.
+      const known = byPlace.get(key) ?? new Map<string, Candidate>();
+      byPlace.set(key, known.set(JSON.stringify([install, contractId]), candidate));
+    }
+  }
+  return (sighting) => [...(byPlace.get(keyOf(sighting))?.values() ?? [])];
+}
+
+function keyOf({ place, trainerId }: Pick<Sighting, 'place' | 'trainerId'>): string {
+  switch (place.by) {
+    case 'scope':
+      return JSON.stringify([place.by, place.tool, place.scope, trainerId]);
+    case 'project':
+      return JSON.stringify([place.by, place.install, place.externalProjectId, trainerId]);
+    case 'contract':
+      return JSON.stringify([place.by, place.install, place.contractId, trainerId]);
+  }
+}
+
+function toCandidate(contract: Engagement, timeZone: string): Candidate {
+  const { install, contractId, startDate } = contract;
+  const toDay = (instant: string | null): Day | null =>
+    instant === null ? null : dayIn(new Date(instant), timeZone);
+  return {
+    ...{ install, contractId, timeZone },
+    firstDay: toDay(startDate),
+    lastDay: toDay(endOf(contract)),
+  };
+}
+
+/** A planned end is none: work may go on past it until the contract has ended. */
+function endOf(contract: Engagement): string | null {
+  const status = statusOfContract(contract);
+  if (status !== 'ended' && status !== 'eliminated') return null;
+  const { endDate, endedEventAt, endedByOperatorAt, endedReadAt, activeReadAt } = contract;
+  return endedEventAt ?? endDate ?? endedByOperatorAt ?? endedReadAt ?? activeReadAt;
+}

@@ -1,0 +1,35 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { type Database, inTransaction } from '../../db/database.ts';
+import { type Clock, toInstant } from '../../lib/clock.ts';
+import type { StagingStore } from './staging-store.ts';
+
+interface ClearDeps {
+  database: Database;
+  staging: StagingStore;
+  clock: Clock;
+  signal: AbortSignal;
+  onProgress(says: string): void;
+}
+
+/** So few that clearing them stays well under 50 ms. */
+const chunkLines = 500;
+/** Others must get to write between two chunks. */
+const restMs = 2;
+
+/**
+ * Clears what was staged and given up, by whomever; also what another left behind when it was
+ * killed. Stopped in between, it leaves the rest to the next time.
+ */
+export async function clearImports(deps: ClearDeps): Promise<void> {
+  const { database, staging, clock, signal, onProgress } = deps;
+  await inTransaction(database, (tx) => staging.dropStale(tx, toInstant(clock.now())));
+  for (const id of await staging.listDropped()) {
+    for (let cleared = 0; !signal.aborted; ) {
+      const more = await inTransaction(database, (tx) => staging.clear(tx, id, chunkLines));
+      if (more < chunkLines) break;
+      cleared += more;
+      onProgress(`${cleared} lines of import ${id} cleared that do not count`);
+      await wait(restMs);
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import type { Counts, Day } from '../../domain/usage.ts';
+
+/**
+ * This folder takes in work that was counted elsewhere, from a file. A file counts whole or not at
+ * all: it is staged in chunks, and switched on in one small transaction. No address is stored.
+ */
+
+/** One line of a file, as it says who did how much and when. */
+export interface Entry {
+  place: ImportPlace;
+  /** Null where the contract alone is to say. */
+  person: NamedPerson | null;
+  day: Day;
+  counts: Counts;
+}
+
+export interface ImportPlace {
+  by: 'contract' | 'project';
+  id: string;
+}
+
+export type NamedPerson = { trainerId: string } | { workEmail: string };
+
+/** What a line says, or what is wrong with it: in words for a person, and without its values. */
+export type ReadEntry = { line: number; entry: Entry } | { line: number; fault: string };
+
+export const countColumns = ['totalSeconds', 'tasksCompleted', 'labelsCompleted'] as const;
+
+export type CountColumn = (typeof countColumns)[number];
+
+const whoColumns = ['contractId', 'externalProjectId', 'opentrainUserId', 'workEmail'] as const;
+
+/** In the order that a template has them in. */
+export const importColumns = ['workDate', ...whoColumns, ...countColumns] as const;
+
+export type ImportColumn = (typeof importColumns)[number];
+
+/** The values of a line by their columns; what is empty is not in it. */
+export type Values = Partial<Record<ImportColumn, unknown>>;
+
+export function isCountColumn(column: ImportColumn): column is CountColumn {
+  return (countColumns as readonly string[]).includes(column);
+}
+
+export function toImportColumn(name: string): ImportColumn | undefined {
+  return importColumns.find((column) => column === name);
+}
+
+/** By its name where that is one: in a file without a header there may be an address. */
+export function describeStranger(name: string, position?: number): string {
+  if (/^[\w -]{1,40}$/.test(name)) return `"${name}"`;
+  return position === undefined ? 'one of its names' : `column ${position}`;
+}
+
+export const importFormats = ['csv', 'ndjson'] as const;
+
+export type ImportFormat = (typeof importFormats)[number];
+
+/**
+ * What one line holds: `nothing` for an empty one, and for a header that is as it should be. After a
+ * bad header no other line can be read.
+ */
+export type ReadValues = { values: Values } | { fault: string } | { badHeader: string } | 'nothing';

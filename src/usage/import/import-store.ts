@@ -1,0 +1,145 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Database, Transaction } from '../../db/database.ts';
+import type { UsageImportEntryTable, UsageImportTable } from '../../db/usage-import-tables.ts';
+import type { Day, Sighting, WorkPlace } from '../../domain/usage.ts';
+
+/** The SQL about imports that count, or did. */
+export interface ImportStore {
+  /**
+   * What imports say of these days, both included: of each person, place and day what the latest
+   * says that was not undone. Ordered by day; a page at a time, so that they may be many.
+   */
+  sightings(filter: SightingFilter): AsyncGenerator<Sighting>;
+  /** Those that count or did, the latest first. */
+  list(filter: { install?: string | undefined; limit: number }): Promise<ListedImport[]>;
+  find(tx: Transaction, id: number): Promise<ListedImport | undefined>;
+  /** @returns whether it was all staged and still waits; then it counts from now on */
+  count(tx: Transaction, id: number, now: string): Promise<boolean>;
+  /** @returns whether it counted; now it does not */
+  undo(tx: Transaction, id: number, now: string): Promise<boolean>;
+}
+
+export interface SightingFilter {
+  install?: string | undefined;
+  from: Day;
+  to: Day;
+}
+
+export interface ListedImport {
+  id: number;
+  install: string;
+  state: 'counted' | 'undone';
+  fileName: string;
+  actor: string;
+  countedAt: string;
+  undoneAt: string | null;
+  lines: number;
+  people: number;
+  firstDay: Day;
+  lastDay: Day;
+}
+
+type SightedRow = UsageImportEntryTable & Pick<UsageImportTable, 'install' | 'countedAt'>;
+
+const pageSize = 1000;
+
+export function createImportStore({ kysely }: Pick<Database, 'kysely'>): ImportStore {
+  async function page(filter: SightingFilter, after: SightedRow | undefined) {
+    const { install, from, to } = filter;
+    const ofInstall = install === undefined ? sql`true` : sql`i.install = ${install}`;
+    const isAfter =
+      after === undefined
+        ? sql`true`
+        : sql`(e.day, e.place_by, e.place_id, e.trainer_id, e.import_id)
+          > (${after.day}, ${after.placeBy}, ${after.placeId}, ${after.trainerId}, ${after.importId})`;
+    const query = sql<SightedRow>`select e.*, i.install, i.counted_at
+      from usage_import_entry e join usage_import i on i.id = e.import_id
+      where e.day >= ${after?.day ?? from} and e.day <= ${to} and ${ofInstall} and ${isAfter}
+      and ${countsMost}
+      order by e.day, e.place_by, e.place_id, e.trainer_id, e.import_id limit ${pageSize}`;
+    return (await query.execute(kysely)).rows;
+  }
+
+  return {
+    async *sightings(filter) {
+      for (let rows = await page(filter, undefined); ; rows = await page(filter, rows.at(-1))) {
+        yield* rows.map(toSighting);
+        if (rows.length < pageSize) return;
+      }
+    },
+
+    async list({ install, limit }) {
+      const all = kysely.selectFrom('usageImport').selectAll();
+      const chosen = install === undefined ? all : all.where('install', '=', install);
+      const rows = await chosen
+        .where('state', 'in', ['counted', 'undone'])
+        .orderBy('countedAt', 'desc')
+        .orderBy('id', 'desc')
+        .limit(limit)
+        .execute();
+      return rows.flatMap(toListed);
+    },
+
+    async find(tx, id) {
+      const all = tx.selectFrom('usageImport').selectAll();
+      const row = await all.where('id', '=', id).executeTakeFirst();
+      return row === undefined ? undefined : toListed(row)[0];
+    },
+
+    async count(tx, id, now) {
+      const { numUpdatedRows } = await tx
+        .updateTable('usageImport')
+        .set({ state: 'counted', countedAt: now })
+        .where('id', '=', id)
+        .where('state', '=', 'staging')
+        .executeTakeFirst();
+      return numUpdatedRows === 1n;
+    },
+
+    async undo(tx, id, now) {
+      const { numUpdatedRows } = await tx
+        .updateTable('usageImport')
+        .set({ state: 'undone', undoneAt: now })
+        .where('id', '=', id)
+        .where('state', '=', 'counted')
+        .executeTakeFirst();
+      return numUpdatedRows === 1n;
+    },
+  };
+}
+
+/**
+ * Whether the entry `e` of the import `i` counts, and no later one of the same person, place and
+ * day does. Places of two installs may have the same id.
+ */
+export const countsMost: RawBuilder<boolean> = sql<boolean>`i.state = 'counted' and not exists (
+  select 1 from usage_import_entry later join usage_import j on j.id = later.import_id
+  where later.day = e.day and later.place_by = e.place_by and later.place_id = e.place_id
+  and later.trainer_id = e.trainer_id and j.install = i.install and j.state = 'counted'
+  and (j.counted_at, j.id) > (i.counted_at, i.id))`;
+
+function toSighting(row: SightedRow): Sighting {
+  const { importId, trainerId, day, seconds, tasks, labels, countedAt } = row;
+  return {
+    source: `import:${importId}`,
+    place: toPlace(row),
+    ...{ trainerId, day, counts: { seconds, tasks, labels } },
+    seenAt: String(countedAt),
+  };
+}
+
+function toPlace({ install, placeBy, placeId }: SightedRow): WorkPlace {
+  return placeBy === 'contract'
+    ? { by: 'contract', install, contractId: placeId }
+    : { by: 'project', install, externalProjectId: placeId };
+}
+
+/** Nothing where it never counted. */
+function toListed(row: Omit<UsageImportTable, 'id' | 'lines'> & { id: number; lines: number }) {
+  const { id, install, state, fileName, actor, countedAt, undoneAt, lines } = row;
+  if ((state !== 'counted' && state !== 'undone') || countedAt === null) return [];
+  const [people, firstDay, lastDay] = [row.people ?? 0, row.firstDay ?? '', row.lastDay ?? ''];
+  return [
+    { id, install, state, fileName, actor, countedAt, undoneAt, lines, people, firstDay, lastDay },
+  ] satisfies ListedImport[];
+}

@@ -1,0 +1,189 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../../db/database.ts';
+import { jsonRows } from '../../db/json-list.ts';
+import type { SecretBox } from '../../lib/secret-box.ts';
+import type { Entry } from './entry.ts';
+
+/** The evidence that tells who is meant: as much of it as bears on some entries. */
+export interface KnownPeople {
+  /** By contract: how many are or were on it, and who, where that is one. */
+  contracts: ReadonlyMap<string, { people: number; only: string | null }>;
+  projects: ReadonlySet<string>;
+  isOnContract(contractId: string, trainerId: string): boolean;
+  isOnProject(externalProjectId: string, trainerId: string): boolean;
+  /** Everybody who has this work address in the install. */
+  trainersAt(workEmail: string): readonly string[];
+}
+
+export interface KnownPeopleStore {
+  load(install: string, entries: readonly Entry[]): Promise<KnownPeople>;
+}
+
+export function createKnownPeopleStore(database: Database, box: SecretBox): KnownPeopleStore {
+  const digestsOf = rememberDigests(box);
+  return {
+    async load(install, entries) {
+      const contractIds = placesOf(entries, 'contract');
+      const projectIds = placesOf(entries, 'project');
+      const trainersAt = await loadAddresses(database, digestsOf, install, entries);
+      const trainerIds = distinct([
+        ...entries.flatMap(({ person }) =>
+          person !== null && 'trainerId' in person ? [person.trainerId] : [],
+        ),
+        ...[...trainersAt.values()].flat(),
+      ]);
+      const onContracts = await loadOnContracts(database, install, contractIds, trainerIds);
+      const onProjects = await loadOnProjects(database, install, projectIds, trainerIds);
+      return {
+        contracts: await loadContracts(database, install, contractIds),
+        projects: await loadProjects(database, install, projectIds),
+        isOnContract: (contractId, trainerId) => onContracts.has(keyOf(contractId, trainerId)),
+        isOnProject: (projectId, trainerId) => onProjects.has(keyOf(projectId, trainerId)),
+        trainersAt: (workEmail) => trainersAt.get(toAddress(workEmail)) ?? [],
+      };
+    },
+  };
+}
+
+const mostRemembered = 10_000;
+
+/** The people of a file come again every day, and each digest leaves much for V8 to clear. */
+function rememberDigests(box: SecretBox): SecretBox['digests'] {
+  const remembered = new Map<string, string[]>();
+  return (address) => {
+    const digests = remembered.get(address) ?? box.digests(address);
+    if (remembered.size >= mostRemembered) remembered.clear();
+    remembered.set(address, digests);
+    return digests;
+  };
+}
+
+async function loadContracts(database: Database, install: string, contractIds: string[]) {
+  const rows = await database.kysely
+    .selectFrom('contract')
+    .leftJoin('participation', (join) =>
+      join
+        .onRef('participation.install', '=', 'contract.install')
+        .onRef('participation.contractId', '=', 'contract.contractId'),
+    )
+    .select((eb) => [
+      'contract.contractId as contractId',
+      eb.fn.count<number>('participation.trainerId').as('people'),
+      eb.fn.min('participation.trainerId').as('first'),
+    ])
+    .where('contract.install', '=', install)
+    .where('contract.contractId', 'in', listOf(database, contractIds))
+    .groupBy('contract.contractId')
+    .execute();
+  return new Map(
+    rows.map(({ contractId, people, first }) => [
+      contractId,
+      { people, only: people === 1 ? first : null },
+    ]),
+  );
+}
+
+async function loadProjects(database: Database, install: string, projectIds: string[]) {
+  const rows = await database.kysely
+    .selectFrom('link')
+    .select('externalProjectId')
+    .distinct()
+    .where('install', '=', install)
+    .where('externalProjectId', 'in', listOf(database, projectIds))
+    .execute();
+  return new Set(rows.map(({ externalProjectId }) => String(externalProjectId)));
+}
+
+async function loadOnContracts(
+  database: Database,
+  install: string,
+  contractIds: string[],
+  trainerIds: string[],
+): Promise<Set<string>> {
+  const rows = await database.kysely
+    .selectFrom('participation')
+    .select(['contractId', 'trainerId'])
+    .where('install', '=', install)
+    .where('contractId', 'in', listOf(database, contractIds))
+    .where('trainerId', 'in', listOf(database, trainerIds))
+    .execute();
+  return new Set(rows.map(({ contractId, trainerId }) => keyOf(contractId, trainerId)));
+}
+
+/** By any contract that was ever linked to the project: work may be told of when that is over. */
+async function loadOnProjects(
+  database: Database,
+  install: string,
+  projectIds: string[],
+  trainerIds: string[],
+): Promise<Set<string>> {
+  const rows = await database.kysely
+    .selectFrom('link')
+    .innerJoin('contractLink', (join) =>
+      join
+        .onRef('contractLink.install', '=', 'link.install')
+        .onRef('contractLink.linkId', '=', 'link.linkId'),
+    )
+    .innerJoin('participation', (join) =>
+      join
+        .onRef('participation.install', '=', 'contractLink.install')
+        .onRef('participation.contractId', '=', 'contractLink.contractId'),
+    )
+    .select(['link.externalProjectId', 'participation.trainerId'])
+    .distinct()
+    .where('link.install', '=', install)
+    .where('link.externalProjectId', 'in', listOf(database, projectIds))
+    .where('participation.trainerId', 'in', listOf(database, trainerIds))
+    .execute();
+  return new Set(
+    rows.map(({ externalProjectId, trainerId }) => keyOf(String(externalProjectId), trainerId)),
+  );
+}
+
+async function loadAddresses(
+  database: Database,
+  digestsOf: SecretBox['digests'],
+  install: string,
+  entries: readonly Entry[],
+): Promise<Map<string, string[]>> {
+  const addressOf = new Map<string, string>();
+  for (const { person } of entries) {
+    if (person === null || !('workEmail' in person)) continue;
+    const address = toAddress(person.workEmail);
+    for (const digest of digestsOf(address)) addressOf.set(digest, address);
+  }
+  const rows = await database.kysely
+    .selectFrom('person')
+    .select(['workEmailDigest', 'trainerId'])
+    .where('install', '=', install)
+    .where('workEmailDigest', 'in', listOf(database, [...addressOf.keys()]))
+    .orderBy('trainerId')
+    .execute();
+  const found = new Map<string, string[]>();
+  for (const { workEmailDigest, trainerId } of rows) {
+    const address = addressOf.get(String(workEmailDigest)) ?? '';
+    found.set(address, [...(found.get(address) ?? []), trainerId]);
+  }
+  return found;
+}
+
+function placesOf(entries: readonly Entry[], by: Entry['place']['by']): string[] {
+  return distinct(entries.flatMap(({ place }) => (place.by === by ? [place.id] : [])));
+}
+
+function toAddress(workEmail: string): string {
+  return workEmail.toLowerCase();
+}
+
+function distinct(ids: string[]): string[] {
+  return [...new Set(ids)];
+}
+
+function keyOf(...parts: string[]): string {
+  return JSON.stringify(parts);
+}
+
+function listOf(database: Database, ids: string[]): RawBuilder<string> {
+  const rows = ids.map((id) => [id]);
+  return sql<string>`(select value ->> 0 from ${jsonRows(database, rows)} as given)`;
+}

@@ -1,0 +1,78 @@
+import type { Line } from '../../lib/read-lines.ts';
+import {
+  countColumns,
+  describeStranger,
+  type ImportColumn,
+  importColumns,
+  isCountColumn,
+  type ReadValues,
+  toImportColumn,
+  type Values,
+} from './entry.ts';
+import { type Delimiter, splitCsvLine } from './split-csv-line.ts';
+
+/** Reads one line after the other, the first as the header, which also tells what separates them. */
+export function createCsvReader(): (line: Line) => ReadValues {
+  let header: Header | undefined;
+  return (line) => {
+    if ('fault' in line) return header === undefined ? { badHeader: line.fault } : line;
+    if (line.text.trim() === '') return 'nothing';
+    if (header !== undefined) return readRow(line.text, header);
+    const read = readHeader(line.text);
+    if ('fault' in read) return { badHeader: read.fault };
+    header = read;
+    return 'nothing';
+  };
+}
+
+interface Header {
+  columns: ImportColumn[];
+  delimiter: Delimiter;
+}
+
+function readHeader(text: string): Header | { fault: string } {
+  // No name of a column holds either.
+  const delimiter = text.includes(';') ? ';' : ',';
+  const names = splitCsvLine(text, delimiter)?.map((name) => name.trim());
+  if (names === undefined) return { fault: 'has quotes that are wrong' };
+  const columns = names.map(toImportColumn);
+  const stranger = columns.indexOf(undefined);
+  if (stranger !== -1) {
+    const named = describeStranger(names[stranger] ?? '', stranger + 1);
+    return { fault: `is the header, and ${named} is none of ${importColumns.join(', ')}` };
+  }
+  const known = columns.filter((column) => column !== undefined);
+  const twice = known.find((column, index) => known.indexOf(column) !== index);
+  if (twice !== undefined) return { fault: `is the header, and has ${twice} twice` };
+  const missing = findMissing(known);
+  return missing === undefined
+    ? { columns: known, delimiter }
+    : { fault: `is the header, and has no ${missing}` };
+}
+
+function findMissing(columns: readonly ImportColumn[]): string | undefined {
+  if (!columns.includes('workDate')) return 'workDate';
+  if (!columns.includes('contractId') && !columns.includes('externalProjectId')) {
+    return 'contractId and no externalProjectId';
+  }
+  return columns.some(isCountColumn) ? undefined : countColumns.join(' and no ');
+}
+
+function readRow(text: string, { columns, delimiter }: Header): ReadValues {
+  const fields = splitCsvLine(text, delimiter);
+  if (fields === null) return { fault: 'has quotes that are wrong' };
+  if (fields.length !== columns.length) {
+    return { fault: `has ${fields.length} columns, and the header ${columns.length}` };
+  }
+  const values: Values = {};
+  for (const [index, column] of columns.entries()) {
+    const field = (fields[index] ?? '').trim();
+    if (field !== '') values[column] = toValue(column, field);
+  }
+  return { values };
+}
+
+/** A count that is no number stays text, and is found to be none. */
+function toValue(column: ImportColumn, field: string): string | number {
+  return isCountColumn(column) && /^-?\d{1,15}$/.test(field) ? Number(field) : field;
+}

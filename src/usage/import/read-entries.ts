@@ -1,0 +1,39 @@
+import type { Day } from '../../domain/usage.ts';
+import { readLines } from '../../lib/read-lines.ts';
+import type { ImportFormat, ReadEntry, Values } from './entry.ts';
+import { parseEntry } from './parse-entry.ts';
+import { createCsvReader } from './read-csv-line.ts';
+import { readJsonLine } from './read-json-line.ts';
+
+const maxLineBytes = 16 * 1024;
+
+/**
+ * What each line of a file says or what is wrong with it, as the file comes in, some lines at a
+ * time. Empty lines say nothing; where the header of a CSV file cannot be read, it is all there is.
+ */
+export async function* readEntries(
+  chunks: AsyncIterable<Buffer>,
+  format: ImportFormat,
+  today: Day,
+): AsyncGenerator<ReadEntry[]> {
+  const readLine = format === 'csv' ? createCsvReader() : readJsonLine;
+  for await (const lines of readLines(chunks, maxLineBytes)) {
+    const entries: ReadEntry[] = [];
+    for (const line of lines) {
+      const read = readLine(line);
+      if (read === 'nothing') continue;
+      if ('badHeader' in read) return yield [{ line: line.number, fault: read.badHeader }];
+      entries.push(toEntry(line.number, read, today));
+    }
+    yield entries;
+  }
+}
+
+function toEntry(
+  line: number,
+  read: { values: Values } | { fault: string },
+  today: Day,
+): ReadEntry {
+  const entry = 'values' in read ? parseEntry(read.values, today) : read;
+  return 'fault' in entry ? { line, fault: entry.fault } : { line, entry };
+}

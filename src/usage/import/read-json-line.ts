@@ -1,0 +1,35 @@
+import type { Line } from '../../lib/read-lines.ts';
+import {
+  describeStranger,
+  importColumns,
+  type ReadValues,
+  toImportColumn,
+  type Values,
+} from './entry.ts';
+
+/** One line of NDJSON: an object, whose nulls are as good as absent. */
+export function readJsonLine(line: Line): ReadValues {
+  if ('fault' in line) return line;
+  if (line.text.trim() === '') return 'nothing';
+  const json = tryParse(line.text);
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
+    return { fault: 'is no JSON object' };
+  }
+  const values: Values = {};
+  for (const [name, value] of Object.entries(json)) {
+    const column = toImportColumn(name);
+    if (column === undefined) {
+      return { fault: `${describeStranger(name)} is none of ${importColumns.join(', ')}` };
+    }
+    if (value !== null) values[column] = value;
+  }
+  return { values };
+}
+
+function tryParse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,62 @@
+import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
+import { AppError } from '../../domain/errors.ts';
+import { type Clock, toInstant } from '../../lib/clock.ts';
+import type { ImportStore, ListedImport } from './import-store.ts';
+
+export interface SettleDeps {
+  database: Database;
+  imports: ImportStore;
+  clock: Clock;
+  /** Notes in the same transaction what an operator decided. */
+  note(tx: Transaction, action: string, subject: string): Promise<void>;
+}
+
+/**
+ * Lets a staged import count, whole and at once.
+ *
+ * @throws AppError `conflict` where it was given up meanwhile
+ */
+export async function countImport(deps: SettleDeps, id: number): Promise<void> {
+  const { database, imports, clock, note } = deps;
+  await inTransaction(
+    database,
+    async (tx) => {
+      if (!(await imports.count(tx, id, toInstant(clock.now())))) {
+        throw new AppError('conflict', 'The import waited too long and was given up: begin again');
+      }
+      await note(tx, 'usage import', `import ${id}`);
+    },
+    { isDurable: true },
+  );
+}
+
+/** @throws AppError `not_found` where it never counted, `conflict` where it is undone already */
+export async function findUndoable(
+  { database, imports }: Pick<SettleDeps, 'database' | 'imports'>,
+  id: number,
+): Promise<ListedImport> {
+  const found = await imports.find(database.kysely, id);
+  if (found === undefined) throw new AppError('not_found', `There is no import ${id}`);
+  if (found.state === 'counted') return found;
+  throw new AppError('conflict', `The import ${id} is undone already`);
+}
+
+/**
+ * What it replaced counts again.
+ *
+ * @throws AppError as `findUndoable` does
+ */
+export async function undoImport(deps: SettleDeps, id: number): Promise<void> {
+  const { database, imports, clock, note } = deps;
+  await findUndoable(deps, id);
+  await inTransaction(
+    database,
+    async (tx) => {
+      if (!(await imports.undo(tx, id, toInstant(clock.now())))) {
+        throw new AppError('conflict', `The import ${id} is undone already`);
+      }
+      await note(tx, 'usage import --undo', `import ${id}`);
+    },
+    { isDurable: true },
+  );
+}

@@ -1,0 +1,129 @@
+import { type Database, inTransaction } from '../../db/database.ts';
+import { AppError } from '../../domain/errors.ts';
+import { type Clock, instantIn, toInstant } from '../../lib/clock.ts';
+import type { ImportFormat, ReadEntry } from './entry.ts';
+import type { KnownPeopleStore } from './known-people-store.ts';
+import { type ImportPreview, previewImport } from './preview-import.ts';
+import { readEntries } from './read-entries.ts';
+import { resolveEntry } from './resolve-entry.ts';
+import type { NewImport, StagedLine, StagingStore } from './staging-store.ts';
+
+export interface StageDeps {
+  database: Database;
+  staging: StagingStore;
+  people: KnownPeopleStore;
+  clock: Clock;
+  signal: AbortSignal;
+  onProgress(says: string): void;
+}
+
+export interface ImportFile extends Pick<NewImport, 'install' | 'fileName' | 'actor'> {
+  format: ImportFormat;
+  chunks: AsyncIterable<Buffer>;
+}
+
+export interface LineFault {
+  line: number;
+  fault: string;
+}
+
+/** `faults` are the first of `faultCount`, in the order of their lines. */
+export type Staged =
+  | { outcome: 'staged'; id: number; preview: ImportPreview }
+  | { outcome: 'faulty'; faults: LineFault[]; faultCount: number };
+
+/** So few that adding them stays well under 50 ms. */
+const chunkLines = 500;
+const maxFaults = 100;
+/** For whoever is asked whether it is to count. */
+const keptMs = 3_600_000;
+
+/**
+ * Reads a file to its end, and stages what it says: nothing of it counts yet. A file with a fault in
+ * any line is given up, as one that broke off is; what was staged of it is left to be cleared.
+ *
+ * @throws AppError `conflict` where it took so long that another gave it up; whatever the chunks throw
+ */
+export async function stageImport(deps: StageDeps, file: ImportFile): Promise<Staged> {
+  const { database, staging, clock } = deps;
+  const { install, fileName, actor } = file;
+  const begun = { install, fileName, actor, keptUntil: instantIn(clock, keptMs) };
+  const id = await inTransaction(database, (tx) => staging.begin(tx, begun));
+  try {
+    const { faults, faultCount, lines, lastLine } = await stageLines(deps, id, file);
+    if (faultCount === 0) {
+      const preview = await previewImport(deps, id, lines, lastLine);
+      return { outcome: 'staged', id, preview };
+    }
+    await inTransaction(database, (tx) => staging.drop(tx, id));
+    return { outcome: 'faulty', faults, faultCount };
+  } catch (error) {
+    // Where that fails too, it is given up when its time is over.
+    await inTransaction(database, (tx) => staging.drop(tx, id)).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function stageLines(deps: StageDeps, id: number, file: ImportFile) {
+  const today = toInstant(deps.clock.now()).slice(0, 10);
+  const faults: LineFault[] = [];
+  let [faultCount, lines, lastLine] = [0, 0, 0];
+  for await (const chunk of inChunks(readEntries(file.chunks, file.format, today))) {
+    deps.signal.throwIfAborted();
+    const found = await stageChunk(deps, id, file.install, chunk);
+    faults.push(...found.slice(0, maxFaults - faults.length));
+    faultCount += found.length;
+    lines += chunk.length;
+    lastLine = chunk.at(-1)?.line ?? lastLine;
+    deps.onProgress(`${lastLine} lines read, ${faultCount} of them wrong`);
+  }
+  if (lines === 0) {
+    faults.push({ line: 1, fault: 'nothing in the file says what was done' });
+    faultCount = 1;
+  }
+  return { faults, faultCount, lines, lastLine };
+}
+
+/** @returns the lines that are wrong, in their order */
+async function stageChunk(
+  deps: StageDeps,
+  id: number,
+  install: string,
+  chunk: readonly ReadEntry[],
+): Promise<LineFault[]> {
+  const { database, staging, people, clock } = deps;
+  const entries = chunk.flatMap((read) => ('entry' in read ? [read.entry] : []));
+  const known = await people.load(install, entries);
+  const resolved = chunk.map((read) => {
+    const { line } = read;
+    if ('fault' in read) return read;
+    const { day, place, counts } = read.entry;
+    const who = resolveEntry(read.entry, known);
+    if ('fault' in who) return { line, fault: who.fault };
+    return { line, day, placeBy: place.by, placeId: place.id, ...who, ...counts };
+  });
+  const lines = resolved.filter((one): one is StagedLine => !('fault' in one));
+  const keptUntil = instantIn(clock, keptMs);
+  const added = await inTransaction(database, (tx) => staging.add(tx, id, lines, keptUntil));
+  if (added === 'given_up') {
+    throw new AppError('conflict', 'The import took too long and was given up: begin it again');
+  }
+  const faults: LineFault[] = [];
+  for (const one of resolved) {
+    if ('fault' in one) faults.push(one);
+    else if (!added.has(one.line)) {
+      const first = await staging.lineLike(id, one);
+      faults.push({ line: one.line, fault: `is of the same person and day as line ${first}` });
+    }
+  }
+  return faults;
+}
+
+/** No longer than a transaction may be. */
+async function* inChunks<T>(lists: AsyncIterable<T[]>): AsyncGenerator<T[]> {
+  for await (const list of lists) {
+    for (let begin = 0; begin < list.length; begin += chunkLines) {
+      yield list.slice(begin, begin + chunkLines);
+    }
+  }
+}

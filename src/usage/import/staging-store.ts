@@ -1,0 +1,177 @@
+import { sql } from 'kysely';
+import type { Database, Transaction } from '../../db/database.ts';
+import { jsonRows } from '../../db/json-list.ts';
+import type { UsageImportEntryTable, UsageImportTable } from '../../db/usage-import-tables.ts';
+import type { Counts, Day } from '../../domain/usage.ts';
+import { countsMost } from './import-store.ts';
+
+/** The SQL about imports that do not count yet, or never will. */
+export interface StagingStore {
+  /** @returns its id */
+  begin(tx: Transaction, import_: NewImport): Promise<number>;
+  /**
+   * Adds lines, and keeps the whole for longer; nothing where it was given up meanwhile.
+   *
+   * @returns the lines that were added: not those of which the same person, place and day is there
+   */
+  add(
+    tx: Transaction,
+    id: number,
+    lines: readonly StagedLine[],
+    keptUntil: string,
+  ): Promise<Set<number> | 'given_up'>;
+  /** The line of the same person, place and day. */
+  lineLike(id: number, line: StagedLine): Promise<number>;
+  summarise(id: number): Promise<ImportSummary>;
+  keepSummary(tx: Transaction, id: number, lines: number, summary: ImportSummary): Promise<void>;
+  /** What now counts and no longer would, of lines of a file from one to another, both included. */
+  replacedBy(id: number, from: number, to: number): Promise<ReplacedImport[]>;
+  /** Gives one up. */
+  drop(tx: Transaction, id: number): Promise<void>;
+  /** Gives up what is still being staged although its time is over. */
+  dropStale(tx: Transaction, now: string): Promise<void>;
+  listDropped(): Promise<number[]>;
+  /** @returns how many lines were cleared; with the last of them the import is gone */
+  clear(tx: Transaction, id: number, limit: number): Promise<number>;
+}
+
+export type NewImport = Pick<UsageImportTable, 'install' | 'fileName' | 'actor' | 'keptUntil'>;
+
+export type StagedLine = Omit<UsageImportEntryTable, 'importId'>;
+
+export interface ImportSummary {
+  people: number;
+  contracts: number;
+  projects: number;
+  days: number;
+  firstDay: Day;
+  lastDay: Day;
+  sums: Counts;
+}
+
+export interface ReplacedImport {
+  importId: number;
+  lines: number;
+  sums: Counts;
+}
+
+const sumsOf = sql`cast(sum(e.seconds) as bigint) as seconds,
+  cast(sum(e.tasks) as bigint) as tasks, cast(sum(e.labels) as bigint) as labels`;
+
+export function createStagingStore(database: Database): StagingStore {
+  const { kysely } = database;
+  return {
+    ...createReports(kysely),
+
+    async begin(tx, { install, fileName, actor, keptUntil }) {
+      const { id } = await tx
+        .insertInto('usageImport')
+        .values({ install, fileName, actor, keptUntil, state: 'staging' })
+        .returning('id')
+        .executeTakeFirstOrThrow();
+      return id;
+    },
+
+    async add(tx, id, lines, keptUntil) {
+      const { numUpdatedRows } = await tx
+        .updateTable('usageImport')
+        .set({ keptUntil })
+        .where('id', '=', id)
+        .where('state', '=', 'staging')
+        .executeTakeFirst();
+      if (numUpdatedRows === 0n) return 'given_up';
+      if (lines.length === 0) return new Set();
+      const rows = lines.map(({ line, day, placeBy, placeId, trainerId, ...counts }) => [
+        ...[line, day, placeBy, placeId, trainerId],
+        ...[counts.seconds, counts.tasks, counts.labels],
+      ]);
+      const added = await sql<{ line: number }>`insert into usage_import_entry
+        (import_id, line, day, place_by, place_id, trainer_id, seconds, tasks, labels)
+        select ${id}, cast(value ->> 0 as bigint), value ->> 1, value ->> 2, value ->> 3, value ->> 4,
+        cast(value ->> 5 as bigint), cast(value ->> 6 as bigint), cast(value ->> 7 as bigint)
+        from ${jsonRows(database, rows)} as given where true
+        on conflict (day, place_by, place_id, trainer_id, import_id) do nothing
+        returning line`.execute(tx);
+      return new Set(added.rows.map(({ line }) => line));
+    },
+
+    async keepSummary(tx, id, lines, { people, firstDay, lastDay }) {
+      const kept = { lines, people, firstDay, lastDay };
+      await tx.updateTable('usageImport').set(kept).where('id', '=', id).execute();
+    },
+
+    async drop(tx, id) {
+      const all = tx.updateTable('usageImport').set({ state: 'dropped' });
+      await all.where('id', '=', id).where('state', '=', 'staging').execute();
+    },
+
+    async dropStale(tx, now) {
+      const all = tx.updateTable('usageImport').set({ state: 'dropped' });
+      await all.where('state', '=', 'staging').where('keptUntil', '<', now).execute();
+    },
+
+    async clear(tx, id, limit) {
+      const { numAffectedRows = 0n } = await sql`delete from usage_import_entry
+        where import_id = ${id} and line in (select line from usage_import_entry
+          where import_id = ${id} order by line limit ${limit})`.execute(tx);
+      const cleared = Number(numAffectedRows);
+      if (cleared < limit) await tx.deleteFrom('usageImport').where('id', '=', id).execute();
+      return cleared;
+    },
+  };
+}
+
+function createReports(
+  kysely: Database['kysely'],
+): Pick<StagingStore, 'lineLike' | 'summarise' | 'replacedBy' | 'listDropped'> {
+  return {
+    async lineLike(id, { day, placeBy, placeId, trainerId }) {
+      const { line } = await kysely
+        .selectFrom('usageImportEntry')
+        .select('line')
+        .where('importId', '=', id)
+        .where('day', '=', day)
+        .where('placeBy', '=', placeBy)
+        .where('placeId', '=', placeId)
+        .where('trainerId', '=', trainerId)
+        .executeTakeFirstOrThrow();
+      return line;
+    },
+
+    async summarise(id) {
+      const query = sql<Omit<ImportSummary, 'sums'> & Counts>`select
+        count(distinct e.trainer_id) as people,
+        count(distinct case when e.place_by = 'contract' then e.place_id end) as contracts,
+        count(distinct case when e.place_by = 'project' then e.place_id end) as projects,
+        count(distinct e.day) as days, min(e.day) as first_day, max(e.day) as last_day, ${sumsOf}
+        from usage_import_entry e where e.import_id = ${id}`;
+      const { rows } = await query.execute(kysely);
+      const [{ seconds, tasks, labels, ...counted }] = rows as [(typeof rows)[number]];
+      return { ...counted, sums: { seconds, tasks, labels } };
+    },
+
+    async replacedBy(id, from, to) {
+      const query = sql<{ importId: number; lines: number } & Counts>`
+        select e.import_id, count(*) as lines, ${sumsOf}
+        from usage_import_entry mine
+        join usage_import me on me.id = mine.import_id
+        join usage_import_entry e on e.day = mine.day and e.place_by = mine.place_by
+          and e.place_id = mine.place_id and e.trainer_id = mine.trainer_id
+        join usage_import i on i.id = e.import_id and i.install = me.install
+        where mine.import_id = ${id} and mine.line >= ${from} and mine.line <= ${to}
+        and ${countsMost} group by e.import_id order by e.import_id`;
+      const { rows } = await query.execute(kysely);
+      return rows.map(({ importId, lines, ...sums }) => ({ importId, lines, sums }));
+    },
+
+    async listDropped() {
+      const rows = await kysely
+        .selectFrom('usageImport')
+        .select('id')
+        .where('state', '=', 'dropped')
+        .orderBy('id')
+        .execute();
+      return rows.map(({ id }) => id);
+    },
+  };
+}

@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto';
+import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import type { UsagePlaceRow } from '../db/usage-tables.ts';
+
+/** The only SQL about which places are to be read, and how far they have been. */
+export interface PlaceStore {
+  /** Has those that were never read, read soon. */
+  keep(places: readonly KeptPlace[], now: string): Promise<void>;
+  /** Has all of these read anew. */
+  want(places: readonly PlaceKey[], now: string): Promise<void>;
+  /** How many are to be read now: of one tool, or of all. */
+  countDue(now: string, tool?: string): Promise<number>;
+  claim(now: string, leasedUntil: string, tool?: string): Promise<PlaceClaim | null>;
+  settle(claim: PlaceClaim, done: { beganAt: string; isComplete: boolean }): Promise<void>;
+  postpone(claim: PlaceClaim, failure: string, nextReadAt: string): Promise<void>;
+  list(): Promise<UsagePlaceRow[]>;
+}
+
+export interface PlaceKey {
+  tool: string;
+  scope: string;
+}
+
+export interface KeptPlace extends PlaceKey {
+  /** Whose members work there. */
+  groupIds: readonly string[];
+}
+
+export interface PlaceClaim extends PlaceKey {
+  token: string;
+  /** What asked for it: one that comes later is not met by this reading. */
+  wantedAt: string;
+  attempts: number;
+  readBeganAt: string | null;
+  completeBeganAt: string | null;
+}
+
+export function createPlaceStore(database: Database): PlaceStore {
+  const { kysely } = database;
+  return {
+    async keep(places, now) {
+      const known = await kysely.selectFrom('usagePlace').select(['tool', 'scope']).execute();
+      const keys = new Set(known.map(keyOf));
+      await insert(
+        database,
+        places.filter((place) => !keys.has(keyOf(place))),
+        now,
+      );
+      await keepGroups(database, places);
+    },
+
+    async want(places, now) {
+      await insert(database, places, now);
+    },
+
+    async countDue(now, tool) {
+      let due = kysely
+        .selectFrom('usagePlace')
+        .select((eb) => eb.fn.countAll<number>().as('n'))
+        .where('nextReadAt', '<=', now);
+      if (tool !== undefined) due = due.where('tool', '=', tool);
+      return (await due.executeTakeFirstOrThrow()).n;
+    },
+
+    claim: (now, leasedUntil, tool) =>
+      inTransaction(database, async (tx) => {
+        let due = tx
+          .selectFrom('usagePlace')
+          .selectAll()
+          .where('nextReadAt', '<=', now)
+          .where((eb) => eb.or([eb('leasedUntil', 'is', null), eb('leasedUntil', '<=', now)]))
+          .orderBy('nextReadAt')
+          .limit(1);
+        if (tool !== undefined) due = due.where('tool', '=', tool);
+        if (database.dialect === 'postgres') due = due.forUpdate().skipLocked();
+        const row = await due.executeTakeFirst();
+        if (row === undefined) return null;
+        const { nextReadAt, failure: _, leaseToken: __, leasedUntil: ___, ...place } = row;
+        const token = randomUUID();
+        await at(tx, place).set({ leaseToken: token, leasedUntil }).execute();
+        return { ...place, token, wantedAt: nextReadAt ?? now };
+      }),
+
+    async settle(claim, { beganAt, isComplete }) {
+      const done = { leaseToken: null, leasedUntil: null, attempts: 0, failure: null };
+      const completeBeganAt = isComplete ? beganAt : claim.completeBeganAt;
+      await inTransaction(database, async (tx) => {
+        const held = at(tx, claim).where('leaseToken', '=', claim.token);
+        await held.set({ ...done, readBeganAt: beganAt, completeBeganAt }).execute();
+        const met = at(tx, claim).where('nextReadAt', '<=', claim.wantedAt);
+        await met.set({ nextReadAt: null }).execute();
+      });
+    },
+
+    async postpone(claim, failure, nextReadAt) {
+      const failed = { leaseToken: null, leasedUntil: null, failure, nextReadAt };
+      await inTransaction(database, (tx) =>
+        at(tx, claim)
+          .set({ ...failed, attempts: claim.attempts + 1 })
+          .where('leaseToken', '=', claim.token)
+          .execute(),
+      );
+    },
+
+    list: () =>
+      kysely.selectFrom('usagePlace').selectAll().orderBy('tool').orderBy('scope').execute(),
+  };
+}
+
+function at(tx: Transaction, { tool, scope }: PlaceKey) {
+  return tx.updateTable('usagePlace').where('tool', '=', tool).where('scope', '=', scope);
+}
+
+const chunkSize = 200;
+
+async function insert(database: Database, places: readonly PlaceKey[], now: string): Promise<void> {
+  for (let from = 0; from < places.length; from += chunkSize) {
+    const rows = places
+      .slice(from, from + chunkSize)
+      .map(({ tool, scope }) => ({ tool, scope, nextReadAt: now }));
+    await inTransaction(database, (tx) =>
+      tx
+        .insertInto('usagePlace')
+        .values(rows)
+        .onConflict((conflict) =>
+          conflict.columns(['tool', 'scope']).doUpdateSet({ nextReadAt: now, attempts: 0 }),
+        )
+        .execute(),
+    );
+  }
+}
+
+function keyOf({ tool, scope }: PlaceKey): string {
+  return JSON.stringify([tool, scope]);
+}
+
+/** A group that is there already is left: this is looked at every minute. */
+async function keepGroups(database: Database, places: readonly KeptPlace[]): Promise<void> {
+  const stored = await database.kysely.selectFrom('usagePlaceGroup').selectAll().execute();
+  const toText = (row: { tool: string; groupId: string; scope: string }) =>
+    JSON.stringify([row.tool, row.groupId, row.scope]);
+  const known = new Set(stored.map(toText));
+  const rows = places
+    .flatMap(({ tool, scope, groupIds }) => groupIds.map((groupId) => ({ tool, groupId, scope })))
+    .filter((row) => !known.has(toText(row)));
+  for (let from = 0; from < rows.length; from += chunkSize) {
+    await inTransaction(database, (tx) =>
+      tx
+        .insertInto('usagePlaceGroup')
+        .values(rows.slice(from, from + chunkSize))
+        .onConflict((conflict) => conflict.doNothing())
+        .execute(),
+    );
+  }
+}

@@ -1,0 +1,59 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { instantIn, toInstant } from '../lib/clock.ts';
+import { listPlaces, readNextPlace } from './read-place.ts';
+import { type InstallReport, type ReportWanted, reportUsage } from './report-usage.ts';
+import type { ReportWorkerDeps } from './report-worker.ts';
+
+export interface ReportPatience {
+  /** For how long at most to wait for the tools to be read. */
+  waitMs: number;
+  signal: AbortSignal;
+}
+
+/** A place whose work could not be read this time: what was seen of it before is reported. */
+export interface UnreadPlace {
+  tool: string;
+  scope: string;
+  failure: string | null;
+}
+
+const lookEveryMs = 100;
+const readsAtOnce = 4;
+
+/** Reads all work and reports it, now: alone, or beside a bridge that may take part of it. */
+export async function reportNow(
+  deps: ReportWorkerDeps,
+  wanted: ReportWanted,
+  patience: ReportPatience,
+): Promise<{ installs: InstallReport[]; unread: UnreadPlace[] }> {
+  const { places, clock } = deps;
+  const all = await listPlaces(deps);
+  const wantedAt = toInstant(clock.now());
+  await places.keep([...all.values()], wantedAt);
+  await places.want([...all.values()], wantedAt);
+  await Promise.all(Array.from({ length: readsAtOnce }, () => readAll(deps, wantedAt, patience)));
+  const unread = (await places.list()).filter(
+    ({ nextReadAt, readBeganAt }) =>
+      nextReadAt !== null && (readBeganAt === null || readBeganAt < wantedAt),
+  );
+  const installs = await reportUsage(deps, wanted, patience.signal);
+  return {
+    installs,
+    unread: unread.map(({ tool, scope, failure }) => ({ tool, scope, failure })),
+  };
+}
+
+/** What fails is not tried again by this: it is due later, or a bridge has it. */
+async function readAll(
+  deps: ReportWorkerDeps,
+  wantedAt: string,
+  { waitMs, signal }: ReportPatience,
+): Promise<void> {
+  const { places, clock } = deps;
+  const deadline = instantIn(clock, waitMs);
+  while (!signal.aborted && (await places.countDue(wantedAt)) > 0) {
+    if (await readNextPlace(deps, signal)) continue;
+    if (toInstant(clock.now()) >= deadline) return;
+    await wait(lookEveryMs, undefined, { signal }).catch(() => undefined);
+  }
+}

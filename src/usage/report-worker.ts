@@ -1,0 +1,74 @@
+import { type Database, inTransaction } from '../db/database.ts';
+import { keepSetting, raiseSetting, readSetting } from '../db/setting-store.ts';
+import { toInstant } from '../lib/clock.ts';
+import { lastTick } from '../lib/last-tick.ts';
+import { createLoop, type Loop } from '../lib/loop.ts';
+import type { PlaceStore } from './place-store.ts';
+import { listPlaces, type ReadPlaceDeps } from './read-place.ts';
+import { type ReportDeps, reportUsage } from './report-usage.ts';
+
+export interface ReportWorkerDeps extends ReportDeps, ReadPlaceDeps {
+  database: Database;
+  places: PlaceStore;
+  /** A cron pattern, in UTC. */
+  schedule: string;
+  /** By name; live. */
+  installs: ReadonlyMap<string, unknown>;
+  /** Called when there is something to be read in a tool. */
+  onReadingWanted(): void;
+}
+
+const pollMs = 1000;
+/** A tool that cannot be read does not keep back what is known of the others for longer. */
+const longestWaitMs = 10 * 60_000;
+const stallMs = 60 * 60_000;
+
+/** Whenever the schedule says so: has all work read, and then reports what has changed. */
+export function createReportWorker(deps: ReportWorkerDeps): Loop {
+  const { logger, clock } = deps;
+  return createLoop({
+    name: 'report-usage',
+    intervalMs: pollMs,
+    logger,
+    clock,
+    stallMs,
+    async run(signal) {
+      await wantTick(deps);
+      await reportTick(deps, signal);
+      return 'idle';
+    },
+  });
+}
+
+/** Of all instances the first to come asks for the readings of a tick; missed ones make one. */
+async function wantTick(deps: ReportWorkerDeps): Promise<void> {
+  const { database, places, schedule, clock } = deps;
+  const now = clock.now();
+  const tick = lastTick(schedule, now);
+  const isFirst = await inTransaction(database, async (tx) => {
+    await keepSetting(tx, 'usage_tick', tick);
+    await keepSetting(tx, 'usage_reported_tick', tick);
+    return await raiseSetting(tx, 'usage_tick', tick);
+  });
+  if (!isFirst) return;
+  await places.want([...(await listPlaces(deps)).values()], toInstant(now));
+  deps.onReadingWanted();
+}
+
+/** Once all is read that can be; by one instance. */
+async function reportTick(deps: ReportWorkerDeps, signal: AbortSignal): Promise<void> {
+  const { database, places, installs, clock } = deps;
+  const { kysely } = database;
+  const [wanted, reported] = [
+    await readSetting(kysely, 'usage_tick'),
+    await readSetting(kysely, 'usage_reported_tick'),
+  ];
+  if (wanted === undefined || reported === undefined || wanted <= reported) return;
+  const now = clock.now();
+  const isRead = (await places.countDue(toInstant(now))) === 0;
+  if (!isRead && now.getTime() - Date.parse(wanted) < longestWaitMs) return;
+  const isOurs = await inTransaction(database, (tx) =>
+    raiseSetting(tx, 'usage_reported_tick', wanted),
+  );
+  if (isOurs) await reportUsage(deps, { installs: [...installs.keys()] }, signal);
+}

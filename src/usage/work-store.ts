@@ -1,0 +1,293 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import type { UsageDayTable, UsageItemTable } from '../db/usage-tables.ts';
+import type { Counts, Day, Sighting } from '../domain/usage.ts';
+import type { Item, SeenDay, Totals, Work } from './merge-work.ts';
+import type { PlaceClaim, PlaceKey } from './place-store.ts';
+
+/** The only SQL about the work that was seen: whose it is, its pieces and its days. */
+export interface WorkStore extends SightingSource {
+  /** Whom the tool knows by which id in these groups, and whom it is known that it did. */
+  membersOf(tool: string, groupIds: readonly string[]): Promise<PlaceMember[]>;
+  /** The members of whom work was seen at a place. */
+  seenAt(place: PlaceKey): Promise<Set<string>>;
+  /**
+   * Changes what is known of one member's work, in one transaction, while the claim holds.
+   *
+   * @param change is given what is known, and whether it is of a membership that has ended since
+   * @returns false where the claim does not hold any more
+   */
+  update(
+    claim: PlaceClaim,
+    member: PlaceMember,
+    window: { firstDay: Day; now: string },
+    change: (known: Work, hasEnded: boolean) => Work,
+  ): Promise<boolean>;
+}
+
+/** Where sightings come from: the tools, and whatever else tells of work. */
+export interface SightingSource {
+  /** All days since then: of some trainers, or of everybody. */
+  list(firstDay: Day, trainerIds?: readonly string[]): Promise<Sighting[]>;
+}
+
+/** A membership, as far as the work of its person depends on it. */
+export interface PlaceMember {
+  membershipId: number;
+  memberId: string;
+  trainerId: string;
+  install: string;
+  groupId: string;
+  generation: number;
+  /** Whether they are wanted in, and have got in. */
+  isIn: boolean;
+  /** When they were added first, if it was by us. */
+  addedAt: string | null;
+}
+
+export function createWorkStore(database: Database): WorkStore {
+  const { kysely } = database;
+  return {
+    membersOf: (tool, groupIds) => membersOf(kysely, tool, groupIds),
+
+    async seenAt({ tool, scope }) {
+      const rows = await kysely
+        .selectFrom('usagePerson')
+        .select('memberId')
+        .where('tool', '=', tool)
+        .where('scope', '=', scope)
+        .execute();
+      return new Set(rows.map(({ memberId }) => memberId));
+    },
+
+    update: (claim, member, { firstDay, now }, change) =>
+      inTransaction(database, async (tx) => {
+        if (!(await holds(tx, claim, now))) return false;
+        const key = { tool: claim.tool, scope: claim.scope, memberId: member.memberId };
+        const person = await tx
+          .selectFrom('usagePerson')
+          .selectAll()
+          .where((eb) => eb.and(key))
+          .executeTakeFirst();
+        const generation = await generationOf(tx, member);
+        const isSame = generation === member.generation;
+        const hasEnded = person !== undefined && person.generation !== generation;
+        const known = await load(tx, key, firstDay, person?.totals ?? null);
+        // Something else is wanted than when the tool was asked: that decides what absence means.
+        const work = change(known, hasEnded || !isSame);
+        const { trainerId } = member;
+        const totals = work.totals === null ? null : JSON.stringify(work.totals);
+        const remembered = { trainerId, generation, totals };
+        await tx
+          .insertInto('usagePerson')
+          .values({ ...key, ...remembered })
+          .onConflict((conflict) =>
+            conflict.columns(['tool', 'scope', 'memberId']).doUpdateSet(remembered),
+          )
+          .execute();
+        await saveItems(tx, key, known, work);
+        await saveDays(tx, key, { trainerId, seenAt: now }, known, work);
+        return true;
+      }),
+
+    async list(firstDay, trainerIds) {
+      const days = kysely.selectFrom('usageDay').where('day', '>=', firstDay);
+      if (trainerIds !== undefined) {
+        const ofThem = days.selectAll().where('trainerId', 'in', trainerIds);
+        return (await ofThem.orderBy('day').execute()).map(toSighting);
+      }
+      const sightings: Sighting[] = [];
+      // Day by day: all at once would keep the thread from answering for too long.
+      for (const { day } of await days.select('day').distinct().orderBy('day').execute()) {
+        const ofDay = kysely
+          .selectFrom('usageDay')
+          .selectAll()
+          .where('day', '=', day)
+          .orderBy('trainerId');
+        sightings.push(...(await ofDay.execute()).map(toSighting));
+        await nextTurn();
+      }
+      return sightings;
+    },
+  };
+}
+
+function toSighting(row: UsageDayTable): Sighting {
+  const { tool, scope, trainerId, day, seenAt, seconds, tasks, labels } = row;
+  return {
+    source: `tool:${tool}`,
+    place: { by: 'scope', tool, scope },
+    ...{ trainerId, day, seenAt, counts: { seconds, tasks, labels } },
+  };
+}
+
+interface MemberKey extends PlaceKey {
+  memberId: string;
+}
+
+async function membersOf(
+  db: Transaction,
+  tool: string,
+  groupIds: readonly string[],
+): Promise<PlaceMember[]> {
+  if (groupIds.length === 0) return [];
+  const rows = await db
+    .selectFrom('membership')
+    .select(['id', 'memberId', 'trainerId', 'install', 'groupId', 'generation', 'wanted', 'state'])
+    .select((eb) =>
+      eb
+        .selectFrom('receipt')
+        .select((of) => of.fn.min('receipt.createdAt').as('at'))
+        .whereRef('receipt.membershipId', '=', 'membership.id')
+        .where('outcome', 'in', ['added', 'invited'])
+        .as('addedAt'),
+    )
+    .where('tool', '=', tool)
+    .where('groupId', 'in', groupIds)
+    .where('memberId', 'is not', null)
+    .orderBy('id')
+    .execute();
+  return rows.flatMap(({ id, memberId, wanted, state, addedAt, ...row }) => {
+    if (memberId === null) return [];
+    const isIn = wanted === 1 && (state === 'active' || state === 'invited');
+    return [{ ...row, membershipId: id, memberId, isIn, addedAt }];
+  });
+}
+
+async function generationOf(tx: Transaction, { membershipId }: PlaceMember): Promise<number> {
+  const row = await tx
+    .selectFrom('membership')
+    .select('generation')
+    .where('id', '=', membershipId)
+    .executeTakeFirst();
+  return row?.generation ?? -1;
+}
+
+async function holds(tx: Transaction, claim: PlaceClaim, now: string): Promise<boolean> {
+  const row = await tx
+    .selectFrom('usagePlace')
+    .select('tool')
+    .where('tool', '=', claim.tool)
+    .where('scope', '=', claim.scope)
+    .where('leaseToken', '=', claim.token)
+    .where('leasedUntil', '>', now)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+async function load(
+  tx: Transaction,
+  key: MemberKey,
+  firstDay: Day,
+  totals: string | null,
+): Promise<Work> {
+  const items = await tx
+    .selectFrom('usageItem')
+    .selectAll()
+    .where((eb) => eb.and(key))
+    .where('lastDay', '>=', firstDay)
+    .execute();
+  const known = totals === null ? null : (JSON.parse(totals) as Totals);
+  // What the last day of a total has counted is needed however long ago that was.
+  const earliest = known !== null && known.day < firstDay ? known.day : firstDay;
+  const days = await tx
+    .selectFrom('usageDay')
+    .selectAll()
+    .where((eb) => eb.and(key))
+    .where('day', '>=', earliest)
+    .execute();
+  return {
+    items: new Map(items.map((row) => [row.itemId, toItem(row)])),
+    totals: known,
+    days: new Map(days.map((row) => [row.day, toSeen(row)])),
+  };
+}
+
+function toItem({ taskId, doneDay, labels, seconds, grown }: UsageItemTable): Item {
+  const days = new Map(Object.entries(JSON.parse(grown) as Record<Day, number>));
+  return { taskId, doneDay, labels, seconds, grown: days };
+}
+
+function toSeen({ seconds, tasks, labels, isFrozen }: Counts & { isFrozen: number }): SeenDay {
+  return { counts: { seconds, tasks, labels }, isFrozen: isFrozen === 1 };
+}
+
+async function saveItems(tx: Transaction, key: MemberKey, before: Work, after: Work) {
+  const changed = [...after.items].filter(([id, item]) => !isSame(before.items.get(id), item));
+  const rows = changed.map(([itemId, { taskId, doneDay, labels, seconds, grown }]) => ({
+    ...{ ...key, itemId, taskId, doneDay, labels, seconds },
+    lastDay: [doneDay, ...grown.keys()].reduce((a, b) => (a > b ? a : b)),
+    grown: JSON.stringify(Object.fromEntries(grown)),
+  }));
+  for (const chunk of chunksOf(rows)) {
+    await tx
+      .insertInto('usageItem')
+      .values(chunk)
+      .onConflict((conflict) =>
+        conflict.columns(['tool', 'scope', 'memberId', 'itemId']).doUpdateSet((eb) => ({
+          taskId: eb.ref('excluded.taskId'),
+          doneDay: eb.ref('excluded.doneDay'),
+          lastDay: eb.ref('excluded.lastDay'),
+          labels: eb.ref('excluded.labels'),
+          seconds: eb.ref('excluded.seconds'),
+          grown: eb.ref('excluded.grown'),
+        })),
+      )
+      .execute();
+  }
+  const gone = [...before.items.keys()].filter((id) => !after.items.has(id));
+  for (const chunk of chunksOf(gone)) {
+    await tx
+      .deleteFrom('usageItem')
+      .where((eb) => eb.and(key))
+      .where('itemId', 'in', chunk)
+      .execute();
+  }
+}
+
+async function saveDays(
+  tx: Transaction,
+  key: MemberKey,
+  seen: { trainerId: string; seenAt: string },
+  before: Work,
+  after: Work,
+) {
+  const changed = [...after.days].filter(([day, one]) => !isSame(before.days.get(day), one));
+  const rows = changed.map(([day, { counts, isFrozen }]) => ({
+    ...{ ...key, day, ...seen, ...counts },
+    isFrozen: isFrozen ? 1 : 0,
+  }));
+  for (const chunk of chunksOf(rows)) {
+    await tx
+      .insertInto('usageDay')
+      .values(chunk)
+      .onConflict((conflict) =>
+        conflict.columns(['tool', 'scope', 'memberId', 'day']).doUpdateSet((eb) => ({
+          trainerId: eb.ref('excluded.trainerId'),
+          seconds: eb.ref('excluded.seconds'),
+          tasks: eb.ref('excluded.tasks'),
+          labels: eb.ref('excluded.labels'),
+          isFrozen: eb.ref('excluded.isFrozen'),
+          seenAt: eb.ref('excluded.seenAt'),
+        })),
+      )
+      .execute();
+  }
+}
+
+function isSame(a: Item | SeenDay | undefined, b: Item | SeenDay): boolean {
+  return a !== undefined && toText(a) === toText(b);
+}
+
+function toText(one: Item | SeenDay): string {
+  return JSON.stringify('grown' in one ? { ...one, grown: [...one.grown].sort() } : one);
+}
+
+const chunkSize = 100;
+
+function chunksOf<T>(all: readonly T[]): T[][] {
+  const count = Math.ceil(all.length / chunkSize);
+  return Array.from({ length: count }, (_, index) =>
+    all.slice(index * chunkSize, (index + 1) * chunkSize),
+  );
+}

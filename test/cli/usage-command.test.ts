@@ -1,0 +1,140 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { inTransaction } from '../../src/db/database.ts';
+import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
+import { runCommand } from '../support/run-command.ts';
+
+/** A tool in a file of its own, which tells what lies beside it. */
+const adapterSource = `
+import { readFileSync } from 'node:fs';
+export default () => ({
+  capabilities: {
+    removal: { effect: 'locks_out' }, readding: 'yes', exclusive: 'membership',
+    usage: { counts: ['seconds', 'tasks', 'labels'], outlivesRemoval: true },
+  },
+  check: async () => [],
+  groupFor: ({ externalProjectId }) => externalProjectId,
+  findMember: async (group, { trainerId }) => ({ id: trainerId, email: null }),
+  addMember: async (group, { trainerId }) => ({ id: trainerId, email: null }),
+  removeMember: async () => undefined,
+  usageScopeFor: ({ externalProjectId }) => externalProjectId,
+  async *readUsage() {
+    yield* JSON.parse(readFileSync(new URL('./work.json', import.meta.url), 'utf8'));
+  },
+});
+`;
+
+describe('gangway usage', { timeout: 60_000 }, () => {
+  let sandbox: Sandbox;
+  let workspace: Workspace;
+  let hired: { contractId: string; trainerId: string };
+  const today = new Date().toISOString().slice(0, 10);
+
+  beforeEach(async () => {
+    sandbox = createSandbox();
+    const { baseUrl } = await sandbox.start();
+    onTestFinished(() => sandbox.stop());
+    const { installId, token } = sandbox.createInstall({ piiConsent: true });
+    const { id: jobId } = sandbox.createJob({ installId });
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const body = JSON.stringify({ externalProjectId: 'signs', jobId });
+    await fetch(`${baseUrl}/project-links`, { method: 'POST', headers, body });
+    workspace = createBridgeWorkspace({
+      marketplace: { baseUrl },
+      installs: { acme: { token, tool: 'studio', projects: ['*'] } },
+      tools: { studio: { adapter: './studio.js' } },
+    });
+    writeFileSync(path.join(workspace.folder, 'studio.js'), adapterSource);
+    writeFileSync(path.join(workspace.folder, 'package.json'), '{"type":"module"}');
+    const { contractId, trainers } = sandbox.hire({ jobId });
+    hired = { contractId, trainerId: trainers[0]?.opentrainUserId ?? '' };
+    tell({ seconds: 600, tasks: 2, labels: 9 });
+    const { status, stderr } = await run('reconcile');
+    expect([status, stderr]).toEqual([0, '']);
+  });
+
+  function tell(counts: object): void {
+    const day = { memberId: hired.trainerId, of: 'day', day: today, ...counts };
+    writeFileSync(path.join(workspace.folder, 'work.json'), JSON.stringify([day]));
+  }
+
+  async function run(...argv: string[]) {
+    const { status, stdout, stderr } = await runCommand(
+      ...[...argv, '--json', '--config', workspace.configFile],
+    );
+    // biome-ignore lint/suspicious/noExplicitAny: what a test expects is said by its assertions
+    return { status, stderr, said: JSON.parse(stdout || '{}') as any };
+  }
+
+  it('reports what was done, says what it would, and shows what is known', async () => {
+    expect(await run('usage', 'report')).toMatchObject({
+      status: 0,
+      said: { installs: [{ outcome: 'applied', sent: 1, held: 0, failure: null }], unread: [] },
+    });
+    expect(await run('usage', 'report')).toMatchObject({
+      status: 0,
+      said: { installs: [{ outcome: 'clean', sent: 0, requests: 0 }] },
+    });
+    const shown = await run('usage', 'show', hired.contractId);
+    const counts = { seconds: 600, tasks: 2, labels: 9 };
+    expect(shown).toMatchObject({
+      status: 0,
+      said: {
+        days: [{ trainerId: hired.trainerId, seen: counts, sent: counts, state: 'answered' }],
+        ...{ consumed: counts, reported: counts, differences: [] },
+      },
+    });
+  });
+
+  it('changes nothing by a dry run', async () => {
+    await run('usage', 'report');
+    await forget();
+    const preview = await run('usage', 'report', '--dry-run');
+    expect(preview).toMatchObject({
+      status: 2,
+      said: { installs: [{ outcome: 'pending', entries: [{ cause: 'new', day: today }] }] },
+    });
+    expect(await run('usage', 'report', '--dry-run', '--to', '2020-01-01')).toMatchObject({
+      status: 0,
+      said: { installs: [{ outcome: 'clean', entries: [] }] },
+    });
+    await workspace.withStorage(async ({ database: { kysely } }) => {
+      expect(await kysely.selectFrom('usageLedger').selectAll().execute()).toEqual([]);
+    });
+  });
+
+  /** What was sent, as if it never had been. */
+  async function forget(): Promise<void> {
+    await workspace.withStorage(async ({ database }) => {
+      await inTransaction(database, (tx) => tx.deleteFrom('usageLedger').execute());
+    });
+  }
+
+  it('says what is held, and does what an operator decides about it', async () => {
+    tell({ seconds: 90_000 });
+    expect(await run('usage', 'report')).toMatchObject({
+      status: 3,
+      said: { installs: [{ outcome: 'held', sent: 0, held: 1 }] },
+    });
+    const { said } = await run('usage', 'held');
+    expect(said.held).toMatchObject([{ reason: 'over_a_day', sighting: { day: today } }]);
+    const [{ id }] = said.held;
+    expect(await run('usage', 'held', id)).toMatchObject({ status: 64 });
+    expect(await run('usage', 'held', id, '--assign', 'another')).toMatchObject({ status: 1 });
+    expect(await run('usage', 'held', id, '--discard')).toMatchObject({ status: 0 });
+    expect(await run('usage', 'report')).toMatchObject({ status: 0 });
+    await workspace.withStorage(async ({ database: { kysely } }) => {
+      const audit = await kysely.selectFrom('audit').select('subject').execute();
+      expect(audit).toEqual([{ subject: `${id} discarded` }]);
+    });
+  });
+
+  it('says which tool could not be read, and reports what was seen before', async () => {
+    writeFileSync(path.join(workspace.folder, 'work.json'), 'not even JSON');
+    const { status, stderr, said } = await run('usage', 'report');
+    expect([status, said.unread]).toMatchObject([1, [{ tool: 'studio', scope: 'signs' }]]);
+    expect(stderr).toContain('signs in studio could not be read');
+  });
+});

@@ -1,0 +1,142 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { PassThrough } from 'node:stream';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
+import { fullEvent } from '../support/event-bodies.ts';
+import { minutesAgo } from '../support/lifecycle-events.ts';
+import { createStdin, runCommand, startAt } from '../support/run-command.ts';
+import { until } from '../support/until.ts';
+
+const day = minutesAgo(24 * 60).slice(0, 10);
+const hired = fullEvent({ type: 'contract.started', createdAt: minutesAgo(1) });
+
+/** Somebody at a terminal who does not answer. */
+const silent = () => Object.assign(new PassThrough(), { isTTY: true });
+
+describe('gangway usage import', () => {
+  let workspace: Workspace;
+
+  beforeEach(async () => {
+    workspace = createBridgeWorkspace();
+    await workspace.receive(hired);
+  });
+
+  const run = (...argv: string[]) => runCommand('usage', ...argv, '--config', workspace.configFile);
+
+  function writeWork(text: string, name = 'work.csv'): string {
+    const file = path.join(workspace.folder, name);
+    writeFileSync(file, text);
+    return file;
+  }
+
+  const work = (seconds: number) =>
+    writeWork(
+      `workDate;externalProjectId;workEmail;totalSeconds\r\n${day};street-signs;cmu1@opentrain.work;${seconds}\r\n`,
+    );
+
+  it('shows what would count, asks, and takes it back', async () => {
+    const asked = startAt(
+      createStdin('y'),
+      ...['usage', 'import', work(3600), '--config', workspace.configFile],
+    );
+    expect(await asked.ended).toMatchObject({
+      ...{ status: 0, stderr: expect.stringContaining('Import this? [y/N]') as string },
+      stdout: [
+        'acme, work.csv: 1 lines',
+        '  people          1',
+        '  contracts       0',
+        '  projects        1',
+        `  days            1, ${day} to ${day}`,
+        '  totalSeconds    3,600',
+        'Imported as 1; "gangway usage import --undo 1" takes it back.',
+        '',
+      ].join('\n'),
+    });
+    const { status, stdout } = await run('import', work(1800), '--yes');
+    expect(status).toBe(0);
+    expect(stdout).toContain('  replaces        1 of import 1: totalSeconds 3,600\n');
+    expect(await run('import', '--undo', '2', '--yes')).toMatchObject({ status: 0 });
+    const listed = await run('imports');
+    expect(listed.stdout).toMatch(
+      /^id +install +state .*\n +2 +acme +undone .*\n +1 +acme +counted /,
+    );
+    const { imports } = JSON.parse((await run('imports', '--json')).stdout) as {
+      imports: object[];
+    };
+    expect(imports).toMatchObject([
+      { id: 2, state: 'undone', fileName: 'work.csv' },
+      { id: 1, state: 'counted', lines: 1, people: 1, firstDay: day, lastDay: day },
+    ]);
+  });
+
+  it('does nothing where nobody is there to confirm it, and leaves nothing behind', async () => {
+    const { status, stdout } = await run('import', work(60), '--json');
+    expect(status).toBe(2);
+    expect(JSON.parse(stdout)).toMatchObject({ imported: null, people: 1, sums: { seconds: 60 } });
+    expect((await run('imports')).stdout).toBe('Nothing was imported.\n');
+    expect((await run('import', work(60))).stdout).toContain('there is no --yes');
+    await workspace.withStorage(async ({ database }) => {
+      const left = await database.kysely.selectFrom('usageImport').selectAll().execute();
+      expect(left).toEqual([]);
+    });
+  });
+
+  it('leaves nothing that counts where it is stopped at the question', async () => {
+    const asked = startAt(
+      silent(),
+      ...['usage', 'import', work(60), '--config', workspace.configFile],
+    );
+    await until(
+      'it asks',
+      async () => asked.stderr(),
+      (said) => said.includes('Import this?'),
+    );
+    asked.stop();
+    expect(await asked.ended).toMatchObject({
+      ...{ status: 1, stderr: expect.stringContaining('Stopped: nothing was imported') as string },
+    });
+    expect((await run('imports')).stdout).toBe('Nothing was imported.\n');
+  });
+
+  it('tells every line that is wrong, and no address', async () => {
+    const file = writeWork(
+      `{"workDate":"${day}","contractId":"eve@opentrain.work","totalSeconds":60}\n{}\n`,
+      'eve@opentrain.work.ndjson',
+    );
+    const { status, stdout, stderr } = await run('import', file, '--yes');
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr).toBe(
+      [
+        'line 1: there is no such contract',
+        'line 2: workDate is missing; contractId or externalProjectId is missing; none of totalSeconds, tasksCompleted, labelsCompleted is there',
+        'Nothing was imported: 2 lines are wrong.',
+        '',
+      ].join('\n'),
+    );
+    const shown = await run('import', file, '--yes', '--json');
+    expect(shown.status).toBe(1);
+    expect(JSON.parse(shown.stdout)).toMatchObject({ imported: null, faultCount: 2 });
+    expect(shown.stdout).not.toContain('eve@');
+  });
+
+  it('is used wrongly without a file, with another kind of file, or for no such install', async () => {
+    for (const argv of [[], ['a.csv', '--undo', '1'], ['a.xlsx']]) {
+      expect(await run('import', ...argv)).toMatchObject({ status: 64 });
+    }
+    const { status, stderr } = await run('import', work(60), '--install', 'globex');
+    expect({ status, stderr }).toMatchObject({ status: 64 });
+    expect(stderr).toContain('there is no install "globex"; there is: acme');
+    const missing = path.join(workspace.folder, 'missing.csv');
+    expect(existsSync(missing)).toBe(false);
+    expect(await run('import', missing)).toMatchObject({ status: 1 });
+  });
+
+  it('has templates', async () => {
+    expect((await run('template')).stdout.split('\n')).toHaveLength(4);
+    const lines = (await run('template', '--ndjson')).stdout.trimEnd().split('\n');
+    expect(lines.map((line) => Object.keys(JSON.parse(line) as object)[0])).toEqual([
+      ...['workDate', 'workDate'],
+    ]);
+  });
+});

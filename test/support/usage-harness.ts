@@ -1,0 +1,228 @@
+import { onTestFinished } from 'vitest';
+import type { Adapter, UsageSighting } from '../../src/adapters/adapter.ts';
+import { type Database, inTransaction } from '../../src/db/database.ts';
+import { AppError } from '../../src/domain/errors.ts';
+import type { Counts } from '../../src/domain/usage.ts';
+import { createLinkRouter } from '../../src/engine/link-router.ts';
+import { toInstant } from '../../src/lib/clock.ts';
+import { createPlatformApi, type UsageEntry } from '../../src/marketplace/platform-api.ts';
+import { evidenceOfInstall } from '../../src/reconcile/evidence-of-install.ts';
+import { readInstall } from '../../src/reconcile/read-install.ts';
+import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { createUsage, type Usage } from '../../src/usage/create-usage.ts';
+import { listPlaces, readNextPlace } from '../../src/usage/read-place.ts';
+import {
+  type InstallReport,
+  type ReportWanted,
+  reportUsage,
+} from '../../src/usage/report-usage.ts';
+import { createEngine, type Engine } from './engine-harness.ts';
+
+/** A tool that tells of work, the usage side of a bridge, and the sandbox as the marketplace. */
+export interface UsageWorld {
+  engine: Engine;
+  sandbox: Sandbox;
+  usage: Usage;
+  tool: WorkTool;
+  api(method: string, path: string, body?: object): Promise<unknown>;
+  jobId: string;
+  link(project: string): Promise<string>;
+  /** Hires somebody on the job; `m` and their id is what the tool calls them. */
+  hire(): Hired;
+  /** Learns all there is at the marketplace, and lets in whoever is wanted. */
+  learn(): Promise<void>;
+  /** Reads every place once; of everything, where that is asked for. */
+  read(isComplete?: boolean): Promise<void>;
+  report(wanted?: Partial<ReportWanted>): Promise<InstallReport>;
+  consumed(contractId: string): Counts;
+  /** What happens to the next requests that report usage, one after the other. */
+  fates: Fate[];
+  requests: { contractId: string; entries: readonly UsageEntry[] }[];
+  /** Sends a lost request after all. */
+  arrive(): Promise<void>;
+}
+
+/**
+ * `lost`: never arrived, or later; `unheard`: stored, and the answer was lost; `crash`: the process
+ * ended before it was sent.
+ */
+export type Fate = 'lost' | 'unheard' | 'crash';
+
+interface Hired {
+  contractId: string;
+  trainerId: string;
+  memberId: string;
+}
+
+export interface WorkTool {
+  adapter: Adapter;
+  /** All pieces of work there are, by place and then by id. */
+  items: Map<string, Map<string, ItemWork>>;
+  /** Ends the next readings after so many sightings. */
+  breaksAfter: number | null;
+  gone: Set<string>;
+  requests: (string | null)[];
+}
+
+export interface ItemWork {
+  memberId: string;
+  seconds: number;
+  labels: number;
+  at: string;
+  changedAt?: string;
+}
+
+function createWorkTool(): WorkTool {
+  const tool: WorkTool = {
+    ...{ items: new Map(), breaksAfter: null, gone: new Set(), requests: [] },
+    adapter: {
+      capabilities: {
+        ...{ removal: { effect: 'locks_out' }, readding: 'yes', exclusive: 'membership' },
+        usage: { counts: ['seconds', 'tasks', 'labels'], outlivesRemoval: true },
+      },
+      check: async () => [],
+      groupFor: ({ externalProjectId }) => externalProjectId,
+      findMember: async (_group, { memberId }) =>
+        memberId === null || tool.gone.has(memberId) ? null : { id: memberId, email: null },
+      addMember: async (_group, { trainerId }) => ({ id: `m${trainerId}`, email: null }),
+      removeMember: async () => undefined,
+      usageScopeFor: ({ externalProjectId }) => externalProjectId,
+      async *readUsage(scope, { changedSince }) {
+        tool.requests.push(changedSince);
+        let told = 0;
+        for (const [itemId, work] of tool.items.get(scope) ?? []) {
+          if (tool.breaksAfter !== null && told >= tool.breaksAfter)
+            throw new AppError('unavailable', 'The export broke off');
+          if (changedSince !== null && (work.changedAt ?? work.at) < changedSince) continue;
+          told += 1;
+          yield toSighting(itemId, work);
+        }
+      },
+    },
+  };
+  return tool;
+}
+
+function toSighting(itemId: string, { memberId, seconds, labels, at, changedAt }: ItemWork) {
+  const instants = { doneAt: at, changedAt: changedAt ?? at };
+  return {
+    ...{ memberId, of: 'item', itemId, taskId: `task of ${itemId}`, seconds, labels },
+    ...instants,
+  } satisfies UsageSighting;
+}
+
+export async function openUsageWorld(
+  database: Database,
+  { maxLoweredFraction = 1, timeZone = 'UTC' } = {},
+): Promise<UsageWorld> {
+  const tool = createWorkTool();
+  const installs = new Map([['acme', { tool: 'studio', projects: ['*'] }]]);
+  const adapters = new Map([['studio', tool.adapter]]);
+  const routeLink = createLinkRouter(installs, adapters);
+  const engine = createEngine(database, { routeLink });
+  const { clock } = engine;
+  const sandbox = createSandbox({ timeScale: 0, seed: 'usage', clock });
+  const { baseUrl } = await sandbox.start();
+  onTestFinished(() => sandbox.stop());
+  const { installId, token } = sandbox.createInstall({ piiConsent: true });
+  const { id: jobId } = sandbox.createJob({ installId });
+  const pacing = { requestsPerSecond: 10_000, burst: 10_000 };
+  const platform = createPlatformApi({ baseUrl, token, pacing, clock });
+  const { signal } = new AbortController();
+  const lost: (() => Promise<unknown>)[] = [];
+  const world: Pick<UsageWorld, 'fates' | 'requests'> = { fates: [], requests: [] };
+
+  async function reportThrough(
+    contractId: string,
+    entries: readonly UsageEntry[],
+    of: AbortSignal,
+  ) {
+    const fate = world.fates.shift();
+    if (fate === 'crash') throw new Error('crashed');
+    const send = () => platform.reportUsage(contractId, entries, of);
+    world.requests.push({ contractId, entries });
+    if (fate === 'lost') lost.push(send);
+    const answer = fate === 'lost' ? null : await send();
+    if (fate !== undefined || answer === null) throw new AppError('unavailable', 'No answer');
+    return answer;
+  }
+
+  const usage = createUsage({
+    ...{ ...engine, adapters, routeLink, installs, otherSightings: [] },
+    links: new Map([['signs', { timeZone }]]),
+    usage: { schedule: '30 * * * *', lookbackMs: 14 * 86_400_000, maxLoweredFraction },
+    platformApis: new Map([['acme', { reportUsage: reportThrough }]]),
+  });
+  const { deps } = usage;
+
+  async function api(method: string, path: string, body?: object): Promise<unknown> {
+    const response = await fetch(`${baseUrl}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    return await response.json();
+  }
+
+  return {
+    ...world,
+    ...{ engine, sandbox, usage, tool, api, jobId },
+    async link(project) {
+      const created = await api('POST', '/project-links', { externalProjectId: project, jobId });
+      return (created as { projectLink: { id: string } }).projectLink.id;
+    },
+    hire() {
+      const { contractId, trainers } = sandbox.hire({ jobId });
+      const trainerId = trainers[0]?.opentrainUserId ?? '';
+      return { contractId, trainerId, memberId: `m${trainerId}` };
+    },
+    async learn() {
+      const known = await engine.installStates.known('acme');
+      const read = await readInstall(platform, 'acme', known, toInstant(clock.now()), signal);
+      for (const evidence of evidenceOfInstall(read, known)) await engine.merge(evidence);
+      await letIn(engine);
+    },
+    async read(isComplete = false) {
+      const now = toInstant(clock.now());
+      const places = [...(await listPlaces(deps)).values()];
+      await deps.places.keep(places, now);
+      await deps.places.want(places, now);
+      if (isComplete) await forgetComplete(database);
+      while (await readNextPlace(deps, signal));
+    },
+    async report(wanted = {}) {
+      const [report] = await reportUsage(deps, { installs: ['acme'], ...wanted }, signal);
+      if (report === undefined) throw new Error('nothing was reported');
+      return report;
+    },
+    consumed(contractId) {
+      const contract = sandbox.snapshot().contracts.find(({ id }) => id === contractId);
+      const { seconds = 0, tasks = 0, labels = 0 } = contract?.budget.consumed ?? {};
+      return { seconds, tasks, labels };
+    },
+    async arrive() {
+      for (const send of lost.splice(0)) await send();
+    },
+  };
+}
+
+/** As converging would: whoever is wanted has got in, and whoever is not is still to go. */
+async function letIn({ database, membershipRows }: Engine): Promise<void> {
+  for (const { id, trainerId, wanted, state } of await membershipRows()) {
+    if (wanted === 0 || state === 'active') continue;
+    const inside = { state: 'active', memberId: `m${trainerId}`, isOurs: 1, nextAttemptAt: null };
+    await inTransaction(database, (tx) =>
+      tx
+        .updateTable('membership')
+        .set({ ...inside, state: 'active' })
+        .where('id', '=', id)
+        .execute(),
+    );
+  }
+}
+
+async function forgetComplete(database: Database): Promise<void> {
+  await inTransaction(database, (tx) =>
+    tx.updateTable('usagePlace').set({ completeBeganAt: null }).execute(),
+  );
+}

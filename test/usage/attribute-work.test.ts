@@ -1,0 +1,90 @@
+import { expect, it } from 'vitest';
+import type { Counts, Sighting } from '../../src/domain/usage.ts';
+import {
+  type Attribution,
+  addDays,
+  attributeWork,
+  type Candidate,
+  workKey,
+} from '../../src/usage/attribute-work.ts';
+
+function seen(day: string, counts: Partial<Counts> = {}, source = 'tool:studio'): Sighting {
+  return {
+    ...{ source, place: { by: 'scope', tool: 'studio', scope: '7' }, trainerId: 't1', day },
+    counts: { seconds: 60, tasks: 1, labels: 3, ...counts },
+    seenAt: '2026-03-15T12:00:00.000Z',
+  };
+}
+
+function contract(contractId: string, firstDay: string | null, lastDay: string | null): Candidate {
+  return { install: 'acme', contractId, timeZone: 'UTC', firstDay, lastDay };
+}
+
+function attribute(sightings: Sighting[], ...candidates: Candidate[]) {
+  const attribution: Attribution = { candidatesOf: () => candidates, decisions: new Map() };
+  const { due, held } = attributeWork(sightings, attribution);
+  const told = due.map(({ contractId, counts }) => `${contractId} ${counts.seconds}`);
+  return [...told, ...held.map(({ reason }) => reason)];
+}
+
+const first = contract('c1', '2026-03-10', '2026-03-12');
+const second = contract('c2', '2026-03-13', null);
+
+it.each([
+  ['the contract that runs', '2026-03-11', [first], 'c1 60'],
+  ['its first day', '2026-03-10', [first], 'c1 60'],
+  ['the day after its end, for what was saved late', '2026-03-13', [first], 'c1 60'],
+  ['the next contract, on that day', '2026-03-13', [first, second], 'c2 60'],
+  ['none, two days after the end', '2026-03-14', [first], 'after_end'],
+  ['none, before the start', '2026-03-09', [first], 'before_start'],
+  ['none, where there is none', '2026-03-11', [], 'no_contract'],
+  ['none, where two run', '2026-03-11', [first, contract('c3', null, null)], 'several_contracts'],
+  ['one whose days are not known', '2020-01-01', [contract('c3', null, null)], 'c3 60'],
+] as const)('gives work to %s', (_what, day, candidates, told) => {
+  expect(attribute([seen(day)], ...candidates)).toEqual([told]);
+});
+
+it('holds what cannot be right, and cuts nothing off', () => {
+  expect(attribute([seen('2026-03-11', { seconds: 86_401 })], first)).toEqual(['over_a_day']);
+  expect(attribute([seen('2026-03-11', { seconds: 86_400 })], first)).toEqual(['c1 86400']);
+  expect(attribute([seen('2026-03-11', { labels: -1 })], first)).toEqual(['negative']);
+});
+
+it('adds up the places of one contract, and holds them together where they are too much', () => {
+  const elsewhere = {
+    ...seen('2026-03-11'),
+    place: { by: 'scope', tool: 'studio', scope: '8' },
+  } as const;
+  expect(attribute([seen('2026-03-11'), elsewhere], first)).toEqual(['c1 120']);
+  const much = { ...elsewhere, counts: { seconds: 86_400, tasks: 1, labels: 1 } };
+  expect(attribute([seen('2026-03-11'), much], first)).toEqual(['over_a_day', 'over_a_day']);
+});
+
+it('holds a day that both a tool and an import tell of', () => {
+  const imported = seen('2026-03-11', {}, 'import:1');
+  expect(attribute([seen('2026-03-11'), imported], first)).toEqual(['two_sources', 'two_sources']);
+});
+
+it('does what an operator has decided', () => {
+  const sighting = seen('2026-03-01');
+  const decide = (decision: Parameters<Map<string, never>['set']>[1] | object | null) =>
+    attributeWork([sighting], {
+      candidatesOf: () => [first],
+      decisions: new Map([[workKey(sighting), decision as never]]),
+    });
+  expect(decide(null)).toEqual({ due: [], held: [] });
+  expect(decide({ install: 'acme', contractId: 'c1' })).toMatchObject({
+    due: [{ contractId: 'c1', day: '2026-03-01', counts: sighting.counts }],
+    held: [],
+  });
+});
+
+it.each([
+  ['2028-02-28', 1, '2028-02-29'],
+  ['2026-02-28', 1, '2026-03-01'],
+  ['2026-12-31', 1, '2027-01-01'],
+  ['2026-03-29', 1, '2026-03-30'],
+  ['2026-01-01', -1, '2025-12-31'],
+])('counts the days of a calendar: %s and %i is %s', (day, count, then) => {
+  expect(addDays(day, count)).toBe(then);
+});

@@ -1,0 +1,102 @@
+import { inTransaction, type Transaction } from '../../../src/db/database.ts';
+import { emptyContract, emptyEvidence } from '../../../src/domain/evidence.ts';
+import { clearImports } from '../../../src/usage/import/clear-imports.ts';
+import { createImportStore, type ImportStore } from '../../../src/usage/import/import-store.ts';
+import { createKnownPeopleStore } from '../../../src/usage/import/known-people-store.ts';
+import { countImport, undoImport } from '../../../src/usage/import/settle-import.ts';
+import { type Staged, stageImport } from '../../../src/usage/import/stage-import.ts';
+import { createStagingStore } from '../../../src/usage/import/staging-store.ts';
+import type { OpenFresh } from '../../support/databases.ts';
+import { createEngine, type Engine } from '../../support/engine-harness.ts';
+import { fullEvent } from '../../support/event-bodies.ts';
+
+/** Imports over a database of the test's own, in time that stands still: noon of 2026-03-15. */
+export interface ImportWorld {
+  engine: Engine;
+  imports: ImportStore;
+  /** Stages lines of CSV. */
+  stage(lines: readonly string[], options?: StageOptions): Promise<Staged>;
+  /** Stages them and lets them count. @returns the id of the import */
+  take(lines: readonly string[], options?: StageOptions): Promise<number>;
+  count(id: number): Promise<void>;
+  undo(id: number): Promise<void>;
+  clear(): Promise<void>;
+  /** What imports say of March 2026, as `day place trainer seconds source`. */
+  sighted(install?: string): Promise<string[]>;
+}
+
+interface StageOptions {
+  header?: string;
+  install?: string;
+  signal?: AbortSignal;
+}
+
+const usualHeader = 'workDate,contractId,totalSeconds';
+
+/** One person on `cmc1`, of the project `street-signs`; two on `cmc2`, of the project `lamps`. */
+export async function openImportWorld(openFresh: OpenFresh): Promise<ImportWorld> {
+  const database = await openFresh();
+  const engine = createEngine(database);
+  for (const install of ['acme', 'globex']) {
+    await engine.apply([hire('cmc1', 'cmu1', 'street-signs')], install);
+  }
+  await engine.apply([hire('cmc2', 'cmu2', 'lamps'), hire('cmc2', 'cmu3', 'lamps')]);
+  await engine.merge({ ...emptyEvidence(), contracts: [emptyContract('acme', 'cmc9')] });
+
+  const [imports, staging] = [createImportStore(database), createStagingStore(database)];
+  const { clock, box } = engine;
+  const signal = AbortSignal.any([]);
+  const note = async (tx: Transaction, action: string, subject: string) => {
+    await tx.insertInto('audit').values({ at: 'now', actor: 'ada', action, subject }).execute();
+  };
+  const deps = {
+    ...{ database, staging, imports, clock, signal, note, onProgress: () => undefined },
+    people: createKnownPeopleStore(database, box),
+  };
+  const stage: ImportWorld['stage'] = (lines, options = {}) => {
+    const { header = usualHeader, install = 'acme', signal: stopping = signal } = options;
+    const chunks = toChunks([header, ...lines]);
+    const file = { install, fileName: 'work.csv', actor: 'ada', format: 'csv' as const, chunks };
+    return stageImport({ ...deps, signal: stopping }, file);
+  };
+  return {
+    ...{ engine, imports, stage },
+    async take(lines, options) {
+      clock.advance(1000);
+      const staged = await stage(lines, options);
+      if (staged.outcome !== 'staged') throw new Error(JSON.stringify(staged));
+      await countImport(deps, staged.id);
+      return staged.id;
+    },
+    count: (id) => countImport(deps, id),
+    undo: (id) => undoImport(deps, id),
+    clear: () => clearImports(deps),
+    async sighted(install) {
+      const all = imports.sightings({ install, from: '2026-03-01', to: '2026-03-31' });
+      return (await Array.fromAsync(all)).map(({ day, place, trainerId, counts, source }) => {
+        const where = Object.values(place).join('/');
+        return `${day} ${where} ${trainerId} ${counts.seconds} ${source}`;
+      });
+    },
+  };
+}
+
+function hire(contract: string, trainer: string, project: string): string {
+  return fullEvent({
+    ...{ type: 'contract.started', contract, trainer, project, link: `cml-${project}` },
+    id: `7${contract.slice(3)}${trainer.slice(3)}`,
+  });
+}
+
+async function* toChunks(lines: readonly string[]): AsyncGenerator<Buffer> {
+  yield Buffer.from(lines.join('\n'));
+}
+
+/** All that is kept of imports. */
+export async function countRows({ database }: Engine): Promise<[number, number]> {
+  return await inTransaction(database, async (tx) => {
+    const imports = await tx.selectFrom('usageImport').select('id').execute();
+    const entries = await tx.selectFrom('usageImportEntry').select('line').execute();
+    return [imports.length, entries.length];
+  });
+}

@@ -1,0 +1,157 @@
+import { describe, expect, it } from 'vitest';
+import type { ImportFormat } from '../../../src/usage/import/entry.ts';
+import { readEntries } from '../../../src/usage/import/read-entries.ts';
+import { toTemplate } from '../../../src/usage/import/template.ts';
+
+const today = '2026-03-15';
+
+async function read(text: string, format: ImportFormat = 'csv') {
+  async function* chunks() {
+    yield Buffer.from(text);
+  }
+  return (await Array.fromAsync(readEntries(chunks(), format, today))).flat();
+}
+
+/** What is wrong with one line of these columns. */
+async function faultOf(line: string, header = 'workDate,contractId,totalSeconds') {
+  const [first] = await read(`${header}\n${line}\n`);
+  return first !== undefined && 'fault' in first ? first.fault : undefined;
+}
+
+const entry = {
+  place: { by: 'contract', id: 'cmc1' },
+  person: null,
+  day: '2026-03-14',
+  counts: { seconds: 60, tasks: null, labels: null },
+};
+
+describe('a CSV file of work', () => {
+  it('is read with a byte order mark, Windows line ends, quotes, spaces and empty lines', async () => {
+    const text =
+      '\ufeff"workDate", contractId ,totalSeconds\r\n\r\n"2026-03-14",  "cmc1",60\r\n2026-03-14,cmc1,"60"';
+    // A quote after a space is none of CSV's.
+    expect(await read(text)).toEqual([
+      { line: 3, fault: 'has quotes that are wrong' },
+      { line: 4, entry },
+    ]);
+  });
+
+  it('is read with semicolons', async () => {
+    expect(await read('workDate;contractId;totalSeconds\n2026-03-14;"cm;c""1";60\n')).toEqual([
+      { line: 2, entry: { ...entry, place: { by: 'contract', id: 'cm;c"1' } } },
+    ]);
+  });
+
+  it('may leave counts out, which are not zero then', async () => {
+    const header =
+      'workDate,externalProjectId,workEmail,totalSeconds,tasksCompleted,labelsCompleted';
+    expect(await read(`${header}\n2026-03-14,street-signs,a@b.example,,0,\n`)).toEqual([
+      {
+        line: 2,
+        entry: {
+          ...{ place: { by: 'project', id: 'street-signs' }, person: { workEmail: 'a@b.example' } },
+          ...{ day: '2026-03-14', counts: { seconds: null, tasks: 0, labels: null } },
+        },
+      },
+    ]);
+  });
+
+  it.each([
+    ['', 'workDate is missing'],
+    ['14.03.2026', 'workDate is no day as 2026-03-15'],
+    ['2026-02-30', 'workDate is no day as 2026-03-15'],
+    ['2026-13-01', 'workDate is no day as 2026-03-15'],
+    ['2026-03-16', 'workDate is in the future'],
+    ['2026-03-15', undefined],
+  ])('has the day "%s": %s', async (day, fault) => {
+    expect(await faultOf(`${day},cmc1,60`)).toBe(fault);
+  });
+
+  it.each([
+    ['', 'none of totalSeconds, tasksCompleted, labelsCompleted is there'],
+    ['-1', 'totalSeconds is negative'],
+    ['86401', 'totalSeconds is more than 86400'],
+    ['86400', undefined],
+    ['0', undefined],
+    ['1.5', 'totalSeconds is no whole number'],
+    ['1e3', 'totalSeconds is no whole number'],
+    ['99999999999999999999', 'totalSeconds is no whole number'],
+  ])('has the seconds "%s": %s', async (seconds, fault) => {
+    expect(await faultOf(`2026-03-14,cmc1,${seconds}`)).toBe(fault);
+  });
+
+  it.each([
+    [',,a@b.example,', 'contractId or externalProjectId is missing'],
+    ['cmc1,signs,,cmu1', 'contractId and externalProjectId are both there: give one'],
+    [',signs,,', 'externalProjectId needs opentrainUserId or workEmail beside it'],
+    ['cmc1,,a@b.example,cmu1', 'opentrainUserId and workEmail are both there: give one'],
+    ['c\u0000,,,', 'contractId is no text of up to 320 characters'],
+    ['cmc1,,a@b.example,', undefined],
+  ])('names who by "%s": %s', async (who, fault) => {
+    const header = 'workDate,contractId,externalProjectId,workEmail,opentrainUserId,tasksCompleted';
+    expect(await faultOf(`2026-03-14,${who},1`, header)).toBe(fault);
+  });
+
+  it('has every fault of a line told at once', async () => {
+    expect(await faultOf('2027-01-01,,-1')).toBe(
+      'workDate is in the future; contractId or externalProjectId is missing; totalSeconds is negative',
+    );
+  });
+
+  it.each([
+    ['workDate,contractId', 'no totalSeconds and no tasksCompleted and no labelsCompleted'],
+    ['contractId,totalSeconds', 'no workDate'],
+    ['workDate,totalSeconds', 'no contractId and no externalProjectId'],
+    ['workDate,contractId,totalSeconds,totalSeconds', 'totalSeconds twice'],
+    ['workDate,contractId,seconds', '"seconds" is none of workDate, contractId'],
+    ['2026-03-14,amara@opentrain.work,60', '"2026-03-14" is none of'],
+    ['amara@opentrain.work,60', 'column 1 is none of'],
+  ])('is refused for its header %s', async (header, fault) => {
+    const all = await read(`${header}\n2026-03-14,cmc1,60\n`);
+    expect(all).toEqual([{ line: 1, fault: expect.stringContaining(fault) as string }]);
+    expect(JSON.stringify(all)).not.toContain('amara');
+  });
+
+  it('is refused where it is no text at all', async () => {
+    const text = Buffer.from('workDate,contractId,totalSeconds\n', 'utf16le').toString('latin1');
+    expect(await read(`\u00ff\u00fe${text}`)).toHaveLength(1);
+  });
+});
+
+describe('an NDJSON file of work', () => {
+  const readJson = (...objects: unknown[]) =>
+    read(objects.map((object) => JSON.stringify(object)).join('\r\n'), 'ndjson');
+
+  it('is read by JSON values, where null is as good as absent', async () => {
+    const work = { workDate: '2026-03-14', contractId: 'cmc1', totalSeconds: 60 };
+    expect(await readJson(work, { ...work, tasksCompleted: null, workEmail: null })).toEqual([
+      { line: 1, entry },
+      { line: 2, entry },
+    ]);
+  });
+
+  it.each([
+    [{ totalSeconds: '60' }, 'totalSeconds is no whole number'],
+    [{ totalSeconds: 1.5 }, 'totalSeconds is no whole number'],
+    [{ contractId: 7 }, 'contractId is no text of up to 320 characters'],
+    [{ contractId: '' }, 'contractId is no text of up to 320 characters'],
+    [{ workDate: 20_260_314 }, 'workDate is no day as 2026-03-15'],
+    [{ seconds: 60 }, '"seconds" is none of workDate, contractId'],
+    [{ 'amara@opentrain.work': 60 }, 'one of its names is none of'],
+  ])('is refused for %j', async (change, fault) => {
+    const work = { workDate: '2026-03-14', contractId: 'cmc1', totalSeconds: 60, ...change };
+    const [first] = await readJson(work);
+    expect(first).toEqual({ line: 1, fault: expect.stringContaining(fault) as string });
+    expect(JSON.stringify(first)).not.toContain('amara');
+  });
+
+  it.each(['[]', 'null', '{"workDate":', 'text'])('is refused for the line %s', async (line) => {
+    expect(await read(line, 'ndjson')).toEqual([{ line: 1, fault: 'is no JSON object' }]);
+  });
+});
+
+it.each(['csv', 'ndjson'] as const)('reads its own template as %s', async (format) => {
+  const all = await read(toTemplate(format), format);
+  expect(all).toHaveLength(2);
+  expect(all.filter((one) => 'fault' in one)).toEqual([]);
+});

@@ -1,0 +1,251 @@
+import fc from 'fast-check';
+import type { UsageSighting } from '../../src/adapters/adapter.ts';
+import { type Counts, type Day, noCounts, toCounts } from '../../src/domain/usage.ts';
+import type { DueDay } from '../../src/usage/attribute-work.ts';
+import { mergeWork, noWork, type Work } from '../../src/usage/merge-work.ts';
+import { type LedgerDay, type PlannedEntry, planReport } from '../../src/usage/plan-report.ts';
+
+/**
+ * A tool, the bridge and a marketplace without anything between them but what goes wrong: every
+ * reading, send and answer is a step of its own, and any of them may fail.
+ */
+
+const day0 = Date.parse('2026-03-15T06:00:00.000Z');
+const dayMs = 86_400_000;
+const lookbackMs = 14 * dayMs;
+const longestOnItsWayMs = 10 * 60_000;
+
+export type Step =
+  | { step: 'work'; item: number; labels: number; seconds: number }
+  | { step: 'delete'; item: number }
+  | { step: 'read'; isComplete: boolean; fails: boolean }
+  | { step: 'send'; fate: 'answered' | 'lost' | 'unheard' | 'crash' | 'refused' }
+  | { step: 'arrive' }
+  | { step: 'wait'; hours: number };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      step: fc.constant('work' as const),
+      item: fc.nat(4),
+      labels: fc.nat(5),
+      seconds: fc.nat(300),
+    }),
+  },
+  fc.record({ step: fc.constant('delete' as const), item: fc.nat(4) }),
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      step: fc.constant('read' as const),
+      isComplete: fc.boolean(),
+      fails: fc.boolean(),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      step: fc.constant('send' as const),
+      fate: fc.constantFrom('answered', 'lost', 'unheard', 'crash', 'refused'),
+    }),
+  },
+  fc.record({ step: fc.constant('arrive' as const) }),
+  fc.record({ step: fc.constant('wait' as const), hours: fc.nat(30) }),
+);
+
+export const story = fc.array(step, { minLength: 1, maxLength: 30 });
+
+interface ToolItem {
+  labels: number;
+  seconds: number;
+  doneAt: number;
+  changedAt: number;
+}
+
+export interface Sent {
+  day: Day;
+  counts: Counts;
+  /** All that was told since the last reading of everything, that included: by items, at most. */
+  most: Counts;
+  lowers: boolean;
+  /** Whether a reading of everything had ended since it was last answered. */
+  hasReason: boolean;
+}
+
+export function playStory(steps: readonly Step[]) {
+  let now = day0;
+  const tool = new Map<number, ToolItem>();
+  let work: Work = noWork;
+  let readAt: number | null = null;
+  const ledger = new Map<Day, LedgerDay>();
+  const marketplace = new Map<Day, Counts>();
+  const delayed: { day: Day; counts: Counts; arrivesBy: number }[] = [];
+  const sent: Sent[] = [];
+  let completeReadings = 0;
+  const completeAt = new Map<Day, number>();
+  const told = new Map<number, { labels: number; seconds: number; days: Set<Day> }>();
+
+  function remember(id: number, { labels, seconds, doneAt }: ToolItem): void {
+    const known = told.get(id) ?? { labels: 0, seconds: 0, days: new Set<Day>() };
+    told.set(id, {
+      labels: Math.max(known.labels, labels),
+      seconds: Math.max(known.seconds, seconds),
+      days: known.days.add(toDay(doneAt)),
+    });
+  }
+
+  /** Seconds may lie on any day on which an item has changed. */
+  function mostOf(day: Day): Counts {
+    const ofDay = [...told].filter(([, { days }]) => days.has(day));
+    return {
+      seconds: [...told.values()].reduce((sum, one) => sum + one.seconds, 0),
+      tasks: new Set(ofDay.map(([id]) => id % 2)).size,
+      labels: ofDay.reduce((sum, [, one]) => sum + one.labels, 0),
+    };
+  }
+
+  function read(isComplete: boolean, fails: boolean): void {
+    const since = isComplete || readAt === null ? null : readAt - 600_000;
+    const heard = [...tool].filter(([, { changedAt }]) => since === null || changedAt >= since);
+    const sightings: UsageSighting[] = heard.map(
+      ([id, { labels, seconds, doneAt, changedAt }]) => ({
+        ...{ memberId: 'm1', of: 'item', itemId: String(id), taskId: String(id % 2) },
+        ...{ labels, seconds, doneAt: toInstant(doneAt), changedAt: toInstant(changedAt) },
+      }),
+    );
+    if (fails) return;
+    const firstDay = toDay(now - lookbackMs);
+    const reading = { beganAt: new Date(now), timeZone: 'UTC', firstDay, countsFirstTotal: true };
+    work = mergeWork(work, sightings, { ...reading, lowers: isComplete });
+    readAt = now;
+    if (isComplete) {
+      completeReadings += 1;
+      told.clear();
+    }
+    for (const [id, item] of heard) remember(id, item);
+  }
+
+  function plan() {
+    const due: DueDay[] = [...work.days].map(([day, { counts }]) => ({
+      ...{ install: 'acme', contractId: 'c1', trainerId: 't1', day, timeZone: 'UTC', counts },
+    }));
+    return planReport(due, ({ day }) => ledger.get(day), { now: new Date(now), lookbackMs });
+  }
+
+  function send(fate: Extract<Step, { step: 'send' }>['fate']): void {
+    for (const entry of plan().entries) {
+      const { day, counts, lowers } = entry;
+      const hasReason = (completeAt.get(day) ?? -1) < completeReadings;
+      sent.push({ day, counts, most: mostOf(day), lowers, hasReason });
+      ledger.set(day, beginEntry(ledger.get(day), entry, now));
+      // Nothing after it is sent any more.
+      if (fate === 'crash') return;
+      fates[fate](entry);
+    }
+  }
+
+  const fates = {
+    lost({ day, counts }: PlannedEntry) {
+      delayed.push({ day, counts, arrivesBy: now + longestOnItsWayMs });
+    },
+    unheard: ({ day, counts }: PlannedEntry) => store(day, counts),
+    refused: ({ day }: PlannedEntry) => change(day, (begun) => ({ ...begun, state: 'unsent' })),
+    answered(entry: PlannedEntry) {
+      store(entry.day, entry.counts);
+      change(entry.day, (begun) => answerEntry(begun, entry));
+      completeAt.set(entry.day, completeReadings);
+    },
+  };
+
+  function change(day: Day, to: (begun: LedgerDay) => LedgerDay): void {
+    const begun = ledger.get(day);
+    if (begun !== undefined) ledger.set(day, to(begun));
+  }
+
+  function arrive(isDue: (one: { arrivesBy: number }) => boolean): void {
+    const due = delayed.filter(isDue);
+    for (const one of due) store(one.day, one.counts);
+    delayed.splice(0, delayed.length, ...delayed.filter((one) => !isDue(one)));
+  }
+
+  function store(day: Day, counts: Counts): void {
+    marketplace.set(day, overwrite(marketplace.get(day) ?? noCounts, counts));
+  }
+
+  function take(one: Step): void {
+    switch (one.step) {
+      case 'work': {
+        const known = tool.get(one.item);
+        const seconds = (known?.seconds ?? 0) + one.seconds;
+        const doneAt = known?.doneAt ?? now;
+        tool.set(one.item, { labels: one.labels, seconds, doneAt, changedAt: now });
+        return;
+      }
+      case 'delete':
+        tool.delete(one.item);
+        return;
+      case 'read':
+        read(one.isComplete, one.fails);
+        return;
+      case 'send':
+        send(one.fate);
+        return;
+      case 'arrive':
+        arrive(() => true);
+        return;
+      case 'wait':
+        now += one.hours * 3_600_000;
+    }
+  }
+
+  for (const one of steps) {
+    now += 60_000;
+    arrive(({ arrivesBy }) => arrivesBy < now);
+    take(one);
+  }
+  return {
+    sent,
+    work: () => work,
+    /** Nothing goes wrong any more: what is on its way arrives, and everything is read and sent. */
+    settle() {
+      take({ step: 'arrive' });
+      for (let round = 0; round < 3; round += 1) {
+        now += longestOnItsWayMs;
+        read(true, false);
+        send('answered');
+      }
+    },
+    marketplace,
+    tool,
+    firstDay: () => toDay(now - lookbackMs),
+    left: () => plan().entries.length,
+  };
+}
+
+/** As the ledger does. */
+function beginEntry(known: LedgerDay | undefined, entry: PlannedEntry, now: number): LedgerDay {
+  const wasDoubted = known?.isDoubted === true && known.state !== 'answered';
+  return {
+    ...{ trainerId: 't1', day: entry.day, tried: entry.counts, message: null },
+    ...{ state: 'in_doubt', answered: known?.answered ?? noCounts, sentAt: toInstant(now) },
+    isClosed: known?.isClosed ?? false,
+    isDoubted: known?.state === 'in_doubt' || wasDoubted,
+  };
+}
+
+function answerEntry(begun: LedgerDay, { counts, closes }: PlannedEntry): LedgerDay {
+  const answered = overwrite(begun.answered, counts);
+  return { ...begun, state: 'answered', answered, isClosed: closes || begun.isClosed };
+}
+
+function overwrite(stored: Counts, counts: Counts): Counts {
+  return toCounts((name) => counts[name] ?? stored[name]);
+}
+
+export function toDay(at: number): Day {
+  return toInstant(at).slice(0, 10);
+}
+
+function toInstant(at: number): string {
+  return new Date(at).toISOString();
+}

@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+import type { Counts } from '../../src/domain/usage.ts';
+import type { DueDay } from '../../src/usage/attribute-work.ts';
+import { holdLowered, type LedgerDay, planReport } from '../../src/usage/plan-report.ts';
+
+const now = new Date('2026-03-15T12:00:00.000Z');
+const lookbackMs = 14 * 86_400_000;
+const counts: Counts = { seconds: 60, tasks: 1, labels: null };
+
+function due(changes: Partial<DueDay> = {}): DueDay {
+  const place = { install: 'acme', contractId: 'c1', trainerId: 't1', day: '2026-03-15' };
+  return { ...place, timeZone: 'UTC', counts, ...changes };
+}
+
+function ledger(changes: Partial<LedgerDay> = {}): LedgerDay {
+  return {
+    ...{ trainerId: 't1', day: '2026-03-15', answered: counts, tried: counts },
+    ...{ state: 'answered', isDoubted: false, isClosed: false, message: null },
+    sentAt: '2026-03-15T11:00:00.000Z',
+    ...changes,
+  };
+}
+
+function plan(day: DueDay, known?: LedgerDay): string {
+  const { entries, late, parked } = planReport([day], () => known, { now, lookbackMs });
+  const [entry] = entries;
+  if (entry !== undefined) return entry.lowers ? `${entry.cause}, lowers` : entry.cause;
+  if (late.length > 0) return 'late';
+  return parked.length > 0 ? 'parked' : 'nothing';
+}
+
+const less = { ...counts, seconds: 10 };
+const unknown = { seconds: null, tasks: null, labels: null };
+
+it.each([
+  ['new', due(), undefined],
+  ['nothing', due({ counts: { seconds: 0, tasks: 0, labels: null } }), undefined],
+  ['nothing', due(), ledger()],
+  ['changed', due({ counts: { ...counts, seconds: 61 } }), ledger()],
+  ['changed, lowers', due({ counts: less }), ledger()],
+  ['changed, lowers', due({ counts: { seconds: 0, tasks: 0, labels: null } }), ledger()],
+  ['nothing', due(), ledger({ answered: { ...counts, labels: 7 } })],
+  ['in_doubt', due(), ledger({ state: 'in_doubt', answered: unknown })],
+  ['in_doubt, lowers', due({ counts: less }), ledger({ state: 'in_doubt', answered: less })],
+  ['again', due(), ledger({ isDoubted: true })],
+  ['nothing', due(), ledger({ isDoubted: true, sentAt: '2026-03-15T11:55:00.000Z' })],
+  ['changed', due(), ledger({ state: 'unsent', answered: unknown })],
+  ['parked', due(), ledger({ state: 'refused', answered: unknown })],
+  ['changed', due({ counts: less }), ledger({ state: 'refused', answered: unknown })],
+  [
+    'changed',
+    due(),
+    ledger({ state: 'refused', answered: unknown, sentAt: '2026-03-14T11:00:00.000Z' }),
+  ],
+])('plans %s', (expected, day, known) => {
+  expect(plan(day, known)).toBe(expected);
+});
+
+describe('a day that leaves the look-back', () => {
+  const old = { day: '2026-02-28' };
+
+  it('is sent once more, and what changes after that is shown', () => {
+    expect(plan(due({ day: '2026-03-01' }), ledger())).toBe('nothing');
+    expect(plan(due(old), ledger())).toBe('leaving');
+    expect(plan(due(old), ledger({ isClosed: true }))).toBe('nothing');
+    expect(plan(due({ ...old, counts: less }), ledger({ isClosed: true }))).toBe('late');
+    expect(plan(due(old), ledger({ isClosed: true, state: 'in_doubt' }))).toBe('in_doubt');
+  });
+
+  it('is sent although it never was before', () => {
+    expect(plan(due(old))).toBe('new');
+  });
+});
+
+/** A day is sent once it has begun in its zone and in UTC. */
+it.each([
+  ['Pacific/Kiritimati', '2026-03-16', '2026-03-15T23:59:59Z', 'nothing'],
+  ['Pacific/Kiritimati', '2026-03-16', '2026-03-16T00:00:00Z', 'new'],
+  ['Etc/GMT+12', '2026-03-16', '2026-03-16T11:59:59Z', 'nothing'],
+  ['Etc/GMT+12', '2026-03-16', '2026-03-16T12:00:00Z', 'new'],
+  ['Pacific/Kiritimati', '2027-01-01', '2026-12-31T12:00:00Z', 'nothing'],
+  ['Europe/Berlin', '2026-03-29', '2026-03-29T00:00:00Z', 'new'],
+  ['Europe/Berlin', '2026-03-29', '2026-03-28T23:00:00Z', 'nothing'],
+])('of %s, %s is planned at %s: %s', (timeZone, day, at, expected) => {
+  const time = { now: new Date(at), lookbackMs };
+  const { entries } = planReport([due({ timeZone, day })], () => undefined, time);
+  expect(entries.map(({ cause }) => cause)).toEqual(expected === 'nothing' ? [] : [expected]);
+});
+
+it('holds what a run would lower, where that is too much of what is known, and sends the rest', () => {
+  const days = ['2026-03-12', '2026-03-13', '2026-03-14', '2026-03-15'];
+  const { entries } = planReport(
+    days.map((day, index) => due({ day, counts: index < 2 ? less : { ...counts, seconds: 99 } })),
+    () => ledger(),
+    { now, lookbackMs },
+  );
+  const held = (known: number) => holdLowered(entries, known, 0.2).held.map(({ day }) => day);
+  expect(held(10)).toEqual([]);
+  expect(held(9)).toEqual(['2026-03-12', '2026-03-13']);
+  expect(holdLowered(entries, 9, 0.2).entries.map(({ day }) => day)).toEqual(days.slice(2));
+});
