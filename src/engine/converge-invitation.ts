@@ -1,0 +1,75 @@
+import type { Adapter, Invitation } from '../adapters/adapter.ts';
+import type { Clock } from '../lib/clock.ts';
+import { callTool } from './call-tool.ts';
+import type { Claim } from './claim-store.ts';
+import type { NewInvitation } from './invitation-store.ts';
+import { restIn } from './rest-in.ts';
+import type { Result } from './settle-store.ts';
+
+interface InvitationDeps {
+  adapter: Adapter;
+  timeoutMs: number;
+  clock: Clock;
+}
+
+/**
+ * Whether somebody was invited by a link of which the tool does not know who has it: it does not
+ * show them before they have used it, and that is no reason to invite them again.
+ */
+export function isUnlisted({ capabilities }: Adapter, { state, memberId }: Claim): boolean {
+  // It was set up otherwise since: whoever still waits for a link is given a login.
+  if (capabilities.invitation === 'password') return false;
+  return state === 'invited' && memberId !== null && memberId.startsWith('invited:');
+}
+
+/** Somebody who was invited and has not come yet: invites them anew where that is wanted. */
+export async function attend(
+  deps: InvitationDeps,
+  claim: Claim,
+  signal: AbortSignal,
+): Promise<Result> {
+  const { adapter, timeoutMs } = deps;
+  const waiting = { operation: 'add', ...restIn(deps.clock, 'invited') } as const;
+  const { renewInvitation } = adapter;
+  if (!claim.isRenewalWanted || renewInvitation === undefined || claim.memberId === null) {
+    return { ...waiting, outcome: 'already_member' };
+  }
+  const member = { id: claim.memberId, email: claim.email };
+  const renewed = await callTool(timeoutMs, signal, (callSignal) =>
+    renewInvitation.call(adapter, claim.groupId, member, callSignal),
+  );
+  const invitation = toNewInvitation(renewed, null);
+  return { ...waiting, outcome: 'invited', ...(invitation !== undefined && { invitation }) };
+}
+
+/**
+ * Where one link lets everybody in, whoever is taken out has it too: so it is made worthless, also
+ * where nobody was found. It may be made so twice, but never be forgotten: before that is done, the
+ * removal is not settled.
+ */
+export async function withReset(
+  { adapter, timeoutMs }: InvitationDeps,
+  { groupId }: Claim,
+  result: Result,
+  signal: AbortSignal,
+): Promise<Result> {
+  const { resetInvitations } = adapter;
+  if (resetInvitations === undefined) return result;
+  await callTool(timeoutMs, signal, (callSignal) =>
+    resetInvitations.call(adapter, groupId, callSignal),
+  );
+  return { ...result, hasReset: true };
+}
+
+/** @param password the one that a login was made with; null where none was */
+export function toNewInvitation(
+  invitation: Invitation | undefined,
+  password: string | null,
+): NewInvitation | undefined {
+  if (invitation === undefined) return undefined;
+  const { kind, url } = invitation;
+  if (kind === 'link') return { content: { kind, url }, expiresAt: invitation.expiresAt };
+  if (password === null) return undefined;
+  const { username } = invitation;
+  return { content: { kind, url, username, password }, expiresAt: null };
+}

@@ -1,0 +1,35 @@
+/** Where mail is handed in. */
+export interface MailServer {
+  host: string;
+  port: number;
+  /** From the first byte on. Else it is asked to begin to, and has to unless it is on this machine. */
+  isEncrypted: boolean;
+  /** Null where it asks for none. */
+  login: { user: string; password: string } | null;
+}
+
+const usualPorts = { encrypted: 465, plain: 587 };
+
+/** @param url `smtps://user:password@host:465`; undefined where it is no such thing */
+export function toMailServer(url: string): MailServer | undefined {
+  if (!/^smtps?:\/\/[^\s/?#]+\/?$/.test(url) || !URL.canParse(url)) return undefined;
+  const { protocol, hostname, port, username, password } = new URL(url);
+  const isEncrypted = protocol === 'smtps:';
+  const [user, secret] = [decode(username), decode(password)];
+  if (hostname === '' || user === undefined || secret === undefined) return undefined;
+  const usualPort = isEncrypted ? usualPorts.encrypted : usualPorts.plain;
+  return {
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: port === '' ? usualPort : Number(port),
+    isEncrypted,
+    login: user === '' ? null : { user, password: secret },
+  };
+}
+
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,166 @@
+import type { ExpressionBuilder, ExpressionWrapper, SqlBool } from 'kysely';
+import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import type { Tables } from '../db/tables.ts';
+import type { InvitationContent } from '../domain/invitation.ts';
+import { workEmailPlace } from '../engine/evidence-store.ts';
+import { contentPlace } from '../engine/invitation-store.ts';
+import type { SecretBox } from '../lib/secret-box.ts';
+import type { Invited } from './compose-invitation.ts';
+
+/**
+ * The SQL of mailing invitations. A claim moves the next try behind its lease and counts the try:
+ * whoever claimed before, or has an invitation that was replaced meanwhile, settles nothing.
+ */
+export interface MailStore {
+  /** One that is due; null where none is. */
+  claim(order: MailOrder): Promise<MailClaim | null>;
+  /** The mail server has it: nothing of it is kept. */
+  settleSent(claim: MailClaim, now: string): Promise<void>;
+  /** @param nextAttemptAt null where an operator has to see to it */
+  settleUnsent(claim: MailClaim, failure: string, nextAttemptAt: string | null): Promise<void>;
+}
+
+export interface MailOrder {
+  now: string;
+  leasedUntil: string;
+  /** With any, only addresses of these are mailed. */
+  managedDomains: readonly string[];
+}
+
+export interface MailClaim extends Invited {
+  tool: string;
+  attempts: number;
+}
+
+export function createMailStore(database: Database, box: SecretBox): MailStore {
+  async function settle(
+    { membershipId, createdAt, attempts }: MailClaim,
+    values: object,
+  ): Promise<void> {
+    const write = (tx: Transaction) =>
+      tx
+        .updateTable('invitation')
+        .set(values)
+        .where('membershipId', '=', membershipId)
+        .where('createdAt', '=', createdAt)
+        .where('attempts', '=', attempts)
+        .where('deliveredAt', 'is', null)
+        .execute();
+    // After a power cut it would be mailed again.
+    await inTransaction(database, write, { isDurable: true });
+  }
+
+  return {
+    async claim(order) {
+      // Mostly there is none, and then nobody is held up.
+      if ((await findDue(database.kysely, order).executeTakeFirst()) === undefined) return null;
+      const claimed = await inTransaction(database, (tx) => claimOne(database, tx, order));
+      return claimed === null ? null : toClaim(box, claimed);
+    },
+
+    settleSent: (claim, now) =>
+      settle(claim, {
+        ...{ content: null, deliveredAt: now, deliveredBy: 'mail' },
+        ...{ nextAttemptAt: null, failure: null },
+      }),
+
+    settleUnsent: (claim, failure, nextAttemptAt) => settle(claim, { failure, nextAttemptAt }),
+  };
+}
+
+/** Whether the install that somebody is there for knows an address that may be mailed. */
+export function isReachable(
+  eb: ExpressionBuilder<Tables, 'membership'>,
+  managedDomains: readonly string[],
+): ExpressionWrapper<Tables, 'membership', SqlBool> {
+  let person = eb
+    .selectFrom('person')
+    .select('person.trainerId')
+    .whereRef('person.install', '=', 'membership.install')
+    .whereRef('person.trainerId', '=', 'membership.trainerId')
+    .where('workEmail', 'is not', null);
+  if (managedDomains.length > 0) person = person.where('workEmailDomain', 'in', managedDomains);
+  return eb.exists(person);
+}
+
+/** Nobody who is to be out by now, or who is to have another invitation than this. */
+function findDue(tx: Transaction, { now, managedDomains }: MailOrder) {
+  return tx
+    .selectFrom('invitation')
+    .innerJoin('membership', 'membership.id', 'invitation.membershipId')
+    .select('membershipId')
+    .where('kind', '=', 'link')
+    .where('content', 'is not', null)
+    .where('deliveredAt', 'is', null)
+    .where('isRenewalWanted', '=', 0)
+    .where('invitation.nextAttemptAt', '<=', now)
+    .where((eb) => eb.or([eb('expiresAt', 'is', null), eb('expiresAt', '>', now)]))
+    .where('wanted', '=', 1)
+    .where('state', 'in', ['invited', 'active'])
+    .where((eb) => isReachable(eb, managedDomains))
+    .orderBy('invitation.nextAttemptAt')
+    .limit(1);
+}
+
+async function claimOne({ dialect }: Pick<Database, 'dialect'>, tx: Transaction, order: MailOrder) {
+  const query = findDue(tx, order);
+  const due = await (dialect === 'postgres'
+    ? query.forUpdate('invitation').skipLocked()
+    : query
+  ).executeTakeFirst();
+  if (due === undefined) return null;
+  const { membershipId } = due;
+  await tx
+    .updateTable('invitation')
+    .set((eb) => ({ attempts: eb('attempts', '+', 1), nextAttemptAt: order.leasedUntil }))
+    .where('membershipId', '=', membershipId)
+    .execute();
+  return { ...(await readOne(tx, membershipId)), project: await findProject(tx, membershipId) };
+}
+
+async function readOne(tx: Transaction, membershipId: number) {
+  return await tx
+    .selectFrom('invitation')
+    .innerJoin('membership', 'membership.id', 'invitation.membershipId')
+    .innerJoin('person', (join) =>
+      join
+        .onRef('person.install', '=', 'membership.install')
+        .onRef('person.trainerId', '=', 'membership.trainerId'),
+    )
+    .select(['membershipId', 'content', 'createdAt', 'expiresAt', 'invitation.attempts', 'tool'])
+    .select(['person.install', 'person.trainerId', 'displayName', 'workEmail'])
+    .where('membershipId', '=', membershipId)
+    .executeTakeFirstOrThrow();
+}
+
+/** What their install calls it; several may lead into one group. */
+async function findProject(tx: Transaction, membershipId: number): Promise<string | null> {
+  const link = await tx
+    .selectFrom('membership')
+    .innerJoin('reason', (join) =>
+      join
+        .onRef('reason.membershipId', '=', 'membership.id')
+        .onRef('reason.install', '=', 'membership.install'),
+    )
+    .innerJoin('link', (join) =>
+      join.onRef('link.install', '=', 'reason.install').onRef('link.linkId', '=', 'reason.linkId'),
+    )
+    .select(['externalProjectName', 'externalProjectId'])
+    .where('membership.id', '=', membershipId)
+    .where('removedEventAt', 'is', null)
+    .orderBy('link.linkId')
+    .limit(1)
+    .executeTakeFirst();
+  return link?.externalProjectName ?? link?.externalProjectId ?? null;
+}
+
+type Claimed = NonNullable<Awaited<ReturnType<typeof claimOne>>>;
+
+function toClaim(box: SecretBox, claimed: Claimed): MailClaim {
+  const { content, workEmail, install, trainerId, ...claim } = claimed;
+  if (content === null || workEmail === null) throw new Error('claimed with nothing to mail');
+  const opened = box.open(content, contentPlace(claim.membershipId)).toString('utf8');
+  const { url } = JSON.parse(opened) as Extract<InvitationContent, { kind: 'link' }>;
+  const address = box.open(workEmail, workEmailPlace({ install, trainerId })).toString('utf8');
+  return { ...claim, url, address };
+}

@@ -1,0 +1,35 @@
+import type { Database } from '../db/database.ts';
+import { type ListedMembership, listMemberships } from '../engine/membership-list-store.ts';
+import { listUntold, type WaitingInvitation } from './handover-store.ts';
+import { type WaitedFor, waitsFor } from './waits-for.ts';
+
+/** Somebody who waits: for a work email, or for being told how they get in. */
+export interface WaitingMember extends ListedMembership {
+  waitsFor: WaitedFor;
+  invitation: Pick<WaitingInvitation, 'kind' | 'expiresAt' | 'failure'> | null;
+}
+
+interface Wishes {
+  tool?: string | undefined;
+  limit: number;
+  managedDomains: readonly string[];
+  hasMail: boolean;
+  now: string;
+}
+
+export async function listWaiting(
+  { database: { kysely } }: { database: Database },
+  { tool, limit, managedDomains, hasMail, now }: Wishes,
+): Promise<WaitingMember[]> {
+  const members = await listMemberships(kysely, { tool, isWaiting: true, limit });
+  const ids = members.map(({ id }) => id);
+  const waiting = await listUntold(kysely, managedDomains, ids);
+  const invitations = new Map(waiting.map((one) => [one.membershipId, one]));
+  return members.map((member) => {
+    const found = invitations.get(member.id);
+    if (found === undefined) return { ...member, waitsFor: 'work_email', invitation: null };
+    const { kind, expiresAt, failure } = found;
+    const invitation = { kind, expiresAt, failure };
+    return { ...member, waitsFor: waitsFor(found, { now, hasMail }), invitation };
+  });
+}

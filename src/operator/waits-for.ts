@@ -1,0 +1,19 @@
+import type { WaitingInvitation } from './handover-store.ts';
+
+/**
+ * What somebody waits for: an address, the mail, an operator who tells them, another invitation that
+ * is being made, or somebody who has it made because theirs has expired.
+ */
+export type WaitedFor = 'work_email' | 'mail' | 'operator' | 'new_invitation' | 'renewal';
+
+/** Pure. @param hasMail whether mail is configured */
+export function waitsFor(
+  invitation: WaitingInvitation,
+  { now, hasMail }: { now: string; hasMail: boolean },
+): Exclude<WaitedFor, 'work_email'> {
+  const { kind, expiresAt, nextAttemptAt } = invitation;
+  if (invitation.isRenewalWanted === 1) return 'new_invitation';
+  if (expiresAt !== null && expiresAt <= now) return 'renewal';
+  const isMailed = hasMail && kind === 'link' && nextAttemptAt !== null;
+  return isMailed && invitation.isReachable ? 'mail' : 'operator';
+}

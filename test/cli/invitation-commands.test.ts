@@ -1,0 +1,164 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { InvitationContent } from '../../src/domain/invitation.ts';
+import { contentPlace } from '../../src/engine/invitation-store.ts';
+import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
+import { fullEvent } from '../support/event-bodies.ts';
+import { runCommand } from '../support/run-command.ts';
+
+const url = 'https://tool.example.com/signup/1';
+const link: InvitationContent = { kind: 'link', url };
+const password: InvitationContent = {
+  ...{ kind: 'password', url: null, username: 'cmu1@opentrain.work' },
+  password: 'made-up-and-quite-secret',
+};
+
+describe('commands about invitations', { timeout: 20_000 }, () => {
+  let workspace: Workspace;
+
+  beforeEach(async () => {
+    workspace = createBridgeWorkspace();
+    const createdAt = new Date(Date.now() - 60_000).toISOString();
+    await workspace.receive(fullEvent({ type: 'contract.started', createdAt }));
+  });
+
+  const run = (...argv: string[]) => runCommand(...argv, '--config', workspace.configFile);
+
+  async function runOk(...argv: string[]): Promise<string> {
+    const { status, stdout, stderr } = await run(...argv);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    return stdout;
+  }
+
+  async function expectRefused(message: RegExp, ...argv: string[]): Promise<void> {
+    const { status, stdout, stderr } = await run(...argv);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr).toMatch(message);
+  }
+
+  /** As if the tool had answered it when it was asked to add them. */
+  const invite = (content: InvitationContent, changes: object = {}) =>
+    workspace.withStorage(async ({ database: { kysely }, box }) => {
+      const state = content.kind === 'link' ? 'invited' : 'active';
+      await kysely.updateTable('membership').set({ state }).execute();
+      await kysely.deleteFrom('invitation').execute();
+      const sealed = box.seal(Buffer.from(JSON.stringify(content)), contentPlace(1));
+      const at = '2026-03-15T12:00:00.000Z';
+      const told = { deliveredAt: null, deliveredBy: null, failure: null, expiresAt: null };
+      await kysely
+        .insertInto('invitation')
+        .values({
+          ...{ membershipId: 1, kind: content.kind, content: sealed, createdAt: at },
+          ...{ ...told, nextAttemptAt: at, ...changes },
+        })
+        .execute();
+    });
+
+  const audits = async () => {
+    const said: string[] = [];
+    await workspace.withStorage(async ({ database: { kysely } }) => {
+      const rows = await kysely.selectFrom('audit').selectAll().orderBy('id').execute();
+      said.push(...rows.map(({ action, subject }) => `${action}: ${subject}`));
+    });
+    return said;
+  };
+
+  function configureMail(): void {
+    const config = JSON.parse(readFileSync(workspace.configFile, 'utf8')) as object;
+    const mail = { smtp: 'smtp://127.0.0.1:9', from: 'studio@example.com' };
+    writeFileSync(workspace.configFile, JSON.stringify({ ...config, mail }));
+  }
+
+  it('a link is shown once, and then kept no longer', async () => {
+    await invite(link);
+    expect(await runOk('members', 'invitation', '1')).toBe(
+      `link      ${url}\nTell them yourself: it is not kept, and cannot be shown again.\n`,
+    );
+    await expectRefused(
+      /^gangway: The invitation of membership 1 was shown to an operator at \S+ and is not kept: "gangway members renew 1" has another made\n$/,
+      ...['members', 'invitation', '1'],
+    );
+    expect(await audits()).toEqual(['members invitation: membership 1']);
+    await workspace.withStorage(async ({ database: { kysely } }) => {
+      expect(await kysely.selectFrom('invitation').selectAll().execute()).toMatchObject([
+        { content: null, deliveredBy: 'operator' },
+      ]);
+    });
+  });
+
+  it('a password too, for machines as one object', async () => {
+    await invite(password);
+    expect(JSON.parse(await runOk('members', 'invitation', '1', '--json'))).toEqual({
+      ...{ membership: 1, invitation: { ...password, expiresAt: null } },
+    });
+    await expectRefused(/set another password in the tool/, 'members', 'invitation', '1');
+  });
+
+  it('say why there is nothing to show', async () => {
+    await expectRefused(/There is no membership 9/, 'members', 'invitation', '9');
+    await expectRefused(/Membership 1 has no invitation/, 'members', 'invitation', '1');
+    await invite(link, { expiresAt: '2026-03-16T12:00:00.000Z' });
+    await expectRefused(/expired at 2026-03-16T12:00:00.000Z/, 'members', 'invitation', '1');
+    await invite(link, { isRenewalWanted: 1 });
+    await expectRefused(/about to get another invitation/, 'members', 'invitation', '1');
+    await workspace.withStorage(async ({ database: { kysely } }) => {
+      await kysely.updateTable('membership').set({ wanted: 0, state: 'removing' }).execute();
+    });
+    await expectRefused(/Membership 1 is removing: nobody/, 'members', 'invitation', '1');
+    expect(await audits()).toEqual([]);
+  });
+
+  it('say why nothing can be renewed', async () => {
+    await expectRefused(/Membership 1 has no invitation/, 'members', 'renew', '1');
+    await invite(password);
+    await expectRefused(
+      /the tool cannot make another password: set one in the tool/,
+      ...['members', 'renew', '1'],
+    );
+    // A roster invites nobody.
+    await invite(link);
+    await expectRefused(/list cannot invite anybody anew/, 'members', 'renew', '1');
+    expect(await audits()).toEqual([]);
+  });
+
+  it('those who wait are listed with what they wait for, and without what they get', async () => {
+    expect(await runOk('members', '--waiting')).toBe('Nobody waits.\n');
+    await invite(link);
+    expect(await runOk('members', '--waiting')).toMatch(
+      /^id .* waits for .*\n1 .* invited +gangway members invitation 1 /,
+    );
+    configureMail();
+    expect(await runOk('members', '--waiting')).toMatch(/ invited +the mail /);
+    await invite(link, { nextAttemptAt: null, failure: '550 at RCPT TO' });
+    const shown = await runOk('members', '--waiting', '--json');
+    expect(JSON.parse(shown)).toMatchObject({
+      members: [
+        {
+          ...{ id: 1, wanted: true, waitsFor: 'operator' },
+          invitation: { kind: 'link', expiresAt: null, failure: '550 at RCPT TO' },
+        },
+      ],
+    });
+    expect(shown).not.toContain(url);
+    await invite(link, { expiresAt: '2026-03-16T12:00:00.000Z' });
+    expect(await runOk('members', '--waiting')).toContain('gangway members renew 1');
+  });
+
+  it('status needs somebody for those whom nobody has told, and explain says so', async () => {
+    const says = 'people who wait for being told how they get in: 1';
+    await invite(password);
+    expect(await runOk('status')).toContain(`! ${says}\n      → gangway members --waiting`);
+    expect(await runOk('explain', 'cmu1')).toMatch(
+      /active in street-signs of list; their password waits to be told to them\n {2}To do: see that they are told/,
+    );
+    configureMail();
+    expect(await runOk('status')).toContain(says);
+    await invite(link);
+    expect(await runOk('status')).toContain('Nothing needs you.');
+    await invite(link, { failure: 'ECONNREFUSED' });
+    expect(await runOk('status')).toContain(says);
+    await runOk('members', 'invitation', '1');
+    expect(await runOk('status')).toContain('Nothing needs you.');
+    expect(await runOk('explain', 'cmu1')).toContain('their link was shown to an operator at');
+  });
+});

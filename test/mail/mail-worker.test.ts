@@ -1,0 +1,301 @@
+import { readFileSync } from 'node:fs';
+import { beforeEach, expect, it } from 'vitest';
+import type { Database } from '../../src/db/database.ts';
+import { sqliteFileOf } from '../../src/db/sqlite-database.ts';
+import { toInstant } from '../../src/lib/clock.ts';
+import { createMailStore, type MailStore } from '../../src/mail/mail-store.ts';
+import { createMailing } from '../../src/mail/mail-worker.ts';
+import { createSendMail } from '../../src/mail/send-mail.ts';
+import { createHandoverStore } from '../../src/operator/handover-store.ts';
+import { listWaiting } from '../../src/operator/list-waiting.ts';
+import { convergeDue } from '../support/converging.ts';
+import { describeEachDatabase, openForTest } from '../support/databases.ts';
+import { createEngine, type Engine } from '../support/engine-harness.ts';
+import { fullEvent } from '../support/event-bodies.ts';
+import { createLoginTool, createSharedLinkTool } from '../support/inviting-tool.ts';
+import { type MailBox, openMailBox, refusal } from '../support/mail-box.ts';
+
+const hourMs = 3_600_000;
+const address = 'cmu1@opentrain.work';
+const started = fullEvent({ type: 'contract.started' });
+const style = { from: 'studio@example.com', subject: 'Into {project}' };
+const never = new AbortController().signal;
+
+describeEachDatabase('an invitation by link', (openFresh) => {
+  let engine: Engine;
+  let tool: ReturnType<typeof createSharedLinkTool>;
+  let box: MailBox;
+
+  beforeEach(async () => {
+    engine = createEngine(await openFresh());
+    tool = createSharedLinkTool();
+    box = await openMailBox();
+    await engine.apply([started]);
+    expect(await convergeDue(engine, tool)).toEqual(['add invited']);
+  });
+
+  const openMails = (database = engine.database) => createMailStore(database, engine.box);
+
+  /** What mails, as a process does that has just started. */
+  const createMailer = ({
+    mails = openMails(),
+    server = box.server,
+    managedDomains = [] as string[],
+    styled = {},
+  } = {}) => {
+    const send = createSendMail(server);
+    return createMailing({
+      ...engine,
+      ...{ mails, send, managedDomains, style: { ...style, ...styled } },
+    });
+  };
+
+  async function mailAll(mailer = createMailer()): Promise<void> {
+    while ((await mailer(never)) === 'more');
+  }
+
+  const invitation = async () => (await engine.rows('invitation'))[0];
+  const ids = () => box.mails.map(({ headers }) => headers.get('message-id'));
+  const outcomes = async () => {
+    const { values } = await engine.metrics.invitations.get();
+    return values.map(({ labels, value }) => `${labels['outcome']} ${value}`);
+  };
+  const waiting = async () => {
+    const now = toInstant(engine.clock.now());
+    const wishes = { limit: 10, managedDomains: [], hasMail: true, now };
+    return (await listWaiting(engine, wishes)).map(({ waitsFor }) => waitsFor);
+  };
+  const handover = () => createHandoverStore(engine.database, engine.box);
+  const by = () => ({ actor: 'ada', at: toInstant(engine.clock.now()) });
+
+  it('is mailed once, and then neither kept nor told to anybody else', async () => {
+    expect(await waiting()).toEqual(['mail']);
+    await mailAll();
+    engine.clock.advance(24 * hourMs);
+    await mailAll();
+    expect(box.mails).toMatchObject([{ to: [address] }]);
+    expect(box.mails[0]?.headers.get('subject')).toBe('Into Street signs');
+    expect(box.mails[0]?.text).toContain(`\n\n${tool.link()}\n\n`);
+    expect(await invitation()).toMatchObject({
+      ...{ content: null, deliveredBy: 'mail', deliveredAt: '2026-03-15T12:00:00.000Z' },
+      ...{ nextAttemptAt: null, failure: null },
+    });
+    expect([await waiting(), await outcomes()]).toEqual([[], ['sent 1']]);
+    await expect(handover().take(1, by())).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringMatching(/^The invitation of membership 1 was mailed at 2026-03-15/),
+    });
+  });
+
+  it('lies open nowhere: not in the database, not in the log', async () => {
+    await mailAll();
+    expect(box.mails).toHaveLength(1);
+    const seen = [engine.log.text(), await everything(engine.database)].join('\n');
+    expect(engine.log.text()).toContain('An invitation was mailed');
+    for (const secret of [address, tool.link()]) expect(seen).not.toContain(secret);
+  });
+
+  it('waits while the server is down, and is mailed once when it is up', async () => {
+    const { port } = box.server;
+    await box.close();
+    const mailer = createMailer();
+    expect(await mailer(never)).toBe('more');
+    expect(await invitation()).toMatchObject({
+      failure: 'ESOCKET',
+      attempts: 1,
+      deliveredAt: null,
+    });
+    for (let tries = 2; tries < 15; tries += 1) {
+      engine.clock.advance(hourMs);
+      await mailer(never);
+      expect(await invitation()).toMatchObject({ attempts: tries });
+    }
+    box = await openMailBox({}, { port });
+    engine.clock.advance(hourMs);
+    await mailAll(mailer);
+    expect(box.mails).toHaveLength(1);
+    expect((await outcomes()).sort()).toEqual(['sent 1', 'unusable 14']);
+  });
+
+  it('bothers a server that is down with one try at a time, whoever else waits', async () => {
+    const trainers = ['cmu2', 'cmu3'];
+    const events = trainers.map((trainer) =>
+      fullEvent({ type: 'contract.started', trainer, contract: `of-${trainer}` }),
+    );
+    await engine.apply(events);
+    await convergeDue(engine, tool);
+    await box.close();
+    await mailAll();
+    expect(await outcomes()).toEqual(['unusable 1']);
+  });
+
+  it('is left to an operator where the server refuses the recipient', async () => {
+    box = await openMailBox({
+      onRcptTo: (to, _, done) => done(refusal(550, `5.1.1 <${to.address}> unknown`)),
+    });
+    await mailAll();
+    engine.clock.advance(24 * hourMs);
+    await mailAll();
+    expect(await invitation()).toMatchObject({
+      ...{ failure: '550 5.1.1 at RCPT TO', nextAttemptAt: null, deliveredAt: null },
+    });
+    expect([await waiting(), await outcomes()]).toEqual([['operator'], ['refused 1']]);
+    expect(engine.log.lines()).toContainEqual(
+      expect.objectContaining({ alert: 'invitation_refused', membership: 1 }),
+    );
+    expect(engine.log.text()).not.toContain('cmu1@');
+    expect(await handover().take(1, by())).toMatchObject({ content: { url: tool.link() } });
+  });
+
+  it('is tried again where the login is refused: that is nothing about the recipient', async () => {
+    box = await openMailBox({ onAuth: (_, __, done) => done(refusal(535, 'no')) });
+    const server = { ...box.server, login: { user: 'studio', password: 'old' } };
+    await mailAll(createMailer({ server }));
+    expect(await invitation()).toMatchObject({ nextAttemptAt: expect.any(String) });
+    expect(await waiting()).toEqual(['mail']);
+    box = await openMailBox({ onAuth: (_, __, done) => done(null, { user: 'studio' }) });
+    engine.clock.advance(hourMs);
+    await mailAll(createMailer({ server: { ...server, port: box.server.port } }));
+    expect(box.mails).toHaveLength(1);
+  });
+
+  it('is the same mail where a crash left open whether it was sent', async () => {
+    const mails: MailStore = {
+      ...openMails(),
+      settleSent: () => Promise.reject(new Error('killed')),
+    };
+    await expect(createMailer({ mails })(never)).rejects.toThrow('killed');
+    await mailAll();
+    expect(box.mails).toHaveLength(1);
+    engine.clock.advance(60_000);
+    await mailAll();
+    expect(ids()).toEqual([expect.stringMatching(/@example\.com>$/), ids()[0]]);
+    expect(await invitation()).toMatchObject({ content: null, deliveredBy: 'mail' });
+  });
+
+  it('is mailed by one of two instances', async () => {
+    const other = openForTest(engine.database.url);
+    const mailers = [createMailer(), createMailer({ mails: openMails(other) })];
+    await Promise.all(mailers.map(mailAll));
+    expect(box.mails).toHaveLength(1);
+  });
+
+  it('settles nothing of an invitation that was replaced while it was mailed', async () => {
+    const claimed = await openMails().claim(order());
+    engine.clock.advance(hourMs);
+    await handover().renew(1, () => true, by());
+    await convergeDue(engine, tool);
+    if (claimed !== null) await openMails().settleSent(claimed, by().at);
+    expect(claimed).not.toBeNull();
+    expect(await invitation()).toMatchObject({ deliveredAt: null, content: expect.anything() });
+  });
+
+  const order = () => {
+    const now = toInstant(engine.clock.now());
+    return { now, leasedUntil: now, managedDomains: [] };
+  };
+
+  it('is mailed again once an operator has had it renewed, as another mail', async () => {
+    await mailAll();
+    engine.clock.advance(hourMs);
+    await handover().renew(1, () => true, by());
+    await mailAll();
+    expect(box.mails).toHaveLength(1);
+    expect(await convergeDue(engine, tool)).toEqual(['add invited']);
+    await mailAll();
+    expect(box.mails).toHaveLength(2);
+    expect(new Set(ids()).size).toBe(2);
+  });
+
+  it('goes to nobody who is to be out by now, who is in, or whose link has expired', async () => {
+    const { kysely } = engine.database;
+    const set = (values: object) => kysely.updateTable('membership').set(values).execute();
+    await set({ wanted: 0, state: 'removing' });
+    await mailAll();
+    await set({ wanted: 1, state: 'orphaned' });
+    await mailAll();
+    await set({ state: 'invited' });
+    const expiresAt = toInstant(engine.clock.now());
+    await kysely.updateTable('invitation').set({ expiresAt }).execute();
+    await mailAll();
+    expect([box.mails, await waiting()]).toEqual([[], ['renewal']]);
+    await kysely.updateTable('invitation').set({ expiresAt: null }).execute();
+    await mailAll();
+    expect(box.mails).toHaveLength(1);
+  });
+
+  it('goes to no address that another install knows, or that is not managed', async () => {
+    const { kysely } = engine.database;
+    await mailAll(createMailer({ managedDomains: ['managed.example'] }));
+    await kysely.updateTable('person').set({ install: 'globex' }).execute();
+    await mailAll();
+    expect([box.mails, await waiting()]).toEqual([[], ['operator']]);
+    await kysely.updateTable('person').set({ install: 'acme' }).execute();
+    await mailAll(createMailer({ managedDomains: ['opentrain.work'] }));
+    expect(box.mails).toHaveLength(1);
+  });
+
+  it('is a mail like any other whatever strangers call themselves and their projects', async () => {
+    const { kysely } = engine.database;
+    const displayName = 'Eve\r\nBcc: eve@evil.example\r\n\r\n{link} \u202e';
+    await kysely.updateTable('person').set({ displayName }).execute();
+    const externalProjectName = 'Signs\r\nX-Evil: yes {name}';
+    await kysely.updateTable('link').set({ externalProjectName }).execute();
+    const styled = { template: 'For {name}: {link}', subject: 'Into {project}, {name}' };
+    await mailAll(createMailer({ styled }));
+    const [received] = box.mails;
+    expect(received?.to).toEqual([address]);
+    expect(received?.text.trimEnd()).toBe(`For Eve Bcc: eve@evil.example {link}: ${tool.link()}`);
+    expect(received?.headers.get('subject')).toBe(
+      'Into Signs X-Evil: yes {name}, Eve Bcc: eve@evil.example {link}',
+    );
+    const names = [...(received?.headers.keys() ?? [])];
+    expect(names.filter((name) => name === 'bcc' || name.startsWith('x-'))).toEqual([]);
+  });
+
+  it('is not mailed where the tool gave no link of the web', async () => {
+    tool.link = () => 'unused';
+    const content = { kind: 'link', url: 'javascript:alert(1)' };
+    const sealed = engine.box.seal(Buffer.from(JSON.stringify(content)), 'invitation.content:1');
+    await engine.database.kysely.updateTable('invitation').set({ content: sealed }).execute();
+    await mailAll();
+    expect([box.mails, await waiting()]).toEqual([[], ['operator']]);
+  });
+});
+
+describeEachDatabase('an invitation by password', (openFresh) => {
+  it('is never mailed: it waits for an operator', async () => {
+    const engine = createEngine(await openFresh());
+    await engine.apply([started]);
+    await convergeDue(engine, createLoginTool(), { makesLogins: true });
+    const box = await openMailBox();
+    const mails = createMailStore(engine.database, engine.box);
+    const send = createSendMail(box.server);
+    const mailer = createMailing({ ...engine, mails, send, style });
+    expect(await mailer(never)).toBe('idle');
+    expect(box.mails).toEqual([]);
+    const now = toInstant(engine.clock.now());
+    const wishes = { limit: 10, managedDomains: [], hasMail: true, now };
+    expect(await listWaiting(engine, wishes)).toMatchObject([
+      { waitsFor: 'operator', invitation: { kind: 'password' }, state: 'active' },
+    ]);
+  });
+});
+
+/** All that is written down, as a text; of SQLite the file too. */
+async function everything(database: Database): Promise<string> {
+  const tables = await database.kysely.introspection.getTables({ withInternalKyselyTables: true });
+  const rows = await Promise.all(
+    tables.map(({ name }) =>
+      database.kysely
+        .selectFrom(name as 'person')
+        .selectAll()
+        .execute(),
+    ),
+  );
+  const cells = rows.flat().flatMap((row) => Object.values(row) as unknown[]);
+  const text = cells.map((cell) => (Buffer.isBuffer(cell) ? cell.toString('latin1') : cell));
+  const file = sqliteFileOf(database.url);
+  const files = file === undefined ? [] : [file, `${file}-wal`];
+  return [...text, ...files.map((one) => readFileSync(one, 'latin1'))].join('\n');
+}
