@@ -1,4 +1,4 @@
-import { goneSince } from './absences.ts';
+import { goneSince, isMissedFrom } from './absences.ts';
 import type {
   ContractEvidence,
   GrantEvidence,
@@ -46,8 +46,26 @@ export function statusOfContract(contract: ContractRegisters): ContractStatus {
 }
 
 export function eliminatedSince(contract: ContractRegisters): Instant | null {
+  return goneSince(contract.absences, confirmedAt(contract));
+}
+
+/** When somebody last said that it is under way. */
+export function confirmedAt(contract: ContractRegisters): Instant | null {
   const { startedEventAt, activeReadAt, reopenedAt } = contract;
-  return goneSince(contract.absences, latest([startedEventAt, activeReadAt, reopenedAt]));
+  return latest([startedEventAt, activeReadAt, reopenedAt]);
+}
+
+/**
+ * Whether the contract counts as active although the last reading of its install could neither
+ * confirm it nor count it as absent: it may go on like that for ever.
+ *
+ * @param readBeganAt when that reading began
+ */
+export function isSuspect(contract: ContractRegisters, readBeganAt: Instant): boolean {
+  const status = statusOfContract(contract);
+  if (status !== 'active' && status !== 'disputed') return false;
+  if (!isAfter(readBeganAt, confirmedAt(contract))) return false;
+  return !isMissedFrom(contract.absences, readBeganAt);
 }
 
 function isDisputed(endedEventAt: Instant, activeReadAt: Instant | null): boolean {

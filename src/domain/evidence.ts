@@ -32,6 +32,11 @@ export interface ContractEvidence {
   budgetEventAt: Instant | null;
   title: string | null;
   titleVersion: string | null;
+  /** When work on it begins and ends, as far as a reading told. */
+  startDate: Instant | null;
+  startDateVersion: string | null;
+  endDate: Instant | null;
+  endDateVersion: string | null;
 }
 
 /** A link's attributes never change: re-pointing a project deletes one link and creates another. */
@@ -48,7 +53,10 @@ export interface LinkEvidence {
   contractsReadAt: Instant | null;
   externalProjectId: string | null;
   externalProjectName: string | null;
+  externalProjectUrl: string | null;
   provisioningMode: string | null;
+  /** What it links to, as far as a reading told: with that it can be made again. */
+  jobId: string | null;
 }
 
 export interface GrantEvidence {
@@ -117,6 +125,8 @@ export function versionOfEvent(eventId: string | null): string {
 /** Attributes that change stand beside the version of the source that said them last. */
 const versionOf: Record<string, string> = {
   title: 'titleVersion',
+  startDate: 'startDateVersion',
+  endDate: 'endDateVersion',
   displayName: 'displayNameVersion',
   workEmail: 'workEmailVersion',
 };
@@ -181,6 +191,10 @@ export function emptyContract(install: string, contractId: string): ContractEvid
     budgetEventAt: null,
     title: null,
     titleVersion: null,
+    startDate: null,
+    startDateVersion: null,
+    endDate: null,
+    endDateVersion: null,
   };
 }
 
@@ -194,7 +208,9 @@ export function emptyLink(install: string, linkId: string): LinkEvidence {
     contractsReadAt: null,
     externalProjectId: null,
     externalProjectName: null,
+    externalProjectUrl: null,
     provisioningMode: null,
+    jobId: null,
   };
 }
 

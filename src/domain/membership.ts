@@ -29,10 +29,11 @@ export const heldStates = [
   'orphaned',
 ] as const satisfies readonly MembershipState[];
 
-export type Operation = 'add' | 'remove';
+/** `update` gives an account the address that its person has by now. */
+export type Operation = 'add' | 'remove' | 'update';
 
 /**
- * `added`, `invited` and `removed` were done and read back; `already_member` and `already_absent`
+ * `added`, `invited`, `removed` and `updated` were done and read back; `already_member` and `already_absent`
  * were so before; `released` is a member who was there before us and stays; `protected` is an
  * account that is never touched; `kept_for_another` shares an account with somebody who stays;
  * `failed` may succeed later; `refused` waits for somebody to change something.
@@ -42,6 +43,7 @@ export const receiptOutcomes = [
   'invited',
   'already_member',
   'removed',
+  'updated',
   'already_absent',
   'released',
   'protected',

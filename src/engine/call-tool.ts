@@ -1,4 +1,5 @@
 import { AppError } from '../domain/errors.ts';
+import { createDeadline, type Deadline } from '../lib/deadline.ts';
 
 /**
  * Makes one call with an end: when the time is up, or the engine stops, the call is given up even
@@ -11,22 +12,23 @@ export async function callTool<T>(
   stopping: AbortSignal,
   call: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const timeout = AbortSignal.timeout(timeoutMs);
-  const signal = AbortSignal.any([stopping, timeout]);
-  signal.throwIfAborted();
+  const deadline = createDeadline(timeoutMs, stopping);
+  const { signal } = deadline;
   const { promise: ended, reject } = Promise.withResolvers<never>();
-  const giveUp = () => reject(toGivenUp(timeout, timeoutMs));
-  signal.addEventListener('abort', giveUp, { once: true });
+  const giveUp = () => reject(toGivenUp(deadline, timeoutMs));
   try {
+    signal.throwIfAborted();
+    signal.addEventListener('abort', giveUp, { once: true });
     return await Promise.race([call(signal), ended]);
   } catch (error) {
-    throw timeout.aborted ? toGivenUp(timeout, timeoutMs, error) : error;
+    throw deadline.hasPassed() ? toGivenUp(deadline, timeoutMs, error) : error;
   } finally {
     signal.removeEventListener('abort', giveUp);
+    deadline.clear();
   }
 }
 
-function toGivenUp(timeout: AbortSignal, timeoutMs: number, cause?: unknown): AppError {
-  const why = timeout.aborted ? `did not answer within ${timeoutMs} ms` : 'was left: stopping';
+function toGivenUp(deadline: Deadline, timeoutMs: number, cause?: unknown): AppError {
+  const why = deadline.hasPassed() ? `did not answer within ${timeoutMs} ms` : 'was left: stopping';
   return new AppError('unavailable', `The tool ${why}`, { cause });
 }

@@ -1,6 +1,7 @@
 import { inTransaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
 import { findOrphans, type Orphan, type OrphanDeps } from './find-orphans.ts';
+import type { RouteLink } from './link-router.ts';
 
 /**
  * Refuses a configuration that no longer leads to people who are in a tool, unless the operator
@@ -26,6 +27,22 @@ export async function checkOrphans(deps: OrphanDeps, isAccepted: boolean): Promi
     await deps.orphans.postponeOrphans(tx);
   });
   return summary;
+}
+
+/**
+ * Refuses to have installs lead elsewhere where that would orphan people.
+ *
+ * @param routeLink where links would lead then
+ * @throws AppError `conflict`, with who they are and what to do
+ */
+export async function refuseOrphaning(deps: OrphanDeps, routeLink: RouteLink): Promise<void> {
+  const orphans = await findOrphans({ ...deps, rules: { ...deps.rules, routeLink } });
+  if (orphans.length === 0) return;
+  throw new AppError(
+    'conflict',
+    `Nothing would lead any more to ${summarise(orphans)}. ` +
+      'With --accept-orphans they are kept as they are and reported, until "gangway retire"',
+  );
 }
 
 function summarise(orphans: Orphan[]): string {

@@ -3,7 +3,14 @@ import { type Database, inTransaction, type Transaction } from '../db/database.t
 import type { MembershipRow, Tables } from '../db/tables.ts';
 import type { MembershipState } from '../domain/membership.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
-import { workEmailPlace } from './evidence-store.ts';
+import {
+  findLeaving,
+  findPasswords,
+  findPeople,
+  findRenewals,
+  type KnownPerson,
+  openPerson,
+} from './claim-details-store.ts';
 
 /**
  * The SQL of claiming: a claim is a lease with a token. Whoever lost the lease can no longer settle,
@@ -14,6 +21,8 @@ export interface ClaimStore {
   /** The installs for which something is due in the tool. */
   installsDue(tool: string, now: string): Promise<string[]>;
   claim(order: ClaimOrder): Promise<Claim[]>;
+  /** Every address that any install has for a trainer now. */
+  addressesOf(trainerId: string): Promise<string[]>;
   /** Gives a claim back without having done anything, to be taken again at `nextAttemptAt`. */
   putBack(claim: Claim, nextAttemptAt: string): Promise<void>;
   /** Makes due what has failed and waits for another try: the tool answers again. */
@@ -29,6 +38,8 @@ export interface ClaimOrder {
   limit: number;
   /** Of what there may be only one claim at a time: a group, a trainer's account. */
   exclusiveBy: readonly ('groupId' | 'trainerId')[];
+  /** Whether adding somebody makes a login with a password of ours. */
+  makesLogins?: boolean;
 }
 
 export interface Claim {
@@ -46,6 +57,10 @@ export interface Claim {
   attempts: number;
   email: string | null;
   displayName: string | null;
+  /** The password of a try to add them that may have been made: it is to be the same again. */
+  password: string | null;
+  /** Whether somebody who was invited is to be invited anew. */
+  isRenewalWanted: boolean;
 }
 
 export function createClaimStore(database: Database, box: SecretBox): ClaimStore {
@@ -73,10 +88,23 @@ export function createClaimStore(database: Database, box: SecretBox): ClaimStore
         const people = await findPeople(tx, box, order.install, rows);
         const isUnknown = ({ trainerId }: MembershipRow) => !people.get(trainerId)?.email;
         const leaving = await findLeaving(tx, box, rows.filter(isUnknown));
-        return rows.map((row) =>
-          toClaim(row, order.token, leaving.get(row.id) ?? people.get(row.trainerId)),
-        );
+        const renewals = await findRenewals(tx, rows);
+        const passwords = order.makesLogins ? await findPasswords(tx, box, rows) : new Map();
+        return rows.map((row) => ({
+          ...toClaim(row, order.token, leaving.get(row.id) ?? people.get(row.trainerId)),
+          password: passwords.get(row.id) ?? null,
+          isRenewalWanted: renewals.has(row.id),
+        }));
       });
+    },
+
+    async addressesOf(trainerId) {
+      const people = await database.kysely
+        .selectFrom('person')
+        .select(['install', 'trainerId', 'displayName', 'workEmail'])
+        .where('trainerId', '=', trainerId)
+        .execute();
+      return people.flatMap((person) => openPerson(box, person).email ?? []);
     },
 
     async putBack({ id, token, generation }, nextAttemptAt) {
@@ -209,79 +237,7 @@ function firstOfEach<Row extends { groupId: string; trainerId: string }>(
   });
 }
 
-interface KnownPerson {
-  email: string | null;
-  displayName: string | null;
-}
-
-/** As this install knows them: what one customer consented to is not for another's project. */
-async function findPeople(
-  tx: Transaction,
-  box: SecretBox,
-  install: string,
-  rows: MembershipRow[],
-): Promise<Map<string, KnownPerson>> {
-  if (rows.length === 0) return new Map();
-  const people = await tx
-    .selectFrom('person')
-    .select(['trainerId', 'displayName', 'workEmail'])
-    .where('install', '=', install)
-    .where(
-      'trainerId',
-      'in',
-      rows.map((row) => row.trainerId),
-    )
-    .execute();
-  return new Map(
-    people.map((person) => [person.trainerId, openPerson(box, { install, ...person })]),
-  );
-}
-
-/**
- * Who is to be taken out is searched for by the address they came in by: that of any install that
- * was a reason for the membership, though the last of them may never have been given one.
- */
-async function findLeaving(
-  tx: Transaction,
-  box: SecretBox,
-  rows: MembershipRow[],
-): Promise<Map<number, KnownPerson>> {
-  const leaving = rows.filter(({ wanted }) => wanted === 0);
-  if (leaving.length === 0) return new Map();
-  const people = await tx
-    .selectFrom('membership')
-    .innerJoin('reason', 'reason.membershipId', 'membership.id')
-    .innerJoin('person', (join) =>
-      join
-        .onRef('person.install', '=', 'reason.install')
-        .onRef('person.trainerId', '=', 'membership.trainerId'),
-    )
-    .select(['id', 'person.install', 'person.trainerId', 'displayName', 'workEmail'])
-    .where(
-      'id',
-      'in',
-      leaving.map(({ id }) => id),
-    )
-    .where('workEmail', 'is not', null)
-    .orderBy('person.install')
-    .execute();
-  return new Map(people.map(({ id, ...person }) => [id, openPerson(box, person)]));
-}
-
-interface SealedPerson {
-  install: string;
-  trainerId: string;
-  displayName: string | null;
-  workEmail: Buffer | null;
-}
-
-function openPerson(box: SecretBox, { workEmail, displayName, ...key }: SealedPerson): KnownPerson {
-  const email =
-    workEmail === null ? null : box.open(workEmail, workEmailPlace(key)).toString('utf8');
-  return { email, displayName };
-}
-
-function toClaim(row: MembershipRow, token: string, person: KnownPerson | undefined): Claim {
+function toClaim(row: MembershipRow, token: string, person: KnownPerson | undefined) {
   const { id, tool, install, groupId, trainerId, generation, state, memberId, attempts } = row;
   return {
     ...{ id, token, tool, install, groupId, trainerId, generation, state, memberId, attempts },

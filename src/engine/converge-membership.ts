@@ -1,34 +1,27 @@
-import type { Adapter, Member, Person } from '../adapters/adapter.ts';
+import type { Added, Member, Person } from '../adapters/adapter.ts';
 import { AppError, isTransient, toAppError } from '../domain/errors.ts';
 import { domainOf } from '../domain/marketplace-text.ts';
-import { decideStep, type MembershipState, type Operation } from '../domain/membership.ts';
+import {
+  decideStep,
+  type MembershipState,
+  type Operation,
+  type Step,
+} from '../domain/membership.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
-import { retry } from '../lib/retry.ts';
+import type { Begun } from './account-store.ts';
 import { callTool } from './call-tool.ts';
-import type { Claim, ClaimStore } from './claim-store.ts';
+import type { Claim } from './claim-store.ts';
+import { attend, isUnlisted, toNewInvitation, withReset } from './converge-invitation.ts';
+import { begin, type ConvergeDeps, look, readUntil } from './converge-steps.ts';
+import { followAddress, isToFollow } from './follow-address.ts';
+import { createPassword } from './new-password.ts';
 import { isProtected } from './protected-account.ts';
-import type { Begun, Result, SettleStore } from './settle-store.ts';
+import { restIn } from './rest-in.ts';
+import type { Result } from './settle-store.ts';
 
-export interface ConvergeDeps {
-  claims: ClaimStore;
-  settling: SettleStore;
-  adapter: Adapter;
-  /** The longest a call may take: half a lease at most, so that none outlives its lease. */
-  timeoutMs: number;
-  /** Accounts that are never touched: addresses, or the tool's ids. */
-  protectedAccounts: readonly string[];
-  /** Whoever has an address of these is ours, whoever put them there. */
-  managedDomains: readonly string[];
-  clock: Clock;
-}
-
-/** A dead worker's work is taken over after this long. */
-export const leaseMs = 30_000;
 const refusedRetryMs = 3_600_000;
-/** Nobody tells when an invitation is accepted. */
-const invitedRetryMs = 3_600_000;
 
 /**
  * One membership, from claim to receipt: look, intent, call, read back (design section 2). The
@@ -57,25 +50,69 @@ async function attempt(
   const person = toPerson(claim);
   refuseProtected(deps, claim, person);
   const found = await look(deps, claim, person, signal);
-  const isOurs = claim.isOurs || isManaged(deps, person);
+  if (found === null && claim.wanted && isUnlisted(deps.adapter, claim))
+    return await attend(deps, claim, signal);
+  const isOurs = claim.isOurs || isManaged(deps, claim);
   const step = decideStep(claim.wanted, {
     ...{ isOurs, isFound: found !== null, isInvited: found?.isInvited === true },
     isProtected: found !== null && isProtected(deps.protectedAccounts, found),
   });
   if (step.act === 'call') return await change(deps, claim, person, found, signal);
+  const settled = toSettled(deps, claim, step, found);
+  if (found === null) {
+    return claim.memberId === null ? settled : await withReset(deps, claim, settled, signal);
+  }
+  const tended = await tend(deps, claim, { person, found, state: step.state }, signal);
+  return tended === 'left' ? settled : tended;
+}
+
+interface Present {
+  person: Person;
+  found: Member;
+  state: MembershipState;
+}
+
+/** Who is where they should be may need another invitation, or go by another address by now. */
+async function tend(
+  deps: ConvergeDeps,
+  claim: Claim,
+  { person, found, state }: Present,
+  signal: AbortSignal,
+): Promise<Result | null | 'left'> {
+  if (state === 'invited' && claim.isRenewalWanted) {
+    return await attend(deps, { ...claim, memberId: found.id }, signal);
+  }
+  if (state !== 'active' || !isToFollow(deps, claim, person, found)) return 'left';
+  return await followAddress(deps, claim, { person, found }, signal);
+}
+
+/** Nothing has to be done: what was found is what is wanted, or is to be left. */
+function toSettled(
+  deps: ConvergeDeps,
+  claim: Claim,
+  { state, outcome }: Extract<Step, { act: 'settle' }>,
+  found: Member | null,
+): Result {
+  const isOurs = claim.isOurs || isManaged(deps, claim);
   return {
-    operation: claim.wanted ? 'add' : 'remove',
-    outcome: step.outcome,
-    ...(found !== null && { memberId: found.id, isOurs: isOurs && step.outcome !== 'protected' }),
+    ...{ operation: claim.wanted ? 'add' : 'remove', outcome },
+    ...(found !== null && { memberId: found.id, isOurs: isOurs && outcome !== 'protected' }),
     // Gone, by our removal (its answer was lost) or another's: whoever comes back is not ours.
-    ...(step.outcome === 'already_absent' && claim.memberId !== null && { isOurs: false }),
-    ...restIn(deps, step.state),
+    ...(outcome === 'already_absent' && claim.memberId !== null && { isOurs: false }),
+    ...invitedByCrash(claim, outcome),
+    ...restIn(deps.clock, state),
   };
 }
 
-/** A settled state, and when it is worth another look. */
-function restIn({ clock }: ConvergeDeps, state: MembershipState) {
-  return { state, nextAttemptAt: state === 'invited' ? instantIn(clock, invitedRetryMs) : null };
+/** A try to add them was made, and what came of it is not known: whatever they got in with is. */
+function invitedByCrash(
+  { password, isOurs, email }: Claim,
+  outcome: Result['outcome'],
+): Partial<Result> {
+  const mayHaveLogin = outcome === 'already_member' && isOurs;
+  if (!mayHaveLogin || password === null || email === null) return {};
+  const content = { kind: 'password', url: null, username: email.toLowerCase(), password } as const;
+  return { invitation: { content, expiresAt: null } };
 }
 
 async function change(
@@ -85,18 +122,14 @@ async function change(
   found: Member | null,
   signal: AbortSignal,
 ): Promise<Result | null> {
-  const { settling, clock } = deps;
   const operation: Operation = found === null ? 'add' : 'remove';
-  const intent = { operation, foundId: found?.id ?? null };
-  const now = toInstant(clock.now());
-  const begunAt = performance.now();
-  const begun = await settling.begin(claim, intent, now, instantIn(clock, leaseMs));
-  // A process that was frozen meanwhile wakes up with a lease that is somebody else's by now.
-  if (begun === null || performance.now() - begunAt > leaseMs / 2) return null;
-  if (found === null) return await add(deps, claim, person, signal);
+  const password = found === null ? passwordFor(deps, claim) : null;
+  const begun = await begin(deps, claim, { operation, foundId: found?.id ?? null, password });
+  if (begun === null) return null;
+  if (found === null) return await add(deps, claim, { person, password }, signal);
   if (begun.isShared) {
     const learnt = { memberId: found.id, isOurs: false };
-    return { operation, outcome: 'kept_for_another', ...learnt, ...restIn(deps, 'removed') };
+    return { operation, outcome: 'kept_for_another', ...learnt, ...restIn(deps.clock, 'removed') };
   }
   return await remove(deps, claim, { person, found, begun }, signal);
 }
@@ -104,18 +137,50 @@ async function change(
 async function add(
   deps: ConvergeDeps,
   claim: Claim,
-  person: Person,
+  { person, password }: Addition,
   signal: AbortSignal,
 ): Promise<Result> {
+  const newcomer = password === null ? person : { ...person, newPassword: password };
   const added = await callTool(deps.timeoutMs, signal, (callSignal) =>
-    deps.adapter.addMember(claim.groupId, person, callSignal),
+    deps.adapter.addMember(claim.groupId, newcomer, callSignal),
   );
+  const told = toTold(added, password);
+  if (added.isUnlisted === true) {
+    const learnt = { memberId: added.id, isOurs: true, ...told };
+    return { operation: 'add', outcome: 'invited', ...learnt, ...restIn(deps.clock, 'invited') };
+  }
   const readBack = await readUntil(deps, claim, { ...person, memberId: added.id }, signal);
   const { id: memberId, isInvited } = readBack ?? added;
   const [outcome, state] = isInvited
     ? (['invited', 'invited'] as const)
     : (['added', 'active'] as const);
-  return { operation: 'add', outcome, memberId, isOurs: true, ...restIn(deps, state) };
+  return {
+    operation: 'add',
+    outcome,
+    memberId,
+    isOurs: true,
+    ...told,
+    ...restIn(deps.clock, state),
+  };
+}
+
+/** The same at every try, as any of them may have made the login. */
+function passwordFor({ adapter }: ConvergeDeps, { password }: Claim): string | null {
+  if (adapter.capabilities.invitation !== 'password') return null;
+  return password ?? createPassword();
+}
+
+/** What is to be told to whoever was added, so that they get in. */
+function toTold({ invitation }: Added, password: string | null): Partial<Result> {
+  const hasPassword = password !== null;
+  const given = toNewInvitation(invitation, password);
+  return { hasPassword, ...(given !== undefined && { invitation: given }) };
+}
+
+interface Addition {
+  person: Person;
+  /** For the login that adding them may make; null where it makes none. */
+  password: string | null;
 }
 
 interface Removal {
@@ -138,42 +203,16 @@ async function remove(
   });
   await readUntil(deps, claim, { ...person, memberId: found.id }, signal);
   const { removal } = adapter.capabilities;
-  return {
+  const removed: Result = {
     ...{ operation: 'remove', outcome: 'removed', memberId: found.id },
     // Whoever is found again after a removal was not added by us.
     isOurs: false,
     ...(removal.effect === 'membership_only' && {
       message: `They may still get in: ${removal.reason}`,
     }),
-    ...restIn(deps, 'removed'),
+    ...restIn(deps.clock, 'removed'),
   };
-}
-
-async function look(
-  { adapter, timeoutMs }: ConvergeDeps,
-  { groupId }: Claim,
-  person: Person,
-  signal: AbortSignal,
-): Promise<Member | null> {
-  return await callTool(timeoutMs, signal, (callSignal) =>
-    adapter.findMember(groupId, person, callSignal),
-  );
-}
-
-/** Tools may need a moment to show what they did; one that never does has not done it. */
-async function readUntil(
-  deps: ConvergeDeps,
-  claim: Claim,
-  person: Person,
-  signal: AbortSignal,
-): Promise<Member | null> {
-  const readBack = async () => {
-    const member = await look(deps, claim, person, signal);
-    if ((member !== null) === claim.wanted) return member;
-    const [did, shows] = claim.wanted ? ['added', 'does not list'] : ['removed', 'still lists'];
-    throw new AppError('unavailable', `The tool says it ${did} the member but ${shows} them`);
-  };
-  return await retry(readBack, { attempts: 3, firstWaitMs: 100, maxWaitMs: 500, signal });
+  return await withReset(deps, claim, removed, signal);
 }
 
 function toPerson({ trainerId, email, displayName, memberId }: Claim): Person {
@@ -187,8 +226,8 @@ function refuseProtected(deps: ConvergeDeps, { wanted }: Claim, { email }: Perso
   throw new AppError('invalid', 'The address is that of a protected account of the tool');
 }
 
-function isManaged({ managedDomains }: ConvergeDeps, { email }: Person): boolean {
-  return managedDomains.includes(domainOf(email));
+function isManaged({ managedDomains }: ConvergeDeps, { email }: Claim): boolean {
+  return email !== null && managedDomains.includes(domainOf(email));
 }
 
 /** What may pass is tried again soon, then ever later; a refusal once an hour. */

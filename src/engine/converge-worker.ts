@@ -9,7 +9,8 @@ import type { Metrics } from '../lib/metrics.ts';
 import { type Breaker, createBreaker } from './breaker.ts';
 import { callTool } from './call-tool.ts';
 import type { Claim, ClaimOrder } from './claim-store.ts';
-import { type ConvergeDeps, convergeMembership, leaseMs } from './converge-membership.ts';
+import { convergeMembership } from './converge-membership.ts';
+import { type ConvergeDeps, leaseMs } from './converge-steps.ts';
 import type { Result } from './settle-store.ts';
 import { shareSlots } from './share-slots.ts';
 
@@ -110,7 +111,8 @@ function toOrder(deps: ConvergeWorkerDeps, install: string, limit: number): Clai
   const { tool, clock } = deps;
   const times = { now: toInstant(clock.now()), leasedUntil: instantIn(clock, leaseMs) };
   const exclusiveBy = toExclusiveBy(deps);
-  return { tool, install, token: randomUUID(), limit, exclusiveBy, ...times };
+  const makesLogins = deps.adapter.capabilities.invitation === 'password';
+  return { tool, install, token: randomUUID(), limit, exclusiveBy, makesLogins, ...times };
 }
 
 /** @returns whether the tool answers again */

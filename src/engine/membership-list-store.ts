@@ -1,6 +1,6 @@
-import { sql } from 'kysely';
+import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import type { MembershipRow } from '../db/tables.ts';
+import type { MembershipRow, Tables } from '../db/tables.ts';
 import type { MembershipState } from '../domain/membership.ts';
 
 /** The SQL of showing memberships to people. */
@@ -8,6 +8,8 @@ import type { MembershipState } from '../domain/membership.ts';
 export interface MembershipFilter {
   tool?: string | undefined;
   state?: MembershipState | undefined;
+  /** Only those who wait: for a work email, or for being told how they get in. */
+  isWaiting?: true | undefined;
   limit: number;
 }
 
@@ -31,7 +33,7 @@ export type ListedMembership = Pick<
 
 export async function listMemberships(
   db: Transaction,
-  { tool, state, limit }: MembershipFilter,
+  { tool, state, isWaiting, limit }: MembershipFilter,
 ): Promise<ListedMembership[]> {
   let query = db.selectFrom('membership').select((eb) => [
     'id',
@@ -56,12 +58,29 @@ export async function listMemberships(
   ]);
   if (tool !== undefined) query = query.where('tool', '=', tool);
   if (state !== undefined) query = query.where('state', '=', state);
+  if (isWaiting)
+    query = query.where((eb) => eb.or([eb('state', '=', 'waiting_email'), isUntold(eb)]));
   return await query
     .orderBy('tool')
     .orderBy('groupId')
     .orderBy('membership.trainerId')
     .limit(limit)
     .execute();
+}
+
+/** Whether somebody who is to be in has not been told how. */
+export function isUntold(eb: ExpressionBuilder<Tables, 'membership'>): Expression<SqlBool> {
+  const invitation = eb
+    .selectFrom('invitation')
+    .select('invitation.membershipId')
+    .whereRef('invitation.membershipId', '=', 'membership.id')
+    .where('content', 'is not', null)
+    .where('deliveredAt', 'is', null);
+  return eb.and([
+    eb('wanted', '=', 1),
+    eb('state', 'in', ['invited', 'active']),
+    eb.exists(invitation),
+  ]);
 }
 
 export async function countByState(

@@ -40,6 +40,8 @@ export interface MembershipStore {
   update(tx: Transaction, id: number, values: Partial<MembershipRow>): Promise<void>;
   /** Leaves trainers to be derived in a transaction of their own. */
   postponeDerivation(tx: Transaction, trainerIds: string[]): Promise<void>;
+  /** The same for everybody who is or was on a contract of these installs. */
+  postponeInstalls(tx: Transaction, installs: string[]): Promise<void>;
   /** Those of installs that are to be read first wait for that. */
   hasPostponed(): Promise<boolean>;
   takePostponed(tx: Transaction, limit: number): Promise<string[]>;
@@ -50,7 +52,7 @@ export interface MembershipStore {
 }
 
 export type Participation = Omit<ContractRegisters, 'absences'> &
-  Omit<LinkEvidence, 'absences' | 'contractsReadAt'> & {
+  Omit<LinkEvidence, 'absences' | 'contractsReadAt' | 'externalProjectUrl' | 'jobId'> & {
     contractId: string;
     trainerId: string;
     /** When the trainer was last seen on the contract. */
@@ -209,6 +211,21 @@ export function createMembershipStore(database: Database): MembershipStore {
           .onConflict((conflict) => conflict.doNothing())
           .execute();
       }
+    },
+
+    async postponeInstalls(tx, installs) {
+      await tx
+        .insertInto('derivation')
+        .columns(['trainerId'])
+        .expression(
+          tx
+            .selectFrom('participation')
+            .select('trainerId')
+            .distinct()
+            .where('install', 'in', installs),
+        )
+        .onConflict((conflict) => conflict.doNothing())
+        .execute();
     },
 
     async hasPostponed() {

@@ -5,7 +5,7 @@ import { type Clock, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import type { BrakeStore } from './brake-store.ts';
+import type { BrakeStore, DueMembership } from './brake-store.ts';
 import type { EvidenceStore } from './evidence-store.ts';
 
 export interface RemovalWorkerDeps {
@@ -13,6 +13,8 @@ export interface RemovalWorkerDeps {
   brakes: BrakeStore;
   evidence: EvidenceStore;
   limits: BrakeLimits;
+  /** Keeps back what is to wait a little, such as for the work there to be read. */
+  mayPass(tx: Transaction, due: readonly DueMembership[], now: Date): Promise<ReadonlySet<number>>;
   /** Whether a tool can take back somebody who was removed from it. */
   canReturn(tool: string): boolean;
   alerts: Alerts;
@@ -76,12 +78,14 @@ async function brake(deps: RemovalWorkerDeps, install: string): Promise<void> {
 }
 
 async function decide(
-  { brakes, limits, canReturn, clock }: RemovalWorkerDeps,
+  { brakes, limits, canReturn, clock, mayPass }: RemovalWorkerDeps,
   tx: Transaction,
   install: string,
 ): Promise<Braked> {
   const now = clock.now();
-  const due = await brakes.due(tx, install, toInstant(now));
+  const all = await brakes.due(tx, install, toInstant(now));
+  const passing = await mayPass(tx, all, now);
+  const due = all.filter(({ membershipId }) => passing.has(membershipId));
   const counts = await brakes.counts(tx, install, now);
   const { cleared, held, exceeded } = applyBrake(
     due.map(({ tool, ...removal }) => ({ ...removal, canReturn: canReturn(tool) })),
@@ -92,9 +96,9 @@ async function decide(
   const takenBack = holds ? await brakes.takeBack(tx, install, exceeded, now) : [];
   await brakes.clear(tx, install, cleared, toInstant(now));
   if (!holds) return { cleared, held: 0, planId: null };
-  const all = [...held, ...takenBack];
-  const planId = await brakes.hold(tx, install, all, toInstant(now));
-  return { cleared, held: all.length, planId };
+  const planned = [...held, ...takenBack];
+  const planId = await brakes.hold(tx, install, planned, toInstant(now));
+  return { cleared, held: planned.length, planId };
 }
 
 /** They stay due meanwhile, and nothing lets them pass. */

@@ -1,9 +1,16 @@
-import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
-import type { Tables } from '../db/tables.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import type { MembershipState, Operation, ReceiptOutcome } from '../domain/membership.ts';
-import { type Claim, mayBeWorkedOn, noLease } from './claim-store.ts';
+import type { SecretBox } from '../lib/secret-box.ts';
+import { askOthers, type Begun, dueAgain, tellAccount, unshared } from './account-store.ts';
+import { type Claim, noLease } from './claim-store.ts';
+import { unreadNote } from './final-reading-store.ts';
+import {
+  createInvitationStore,
+  credentialPlace,
+  type InvitationStore,
+  type NewInvitation,
+} from './invitation-store.ts';
 
 /** The SQL of acting on a claim: the intent before a call, and the receipt after it. */
 export interface SettleStore {
@@ -21,14 +28,8 @@ export interface Intent {
   operation: Operation;
   /** What the look before the call found, by the tool's id. */
   foundId: string | null;
-}
-
-/** What else the account is in use for, asked in the transaction that holds the intent. */
-export interface Begun {
-  /** Another person of ours has the same account in this group. */
-  isShared: boolean;
-  /** Nothing else in the whole tool keeps the account. */
-  isLastOfAccount: boolean;
+  /** For the login that the call may make: kept, as nobody can say whether it did. */
+  password?: string | null;
 }
 
 export interface Result {
@@ -44,14 +45,21 @@ export interface Result {
   retryAfterMs?: number | undefined;
   toolStatus?: number | undefined;
   message?: string | undefined;
+  /** How they get in, where they have to be told. */
+  invitation?: NewInvitation;
+  /** Whether a password was made up for them, which is not needed any more. */
+  hasPassword?: boolean;
+  /** Whether every invitation to the tool that was out there is worthless by now. */
+  hasReset?: boolean;
 }
 
-export function createSettleStore(database: Database): SettleStore {
+export function createSettleStore(database: Database, box: SecretBox): SettleStore {
+  const invitations = createInvitationStore(box);
   return {
     async begin(claim, intent, now, leasedUntil) {
       const write = async (tx: Transaction) => {
         if (!(await prolong(tx, claim, intent, now, leasedUntil))) return null;
-        await insertIntent(tx, claim, intent, now);
+        await insertIntent(tx, box, claim, intent, now);
         return intent.operation === 'add' ? unshared : await askOthers(tx, claim, intent.foundId);
       };
       return await inTransaction(database, write, { isDurable: true });
@@ -63,20 +71,35 @@ export function createSettleStore(database: Database): SettleStore {
         const isHeld = await settleHeld(tx, claim, await withOwnership(tx, claim, result), now);
         if (!isHeld) await settleLost(tx, claim, result, now);
         await tellAccount(tx, claim, result, now);
+        if (isHeld) await settleInvitation(tx, invitations, claim, result, now);
+        if (result.hasReset) await invitations.renewAll(tx, claim.tool, now);
       }),
   };
 }
 
-/** What was done, or left, may concern whoever else has the account. */
-async function tellAccount(
+/** Who is in, or out, needs no link any more; who is out, nothing at all. */
+async function settleInvitation(
   tx: Transaction,
+  invitations: InvitationStore,
   claim: Claim,
-  { outcome, memberId }: Result,
+  { state, invitation, hasPassword = false }: Result,
   now: string,
 ): Promise<void> {
-  const accountId = memberId ?? claim.memberId;
-  if (outcome === 'kept_for_another' && claim.isOurs) await handOver(tx, claim, accountId);
-  if (outcome === 'removed') await lookAtAccount(tx, claim, accountId, now);
+  const { id } = claim;
+  if (state === 'removed' || state === 'released') await invitations.drop(tx, id);
+  if (state === 'active') await invitations.dropLink(tx, id);
+  if (invitation !== undefined) await invitations.keep(tx, id, invitation, now);
+  const isSettled = state === 'active' || state === 'invited' || state === 'removed';
+  if (isSettled && (claim.password !== null || hasPassword)) await forgetPasswords(tx, id);
+}
+
+async function forgetPasswords(tx: Transaction, membershipId: number): Promise<void> {
+  await tx
+    .updateTable('intent')
+    .set({ credential: null })
+    .where('membershipId', '=', membershipId)
+    .where('credential', 'is not', null)
+    .execute();
 }
 
 async function prolong(
@@ -100,66 +123,18 @@ async function prolong(
 
 async function insertIntent(
   tx: Transaction,
+  box: SecretBox,
   { id: membershipId, generation }: Claim,
-  { operation, foundId }: Intent,
+  { operation, foundId, password = null }: Intent,
   now: string,
 ): Promise<void> {
   const wasFound = foundId === null ? 0 : 1;
+  const place = credentialPlace(membershipId, generation);
+  const credential = password === null ? null : box.seal(Buffer.from(password), place);
   await tx
     .insertInto('intent')
-    .values({ membershipId, generation, operation, wasFound, createdAt: now })
+    .values({ membershipId, generation, operation, wasFound, createdAt: now, credential })
     .execute();
-}
-
-const unshared: Begun = { isShared: false, isLastOfAccount: false };
-
-/** Asks of every other membership of the account whether it is still to be there. */
-async function askOthers(tx: Transaction, claim: Claim, foundId: string | null): Promise<Begun> {
-  const others = await tx
-    .selectFrom('membership')
-    .select(['groupId', 'memberId'])
-    .where((eb) => eb.and([isOfAccount(eb, claim, foundId), isInUse(eb)]))
-    .execute();
-  return {
-    isShared: others.some(
-      ({ groupId, memberId }) => groupId === claim.groupId && memberId === foundId,
-    ),
-    isLastOfAccount: others.length === 0,
-  };
-}
-
-type MembershipBuilder = ExpressionBuilder<Tables, 'membership'>;
-
-/**
- * By trainer, by the tool's own id, or by an address that several trainers have. Each by its index,
- * one after the other: as alternatives of one condition, PostgreSQL would look at the whole tool.
- */
-function isOfAccount(
-  eb: MembershipBuilder,
-  { id, tool, trainerId, memberId }: Claim,
-  accountId = memberId,
-): Expression<SqlBool> {
-  const ofAccount = sql<number>`(
-    select id from membership where tool = ${tool} and trainer_id in (
-      select other.trainer_id from person as own
-        join person as other on other.work_email_digest = own.work_email_digest
-        where own.trainer_id = ${trainerId}
-      union all select ${trainerId})
-    union select id from membership where tool = ${tool} and member_id = ${accountId})`;
-  return eb.and([eb('id', '<>', id), sql<SqlBool>`membership.id in ${ofAccount}`]);
-}
-
-/** Wanted, there before us, or not yet let go of: by grace, by the brake, or by an operator. */
-function isInUse(eb: MembershipBuilder): Expression<SqlBool> {
-  const isLetGo = eb('clearedGeneration', '=', eb.ref('generation'));
-  return eb.or([
-    eb('wanted', '=', 1),
-    eb('state', '=', 'released'),
-    eb.and([
-      eb('state', 'in', ['removing', 'held', 'failed']),
-      eb.or([eb('clearedGeneration', 'is', null), eb.not(isLetGo)]),
-    ]),
-  ]);
 }
 
 /** A look that shows what was known is nothing to keep. */
@@ -182,37 +157,13 @@ async function withOwnership(tx: Transaction, claim: Claim, result: Result): Pro
   return owner === undefined ? result : { ...result, isOurs: true };
 }
 
-async function handOver(tx: Transaction, claim: Claim, accountId: string | null): Promise<void> {
-  await tx
-    .updateTable('membership')
-    .set({ isOurs: 1 })
-    .where('groupId', '=', claim.groupId)
-    .where('memberId', '=', accountId)
-    .where((eb) => eb.and([isOfAccount(eb, claim, accountId), isInUse(eb)]))
-    .execute();
-}
-
-/** What else the account was in may be gone with it, and is put back where it is wanted. */
-async function lookAtAccount(
-  tx: Transaction,
-  claim: Claim,
-  accountId: string | null,
-  now: string,
-): Promise<void> {
-  await tx
-    .updateTable('membership')
-    .set((eb) => ({ lookAgain: 1, nextAttemptAt: dueAgain(eb, now) }))
-    .where('wanted', '=', 1)
-    .where((eb) => isOfAccount(eb, claim, accountId))
-    .execute();
-}
-
 async function insertReceipt(
   tx: Transaction,
   { id, generation }: Claim,
   { operation, outcome, toolStatus, message }: Result,
   now: string,
 ): Promise<void> {
+  const note = outcome === 'removed' ? await unreadNote(tx, { id, generation }) : null;
   await tx
     .insertInto('receipt')
     .values({
@@ -221,7 +172,7 @@ async function insertReceipt(
       operation,
       outcome,
       toolStatus: toolStatus ?? null,
-      message: message ?? null,
+      message: message ?? note,
       createdAt: now,
     })
     .execute();
@@ -281,9 +232,4 @@ async function settleLost(
     .set((eb) => ({ ...learnt, lookAgain: 1, nextAttemptAt: dueAgain(eb, now) }))
     .where('id', '=', id)
     .execute();
-}
-
-/** Where there is something to do: else it would be due for ever, and never claimed. */
-function dueAgain(eb: MembershipBuilder, now: string) {
-  return eb.case().when(mayBeWorkedOn(eb)).then(now).else(eb.ref('nextAttemptAt')).end();
 }

@@ -8,6 +8,7 @@ import {
 import {
   absentSince,
   eliminatedSince,
+  isSuspect,
   leftSince,
   revokedGrant,
   statusOfContract,
@@ -225,5 +226,27 @@ describe('revokedGrant', () => {
   ])('is %s', (_, grants, expected) => {
     expect(revokedGrant(grants)?.grantId ?? null).toBe(expected);
     expect(revokedGrant([...grants].reverse())?.grantId ?? null).toBe(expected);
+  });
+});
+
+describe('isSuspect', () => {
+  const active = { activeReadAt: noon };
+
+  it.each([
+    [true, 'a reading did not list', active],
+    [true, 'a reading listed with a word that is new', { startedEventAt: noon }],
+    [true, 'was missed once, and then not even that', { ...active, absences: justBefore }],
+    [true, 'was disputed', { endedEventAt: before, activeReadAt: noon }],
+    [false, 'the reading listed', { activeReadAt: oneOClock }],
+    [false, 'a later reading listed', { activeReadAt: nextDay }],
+    [false, 'an event has started since', { ...active, startedEventAt: nextDay }],
+    [false, 'an operator has reopened since', { ...active, reopenedAt: nextDay }],
+    [false, 'is being eliminated', { ...active, absences: oneOClock }],
+    [false, 'was eliminated', { ...active, absences: `${justBefore} ${oneOClock}` }],
+    [false, 'has ended', { ...active, endedReadAt: noon }],
+    [false, 'nothing is known of', {}],
+  ])('is %s of one that %s', (expected, _of, registers) => {
+    const contract = { ...emptyContract('acme', 'cmc1'), ...registers };
+    expect(isSuspect(contract, oneOClock)).toBe(expected);
   });
 });

@@ -31,6 +31,8 @@ const rows = {
     'budgetEventAt',
     'title',
     'titleVersion',
+    'startDate',
+    'startDateVersion',
   ),
   link: rowOf(
     { install: 'acme', linkId: 'l1' },

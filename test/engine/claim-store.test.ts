@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Claim } from '../../src/engine/claim-store.ts';
-import { leaseMs } from '../../src/engine/converge-membership.ts';
+import { leaseMs } from '../../src/engine/converge-steps.ts';
 import { createSettleStore } from '../../src/engine/settle-store.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import { claimDue, openClaims } from '../support/converging.ts';
@@ -149,7 +149,7 @@ describeEachDialect('the claim store', (dialect) => {
     const [failed] = await claimDue(engine);
     if (failed === undefined) throw new Error('nothing was due');
     const inAnHour = instantIn(engine.clock, 3_600_000);
-    await createSettleStore(engine.database).settle(
+    await createSettleStore(engine.database, engine.box).settle(
       failed,
       { operation: 'add', outcome: 'failed', state: 'pending', nextAttemptAt: inAnHour },
       now(),

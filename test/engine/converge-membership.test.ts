@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
-import { leaseMs } from '../../src/engine/converge-membership.ts';
+import { leaseMs } from '../../src/engine/converge-steps.ts';
 import { createSettleStore } from '../../src/engine/settle-store.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { claimDue, converge, convergeDue, receiptsOf } from '../support/converging.ts';
@@ -106,7 +106,7 @@ describeEachDatabase('a membership', (openFresh) => {
   it('is known as ours after a crash between the call and its receipt', async () => {
     await engine.apply([started]);
     const settling = {
-      ...createSettleStore(engine.database),
+      ...createSettleStore(engine.database, engine.box),
       settle: () => Promise.reject(new Error('crash')),
     };
     await expect(converge(engine, tool, await claimOne(), { settling })).rejects.toThrow('crash');

@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import { createLockStore, type LockStore } from '../../src/db/lock-store.ts';
 import { AppError } from '../../src/domain/errors.ts';
-import { leaseMs } from '../../src/engine/converge-membership.ts';
+import { leaseMs } from '../../src/engine/converge-steps.ts';
 import { createStudioWorker, receiptsOf } from '../support/converging.ts';
 import { describeEachDialect, openForTest } from '../support/databases.ts';
 import { createEngine, type Engine, startLoops } from '../support/engine-harness.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
 import { inTransaction } from '../../src/db/database.ts';
-import { leaseMs } from '../../src/engine/converge-membership.ts';
+import { leaseMs } from '../../src/engine/converge-steps.ts';
 import { createSettleStore } from '../../src/engine/settle-store.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { claimDue, converge, receiptsOf } from '../support/converging.ts';
@@ -21,7 +21,7 @@ describeEachDatabase('a worker that dies between the call and its receipt', (ope
     const { engine, tool } = incident;
     await engine.brake();
     const settle = () => Promise.reject(new Error('killed'));
-    const settling = { ...createSettleStore(engine.database), settle };
+    const settling = { ...createSettleStore(engine.database, engine.box), settle };
     for (const claim of await claimDue(engine, { token: 'dead' })) {
       await converge(engine, tool, claim, { settling }).catch(() => undefined);
     }

@@ -1,8 +1,9 @@
 import { sql } from 'kysely';
 import { beforeEach, expect, it } from 'vitest';
+import type { Begun } from '../../src/engine/account-store.ts';
 import type { Claim } from '../../src/engine/claim-store.ts';
-import { leaseMs } from '../../src/engine/converge-membership.ts';
-import { type Begun, createSettleStore, type Result } from '../../src/engine/settle-store.ts';
+import { leaseMs } from '../../src/engine/converge-steps.ts';
+import { createSettleStore, type Result } from '../../src/engine/settle-store.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import { claimDue, openClaims, receiptsOf } from '../support/converging.ts';
 import { describeEachDialect, openForTest } from '../support/databases.ts';
@@ -32,7 +33,7 @@ describeEachDialect('the settle store', (dialect) => {
   const now = () => toInstant(engine.clock.now());
   const later = () => instantIn(engine.clock, leaseMs);
 
-  const settling = () => createSettleStore(engine.database);
+  const settling = () => createSettleStore(engine.database, engine.box);
 
   async function hire(count: number): Promise<void> {
     const numbers = Array.from({ length: count }, (_, index) => index + 1);
@@ -123,7 +124,7 @@ describeEachDialect('the settle store', (dialect) => {
     engine.clock.advance(leaseMs - 1);
     const intent = { operation: 'add', foundId: null } as const;
     expect(await settling().begin(claim, intent, now(), later())).toEqual({
-      ...{ isShared: false, isLastOfAccount: false },
+      ...{ isShared: false, isOfAnother: false, isLastOfAccount: false },
     });
     expect(await engine.membershipRows()).toMatchObject([{ leasedUntil: later(), isOurs: 1 }]);
     expect(await engine.rows('intent')).toMatchObject([
@@ -191,7 +192,8 @@ describeEachDialect('the settle store', (dialect) => {
   ])('tells of an account that is in use for %s', async (_, second, isShared) => {
     const claim = await leaveOne(second);
     const begun = await settling().begin(claim, remove, now(), later());
-    expect(begun).toEqual({ isShared, isLastOfAccount: false });
+    const isOfAnother = second.trainer !== 't1';
+    expect(begun).toEqual({ isShared, isOfAnother, isLastOfAccount: false });
   });
 
   it('tells of an account of the same person, whatever the tool and the installs call it', async () => {
@@ -204,7 +206,7 @@ describeEachDialect('the settle store', (dialect) => {
       .where('groupId', '=', 'lamps')
       .execute();
     const begun = await settling().begin(claim, remove, now(), later());
-    expect(begun).toEqual({ isShared: false, isLastOfAccount: false });
+    expect(begun).toEqual({ isShared: false, isOfAnother: false, isLastOfAccount: false });
   });
 
   it('tells of an account that an address stands for', async () => {
@@ -215,7 +217,7 @@ describeEachDialect('the settle store', (dialect) => {
       .where('trainerId', '=', 't2')
       .execute();
     const begun = await settling().begin(claim, remove, now(), later());
-    expect(begun).toEqual({ isShared: false, isLastOfAccount: false });
+    expect(begun).toEqual({ isShared: false, isOfAnother: false, isLastOfAccount: false });
   });
 
   it('counts an account as in use until the brake has let go of all of it', async () => {

@@ -1,0 +1,68 @@
+import type { Adapter, Member, Person } from '../adapters/adapter.ts';
+import { AppError } from '../domain/errors.ts';
+import { domainOf } from '../domain/marketplace-text.ts';
+import { isSameAddress } from '../lib/same-address.ts';
+import { callTool } from './call-tool.ts';
+import type { Claim } from './claim-store.ts';
+import { begin, type ConvergeDeps, readUntil } from './converge-steps.ts';
+import { restIn } from './rest-in.ts';
+import type { Result } from './settle-store.ts';
+
+interface FollowRules {
+  adapter: Pick<Adapter, 'updateEmail'>;
+  managedDomains: readonly string[];
+}
+
+/**
+ * Whether an account may be to be given the address that its person has by now: one that is known by
+ * its id, and is ours. Who is only invited, or shows no address, is left as they are.
+ */
+export function isToFollow(
+  { adapter, managedDomains }: FollowRules,
+  { memberId, isOurs }: Pick<Claim, 'memberId' | 'isOurs'>,
+  { email }: Pick<Person, 'email'>,
+  found: Member,
+): boolean {
+  if (adapter.updateEmail === undefined || found.isInvited === true) return false;
+  if (found.id !== memberId || found.email === null) return false;
+  if (isSameAddress(found.email, email)) return false;
+  if (managedDomains.length === 0) return isOurs;
+  // Nobody is let in by another address, and what has one was not made by us, or changed by a hand.
+  return [found.email, email].every((address) => managedDomains.includes(domainOf(address)));
+}
+
+interface Followed {
+  person: Person;
+  found: Member;
+}
+
+/**
+ * Gives an account of ours the address that its person has by now.
+ *
+ * @returns `left` where the address may still be right: another install has it for them, as one is
+ * told of a change before the other, or the account is somebody else's as well; null where the call
+ * must not be made
+ */
+export async function followAddress(
+  deps: ConvergeDeps,
+  claim: Claim,
+  { person, found }: Followed,
+  signal: AbortSignal,
+): Promise<Result | null | 'left'> {
+  const { claims, adapter, timeoutMs } = deps;
+  const known = await claims.addressesOf(claim.trainerId);
+  if (known.some((address) => isSameAddress(address, found.email))) return 'left';
+  const begun = await begin(deps, claim, { operation: 'update', foundId: found.id });
+  if (begun === null) return null;
+  if (begun.isOfAnother) return 'left';
+  await callTool(timeoutMs, signal, async (callSignal) =>
+    adapter.updateEmail?.(claim.groupId, found, person.email, callSignal),
+  );
+  const readBack = await readUntil(deps, claim, { ...person, memberId: found.id }, signal);
+  if (readBack !== null && isSameAddress(readBack.email, person.email)) {
+    const learnt = { memberId: readBack.id, isOurs: true };
+    return { operation: 'update', outcome: 'updated', ...learnt, ...restIn(deps.clock, 'active') };
+  }
+  const says = 'The tool says it changed the address but shows another';
+  throw new AppError('unavailable', says);
+}

@@ -1,0 +1,28 @@
+import { type Database, inTransaction } from '../db/database.ts';
+import type { RoutedInstalls } from './link-router.ts';
+import type { MembershipStore } from './membership-store.ts';
+
+interface RerouteDeps {
+  database: Database;
+  memberships: MembershipStore;
+  /** As they are now. */
+  installs: RoutedInstalls;
+}
+
+/**
+ * Has everybody derived anew whom another configuration of these installs may concern: also the
+ * people of others on the same tool, whose walls may lie elsewhere now.
+ *
+ * @returns whether there is anything to derive
+ */
+export async function rerouteInstalls(
+  { database, memberships, installs }: RerouteDeps,
+  changed: readonly string[],
+): Promise<boolean> {
+  if (changed.length === 0) return false;
+  const tools = new Set(changed.map((name) => installs.get(name)?.tool));
+  const neighbours = [...installs].filter(([, { tool }]) => tools.has(tool)).map(([name]) => name);
+  const all = [...new Set([...changed, ...neighbours])];
+  await inTransaction(database, (tx) => memberships.postponeInstalls(tx, all));
+  return true;
+}
