@@ -1,3 +1,6 @@
+/** From here on an operator should know; deliveries are refused from 300 s on. */
+export const notableDriftMs = 60_000;
+
 /**
  * By how much the local clock is ahead of the one in a `Date` header (behind: negative), as little as
  * the header, which has whole seconds, and the time on the way allow for. Undefined where nothing

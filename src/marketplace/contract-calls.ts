@@ -17,11 +17,11 @@ type ContractCalls = Pick<
   'listContracts' | 'listParticipants' | 'readBudget' | 'reportUsage'
 >;
 
-const pageLimit = 200;
+export const pageLimit = 200;
 
 export function createContractCalls(call: Call): ContractCalls {
   return {
-    async listContracts({ status, projectLinkId }, signal) {
+    async listContracts({ status, projectLinkId, wantsMore, keep = (all) => all }, signal) {
       const query = new URLSearchParams({ status, limit: String(pageLimit) });
       if (projectLinkId !== undefined) query.set('projectLinkId', projectLinkId);
       const { records, isComplete } = await readPages(
@@ -30,9 +30,9 @@ export function createContractCalls(call: Call): ContractCalls {
           const path = `/contracts?${query}`;
           const operation = { path, purpose: 'list the contracts', answer: ContractList };
           const { contracts, ...paging } = await call(operation, signal);
-          return { records: contracts, ...paging };
+          return { records: contracts.map(keep), ...paging };
         },
-        { keyOf: ({ id }) => id, limit: pageLimit },
+        { keyOf: ({ id }) => id, limit: pageLimit, wantsMore },
       );
       return { contracts: records, isComplete };
     },

@@ -102,6 +102,10 @@ export interface PlatformApi extends PlatformReader {
 export interface ContractFilter {
   status: 'active' | 'ended';
   projectLinkId?: string;
+  /** Asked after each page that has another after it; false leaves the others unread. */
+  wantsMore?(page: readonly Contract[]): Promise<boolean> | boolean;
+  /** What to keep of each, where there may be very many; all of it by default. */
+  keep?(contract: Contract): Contract;
 }
 
 export interface ContractPage {

@@ -16,6 +16,8 @@ interface PageOptions<T> {
   keyOf: (record: T) => string;
   /** How many were asked for: as many in an only page may be all, or all that fitted. */
   limit?: number;
+  /** Asked where another page follows; false leaves the listing incomplete. */
+  wantsMore?: ((page: T[]) => Promise<boolean> | boolean) | undefined;
 }
 
 const maxPages = 1000;
@@ -27,7 +29,7 @@ const maxPages = 1000;
  */
 export async function readPages<T>(
   readPage: (cursor: string | undefined) => Promise<Page<T>>,
-  { keyOf, limit = Number.POSITIVE_INFINITY }: PageOptions<T>,
+  { keyOf, limit = Number.POSITIVE_INFINITY, wantsMore = () => true }: PageOptions<T>,
 ): Promise<Listing<T>> {
   const records = new Map<string, T>();
   const cursors = new Set<string>();
@@ -46,7 +48,7 @@ export async function readPages<T>(
     isSteady &&= size >= Math.max(lastSize, 1);
     lastSize = size;
     cursor = page.nextCursor;
-    if (cursors.has(cursor)) break;
+    if (cursors.has(cursor) || !(await wantsMore(page.records))) break;
     cursors.add(cursor);
   }
   return { records: [...records.values()], isComplete: false };

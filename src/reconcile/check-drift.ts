@@ -130,7 +130,7 @@ async function checkGroup(
   }
   metrics.listings.inc({ tool, outcome: 'listed' });
   const drift = await judgeAndWrite(deps, group, members, listedAt);
-  deps.report(group, drift);
+  deps.report(group, { ...drift, followsAddresses: adapter.updateEmail !== undefined });
   if (drift.lookedAt > 0) deps.onMembershipDue();
   return true;
 }
@@ -155,7 +155,7 @@ async function judgeAndWrite(
   group: Group,
   members: Member[],
   listedAt: string,
-): Promise<GroupDrift> {
+): Promise<Omit<GroupDrift, 'followsAddresses'>> {
   const { database, drifts, evidence } = deps;
   const accounts = members.map((member) => toAccount(deps, group.tool, member));
   const judge = async (db: Transaction) =>

@@ -18,13 +18,15 @@ export async function endRuns(
 
 async function endRun(
   { runs, memberships, clock }: Parameters<typeof endRuns>[0],
-  { id, install, beganAt, afterReceipt, readAt, trigger }: OpenRun,
+  { id, install, beganAt, afterReceipt, readAt, trigger, leasedUntil }: OpenRun,
 ): Promise<void> {
   const now = toInstant(clock.now());
   const ageMs = Date.parse(now) - Date.parse(beganAt);
   if (trigger === 'command' && ageMs < commandMs) return;
   if (readAt === null) {
-    if (ageMs >= readMs) await runs.fail(id, 'Cut off while it was being read', now);
+    const isBeingRead = leasedUntil !== null && leasedUntil > now;
+    if (ageMs >= readMs && !isBeingRead)
+      await runs.fail(id, 'Cut off while it was being read', now);
     return;
   }
   const work = await runs.count(install, { at: beganAt, afterReceipt }, now, now);

@@ -5,83 +5,157 @@ import {
   emptyGrant,
   emptyLink,
 } from '../domain/evidence.ts';
+import type { Contract } from '../marketplace/platform-schema.ts';
 import { evidenceOfRead } from './evidence-of-read.ts';
 import type { InstallRead, KnownInstall } from './read-install.ts';
 
-/** So many contracts are one transaction. */
-const chunkSize = 50;
+type Participants = InstallRead['participants'];
+type Listing = Omit<InstallRead, 'participants' | 'missingContractIds'>;
+type Gone = Omit<InstallRead, 'participants'>;
+
+/** By contract, those who were on it, where others are now. */
+type Absent = ReadonlyMap<string, string[]>;
+
+/** So many contracts, or links, are one transaction. */
+const contractsAtOnce = 50;
+const linksAtOnce = 10;
 
 /**
- * What reading a whole install adds, as steps to be applied in their order: links before what hangs
- * on them, and that a link's contracts are known only after they are. Absence adds no end, only a
- * count of absences (design section 2), and only where the read could have shown it.
+ * What reading a whole install adds, as steps to be applied in their order: what is there, links
+ * before what hangs on them; then what is gone, so that whoever is in two places has the one before
+ * they lose the other; last that a link's contracts are known. Absence adds no end, only a count of
+ * absences (design section 2), and only where the read could have shown it.
  */
 export function evidenceOfInstall(read: InstallRead, known: KnownInstall): Evidence[] {
+  const { contracts, participants } = read;
+  const absent = findAbsent(participants, trainersOf(known));
+  const listed = new Set(contracts.map(({ id }) => id));
+  const unlisted = [...participants.keys()].filter((id) => !listed.has(id));
   return [
-    grantAndLinks(read),
-    ...contractSteps(read, known),
-    { ...emptyEvidence(), links: contractsKnownOf(read) },
+    evidenceOfLinks(read),
+    ...chunksOf(contractsThere(read, unlisted)).map((chunk) =>
+      evidenceOfThere(read, chunk, participants, absent),
+    ),
+    ...evidenceOfGone(read, absent),
+    ...evidenceOfKnownContracts(read),
   ];
 }
 
-function grantAndLinks(read: InstallRead): Evidence {
-  const { install, beganAt, grant, links, missingLinkIds } = read;
+/** The grant and the links that are there. */
+export function evidenceOfLinks({ install, beganAt, grant, links }: Listing): Evidence {
   const isActive = grant.status === 'ACTIVE';
-  const said = evidenceOfRead({ ...read, links, contracts: [], participants: new Map() });
-  const missing = isActive ? missingLinkIds : [];
   return {
-    ...said,
+    ...evidenceOfRead({ install, beganAt, links, contracts: [], participants: new Map() }),
     grants: isActive ? [{ ...emptyGrant(install, grant.id), activeReadAt: beganAt }] : [],
-    links: [
-      ...said.links,
-      ...missing.map((linkId) => ({ ...emptyLink(install, linkId), absences: beganAt })),
-    ],
   };
 }
 
-function contractSteps(read: InstallRead, known: KnownInstall): Evidence[] {
-  const { install, beganAt, contracts, participants, isActiveWhole, missingContractIds } = read;
-  const listed = new Map(contracts.map((contract) => [contract.id, contract]));
-  const trainersOf = new Map(
-    known.contracts.map(({ contractId, trainerIds }) => [contractId, trainerIds]),
-  );
-  const ids = [...new Set([...listed.keys(), ...participants.keys()])];
-  const steps: Evidence[] = [];
-  for (let begin = 0; begin < ids.length; begin += chunkSize) {
-    const chunk = ids.slice(begin, begin + chunkSize);
-    const asked = chunk.filter((id) => participants.has(id));
-    const said = evidenceOfRead({
-      ...{ install, beganAt, links: [] },
-      contracts: chunk.flatMap((id) => listed.get(id) ?? []),
-      participants: new Map(asked.map((id) => [id, participants.get(id) ?? []])),
-    });
-    const missing = isActiveWhole ? chunk.filter((id) => missingContractIds.includes(id)) : [];
-    steps.push({
-      ...said,
-      contracts: [
-        ...said.contracts,
-        ...asked.map((id) => ({ ...emptyContract(install, id), participantsReadAt: beganAt })),
-        ...missing.map((id) => ({ ...emptyContract(install, id), absences: beganAt })),
-      ],
-      participations: [
-        ...said.participations,
-        ...asked.flatMap((id) => absentFrom(read, id, trainersOf.get(id) ?? [])),
-      ],
-    });
-  }
-  return steps;
+/** A contract that no list had. */
+interface Unlisted {
+  id: string;
+  status?: never;
+}
+
+/** Contracts that have not ended, and those that were in no list and are asked for. */
+export function contractsThere(
+  { contracts }: Listing,
+  unlisted: Iterable<string>,
+): (Contract | Unlisted)[] {
+  const there: (Contract | Unlisted)[] = contracts.filter((contract) => !hasEnded(contract));
+  for (const id of unlisted) there.push({ id });
+  return there;
+}
+
+export function chunksOf<T>(all: readonly T[], size = contractsAtOnce): T[][] {
+  const count = Math.ceil(all.length / size);
+  return Array.from({ length: count }, (_, index) => all.slice(index * size, (index + 1) * size));
+}
+
+/** Of some contracts that they are there, and who is on them: nothing that takes anything away. */
+export function evidenceOfThere(
+  { install, beganAt }: Listing,
+  there: readonly (Contract | Unlisted)[],
+  participants: Participants,
+  absent: Absent,
+): Evidence {
+  const asked = there.flatMap(({ id }) => {
+    const present = participants.get(id);
+    return present === undefined ? [] : [[id, present] as const];
+  });
+  const said = evidenceOfRead({
+    ...{ install, beganAt, links: [], participants: new Map(asked) },
+    contracts: there.filter((one) => one.status !== undefined),
+  });
+  const answered = asked.filter(([id]) => !absent.has(id)).map(([id]) => id);
+  return {
+    ...said,
+    contracts: [...said.contracts, ...answered.map((id) => toAsked(install, id, beganAt))],
+  };
+}
+
+/** What has ended, and what was missed. */
+export function evidenceOfGone(read: Gone, absent: Absent): Evidence[] {
+  const { install, beganAt, grant, contracts, missingLinkIds, missingContractIds } = read;
+  const absences = beganAt;
+  const missedLinks = grant.status === 'ACTIVE' ? missingLinkIds : [];
+  const missed = read.isActiveWhole ? missingContractIds : [];
+  const links = missedLinks.map((linkId) => ({ ...emptyLink(install, linkId), absences }));
+  return [
+    ...(links.length > 0 ? [{ ...emptyEvidence(), links }] : []),
+    ...chunksOf(contracts.filter(hasEnded)).map((chunk) =>
+      evidenceOfRead({ install, beganAt, links: [], contracts: chunk, participants: new Map() }),
+    ),
+    ...chunksOf(missed).map((ids) => ({
+      ...emptyEvidence(),
+      contracts: ids.map((id) => ({ ...emptyContract(install, id), absences })),
+    })),
+    ...chunksOf([...absent]).map((chunk) => ({
+      ...emptyEvidence(),
+      // Only now, or a read that failed in between would have it not asked again for hours.
+      contracts: chunk.map(([id]) => toAsked(install, id, beganAt)),
+      participations: chunk.flatMap(([contractId, trainerIds]) =>
+        trainerIds.map((trainerId) => ({ install, contractId, trainerId, seenAt: null, absences })),
+      ),
+    })),
+  ];
+}
+
+/** Few links at a time: everyone on them is looked at again where it was not known before. */
+export function evidenceOfKnownContracts({
+  install,
+  beganAt,
+  links,
+  isActiveWhole,
+}: Listing): Evidence[] {
+  const told = isActiveWhole ? links : [];
+  return chunksOf(told, linksAtOnce).map((chunk) => ({
+    ...emptyEvidence(),
+    links: chunk.map(({ id }) => ({ ...emptyLink(install, id), contractsReadAt: beganAt })),
+  }));
+}
+
+export function trainersOf({ contracts }: KnownInstall): ReadonlyMap<string, string[]> {
+  return new Map(contracts.map(({ contractId, trainerIds }) => [contractId, trainerIds]));
 }
 
 /** A list with nobody on it is no evidence about anybody. */
-function absentFrom({ install, beganAt, participants }: InstallRead, id: string, known: string[]) {
-  const present = new Set(participants.get(id)?.map(({ opentrainUserId }) => opentrainUserId));
-  if (present.size === 0) return [];
-  return known
-    .filter((trainerId) => !present.has(trainerId))
-    .map((trainerId) => ({ install, contractId: id, trainerId, seenAt: null, absences: beganAt }));
+export function findAbsent(
+  participants: Participants,
+  known: ReadonlyMap<string, string[]>,
+): Absent {
+  const absent = new Map<string, string[]>();
+  for (const [id, present] of participants) {
+    const there = new Set(present.map(({ opentrainUserId }) => opentrainUserId));
+    const missed = there.size === 0 ? [] : (known.get(id) ?? []).filter((one) => !there.has(one));
+    if (missed.length > 0) absent.set(id, missed);
+  }
+  return absent;
 }
 
-function contractsKnownOf({ install, beganAt, links, isActiveWhole }: InstallRead) {
-  if (!isActiveWhole) return [];
-  return links.map(({ id }) => ({ ...emptyLink(install, id), contractsReadAt: beganAt }));
+function hasEnded({ status }: Contract): boolean {
+  return status === 'ended';
+}
+
+function toAsked(install: string, contractId: string, participantsReadAt: string) {
+  return { ...emptyContract(install, contractId), participantsReadAt };
 }

@@ -32,17 +32,25 @@ export function evidenceOfRead({
   );
   return {
     ...emptyEvidence(),
-    links: links.map(({ id, externalProjectId, externalProjectName, provisioningMode }) => ({
-      ...emptyLink(install, id),
-      ...{ externalProjectId, externalProjectName, provisioningMode },
+    links: links.map((link) => ({
+      ...emptyLink(install, link.id),
       seenAt: beganAt,
+      externalProjectId: link.externalProjectId,
+      externalProjectName: link.externalProjectName,
+      externalProjectUrl: link.externalProjectUrl ?? null,
+      provisioningMode: link.provisioningMode,
+      jobId: link.jobId ?? null,
     })),
-    contracts: contracts.map(({ id, status, title }) => ({
+    contracts: contracts.map(({ id, status, title, startDate = null, endDate = null }) => ({
       ...emptyContract(install, id),
       activeReadAt: status === 'active' ? beganAt : null,
       endedReadAt: status === 'ended' ? beganAt : null,
       title,
       titleVersion: title === null ? null : version,
+      startDate,
+      startDateVersion: startDate === null ? null : version,
+      endDate,
+      endDateVersion: endDate === null ? null : version,
     })),
     pairs: contracts.flatMap(({ id, projectLinkIds }) =>
       projectLinkIds.map((linkId) => ({ install, contractId: id, linkId })),

@@ -1,7 +1,9 @@
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { isMissed } from '../domain/absences.ts';
+import type { ContractEvidence } from '../domain/evidence.ts';
 import { leftSince, statusOfContract, statusOfLink } from '../domain/evidence-status.ts';
 import type { RunTrigger } from '../domain/run.ts';
+import { createSameText, type SameText } from '../lib/same-text.ts';
 import type { KnownContract, KnownInstall } from './read-install.ts';
 
 /** The only SQL about reading whole installs: which are to be read, and what is known of them. */
@@ -18,8 +20,11 @@ export interface InstallStateStore {
   hasDue(now: string): Promise<boolean>;
   /** @param only of this install; of any by default */
   claim(now: string, leasedUntil: string, only?: string): Promise<InstallClaim | null>;
+  /** @returns the claim as it is then; null where it ran out and another has taken the install */
+  renew(claim: InstallClaim, leasedUntil: string): Promise<InstallClaim | null>;
   /** Ends what waited for a read that began then, and lets go of what was held. */
   settle(claim: InstallClaim, beganAt: string): Promise<void>;
+  /** Does nothing where another has taken the install. */
   postpone(claim: InstallClaim, failure: string, nextAttemptAt: string): Promise<void>;
   known(install: string): Promise<KnownInstall>;
   find(install: string): Promise<InstallState | undefined>;
@@ -28,6 +33,8 @@ export interface InstallStateStore {
 
 export interface InstallClaim {
   install: string;
+  /** Which claim it is: nobody else has one until then, and whoever comes after has a later one. */
+  leasedUntil: string;
   readWantedAt: string;
   trigger: RunTrigger;
   attempts: number;
@@ -96,16 +103,25 @@ export function createInstallStateStore(database: Database): InstallStateStore {
           .where('install', '=', install)
           .execute();
         return {
-          ...{ install, attempts, readWantedAt: readWantedAt ?? now },
+          ...{ install, leasedUntil, attempts, readWantedAt: readWantedAt ?? now },
           trigger: readWantedBy ?? 'event',
         };
       });
     },
 
-    async settle({ install, readWantedAt }, beganAt) {
+    async renew(claim, leasedUntil) {
+      const { numUpdatedRows } = await inTransaction(database, (tx) =>
+        updateClaimed(tx, claim).set({ leasedUntil }).executeTakeFirstOrThrow(),
+      );
+      return numUpdatedRows === 1n ? { ...claim, leasedUntil } : null;
+    },
+
+    async settle(claim, beganAt) {
+      const { install, readWantedAt } = claim;
       await inTransaction(database, async (tx) => {
-        const done = { readBeganAt: beganAt, leasedUntil: null, attempts: 0, failure: null };
+        const done = { readBeganAt: beganAt, attempts: 0, failure: null };
         await tx.updateTable('installState').set(done).where('install', '=', install).execute();
+        await updateClaimed(tx, claim).set({ leasedUntil: null }).execute();
         // One that was asked for after this one began is still to be made.
         await tx
           .updateTable('installState')
@@ -122,12 +138,11 @@ export function createInstallStateStore(database: Database): InstallStateStore {
       });
     },
 
-    async postpone({ install, attempts }, failure, nextAttemptAt) {
+    async postpone(claim, failure, nextAttemptAt) {
+      const attempts = claim.attempts + 1;
       await inTransaction(database, (tx) =>
-        tx
-          .updateTable('installState')
-          .set({ leasedUntil: null, attempts: attempts + 1, failure, nextAttemptAt })
-          .where('install', '=', install)
+        updateClaimed(tx, claim)
+          .set({ leasedUntil: null, attempts, failure, nextAttemptAt })
           .execute(),
       );
     },
@@ -151,39 +166,67 @@ export function createInstallStateStore(database: Database): InstallStateStore {
   };
 }
 
+function updateClaimed(tx: Transaction, { install, leasedUntil }: InstallClaim) {
+  return tx
+    .updateTable('installState')
+    .where('install', '=', install)
+    .where('leasedUntil', '=', leasedUntil);
+}
+
 function selectStates(db: Transaction) {
   return db
     .selectFrom('installState')
     .select(['install', 'heldSince', 'readWantedAt', 'readBeganAt', 'attempts', 'failure']);
 }
 
+/** So many contracts are looked at together, so that what is kept of them is all that is held. */
+const pageSize = 1000;
+
 async function loadOpenContracts({ kysely }: Database, install: string): Promise<KnownContract[]> {
-  const contracts = await kysely
-    .selectFrom('contract')
-    .selectAll()
-    .where('install', '=', install)
-    .where('endedReadAt', 'is', null)
-    .execute();
-  const open = contracts.filter((contract) => {
-    const status = statusOfContract(contract);
-    return status === 'active' || status === 'disputed';
-  });
-  const isOpen = kysely
-    .selectFrom('contract')
-    .select('contractId')
-    .where('install', '=', install)
-    .where('endedReadAt', 'is', null);
+  const known: KnownContract[] = [];
+  const same = createSameText();
+  for (let after = ''; ; ) {
+    const page = await kysely
+      .selectFrom('contract')
+      .selectAll()
+      .where('install', '=', install)
+      .where('endedReadAt', 'is', null)
+      .where('contractId', '>', after)
+      .orderBy('contractId')
+      .limit(pageSize)
+      .execute();
+    known.push(...(await toKnown(kysely, same, page.filter(isOpen))));
+    const last = page.at(-1);
+    if (last === undefined || page.length < pageSize) return known;
+    after = last.contractId;
+  }
+}
+
+function isOpen(contract: ContractEvidence): boolean {
+  const status = statusOfContract(contract);
+  return status === 'active' || status === 'disputed';
+}
+
+async function toKnown(
+  kysely: Transaction,
+  same: SameText,
+  contracts: ContractEvidence[],
+): Promise<KnownContract[]> {
+  const [first] = contracts;
+  if (first === undefined) return [];
+  const { install } = first;
+  const ids = contracts.map(({ contractId }) => contractId);
   const pairs = await kysely
     .selectFrom('contractLink')
     .select(['contractId', 'linkId'])
     .where('install', '=', install)
-    .where('contractId', 'in', isOpen)
+    .where('contractId', 'in', ids)
     .execute();
   const participations = await kysely
     .selectFrom('participation')
     .select(['contractId', 'trainerId', 'seenAt', 'absences'])
     .where('install', '=', install)
-    .where('contractId', 'in', isOpen)
+    .where('contractId', 'in', ids)
     .execute();
   const linksBy = Map.groupBy(pairs, ({ contractId }) => contractId);
   // Whoever has left is not missed again: that would only put off when they left.
@@ -195,9 +238,10 @@ async function loadOpenContracts({ kysely }: Database, install: string): Promise
       .filter(({ absences, seenAt }) => isMissed(absences, seenAt))
       .map(({ contractId }) => contractId),
   );
-  return open.map(({ contractId, participantsReadAt }) => ({
-    ...{ contractId, participantsReadAt: doubtful.has(contractId) ? null : participantsReadAt },
-    linkIds: (linksBy.get(contractId) ?? []).map(({ linkId }) => linkId),
+  return contracts.map(({ contractId, participantsReadAt: readAt }) => ({
+    contractId,
+    participantsReadAt: doubtful.has(contractId) || readAt === null ? null : same.text(readAt),
+    linkIds: same.list((linksBy.get(contractId) ?? []).map(({ linkId }) => linkId)),
     trainerIds: (trainersBy.get(contractId) ?? []).map(({ trainerId }) => trainerId),
   }));
 }

@@ -14,7 +14,8 @@ import type { PreviewStore } from './preview-store.ts';
 import { readInstall } from './read-install.ts';
 import { findApi, type ReconcileDeps } from './reconcile-install.ts';
 
-export interface PreviewDeps extends Omit<ReconcileDeps, 'checkDrift'> {
+export interface PreviewDeps
+  extends Omit<ReconcileDeps, 'checkDrift' | 'reportSuspects' | 'reportClock'> {
   previews: PreviewStore;
   brakes: Pick<BrakeStore, 'counts'>;
   limits: BrakeLimits;

@@ -1,4 +1,6 @@
 import { AppError } from '../domain/errors.ts';
+import { forEachAtOnce } from '../lib/at-once.ts';
+import { createSameText } from '../lib/same-text.ts';
 import type { ContractPage, PlatformReader } from '../marketplace/platform-api.ts';
 import type {
   Contract,
@@ -44,6 +46,17 @@ export interface InstallRead {
 /** Who is on a contract is asked again after this long. */
 const participantsStaleMs = 6 * 3_600_000;
 
+/** So many contracts are asked at the same time, as far as the pace allows. */
+const asksAtOnce = 8;
+
+/** What the listings of an install say, before anybody is asked who is on its contracts. */
+export interface InstallListing extends Omit<InstallRead, 'participants' | 'missingContractIds'> {
+  /** Known contracts of links that are still there, which no list had. */
+  unlisted: ReadonlySet<string>;
+  /** Those, and active ones of which it is not known, or not lately, who is on them. */
+  toAsk: ReadonlySet<string>;
+}
+
 /**
  * Reads the whole of an install: grant, links, contracts (active before ended, so that one that ends
  * in between is seen as ended and never as neither), and who is on them.
@@ -57,25 +70,71 @@ export async function readInstall(
   beganAt: string,
   signal: AbortSignal,
 ): Promise<InstallRead> {
+  const { unlisted, toAsk, ...listing } = await listInstall(api, install, known, beganAt, signal);
+  const participants = await askParticipants(api, [...toAsk], signal);
+  const missingContractIds = findMissing(unlisted, participants);
+  return { ...listing, participants, missingContractIds };
+}
+
+/** An unlisted contract is missing where somebody is still on it. */
+export function findMissing(
+  unlisted: ReadonlySet<string>,
+  participants: InstallRead['participants'],
+): string[] {
+  const isMissing = ([id, present]: [string, Participant[]]) =>
+    unlisted.has(id) && present.length > 0;
+  return [...participants].filter(isMissing).map(([id]) => id);
+}
+
+/** @throws AppError where any of it could not be read */
+export async function listInstall(
+  api: PlatformReader,
+  install: string,
+  known: KnownInstall,
+  beganAt: string,
+  signal: AbortSignal,
+): Promise<InstallListing> {
   const grant = await api.getInstall(signal);
   const links = await api.listProjectLinks(signal);
   const missingLinkIds = await findMissingLinks(api, links, known, signal);
-  const active = await listAll(api, 'active', links, signal);
-  const ended = await listAll(api, 'ended', links, signal);
-  const contracts = [...active.contracts, ...ended.contracts];
-  const unlisted = findUnlisted(known, links, contracts);
-  const participants = new Map<string, Participant[]>();
-  const toAsk = new Set([...findUnread(known, active.contracts, beganAt), ...unlisted]);
-  for (const contractId of toAsk) {
-    const present = await findParticipants(api, contractId, signal);
-    if (present !== null) participants.set(contractId, present);
-  }
+  const active = await listActive(api, links, signal);
+  const unseen = findUnlisted(known, links, active.contracts);
+  const ended = await listEnded(api, unseen, links, signal);
+  const endedIds = new Set(ended.map(({ id }) => id));
+  const unlisted = unseen.map(({ contractId }) => contractId).filter((id) => !endedIds.has(id));
   return {
-    ...{ install, beganAt, grant, links, missingLinkIds, contracts, participants },
+    ...{ install, beganAt, grant, links, missingLinkIds },
+    contracts: [...active.contracts, ...ended],
     // An empty list is what a hiccup looks like, and nothing follows from it.
     isActiveWhole: active.isComplete && active.contracts.length > 0,
-    missingContractIds: unlisted.filter((id) => (participants.get(id)?.length ?? 0) > 0),
+    unlisted: new Set(unlisted),
+    toAsk: new Set([...findUnread(known, active.contracts, beganAt), ...unlisted]),
   };
+}
+
+function findUnread(known: KnownInstall, active: Contract[], beganAt: string): string[] {
+  const knownById = new Map(known.contracts.map((contract) => [contract.contractId, contract]));
+  return active
+    .map(({ id }) => id)
+    .filter((id) => {
+      const { trainerIds = [], participantsReadAt = null } = knownById.get(id) ?? {};
+      if (trainerIds.length === 0 || participantsReadAt === null) return true;
+      return Date.parse(beganAt) - Date.parse(participantsReadAt) > participantsStaleMs;
+    });
+}
+
+/** @returns by contract, where it was answered @throws AppError where one could not be asked */
+export async function askParticipants(
+  api: PlatformReader,
+  contractIds: readonly string[],
+  signal: AbortSignal,
+): Promise<Map<string, Participant[]>> {
+  const participants = new Map<string, Participant[]>();
+  await forEachAtOnce(contractIds, asksAtOnce, async (contractId) => {
+    const present = await nullWhereUnknown(api.listParticipants(contractId, signal));
+    if (present !== null) participants.set(contractId, present);
+  });
+  return participants;
 }
 
 async function findMissingLinks(
@@ -94,53 +153,78 @@ async function findMissingLinks(
   return missing;
 }
 
-/** In one page where they fit into one, else by link. */
-async function listAll(
+/** In one listing where they fit into one, else by link. */
+async function listActive(
   api: PlatformReader,
-  status: 'active' | 'ended',
   links: ProjectLink[],
   signal: AbortSignal,
 ): Promise<ContractPage> {
-  const whole = await api.listContracts({ status }, signal);
+  const filter = { status: 'active', keep: createPacking() } as const;
+  const whole = await api.listContracts(filter, signal);
   if (whole.isComplete) return whole;
   const contracts = new Map(whole.contracts.map((contract) => [contract.id, contract]));
   let isComplete = true;
   for (const { id: projectLinkId } of links) {
-    const page = await api.listContracts({ status, projectLinkId }, signal);
+    const page = await api.listContracts({ ...filter, projectLinkId }, signal);
     isComplete &&= page.isComplete;
     for (const contract of page.contracts) contracts.set(contract.id, contract);
   }
   return { contracts: [...contracts.values()], isComplete };
 }
 
-/** Known contracts of links that are still there, which no list had. */
-function findUnlisted(known: KnownInstall, links: ProjectLink[], contracts: Contract[]): string[] {
+/**
+ * The newest that have ended, and of those before them as many as it takes to find all that are
+ * sought, by the links these are known to have: there is no bound to how many have ended.
+ */
+async function listEnded(
+  api: PlatformReader,
+  sought: KnownContract[],
+  links: ProjectLink[],
+  signal: AbortSignal,
+): Promise<Contract[]> {
+  const contracts = new Map<string, Contract>();
+  const collect = (page: readonly Contract[]) => {
+    for (const contract of page) contracts.set(contract.id, contract);
+  };
+  const isMissing = ({ contractId }: KnownContract) => !contracts.has(contractId);
+  const wantsMore = (page: readonly Contract[]) => {
+    collect(page);
+    return sought.some(isMissing);
+  };
+  const filter = { status: 'ended', keep: createPacking(), wantsMore } as const;
+  const whole = await api.listContracts(filter, signal);
+  collect(whole.contracts);
+  if (whole.isComplete) return [...contracts.values()];
+  for (const { id: projectLinkId } of links) {
+    const isOnIt = (one: KnownContract) => one.linkIds.includes(projectLinkId) && isMissing(one);
+    if (!sought.some(isOnIt)) continue;
+    const page = await api.listContracts({ ...filter, projectLinkId }, signal);
+    collect(page.contracts);
+  }
+  return [...contracts.values()];
+}
+
+/** Only what is evidence, and what is the same in many but once: there may be very many. */
+function createPacking(): (contract: Contract) => Contract {
+  const same = createSameText();
+  return ({ id, status, title, startDate, endDate, projectLinkIds }) => ({
+    ...{ startDate, endDate },
+    ...{ id, status: same.text(status), title: title === null ? null : same.text(title) },
+    projectLinkIds: same.list(projectLinkIds),
+  });
+}
+
+/** Known contracts of links that are still there, which the list did not have. */
+function findUnlisted(
+  known: KnownInstall,
+  links: ProjectLink[],
+  contracts: Contract[],
+): KnownContract[] {
   const listed = new Set(contracts.map(({ id }) => id));
   const live = new Set(links.map(({ id }) => id));
-  return known.contracts
-    .filter(({ contractId, linkIds }) => {
-      return !listed.has(contractId) && linkIds.some((linkId) => live.has(linkId));
-    })
-    .map(({ contractId }) => contractId);
-}
-
-function findUnread(known: KnownInstall, active: Contract[], beganAt: string): string[] {
-  const knownById = new Map(known.contracts.map((contract) => [contract.contractId, contract]));
-  return active
-    .map(({ id }) => id)
-    .filter((id) => {
-      const { trainerIds = [], participantsReadAt = null } = knownById.get(id) ?? {};
-      if (trainerIds.length === 0 || participantsReadAt === null) return true;
-      return Date.parse(beganAt) - Date.parse(participantsReadAt) > participantsStaleMs;
-    });
-}
-
-async function findParticipants(
-  api: PlatformReader,
-  contractId: string,
-  signal: AbortSignal,
-): Promise<Participant[] | null> {
-  return await nullWhereUnknown(api.listParticipants(contractId, signal));
+  return known.contracts.filter(({ contractId, linkIds }) => {
+    return !listed.has(contractId) && linkIds.some((linkId) => live.has(linkId));
+  });
 }
 
 async function nullWhereUnknown<T>(answer: Promise<T>): Promise<T | null> {

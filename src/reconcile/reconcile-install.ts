@@ -1,5 +1,6 @@
 import { type Database, inTransaction } from '../db/database.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
+import type { Evidence } from '../domain/evidence.ts';
 import { type ApplyDeps, applyEvidence } from '../engine/apply-evidence.ts';
 import type { ReportEvidence } from '../engine/report-evidence.ts';
 import type { Alerts } from '../lib/alerts.ts';
@@ -7,11 +8,15 @@ import { backoffMs } from '../lib/backoff.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { maskText } from '../lib/mask.ts';
-import type { PlatformReader } from '../marketplace/platform-api.ts';
+import type { Metrics } from '../lib/metrics.ts';
+import type { PlatformApi, PlatformReader } from '../marketplace/platform-api.ts';
 import type { CheckDrift } from './check-drift.ts';
-import { evidenceOfInstall } from './evidence-of-install.ts';
-import type { InstallClaim, InstallStateStore } from './install-state-store.ts';
-import { type InstallRead, readInstall } from './read-install.ts';
+import { createLease, type Lease, leaseMs, withProgress } from './hold-lease.ts';
+import type { InstallStateStore } from './install-state-store.ts';
+import { type ReadSummary, readInSteps } from './read-in-steps.ts';
+import type { ReportClock } from './report-clock.ts';
+import { reportRead } from './report-read.ts';
+import type { ReportSuspects } from './report-suspects.ts';
 import type { RunStore } from './run-store.ts';
 
 export interface ReconcileDeps extends ApplyDeps {
@@ -19,83 +24,90 @@ export interface ReconcileDeps extends ApplyDeps {
   installStates: InstallStateStore;
   runs: RunStore;
   /** By install. */
-  platformApis: ReadonlyMap<string, PlatformReader>;
+  platformApis: ReadonlyMap<string, PlatformReader & Pick<PlatformApi, 'clockDriftMs'>>;
   report: ReportEvidence;
+  reportSuspects: ReportSuspects;
+  reportClock: ReportClock;
   checkDrift: CheckDrift;
   alerts: Alerts;
+  metrics: Metrics;
   logger: Logger;
   clock: Clock;
   /** Called when there is something to be done in a tool. */
   onMembershipDue(): void;
 }
 
-/** As long as a dead worker may hold things up. A read that takes longer is at worst made twice. */
-const leaseMs = 30_000;
-
 /**
  * Takes an install that is to be read, if one is, and reads it. Every instance does so by this, the
  * command line too.
  *
  * @param only this install; any by default
+ * @param beat is told of every step
  * @returns false where there was none to take: another has it, or it need not be read
  */
 export async function reconcileNext(
   deps: ReconcileDeps,
   signal: AbortSignal,
-  only?: string,
+  { only, beat = () => undefined }: { only?: string; beat?: () => void } = {},
 ): Promise<boolean> {
   const { installStates, clock } = deps;
   const now = toInstant(clock.now());
   const claim = await installStates.claim(now, instantIn(clock, leaseMs), only);
   if (claim === null) return false;
-  await reconcile(deps, claim, signal);
+  await reconcile(deps, createLease(deps, claim, beat), signal);
   return true;
 }
 
 /** Reads a claimed install, adds what it says as evidence, and writes down how that went. */
-async function reconcile(
-  deps: ReconcileDeps,
-  claim: InstallClaim,
-  signal: AbortSignal,
-): Promise<void> {
-  const { installStates, runs, logger, clock } = deps;
-  const { install, trigger } = claim;
+async function reconcile(deps: ReconcileDeps, lease: Lease, signal: AbortSignal): Promise<void> {
+  const { installStates, runs, clock } = deps;
+  const { install, trigger, attempts } = lease.claim();
   const beganAt = toInstant(clock.now());
   const run = await runs.begin(install, trigger, beganAt);
   try {
-    const read = await readAndApply(deps, install, beganAt, signal);
-    logger.info({ install }, 'An install was read');
-    await runs.read(run, read.contracts.length, toInstant(clock.now()));
-    await installStates.settle(claim, beganAt);
+    const { contracts, doubts } = await readAndApply(deps, lease, beganAt, signal);
+    reportRead(deps, install, doubts);
+    await runs.read(run, contracts, toInstant(clock.now()));
+    await installStates.settle(lease.claim(), beganAt);
+    await deps.reportSuspects(install);
     await deps.checkDrift(install, signal);
   } catch (thrown) {
     const error = toAppError(thrown);
     if (!signal.aborted) reportFailure(deps, install, error);
-    const waitMs = backoffMs(claim.attempts + 1, error.retryAfterMs);
+    const waitMs = backoffMs(attempts + 1, error.retryAfterMs);
     const failure = maskText(error.message);
     await runs.fail(run, failure, toInstant(clock.now()));
-    await installStates.postpone(claim, failure, instantIn(clock, waitMs));
+    await installStates.postpone(lease.claim(), failure, instantIn(clock, waitMs));
   }
+  await deps.reportClock(deps.platformApis.get(install)?.clockDriftMs());
 }
 
 async function readAndApply(
   deps: ReconcileDeps,
-  install: string,
+  lease: Lease,
   beganAt: string,
   signal: AbortSignal,
-): Promise<InstallRead> {
-  const { database, installStates, clock } = deps;
-  const known = await installStates.known(install);
-  const read = await readInstall(findApi(deps, install), install, known, beganAt, signal);
-  for (const evidence of evidenceOfInstall(read, known)) {
-    const applied = await inTransaction(database, async (tx) => {
-      await deps.evidence.lock(tx);
-      return await applyEvidence(deps, tx, evidence, toInstant(clock.now()));
-    });
-    deps.report(applied.changed);
-    if (applied.isDue) deps.onMembershipDue();
+): Promise<ReadSummary> {
+  const { install } = lease.claim();
+  const known = await deps.installStates.known(install);
+  const api = withProgress(findApi(deps, install), lease.progress);
+  const steps = readInSteps(api, install, known, beganAt, signal);
+  for (;;) {
+    const step = await steps.next();
+    if (step.done) return step.value;
+    await apply(deps, step.value);
+    await lease.progress();
   }
-  return read;
+}
+
+async function apply(deps: ReconcileDeps, evidence: Evidence): Promise<void> {
+  const { database, clock } = deps;
+  const applied = await inTransaction(database, async (tx) => {
+    await deps.evidence.lock(tx);
+    return await applyEvidence(deps, tx, evidence, toInstant(clock.now()));
+  });
+  deps.report(applied.changed);
+  if (applied.isDue) deps.onMembershipDue();
 }
 
 /** @throws AppError `not_found` */

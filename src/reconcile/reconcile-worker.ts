@@ -18,10 +18,10 @@ export function createReconcileWorker(deps: ReconcileDeps): Loop {
     logger,
     clock,
     stallMs,
-    async run(signal) {
+    async run(signal, beat) {
       await endRuns(deps);
       if (!(await installStates.hasDue(toInstant(clock.now())))) return 'idle';
-      return (await reconcileNext(deps, signal)) ? 'more' : 'idle';
+      return (await reconcileNext(deps, signal, { beat })) ? 'more' : 'idle';
     },
   });
 }

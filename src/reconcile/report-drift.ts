@@ -15,6 +15,8 @@ export interface GroupDrift {
   removedAgain: number[];
   /** Who was put back before, and is missing again. */
   vanishing: (Return & { membershipId: number })[];
+  /** Whether accounts that are ours are given the address that their person has by now. */
+  followsAddresses: boolean;
 }
 
 export type ReportDrift = (group: Group, drift: GroupDrift) => void;
@@ -78,11 +80,12 @@ function sum(
   return total;
 }
 
-function findingsOf({ verdicts, removedAgain, vanishing }: GroupDrift): Finding[] {
+function findingsOf(drift: GroupDrift): Finding[] {
+  const { verdicts, removedAgain, vanishing, followsAddresses } = drift;
   return [
     ...findLeaks(verdicts),
     ...verdicts.flatMap((verdict) =>
-      verdict.kind === 'address_changed' ? [toAddressChanged(verdict)] : [],
+      verdict.kind === 'address_changed' ? [toAddressChanged(verdict, followsAddresses)] : [],
     ),
     ...removedAgain.map((membership) => ({
       key: `removed_again ${membership}`,
@@ -119,14 +122,15 @@ function findLeaks(verdicts: Verdict[]): Finding[] {
   ];
 }
 
-function toAddressChanged({
-  membershipId: membership,
-  address,
-}: Extract<Verdict, { kind: 'address_changed' }>): Finding {
+function toAddressChanged(
+  { membershipId: membership, address }: Extract<Verdict, { kind: 'address_changed' }>,
+  isFollowed: boolean,
+): Finding {
+  const todo = isFollowed ? 'it follows, if the account is ours' : 'change it there';
   return {
     key: `address_changed ${membership} ${address}`,
     alert: 'address_changed',
     fields: { membership },
-    message: 'Somebody is in under another address than their work email is now: change it there',
+    message: `Somebody is in under another address than their work email is now: ${todo}`,
   };
 }

@@ -44,7 +44,11 @@ export interface Work extends RunNumbers {
 export type OpenRun = Pick<
   RunTable,
   'install' | 'trigger' | 'beganAt' | 'afterReceipt' | 'readAt'
-> & { id: number };
+> & {
+  id: number;
+  /** Until when somebody has the install to read it; null where nobody does. */
+  leasedUntil: string | null;
+};
 
 const keptMs = 30 * 86_400_000;
 
@@ -99,7 +103,16 @@ export function createRunStore(database: Database): RunStore {
     listOpen: () =>
       kysely
         .selectFrom('run')
-        .select(['id', 'install', 'trigger', 'beganAt', 'afterReceipt', 'readAt'])
+        .leftJoin('installState', 'installState.install', 'run.install')
+        .select([
+          'id',
+          'run.install',
+          'trigger',
+          'beganAt',
+          'afterReceipt',
+          'readAt',
+          'leasedUntil',
+        ])
         .where('endedAt', 'is', null)
         .orderBy('id')
         .execute(),

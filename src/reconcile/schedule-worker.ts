@@ -1,7 +1,7 @@
-import { Cron } from 'croner';
 import { type Database, inTransaction } from '../db/database.ts';
 import { keepSetting, raiseSetting } from '../db/setting-store.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
+import { lastTick } from '../lib/last-tick.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
 import type { InstallStateStore } from './install-state-store.ts';
@@ -12,7 +12,8 @@ export interface ScheduleDeps {
   /** A cron pattern, in UTC. */
   schedule: string;
   /** All that are configured. */
-  installs: readonly string[];
+  /** By name; live. */
+  installs: ReadonlyMap<string, unknown>;
   logger: Logger;
   clock: Clock;
   /** Called when there is something to be asked of the marketplace. */
@@ -40,13 +41,6 @@ export function createScheduleWorker(deps: ScheduleDeps): Loop {
   });
 }
 
-/** When the schedule was last due, now included. */
-export function lastTick(schedule: string, now: Date): string {
-  const cron = new Cron(schedule, { timezone: 'UTC', paused: true });
-  const [last] = cron.previousRuns(1, new Date(now.getTime() + 1));
-  return toInstant(last ?? new Date(0));
-}
-
 /**
  * Of all instances on a database the first to come asks for the reads of a tick; ticks that were
  * missed make one. Before the first that anybody lived to see, none was missed.
@@ -60,7 +54,7 @@ export async function wantTick(
   return await inTransaction(database, async (tx) => {
     await keepSetting(tx, 'reconcile_tick', tick);
     if (!(await raiseSetting(tx, 'reconcile_tick', tick))) return false;
-    await installStates.wantRead(tx, installs, toInstant(clock.now()), 'schedule');
+    await installStates.wantRead(tx, [...installs.keys()], toInstant(clock.now()), 'schedule');
     return true;
   });
 }

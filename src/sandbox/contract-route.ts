@@ -52,7 +52,8 @@ function toCursor(contract: Contract | undefined): string | null {
 
 function firstAfter(contracts: Contract[], cursor: string | undefined): number {
   if (cursor === undefined) return 0;
-  const last = contracts.findIndex((contract) => toCursor(contract) === cursor);
+  const lastId = Buffer.from(cursor, 'base64url').toString();
+  const last = contracts.findIndex(({ id }) => id === lastId);
   if (last === -1) throw new AppError('invalid', 'cursor: not one that this listing returned');
   return last + 1;
 }

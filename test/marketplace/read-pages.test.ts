@@ -83,3 +83,25 @@ describe('a listing', () => {
     expect([asked, listing.records.length, listing.isComplete]).toEqual([1000, 1000, false]);
   });
 });
+
+describe('who asks for pages', () => {
+  it('is asked after each that has another after it whether that is wanted', async () => {
+    const asked: string[] = [];
+    const pages: Page<string>[] = [
+      { records: ['a', 'b'], nextCursor: '1' },
+      { records: ['c', 'd'], nextCursor: '2' },
+      { records: ['e'], nextCursor: null },
+    ];
+    const readUntil = (last: string) =>
+      readPages(async (cursor) => pages[Number(cursor ?? 0)] ?? { records: [] }, {
+        keyOf: (record) => record,
+        wantsMore(page) {
+          asked.push(page.join(''));
+          return !page.includes(last);
+        },
+      });
+    expect(await readUntil('d')).toEqual({ records: ['a', 'b', 'c', 'd'], isComplete: false });
+    expect(asked).toEqual(['ab', 'cd']);
+    expect(await readUntil('e')).toMatchObject({ isComplete: true });
+  });
+});

@@ -38,6 +38,25 @@ describe('a read adds', () => {
       },
     ],
     [
+      'when work on it begins and ends, as far as that is said',
+      {
+        contracts: [
+          {
+            ...{ id: 'c1', status: 'paused', title: null, projectLinkIds: [] },
+            ...{ startDate: '2026-03-01T00:00:00.000Z', endDate: null },
+          },
+        ],
+      },
+      {
+        contracts: [
+          {
+            ...emptyContract(install, 'c1'),
+            ...{ startDate: '2026-03-01T00:00:00.000Z', startDateVersion: version },
+          },
+        ],
+      },
+    ],
+    [
       'when it was listed ended',
       { contracts: [{ id: 'c1', status: 'ended', title: null, projectLinkIds: [] }] },
       { contracts: [{ ...emptyContract(install, 'c1'), endedReadAt: beganAt }] },

@@ -140,6 +140,24 @@ describe('reading an install', () => {
     ]);
   });
 
+  it('asks for those that ended before only where it looks for one, and by its links', async () => {
+    const others = { contracts: [contract('c2')] };
+    const participants = { c2: [person('u2')] };
+    const pages = { active: others, ended: { isComplete: false } };
+    const links = [link('l1'), link('l2')];
+    const two = { linkIds: ['l1', 'l2'], contracts: [known('c2', { trainerIds: ['u2'] })] };
+    const all = open({ links, pages, participants }, two);
+    await all.read();
+    expect(all.asked.slice(2)).toEqual(['active', 'ended']);
+
+    const found = { ...pages, 'ended l1': { contracts: [contract('c1', 'ended')] } };
+    const contracts = [known('c1'), ...two.contracts];
+    const one = open({ links, pages: found, participants }, { ...two, contracts });
+    const { contracts: listed } = await one.read();
+    expect(one.asked.slice(2)).toEqual(['active', 'ended', 'ended l1']);
+    expect(listed.map(({ id }) => id)).toEqual(['c2', 'c1']);
+  });
+
   it('asks by its id for a link that is not listed, and goes on with it if it is there', async () => {
     const { read, asked } = open({ links: [], hiddenLinks: [link('l1')] });
     expect(await read()).toMatchObject({ links: [link('l1')], missingLinkIds: [] });

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { toInstant } from '../../src/lib/clock.ts';
-import { createScheduleWorker, lastTick, wantTick } from '../../src/reconcile/schedule-worker.ts';
+import { lastTick } from '../../src/lib/last-tick.ts';
+import { createScheduleWorker, wantTick } from '../../src/reconcile/schedule-worker.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { createEngine, startLoops } from '../support/engine-harness.ts';
 import { until } from '../support/until.ts';
@@ -23,7 +24,14 @@ describeEachDatabase('a schedule', (openFresh) => {
     const engine = createEngine(await openFresh());
     let woken = 0;
     const deps = {
-      ...{ ...engine, schedule, installs: ['acme', 'globex'] },
+      ...{
+        ...engine,
+        schedule,
+        installs: new Map([
+          ['acme', {}],
+          ['globex', {}],
+        ]),
+      },
       onReadWanted: () => {
         woken += 1;
       },

@@ -1,0 +1,42 @@
+import type { Kysely } from 'kysely';
+import { columnTypesOf } from '../src/db/column-types.ts';
+
+/** Links that can be made again; installs that were connected by command, the webhook endpoints of all, and how those are doing. */
+export async function up(db: Kysely<unknown>): Promise<void> {
+  const { bytes } = columnTypesOf(db);
+
+  await db.schema.alterTable('link').addColumn('external_project_url', 'text').execute();
+  await db.schema.alterTable('link').addColumn('job_id', 'text').execute();
+
+  await db.schema
+    .createTable('connected_install')
+    .addColumn('install', 'text', (column) => column.primaryKey())
+    .addColumn('token', bytes, (column) => column.notNull())
+    .addColumn('tool', 'text', (column) => column.notNull())
+    .addColumn('projects', 'text', (column) => column.notNull())
+    .addColumn('grant_id', 'text', (column) => column.notNull())
+    .addColumn('organization_id', 'text')
+    .addColumn('connected_at', 'text', (column) => column.notNull())
+    .execute();
+
+  await db.schema
+    .createTable('webhook_endpoint')
+    .addColumn('install', 'text', (column) => column.notNull())
+    .addColumn('endpoint_id', 'text', (column) => column.notNull())
+    .addColumn('secret', bytes)
+    .addColumn('stored_at', 'text', (column) => column.notNull())
+    .addPrimaryKeyConstraint('webhook_endpoint_key', ['install', 'endpoint_id'])
+    .execute();
+
+  await db.schema
+    .createTable('subscription')
+    .addColumn('install', 'text', (column) => column.primaryKey())
+    .addColumn('next_check_at', 'text')
+    .addColumn('leased_until', 'text')
+    .addColumn('checked_at', 'text')
+    .addColumn('trouble', 'text')
+    .addColumn('creating_since', 'text')
+    .addColumn('unmatched_at', 'text')
+    .addColumn('enabled_at', 'text', (column) => column.notNull().defaultTo('[]'))
+    .execute();
+}

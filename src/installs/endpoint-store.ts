@@ -1,0 +1,80 @@
+import { type Database, inTransaction } from '../db/database.ts';
+import type { SecretBox } from '../lib/secret-box.ts';
+import { changeRevision } from './installs-revision.ts';
+
+/** A webhook endpoint of which we know that it delivers to us. */
+export interface StoredEndpoint {
+  install: string;
+  endpointId: string;
+  /** Null where it was made by another hand, and its secret stands in the configuration. */
+  secret: string | null;
+  storedAt: string;
+}
+
+/** The only SQL about the webhook endpoints that are known, and their secrets. */
+export interface EndpointStore {
+  list(): Promise<StoredEndpoint[]>;
+  /** The last stored last. */
+  listOf(install: string): Promise<StoredEndpoint[]>;
+  /** Durable when it resolves: a secret is told once. */
+  save(endpoint: StoredEndpoint): Promise<void>;
+  remove(install: string, endpointId: string): Promise<void>;
+}
+
+export function createEndpointStore(database: Database, box: SecretBox): EndpointStore {
+  const all = database.kysely
+    .selectFrom('webhookEndpoint')
+    .selectAll()
+    .orderBy('install')
+    .orderBy('storedAt')
+    .orderBy('endpointId');
+
+  async function open(rows: typeof all): Promise<StoredEndpoint[]> {
+    return (await rows.execute()).map(({ secret, ...row }) => ({
+      ...row,
+      secret:
+        secret === null
+          ? null
+          : box.open(secret, secretPlace(row.install, row.endpointId)).toString('utf8'),
+    }));
+  }
+
+  return {
+    list: () => open(all),
+    listOf: (install) => open(all.where('install', '=', install)),
+
+    async save({ secret, ...endpoint }) {
+      const place = secretPlace(endpoint.install, endpoint.endpointId);
+      const sealed = secret === null ? null : box.seal(Buffer.from(secret), place);
+      const row = { ...endpoint, secret: sealed };
+      await inTransaction(
+        database,
+        async (tx) => {
+          await tx
+            .insertInto('webhookEndpoint')
+            .values(row)
+            .onConflict((conflict) => conflict.columns(['install', 'endpointId']).doUpdateSet(row))
+            .execute();
+          await changeRevision(tx);
+        },
+        { isDurable: true },
+      );
+    },
+
+    async remove(install, endpointId) {
+      await inTransaction(database, async (tx) => {
+        await tx
+          .deleteFrom('webhookEndpoint')
+          .where('install', '=', install)
+          .where('endpointId', '=', endpointId)
+          .execute();
+        await changeRevision(tx);
+      });
+    },
+  };
+}
+
+/** Where a secret lies, as its seal is bound to it. */
+export function secretPlace(install: string, endpointId: string): string {
+  return `webhook_endpoint.secret:${install}/${endpointId}`;
+}

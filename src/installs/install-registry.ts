@@ -1,0 +1,114 @@
+import type { Database } from '../db/database.ts';
+import { AppError } from '../domain/errors.ts';
+import type { SecretBox } from '../lib/secret-box.ts';
+import { createPlatformApi, type PlatformApi } from '../marketplace/platform-api.ts';
+import { createEndpointStore, type StoredEndpoint } from './endpoint-store.ts';
+import type { Install } from './install.ts';
+import { type ConnectedInstall, createInstallStore } from './install-store.ts';
+import { readRevision } from './installs-revision.ts';
+
+/**
+ * All installs there are, of the configuration and of the database, each with its way to the
+ * marketplace. The Maps are live: what looks something up in them sees what was loaded last.
+ */
+export interface InstallRegistry {
+  readonly installs: ReadonlyMap<string, Install>;
+  readonly platformApis: ReadonlyMap<string, PlatformApi>;
+  /** The way to the marketplace with a token that is of no install yet. */
+  openApi(token: string): PlatformApi;
+  /**
+   * Loads what is stored, where that has changed since.
+   *
+   * @returns the names of those that came, went, or lead elsewhere since
+   * @throws AppError `conflict` where one lives in both places
+   */
+  load(): Promise<string[]>;
+}
+
+interface RegistryDeps {
+  /** Those of the configuration. */
+  configured: ReadonlyMap<string, Omit<Install, 'livesIn'>>;
+  /** The root of the marketplace's API. */
+  baseUrl: string;
+  database: Database;
+  box: SecretBox;
+}
+
+export function createInstallRegistry(deps: RegistryDeps): InstallRegistry {
+  const { database, box, baseUrl } = deps;
+  const stores = {
+    installs: createInstallStore(database, box),
+    endpoints: createEndpointStore(database, box),
+  };
+  const installs = new Map<string, Install>();
+  const platformApis = new Map<string, PlatformApi>();
+  const openApi = (token: string) => createPlatformApi({ baseUrl, token });
+  let revision: string | undefined;
+
+  function adopt(next: Map<string, Install>): string[] {
+    const names = [...new Set([...installs.keys(), ...next.keys()])];
+    const changed = names.filter((name) => leadsElsewhere(installs.get(name), next.get(name)));
+    for (const name of names) {
+      const install = next.get(name);
+      if (install === undefined) {
+        installs.delete(name);
+        platformApis.delete(name);
+        continue;
+      }
+      // Kept with its token: it paces, and remembers for how long it was asked to wait.
+      if (install.token !== installs.get(name)?.token) {
+        platformApis.set(name, openApi(install.token));
+      }
+      installs.set(name, install);
+    }
+    return changed;
+  }
+
+  return {
+    installs,
+    platformApis,
+    openApi,
+    async load() {
+      const found = await readRevision(database.kysely);
+      if (found === revision) return [];
+      const connected = await stores.installs.list();
+      const changed = adopt(join(deps.configured, connected, await stores.endpoints.list()));
+      revision = found;
+      return changed;
+    },
+  };
+}
+
+function leadsElsewhere(before: Install | undefined, after: Install | undefined): boolean {
+  if (before === undefined || after === undefined) return true;
+  return before.tool !== after.tool || before.projects.join('\n') !== after.projects.join('\n');
+}
+
+function join(
+  configured: RegistryDeps['configured'],
+  connected: ConnectedInstall[],
+  endpoints: StoredEndpoint[],
+): Map<string, Install> {
+  const both = connected.map(({ install }) => install).filter((name) => configured.has(name));
+  if (both.length > 0) throw livesTwice(both);
+  const secretsOf = Map.groupBy(endpoints, ({ install }) => install);
+  const withSecrets = (name: string, install: Omit<Install, 'webhookSecrets'>, own: string[]) => {
+    const stored = (secretsOf.get(name) ?? []).flatMap(({ secret }) => secret ?? []);
+    return [name, { ...install, webhookSecrets: [...new Set([...stored, ...own])] }] as const;
+  };
+  return new Map([
+    ...[...configured].map(([name, install]) =>
+      withSecrets(name, { ...install, livesIn: 'configuration' }, [...install.webhookSecrets]),
+    ),
+    ...connected.map(({ install, token, tool, projects }) =>
+      withSecrets(install, { token, tool, projects, livesIn: 'database' }, []),
+    ),
+  ]);
+}
+
+function livesTwice(names: string[]): AppError {
+  return new AppError(
+    'conflict',
+    `${names.join(', ')}: in the configuration, and connected by command too. Take it out of the configuration, or run "gangway installs remove <name>"`,
+  );
+}

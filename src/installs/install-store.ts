@@ -1,0 +1,78 @@
+import { type Database, inTransaction } from '../db/database.ts';
+import type { ConnectedInstallTable } from '../db/install-tables.ts';
+import type { SecretBox } from '../lib/secret-box.ts';
+import { changeRevision } from './installs-revision.ts';
+
+/** An install that was connected by command, its token in the clear. */
+export interface ConnectedInstall extends Omit<ConnectedInstallTable, 'token' | 'projects'> {
+  token: string;
+  projects: readonly string[];
+}
+
+/** The only SQL about installs that live in the database. */
+export interface InstallStore {
+  list(): Promise<ConnectedInstall[]>;
+  find(install: string): Promise<ConnectedInstall | undefined>;
+  /** Replaces what there was of it. */
+  save(install: ConnectedInstall): Promise<void>;
+  /** @returns whether there was one */
+  remove(install: string): Promise<boolean>;
+}
+
+export function createInstallStore(database: Database, box: SecretBox): InstallStore {
+  const { kysely } = database;
+  const all = kysely.selectFrom('connectedInstall').selectAll();
+  const toOpen = ({ token, projects, ...row }: ConnectedInstallTable): ConnectedInstall => ({
+    ...row,
+    token: box.open(token, tokenPlace(row.install)).toString('utf8'),
+    projects: JSON.parse(projects) as string[],
+  });
+  return {
+    async list() {
+      return (await all.orderBy('install').execute()).map(toOpen);
+    },
+
+    async find(install) {
+      const row = await all.where('install', '=', install).executeTakeFirst();
+      return row === undefined ? undefined : toOpen(row);
+    },
+
+    async save({ token, projects, ...install }) {
+      const row = {
+        ...install,
+        token: box.seal(Buffer.from(token), tokenPlace(install.install)),
+        projects: JSON.stringify(projects),
+      };
+      await inTransaction(
+        database,
+        async (tx) => {
+          await tx
+            .insertInto('connectedInstall')
+            .values(row)
+            .onConflict((conflict) => conflict.column('install').doUpdateSet(row))
+            .execute();
+          await changeRevision(tx);
+        },
+        { isDurable: true },
+      );
+    },
+
+    async remove(install) {
+      return await inTransaction(database, async (tx) => {
+        const removed = await tx
+          .deleteFrom('connectedInstall')
+          .where('install', '=', install)
+          .executeTakeFirst();
+        await tx.deleteFrom('webhookEndpoint').where('install', '=', install).execute();
+        await tx.deleteFrom('subscription').where('install', '=', install).execute();
+        await changeRevision(tx);
+        return removed.numDeletedRows > 0n;
+      });
+    },
+  };
+}
+
+/** Where a token lies, as its seal is bound to it. */
+export function tokenPlace(install: string): string {
+  return `connected_install.token:${install}`;
+}

@@ -1,0 +1,12 @@
+import { randomUUID } from 'node:crypto';
+import type { Transaction } from '../db/database.ts';
+import { readSetting, writeSetting } from '../db/setting-store.ts';
+
+/** Changes with every change of what is stored of installs, so that every instance notices. */
+export async function readRevision(tx: Transaction): Promise<string> {
+  return (await readSetting(tx, 'installs_revision')) ?? '';
+}
+
+export async function changeRevision(tx: Transaction): Promise<void> {
+  await writeSetting(tx, 'installs_revision', randomUUID());
+}

@@ -1,0 +1,25 @@
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import { createLoop, type Loop } from '../lib/loop.ts';
+import type { InstallRegistry } from './install-registry.ts';
+
+interface InstallsWorkerDeps {
+  registry: InstallRegistry;
+  logger: Logger;
+  clock: Clock;
+  /** Told whenever something was loaded: what may be routed differently by it. */
+  onLoaded(changed: string[]): Promise<void>;
+}
+
+const pollMs = 1000;
+
+/** Has what was connected beside it, by command or by another instance, take effect here. */
+export function createInstallsWorker({ registry, ...deps }: InstallsWorkerDeps): Loop {
+  return createLoop({
+    ...{ name: 'installs', intervalMs: pollMs, logger: deps.logger, clock: deps.clock },
+    async run() {
+      await deps.onLoaded(await registry.load());
+      return 'idle';
+    },
+  });
+}

@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto';
+import { beforeEach, expect, it } from 'vitest';
+import type { Database } from '../../src/db/database.ts';
+import { createEndpointStore } from '../../src/installs/endpoint-store.ts';
+import {
+  createInstallRegistry,
+  type InstallRegistry,
+} from '../../src/installs/install-registry.ts';
+import { type ConnectedInstall, createInstallStore } from '../../src/installs/install-store.ts';
+import { createSecretBox } from '../../src/lib/secret-box.ts';
+import { describeEachDatabase } from '../support/databases.ts';
+
+const at = '2026-03-15T12:00:00.000Z';
+const box = createSecretBox(randomBytes(32));
+const acme: ConnectedInstall = {
+  ...{ install: 'acme', token: 'ot_ptk_acme', tool: 'studio', projects: ['acme-*'] },
+  ...{ grantId: 'ins_1', organizationId: 'org_1', connectedAt: at },
+};
+const inFile = { token: 'ot_ptk_globex', webhookSecrets: ['whsec_file'], tool: 'studio' };
+
+describeEachDatabase('the registry of installs', (openFresh) => {
+  let database: Database;
+  let registry: InstallRegistry;
+
+  function open(configured = new Map([['globex', { ...inFile, projects: ['globex-*'] }]])) {
+    return createInstallRegistry({ configured, baseUrl: 'http://127.0.0.1:1', database, box });
+  }
+
+  beforeEach(async () => {
+    database = await openFresh();
+    registry = open();
+  });
+
+  const save = (changes: Partial<ConnectedInstall> = {}) =>
+    createInstallStore(database, box).save({ ...acme, ...changes });
+
+  it('has those of the configuration and those that were connected', async () => {
+    await save();
+    expect(await registry.load()).toEqual(['globex', 'acme']);
+    expect(Object.fromEntries(registry.installs)).toEqual({
+      globex: { ...inFile, projects: ['globex-*'], livesIn: 'configuration' },
+      acme: {
+        ...{ token: acme.token, webhookSecrets: [], tool: 'studio', projects: ['acme-*'] },
+        livesIn: 'database',
+      },
+    });
+    expect([...registry.platformApis.keys()]).toEqual(['globex', 'acme']);
+  });
+
+  it('sees in Maps it handed out before what another instance changes', async () => {
+    const { installs, platformApis } = registry;
+    await registry.load();
+    await save();
+    expect(await registry.load()).toEqual(['acme']);
+    expect(installs.has('acme')).toBe(true);
+    expect(await registry.load()).toEqual([]);
+    await createInstallStore(database, box).remove('acme');
+    expect(await registry.load()).toEqual(['acme']);
+    expect([installs.has('acme'), platformApis.has('acme')]).toEqual([false, false]);
+  });
+
+  it('keeps the way to the marketplace while the token is the same, and renews it with the token', async () => {
+    await save();
+    await registry.load();
+    const first = registry.platformApis.get('acme');
+    await save({ projects: ['*'] });
+    expect(await registry.load()).toEqual(['acme']);
+    expect(registry.platformApis.get('acme')).toBe(first);
+    await save({ projects: ['*'], token: 'ot_ptk_renewed' });
+    expect(await registry.load()).toEqual([]);
+    expect(registry.platformApis.get('acme')).not.toBe(first);
+    expect(registry.installs.get('acme')?.token).toBe('ot_ptk_renewed');
+  });
+
+  it('takes the secrets of stored endpoints to those of the configuration', async () => {
+    const endpoints = createEndpointStore(database, box);
+    const stored = { install: 'globex', endpointId: 'whe_1', storedAt: at };
+    await endpoints.save({ ...stored, secret: 'whsec_stored' });
+    await endpoints.save({ ...stored, endpointId: 'whe_2', secret: null });
+    await registry.load();
+    expect(registry.installs.get('globex')?.webhookSecrets).toEqual(['whsec_stored', 'whsec_file']);
+    await endpoints.remove('globex', 'whe_1');
+    await registry.load();
+    expect(registry.installs.get('globex')?.webhookSecrets).toEqual(['whsec_file']);
+  });
+
+  it('refuses one that lives in both places, and keeps what it had', async () => {
+    await registry.load();
+    await save({ install: 'globex' });
+    await expect(registry.load()).rejects.toMatchObject({ code: 'conflict' });
+    expect(registry.installs.get('globex')?.token).toBe(inFile.token);
+  });
+
+  it('leaves no token and no secret in the clear', async () => {
+    await save();
+    const endpoint = { install: 'acme', endpointId: 'whe_1', secret: 'whsec_1', storedAt: at };
+    await createEndpointStore(database, box).save(endpoint);
+    const rows = [
+      ...(await database.kysely.selectFrom('connectedInstall').selectAll().execute()),
+      ...(await database.kysely.selectFrom('webhookEndpoint').selectAll().execute()),
+    ];
+    const bytes = Buffer.concat(rows.flatMap((row) => Object.values(row)).filter(Buffer.isBuffer));
+    expect(bytes.length).toBeGreaterThan(0);
+    for (const secret of [acme.token, endpoint.secret]) expect(bytes.includes(secret)).toBe(false);
+    expect(JSON.stringify(rows)).not.toContain('ot_ptk');
+  });
+});

@@ -1,0 +1,145 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { z } from 'zod';
+import { eventTypes } from '../../src/domain/event.ts';
+import { createPlatformApi, type PlatformApi } from '../../src/marketplace/platform-api.ts';
+import {
+  Budget,
+  Contract,
+  Install,
+  Participant,
+  ProjectLink,
+  WebhookEndpoint,
+} from '../../src/marketplace/platform-schema.ts';
+import { type RecordShape, reliedOperations, type Shape } from '../../src/marketplace/relied-on.ts';
+
+const { signal } = new AbortController();
+const at = 'id1';
+
+/** Every operation, with all that it may send. */
+const calls: ((api: PlatformApi) => Promise<unknown>)[] = [
+  (api) => api.getInstall(signal),
+  (api) => api.listProjectLinks(signal),
+  (api) =>
+    api.createProjectLink(
+      {
+        ...{
+          externalProjectId: at,
+          externalProjectName: 'n',
+          externalProjectUrl: 'https://x.example',
+        },
+        ...{ provisioningMode: 'PARTNER_WEBHOOK', jobId: at },
+      },
+      signal,
+    ),
+  (api) => api.getProjectLink(at, signal),
+  (api) => api.deleteProjectLink(at, signal),
+  (api) => api.listContracts({ status: 'active', projectLinkId: at }, signal),
+  (api) => api.listParticipants(at, signal),
+  (api) => api.readBudget(at, signal),
+  (api) =>
+    api.reportUsage(
+      at,
+      [
+        {
+          ...{ workDate: '2026-03-15', totalSeconds: 1, tasksCompleted: 1, labelsCompleted: 1 },
+          ...{ workerOpentrainUserId: at, externalReportId: at },
+        },
+      ],
+      signal,
+    ),
+  (api) => api.listWebhookEndpoints(signal),
+  (api) => api.createWebhookEndpoint({ url: 'https://x.example', eventTypes }, signal),
+  (api) => api.getWebhookEndpoint(at, signal),
+  (api) =>
+    api.updateWebhookEndpoint(
+      at,
+      { url: 'https://x.example', eventTypes, status: 'ACTIVE' },
+      signal,
+    ),
+  (api) => api.deleteWebhookEndpoint(at, signal),
+  (api) => api.redeliver(at, at, signal),
+];
+
+interface Sent {
+  operation: string;
+  query: string[];
+  body: string[];
+}
+
+/** What is asked of a marketplace that refuses everything. */
+async function record(): Promise<Sent[]> {
+  const sent: Sent[] = [];
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://x.example');
+    sent.push({
+      operation: `${request.method} ${pathname.replace(at, '{id}')}`,
+      query: [...searchParams.keys()].sort(),
+      body: namesIn(JSON.parse(Buffer.concat(chunks).toString() || '{}')),
+    });
+    response.writeHead(400).end('{}');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const api = createPlatformApi({ baseUrl: `http://127.0.0.1:${port}`, token: 'ot_ptk_none' });
+  for (const call of calls) await call(api).catch(() => undefined);
+  return sent;
+}
+
+/** `entries`, `entries.workDate`, … */
+function namesIn(value: unknown, before = ''): string[] {
+  if (Array.isArray(value)) return namesIn(value[0], before);
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value)
+    .flatMap(([name, within]) => [`${before}${name}`, ...namesIn(within, `${before}${name}.`)])
+    .sort();
+}
+
+/** The same of a shape. */
+function namesOf(shape: Shape | undefined, before = ''): string[] {
+  if (shape?.is === 'list') return namesOf(shape.of, before);
+  if (shape?.is !== 'record') return [];
+  return Object.entries({ ...shape.firm, ...shape.loose })
+    .flatMap(([name, within]) => [`${before}${name}`, ...namesOf(within, `${before}${name}.`)])
+    .sort();
+}
+
+describe('what is relied on', () => {
+  it('is what is called, and all that may be sent', async () => {
+    const relied = reliedOperations.map(({ method, path, query, body }) => ({
+      operation: `${method} ${path}`,
+      query: namesOf(query),
+      body: namesOf(body),
+    }));
+    expect(await record()).toEqual(relied);
+  });
+
+  const answer = (operation: string, ...path: string[]): RecordShape => {
+    const relied = reliedOperations.find((one) => `${one.method} ${one.path}` === operation);
+    let shape: Shape | undefined = relied?.answer;
+    for (const name of path) {
+      shape = shape?.is === 'record' ? { ...shape.firm, ...shape.loose }[name] : undefined;
+      if (shape?.is === 'list') shape = shape.of;
+    }
+    if (shape?.is !== 'record') throw new Error(`${operation} has no record ${path}`);
+    return shape;
+  };
+
+  it.each<[string, z.ZodObject, RecordShape]>([
+    ['an install', Install, answer('GET /installs/current', 'install')],
+    ['a link', ProjectLink, answer('GET /project-links', 'projectLinks')],
+    ['a contract', Contract, answer('GET /contracts', 'contracts')],
+    ['a person', Participant, answer('GET /contracts/{id}/participants', 'participants')],
+    ['a budget', Budget, answer('GET /contracts/{id}/budget')],
+    ['an endpoint', WebhookEndpoint, answer('GET /webhook-endpoints', 'webhookEndpoints')],
+  ])('of %s is what is read of it', (_name, schema, shape) => {
+    const relied = Object.keys({ ...shape.firm, ...shape.loose });
+    expect(relied.sort()).toEqual(Object.keys(schema.shape).sort());
+  });
+});
