@@ -3,11 +3,14 @@ import type { Adapter } from './adapters/adapter.ts';
 import type { Config } from './config/config-schema.ts';
 import { createConsoleApp } from './console/console-app.ts';
 import { createEngine } from './create-engine.ts';
+import { openRegistry } from './create-works.ts';
 import { createCheckpointer } from './db/checkpointer.ts';
 import { createDatabaseClock } from './db/database-clock.ts';
 import { sqliteFileOf } from './db/sqlite-database.ts';
 import { createInbox } from './inbox/inbox.ts';
 import { createThreadedAppend, type ThreadedAppend } from './inbox/threaded-append.ts';
+import type { InstallRegistry } from './installs/install-registry.ts';
+import { warningsOfInstalls } from './installs/install-warnings.ts';
 import { createSealerNotice } from './keys/sealer-notice.ts';
 import { createSealerStore } from './keys/sealer-store.ts';
 import { type Clock, systemClock, toInstant } from './lib/clock.ts';
@@ -19,6 +22,7 @@ import type { Storage } from './open-storage.ts';
 import { createMarketplaceHeaders } from './receiver/marketplace-headers.ts';
 import { createReceiverApp } from './receiver/receiver-app.ts';
 import { createRefusalLog } from './receiver/refusal-log.ts';
+import { createSigningKeys } from './receiver/signing-keys.ts';
 import { toSigningKey } from './receiver/verify-signature.ts';
 
 /** A running Gangway: two listeners and the loops behind them. */
@@ -58,15 +62,20 @@ export function createApp({
   const inbox = createInbox({ append: append.append, onAppended: () => engine.wakeIntake() });
   const { isBusy } = inbox;
   const leaseClock = createDatabaseClock(storage.database, clock);
+  const registry = openRegistry({ config, storage });
   const engine = createEngine({
-    ...{ config, storage, logger, metrics, adapters, isBusy },
+    ...{ config, storage, logger, metrics, adapters, registry, isBusy },
     clock: leaseClock,
   });
   const sealerNotice = createSealerNotice({
     ...{ sealers: createSealerStore(storage.database), clock: leaseClock, logger },
     fingerprint: storage.box.fingerprint,
   });
-  const receiver = createReceiver({ config, logger, clock, metrics, inbox, storage });
+  const { installs } = registry;
+  const receiver = createReceiver({
+    ...{ config, installs, logger, clock, metrics, inbox, storage },
+    onUnmatched: engine.noteUnmatched,
+  });
   const operator = createHttpServer({
     host: config.console.host,
     port: config.console.port,
@@ -81,6 +90,9 @@ export function createApp({
       await append.append([]);
       checkpointer.start();
       await leaseClock.correct();
+      await registry.load();
+      const { publicUrl } = config.receiver;
+      for (const warning of warningsOfInstalls(installs, publicUrl)) logger.warn(warning);
       await engine.prepare({ acceptsOrphans, isRestored });
       await sealerNotice.start();
       const receiverUrl = await receiver.start();
@@ -112,6 +124,8 @@ interface ReceiverParts extends Pick<AppDeps, 'config' | 'storage' | 'logger'> {
   clock: Clock;
   metrics: Metrics;
   inbox: ReturnType<typeof createInbox>;
+  installs: InstallRegistry['installs'];
+  onUnmatched(install: string): void;
 }
 
 function createReceiver({
@@ -121,20 +135,17 @@ function createReceiver({
   clock,
   metrics,
   inbox,
+  installs,
+  onUnmatched,
 }: ReceiverParts): HttpServer {
   const { host, port } = config.receiver;
   const quiet = createQuiet(clock);
   const listener = createReceiverApp({
     ...{ inbox, metrics, logger, clock },
-    secrets: new Map(
-      [...config.installs].map(([name, { webhookSecrets }]) => [
-        name,
-        webhookSecrets.map(toSigningKey),
-      ]),
-    ),
+    signingKeys: createSigningKeys(installs),
     decoySecret: toSigningKey(randomBytes(32).toString('hex')),
     headers: createMarketplaceHeaders(config.marketplace.headerPrefixes),
-    refusals: createRefusalLog({ metrics, logger, quiet }),
+    refusals: createRefusalLog({ metrics, logger, quiet, onUnmatched }),
     quiet,
     checkStorage: () => storage.inbox.checkWritable(),
   });

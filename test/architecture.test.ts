@@ -15,9 +15,26 @@ const mayImport: Record<string, readonly string[]> = {
   inbox: ['db', 'domain', 'lib'],
   receiver: ['inbox', 'domain', 'lib'],
   engine: ['inbox', 'adapters/(port)', 'db', 'domain', 'lib'],
+  installs: ['marketplace', 'db', 'domain', 'lib'],
+  mail: ['engine', 'db', 'domain', 'lib'],
   reconcile: ['engine', 'marketplace', 'adapters/(port)', 'db', 'domain', 'lib'],
-  operator: ['reconcile', 'engine', 'adapters/(port)', 'config', 'db', 'domain', 'lib'],
-  keys: ['engine', 'inbox', 'db', 'domain', 'lib'],
+  subscription: ['installs', 'reconcile', 'marketplace', 'db', 'domain', 'lib'],
+  usage: ['engine', 'installs', 'marketplace', 'adapters/(port)', 'db', 'domain', 'lib'],
+  operator: [
+    'usage',
+    'installs',
+    'mail',
+    'subscription',
+    'reconcile',
+    'engine',
+    'marketplace',
+    'adapters/(port)',
+    'config',
+    'db',
+    'domain',
+    'lib',
+  ],
+  keys: ['engine', 'inbox', 'installs', 'db', 'domain', 'lib'],
   privacy: ['engine', 'inbox', 'db', 'domain', 'lib'],
   console: ['inbox', 'engine', 'domain', 'lib'],
   sandbox: ['domain', 'lib'],
@@ -25,7 +42,11 @@ const mayImport: Record<string, readonly string[]> = {
   cli: [
     'app.ts',
     'open-storage.ts',
+    'installs',
+    'subscription',
+    'usage',
     'operator',
+    'usage',
     'adapters/(port)',
     'config',
     'sandbox',
@@ -49,6 +70,8 @@ const onlyIn: Record<string, RegExp> = {
   zod: /^src\/config\/|-schema\.ts$|^src\/adapters\/adapter\.ts$/,
   pino: /^src\/lib\/logger\.ts$/,
   commander: /^src\/cli\//,
+  'csv-parse': /^src\/lib\/read-csv\.ts$/,
+  nodemailer: /^src\/mail\/send-mail\.ts$/,
   'p-retry': /^src\/lib\/retry\.ts$/,
 };
 
@@ -74,7 +97,7 @@ function isStranger(file: string, target: string): boolean {
 function layerOf(file: string): string {
   const [top = '', folder = '', next = '', tool] = file.split('/');
   if (top === 'migrations') return top;
-  if (folder === 'create-engine.ts') return 'app.ts';
+  if (folder === 'create-engine.ts' || folder === 'create-works.ts') return 'app.ts';
   if (folder !== 'adapters') return folder;
   // The list of what is built in names every adapter, as `app.ts` names every part.
   if (/^src\/adapters\/(create-adapter|load-adapters)\.ts$/.test(file)) return 'app.ts';

@@ -3,14 +3,18 @@ import { toAppError } from '../domain/errors.ts';
 import { maskText } from '../lib/mask.ts';
 import { createAdapterCommand } from './adapter-command.ts';
 import { createAutoCommand } from './auto-command.ts';
+import { createConnectCommand } from './connect-command.ts';
 import { createContractsCommand } from './contracts-command.ts';
 import { createDeliveriesCommand } from './deliveries-command.ts';
 import { createDoctorCommand } from './doctor-command.ts';
 import { Ending } from './ending.ts';
+import { createEndpointCommand } from './endpoint-command.ts';
 import { createExplainCommand } from './explain-command.ts';
 import { createForgetCommand } from './forget-command.ts';
 import { createInitCommand } from './init-command.ts';
+import { createInstallsCommand } from './installs-command.ts';
 import { createKeyCommand } from './key-command.ts';
+import { createLinksCommand } from './links-command.ts';
 import { createMembersCommand } from './members-command.ts';
 import { createMigrateCommand } from './migrate-command.ts';
 import { createPlansCommand } from './plans-command.ts';
@@ -21,6 +25,7 @@ import { createStartCommand } from './start-command.ts';
 import { createStatusCommand } from './status-command.ts';
 import type { Terminal } from './terminal.ts';
 import { createTryCommand } from './try-command.ts';
+import { createUsageCommand } from './usage-command.ts';
 
 /**
  * The command line. stdout is data, stderr is for people and logs; every command ends with a status
@@ -49,6 +54,7 @@ export function createProgram(terminal: Terminal): Command {
     )
     .option('--config <file>', 'the configuration, anywhere on the line (gangway.config.json)')
     .addCommand(createInitCommand(terminal))
+    .addCommand(createConnectCommand(terminal))
     .addCommand(createStartCommand(terminal))
     .addCommand(createTryCommand(terminal))
     .addCommand(createStatusCommand(terminal))
@@ -57,8 +63,12 @@ export function createProgram(terminal: Terminal): Command {
     .addCommand(createExplainCommand(terminal))
     .addCommand(createReconcileCommand(terminal))
     .addCommand(createPlansCommand(terminal))
+    .addCommand(createUsageCommand(terminal))
+    .addCommand(createLinksCommand(terminal))
     .addCommand(createContractsCommand(terminal))
+    .addCommand(createInstallsCommand(terminal))
     .addCommand(createDeliveriesCommand(terminal))
+    .addCommand(createEndpointCommand(terminal))
     .addCommand(createRetireCommand(terminal))
     .addCommand(createForgetCommand(terminal))
     .addCommand(createKeyCommand(terminal))

@@ -2,6 +2,8 @@ import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import type { Config } from '../config/config-schema.ts';
 import { type LoadedConfig, loadConfig } from '../config/load-config.ts';
+import { openRegistry } from '../create-works.ts';
+import type { InstallRegistry } from '../installs/install-registry.ts';
 import { systemClock, toInstant } from '../lib/clock.ts';
 import { openStorage, type Storage } from '../open-storage.ts';
 import type { By } from '../operator/audit-store.ts';
@@ -44,6 +46,16 @@ function actorName(): string {
 export async function openConfigured(loaded: LoadedConfig): Promise<Storage> {
   const { config, previousSecretKeys } = loaded;
   return await openStorage(config.database.url, secretKeyOf(loaded), previousSecretKeys);
+}
+
+/** All installs there are, of the configuration and of the database. */
+export async function loadRegistry(
+  { config }: Pick<LoadedConfig, 'config'>,
+  storage: Storage,
+): Promise<InstallRegistry> {
+  const registry = openRegistry({ config, storage });
+  await registry.load();
+  return registry;
 }
 
 /** Undefined where a key file is to be used instead. */

@@ -20,6 +20,7 @@ export function createContractsCommand(terminal: Terminal): Command {
 interface ListOptions {
   install?: string;
   status?: ContractStatus;
+  suspects?: true;
   limit: number;
   json?: true;
 }
@@ -29,6 +30,7 @@ function createListCommand(terminal: Terminal): Command {
     .description('list contracts and how they stand')
     .option('--install <name>', 'only those of one install')
     .option('--status <status>', `only those that are ${contractStatuses.join(', ')}`, toStatus)
+    .option('--suspects', 'only those that are no longer listed, although nothing says they ended')
     .option('--limit <count>', 'how many at most', toCount, 500)
     .option('--json', 'print one JSON object instead of a table')
     .action(({ json, ...filter }: ListOptions, command: Command) =>
@@ -50,13 +52,17 @@ function toStatus(value: string): ContractStatus {
 function toTable(contracts: ListedContract[]): string {
   if (contracts.length === 0) return 'There are no such contracts.';
   return formatTable(
-    ['install', 'contract', 'status', { title: 'people', align: 'right' }, 'last heard', 'title'],
+    [
+      ...['install', 'contract', 'status', { title: 'people', align: 'right' } as const],
+      ...['last heard', 'suspect since', 'title'],
+    ],
     contracts.map((contract) => [
       contract.install,
       contract.contractId,
       contract.status,
       contract.people,
       contract.heardAt ?? '',
+      contract.suspectSince ?? '',
       contract.title ?? '',
     ]),
   );

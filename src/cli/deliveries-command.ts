@@ -3,9 +3,10 @@ import { type DeliveryState, deliveryStates } from '../domain/delivery.ts';
 import { AppError } from '../domain/errors.ts';
 import type { ListedDelivery } from '../inbox/inbox-store.ts';
 import { systemClock, toInstant } from '../lib/clock.ts';
+import { stripControl } from '../lib/strip-control.ts';
 import { print, withStorage } from './command-context.ts';
 import { toCount, toRowNumber } from './count-option.ts';
-import { formatTable, stripControl } from './table.ts';
+import { formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
 /** `gangway deliveries`: what was received, and what became of it. */

@@ -2,10 +2,10 @@ import { Command } from 'commander';
 import { loadAdapters } from '../adapters/load-adapters.ts';
 import { AppError } from '../domain/errors.ts';
 import { createLinkRouter } from '../engine/link-router.ts';
+import { stripControl } from '../lib/strip-control.ts';
 import { type Explanation, explain } from '../operator/explain.ts';
 import { createExplainStore } from '../operator/explain-store.ts';
-import { print, withStorage } from './command-context.ts';
-import { stripControl } from './table.ts';
+import { loadRegistry, print, withStorage } from './command-context.ts';
 import type { Terminal } from './terminal.ts';
 
 /** `gangway explain`: every reason for somebody's access, or what is missing of it. */
@@ -15,11 +15,12 @@ export function createExplainCommand(terminal: Terminal): Command {
     .argument('<person|contract>', "a trainer's id or work address, or a contract's id")
     .option('--json', 'print one JSON object instead of text')
     .action((subject: string, { json }: { json?: true }, command: Command) =>
-      withStorage(command, async ({ database, box }, config) => {
-        const { installs, marketplace } = config;
+      withStorage(command, async (storage, config) => {
+        const { database, box } = storage;
+        const { installs } = await loadRegistry({ config }, storage);
         const routeLink = createLinkRouter(installs, await loadAdapters(config));
         const bearing = await createExplainStore(database, box).load(subject);
-        const { managedDomains } = marketplace;
+        const { managedDomains } = config.marketplace;
         const explanations = explain(bearing, { installs, routeLink, managedDomains });
         if (explanations.length === 0) {
           throw new AppError(

@@ -9,7 +9,9 @@ import type { Terminal } from './terminal.ts';
 
 interface InitOptions {
   config: string;
-  install: string;
+  install?: string;
+  publicUrl?: string;
+  marketplaceUrl?: string;
   tool: string;
   force?: true;
   json?: true;
@@ -20,14 +22,20 @@ export function createInitCommand(terminal: Terminal): Command {
   return new Command('init')
     .description('write a configuration to start from')
     .option('--config <file>', 'the file to write', configFileName)
-    .option('--install <name>', 'your name for the first install', 'default')
+    .option(
+      '--install <name>',
+      'write an install of this name into it, rather than to connect it by command',
+    )
+    .option('--public-url <url>', 'where the marketplace reaches this machine')
+    .option('--marketplace-url <url>', "the root of the marketplace's API, such as a sandbox's")
     .option('--tool <adapter>', 'roster, label-studio, cvat, doccano, scim, http', 'roster')
     .option('--force', 'replace a configuration that is already there')
     .option('--json', 'say what was written as JSON')
     .action((_options: object, command: Command) => {
       // The program has a --config too, and takes the option wherever it stands.
       const options = command.optsWithGlobals<InitOptions>();
-      const initial = initialConfig(options.install, options.tool);
+      const { install, publicUrl, marketplaceUrl, tool: adapter } = options;
+      const initial = initialConfig({ adapter, install, publicUrl, marketplaceUrl });
       const config = path.resolve(options.config);
       const schema = path.join(path.dirname(config), 'gangway.schema.json');
       refuseToOverwrite(config, options);
@@ -36,7 +44,7 @@ export function createInitCommand(terminal: Terminal): Command {
       const { variables } = initial;
       const report = options.json
         ? JSON.stringify({ config, schema, variables: variables.map(({ name }) => name) })
-        : nextSteps(config, initial);
+        : nextSteps(config, options, initial);
       terminal.stdout.write(`${report}\n`);
     });
 }
@@ -58,12 +66,21 @@ function writeJson(file: string, value: unknown, mode: number): void {
   }
 }
 
-function nextSteps(config: string, { variables }: InitialConfig): string {
-  const start = path.basename(config) === configFileName ? '' : ` --config ${config}`;
+function nextSteps(
+  config: string,
+  { install, publicUrl }: InitOptions,
+  { variables }: InitialConfig,
+): string {
+  const named = path.basename(config) === configFileName ? '' : ` --config ${config}`;
+  const reached =
+    'receiver.publicUrl in it to the address where the marketplace reaches this machine';
   return [
     `Wrote ${config}, readable by you alone, and gangway.schema.json beside it.`,
-    'Set receiver.publicUrl in it to the address where the marketplace reaches this machine.',
+    ...(publicUrl === undefined ? [`Set ${reached}; without it, Gangway asks every minute.`] : []),
     ...variables.map(({ name, meaning }) => `Set the variable ${name}: ${meaning}.`),
-    `Then run: gangway start${start}`,
+    ...(install === undefined
+      ? [`Connect a customer, whose token it asks for: gangway connect <a name for them>${named}`]
+      : []),
+    `Then run: gangway start${named}`,
   ].join('\n');
 }

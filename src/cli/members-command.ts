@@ -1,11 +1,15 @@
 import { Command, InvalidArgumentError } from 'commander';
+import type { Config } from '../config/config-schema.ts';
 import type { MembershipState } from '../domain/membership.ts';
 import { membershipStates } from '../domain/membership.ts';
 import type { ListedMembership } from '../engine/membership-list-store.ts';
+import { systemClock, toInstant } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
+import { listWaiting, type WaitingMember } from '../operator/list-waiting.ts';
 import { createOwnershipStore } from '../operator/ownership-store.ts';
 import { decidedBy, print, withStorage } from './command-context.ts';
 import { toCount, toRowNumber } from './count-option.ts';
+import { createRenewCommand, createShowInvitationCommand } from './invitation-commands.ts';
 import { formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -17,23 +21,33 @@ interface MembersOptions {
   json?: true;
 }
 
+/** Those who wait say for what. */
+type Listed = ListedMembership & Partial<WaitingMember>;
+
 /** `gangway members`: who belongs where, and how far that has come. */
 export function createMembersCommand(terminal: Terminal): Command {
   return new Command('members')
     .description('list the memberships: who belongs where, and how far that has come')
     .option('--tool <name>', 'only those of one tool')
     .option('--state <state>', `only those in one state: ${membershipStates.join(', ')}`, toState)
-    .option('--waiting', 'only those that wait for a work email')
+    .option(
+      '--waiting',
+      'only those that wait: for a work email, or for being told how they get in',
+    )
     .option('--limit <count>', 'how many at most', toCount, 500)
     .option('--json', 'print one JSON object instead of a table')
     .action((options: MembersOptions, command: Command) =>
-      withStorage(command, async ({ memberships }) => {
-        const { tool, limit, json } = options;
-        const state = options.waiting ? 'waiting_email' : options.state;
-        const members = await memberships.list({ tool, state, limit });
-        print(terminal, json, { members: members.map(toShown) }, () => toTable(members));
+      withStorage(command, async (storage, config) => {
+        const { tool, state, waiting, limit, json } = options;
+        const members: Listed[] = waiting
+          ? await listWaiting(storage, { tool, limit, ...toReach(config) })
+          : await storage.memberships.list({ tool, state, limit });
+        const toText = () => toTable(members, waiting);
+        print(terminal, json, { members: members.map(toShown) }, toText);
       }),
     )
+    .addCommand(createShowInvitationCommand(terminal))
+    .addCommand(createRenewCommand(terminal))
     .addCommand(createOwnershipCommand(terminal, 'adopt'))
     .addCommand(createOwnershipCommand(terminal, 'release'));
 }
@@ -80,7 +94,7 @@ function toState(value: string): MembershipState {
   return state;
 }
 
-function toShown({ wanted, ...member }: ListedMembership) {
+function toShown({ wanted, ...member }: Listed) {
   return { ...masked(member), wanted: wanted === 1 };
 }
 
@@ -96,10 +110,11 @@ function masked<T extends Pick<ListedMembership, 'displayName' | 'memberId' | 'f
   };
 }
 
-function toTable(members: ListedMembership[]): string {
-  if (members.length === 0) return 'There are no memberships.';
+function toTable(members: Listed[], waiting?: true): string {
+  if (members.length === 0) return waiting ? 'Nobody waits.' : 'There are no memberships.';
+  const column = waiting ? ['waits for'] : [];
   return formatTable(
-    ['id', 'tool', 'group', 'trainer', 'name', 'state', 'since', 'next try', 'why'],
+    ['id', 'tool', 'group', 'trainer', 'name', 'state', ...column, 'since', 'next try', 'why'],
     members
       .map(masked)
       .map((member) => [
@@ -109,9 +124,31 @@ function toTable(members: ListedMembership[]): string {
         member.trainerId,
         member.displayName ?? '',
         member.state,
+        ...(waiting ? [sayWaitedFor(member)] : []),
         member.updatedAt,
         member.nextAttemptAt ?? member.removeAfter ?? '',
-        member.failure ?? member.cause ?? '',
+        member.failure ?? member.invitation?.failure ?? member.cause ?? '',
       ]),
   );
+}
+
+/** What they wait for; or what to do about it, where that is yours. */
+function sayWaitedFor({ id, waitsFor }: Listed): string {
+  switch (waitsFor) {
+    case 'operator':
+      return `gangway members invitation ${id}`;
+    case 'renewal':
+      return `gangway members renew ${id}`;
+    case 'mail':
+      return 'the mail';
+    case 'new_invitation':
+      return 'another invitation';
+    default:
+      return 'a work email';
+  }
+}
+
+/** Whom a mail could reach, now. */
+function toReach({ marketplace: { managedDomains }, mail }: Config) {
+  return { managedDomains, hasMail: mail !== undefined, now: toInstant(systemClock.now()) };
 }

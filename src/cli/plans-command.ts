@@ -133,11 +133,11 @@ function createApproveCommand(terminal: Terminal): Command {
     )
     .option('--json', 'print one JSON object instead of text')
     .action((id: number, { wait: waitMs, json }: ApproveOptions, command: Command) =>
-      withWorks(terminal, command, false, async (works, { installs }) => {
+      withWorks(terminal, command, false, async (works) => {
         const plans = createPlanStore(works.database);
         const patience = { waitMs, signal: terminal.signal, onProgress: createProgress(terminal) };
         const deps = { ...works, plans, by: decidedBy() };
-        const done = await approvePlan(deps, id, [...installs.keys()], patience);
+        const done = await approvePlan(deps, id, [...works.installs.keys()], patience);
         print(
           terminal,
           json,

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { Works } from '../create-engine.ts';
+import type { Works } from '../create-works.ts';
 import { exitStatusOf } from '../domain/run.ts';
 import { maskText } from '../lib/mask.ts';
 import { type Previewed, type PreviewedChange, previewAll } from '../operator/preview-all.ts';
@@ -38,8 +38,8 @@ Exit status: 0 clean or applied, 1 failed or unfinished, 2 changes pending (dry 
 3 held by the brake, 64 used wrongly.`,
     )
     .action((options: ReconcileOptions, command: Command) =>
-      withWorks(terminal, command, options.dryRun === true, async (works, { installs }) => {
-        const all = [...installs.keys()];
+      withWorks(terminal, command, options.dryRun === true, async (works) => {
+        const all = [...works.installs.keys()];
         const { install } = options;
         if (install !== undefined && !all.includes(install)) {
           command.error(`error: there is no install "${install}"; there is: ${all.join(', ')}`);

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { AppError } from '../domain/errors.ts';
-import { stripControl } from './table.ts';
+import { stripControl } from '../lib/strip-control.ts';
 import type { Terminal } from './terminal.ts';
 
 /** What the commands share that steer a sandbox that runs: how it is asked, and how it is told. */

@@ -1,9 +1,10 @@
 import { Command } from 'commander';
-import { instantIn, systemClock } from '../lib/clock.ts';
-import { type Attention, loadStatus, type Status } from '../operator/load-status.ts';
-import { print, withStorage } from './command-context.ts';
+import { instantIn, systemClock, toInstant } from '../lib/clock.ts';
+import { stripControl } from '../lib/strip-control.ts';
+import { type Attention, loadStatus, type Status, toMailed } from '../operator/load-status.ts';
+import { loadRegistry, print, withStorage } from './command-context.ts';
 import { toDuration } from './duration-option.ts';
-import { formatTable, stripControl } from './table.ts';
+import { formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
 const dayMs = 86_400_000;
@@ -15,8 +16,11 @@ export function createStatusCommand(terminal: Terminal): Command {
     .option('--since <duration>', 'how far back to count: 30m, 24h, 7d', toDuration, dayMs)
     .option('--json', 'print one JSON object instead of text')
     .action(({ since, json }: { since: number; json?: true }, command: Command) =>
-      withStorage(command, async ({ database }, { installs }) => {
-        const status = await loadStatus(database, instantIn(systemClock, -since), installs);
+      withStorage(command, async (storage, config) => {
+        const { installs } = await loadRegistry({ config }, storage);
+        const from = instantIn(systemClock, -since);
+        const mailed = toMailed(config, toInstant(systemClock.now()));
+        const status = await loadStatus(storage.database, from, installs, mailed);
         print(terminal, json, status, () => toText(status));
       }),
     );

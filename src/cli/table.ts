@@ -1,4 +1,4 @@
-import { stripVTControlCharacters } from 'node:util';
+import { stripControl } from '../lib/strip-control.ts';
 
 /** Tables for people, made of strings that strangers chose. Pure. */
 
@@ -32,16 +32,6 @@ export function formatTable(
     .map((_, line) => blocks.map((block) => block[line] ?? ''))
     .map((cells) => cells.join('  ').trimEnd())
     .join('\n');
-}
-
-/**
- * The text on one line, without terminal escapes and other control characters, and without
- * characters that are invisible or turn the direction of what follows.
- */
-export function stripControl(text: string): string {
-  return stripVTControlCharacters(text)
-    .replace(/[\t\n\r\v\f\u0085\u2028\u2029]+/g, ' ')
-    .replace(/[\p{Cc}\p{Cs}]|(?![\u200c\u200d])\p{Cf}/gu, '');
 }
 
 /** One column: every cell cut and padded to the same width. */

@@ -1,16 +1,27 @@
 import type { Command } from 'commander';
+import type { Adapter } from '../adapters/adapter.ts';
 import { loadAdapters } from '../adapters/load-adapters.ts';
 import type { Config } from '../config/config-schema.ts';
-import { createWorks, type Works } from '../create-engine.ts';
+import { createWorks, type Works } from '../create-works.ts';
 import { createDatabaseClock } from '../db/database-clock.ts';
+import type { InstallRegistry } from '../installs/install-registry.ts';
 import { createSealerNotice } from '../keys/sealer-notice.ts';
 import { createSealerStore } from '../keys/sealer-store.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/logger.ts';
 import { createMetrics } from '../lib/metrics.ts';
+import { keepHeapSmall } from '../lib/small-heap.ts';
 import type { Storage } from '../open-storage.ts';
-import { loadCommandConfig, openConfigured } from './command-context.ts';
+import { loadCommandConfig, loadRegistry, openConfigured } from './command-context.ts';
 import type { Terminal } from './terminal.ts';
+
+/** What the works were made of. */
+export interface Opened {
+  config: Config;
+  storage: Storage;
+  registry: InstallRegistry;
+  adapters: ReadonlyMap<string, Adapter>;
+}
 
 const quieterThanWarn: ReadonlySet<string> = new Set(['error', 'fatal', 'silent']);
 
@@ -23,8 +34,9 @@ export async function withWorks(
   terminal: Terminal,
   command: Command,
   isDry: boolean,
-  work: (works: Works, config: Config, storage: Storage) => Promise<void>,
+  work: (works: Works, opened: Opened) => Promise<void>,
 ): Promise<void> {
+  keepHeapSmall();
   const loaded = loadCommandConfig(command);
   const { config } = loaded;
   const adapters = await loadAdapters(config);
@@ -34,14 +46,16 @@ export async function withWorks(
     const logger = createLogger({ level, destination: terminal.stderr });
     const clock = createDatabaseClock(storage.database, systemClock);
     await clock.correct();
-    const parts = { config, storage, logger, clock, adapters, metrics: createMetrics() };
+    const registry = await loadRegistry(loaded, storage);
+    const metrics = createMetrics();
+    const parts = { config, storage, logger, clock, adapters, registry, metrics };
     const notice = createSealerNotice({
       ...{ sealers: createSealerStore(storage.database), clock, logger },
       fingerprint: storage.box.fingerprint,
     });
     try {
       if (!isDry) await notice.start();
-      await work(createWorks(parts), config, storage);
+      await work(createWorks(parts), { config, storage, registry, adapters });
     } finally {
       await notice.stop();
     }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { mail } from './mail-schema.ts';
 import {
   cron,
   databaseUrl,
@@ -19,7 +20,8 @@ import {
  * Everything that can be configured: meaning, unit and default of every key. Unknown keys are
  * refused at every level, except in a tool, whose adapter validates its own settings. Durations
  * are written as text and come out as milliseconds in keys ending in `Ms`; installs, tools and
- * links come out as Maps. References to secrets are resolved before this schema is applied.
+ * links come out as Maps. References to secrets are resolved, and the template of mails is read,
+ * before this schema is applied.
  */
 
 const text = z.string().min(1, 'must not be empty');
@@ -142,9 +144,11 @@ const removals = z
 
 const reconcile = z
   .strictObject({
-    schedule: cron('*/15 * * * *').describe(
-      'When every install is read from the marketplace: cron, UTC.',
-    ),
+    schedule: cron()
+      .optional()
+      .describe(
+        'When every install is read from the marketplace: cron, UTC. Unless told, every 15 minutes, and every minute without receiver.publicUrl.',
+      ),
   })
   .prefault({})
   .describe('Reading the marketplace on a schedule, whatever was delivered.');
@@ -155,11 +159,11 @@ const subscription = z
   })
   .transform(({ every }) => ({ everyMs: every }))
   .prefault({})
-  .describe('Keeping the webhook endpoint alive. Not in effect yet.');
+  .describe('Keeping the webhook endpoint alive, where receiver.publicUrl says what it should be.');
 
 const usage = z
   .strictObject({
-    schedule: cron('30 * * * *').describe('When work is reported: cron, UTC.'),
+    schedule: cron().default('30 * * * *').describe('When work is reported: cron, UTC.'),
     lookback: duration('14d').describe('How far back days are read and reported again.'),
     maxLoweredFraction: fraction
       .default(0.2)
@@ -167,7 +171,7 @@ const usage = z
   })
   .transform(({ lookback, ...rest }) => ({ ...rest, lookbackMs: lookback }))
   .prefault({})
-  .describe('Reporting the work done in the tools. Not in effect yet.');
+  .describe('Reporting the work done in the tools.');
 
 const retention = z
   .strictObject({
@@ -203,20 +207,27 @@ export const Config = z
     marketplace,
     installs: mapOf(name, install).describe("Each customer's connection, by a name of yours."),
     tools: mapOf(name, tool).describe('Each annotation tool, by a name of yours.'),
+    mail,
     removals,
     reconcile,
     subscription,
     usage,
     retention,
-    links: mapOf(text, link).describe(
-      'What is special about a project, by its externalProjectId. Not in effect yet.',
-    ),
+    links: mapOf(text, link).describe('What is special about a project, by its externalProjectId.'),
     log,
   })
-  .transform(({ $schema: _, ...config }) => config);
+  .transform(({ $schema: _, ...config }) => ({
+    ...config,
+    reconcile: { schedule: config.reconcile.schedule ?? usualSchedule(config.receiver) },
+  }));
 
 export type Config = z.output<typeof Config>;
 export type ToolConfig = z.output<typeof tool>;
+
+/** Where nothing can be delivered, what has changed is asked for (design section 7). */
+function usualSchedule({ publicUrl }: { publicUrl?: string | undefined }): string {
+  return publicUrl === undefined ? '* * * * *' : '*/15 * * * *';
+}
 
 /** Names come from outside: in a Map none of them can hit `Object.prototype`. */
 function mapOf<Value extends z.ZodType>(key: z.ZodString, value: Value) {

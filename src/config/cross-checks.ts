@@ -46,9 +46,8 @@ function portFaults(document: Document): Fault[] {
 
 /** What can be used but is probably not meant. */
 export function warningsOf(config: Config): string[] {
-  const { receiver, console: operator, marketplace, installs } = config;
+  const { receiver, console: operator, marketplace, mail } = config;
   const warnings: [boolean, string][] = [
-    [installs.size === 0, 'installs: there is none, so every delivery is refused'],
     [
       isExposed(receiver.publicUrl),
       'receiver.publicUrl: the marketplace delivers to https only, except on localhost',
@@ -61,10 +60,10 @@ export function warningsOf(config: Config): string[] {
       operator.token === undefined && !isLoopback(operator.host),
       'console.host: the operator listener is open to the network without a console.token',
     ],
-    ...[...installs].map(([name, install]): [boolean, string] => [
-      receiver.publicUrl !== undefined && install.webhookSecrets.length === 0,
-      `installs.${name}.webhookSecrets: without one every delivery to this install is refused`,
-    ]),
+    [
+      mail !== undefined && !mail.smtp.isEncrypted && !isLoopback(mail.smtp.host),
+      'mail.smtp: smtp:// begins in the clear and is encrypted only then; write smtps:// where the server has it',
+    ],
   ];
   return warnings.filter(([applies]) => applies).map(([, message]) => message);
 }

@@ -9,7 +9,7 @@ import {
 } from './document.ts';
 import { suggestNearest } from './nearest.ts';
 import { referencedVariables } from './references.ts';
-import { readSecretFile } from './secret-file.ts';
+import { readSmallFile } from './small-file.ts';
 import { otherVariables, overridesFile, type Variable, variables } from './variables.ts';
 
 /** A configuration with the variables in it. */
@@ -56,7 +56,7 @@ export function readVariable(name: string, env: Environment, folder: string): st
   const value = isServiceLink(name, env[name]) ? undefined : env[name] || undefined;
   const file = env[`${name}_FILE`];
   if (!file) return value;
-  if (value === undefined) return readSecretFile(file, folder);
+  if (value === undefined) return readSmallFile(file, folder);
   throw new AppError('invalid', `is set, and ${name}_FILE too; keep one of them`);
 }
 

@@ -11,39 +11,62 @@ export interface InitialConfig {
 const toolSettings = new Map<string, Record<string, unknown>>([
   ['roster', { path: './data/roster.json' }],
   ['label-studio', { url: 'http://localhost:8080', offboarding: 'delete_user' }],
-  ['cvat', { url: 'http://localhost:8080' }],
+  ['cvat', { url: 'http://localhost:8080', organization: 'my-organization' }],
   ['doccano', { url: 'http://localhost:8000' }],
   ['scim', { url: 'https://tool.example.com/scim/v2' }],
   ['http', { url: 'https://tool.example.com/api' }],
 ]);
 
-/** One install on one tool, with every secret as a reference. Throws `invalid` on a bad name. */
-export function initialConfig(install: string, adapter: string): InitialConfig {
-  const checked = name.safeParse(install);
-  if (!checked.success) {
-    throw new AppError('invalid', `--install: ${checked.error.issues[0]?.message}`);
-  }
+export interface InitialWishes {
+  adapter: string;
+  /** The name of an install to keep in the file; without one, installs are connected by command. */
+  install?: string | undefined;
+  publicUrl?: string | undefined;
+  /** The root of another marketplace's API than the usual one: a sandbox. */
+  marketplaceUrl?: string | undefined;
+}
+
+/** One tool, and the install that was asked for, with every secret as a reference. */
+export function initialConfig({
+  adapter,
+  install,
+  publicUrl,
+  marketplaceUrl,
+}: InitialWishes): InitialConfig {
   const settings = toolSettings.get(adapter);
   const tool = settings === undefined ? 'tool' : adapter;
-  const prefix = variablePrefix(install, tool);
-  const variables = [
-    { name: `${prefix}_TOKEN`, meaning: "the install's platform token" },
-    { name: `${prefix}_WEBHOOK_SECRET`, meaning: 'the signing secret of its webhook endpoint' },
-  ];
-  const [token, webhookSecret] = variables.map(({ name: env }) => ({ env }));
+  const own = install === undefined ? [] : variablesOf(install, tool);
+  const [token, webhookSecret] = own.map(({ name: env }) => ({ env }));
   const toolToken = { name: `${toWord(tool)}_TOKEN`, meaning: `what ${adapter} asks for` };
   const hasToken = settings !== undefined && adapter !== 'roster';
   return {
     document: {
       $schema: './gangway.schema.json',
+      ...(publicUrl !== undefined && { receiver: { publicUrl } }),
+      ...(marketplaceUrl !== undefined && { marketplace: { baseUrl: marketplaceUrl } }),
       database: { url: 'sqlite:./data/gangway.db' },
-      installs: { [install]: { token, webhookSecrets: [webhookSecret], tool, projects: ['*'] } },
+      ...(install !== undefined && {
+        installs: { [install]: { token, webhookSecrets: [webhookSecret], tool, projects: ['*'] } },
+      }),
       tools: {
         [tool]: { adapter, ...settings, ...(hasToken && { token: { env: toolToken.name } }) },
       },
     },
-    variables: hasToken ? [...variables, toolToken] : variables,
+    variables: hasToken ? [...own, toolToken] : own,
   };
+}
+
+/** @throws AppError `invalid` on a bad name */
+function variablesOf(install: string, tool: string): InitialConfig['variables'] {
+  const checked = name.safeParse(install);
+  if (!checked.success) {
+    throw new AppError('invalid', `--install: ${checked.error.issues[0]?.message}`);
+  }
+  const prefix = variablePrefix(install, tool);
+  return [
+    { name: `${prefix}_TOKEN`, meaning: "the install's platform token" },
+    { name: `${prefix}_WEBHOOK_SECRET`, meaning: 'the signing secret of its webhook endpoint' },
+  ];
 }
 
 /** Must be a name for a shell, and not the name of a variable that means something else. */

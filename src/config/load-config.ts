@@ -22,6 +22,7 @@ import { readDocument } from './read-document.ts';
 import { resolveReferences } from './references.ts';
 import { checkSchema } from './schema-faults.ts';
 import { loadSecretKeys, type SecretKeys } from './secret-key.ts';
+import { readTemplate } from './template-file.ts';
 
 /**
  * This folder turns a file and the environment into one validated `Config`, and alone looks at
@@ -53,11 +54,13 @@ export function loadConfig(query: ConfigurationQuery = {}): LoadedConfig {
   const file = source.kind === 'file' ? readDocument(source.path) : undefined;
   const layered = layerVariables(file, env, folder);
   const resolved = resolveReferences(layered.document, env, folder);
-  const checked = checkSchema(resolved.document);
+  const template = readTemplate(resolved.document, folder);
+  const checked = checkSchema(template.document);
   const keys = loadSecretKeys(env, folder, isPostgres(resolved.document));
+  const unread = [...resolved.faults, ...template.faults];
   const faults = [
-    ...resolved.faults,
-    ...withoutFollowUps(checked.faults, resolved.faults),
+    ...unread,
+    ...withoutFollowUps(checked.faults, unread),
     ...crossFaults(resolved.document),
     ...keys.faults,
     ...layered.faults,
@@ -77,7 +80,7 @@ export function loadConfig(query: ConfigurationQuery = {}): LoadedConfig {
   };
 }
 
-/** A reference that could not be resolved has been reported; that no string stands there is no news. */
+/** What could not be read has been reported; that no string stands there is no news. */
 function withoutFollowUps(faults: Fault[], causes: Fault[]): Fault[] {
   return faults.filter(({ path }) => !causes.some((cause) => startsWith(path, cause.path)));
 }

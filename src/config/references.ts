@@ -1,11 +1,11 @@
 import { AppError, toAppError } from '../domain/errors.ts';
 import { type Document, type Environment, type Fault, isDocument, type Path } from './document.ts';
-import { readSecretFile } from './secret-file.ts';
+import { readSmallFile } from './small-file.ts';
 
 /**
  * Secrets by reference: `{"env": "NAME"}` or `{"file": "path"}` where a string that may be secret
- * can stand (an install's token and webhook secrets, the console's token, the database's URL, and
- * everything in a tool that its adapter alone understands).
+ * can stand (an install's token and webhook secrets, the console's token, the URLs of the database
+ * and of the mail server, and everything in a tool that its adapter alone understands).
  */
 
 export interface Resolved {
@@ -70,7 +70,7 @@ function toReference(value: Document): Reference | undefined {
 }
 
 function readReference({ kind, target }: Reference, env: Environment, folder: string): string {
-  if (kind === 'file') return readSecretFile(target, folder);
+  if (kind === 'file') return readSmallFile(target, folder);
   const value = env[target];
   if (value) return value;
   // a name that does not look like one may be a secret in the wrong place
@@ -91,6 +91,7 @@ const plainToolKeys: readonly unknown[] = [
 function maySecretStandAt([section, name, key, ...deeper]: Path): boolean {
   if (section === 'console') return name === 'token' && key === undefined;
   if (section === 'database') return name === 'url' && key === undefined;
+  if (section === 'mail') return name === 'smtp' && key === undefined;
   if (section === 'installs') return isInstallSecret(key, deeper);
   return section === 'tools' && key !== undefined && !plainToolKeys.includes(key);
 }
@@ -101,11 +102,12 @@ function isInstallSecret(key: PropertyKey | undefined, deeper: Path): boolean {
 
 const secretName = /token|secret|passw|credential|authorization|cookie|api_?key|private_?key/i;
 
-/** Of an adapter's own settings only the names tell; a database's URL is secret by its password. */
+/** Of an adapter's own settings only the names tell; a URL is secret by its password. */
 function isSecretAt(path: Path, value: string): boolean {
   if (value === '' || !maySecretStandAt(path)) return false;
   // A template that the token is put into, in the settings of the adapter http.
   if (path[0] === 'tools' && value.includes('{token}')) return false;
-  if (path[0] === 'database') return URL.canParse(value) && new URL(value).password !== '';
+  if (path[0] === 'database' || path[0] === 'mail')
+    return URL.canParse(value) && new URL(value).password !== '';
   return path[0] !== 'tools' || path.slice(2).some((key) => secretName.test(String(key)));
 }

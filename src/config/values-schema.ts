@@ -19,11 +19,10 @@ export function duration(preset: string, minMs = 0) {
 }
 
 /** A cron pattern of five fields (six with seconds) or a nickname such as `@hourly`, in UTC. */
-export function cron(preset: string) {
+export function cron() {
   return z
     .string()
-    .refine(isCron, 'write a cron pattern of five fields in UTC, such as "*/15 * * * *"')
-    .default(preset);
+    .refine(isCron, 'write a cron pattern of five fields in UTC, such as "*/15 * * * *"');
 }
 
 function isCron(pattern: string): boolean {

@@ -6,6 +6,10 @@ import { up as createRemovals } from '../../migrations/0004-removals.ts';
 import { up as createPrivacy } from '../../migrations/0005-privacy.ts';
 import { up as createRun } from '../../migrations/0006-run.ts';
 import { up as createDrift } from '../../migrations/0007-drift.ts';
+import { up as createInstalls } from '../../migrations/0008-installs.ts';
+import { up as createInvitations } from '../../migrations/0009-invitations.ts';
+import { up as createUsage } from '../../migrations/0010-usage.ts';
+import { up as createUsageImport } from '../../migrations/0011-usage-import.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Database, inTransaction, type Transaction } from './database.ts';
 import { readSetting, writeSetting } from './setting-store.ts';
@@ -19,6 +23,10 @@ const migrations: Record<string, Migration> = {
   '0005-privacy': { up: createPrivacy },
   '0006-run': { up: createRun },
   '0007-drift': { up: createDrift },
+  '0008-installs': { up: createInstalls },
+  '0009-invitations': { up: createInvitations },
+  '0010-usage': { up: createUsage },
+  '0011-usage-import': { up: createUsageImport },
 };
 
 /**

@@ -7,6 +7,10 @@ type SettingName =
   | 'last_write_check'
   | 'last_alive_at'
   | 'reconcile_tick'
+  | 'usage_tick'
+  | 'usage_reported_tick'
+  | 'installs_revision'
+  | 'clock_drift_seconds'
   | KeyInUse;
 
 /** A row each, so that instances that start at once do not overwrite each other's. */

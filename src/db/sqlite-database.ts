@@ -12,8 +12,11 @@ export function sqliteFileOf(url: string): string | undefined {
   return file === ':memory:' ? undefined : file;
 }
 
-/** Enough for the inner pages of large indexes; memory is taken as it is needed. */
-const cacheKiB = 128 * 1024;
+/**
+ * Enough for the inner pages of large indexes; memory is taken as it is needed. The thread that
+ * stores deliveries has the largest, by random keys.
+ */
+const cacheKiB = { usual: 24 * 1024, ownThread: 128 * 1024 };
 const longestLogPages = 50_000;
 
 /**
@@ -31,7 +34,7 @@ export function openSqlite(url: string, { ownsThread = false }: OpenOptions): Da
   // What is cleared is to be gone from the file too, as far as that costs no writing of its own.
   sqlite.pragma('secure_delete = FAST');
   sqlite.pragma('foreign_keys = ON');
-  sqlite.pragma(`cache_size = -${cacheKiB}`);
+  sqlite.pragma(`cache_size = -${ownsThread ? cacheKiB.ownThread : cacheKiB.usual}`);
   sqlite.pragma(`wal_autocheckpoint = ${longestLogPages}`);
   sqlite.pragma(`busy_timeout = ${ownsThread ? 5000 : 0}`);
   const kysely = new Kysely<Tables>({

@@ -9,9 +9,26 @@ import type {
   ParticipationEvidence,
   PersonEvidence,
 } from '../domain/evidence.ts';
+import type { DeliveredBy, InvitationKind } from '../domain/invitation.ts';
 import type { MembershipState, Operation, ReceiptOutcome } from '../domain/membership.ts';
 import type { RunOutcome, RunTrigger } from '../domain/run.ts';
 import type { RemovalCause } from '../domain/standing.ts';
+import type {
+  ConnectedInstallTable,
+  SubscriptionTable,
+  WebhookEndpointTable,
+} from './install-tables.ts';
+import type { UsageImportEntryTable, UsageImportTable } from './usage-import-tables.ts';
+import type {
+  FinalReadingTable,
+  UsageDayTable,
+  UsageDecisionTable,
+  UsageItemTable,
+  UsageLedgerTable,
+  UsagePersonTable,
+  UsagePlaceGroupTable,
+  UsagePlaceTable,
+} from './usage-tables.ts';
 
 /**
  * The database as Kysely sees it. Instants are ISO-8601 UTC text; booleans are 0 and 1 and sealed
@@ -30,18 +47,32 @@ export interface Tables {
   readRequest: ReadRequestTable;
   membership: MembershipTable;
   intent: IntentTable;
+  invitation: InvitationTable;
   receipt: ReceiptTable;
   reason: ReasonTable;
   plan: PlanTable;
   planItem: PlanItemTable;
   removal: RemovalTable;
   installState: InstallStateTable;
+  connectedInstall: ConnectedInstallTable;
+  webhookEndpoint: WebhookEndpointTable;
+  subscription: SubscriptionTable;
   run: RunTable;
   audit: AuditTable;
   contractEnd: ContractEndTable;
   forgotten: ForgottenTable;
+  usagePlace: UsagePlaceTable;
+  usagePlaceGroup: UsagePlaceGroupTable;
+  usagePerson: UsagePersonTable;
+  usageItem: UsageItemTable;
+  usageDay: UsageDayTable;
+  usageLedger: UsageLedgerTable;
+  usageDecision: UsageDecisionTable;
+  finalReading: FinalReadingTable;
   namedLock: NamedLockTable;
   setting: SettingTable;
+  usageImport: UsageImportTable;
+  usageImportEntry: UsageImportEntryTable;
 }
 
 export interface DeliveryTable {
@@ -208,6 +239,26 @@ export interface IntentTable {
   /** What the look before the call found. */
   wasFound: number;
   createdAt: string;
+  /** A password that was made up for the login that adding them makes; gone once that is settled. */
+  credential: Buffer | null;
+}
+
+/** How a member gets in who has no login yet. */
+export interface InvitationTable {
+  membershipId: number;
+  kind: InvitationKind;
+  /** Gone once they were told. */
+  content: Buffer | null;
+  createdAt: string;
+  expiresAt: string | null;
+  deliveredAt: string | null;
+  deliveredBy: DeliveredBy | null;
+  /** Whether they are to have another. */
+  isRenewalWanted: Generated<number>;
+  /** Of mailing it. */
+  attempts: Generated<number>;
+  nextAttemptAt: string | null;
+  failure: string | null;
 }
 
 /** What was done in a tool and what came of it; never bodies, never addresses. */

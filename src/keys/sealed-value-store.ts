@@ -1,7 +1,10 @@
 import { sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
 import { workEmailPlace } from '../engine/evidence-store.ts';
+import { contentPlace, credentialPlace } from '../engine/invitation-store.ts';
 import { bodyPlace } from '../inbox/body-place.ts';
+import { secretPlace } from '../installs/endpoint-store.ts';
+import { tokenPlace } from '../installs/install-store.ts';
 
 /**
  * Everything in the database that is sealed, a page at a time: the only SQL that knows all of it.
@@ -55,6 +58,24 @@ export const sealedColumns: readonly SealedColumn[] = [
     placeOf: ({ install, trainerId }) =>
       workEmailPlace({ install: String(install), trainerId: String(trainerId) }),
     digest: { column: 'workEmailDigest', textOf: (plain) => plain.toString('utf8').toLowerCase() },
+  },
+  {
+    ...{ table: 'connectedInstall', column: 'token', key: ['install'] },
+    placeOf: ({ install }) => tokenPlace(String(install)),
+  },
+  {
+    ...{ table: 'webhookEndpoint', column: 'secret', key: ['install', 'endpointId'] },
+    placeOf: ({ install, endpointId }) => secretPlace(String(install), String(endpointId)),
+  },
+  {
+    ...{ table: 'intent', column: 'credential', key: ['id'] },
+    placedBy: ['membershipId', 'generation'],
+    placeOf: ({ membershipId, generation }) =>
+      credentialPlace(Number(membershipId), Number(generation)),
+  },
+  {
+    ...{ table: 'invitation', column: 'content', key: ['membershipId'] },
+    placeOf: ({ membershipId }) => contentPlace(Number(membershipId)),
   },
 ];
 

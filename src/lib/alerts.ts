@@ -11,7 +11,17 @@ export type AlertKind =
   | 'managed_address_leaked'
   | 'removed_member_returned'
   | 'member_keeps_vanishing'
-  | 'address_changed';
+  | 'address_changed'
+  | 'contract_suspect'
+  | 'clock_drift'
+  | 'invitation_refused'
+  /** It was, and has been enabled again. */
+  | 'endpoint_disabled'
+  /** Deliveries do not come, and that is not to be mended by itself. */
+  | 'endpoint_trouble'
+  | 'usage_unread'
+  | 'usage_held'
+  | 'usage_refused';
 
 export interface Alerts {
   /** @param fields of the log line: names and ids, no addresses */

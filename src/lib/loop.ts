@@ -18,11 +18,14 @@ interface LoopOptions {
   name: string;
   /** How long to rest after a run that found nothing more to do. */
   intervalMs: number;
-  /** Does what is due; `more` asks to be called again at once. */
-  run(signal: AbortSignal): Promise<'more' | 'idle'>;
+  /**
+   * Does what is due; `more` asks to be called again at once. One that is long calls `beat` whenever
+   * it has come a step further.
+   */
+  run(signal: AbortSignal, beat: () => void): Promise<'more' | 'idle'>;
   logger: Logger;
   clock: Clock;
-  /** A run longer than this counts as stalled. */
+  /** A run that neither ends nor beats for longer than this counts as stalled. */
   stallMs?: number;
 }
 
@@ -36,20 +39,24 @@ export function createLoop(options: LoopOptions): Loop {
   let failures = 0;
   let done: Promise<void> | undefined;
 
+  function beat(): void {
+    lastBeatAt = clock.now().getTime();
+  }
+
   async function runForever(): Promise<void> {
     while (!stopping.signal.aborted) {
       rest = new AbortController();
       const restMs = await runOnce();
-      lastBeatAt = clock.now().getTime();
+      beat();
       if (restMs > 0) await restFor(restMs);
-      else await nextTurn();
+      await nextTurn();
     }
   }
 
   /** @returns how long to rest, in milliseconds */
   async function runOnce(): Promise<number> {
     try {
-      const outcome = await run(stopping.signal);
+      const outcome = await run(stopping.signal, beat);
       failures = 0;
       return outcome === 'more' ? 0 : intervalMs;
     } catch (error) {
@@ -62,26 +69,27 @@ export function createLoop(options: LoopOptions): Loop {
 
   /** A wake ends the rest of a healthy loop; one that is failing rests in peace. */
   async function restFor(ms: number): Promise<void> {
-    const signals = failures > 0 ? [stopping.signal] : [stopping.signal, rest.signal];
-    await wait(ms, undefined, { signal: AbortSignal.any(signals) }).catch(() => undefined);
+    const { signal } = failures > 0 ? stopping : rest;
+    await wait(ms, undefined, { signal }).catch(() => undefined);
   }
 
   return {
     name,
     start() {
-      lastBeatAt = clock.now().getTime();
+      beat();
       done ??= runForever();
     },
     wake: () => rest.abort(),
     async stop() {
       stopping.abort();
+      rest.abort();
       await done;
     },
     isHealthy: () => clock.now().getTime() - lastBeatAt < intervalMs + stallMs,
   };
 }
 
-/** Lets pending requests have the thread before the next run. */
+/** Lets requests and timers have the thread before the next run, however soon that was asked for. */
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

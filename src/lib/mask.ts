@@ -4,6 +4,8 @@
 const emailPattern = /(?<![^\s@<>"'(),;:])[^\s@<>"'(),;:]+@[^\s@<>"'(),;:]+\.[^\s@<>"'(),;:]+/g;
 const tokenPattern =
   /\b(ot_[a-z]{3}_|whsec_)[\w+/=-]+|\b((?:Bearer|Basic|Token)\s+)[\w.~+/=-]{8,}/gi;
+/** No token, but of a sentence: "Access Token Settings", "Token authentication failed". */
+const wordPattern = /^[Tt]oken\s+[A-Z]?[a-z]{7,14}$/;
 const urlPasswordPattern = /(:\/\/[^\s/:@]*:)[^\s/@]+@/g;
 
 /** `a…@opentrain.work`: enough to recognise a person one knows, not enough to write to them. */
@@ -16,7 +18,9 @@ export function maskEmail(email: string): string {
 /** Masks every address and token in a text that another system wrote, and `secrets` in any guise. */
 export function maskText(text: string, secrets: readonly string[] = []): string {
   return withoutSecrets(text, secrets)
-    .replace(tokenPattern, (_, prefix?: string, scheme?: string) => `${prefix ?? scheme ?? ''}…`)
+    .replace(tokenPattern, (found, prefix?: string, scheme?: string) =>
+      wordPattern.test(found) ? found : `${prefix ?? scheme ?? ''}…`,
+    )
     .replace(urlPasswordPattern, '$1…@')
     .replace(emailPattern, maskEmail);
 }

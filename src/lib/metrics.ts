@@ -5,7 +5,13 @@ export function createMetrics() {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  return { registry, ...receivingMetrics(registers), ...actingMetrics(registers) };
+  return {
+    registry,
+    ...receivingMetrics(registers),
+    ...actingMetrics(registers),
+    ...readingMetrics(registers),
+    ...usageMetrics(registers),
+  };
 }
 
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -58,10 +64,10 @@ function actingMetrics(registers: Registry[]) {
       labelNames: ['tool', 'operation', 'outcome'],
       registers,
     }),
-    marketplaceReads: new Counter({
-      name: 'gangway_marketplace_reads_total',
-      help: 'Contracts asked about at the marketplace, by outcome',
-      labelNames: ['install', 'outcome'],
+    invitations: new Counter({
+      name: 'gangway_invitations_total',
+      help: 'Tries to mail somebody how they get in, by what came of them',
+      labelNames: ['outcome'],
       registers,
     }),
     alerts: new Counter({
@@ -76,6 +82,29 @@ function actingMetrics(registers: Registry[]) {
       labelNames: ['install', 'clearance'],
       registers,
     }),
+    memberships: new Gauge({
+      name: 'gangway_memberships',
+      help: 'Memberships by tool and state',
+      labelNames: ['tool', 'state'],
+      registers,
+    }),
+  };
+}
+
+function readingMetrics(registers: Registry[]) {
+  return {
+    marketplaceReads: new Counter({
+      name: 'gangway_marketplace_reads_total',
+      help: 'Contracts asked about at the marketplace, by outcome',
+      labelNames: ['install', 'outcome'],
+      registers,
+    }),
+    readDoubts: new Gauge({
+      name: 'gangway_read_doubts',
+      help: 'What the last read of an install asked for and was not told, by kind',
+      labelNames: ['install', 'kind'],
+      registers,
+    }),
     listings: new Counter({
       name: 'gangway_group_listings_total',
       help: 'Groups whose members were listed to be compared with what is known, by outcome',
@@ -88,10 +117,21 @@ function actingMetrics(registers: Registry[]) {
       labelNames: ['tool', 'kind'],
       registers,
     }),
-    memberships: new Gauge({
-      name: 'gangway_memberships',
-      help: 'Memberships by tool and state',
-      labelNames: ['tool', 'state'],
+  };
+}
+
+function usageMetrics(registers: Registry[]) {
+  return {
+    usageDays: new Counter({
+      name: 'gangway_usage_days_total',
+      help: 'Days of usage that were sent, by what was answered',
+      labelNames: ['install', 'outcome'],
+      registers,
+    }),
+    usageHeld: new Gauge({
+      name: 'gangway_usage_held',
+      help: 'Days of usage that were not sent by the last run, as somebody has to look at them',
+      labelNames: ['install'],
       registers,
     }),
   };

@@ -6,10 +6,8 @@ export interface Quiet {
   letThrough(key: string): number | null;
 }
 
-const quietMs = 60_000;
-
-/** One line per key and minute. Keys must come from a small set. */
-export function createQuiet(clock: Clock): Quiet {
+/** One line per key and minute, or whatever time is given. Keys must come from a small set. */
+export function createQuiet(clock: Clock, quietMs = 60_000): Quiet {
   const states = new Map<string, { until: number; heldBack: number }>();
   return {
     letThrough(key) {

@@ -1,6 +1,7 @@
 import type { Database, Transaction } from '../db/database.ts';
 import type { ContractEvidence } from '../domain/evidence.ts';
 import { type ContractStatus, statusOfContract } from '../domain/evidence-status.ts';
+import { createSuspectStore } from '../reconcile/suspect-store.ts';
 
 /** The SQL of `gangway contracts`. */
 export interface ContractStore {
@@ -13,6 +14,8 @@ export interface ContractStore {
 export interface ContractListFilter {
   install?: string | undefined;
   status?: ContractStatus | undefined;
+  /** Only those that can be neither confirmed nor eliminated. */
+  suspects?: boolean | undefined;
   limit: number;
 }
 
@@ -24,13 +27,17 @@ export interface ListedContract {
   /** The latest that any source said of it. */
   heardAt: string | null;
   people: number;
+  /** Since when it can be neither confirmed nor eliminated; null where that is not so. */
+  suspectSince: string | null;
 }
 
 type CountedContract = ContractEvidence & { people: number | null };
 
 const pageSize = 500;
 
-export function createContractStore({ kysely }: Database): ContractStore {
+export function createContractStore(database: Database): ContractStore {
+  const { kysely } = database;
+
   async function page(
     install: string | undefined,
     after: CountedContract | undefined,
@@ -59,12 +66,17 @@ export function createContractStore({ kysely }: Database): ContractStore {
   }
 
   return {
-    async list({ install, status, limit }) {
+    async list({ install, status, suspects = false, limit }) {
+      const since = new Map(
+        (await createSuspectStore(database).list(install)).map((one) => [keyOf(one), one.since]),
+      );
+      const isAskedFor = (one: ListedContract) =>
+        (status === undefined || one.status === status) && (!suspects || one.suspectSince !== null);
       const listed: ListedContract[] = [];
       // A status follows from the registers and stands in no column.
       for (let rows = await page(install, undefined); ; rows = await page(install, rows.at(-1))) {
-        const found = rows.map(toListed);
-        listed.push(...found.filter((one) => status === undefined || one.status === status));
+        const found = rows.map((row) => toListed(row, since.get(keyOf(row)) ?? null));
+        listed.push(...found.filter(isAskedFor));
         if (rows.length < pageSize || listed.length >= limit) return listed.slice(0, limit);
       }
     },
@@ -87,11 +99,15 @@ export function createContractStore({ kysely }: Database): ContractStore {
   };
 }
 
-function toListed(row: CountedContract): ListedContract {
+function keyOf({ install, contractId }: { install: string; contractId: string }): string {
+  return JSON.stringify([install, contractId]);
+}
+
+function toListed(row: CountedContract, suspectSince: string | null): ListedContract {
   const { install, contractId, title } = row;
   const heard = [row.startedEventAt, row.endedEventAt, row.activeReadAt, row.endedReadAt];
   return {
-    ...{ install, contractId, title },
+    ...{ install, contractId, title, suspectSince },
     status: statusOfContract(row),
     heardAt: heard.reduce((a, b) => ((b ?? '') > (a ?? '') ? b : a), null),
     people: row.people ?? 0,

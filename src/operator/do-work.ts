@@ -22,6 +22,8 @@ export interface Patience {
 }
 
 const lookEveryMs = 100;
+/** Of the time, looking takes at most this part: counting very many takes longer than that. */
+const lookingPart = 0.1;
 
 /**
  * Lets the brake decide and brings the tools in line, as a running bridge would and beside one,
@@ -60,9 +62,12 @@ export async function workUntil<T>(
   if (leftOf(work) === 0 || isOver()) return work;
   for (const loop of loops) loop.start();
   try {
+    let restMs = lookEveryMs;
     while (leftOf(work) > 0 && !isOver()) {
-      await wait(lookEveryMs, undefined, { signal }).catch(() => undefined);
+      await wait(restMs, undefined, { signal }).catch(() => undefined);
+      const begunAt = performance.now();
       work = await count(until);
+      restMs = Math.max(lookEveryMs, (performance.now() - begunAt) / lookingPart);
       onProgress(`${leftOf(work)} memberships are still to be brought in line`);
     }
   } finally {

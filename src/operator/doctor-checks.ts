@@ -1,4 +1,4 @@
-import type { Adapter } from '../adapters/adapter.ts';
+import type { Adapter, Finding } from '../adapters/adapter.ts';
 import type { Database } from '../db/database.ts';
 import { measureAheadMs } from '../db/database-clock.ts';
 import { toAppError } from '../domain/errors.ts';
@@ -54,8 +54,10 @@ export async function checkTool(
   stopping: AbortSignal,
 ): Promise<Check[]> {
   const name = `tool ${tool}`;
+  let findings: readonly Finding[];
   try {
-    await callTool(checkTimeoutMs, stopping, (signal) => adapter.check(signal));
+    const call = (signal: AbortSignal) => adapter.check(signal);
+    findings = await callTool(checkTimeoutMs, stopping, call);
   } catch (error) {
     return [failure(name, error, `mend the settings under tools.${tool}, or the tool itself`)];
   }
@@ -77,6 +79,11 @@ export async function checkTool(
   return [
     ok(name, 'answers, and the settings suffice'),
     ...warnings.filter((one) => one !== false),
+    ...findings.map(
+      ({ says, action, isFailure }): Check => ({
+        ...{ name, says, action, status: isFailure ? 'failure' : 'warning' },
+      }),
+    ),
   ];
 }
 

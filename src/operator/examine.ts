@@ -5,13 +5,16 @@ import { findOrphans } from '../engine/find-orphans.ts';
 import { createLinkRouter } from '../engine/link-router.ts';
 import { createMembershipStore } from '../engine/membership-store.ts';
 import { createOrphanStore } from '../engine/orphan-store.ts';
-import { type Clock, instantIn } from '../lib/clock.ts';
+import type { Install } from '../installs/install.ts';
+import { type Clock, toInstant } from '../lib/clock.ts';
 import { type Check, checkClock, checkOrphaned, checkWalls, ok, warning } from './doctor-checks.ts';
 import { createLinkStore } from './link-store.ts';
-import { loadStatus } from './load-status.ts';
+import { loadStatus, toMailed } from './load-status.ts';
 
 export interface Examined {
   config: Config;
+  /** All there are, of the configuration and of the database. */
+  installs: ReadonlyMap<string, Install>;
   database: Database;
   adapters: ReadonlyMap<string, Adapter>;
   clock: Clock;
@@ -19,27 +22,28 @@ export interface Examined {
 
 /** Looks at what is in the database, beside the configuration. Changes nothing. */
 export async function examine(subject: Examined): Promise<Check[]> {
-  const { config, database, clock } = subject;
+  const { installs, database, clock } = subject;
   return [
     await checkClock(database, clock),
     checkOrphaned(await findOrphans(toOrphanDeps(subject))),
-    ...checkWalls(config.installs, await createLinkStore(database).live()),
+    ...checkWalls(installs, await createLinkStore(database).live()),
     ...(await checkWork(subject)),
   ];
 }
 
-function toOrphanDeps({ config, database, adapters }: Examined) {
+function toOrphanDeps({ config, installs, database, adapters }: Examined) {
   return {
     database,
     orphans: createOrphanStore(database),
     memberships: createMembershipStore(database),
     managedDomains: config.marketplace.managedDomains,
-    rules: { routeLink: createLinkRouter(config.installs, adapters), graces: config.removals },
+    rules: { routeLink: createLinkRouter(installs, adapters), graces: config.removals },
   };
 }
 
-async function checkWork({ config, database, clock }: Examined): Promise<Check[]> {
-  const { attention } = await loadStatus(database, instantIn(clock, 0), config.installs);
+async function checkWork({ config, installs, database, clock }: Examined): Promise<Check[]> {
+  const now = toInstant(clock.now());
+  const { attention } = await loadStatus(database, now, installs, toMailed(config, now));
   if (attention.length === 0) return [ok('work', 'nothing waits for somebody')];
   return attention.map(({ says, action }) => warning('work', says, action));
 }

@@ -1,4 +1,5 @@
 import type { MembershipRow } from '../db/tables.ts';
+import type { KnownInvitation } from './explain-store.ts';
 
 /** What is to be said of one membership, and what to do about it. */
 export interface JudgedMembership {
@@ -14,21 +15,36 @@ export interface Circumstances {
   hasFallen: boolean;
   /** The open plan that it is held in. */
   plan: number | undefined;
+  /** What they get in with, if they have to be told. */
+  invitation: KnownInvitation | undefined;
 }
 
 /** Pure: where somebody stands in a tool. */
 export function judgeMembership(
   membership: MembershipRow,
-  { hasFallen, plan }: Circumstances,
+  { hasFallen, plan, invitation }: Circumstances,
 ): JudgedMembership {
   const { state, failure } = membership;
   const why = failure === null ? '' : `: ${failure}`;
+  const isToBeIn = membership.wanted === 1 && (state === 'invited' || state === 'active');
+  const told = isToBeIn ? invitation : undefined;
   return {
     holds: state === 'active',
-    says: `${sayWhere(membership, plan)}${why}`,
-    action: adviseOn(membership, hasFallen, plan),
+    says: `${sayWhere(membership, plan)}${sayTold(told)}${why}`,
+    action: told?.deliveredAt === null ? adviseToTell : adviseOn(membership, hasFallen, plan),
     comesFirst: comesFirst(membership, hasFallen),
   };
+}
+
+const adviseToTell = 'see that they are told how they get in: gangway members --waiting says how';
+
+function sayTold(invitation: KnownInvitation | undefined): string {
+  if (invitation === undefined) return '';
+  const { kind, deliveredAt, deliveredBy } = invitation;
+  const what = kind === 'link' ? 'their link' : 'their password';
+  if (deliveredAt === null) return `; ${what} waits to be told to them`;
+  const how = deliveredBy === 'mail' ? 'mailed to them' : 'shown to an operator';
+  return `; ${what} was ${how} at ${deliveredAt}`;
 }
 
 function sayWhere(membership: MembershipRow, plan: number | undefined): string {

@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts';
-import type { MembershipRow, ReasonTable } from '../db/tables.ts';
+import type { InvitationTable, MembershipRow, ReasonTable } from '../db/tables.ts';
 import type {
   ContractEvidence,
   GrantEvidence,
@@ -28,7 +28,11 @@ export interface Bearing {
   reasons: ReasonTable[];
   /** By membership: the open plan it is held in. */
   plans: ReadonlyMap<number, number>;
+  /** By membership: what they get in with, if they have to be told. */
+  invitations: ReadonlyMap<number, KnownInvitation>;
 }
+
+export type KnownInvitation = Pick<InvitationTable, 'kind' | 'deliveredAt' | 'deliveredBy'>;
 
 export interface KnownPerson {
   install: string;
@@ -147,7 +151,20 @@ async function loadPlaces(kysely: Kysely, trainerIds: string[]) {
       kysely.selectFrom('reason').selectAll().where('membershipId', 'in', ids).execute(),
     ),
     plans: new Map(await ifAny(ids, () => loadPlans(kysely, ids))),
+    invitations: new Map(await ifAny(ids, () => loadInvitations(kysely, ids))),
   };
+}
+
+async function loadInvitations(
+  kysely: Kysely,
+  membershipIds: number[],
+): Promise<[number, KnownInvitation][]> {
+  const invitations = await kysely
+    .selectFrom('invitation')
+    .select(['membershipId', 'kind', 'deliveredAt', 'deliveredBy'])
+    .where('membershipId', 'in', membershipIds)
+    .execute();
+  return invitations.map(({ membershipId, ...invitation }) => [membershipId, invitation]);
 }
 
 async function loadPlans(kysely: Kysely, membershipIds: number[]): Promise<[number, number][]> {

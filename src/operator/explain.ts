@@ -208,7 +208,7 @@ interface ReasonedWay extends Way {
 
 /** Where the configuration leads now, and where it led when the reason was recorded. */
 function judgeMemberships(
-  { memberships, reasons: recorded, plans }: Bearing,
+  { memberships, reasons: recorded, plans, invitations }: Bearing,
   { routeLink }: ExplainRules,
   { contract, trainerId, linkId, link, reasons }: ReasonedWay,
 ): Judged[] {
@@ -226,7 +226,9 @@ function judgeMemberships(
   if (here.length > 0) {
     return here.map((one) => ({
       step: 'membership',
-      ...judgeMembership(one, { hasFallen, plan: plans.get(one.id) }),
+      ...judgeMembership(one, {
+        ...{ hasFallen, plan: plans.get(one.id), invitation: invitations.get(one.id) },
+      }),
     }));
   }
   return [

@@ -5,17 +5,18 @@ import type { LinkEvidence } from '../domain/evidence.ts';
 export interface LinkStore {
   /** Those whose removal nobody has told; whether they are still there is for their registers to say. */
   live(): Promise<LinkEvidence[]>;
+  liveOf(install: string): Promise<LinkEvidence[]>;
 }
 
 export function createLinkStore({ kysely }: Database): LinkStore {
+  const untold = kysely
+    .selectFrom('link')
+    .selectAll()
+    .where('removedEventAt', 'is', null)
+    .orderBy('install')
+    .orderBy('linkId');
   return {
-    live: () =>
-      kysely
-        .selectFrom('link')
-        .selectAll()
-        .where('removedEventAt', 'is', null)
-        .orderBy('install')
-        .orderBy('linkId')
-        .execute(),
+    live: () => untold.execute(),
+    liveOf: (install) => untold.where('install', '=', install).execute(),
   };
 }

@@ -1,10 +1,17 @@
-import type { Database } from '../db/database.ts';
+import type { Config } from '../config/config-schema.ts';
+import { type Database, inTransaction } from '../db/database.ts';
+import { readSetting } from '../db/setting-store.ts';
 import type { MembershipState } from '../domain/membership.ts';
 import { createMembershipStore, type MembershipStore } from '../engine/membership-store.ts';
 import { createPlanStore, type Plan } from '../engine/plan-store.ts';
 import { createInstallStateStore, type InstallState } from '../reconcile/install-state-store.ts';
+import { createSuspectStore, type Suspect } from '../reconcile/suspect-store.ts';
+import { createSubscriptionStore } from '../subscription/subscription-store.ts';
+import type { Trouble } from '../subscription/troubles.ts';
 import { createContractStore } from './contract-store.ts';
+import { listUntold } from './handover-store.ts';
 import { createStatusStore, type StatusStore } from './status-store.ts';
+import { waitsFor } from './waits-for.ts';
 
 /** How Gangway is doing, at a glance. */
 export interface Status {
@@ -27,11 +34,15 @@ export interface Attention {
 
 type Rows<Name extends keyof StatusStore> = Awaited<ReturnType<StatusStore[Name]>>;
 
-/** @param configured the installs there are: of others nothing is to be read any more */
+/**
+ * @param configured the installs there are: of others nothing is to be read any more
+ * @param mailed whom a mail may reach; null where no mail is configured
+ */
 export async function loadStatus(
   database: Database,
   since: string,
   configured: Pick<ReadonlyMap<string, unknown>, 'has'>,
+  mailed: Mailed | null = null,
 ): Promise<Status> {
   const store = createStatusStore(database);
   const status = {
@@ -47,8 +58,65 @@ export async function loadStatus(
   };
   const disputed = await createContractStore(database).countDisputed();
   const troubled = await store.troubledDeliveries();
-  const attention = findAttention(status, disputed, troubled);
+  const endpoints = (await createSubscriptionStore(database).listTroubled()).filter(({ install }) =>
+    configured.has(install),
+  );
+  const suspects = await createSuspectStore(database).list();
+  const attention = [
+    ...findAttention(status, disputed, troubled, endpoints),
+    ...aboutSuspects(suspects.filter(({ install }) => configured.has(install))),
+    ...(await aboutInvitations(database, mailed)),
+    ...aboutClock(await loadClockDrift(database)),
+  ];
   return { ...status, attention };
+}
+
+function aboutSuspects(suspects: Suspect[]): Attention[] {
+  const [oldest] = suspects;
+  if (oldest === undefined) return [];
+  const says = `contracts that are no longer listed, and not said to have ended: ${suspects.length}, the oldest since ${oldest.since}`;
+  const action =
+    'gangway contracts list --suspects, then gangway contracts end <id> for what is over';
+  return [{ says, action }];
+}
+
+interface Mailed {
+  managedDomains: readonly string[];
+  now: string;
+}
+
+export function toMailed({ mail, marketplace }: Config, now: string): Mailed | null {
+  return mail === undefined ? null : { managedDomains: marketplace.managedDomains, now };
+}
+
+/** Those about whom the mail has met no trouble are none of anybody's. */
+async function aboutInvitations(database: Database, mailed: Mailed | null): Promise<Attention[]> {
+  const { managedDomains, now } = mailed ?? { managedDomains: [], now: '' };
+  const waiting = await listUntold(database.kysely, managedDomains);
+  const left = waiting.filter(
+    (one) => one.failure !== null || waitsFor(one, { now, hasMail: mailed !== null }) !== 'mail',
+  );
+  return ifAny(
+    'people who wait for being told how they get in',
+    left.length,
+    'gangway members --waiting says what for, and the command to tell each by',
+  );
+}
+
+/** In seconds, as it was last written down; positive where the clock here is ahead. */
+async function loadClockDrift(database: Database): Promise<number> {
+  return Number(await inTransaction(database, (tx) => readSetting(tx, 'clock_drift_seconds'))) || 0;
+}
+
+function aboutClock(driftSeconds: number): Attention[] {
+  if (driftSeconds === 0) return [];
+  const by = `${Math.abs(driftSeconds)} s ${driftSeconds < 0 ? 'behind' : 'ahead of'}`;
+  return [
+    {
+      says: `the clock of a running instance is ${by} that of the marketplace`,
+      action: 'let its machine keep time by NTP: deliveries are refused over 300 s',
+    },
+  ];
 }
 
 interface ToolState {
@@ -64,6 +132,7 @@ function findAttention(
   { memberships, installs, plans }: Omit<Status, 'attention'>,
   disputed: number,
   troubled: Rows<'troubledDeliveries'>,
+  endpoints: { trouble: Trouble }[],
 ): Attention[] {
   const inState = (state: MembershipState) =>
     sum(memberships.filter((membership) => membership.state === state));
@@ -75,6 +144,7 @@ function findAttention(
       action: `gangway plans show ${id}, then approve or reject it`,
     })),
     ...installs.flatMap(toAttention),
+    ...endpoints.map(({ trouble }) => trouble),
     ...ifAny('orphaned memberships', inState('orphaned'), 'gangway retire --all shows them'),
     ...ifAny(
       'memberships that their tool refuses',

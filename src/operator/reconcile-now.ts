@@ -30,6 +30,7 @@ const lookEveryMs = 100;
  * and may take part of the work.
  *
  * @param all that are configured
+ * @param acceptsOrphans whether to go on although the configuration no longer leads to somebody
  * @throws AppError `conflict` where the configuration no longer leads to people in a tool
  */
 export async function reconcileNow(
@@ -37,9 +38,10 @@ export async function reconcileNow(
   installs: readonly string[],
   all: readonly string[],
   patience: Patience,
+  acceptsOrphans = false,
 ): Promise<Reconciled[]> {
   const { database, installStates, runs, clock } = deps;
-  await checkOrphans(deps, false);
+  await checkOrphans(deps, acceptsOrphans);
   const since = { at: toInstant(clock.now()), afterReceipt: await runs.lastReceipt() };
   await holdAfterSilence(database, installStates, all, clock);
   await inTransaction(database, (tx) => installStates.wantRead(tx, installs, since.at, 'command'));
@@ -94,7 +96,7 @@ async function readOne(
 ): Promise<string | null> {
   while (!signal.aborted) {
     onProgress(`${install} is being read from the marketplace`);
-    const isTaken = await reconcileNext(deps, signal, install);
+    const isTaken = await reconcileNext(deps, signal, { only: install });
     const state = await deps.installStates.find(install);
     if (state?.readBeganAt && state.readBeganAt >= wantedAt) return null;
     if (state !== undefined && state.attempts > 0) return state.failure;

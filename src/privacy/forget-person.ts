@@ -32,7 +32,7 @@ export interface Forgotten {
   titles: number;
   /** Stored requests that named them. */
   deliveries: number;
-  /** Memberships and receipts with what a tool has said of them. */
+  /** Memberships, receipts and invitations with what a tool has said of them, or given them. */
   toolTraces: number;
   /** Requests that name them and are not handled yet: they stay. */
   deliveriesLeft: number;
@@ -75,6 +75,7 @@ export async function forgetPerson(
       await retention.clearPeople(tx, known);
       await retention.clearTitles(tx, titled);
       await people.clearToolTraces(tx, trainerId);
+      await retention.clearInvitations(tx, [trainerId]);
       await retention.forget(tx, trainerId, toInstant(deps.clock.now()));
     }
     return { people: known.length, titles: titled.length, toolTraces };

@@ -14,6 +14,7 @@ export interface PersonStore {
    * @returns how many rows had something
    */
   clearToolTraces(tx: Transaction, trainerId: string): Promise<number>;
+  /** The same, and their invitations. */
   countToolTraces(tx: Transaction, trainerId: string): Promise<number>;
 }
 
@@ -78,7 +79,13 @@ export function createPersonStore({ kysely }: Pick<Database, 'kysely'>): PersonS
         .where('receipt.message', 'is not', null)
         .where('membership.trainerId', '=', trainerId)
         .executeTakeFirstOrThrow();
-      return Number(memberships.n) + Number(receipts.n);
+      const invitations = await tx
+        .selectFrom('invitation')
+        .innerJoin('membership', 'membership.id', 'invitation.membershipId')
+        .select((eb) => eb.fn.countAll<number>().as('n'))
+        .where('membership.trainerId', '=', trainerId)
+        .executeTakeFirstOrThrow();
+      return [memberships, receipts, invitations].reduce((sum, { n }) => sum + Number(n), 0);
     },
   };
 }

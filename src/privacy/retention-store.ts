@@ -22,6 +22,8 @@ export interface RetentionStore {
   clearPeople(tx: Transaction, people: PersonKey[]): Promise<number>;
   /** What tools have said about them, which may quote a name. */
   clearMessages(tx: Transaction, trainerIds: string[]): Promise<void>;
+  /** What they were to get in with: nobody tells them any more. */
+  clearInvitations(tx: Transaction, trainerIds: string[]): Promise<void>;
   remember(tx: Transaction, trainerIds: string[]): Promise<void>;
   forget(tx: Transaction, trainerId: string, now: string): Promise<void>;
 }
@@ -172,6 +174,18 @@ export function createRetentionStore({ kysely }: Pick<Database, 'kysely'>): Rete
           eb.selectFrom('membership').select('id').where('trainerId', 'in', trainerIds),
         )
         .execute();
+    },
+
+    async clearInvitations(tx, trainerIds) {
+      if (trainerIds.length === 0) return;
+      const theirs = tx.selectFrom('membership').select('id').where('trainerId', 'in', trainerIds);
+      await tx
+        .updateTable('intent')
+        .set({ credential: null })
+        .where('credential', 'is not', null)
+        .where('membershipId', 'in', theirs)
+        .execute();
+      await tx.deleteFrom('invitation').where('membershipId', 'in', theirs).execute();
     },
 
     async remember(tx, trainerIds) {

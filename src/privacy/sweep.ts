@@ -95,6 +95,7 @@ async function sweepPeople(deps: SweepDeps, after: PersonKey | null): Promise<Pe
       await retention.remember(tx, plan.remembered);
       await retention.clearPeople(tx, plan.over);
       await retention.clearMessages(tx, trainersOf(plan.over));
+      await retention.clearInvitations(tx, trainersOf(plan.over));
     },
   );
   return page.length < chunkSize ? null : (page.at(-1) ?? null);

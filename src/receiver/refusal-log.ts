@@ -13,6 +13,8 @@ interface RefusalLogDeps {
   metrics: Metrics;
   logger: Logger;
   quiet: Quiet;
+  /** Told when no secret made a signature, at most once a minute for each install that there is. */
+  onUnmatched(install: string): void;
 }
 
 const hints: Record<RefusalReason, string> = {
@@ -26,7 +28,8 @@ const hints: Record<RefusalReason, string> = {
 };
 
 /** One line per install and reason a minute, with the number that it stands for. */
-export function createRefusalLog({ metrics, logger, quiet }: RefusalLogDeps): RefusalLog {
+export function createRefusalLog(deps: RefusalLogDeps): RefusalLog {
+  const { metrics, logger, quiet, onUnmatched } = deps;
   return {
     report(install, reason) {
       metrics.refusals.inc({ install, reason });
@@ -35,6 +38,7 @@ export function createRefusalLog({ metrics, logger, quiet }: RefusalLogDeps): Re
       const hint = hints[reason];
       const subject = { install: install || '(unknown)', reason, hint, alsoRefused };
       logger.warn(subject, 'A request was refused');
+      if (reason === 'no_secret_matched' && install !== '') onUnmatched(install);
     },
   };
 }

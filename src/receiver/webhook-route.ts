@@ -11,12 +11,12 @@ import type { Quiet } from '../lib/quiet.ts';
 import { sendError } from './error-response.ts';
 import { keepHeaders, type MarketplaceHeaders } from './marketplace-headers.ts';
 import type { RefusalLog } from './refusal-log.ts';
+import type { SigningKeys } from './signing-keys.ts';
 import { verifySignature } from './verify-signature.ts';
 
 export interface WebhookRouteDeps {
   inbox: Inbox;
-  /** The webhook secrets of each install; a Map, for its names come from outside. */
-  secrets: ReadonlyMap<string, readonly KeyObject[]>;
+  signingKeys: SigningKeys;
   /** Stands in for the secret of an install that does not exist. */
   decoySecret: KeyObject;
   headers: MarketplaceHeaders;
@@ -105,7 +105,7 @@ async function readBody(request: Request): Promise<Buffer | undefined> {
 }
 
 function isSigned(deps: WebhookRouteDeps, install: string, request: Request, body: Buffer) {
-  const known = deps.secrets.get(install);
+  const known = deps.signingKeys.get(install);
   const verification = verifySignature({
     headers: deps.headers.signaturesOf(request.headers),
     body,

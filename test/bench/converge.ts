@@ -155,7 +155,7 @@ function createSlowTool(): SlowTool {
     measured: () => ({ calls, busyMs }),
     adapter: {
       capabilities: { removal: { effect: 'locks_out' }, readding: 'yes', exclusive: 'membership' },
-      check: async () => undefined,
+      check: async () => [],
       groupFor: (link) => link.externalProjectId,
       findMember: (_group, { trainerId }) => answer(() => present.get(trainerId) ?? null),
       addMember: (_group, { trainerId, email }) =>

@@ -56,7 +56,7 @@ function createInstantAdapter(calls: Map<string, number>): Adapter {
   const members = new Map<string, Member>();
   return {
     capabilities: { removal: { effect: 'locks_out' }, readding: 'yes', exclusive: 'membership' },
-    check: async () => undefined,
+    check: async () => [],
     groupFor: (link) => link.externalProjectId,
     findMember: async (_group, { trainerId }) => members.get(trainerId) ?? null,
     async addMember(_group, { trainerId, email }) {

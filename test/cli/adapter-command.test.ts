@@ -47,6 +47,17 @@ describe('gangway adapter test', () => {
     expect([...rest.members('signs'), ...rest.members('lamps')]).toEqual([]);
   });
 
+  it('makes do with one group, and says what it could not ask', async () => {
+    const { rest, configFile } = await openTool();
+    const one = ['--tool', 'list', '--config', configFile, '--group', 'signs', '--yes'];
+    const { status, stdout } = await runCommand('adapter', 'test', ...one);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(
+      /^skipped {2}takes nobody out of another group\n +the tool has one group$/m,
+    );
+    expect(rest.members('signs')).toEqual([]);
+  });
+
   it('does nothing without --yes but say what it would do', async () => {
     const { rest, argv } = await openTool();
     const { status, stdout, stderr } = await runCommand(...argv, '--email-domain', 'Lab.example');
@@ -129,7 +140,7 @@ describe('gangway adapter test', () => {
   });
 
   it.each([
-    [['--tool', 'list', '--group', 'signs'], 'name two groups'],
+    [['--tool', 'list'], 'name two groups'],
     [['--tool', 'list', '--group', 'signs', '--group', 'signs'], 'name two groups'],
     [['--tool', 'list', ...groups, '--group', 'x'], 'name two groups'],
     [groups, 'name one: a file (and'],

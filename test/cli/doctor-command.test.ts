@@ -5,6 +5,7 @@ import { sql } from 'kysely';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { inTransaction, openDatabase } from '../../src/db/database.ts';
 import { writeSetting } from '../../src/db/setting-store.ts';
+import { openWorld, type World } from '../sandbox/sandbox-harness.ts';
 import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { exampleSettings } from '../support/http-tool-settings.ts';
@@ -37,9 +38,13 @@ function installsWith(changes: object = {}): { installs: { acme: object } } {
 describe('gangway doctor', { timeout: 20_000 }, () => {
   let workspace: Workspace;
 
-  beforeEach(() => {
-    workspace = createBridgeWorkspace(installsWith());
-    writeInFolder('token', 'ot_ptk_acme');
+  let world: World;
+
+  beforeEach(async () => {
+    world = await openWorld();
+    const marketplace = { baseUrl: world.baseUrl };
+    workspace = createBridgeWorkspace({ ...installsWith(), marketplace });
+    writeInFolder('token', world.token);
     writeInFolder('webhook-secret', 'whsec_c2VjcmV0LW9mLWFjbWU');
     return () => vi.unstubAllEnvs();
   });
@@ -101,6 +106,10 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     expect(stdout).toBe(
       ' ok   configuration: installs: 1, tools: 1\n' +
         ' ok   tool list: answers, and the settings suffice\n' +
+        ' ok   install acme: its token is good and has every scope, work addresses are shared\n' +
+        ' ok   webhooks: without receiver.publicUrl nothing is delivered: installs are read on the schedule, "0 0 29 2 *"\n' +
+        " ok   marketplace clock: this machine's clock is 0 s ahead of that of the marketplace\n" +
+        ' ok   contract: the marketplace offers all that is relied on\n' +
         'warn  database: there is none yet: the first start makes it\n' +
         '      → start once: gangway start\n',
     );
@@ -118,7 +127,8 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     const { status, checks } = await examine();
     expect(status).toBe(0);
     expect(checks.map((check) => `${check.name}: ${check.status}`)).toEqual([
-      ...['configuration: ok', 'tool list: ok', 'database: ok', 'key: ok', 'clock: ok'],
+      ...['configuration: ok', 'tool list: ok', 'install acme: ok', 'webhooks: ok'],
+      ...['marketplace clock: ok', 'contract: ok', 'database: ok', 'key: ok', 'clock: ok'],
       ...['orphans: ok', 'walls: ok', 'work: ok'],
     ]);
     expect(listFolder()).toEqual(files);
@@ -128,11 +138,34 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
 
   it('warns of secrets that are written out', async () => {
     workspace = createBridgeWorkspace();
-    expect(await findTrouble()).toMatchObject([
+    const trouble = await findTrouble();
+    const said = trouble.filter(({ name }) => name !== 'install acme' && name !== 'contract');
+    expect(said).toMatchObject([
       { name: 'configuration', says: expect.stringContaining('installs.acme.token') },
       { name: 'configuration', says: expect.stringContaining('webhookSecrets') },
       { name: 'database' },
     ]);
+  });
+
+  it('fails on an install whose token is refused, without its token', async () => {
+    world.sandbox.revokeToken(world.installId);
+    const { status, stdout, stderr } = await run();
+    expect(status).toBe(1);
+    expect(stdout).toMatch(
+      /^FAIL {2}install acme: Could not read the install: answered 401.*\n +→ its token is not good/m,
+    );
+    expect(stdout + stderr).not.toContain(world.token);
+  });
+
+  it('finds the endpoint of an install by its address', async () => {
+    changeConfig({ receiver: { host: '127.0.0.1', port: 0, publicUrl: 'https://b.example.com' } });
+    const missing = await findTrouble();
+    expect(missing[0]).toMatchObject({
+      ...{ name: 'install acme', status: 'failure' },
+      says: expect.stringContaining('no webhook endpoint at https://b.example.com/webhooks/acme'),
+    });
+    await world.subscribe('https://b.example.com/webhooks/acme');
+    expect(await findTrouble()).toMatchObject([{ name: 'database' }]);
   });
 
   it('fails on a configuration that cannot be used, and looks no further', async () => {
@@ -167,7 +200,9 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     vi.stubEnv('GANGWAY_SECRET_KEY', randomBytes(32).toString('base64'));
     const tables = await digestTables();
     expect((await examine()).checks).toMatchObject([
-      ...[{ name: 'configuration' }, { name: 'tool list' }, { name: 'database', status: 'ok' }],
+      ...[{ name: 'configuration' }, { name: 'tool list' }, { name: 'install acme' }],
+      ...[{ name: 'webhooks' }, { name: 'marketplace clock' }, { name: 'contract' }],
+      { name: 'database', status: 'ok' },
       {
         ...{ name: 'key', status: 'failure', says: expect.stringContaining('another secret key') },
         action: 'set the key that the database was made with',

@@ -22,7 +22,6 @@ const modeOf = (file: string) => statSync(file).mode & 0o777;
 
 describe('gangway init', () => {
   it.each([
-    [[], ['DEFAULT_TOKEN', 'DEFAULT_WEBHOOK_SECRET']],
     [
       ['--install', 'acme-eu'],
       ['ACME_EU_TOKEN', 'ACME_EU_WEBHOOK_SECRET'],
@@ -44,20 +43,20 @@ describe('gangway init', () => {
       ['INSTALL_CVAT_TOKEN', 'INSTALL_CVAT_WEBHOOK_SECRET', 'CVAT_TOKEN'],
     ],
     [
-      ['--tool', 'doccano'],
-      ['DEFAULT_TOKEN', 'DEFAULT_WEBHOOK_SECRET', 'DOCCANO_TOKEN'],
+      ['--install', 'acme', '--tool', 'doccano'],
+      ['ACME_TOKEN', 'ACME_WEBHOOK_SECRET', 'DOCCANO_TOKEN'],
     ],
     [
-      ['--tool', 'scim'],
-      ['DEFAULT_TOKEN', 'DEFAULT_WEBHOOK_SECRET', 'SCIM_TOKEN'],
+      ['--install', 'acme', '--tool', 'scim'],
+      ['ACME_TOKEN', 'ACME_WEBHOOK_SECRET', 'SCIM_TOKEN'],
     ],
     [
-      ['--tool', 'http'],
-      ['DEFAULT_TOKEN', 'DEFAULT_WEBHOOK_SECRET', 'HTTP_TOKEN'],
+      ['--install', 'acme', '--tool', 'http'],
+      ['ACME_TOKEN', 'ACME_WEBHOOK_SECRET', 'HTTP_TOKEN'],
     ],
     [
-      ['--tool', './my-tool.ts'],
-      ['DEFAULT_TOKEN', 'DEFAULT_WEBHOOK_SECRET'],
+      ['--install', 'acme', '--tool', './my-tool.ts'],
+      ['ACME_TOKEN', 'ACME_WEBHOOK_SECRET'],
     ],
   ])('with %j writes what loads once %j are set', async (options, variables) => {
     const file = path.join(createWorkspace(), 'gangway.config.json');
@@ -72,6 +71,18 @@ describe('gangway init', () => {
     const [install] = config.installs.values();
     expect(install?.token).toBe(`value-of-${variables[0]}`);
     expect(config.tools.has(install?.tool ?? '')).toBe(true);
+  });
+
+  it('leaves installs to be connected by command, unless one is named', async () => {
+    const file = path.join(createWorkspace(), 'gangway.config.json');
+    const [publicUrl, marketplaceUrl] = ['http://127.0.0.1:8787', 'http://127.0.0.1:8799/v1'];
+    const said = await init(file, '--public-url', publicUrl, '--marketplace-url', marketplaceUrl);
+    expect(said).toContain('gangway connect <a name for them>\n');
+    expect(said).not.toContain('publicUrl');
+    const { config, warnings } = loadConfig({ path: file, env: {} });
+    expect(config).toMatchObject({ receiver: { publicUrl }, installs: new Map() });
+    expect(config.marketplace.baseUrl).toBe(marketplaceUrl);
+    expect(warnings).toEqual([]);
   });
 
   it('keeps the configuration to its owner and puts the schema beside it', async () => {
@@ -92,7 +103,7 @@ describe('gangway init', () => {
     const lines = (await init(file, '--install', 'acme')).trimEnd().split('\n');
     expect(lines).toEqual([
       `Wrote ${file}, readable by you alone, and gangway.schema.json beside it.`,
-      'Set receiver.publicUrl in it to the address where the marketplace reaches this machine.',
+      'Set receiver.publicUrl in it to the address where the marketplace reaches this machine; without it, Gangway asks every minute.',
       "Set the variable ACME_TOKEN: the install's platform token.",
       'Set the variable ACME_WEBHOOK_SECRET: the signing secret of its webhook endpoint.',
       `Then run: gangway start --config ${file}`,

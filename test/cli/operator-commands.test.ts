@@ -117,7 +117,10 @@ describe('commands of an operator', { timeout: 20_000 }, () => {
     ['reconcile', ['--install <name>', '--dry-run', '--wait <duration>', '--json']],
     ['plans approve', ['<plan>', '--wait <duration>', '--json']],
     ['plans reject', ['<plan>', '--json']],
-    ['contracts list', ['--install <name>', '--status <status>', '--limit <count>', '--json']],
+    [
+      'contracts list',
+      ['--install <name>', '--status <status>', '--suspects', '--limit <count>', '--json'],
+    ],
     ['contracts end', ['<contract>', '--install <name>', '--json']],
     ['contracts reopen', ['<contract>', '--install <name>', '--json']],
     ['retire', ['--install <name>', '--tool <name>', '--all', '--yes', '--json']],
@@ -344,19 +347,22 @@ describe('commands of an operator', { timeout: 20_000 }, () => {
       expect(await runOk('contracts', 'list')).toBe('There are no such contracts.\n');
       await hireAll();
       const lines = (await runOk('contracts', 'list')).trimEnd().split('\n');
-      expect(lines[0]).toMatch(/^install +contract +status +people +last heard +title$/);
+      expect(lines[0]).toMatch(
+        /^install +contract +status +people +last heard +suspect since +title$/,
+      );
       expect(lines[1]).toMatch(/^acme +cmc1 +active +1 +\S+Z +Street signs$/);
       expect(lines).toHaveLength(4);
       expect(await runJson('contracts', 'list', '--limit', '1')).toEqual({
         contracts: [
           {
             ...{ install: 'acme', contractId: 'cmc1', status: 'active', title: 'Street signs' },
-            ...{ heardAt: expect.stringMatching(/Z$/), people: 1 },
+            ...{ heardAt: expect.stringMatching(/Z$/), people: 1, suspectSince: null },
           },
         ],
       });
       expect(await runJson('contracts', 'list', '--status', 'ended')).toEqual({ contracts: [] });
       expect(await runJson('contracts', 'list', '--install', 'x')).toEqual({ contracts: [] });
+      expect(await runJson('contracts', 'list', '--suspects')).toEqual({ contracts: [] });
       await nameHostilely();
       const { stdout } = await run('contracts', 'list');
       expect(stdout).toContain('Evil');

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatTable, stripControl } from '../../src/cli/table.ts';
+import { formatTable } from '../../src/cli/table.ts';
+import { stripControl } from '../../src/lib/strip-control.ts';
 
 describe('stripControl', () => {
   it.each([

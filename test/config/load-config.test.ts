@@ -72,7 +72,7 @@ describe('loadConfig with a file', () => {
         ],
       ]),
       removals: { max: 25, maxFraction: 0.3, graceMs: 900_000, revokedGraceMs: 86_400_000 },
-      reconcile: { schedule: '*/15 * * * *' },
+      reconcile: { schedule: '* * * * *' },
       subscription: { everyMs: 300_000 },
       usage: { schedule: '30 * * * *', lookbackMs: 1_209_600_000, maxLoweredFraction: 0.2 },
       retention: { deliveriesMs: 2_592_000_000, peopleMs: 7_776_000_000 },
@@ -328,19 +328,21 @@ describe('secrets', () => {
   });
 });
 
+describe('the schedule of reconciling', () => {
+  it.each([
+    [{}, '* * * * *'],
+    [{ receiver: { publicUrl: 'https://example.com' } }, '*/15 * * * *'],
+    [{ reconcile: { schedule: '0 * * * *' } }, '0 * * * *'],
+  ])('with %j is %s', (change, schedule) => {
+    expect(load({ ...small, ...change }).config.reconcile).toEqual({ schedule });
+  });
+});
+
 describe('warnings', () => {
   it.each<[object, RegExp]>([
-    [{ installs: {} }, /^installs: there is none/],
     [{ receiver: { publicUrl: 'http://example.com' } }, /^receiver\.publicUrl/],
     [{ marketplace: { baseUrl: 'http://10.0.0.1/api' } }, /^marketplace\.baseUrl/],
     [{ console: { host: '0.0.0.0' } }, /^console\.host/],
-    [
-      {
-        receiver: { publicUrl: 'https://example.com' },
-        installs: { acme: { token, tool: 'studio' } },
-      },
-      /^installs\.acme\.webhookSecrets/,
-    ],
   ])('are given for %j', (change, expected) => {
     expect(load({ ...small, ...change }).warnings).toEqual([expect.stringMatching(expected)]);
   });

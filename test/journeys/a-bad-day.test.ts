@@ -10,8 +10,9 @@ import { createRandom } from '../support/random.ts';
 
 /**
  * A day at the marketplace: of its events 30 % are lost, 20 % come twice and 20 % late; the endpoint
- * is disabled twice, the token is revoked and the customer reconnects once. Each quarter of an hour
- * the marketplace is read, and that is what has to make up for it.
+ * is disabled again and again, the token is revoked and the customer reconnects once. Nobody enables
+ * the endpoint but the bridge itself. Each quarter of an hour the marketplace is read, and that is
+ * what has to make up for it.
  */
 
 const rests = vi.hoisted(() => ({ hasNoLongOnes: true }));
@@ -36,9 +37,8 @@ const atHour = (hour: number) => (hour * 60 * minute) / stepMs;
 
 const moments = {
   unreachable: atHour(4),
-  reachable: atHour(6),
+  reachable: atHour(5),
   disabled: atHour(9),
-  enabled: atHour(11),
   tokenRevoked: atHour(14),
   reconnected: atHour(15),
   evening: atHour(22),
@@ -89,20 +89,19 @@ it.each(days)(
     await bridge.connect(token, people.jobsByProject);
     await bridge.reconcile();
     expect(bridge.roster()).toEqual(dayLog.wanted());
-    const disabled: string[] = [];
+    const statuses: Record<string, string> = {};
 
     async function operate(step: number): Promise<void> {
       if (step === moments.unreachable) bridge.setReachable(false);
       if (step === moments.reachable) {
-        disabled.push(await bridge.endpointStatus());
+        statuses['unreachable'] = await bridge.endpointStatus();
         bridge.setReachable(true);
-        await bridge.enableEndpoint();
       }
-      if (step === moments.disabled) await bridge.disableEndpoint();
-      if (step === moments.enabled) {
-        disabled.push(await bridge.endpointStatus());
-        await bridge.enableEndpoint();
+      if (step === moments.disabled) {
+        statuses['reachable'] = await bridge.endpointStatus();
+        await bridge.disableEndpoint();
       }
+      if (step === moments.tokenRevoked) statuses['disabled'] = await bridge.endpointStatus();
       if (step === moments.tokenRevoked) {
         market.revokeToken();
         dayLog.setBlind(true);
@@ -126,7 +125,10 @@ it.each(days)(
       if (step % (intervalMs / stepMs) === 0) await bridge.reconcile();
     }
 
-    expect(disabled).toEqual(['DISABLED', 'DISABLED']);
+    expect(statuses).toEqual({ unreachable: 'DISABLED', reachable: 'ACTIVE', disabled: 'ACTIVE' });
+    const healed = bridge.log.lines().filter(({ alert }) => alert === 'endpoint_disabled');
+    expect(healed).toHaveLength(3);
+    expect(await bridge.endpointStatus()).toBe('ACTIVE');
     expect(bridge.roster()).toEqual(dayLog.wanted());
     expect(dayLog.wronglyRemoved(intervalMs + graceMs)).toEqual([]);
     expect(dayLog.keptTooLong(allowedMs)).toEqual([]);

@@ -247,7 +247,7 @@ function createTool(): Tool {
     remove: (group, member) => tool.removeReally(group, member),
     adapter: {
       capabilities: { removal: { effect: 'locks_out' }, readding: 'yes', exclusive: 'membership' },
-      check: async () => undefined,
+      check: async () => [],
       groupFor: ({ externalProjectId }) => externalProjectId,
       findMember: (group, person, signal) => tool.find(group, person, signal),
       addMember(group, person, signal) {

@@ -123,6 +123,7 @@ function createProbedTool(): ProbedTool {
         await answer().finally(() => {
           underway -= 1;
         });
+        return [];
       },
     },
   };

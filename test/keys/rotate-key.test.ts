@@ -167,7 +167,9 @@ describeEachDatabase('the columns of bytes', (openFresh) => {
 
   it('are all among those that are sealed anew', async () => {
     const database = await openFresh();
-    const listed = sealedColumns.map(({ table, column }) => `${table}.${toSnakeCase(column)}`);
+    const listed = sealedColumns.map(
+      ({ table, column }) => `${toSnakeCase(table)}.${toSnakeCase(column)}`,
+    );
     expect(await listByteColumns(database)).toEqual([...listed, ...plain].sort());
   });
 });

@@ -5,20 +5,27 @@ import { createLogLines } from '../support/log-lines.ts';
 
 type Outcome = 'more' | 'idle';
 
+interface Run {
+  signal: AbortSignal;
+  beat(): void;
+  end(outcome: Outcome): void;
+  fail(error: Error): void;
+}
+
 /** A loop whose every run waits until the test ends it. */
 function openLoop({ intervalMs = 60_000, stallMs = 1000 } = {}) {
   const [clock, log] = [createFakeClock(), createLogLines()];
-  const runs: { signal: AbortSignal; end(outcome: Outcome): void; fail(error: Error): void }[] = [];
+  const runs: Run[] = [];
   const loop = createLoop({
     name: 'test',
     intervalMs,
     stallMs,
     clock,
     logger: log.logger,
-    run(signal) {
+    run(signal, beat) {
       const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
       signal.addEventListener('abort', () => resolve('idle'));
-      runs.push({ signal, end: resolve, fail: reject });
+      runs.push({ signal, beat, end: resolve, fail: reject });
       return promise;
     },
   });
@@ -189,4 +196,39 @@ it('becomes unhealthy when a run hangs, and healthy again when it ends', async (
   runs[0]?.end('idle');
   await settle();
   expect(loop.isHealthy()).toBe(true);
+});
+
+it('is healthy for as long as a run comes further', () => {
+  const { loop, clock, runs } = openLoop({ intervalMs: 60_000, stallMs: 1000 });
+  loop.start();
+  for (let step = 0; step < 5; step += 1) {
+    clock.advance(60_999);
+    runs[0]?.beat();
+    expect(loop.isHealthy()).toBe(true);
+  }
+  clock.advance(61_000);
+  expect(loop.isHealthy()).toBe(false);
+});
+
+it('lets timers have the thread, however often it is woken', async () => {
+  const [clock, log] = [createFakeClock(), createLogLines()];
+  let isTime = false;
+  const timer = setTimeout(() => {
+    isTime = true;
+  }, 5);
+  onTestFinished(() => clearTimeout(timer));
+  let turns = 0;
+  const loop = createLoop({
+    ...{ name: 'busy', intervalMs: 60_000, clock, logger: log.logger },
+    async run() {
+      turns += 1;
+      // Without a timer ever, it would go on for as long as this.
+      if (!isTime && turns < 200_000) queueMicrotask(() => loop.wake());
+      return 'idle';
+    },
+  });
+  loop.start();
+  await vi.waitFor(() => expect(isTime).toBe(true));
+  await loop.stop();
+  expect(turns).toBeLessThan(200_000);
 });

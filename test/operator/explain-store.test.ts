@@ -4,6 +4,7 @@ import { convergeDue } from '../support/converging.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
+import { inviteAll } from '../support/invite.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
 
 const amara = fullEvent({ type: 'contract.started' });
@@ -24,7 +25,7 @@ describeEachDatabase('what bears on somebody', (openFresh) => {
 
   const empty = {
     ...{ contracts: [], participations: [], pairs: [], links: [], grants: [], people: [] },
-    ...{ memberships: [], reasons: [], plans: new Map() },
+    ...{ memberships: [], reasons: [], plans: new Map(), invitations: new Map() },
   };
 
   it.each([['cmu1'], ['cmc1'], ['cmu1@opentrain.work'], [' CMU1@OpenTrain.Work ']])(
@@ -42,6 +43,13 @@ describeEachDatabase('what bears on somebody', (openFresh) => {
       }
     },
   );
+
+  it('has what they get in with, as far as whether they were told', async () => {
+    await inviteAll(engine);
+    const { invitations, memberships } = await store.load('cmu1');
+    const told = { kind: 'link', deliveredAt: null, deliveredBy: null };
+    expect([...invitations]).toEqual([[memberships[0]?.id, told]]);
+  });
 
   it('is nothing where nobody is known', async () => {
     expect(await store.load('cmu9')).toEqual(empty);

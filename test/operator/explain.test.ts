@@ -45,6 +45,7 @@ function healthy(): Bearing {
     memberships: [membership],
     reasons: [{ ...ids, membershipId: 7, linkId: 'cml1' }],
     plans: new Map(),
+    invitations: new Map(),
   };
 }
 
@@ -309,6 +310,33 @@ describe('explaining', () => {
 });
 
 describe('explaining a membership', () => {
+  const untold = { kind: 'link', deliveredAt: null, deliveredBy: null } as const;
+
+  it.each([
+    ['invited', untold, /^invited in .+; their link waits to be told to them$/, /^see that they/],
+    [
+      'active',
+      { ...untold, kind: 'password' } as const,
+      /; their password waits/,
+      /^see that they/,
+    ],
+    [
+      'invited',
+      { ...untold, deliveredAt: at, deliveredBy: 'mail' } as const,
+      /; their link was mailed to them at 2026-03-15T12:00:00.000Z$/,
+      /^have them accept the invitation$/,
+    ],
+    ['failed', untold, /^failed in street-signs of studio$/, /^mend what/],
+  ] as const)('says of an %s one whether they were told', (state, invitation, said, advice) => {
+    const memberships = [{ ...membership, state }];
+    const invitations = new Map([[membership.id, invitation]]);
+    const { says, action } = explainOne({ ...healthy(), memberships, invitations });
+    expect([says('membership'), action]).toEqual([
+      expect.stringMatching(said),
+      expect.stringMatching(advice),
+    ]);
+  });
+
   type Row = Partial<MembershipRow> & Pick<MembershipRow, 'state'>;
 
   const gone: Partial<MembershipRow> = { wanted: 0, cause: 'contract_eliminated' };

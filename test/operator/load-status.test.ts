@@ -3,6 +3,7 @@ import { emptyContract, emptyEvidence } from '../../src/domain/evidence.ts';
 import { createContractStore } from '../../src/operator/contract-store.ts';
 import { type Attention, loadStatus, type Status } from '../../src/operator/load-status.ts';
 import { createStatusStore } from '../../src/operator/status-store.ts';
+import { createSubscriptionStore } from '../../src/subscription/subscription-store.ts';
 import { convergeDue } from '../support/converging.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { newDelivery } from '../support/deliveries.ts';
@@ -89,6 +90,16 @@ describeEachDatabase('how it is doing', (openFresh) => {
     expect(await attention()).toEqual(['memberships that their tool refuses: 1']);
   });
 
+  it('says what keeps the deliveries of a configured install from coming', async () => {
+    const subscriptions = createSubscriptionStore(engine.database);
+    const trouble = { says: 'nothing is delivered', action: 'gangway endpoint rotate acme' };
+    await subscriptions.check('acme', hour, trouble);
+    await subscriptions.check('globex', hour, trouble);
+    expect((await load()).attention).toEqual([trouble]);
+    await subscriptions.forgetTroubles();
+    expect(await attention()).toEqual([]);
+  });
+
   it('says what became of deliveries, however old they are', async () => {
     await engine.deliver([fullEvent({ type: 'contract.started' }), 'no event']);
     await engine.inbox.postpone(1, 'given up', null);
@@ -117,7 +128,8 @@ describeEachDatabase('how it is doing', (openFresh) => {
         action: expect.stringMatching(/^wait for it/),
       },
     ]);
-    const claim = { install: 'acme', readWantedAt: now, trigger: 'event' as const, attempts: 0 };
+    const claim = await engine.installStates.claim(now, now, 'acme');
+    if (claim === null) throw new Error('there is nothing to read');
     await engine.installStates.postpone(claim, 'answered 401', now);
     expect(await load()).toMatchObject({
       installs: [{ install: 'acme', failure: 'answered 401' }],
@@ -174,7 +186,7 @@ describeEachDatabase('how it is doing', (openFresh) => {
     expect(await store.list({ limit: 1, status: 'ended' })).toEqual([
       {
         ...{ install: 'globex', contractId: 'cmc1098', status: 'ended', title: null },
-        ...{ heardAt: hour, people: 0 },
+        ...{ heardAt: hour, people: 0, suspectSince: null },
       },
     ]);
   });

@@ -11,6 +11,7 @@ import { createSweep } from '../../src/privacy/sweep.ts';
 import { describeEachDatabase, openForTest, sqlite } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { type EventWish, fullEvent, minimalEvent } from '../support/event-bodies.ts';
+import { inviteAll } from '../support/invite.ts';
 
 const address = 'amara.o@opentrain.work';
 const name = 'Amara Okonkwo-Distinctive';
@@ -47,6 +48,18 @@ describeEachDatabase('forgetting a person', (openFresh) => {
       deliveries: 0,
       toolTraces: 0,
     });
+  });
+
+  it('clears what they were to get in with, though nobody was told', async () => {
+    const { engine, forget } = await openWorld(openFresh);
+    await hireAndEnd(engine);
+    await settleMemberships(engine, 0, 'released');
+    await inviteAll(engine);
+    expect(await forget('t1', { dryRun: true })).toMatchObject({ toolTraces: 1 });
+    expect(await engine.rows('invitation')).toHaveLength(1);
+    expect(await forget('t1')).toMatchObject({ toolTraces: 1 });
+    expect(await engine.rows('invitation')).toEqual([]);
+    expect(await engine.rows('intent')).toMatchObject([{ credential: null }]);
   });
 
   it('changes nothing in a dry run, and counts the same', async () => {

@@ -8,6 +8,7 @@ import { createSweep, type Sweep } from '../../src/privacy/sweep.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { type EventWish, fullEvent } from '../support/event-bodies.ts';
+import { inviteAll } from '../support/invite.ts';
 
 const dayMs = 86_400_000;
 
@@ -34,6 +35,20 @@ describeEachDatabase('retention', (openFresh) => {
     expect(await engine.rows('participation')).toMatchObject([{ trainerId: 't1' }]);
     expect(await engine.rows('membership')).toMatchObject([{ trainerId: 't1', failure: null }]);
     expect(await engine.rows('receipt')).toMatchObject([{ outcome: 'failed', message: null }]);
+  });
+
+  it('clears what they were to get in with, when their time is over', async () => {
+    const { engine, sweepAll } = await openWorld(openFresh);
+    await engine.apply([event('contract.started'), event('contract.ended')]);
+    await settleMemberships(engine, { wanted: 0, state: 'released' });
+    await inviteAll(engine);
+    engine.clock.advance(89 * dayMs);
+    await sweepAll();
+    expect(await engine.rows('invitation')).toHaveLength(1);
+    engine.clock.advance(2 * dayMs);
+    await sweepAll();
+    expect(await engine.rows('invitation')).toEqual([]);
+    expect(await engine.rows('intent')).toMatchObject([{ credential: null }]);
   });
 
   it('clears whose contract was never told to end, because its link was removed', async () => {

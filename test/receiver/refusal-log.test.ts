@@ -7,11 +7,16 @@ import { createLogLines } from '../support/log-lines.ts';
 
 function openRefusalLog() {
   const [clock, log, metrics] = [createFakeClock(), createLogLines(), createMetrics()];
+  const unmatched: string[] = [];
   return {
     clock,
     log,
     metrics,
-    ...createRefusalLog({ quiet: createQuiet(clock), logger: log.logger, metrics }),
+    unmatched,
+    ...createRefusalLog({
+      ...{ quiet: createQuiet(clock), logger: log.logger, metrics },
+      onUnmatched: (install) => void unmatched.push(install),
+    }),
   };
 }
 
@@ -58,4 +63,19 @@ it('says what may be wrong', () => {
   expect(log.lines()).toMatchObject([
     { level: 'warn', msg: 'A request was refused', hint: expect.stringContaining('clock') },
   ]);
+});
+
+it('tells of signatures that no secret made: once a minute, and of no install that is not there', () => {
+  const { clock, unmatched, report } = openRefusalLog();
+  for (let refusal = 0; refusal < 1000; refusal += 1) {
+    report('acme', 'no_secret_matched');
+    report('acme', 'too_old');
+    report('', 'no_secret_matched');
+    clock.advance(59);
+  }
+  expect(unmatched).toEqual(['acme']);
+  clock.advance(60_000);
+  report('acme', 'no_secret_matched');
+  report('globex', 'no_secret_matched');
+  expect(unmatched).toEqual(['acme', 'acme', 'globex']);
 });

@@ -6,7 +6,8 @@ import {
   type ClaimStore,
   createClaimStore,
 } from '../../src/engine/claim-store.ts';
-import { convergeMembership, leaseMs } from '../../src/engine/converge-membership.ts';
+import { convergeMembership } from '../../src/engine/converge-membership.ts';
+import { leaseMs } from '../../src/engine/converge-steps.ts';
 import { createConvergeWorker } from '../../src/engine/converge-worker.ts';
 import { createSettleStore, type Result, type SettleStore } from '../../src/engine/settle-store.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
@@ -26,6 +27,7 @@ export async function claimDue(
     token = 'worker',
     limit = 100,
     exclusiveBy = [] as ClaimOrder['exclusiveBy'],
+    makesLogins = false,
   } = {},
 ): Promise<Claim[]> {
   const { clock } = engine;
@@ -33,7 +35,7 @@ export async function claimDue(
   const order = { tool: 'studio', token, limit, now, leasedUntil: instantIn(clock, leaseMs) };
   const claimed: Claim[] = [];
   for (const install of await claims.installsDue('studio', now)) {
-    claimed.push(...(await claims.claim({ ...order, install, exclusiveBy })));
+    claimed.push(...(await claims.claim({ ...order, install, exclusiveBy, makesLogins })));
   }
   return claimed;
 }
@@ -42,6 +44,7 @@ export interface Converging {
   claims?: ClaimStore;
   settling?: SettleStore;
   protectedAccounts?: string[];
+  makesLogins?: boolean;
   timeoutMs?: number;
   signal?: AbortSignal;
 }
@@ -53,7 +56,7 @@ export async function converge(
   claim: Claim,
   {
     claims = openClaims(engine),
-    settling = createSettleStore(engine.database),
+    settling = createSettleStore(engine.database, engine.box),
     protectedAccounts = [],
     timeoutMs = 5000,
     signal,
@@ -75,7 +78,7 @@ export async function convergeDue(
 ): Promise<string[]> {
   await engine.brake();
   const outcomes: string[] = [];
-  for (const claim of await claimDue(engine)) {
+  for (const claim of await claimDue(engine, { makesLogins: options.makesLogins ?? false })) {
     const result = await converge(engine, tool, claim, options);
     outcomes.push(result === null ? 'put back' : `${result.operation} ${result.outcome}`);
   }
@@ -91,7 +94,11 @@ export function createStudioWorker(
   const { metrics, logger, clock, alerts, managedDomains } = engine;
   return createConvergeWorker({
     ...{ tool: 'studio', adapter: tool.adapter, concurrency, timeoutMs: 5000 },
-    ...{ claims: openClaims(engine, database), settling: createSettleStore(database), locks },
+    ...{
+      claims: openClaims(engine, database),
+      settling: createSettleStore(database, engine.box),
+      locks,
+    },
     ...{ metrics, logger, clock, alerts, managedDomains, protectedAccounts: [] },
   });
 }

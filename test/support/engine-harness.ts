@@ -8,6 +8,7 @@ import { applyEvidence } from '../../src/engine/apply-evidence.ts';
 import { createBrakeStore } from '../../src/engine/brake-store.ts';
 import { evidenceOfEvent } from '../../src/engine/evidence-of-event.ts';
 import { createEvidenceStore } from '../../src/engine/evidence-store.ts';
+import { createFinalReadingStore } from '../../src/engine/final-reading-store.ts';
 import { createIntakeWorker, type IntakeDeps } from '../../src/engine/intake-worker.ts';
 import type { RouteLink } from '../../src/engine/link-router.ts';
 import { createMembershipStore } from '../../src/engine/membership-store.ts';
@@ -109,6 +110,8 @@ export function createEngine(
     wantInstallRead: installStates.wantRead,
     report: createReportEvidence(new Map(), alerts),
     isReceiverBusy: () => false,
+    // Nothing is known to tell of work.
+    mayPass: createFinalReadingStore(() => false).mayPass,
     onMembershipDue: () => undefined,
     onRemovalDue: () => undefined,
     onReadWanted: () => undefined,

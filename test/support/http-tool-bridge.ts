@@ -40,7 +40,10 @@ function createHttpAdapter(toolUrl: string): Adapter {
 
   return {
     capabilities: { removal: { effect: 'locks_out' }, readding: 'yes', exclusive: 'membership' },
-    check: async (signal) => void (await call('GET', '', signal)),
+    async check(signal) {
+      await call('GET', '', signal);
+      return [];
+    },
     groupFor: ({ externalProjectId }) => externalProjectId,
     async findMember(group, { trainerId }, signal) {
       const response = await call('GET', `${group}/${trainerId}`, signal);

@@ -3,11 +3,14 @@ import { inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { emptyEvidence } from '../../src/domain/evidence.ts';
 import { toInstant } from '../../src/lib/clock.ts';
-import type { PlatformReader } from '../../src/marketplace/platform-api.ts';
+import type { PlatformApi, PlatformReader } from '../../src/marketplace/platform-api.ts';
 import { type CheckDrift, createCheckDrift } from '../../src/reconcile/check-drift.ts';
 import { createDriftStore } from '../../src/reconcile/drift-store.ts';
-import { reconcileNext } from '../../src/reconcile/reconcile-install.ts';
+import { type ReconcileDeps, reconcileNext } from '../../src/reconcile/reconcile-install.ts';
+import { createReportClock } from '../../src/reconcile/report-clock.ts';
 import { createReportDrift } from '../../src/reconcile/report-drift.ts';
+import { createReportSuspects } from '../../src/reconcile/report-suspects.ts';
+import { createSuspectStore } from '../../src/reconcile/suspect-store.ts';
 import { type Converging, convergeDue } from './converging.ts';
 import { createEngine, type Engine } from './engine-harness.ts';
 import { type EventWish, fullEvent } from './event-bodies.ts';
@@ -25,6 +28,9 @@ export interface Incident {
   takeAll(type: string, wishes: Wish[], install?: string): Promise<void>;
   /** Has an install read whole, by the real worker, and what follows from it in the tool. */
   read(listing: Listing, install?: string): Promise<void>;
+  readFrom(api: PlatformReader, install?: string): Promise<void>;
+  /** What reading a whole install stands on, but for the marketplace. */
+  deps: Engine & Omit<ReconcileDeps, 'platformApis'>;
   /** Compares the groups of an install with what is known, and does nothing in the tool. */
   checkDrift(install?: string): Promise<void>;
   /** Does what is due in the tool, as far as the brake lets it. */
@@ -42,11 +48,15 @@ export interface Incident {
 
 type Wish = Omit<EventWish, 'type'>;
 
+type TimedReader = PlatformReader & Pick<PlatformApi, 'clockDriftMs'>;
+
 /** What the marketplace answers. */
 export interface Listing {
   grant?: string;
   /** Refuses the token. */
   isRefused?: boolean;
+  /** By how much the clock of this machine is ahead of its own. */
+  driftMs?: number;
   /** The project by the link's id. */
   links: Record<string, string>;
   provisioningMode?: string;
@@ -73,6 +83,7 @@ export function createIncident(
 ): Incident {
   const engine = createEngine(database, options);
   const checkDrift = openDriftCheck(engine, tool, converging.protectedAccounts);
+  const deps = { ...engine, checkDrift, ...createReports(engine) };
   let raised = 0;
 
   async function settle(): Promise<void> {
@@ -94,17 +105,20 @@ export function createIncident(
 
   const take = (type: string, wish: Wish = {}, install?: string) => takeAll(type, [wish], install);
 
+  async function readFrom(api: PlatformReader, install = 'acme'): Promise<void> {
+    await readWhole(install, { clockDriftMs: () => undefined, ...api }, deps);
+    await settle();
+  }
+
   return {
-    ...{ engine, tool, settle, take, takeAll },
+    ...{ engine, deps, tool, settle, take, takeAll },
     checkDrift: (install = 'acme') => checkDrift(install, new AbortController().signal),
     async event(type, wish, install) {
       await take(type, wish, install);
       await settle();
     },
-    async read(listing, install = 'acme') {
-      await readWhole(engine, install, toApi(listing), checkDrift);
-      await settle();
-    },
+    read: (listing, install) => readFrom(toApi(listing), install),
+    readFrom,
     async pass(ms) {
       engine.clock.advance(ms);
       await settle();
@@ -125,17 +139,23 @@ export function createIncident(
 }
 
 async function readWhole(
-  engine: Engine,
   install: string,
-  api: PlatformReader,
-  checkDrift: CheckDrift,
+  api: TimedReader,
+  engine: Engine & Omit<ReconcileDeps, 'platformApis'>,
 ): Promise<void> {
-  const platformApis = new Map([[install, api]]);
-  const deps = { ...engine, platformApis, checkDrift };
+  const deps = { ...engine, platformApis: new Map([[install, api]]) };
   const now = toInstant(engine.clock.now());
   await inTransaction(engine.database, (tx) => engine.installStates.wantRead(tx, [install], now));
-  await reconcileNext(deps, new AbortController().signal, install);
+  await reconcileNext(deps, new AbortController().signal, { only: install });
   await derivePostponed(engine);
+}
+
+/** What tells an operator, and remembers whom it has told. */
+function createReports({ database, alerts, clock }: Engine) {
+  return {
+    reportSuspects: createReportSuspects({ suspects: createSuspectStore(database), alerts, clock }),
+    reportClock: createReportClock({ database, alerts, clock }),
+  };
 }
 
 /** Compares what the tool lists, where it does, with what the engine knows. */
@@ -165,13 +185,15 @@ export function toApi({
   provisioningMode = 'PARTNER_WEBHOOK',
   active = {},
   ended = {},
+  driftMs,
   ...listing
-}: Listing): PlatformReader {
+}: Listing): TimedReader {
   const links = Object.entries(listing.links).map(([id, externalProjectId]) => ({
     ...{ id, externalProjectId, externalProjectName: null, provisioningMode },
   }));
   const contracts = { active, ended };
   return {
+    clockDriftMs: () => driftMs,
     async getInstall() {
       if (isRefused) throw new AppError('unauthenticated', 'The token is refused');
       return { id: grant, status: 'ACTIVE' };

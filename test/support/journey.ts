@@ -61,10 +61,14 @@ export interface JourneyOptions extends Pick<SandboxOptions, 'payloads'> {
   /** Stands in for the roster. */
   adapter?: Adapter;
   toolTimeout?: string;
+  /** How long it may take to be quiet, where the tool is a real one. Milliseconds. */
+  patienceMs?: number;
   /** When installs are read: hardly ever, so that nothing is learnt but what the test tells. */
   schedule?: string;
   /** Who is in the roster before anything happens. */
   roster?: Record<string, string[]>;
+  /** The section of the configuration. */
+  mail?: object;
 }
 
 export const hardlyEver = '0 0 29 2 *';
@@ -96,7 +100,7 @@ export async function openJourney(
   async function quiet(): Promise<void> {
     await sandbox.idle();
     const look = () => countUnfinished(storage, clock);
-    await until('nothing is due', look, (unfinished) => unfinished === 0);
+    await until('nothing is due', look, (unfinished) => unfinished === 0, options.patienceMs);
   }
 
   return {
@@ -168,7 +172,7 @@ function toConfig(
   baseUrl: string,
   { token, secret }: { token: string; secret: string },
   rosterFile: string,
-  { projects = ['*'], toolTimeout = '15s', schedule = hardlyEver }: JourneyOptions,
+  { projects = ['*'], toolTimeout = '15s', schedule = hardlyEver, mail }: JourneyOptions,
 ): Config {
   return Config.parse({
     receiver: { host: '127.0.0.1', port: 0 },
@@ -177,6 +181,7 @@ function toConfig(
     reconcile: { schedule },
     installs: { acme: { token, webhookSecrets: [secret], tool: 'list', projects } },
     tools: { list: { adapter: 'roster', path: rosterFile, timeout: toolTimeout } },
+    mail,
   });
 }
 
@@ -209,7 +214,14 @@ export async function countUnfinished({ database }: Storage, clock: FakeClock): 
   const memberships = await kysely
     .selectFrom('membership')
     .select('id')
+    // Whoever was invited is looked for now and then until they come.
+    .where((eb) => eb.or([eb('state', '<>', 'invited'), eb('nextAttemptAt', '<=', now), isLeased]))
     .where((eb) => eb.or([isDue, isLeased, sql<boolean>`remove_after <= ${now}`]))
     .execute();
-  return [deliveries, requests, installs, derivations, memberships].flat().length;
+  const subscriptions = await kysely
+    .selectFrom('subscription')
+    .select('install')
+    .where((eb) => eb.or([eb('nextCheckAt', '<=', now), isLeased]))
+    .execute();
+  return [deliveries, requests, installs, derivations, memberships, subscriptions].flat().length;
 }

@@ -1,6 +1,6 @@
 import type { Adapter, Capabilities, Member, Person } from '../../src/adapters/adapter.ts';
 
-type Call = 'find' | 'add' | 'remove' | 'end' | 'list';
+type Call = 'find' | 'add' | 'remove' | 'end' | 'list' | 'update';
 
 /** A tool in memory: what is in it can be seen, and what it does can be disturbed. */
 export interface MemoryTool {
@@ -30,6 +30,8 @@ export interface MemoryToolOptions {
   readding?: Capabilities['readding'];
   /** Whether it can list the members of a group; `list <group>` is called once for each. */
   lists?: boolean;
+  /** Whether an account can be given another address. */
+  updates?: boolean;
 }
 
 export function createMemoryTool(
@@ -39,6 +41,7 @@ export function createMemoryTool(
     hasAccounts = false,
     readding = 'yes',
     lists = false,
+    updates = false,
   }: MemoryToolOptions = {},
 ): MemoryTool {
   const groups = new Map<string, Map<string, Member>>();
@@ -75,7 +78,10 @@ export function createMemoryTool(
 
   const adapter: Adapter = {
     capabilities: { removal: { effect: 'locks_out' }, readding, exclusive },
-    check: async (signal) => signal.throwIfAborted(),
+    async check(signal) {
+      signal.throwIfAborted();
+      return [];
+    },
     groupFor: (link) => link.externalProjectId,
     findMember: (group, person, signal) =>
       call(
@@ -97,6 +103,13 @@ export function createMemoryTool(
       removeAccount: (group: string, { id }: Member, signal: AbortSignal) =>
         call(signal, ['end', `${group}/${id}`], () => {
           for (const members of groups.values()) members.delete(id);
+        }),
+    }),
+    ...(updates && {
+      updateEmail: (group: string, { id }: Member, email: string, signal: AbortSignal) =>
+        call(signal, ['update', `${group}/${id} ${email}`], () => {
+          const member = groupOf(group).get(id);
+          if (member !== undefined) groupOf(group).set(id, { ...member, email });
         }),
     }),
     ...(lists && {

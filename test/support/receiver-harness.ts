@@ -89,13 +89,13 @@ export async function openReceiver(
       },
       isBusy: inbox.isBusy,
     },
-    secrets: new Map([
+    signingKeys: new Map([
       ['acme', [acmeSecret, retiredSecret].map(toSigningKey)],
       ['globex', [toSigningKey(otherSecret)]],
     ]),
     decoySecret: createSecretKey(randomBytes(32)),
     headers: createMarketplaceHeaders(['X-OpenTrain-', 'X-Service-']),
-    refusals: createRefusalLog({ metrics, logger, quiet }),
+    refusals: createRefusalLog({ metrics, logger, quiet, onUnmatched: () => undefined }),
     quiet,
     checkStorage,
     metrics,

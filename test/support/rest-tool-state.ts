@@ -102,6 +102,15 @@ export function createRestToolState(options: RestToolOptions) {
       (request, project) => add(project, request.body, request.isSwallowed),
     ],
     [
+      'PATCH projects/members/:id',
+      ({ body, isSwallowed }, project, id) => {
+        const member = membersOf(project).find((one) => String(one.id) === id);
+        if (member === undefined) return { status: 404 };
+        if (!isSwallowed) member.user = { ...member.user, ...(body as { email: string }) };
+        return { status: 200, body: { data: member } };
+      },
+    ],
+    [
       'DELETE projects/members/:id',
       ({ isSwallowed }, project, id) =>
         isSwallowed

@@ -74,9 +74,10 @@ function send(response: ServerResponse, { status, body, headers = {} }: RestAnsw
   response.end(body === undefined ? undefined : JSON.stringify(body));
 }
 
-function kindOf(method: string, path: string): RequestKind {
+function kindOf(method: string, path: string): RequestKind | 'update' {
   if (path.endsWith('/me')) return 'check';
   if (method === 'GET') return 'read';
+  if (method === 'PATCH') return 'update';
   return method === 'POST' ? 'add' : 'remove';
 }
 

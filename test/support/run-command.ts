@@ -19,10 +19,16 @@ export interface CommandResult {
 
 /** The command line in this process, with streams in memory. */
 export function startCommand(...argv: string[]): RunningCommand {
+  return startAt(createStdin(), ...argv);
+}
+
+/** The same, with somebody or something at its stdin. */
+export function startAt(stdin: PassThrough, ...argv: string[]): RunningCommand {
   const [stdout, stderr] = [collect(), collect()];
   const stopping = new AbortController();
   const terminal: Terminal = {
-    ...{ stdin: process.stdin, stdout: stdout.stream, stderr: stderr.stream },
+    ...{ stdout: stdout.stream, stderr: stderr.stream },
+    stdin: stdin as unknown as NodeJS.ReadStream,
     signal: stopping.signal,
   };
   return {
@@ -37,6 +43,14 @@ export function startCommand(...argv: string[]): RunningCommand {
 
 export async function runCommand(...argv: string[]): Promise<CommandResult> {
   return await startCommand(...argv).ended;
+}
+
+/** Nobody there, or, at a terminal, somebody who types these lines. */
+export function createStdin(...typed: string[]): PassThrough {
+  const stdin = Object.assign(new PassThrough(), { isTTY: typed.length > 0 });
+  if (typed.length === 0) stdin.end();
+  for (const line of typed) stdin.write(`${line}\n`);
+  return stdin;
 }
 
 function collect() {

@@ -18,7 +18,7 @@ import type { DayLog } from './day-log.ts';
 import type { DayMarket } from './day-market.ts';
 import { openFrontDoor } from './front-door.ts';
 
-/** The bridge and its operator, who keeps token, endpoint and links in order. */
+/** The bridge and its operator, who keeps token and links in order. The endpoint is the bridge's. */
 export interface DayBridge {
   /** `project/trainer`, sorted. */
   roster(): string[];
@@ -30,8 +30,6 @@ export interface DayBridge {
   setReachable(isReachable: boolean): void;
   endpointStatus(): Promise<string>;
   disableEndpoint(): Promise<void>;
-  /** Enables the endpoint again, and asks for what had failed. */
-  enableEndpoint(): Promise<void>;
   /** Has the whole install read: what the schedule does. */
   reconcile(): Promise<void>;
   quiet(): Promise<void>;
@@ -67,7 +65,8 @@ export async function openDayBridge(
   }
 
   async function start(): Promise<void> {
-    const config = toConfig({ baseUrl: market.baseUrl, token, secrets, rosterFile });
+    const urls = { baseUrl: market.baseUrl, publicUrl: door.url };
+    const config = toConfig({ ...urls, token, secrets, rosterFile });
     const adapters = await loadAdapters(config);
     const watched = new Map([...adapters].map(([name, adapter]) => [name, dayLog.watch(adapter)]));
     const app = createApp({ config, storage, clock, logger: log.logger, adapters: watched });
@@ -107,10 +106,6 @@ export async function openDayBridge(
       return (answer as { webhookEndpoint: { status: string } }).webhookEndpoint.status;
     },
     disableEndpoint: async () => void (await api('PATCH', endpointPath, { status: 'DISABLED' })),
-    async enableEndpoint() {
-      await api('PATCH', endpointPath, { status: 'ACTIVE' });
-      await api('POST', `${endpointPath}/redeliver`, {});
-    },
     async reconcile() {
       const { database } = storage;
       const states = createInstallStateStore(database);
@@ -140,21 +135,25 @@ const noBrake = { max: 1000, maxFraction: 1 };
 
 function toConfig({
   baseUrl,
+  publicUrl,
   token,
   secrets,
   rosterFile,
 }: {
   baseUrl: string;
+  publicUrl: string;
   token: string;
   secrets: string[];
   rosterFile: string;
 }): Config {
   return Config.parse({
-    receiver: { host: '127.0.0.1', port: 0 },
+    receiver: { host: '127.0.0.1', port: 0, publicUrl },
     console: { port: 0 },
     marketplace: { baseUrl },
     installs: { acme: { token, webhookSecrets: secrets, tool: 'list', projects: ['*'] } },
     tools: { list: { adapter: 'roster', path: rosterFile } },
     removals: noBrake,
+    // As often as the marketplace is read: what is only waited for makes the day longer.
+    subscription: { every: '15m' },
   });
 }

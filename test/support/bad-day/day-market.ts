@@ -25,10 +25,16 @@ export interface LossyDay {
   reordered: number;
 }
 
-export type OpenDayMarket = (clock: FakeClock, lossy: LossyDay) => Promise<DayMarket>;
+export const lossless: LossyDay = { lost: 0, repeated: 0, reordered: 0 };
 
-export const openSecond: OpenDayMarket = async (clock, emission) => {
-  const market = await openSecondMarketplace({ clock, emission, seed: 20 });
+export type OpenDayMarket = (
+  clock: FakeClock,
+  lossy: LossyDay,
+  limits?: { endpointsPerInstall?: number },
+) => Promise<DayMarket>;
+
+export const openSecond: OpenDayMarket = async (clock, emission, limits) => {
+  const market = await openSecondMarketplace({ clock, emission, seed: 20, ...limits });
   onTestFinished(() => market.stop());
   let install: ReturnType<typeof market.createInstall> | undefined;
   return {
@@ -51,8 +57,8 @@ export const openSecond: OpenDayMarket = async (clock, emission) => {
   };
 };
 
-export const openSandbox: OpenDayMarket = async (clock, { lost, repeated, reordered }) => {
-  const sandbox = createSandbox({ timeScale: 0, clock, seed: 'a bad day' });
+export const openSandbox: OpenDayMarket = async (clock, { lost, repeated, reordered }, limits) => {
+  const sandbox = createSandbox({ timeScale: 0, clock, seed: 'a bad day', ...limits });
   const { baseUrl } = await sandbox.start();
   onTestFinished(() => sandbox.stop());
   sandbox.setFaults(undefined, { lose: lost, repeat: repeated, reorder: reordered });

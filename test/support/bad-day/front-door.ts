@@ -8,10 +8,13 @@ export interface FrontDoor {
   url: string;
   /** Null: 503 to everybody. */
   leadTo(receiverUrl: string | null): void;
+  /** The status of every answer so far. */
+  answers(): number[];
 }
 
 export async function openFrontDoor(): Promise<FrontDoor> {
   let target: string | null = null;
+  const answers: number[] = [];
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
@@ -24,7 +27,9 @@ export async function openFrontDoor(): Promise<FrontDoor> {
             headers: Object.entries(headers).map(([name, value]) => [name, String(value)]),
             body: Buffer.concat(chunks),
           }).catch(() => undefined);
-    response.writeHead(answer?.status ?? 503).end(await answer?.text());
+    const status = answer?.status ?? 503;
+    answers.push(status);
+    response.writeHead(status).end(await answer?.text());
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -34,6 +39,7 @@ export async function openFrontDoor(): Promise<FrontDoor> {
   });
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    answers: () => answers,
     leadTo(receiverUrl) {
       target = receiverUrl;
     },

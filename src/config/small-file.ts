@@ -5,21 +5,21 @@ import { AppError } from '../domain/errors.ts';
 const maxBytes = 64 * 1024;
 
 /**
- * The content of a file that holds one secret, without its trailing newline; a relative `file` is
- * taken from `folder`. Throws `invalid` when it is missing, empty, not a regular file or larger
- * than 64 KiB. No message quotes the content.
+ * The content of a file that holds one secret, or a short text, without its trailing newline; a
+ * relative `file` is taken from `folder`. Throws `invalid` when it is missing, empty, not a regular
+ * file or larger than 64 KiB. No message quotes the content.
  */
-export function readSecretFile(file: string, folder: string): string {
+export function readSmallFile(file: string, folder: string): string {
   const absolute = path.resolve(folder, file);
   try {
-    return readSmallFile(absolute);
+    return readWhole(absolute);
   } catch (error) {
     if (error instanceof AppError) throw error;
     throw new AppError('invalid', `the file ${absolute} cannot be read`, { cause: error });
   }
 }
 
-function readSmallFile(file: string): string {
+function readWhole(file: string): string {
   const stats = statSync(file, { throwIfNoEntry: false });
   if (stats === undefined) throw new AppError('invalid', `the file ${file} does not exist`);
   if (!stats.isFile()) throw new AppError('invalid', `${file} is not a regular file`);

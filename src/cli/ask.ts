@@ -1,0 +1,47 @@
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
+import { AppError } from '../domain/errors.ts';
+import type { Terminal } from './terminal.ts';
+
+/** What a command has to ask of whoever sits there. Questions go to stderr: stdout is data. */
+
+/** One line that is not shown while it is typed. What is piped in is taken as it comes. */
+export async function askSecret(terminal: Terminal, question: string): Promise<string> {
+  const { stdin, stderr, signal } = terminal;
+  const unseen = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const isTyped = stdin.isTTY === true;
+  if (isTyped) stderr.write(question);
+  const lines = createInterface({ input: stdin, output: unseen, terminal: isTyped });
+  try {
+    const line = await firstLine(lines, signal);
+    if (isTyped) stderr.write('\n');
+    return line.trim();
+  } finally {
+    lines.close();
+  }
+}
+
+/** @returns false where nobody is there to be asked */
+export async function confirm(terminal: Terminal, question: string): Promise<boolean> {
+  const { stdin, stderr, signal } = terminal;
+  if (stdin.isTTY !== true) return false;
+  const lines = createInterface({ input: stdin, output: stderr });
+  try {
+    return /^y(es)?$/i.test((await lines.question(`${question} [y/N] `, { signal })).trim());
+  } finally {
+    lines.close();
+  }
+}
+
+async function firstLine(lines: AsyncIterable<string>, signal: AbortSignal): Promise<string> {
+  const stopped = Promise.withResolvers<never>();
+  const stop = () => stopped.reject(new AppError('invalid', 'Stopped before it was answered'));
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    const read = lines[Symbol.asyncIterator]().next();
+    const { done, value } = await Promise.race([read, stopped.promise]);
+    return done ? '' : value;
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}

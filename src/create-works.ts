@@ -1,0 +1,172 @@
+import type { Adapter } from './adapters/adapter.ts';
+import type { Config } from './config/config-schema.ts';
+import type { DatabaseClock } from './db/database-clock.ts';
+import { createLockStore } from './db/lock-store.ts';
+import type { BrakeLimits } from './domain/brake.ts';
+import { type BrakeStore, createBrakeStore } from './engine/brake-store.ts';
+import { createClaimStore } from './engine/claim-store.ts';
+import { createConvergeWorker } from './engine/converge-worker.ts';
+import { createEvidenceStore } from './engine/evidence-store.ts';
+import { createFinalReadingStore } from './engine/final-reading-store.ts';
+import type { OrphanDeps } from './engine/find-orphans.ts';
+import { createLinkRouter } from './engine/link-router.ts';
+import { createOrphanStore } from './engine/orphan-store.ts';
+import { createReadRequestStore, type ReadRequestStore } from './engine/read-request-store.ts';
+import { createRemovalWorker } from './engine/removal-worker.ts';
+import { createReportEvidence } from './engine/report-evidence.ts';
+import { createSettleStore } from './engine/settle-store.ts';
+import { createEndpointStore } from './installs/endpoint-store.ts';
+import { createInstallRegistry, type InstallRegistry } from './installs/install-registry.ts';
+import { type Alerts, createAlerts } from './lib/alerts.ts';
+import type { Logger } from './lib/logger.ts';
+import type { Loop } from './lib/loop.ts';
+import type { Metrics } from './lib/metrics.ts';
+import type { Storage } from './open-storage.ts';
+import { type CheckDrift, createCheckDrift } from './reconcile/check-drift.ts';
+import { createDriftStore } from './reconcile/drift-store.ts';
+import { createInstallStateStore } from './reconcile/install-state-store.ts';
+import type { ReconcileDeps } from './reconcile/reconcile-install.ts';
+import { createReportClock } from './reconcile/report-clock.ts';
+import { createReportDrift } from './reconcile/report-drift.ts';
+import { createReportSuspects } from './reconcile/report-suspects.ts';
+import { createRunStore } from './reconcile/run-store.ts';
+import { createSuspectStore } from './reconcile/suspect-store.ts';
+import type { SubscriptionDeps } from './subscription/look-at-subscription.ts';
+import { createSubscriptionStore } from './subscription/subscription-store.ts';
+import { createUsage, type Usage } from './usage/create-usage.ts';
+import { createImportSightings } from './usage/import/import-sightings.ts';
+
+export interface WorksDeps {
+  config: Config;
+  storage: Storage;
+  logger: Logger;
+  clock: DatabaseClock;
+  metrics: Metrics;
+  adapters: ReadonlyMap<string, Adapter>;
+  /** Loaded before anything of this is used. */
+  registry: InstallRegistry;
+}
+
+/** What leads from a marketplace to the tools without a receiver: the command line has it too. */
+export interface Works extends ReconcileDeps, OrphanDeps {
+  /** All there are, live. */
+  installs: InstallRegistry['installs'];
+  platformApis: InstallRegistry['platformApis'];
+  readRequests: ReadRequestStore;
+  metrics: Metrics;
+  brakes: BrakeStore;
+  limits: BrakeLimits;
+  canReturn(tool: string): boolean;
+  /** The webhook endpoint of each install. */
+  subscription: SubscriptionDeps;
+  usage: Usage;
+  /** Called when there is something for the brake to look at. */
+  onRemovalDue(): void;
+  /** The brake, what brings each tool in line, and what reads it before a removal. */
+  loops: readonly Loop[];
+}
+
+export function createWorks(deps: WorksDeps): Works {
+  const { config, storage, logger, clock, metrics, adapters, registry } = deps;
+  const { database, box, memberships } = storage;
+  const { installs, platformApis } = registry;
+  const alerts = createAlerts(logger, metrics);
+  const convergeWorkers = createConvergeWorkers(deps, alerts);
+  const works = {
+    ...{ database, logger, clock, metrics, alerts, memberships, installs, platformApis },
+    managedDomains: config.marketplace.managedDomains,
+    rules: { routeLink: createLinkRouter(installs, adapters), graces: config.removals },
+    evidence: createEvidenceStore(database, box),
+    readRequests: createReadRequestStore(database),
+    installStates: createInstallStateStore(database),
+    runs: createRunStore(database),
+    orphans: createOrphanStore(database),
+    brakes: createBrakeStore(database),
+    limits: config.removals,
+    report: createReportEvidence(installs, alerts),
+    reportSuspects: createReportSuspects({ suspects: createSuspectStore(database), alerts, clock }),
+    reportClock: createReportClock({ database, alerts, clock }),
+    mayPass: createFinalReadingStore((tool) => adapters.get(tool)?.readUsage !== undefined).mayPass,
+    canReturn: (tool: string) => adapters.get(tool)?.capabilities.readding !== 'no',
+    onMembershipDue() {
+      for (const worker of convergeWorkers) worker.wake();
+    },
+  };
+  const subscription = createSubscription(deps, works);
+  const checkDrift = createDrift(deps, works);
+  const removalWorker = createRemovalWorker(works);
+  const usage = createUsageOf(deps, works);
+  const loops = [removalWorker, ...convergeWorkers, ...usage.readers];
+  const onRemovalDue = () => removalWorker.wake();
+  return { ...works, subscription, checkDrift, usage, loops, onRemovalDue };
+}
+
+type UnwiredWorks = Omit<Works, 'subscription' | 'checkDrift' | 'usage' | 'loops' | 'onRemovalDue'>;
+
+function createSubscription(
+  { config, storage: { database, box } }: WorksDeps,
+  { installStates, platformApis, alerts, logger, clock }: UnwiredWorks,
+): SubscriptionDeps {
+  return {
+    ...{ database, installStates, platformApis, alerts, logger, clock },
+    locks: createLockStore(database),
+    endpoints: createEndpointStore(database, box),
+    subscriptions: createSubscriptionStore(database),
+    hasConfiguredSecrets: (install) =>
+      (config.installs.get(install)?.webhookSecrets.length ?? 0) > 0,
+    publicUrl: config.receiver.publicUrl,
+  };
+}
+
+function createUsageOf({ config, adapters }: WorksDeps, works: UnwiredWorks): Usage {
+  return createUsage({
+    ...{ ...works, adapters, usage: config.usage, links: config.links },
+    routeLink: works.rules.routeLink,
+    otherSightings: [createImportSightings(works.database)],
+  });
+}
+
+/** What the tools list, compared with what is known. */
+function createDrift(
+  { config, storage: { box }, adapters }: WorksDeps,
+  works: UnwiredWorks,
+): CheckDrift {
+  const { routeLink, graces } = works.rules;
+  return createCheckDrift({
+    ...{ ...works, adapters, box, routeLink, graceMs: graces.graceMs },
+    drifts: createDriftStore(works.database),
+    protectedAccounts: new Map([...config.tools].map(([name, tool]) => [name, tool.protected])),
+    report: createReportDrift(works),
+  });
+}
+
+function createConvergeWorkers(
+  { config, storage, logger, clock, metrics, adapters }: WorksDeps,
+  alerts: Alerts,
+): Loop[] {
+  const { database, box } = storage;
+  const shared = { logger, clock, metrics, alerts, locks: createLockStore(database) };
+  const claims = createClaimStore(database, box);
+  const settling = createSettleStore(database, box);
+  return [...config.tools].flatMap(([tool, { concurrency, timeoutMs, ...settings }]) => {
+    const adapter = adapters.get(tool);
+    if (adapter === undefined) return [];
+    const worker = createConvergeWorker({
+      ...{ ...shared, tool, adapter, claims, settling, concurrency, timeoutMs },
+      protectedAccounts: settings.protected,
+      managedDomains: config.marketplace.managedDomains,
+    });
+    return [worker];
+  });
+}
+
+/** The installs of a configuration, and those that were connected; none before it is loaded. */
+export function openRegistry({
+  config: { installs: configured, marketplace },
+  storage: { database, box },
+}: {
+  config: Config;
+  storage: Pick<Storage, 'database' | 'box'>;
+}): InstallRegistry {
+  return createInstallRegistry({ configured, baseUrl: marketplace.baseUrl, database, box });
+}

@@ -1,0 +1,9 @@
+import { Cron } from 'croner';
+import { toInstant } from './clock.ts';
+
+/** When a schedule (cron, UTC) was last due, now included: an instant. */
+export function lastTick(schedule: string, now: Date): string {
+  const cron = new Cron(schedule, { timezone: 'UTC', paused: true });
+  const [last] = cron.previousRuns(1, new Date(now.getTime() + 1));
+  return toInstant(last ?? new Date(0));
+}

@@ -1,0 +1,47 @@
+import { isUtf8 } from 'node:buffer';
+
+/** One line, without its end; `fault` where it cannot be read as text, in words for a person. */
+export type Line = { number: number; text: string } | { number: number; fault: string };
+
+const lineFeed = 0x0a;
+const nothing = Buffer.alloc(0);
+
+/**
+ * The lines of a text in UTF-8, numbered from 1, as they come in: those that end in a chunk together,
+ * which costs far less than one by one. What goes on is held, but no more of it than `maxLineBytes`.
+ * A byte order mark and the carriage returns of Windows are left out.
+ *
+ * @throws whatever the chunks throw
+ */
+export async function* readLines(
+  chunks: AsyncIterable<Buffer>,
+  maxLineBytes: number,
+): AsyncGenerator<Line[]> {
+  const append = (begun: Buffer, more: Buffer) =>
+    begun.length === 0
+      ? more
+      : // One byte too many shows that it is too long; what comes after that is not needed.
+        Buffer.concat([begun, more.subarray(0, Math.max(0, maxLineBytes + 1 - begun.length))]);
+  let number = 0;
+  let begun: Buffer = nothing;
+  for await (const chunk of chunks) {
+    const lines: Line[] = [];
+    let from = 0;
+    for (let end = chunk.indexOf(lineFeed); end !== -1; end = chunk.indexOf(lineFeed, from)) {
+      number += 1;
+      lines.push(toLine(number, append(begun, chunk.subarray(from, end)), maxLineBytes));
+      begun = nothing;
+      from = end + 1;
+    }
+    begun = append(begun, chunk.subarray(from));
+    yield lines;
+  }
+  if (begun.length > 0) yield [toLine(number + 1, begun, maxLineBytes)];
+}
+
+function toLine(number: number, bytes: Buffer, maxLineBytes: number): Line {
+  if (bytes.length > maxLineBytes) return { number, fault: `is longer than ${maxLineBytes} bytes` };
+  if (!isUtf8(bytes)) return { number, fault: 'is no text in UTF-8' };
+  const text = bytes.toString('utf8').replace(/\r$/, '');
+  return { number, text: number === 1 ? text.replace(/^\ufeff/, '') : text };
+}

@@ -1,0 +1,139 @@
+import { AppError, toAppError } from '../../domain/errors.ts';
+import { toInstant } from '../../lib/clock.ts';
+import type { PlatformApi } from '../../marketplace/platform-api.ts';
+import type { Install as Grant } from '../../marketplace/platform-schema.ts';
+import type { Ensured } from '../../subscription/ensure-endpoint.ts';
+import type { Patience } from '../do-work.ts';
+import type { Check } from '../doctor-checks.ts';
+import { checkGrant, checkJobs, checkUnanswered } from '../install-checks.ts';
+import { createLinkStore } from '../link-store.ts';
+import { type Reconciled, type ReconcileNowDeps, reconcileNow } from '../reconcile-now.ts';
+import { createGrantStore } from './grant-store.ts';
+import { type KeepDeps, keepInstall } from './keep-install.ts';
+import { type RelinkDeps, type Relinked, relink } from './relink.ts';
+import type { Place } from './settle-place.ts';
+
+export interface ConnectDeps extends ReconcileNowDeps, Omit<KeepDeps, keyof ReconcileNowDeps> {
+  /** Has events delivered to the install; null where nothing can be delivered to us. */
+  ensureEndpoint: ((install: string, signal: AbortSignal) => Promise<Ensured>) | null;
+  confirm: RelinkDeps['confirm'];
+  /** Told of every step, and of what is not well. */
+  onStep(check: Check): void;
+}
+
+export interface Connecting {
+  install: string;
+  token: string;
+  /** Null where the install stands in the configuration, which says it then. */
+  place: Place | null;
+  acceptsOrphans: boolean;
+}
+
+export interface Connected extends Reconciled {
+  grant: string;
+  /** Null without `receiver.publicUrl`: then it is asked every minute what has changed. */
+  endpoint: Ensured | null;
+  /** How many projects are linked. */
+  links: number;
+  relinked: Relinked['relinked'];
+  missing: Relinked['missing'];
+}
+
+/**
+ * Takes a customer's token to a working installation: grant, webhook endpoint, links, and a first
+ * reconciliation. To repeat it is harmless; with another token it is the reconnect of an install.
+ *
+ * @throws AppError where the token does not do, with what to do about it
+ */
+export async function connectInstall(
+  deps: ConnectDeps,
+  wish: Connecting,
+  patience: Patience,
+): Promise<Connected> {
+  const { registry, ensureEndpoint, onStep } = deps;
+  const { install } = wish;
+  const { signal } = patience;
+  const api = registry.openApi(wish.token);
+  const grant = await readGrant(deps, api, install, signal);
+  const known = await createGrantStore(deps.database).of(install);
+  await keep(deps, wish, grant);
+  const endpoint = ensureEndpoint === null ? null : await ensureEndpoint(install, signal);
+  onStep(
+    says(
+      endpoint === null
+        ? polled
+        : `events are delivered here: its webhook endpoint was ${endpoint.how}`,
+    ),
+  );
+  const links = createLinkStore(deps.database);
+  const relinked = await relink(
+    { api, links, confirm: deps.confirm },
+    install,
+    known.some((grantId) => grantId !== grant.id),
+    signal,
+  );
+  onStep(says(`projects that are linked: ${relinked.links.length}`));
+  for (const check of checkJobs(install, relinked.links)) onStep(check);
+  const all = [...registry.installs.keys()];
+  const { acceptsOrphans } = wish;
+  const [reconciled] = await reconcileNow(deps, [install], all, patience, acceptsOrphans);
+  if (reconciled === undefined) throw new AppError('internal', 'Nothing was reconciled');
+  const { relinked: again, missing } = relinked;
+  return {
+    ...{ ...reconciled, grant: grant.id, endpoint, relinked: again, missing },
+    links: relinked.links.length,
+  };
+}
+
+const polled = 'nothing is delivered without receiver.publicUrl: it is read every minute instead';
+
+function says(what: string): Check {
+  return { name: 'connect', status: 'ok', says: what, action: null };
+}
+
+/** What the token was given for, and whether it will do. */
+async function readGrant(
+  { onStep, ...deps }: ConnectDeps,
+  api: PlatformApi,
+  install: string,
+  signal: AbortSignal,
+): Promise<Grant> {
+  const grant = await api.getInstall(signal).catch((error: unknown) => {
+    const { says: why, action } = checkUnanswered(install, toAppError(error));
+    throw new AppError(toAppError(error).code, `${why}. ${action}`);
+  });
+  const checks = checkGrant(install, grant);
+  const fatal = checks.find(({ status }) => status === 'failure');
+  if (fatal !== undefined) throw new AppError('forbidden', `${fatal.says}. ${fatal.action}`);
+  await refuseShared(deps, install, grant.id);
+  onStep(says(`the token is good: ${grant.id}`));
+  for (const check of checks) onStep(check);
+  return grant;
+}
+
+/** Two installs with one grant would each act on all of it. */
+async function refuseShared(
+  { database, registry }: Pick<ConnectDeps, 'database' | 'registry'>,
+  install: string,
+  grantId: string,
+): Promise<void> {
+  const holders = await createGrantStore(database).holdersOf(grantId);
+  const other = holders.find((holder) => holder !== install && registry.installs.has(holder));
+  if (other === undefined) return;
+  throw new AppError('conflict', `The token is of ${other}, which is connected already`);
+}
+
+/** One that stands in the configuration lives there alone. */
+async function keep(
+  deps: ConnectDeps,
+  { install, token, place, acceptsOrphans }: Connecting,
+  { id: grantId, organizationId = null }: Grant,
+): Promise<void> {
+  if (place === null) return;
+  const connectedAt = toInstant(deps.clock.now());
+  const connected = { install, token, ...place, grantId, organizationId, connectedAt };
+  await keepInstall(deps, connected, acceptsOrphans);
+  deps.onStep(
+    says(`${install} leads to ${place.tool}, for the projects ${place.projects.join(', ')}`),
+  );
+}

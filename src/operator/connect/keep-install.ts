@@ -1,0 +1,54 @@
+import type { Adapter } from '../../adapters/adapter.ts';
+import { inTransaction } from '../../db/database.ts';
+import { AppError } from '../../domain/errors.ts';
+import { refuseOrphaning } from '../../engine/check-orphans.ts';
+import type { OrphanDeps } from '../../engine/find-orphans.ts';
+import { createLinkRouter, type RouteLink } from '../../engine/link-router.ts';
+import type { Install } from '../../installs/install.ts';
+import type { InstallRegistry } from '../../installs/install-registry.ts';
+import type { ConnectedInstall, InstallStore } from '../../installs/install-store.ts';
+import { type By, writeAudit } from '../audit-store.ts';
+
+export interface KeepDeps extends OrphanDeps {
+  registry: InstallRegistry;
+  installStore: InstallStore;
+  adapters: ReadonlyMap<string, Adapter>;
+  by: By;
+}
+
+/**
+ * Stores an install that was connected, where every instance finds it.
+ *
+ * @param acceptsOrphans whether to go on although people in a tool are no longer led to
+ * @throws AppError `conflict` where the grant is another customer's, or people would be orphaned
+ */
+export async function keepInstall(
+  deps: KeepDeps,
+  install: ConnectedInstall,
+  acceptsOrphans: boolean,
+): Promise<void> {
+  const { database, registry, installStore, by } = deps;
+  refuseOtherCustomer(install, await installStore.find(install.install));
+  if (!acceptsOrphans) await refuseOrphaning(deps, routeWith(deps, install));
+  await installStore.save(install);
+  await inTransaction(database, (tx) => writeAudit(tx, by, 'connect', install.install));
+  await registry.load();
+}
+
+/** A token that was mixed up would take the people of one customer for those of the other. */
+function refuseOtherCustomer(now: ConnectedInstall, before: ConnectedInstall | undefined): void {
+  const [was, is] = [before?.organizationId ?? null, now.organizationId];
+  if (was === null || is === null || was === is) return;
+  throw new AppError(
+    'conflict',
+    `The token is of another customer (${is}) than ${now.install} was (${was}): give that customer a name of their own`,
+  );
+}
+
+/** Where everything would lead with an install as it is to be. */
+function routeWith({ registry, adapters }: KeepDeps, connected: ConnectedInstall): RouteLink {
+  const { token, tool, projects } = connected;
+  const install: Install = { token, tool, projects, webhookSecrets: [], livesIn: 'database' };
+  const installs = new Map([...registry.installs, [connected.install, install]]);
+  return createLinkRouter(installs, adapters);
+}

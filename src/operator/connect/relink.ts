@@ -1,0 +1,69 @@
+import { toAppError } from '../../domain/errors.ts';
+import type { NewProjectLink, PlatformApi } from '../../marketplace/platform-api.ts';
+import type { ProjectLink } from '../../marketplace/platform-schema.ts';
+import type { LinkStore } from '../link-store.ts';
+import { findMissingLinks } from './missing-links.ts';
+
+export interface RelinkDeps {
+  api: Pick<PlatformApi, 'listProjectLinks' | 'createProjectLink'>;
+  links: LinkStore;
+  /** Asks the operator; false where nobody is there to answer. */
+  confirm(question: string): Promise<boolean>;
+}
+
+export interface Relinked {
+  /** All that are linked now. */
+  links: ProjectLink[];
+  /** The projects that were linked again. */
+  relinked: string[];
+  /** Projects that were linked before the customer reconnected, and are not now; and why. */
+  missing: { project: string; why: string }[];
+}
+
+/**
+ * After a customer has connected again: their links belonged to the grant before, and are made
+ * again once the operator agrees. By their `externalProjectId` they take the memberships over.
+ *
+ * @param isReconnected whether the install had another grant before
+ */
+export async function relink(
+  { api, links, confirm }: RelinkDeps,
+  install: string,
+  isReconnected: boolean,
+  signal: AbortSignal,
+): Promise<Relinked> {
+  const listed = await api.listProjectLinks(signal);
+  if (!isReconnected) return { links: listed, relinked: [], missing: [] };
+  const { recreatable, unknown } = findMissingLinks(await links.liveOf(install), listed);
+  const missing = unknown.map((project) => ({ project, why: 'its job is not known here' }));
+  if (recreatable.length === 0) return { links: listed, relinked: [], missing };
+  const projects = recreatable.map(({ externalProjectId }) => externalProjectId);
+  if (!(await confirm(`Linked before, and not now: ${projects.join(', ')}. Link them again?`))) {
+    const left = projects.map((project) => ({ project, why: 'nobody agreed to it' }));
+    return { links: listed, relinked: [], missing: [...missing, ...left] };
+  }
+  const made = await createAll(api, recreatable, signal);
+  return {
+    links: [...listed, ...made.links],
+    relinked: made.links.map(({ externalProjectId }) => externalProjectId),
+    missing: [...missing, ...made.failed],
+  };
+}
+
+/** One that cannot be made does not keep the others from being made. */
+async function createAll(
+  api: RelinkDeps['api'],
+  wanted: readonly NewProjectLink[],
+  signal: AbortSignal,
+) {
+  const links: ProjectLink[] = [];
+  const failed: Relinked['missing'] = [];
+  for (const link of wanted) {
+    try {
+      links.push(await api.createProjectLink(link, signal));
+    } catch (error) {
+      failed.push({ project: link.externalProjectId, why: toAppError(error).message });
+    }
+  }
+  return { links, failed };
+}

@@ -1,0 +1,49 @@
+import { AppError } from '../../domain/errors.ts';
+import type { Install } from '../../installs/install.ts';
+
+/** Where an install's people go, and the wall around them. */
+export interface Place {
+  tool: string;
+  projects: readonly string[];
+}
+
+interface Known {
+  /** Where it leads by now. */
+  before: Place | undefined;
+  /** All installs but this one. */
+  others: readonly Install[];
+  /** The names of the tools that are configured. */
+  tools: readonly string[];
+}
+
+/**
+ * What was asked for, else what is so by now, else the only thing there is.
+ *
+ * @throws AppError `invalid` where it has to be said (design section 2: customers are walled off)
+ */
+export function settlePlace(wanted: Partial<Place>, { before, others, tools }: Known): Place {
+  const tool = wanted.tool ?? before?.tool ?? onlyOf(tools);
+  if (!tools.includes(tool)) {
+    throw new AppError('invalid', `There is no tool "${tool}"; there is: ${tools.join(', ')}`);
+  }
+  const projects = wanted.projects ?? (before?.tool === tool ? before.projects : undefined);
+  if (projects !== undefined) return { tool, projects };
+  if (others.some((other) => other.tool === tool)) {
+    throw new AppError(
+      'invalid',
+      `Other installs use the tool "${tool}" too: name the projects that are this customer's, with --projects`,
+    );
+  }
+  return { tool, projects: ['*'] };
+}
+
+function onlyOf(tools: readonly string[]): string {
+  const [tool] = tools;
+  if (tool !== undefined && tools.length === 1) return tool;
+  throw new AppError(
+    'invalid',
+    tool === undefined
+      ? 'No tool is configured: name one under "tools" in the configuration first'
+      : `Name the tool that gets the people, with --tool; there is: ${tools.join(', ')}`,
+  );
+}

@@ -1,0 +1,71 @@
+import { eventTypes } from '../domain/event.ts';
+import { isPlainBeyondLoopback } from '../lib/loopback.ts';
+import type { WebhookEndpoint } from '../marketplace/platform-schema.ts';
+import { isAt } from '../subscription/endpoint-url.ts';
+import { type Check, failure, warning } from './doctor-checks.ts';
+import { nameOf } from './install-checks.ts';
+
+/** The marketplace gives an endpoint up after so many. */
+const fatalFailures = 10;
+
+/** Whether what happens is delivered: only what is not well. @param url as `endpointUrlOf` */
+export function checkEndpoints(
+  install: string,
+  endpoints: readonly WebhookEndpoint[],
+  url: string,
+): Check[] {
+  const name = nameOf(install);
+  if (isPlainBeyondLoopback(url)) {
+    const says = `the marketplace delivers to https only, and not to ${url}`;
+    return [
+      failure(name, says, 'put a proxy with TLS in front, and its address at receiver.publicUrl'),
+    ];
+  }
+  const ours = endpoints.filter((endpoint) => isAt(url, endpoint.url));
+  const enabled = ours.filter(({ status }) => status === 'ACTIVE');
+  if (ours.length === 0) return [missing(install, endpoints.length, url)];
+  if (enabled.length === 0) return ours.map((endpoint) => disabled(install, endpoint));
+  return [
+    ...findUnsubscribed(name, enabled),
+    ...enabled.flatMap((endpoint) => findFailing(name, endpoint)),
+  ];
+}
+
+function missing(install: string, others: number, url: string): Check {
+  const besides = others === 0 ? '' : `, only ${others} elsewhere`;
+  return failure(
+    nameOf(install),
+    `it has no webhook endpoint at ${url}${besides}: nothing is delivered, and it is only read on the schedule`,
+    `gangway connect ${install}`,
+  );
+}
+
+function disabled(install: string, { id, status, disabledReason }: WebhookEndpoint): Check {
+  const why = disabledReason === null ? '' : ` (${disabledReason})`;
+  return failure(
+    nameOf(install),
+    `its webhook endpoint ${id} is ${status}${why}: nothing is delivered, and what happens meanwhile is not delivered later`,
+    `a running "gangway start" enables it up to three times a day; see: gangway endpoint status ${install}`,
+  );
+}
+
+/** Events of which none of them is told. */
+function findUnsubscribed(name: string, enabled: WebhookEndpoint[]): Check[] {
+  if (enabled.some((endpoint) => endpoint.eventTypes === undefined)) return [];
+  const told = new Set(enabled.flatMap((endpoint) => endpoint.eventTypes ?? []));
+  const untold = eventTypes.filter((type) => !told.has(type));
+  if (untold.length === 0) return [];
+  const says = `its webhook endpoint is not told of ${untold.join(', ')}: such is only noticed when it is read`;
+  return [warning(name, says, 'a running "gangway start" adds them; see: gangway endpoint status')];
+}
+
+function findFailing(name: string, { id, consecutiveFailures }: WebhookEndpoint): Check[] {
+  if (consecutiveFailures === null || consecutiveFailures === 0) return [];
+  return [
+    warning(
+      name,
+      `deliveries to its webhook endpoint ${id} fail, ${consecutiveFailures} in a row: after ${fatalFailures} the marketplace disables it`,
+      'look for refusals in the log: a secret that is not the one of this endpoint, a proxy that changes bodies, or a clock that is wrong',
+    ),
+  ];
+}

@@ -1,0 +1,90 @@
+import type { AppError } from '../domain/errors.ts';
+import { maskText } from '../lib/mask.ts';
+import type { Install, ProjectLink } from '../marketplace/platform-schema.ts';
+import { type Check, failure, warning } from './doctor-checks.ts';
+import { findMissingScopes } from './needed-scopes.ts';
+
+/** What the marketplace's answers for one install mean, as checks: only what is not well. */
+
+/** An answer that did not come, or was a refusal. */
+export function checkUnanswered(install: string, error: AppError): Check {
+  const name = nameOf(install);
+  switch (error.code) {
+    case 'unauthenticated':
+      return failure(
+        name,
+        error,
+        `its token is not good (any more): let the customer connect again, and hand their new token to: gangway connect ${install}`,
+      );
+    case 'forbidden':
+      return failure(
+        name,
+        error,
+        'the install, your app at the marketplace or the feature of the account of the customer is not active (any more): ask the customer, then the marketplace',
+      );
+    case 'rate_limited':
+      return warning(name, maskText(error.message), 'wait a minute, then run this again');
+    default:
+      return failure(
+        name,
+        error,
+        'see that marketplace.baseUrl is right, and can be reached from here',
+      );
+  }
+}
+
+export function checkGrant(install: string, { status, token, piiConsent }: Install): Check[] {
+  const name = nameOf(install);
+  if (status !== 'ACTIVE') {
+    const action = 'ask the customer: without a connection their people are taken out in time';
+    return [failure(name, `it is ${status} at the marketplace, no longer ACTIVE`, action)];
+  }
+  return [...checkScopes(name, token?.scopes), ...(piiConsent === false ? [unshared(name)] : [])];
+}
+
+function unshared(name: string): Check {
+  return warning(
+    name,
+    'the customer does not share work addresses: whoever is hired waits for one, and is in no tool',
+    'ask them to consent to sharing personal data, in the settings of the connection at the marketplace',
+  );
+}
+
+function checkScopes(name: string, granted: readonly string[] | undefined): Check[] {
+  if (granted === undefined) {
+    const says = 'the marketplace does not tell what its token may do';
+    return [warning(name, says, 'look at it there, where the customer has made it')];
+  }
+  return findMissingScopes(granted).map(({ scope, without, isVital }) => {
+    const says = `its token lacks the scope ${scope}: ${without}`;
+    const action = 'let the customer connect again, and consent to that';
+    return isVital ? failure(name, says, action) : warning(name, says, action);
+  });
+}
+
+/** So many are named; the number says the rest. */
+const maxNamed = 5;
+
+/** Those that the marketplace provisions by itself need nothing of us. */
+export function checkJobs(install: string, links: readonly ProjectLink[]): Check[] {
+  const idle = links.filter(
+    ({ jobId, provisioningMode }) => jobId === null && provisioningMode !== 'MANAGED_ADAPTER',
+  );
+  if (idle.length === 0) return [];
+  const named = idle
+    .slice(0, maxNamed)
+    .map(({ id, externalProjectId }) => `${id} on ${externalProjectId}`)
+    .join(', ');
+  const more = idle.length > maxNamed ? ` and ${idle.length - maxNamed} more` : '';
+  return [
+    warning(
+      nameOf(install),
+      `links without a job, by which nobody ever gets in: ${named}${more}`,
+      'let the customer link the project to a job: the link is to be deleted, and made again',
+    ),
+  ];
+}
+
+export function nameOf(install: string): string {
+  return `install ${install}`;
+}

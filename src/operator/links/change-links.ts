@@ -1,0 +1,83 @@
+import { type Database, inTransaction } from '../../db/database.ts';
+import { AppError } from '../../domain/errors.ts';
+import { isOutside, type RoutedInstalls } from '../../engine/link-router.ts';
+import type { NewProjectLink, PlatformApi } from '../../marketplace/platform-api.ts';
+import type { ProjectLink } from '../../marketplace/platform-schema.ts';
+import type { InstallStateStore } from '../../reconcile/install-state-store.ts';
+import { type By, writeAudit } from '../audit-store.ts';
+
+interface ChangeDeps {
+  database: Database;
+  installs: RoutedInstalls;
+  installStates: Pick<InstallStateStore, 'wantRead'>;
+  by: By;
+}
+
+type LinkApi = Pick<PlatformApi, 'listProjectLinks' | 'createProjectLink' | 'deleteProjectLink'>;
+
+/**
+ * Links a project at the marketplace, and has the install read.
+ *
+ * @throws AppError `conflict` where the project is outside the install's wall, or linked already
+ */
+export async function addLink(
+  deps: ChangeDeps,
+  api: LinkApi,
+  install: string,
+  wanted: NewProjectLink,
+  signal: AbortSignal,
+): Promise<ProjectLink> {
+  const { externalProjectId } = wanted;
+  const place = { install, externalProjectId, externalProjectName: null };
+  if (isOutside(deps.installs, place)) {
+    throw new AppError(
+      'conflict',
+      `${externalProjectId} is not among the projects of ${install}: nobody would get in by that link`,
+    );
+  }
+  const link = await api.createProjectLink(wanted, signal);
+  await note(deps, install, 'links add', link.id);
+  return link;
+}
+
+/**
+ * The link that somebody means by its own id or by the project's.
+ *
+ * @throws AppError `not_found`
+ */
+export async function findLink(
+  api: LinkApi,
+  named: string,
+  signal: AbortSignal,
+): Promise<ProjectLink> {
+  const links = await api.listProjectLinks(signal);
+  const link =
+    links.find(({ id }) => id === named) ??
+    links.find(({ externalProjectId }) => externalProjectId === named);
+  if (link !== undefined) return link;
+  throw new AppError('not_found', `There is no link ${named}, and none of such a project`);
+}
+
+/** For good: whoever is in the project by this link alone is taken out after `removals.grace`. */
+export async function removeLink(
+  deps: ChangeDeps,
+  api: LinkApi,
+  install: string,
+  linkId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  await api.deleteProjectLink(linkId, signal);
+  await note(deps, install, 'links remove', linkId);
+}
+
+async function note(
+  { database, installStates, by }: ChangeDeps,
+  install: string,
+  action: string,
+  linkId: string,
+): Promise<void> {
+  await inTransaction(database, async (tx) => {
+    await writeAudit(tx, by, action, `${install}/${linkId}`);
+    await installStates.wantRead(tx, [install], by.at, 'command');
+  });
+}

@@ -1,0 +1,71 @@
+import { toAppError } from '../../domain/errors.ts';
+import { isOutside, type RoutedInstalls, type RouteLink } from '../../engine/link-router.ts';
+import { maskText } from '../../lib/mask.ts';
+import type { PlatformReader } from '../../marketplace/platform-api.ts';
+import type { ProjectLink } from '../../marketplace/platform-schema.ts';
+
+/** A link as the marketplace has it now, and where it leads. */
+export interface ListedLink {
+  install: string;
+  linkId: string;
+  project: string;
+  name: string | null;
+  jobId: string | null;
+  /** `managed`: the marketplace provisions it by itself; `outside`: beyond the wall of its install. */
+  leads: 'here' | 'managed' | 'outside' | 'nowhere';
+  tool: string | null;
+  groupId: string | null;
+}
+
+export interface ListedLinks {
+  links: ListedLink[];
+  /** Installs that could not be asked, and why. */
+  unread: { install: string; failure: string }[];
+}
+
+interface ListDeps {
+  installs: RoutedInstalls;
+  routeLink: RouteLink;
+  platformApis: ReadonlyMap<string, Pick<PlatformReader, 'listProjectLinks'>>;
+}
+
+/** One install after the other; one that cannot be asked does not hide the others. */
+export async function listLinks(
+  deps: ListDeps,
+  installs: readonly string[],
+  signal: AbortSignal,
+): Promise<ListedLinks> {
+  const listed: ListedLinks = { links: [], unread: [] };
+  for (const install of installs) {
+    try {
+      const links = (await deps.platformApis.get(install)?.listProjectLinks(signal)) ?? [];
+      listed.links.push(...links.map((link) => toListed(deps, install, link)));
+    } catch (error) {
+      listed.unread.push({ install, failure: maskText(toAppError(error).message) });
+    }
+  }
+  return listed;
+}
+
+function toListed(
+  { installs, routeLink }: ListDeps,
+  install: string,
+  link: ProjectLink,
+): ListedLink {
+  const { id, externalProjectId, externalProjectName, provisioningMode, jobId = null } = link;
+  const place = { install, externalProjectId, externalProjectName };
+  const isManaged = provisioningMode === 'MANAGED_ADAPTER';
+  const route = isManaged ? undefined : routeLink(place);
+  const isBeyond = isOutside(installs, place);
+  return {
+    ...{ install, linkId: id, project: externalProjectId, name: externalProjectName, jobId },
+    leads: leadOf(isManaged, route !== undefined, isBeyond),
+    ...{ tool: route?.tool ?? null, groupId: route?.groupId ?? null },
+  };
+}
+
+function leadOf(isManaged: boolean, isRouted: boolean, isBeyond: boolean): ListedLink['leads'] {
+  if (isManaged) return 'managed';
+  if (isRouted) return 'here';
+  return isBeyond ? 'outside' : 'nowhere';
+}

@@ -1,0 +1,33 @@
+import { inTransaction } from '../db/database.ts';
+import { refuseOrphaning } from '../engine/check-orphans.ts';
+import type { OrphanDeps } from '../engine/find-orphans.ts';
+import type { RouteLink } from '../engine/link-router.ts';
+import type { InstallStore } from '../installs/install-store.ts';
+import { type By, writeAudit } from './audit-store.ts';
+
+interface RemoveDeps extends OrphanDeps {
+  installStore: InstallStore;
+  by: By;
+}
+
+/**
+ * Forgets an install that was connected by command, with its token and secrets. Nobody is taken out
+ * by it: whom it alone led to is orphaned.
+ *
+ * @throws AppError `conflict` where people are in a tool by it and that is not accepted
+ */
+export async function removeInstall(
+  deps: RemoveDeps,
+  install: string,
+  acceptsOrphans: boolean,
+): Promise<void> {
+  const { database, rules, installStore, by } = deps;
+  const routeLink: RouteLink = (link) =>
+    link.install === install ? undefined : rules.routeLink(link);
+  if (!acceptsOrphans) await refuseOrphaning(deps, routeLink);
+  await installStore.remove(install);
+  await inTransaction(database, async (tx) => {
+    await deps.memberships.postponeInstalls(tx, [install]);
+    await writeAudit(tx, by, 'installs remove', install);
+  });
+}

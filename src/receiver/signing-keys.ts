@@ -1,0 +1,23 @@
+import type { KeyObject } from 'node:crypto';
+import { toSigningKey } from './verify-signature.ts';
+
+/** The keys that may have signed a delivery to an install; undefined where there is no such install. */
+export interface SigningKeys {
+  get(install: string): readonly KeyObject[] | undefined;
+}
+
+/** @param installs live: what changes in it counts from the next delivery on */
+export function createSigningKeys(
+  installs: ReadonlyMap<string, { webhookSecrets: readonly string[] }>,
+): SigningKeys {
+  const made = new WeakMap<readonly string[], readonly KeyObject[]>();
+  return {
+    get(install) {
+      const secrets = installs.get(install)?.webhookSecrets;
+      if (secrets === undefined) return undefined;
+      const keys = made.get(secrets) ?? secrets.map(toSigningKey);
+      made.set(secrets, keys);
+      return keys;
+    },
+  };
+}

@@ -1,0 +1,202 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
+import { readRoster } from '../support/roster.ts';
+import { createStdin, runCommand, startAt } from '../support/run-command.ts';
+
+const projects = ['street-signs', 'street-lamps'];
+
+describe('gangway connect', { timeout: 30_000 }, () => {
+  let sandbox: Sandbox;
+  let workspace: Workspace;
+  let customer: { installId: string; organizationId: string; token: string };
+  let jobId: string;
+  let baseUrl: string;
+
+  beforeEach(async () => {
+    sandbox = createSandbox();
+    ({ baseUrl } = await sandbox.start());
+    onTestFinished(() => sandbox.stop());
+    customer = sandbox.createInstall();
+    jobId = sandbox.createJob({ installId: customer.installId }).id;
+    workspace = createBridgeWorkspace({ marketplace: { baseUrl }, installs: {} });
+  });
+
+  function tokenFile(token = customer.token): string {
+    const file = path.join(workspace.folder, `token-${token.slice(-6)}`);
+    writeFileSync(file, `${token}\n`);
+    return file;
+  }
+
+  const run = async (...argv: string[]) =>
+    await runCommand(...argv, '--config', workspace.configFile);
+  const connect = async (...argv: string[]) =>
+    await run('connect', 'acme', '--token-file', tokenFile(), ...argv);
+  const roster = () => readRoster(workspace.rosterFile);
+
+  async function said(...argv: string[]) {
+    const { status, stdout, stderr } = await run(...argv, '--json');
+    return { status, stderr, ...(JSON.parse(stdout) as Record<string, unknown>) };
+  }
+
+  async function linkAndHire() {
+    for (const project of projects) await run('links', 'add', project, '--job', jobId);
+    const { trainers } = sandbox.hire({ jobId });
+    return trainers.map(({ opentrainUserId }) => opentrainUserId);
+  }
+
+  it('takes a token to people in the tool, and shows the token to nobody', async () => {
+    const connected = await connect();
+    expect(connected).toMatchObject({ status: 0 });
+    const trainers = await linkAndHire();
+    const again = await said('connect', 'acme');
+    expect(again).toMatchObject({ status: 0, grant: customer.installId, outcome: 'applied' });
+    expect(roster()).toEqual({ 'street-signs': trainers, 'street-lamps': trainers });
+    const written = connected.stdout + connected.stderr + JSON.stringify(again);
+    expect(written).not.toContain(customer.token);
+    const stored = readFileSync(path.join(workspace.folder, 'gangway.db'));
+    expect(stored.includes(customer.token)).toBe(false);
+  });
+
+  it('registers one webhook endpoint, however often it is run', async () => {
+    const receiver = { host: '127.0.0.1', port: 0, publicUrl: 'http://127.0.0.1:9' };
+    workspace = createBridgeWorkspace({ receiver, marketplace: { baseUrl }, installs: {} });
+    const [first, again] = [await connect('--json'), await connect('--json')];
+    const endpointOf = ({ stdout }: { stdout: string }) =>
+      (JSON.parse(stdout) as { endpoint: { endpointId: string; how: string } }).endpoint;
+    expect(endpointOf(first)).toMatchObject({ how: 'created' });
+    expect(endpointOf(again)).toEqual({ ...endpointOf(first), how: 'kept' });
+    expect(await said('endpoint', 'status')).toMatchObject({
+      endpoints: [{ url: 'http://127.0.0.1:9/webhooks/acme', status: 'ACTIVE' }],
+    });
+  });
+
+  it('asks for the token, and does not show what is typed', async () => {
+    const stdin = createStdin(customer.token);
+    const command = startAt(stdin, 'connect', 'acme', '--config', workspace.configFile);
+    const { status, stdout, stderr } = await command.ended;
+    expect({ status, stderr }).toEqual({
+      status: 0,
+      stderr: expect.stringContaining('Platform token of acme: \n'),
+    });
+    expect(stdout + stderr).not.toContain(customer.token);
+  });
+
+  it('is harmless to repeat, with the token that it has', async () => {
+    await connect();
+    expect(await said('connect', 'acme')).toMatchObject({ status: 0, outcome: 'clean' });
+    expect(await said('installs', 'list')).toMatchObject({
+      installs: [{ install: 'acme', livesIn: 'database', tool: 'list', projects: ['*'] }],
+    });
+  });
+
+  it.each([
+    ['no token', () => [], /There is no token for acme/],
+    [
+      'a token that is refused',
+      () => ['--token-file', tokenFile('wrong')],
+      /its token is not good/,
+    ],
+    [
+      'a tool there is none of',
+      () => ['--token-file', tokenFile(), '--tool', 'lits'],
+      /no tool "lits"/,
+    ],
+  ])('says what to do about %s, and stores nothing', async (_, options, message) => {
+    const { status, stderr } = await run('connect', 'acme', ...options());
+    expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringMatching(message) });
+    expect(await said('installs', 'list')).toMatchObject({ installs: [] });
+  });
+
+  it('refuses a token that may not read who is hired, naming the scope', async () => {
+    customer = sandbox.createInstall({ scopes: ['contracts:read', 'project-links:read'] });
+    const { status, stderr } = await connect();
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: expect.stringContaining('lacks the scope participants:read'),
+    });
+  });
+
+  it('tells where work addresses are not shared, and goes on', async () => {
+    customer = sandbox.createInstall({ piiConsent: false });
+    const { status, stderr } = await connect();
+    expect({ status, stderr }).toEqual({
+      status: 0,
+      stderr: expect.stringContaining('does not share work addresses'),
+    });
+  });
+
+  it('wants the projects named where another customer uses the tool', async () => {
+    await connect();
+    const other = tokenFile(sandbox.createInstall().token);
+    const refused = await run('connect', 'globex', '--token-file', other);
+    expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining('--projects') });
+    const taken = await run('connect', 'globex', '--token-file', other, '--projects', 'globex-*');
+    expect(taken.status).toBe(0);
+  });
+
+  it('refuses the token of another customer, and of one that is connected already', async () => {
+    await connect();
+    const mixedUp = await run(
+      'connect',
+      'globex',
+      '--token-file',
+      tokenFile(),
+      '--projects',
+      'g-*',
+    );
+    expect(mixedUp.stderr).toContain('The token is of acme, which is connected already');
+    const { token } = sandbox.createInstall();
+    const stranger = await run('connect', 'acme', '--token-file', tokenFile(token));
+    expect(stranger.stderr).toContain('of another customer');
+    expect([mixedUp.status, stranger.status]).toEqual([1, 1]);
+  });
+
+  it('does not lead people elsewhere unasked', async () => {
+    await connect();
+    const trainers = await linkAndHire();
+    await run('reconcile');
+    const refused = await connect('--projects', 'street-signs');
+    expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining('1 membership (') });
+    expect(await connect('--projects', 'street-signs', '--accept-orphans')).toMatchObject({
+      status: 0,
+    });
+    expect(roster()).toEqual({ 'street-signs': trainers, 'street-lamps': trainers });
+  });
+
+  describe('a customer who has connected again', () => {
+    let trainers: string[];
+
+    beforeEach(async () => {
+      await connect();
+      trainers = await linkAndHire();
+      await run('reconcile');
+      customer = { ...customer, ...sandbox.reconnect(customer.installId) };
+    });
+
+    const everybody = () => ({ 'street-signs': trainers, 'street-lamps': trainers });
+
+    it('has their projects linked again once that is agreed to, and keeps everybody', async () => {
+      const again = await said('connect', 'acme', '--token-file', tokenFile(), '--yes');
+      expect(again).toMatchObject({
+        ...{ status: 0, outcome: 'clean', grant: customer.installId, links: 2, missing: [] },
+        relinked: expect.arrayContaining(projects),
+      });
+      expect(roster()).toEqual(everybody());
+      expect(await said('explain', trainers[0] ?? '')).toMatchObject({ status: 0 });
+    });
+
+    it('is told of the projects that nobody has agreed to link', async () => {
+      const again = await said('connect', 'acme', '--token-file', tokenFile());
+      expect(again).toMatchObject({ relinked: [], links: 0 });
+      const why = 'nobody agreed to it';
+      expect(again).toHaveProperty('missing.length', 2);
+      expect(again).toMatchObject({
+        missing: expect.arrayContaining(projects.map((project) => ({ project, why }))),
+      });
+      expect(roster()).toEqual(everybody());
+    });
+  });
+});

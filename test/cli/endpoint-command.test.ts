@@ -1,0 +1,143 @@
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { eventTypes } from '../../src/domain/event.ts';
+import { createPlatformApi, type PlatformApi } from '../../src/marketplace/platform-api.ts';
+import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { createBridgeWorkspace } from '../support/bridge-workspace.ts';
+import { runCommand } from '../support/run-command.ts';
+
+const { signal } = new AbortController();
+const publicUrl = 'http://127.0.0.1:9';
+const url = `${publicUrl}/webhooks/acme`;
+
+describe('gangway endpoint', { timeout: 30_000 }, () => {
+  let sandbox: Sandbox;
+  let api: PlatformApi;
+  let baseUrl: string;
+  let token: string;
+  let jobId: string;
+  let configFile: string;
+
+  /** One endpoint there may be: two would have to stand side by side for seconds. */
+  beforeEach(async () => {
+    sandbox = createSandbox({ timeScale: 0, endpointsPerInstall: 1 });
+    ({ baseUrl } = await sandbox.start());
+    onTestFinished(() => sandbox.stop());
+    const install = sandbox.createInstall();
+    ({ token } = install);
+    jobId = sandbox.createJob({ installId: install.installId }).id;
+    api = createPlatformApi({ baseUrl, token });
+    configure({});
+  });
+
+  function configure(changes: { receiver?: object; installs?: object }): void {
+    const webhookSecrets = ['whsec_of_the_configuration'];
+    const acme = { token, webhookSecrets, tool: 'list', projects: ['*'] };
+    ({ configFile } = createBridgeWorkspace({
+      receiver: { host: '127.0.0.1', port: 0, publicUrl, ...changes.receiver },
+      marketplace: { baseUrl },
+      installs: { acme, ...changes.installs },
+    }));
+  }
+
+  const run = (...argv: string[]) => runCommand('endpoint', ...argv, '--config', configFile);
+
+  async function runJson(...argv: string[]) {
+    const { status, stdout, stderr } = await run(...argv, '--json');
+    return { status, stderr, said: JSON.parse(stdout) as object };
+  }
+
+  const subscribe = async (types: readonly string[] = eventTypes) =>
+    (await api.createWebhookEndpoint({ url, eventTypes: types }, signal)).endpoint.id;
+
+  async function failTen(): Promise<void> {
+    await api.createProjectLink({ externalProjectId: 'signs', jobId }, signal);
+    for (let hired = 0; hired < 9; hired += 1) sandbox.hire({ jobId });
+    await sandbox.idle();
+  }
+
+  it('shows how the endpoint is doing, and what to do where it does not', async () => {
+    const endpointId = await subscribe(['project_link.created', 'contract.started']);
+    await failTen();
+    const { status, said } = await runJson('status');
+    expect(status).toBe(0);
+    expect(said).toEqual({
+      endpoints: [
+        {
+          ...{ install: 'acme', endpointId, url, status: 'DISABLED', consecutiveFailures: 10 },
+          missingEventTypes: eventTypes.filter(
+            (type) => type !== 'project_link.created' && type !== 'contract.started',
+          ),
+          ...{ checkedAt: null, trouble: null, action: null, failure: null },
+        },
+      ],
+    });
+    await api.updateWebhookEndpoint(endpointId, { url: 'http://127.0.0.1:10/' }, signal);
+    const { stdout } = await run('status', 'acme');
+    expect(stdout).toMatch(/^install +acme\n/);
+    expect(stdout).toContain('! acme has no webhook endpoint at the marketplace\n');
+    expect(stdout).toContain('→ make one: gangway connect acme\n');
+  });
+
+  it('shows of an install that cannot be asked why not, and fails', async () => {
+    configure({ installs: { globex: { token: 'wrong', tool: 'list', projects: ['none'] } } });
+    const { status, said } = await runJson('status');
+    expect(status).toBe(1);
+    expect(said).toMatchObject({
+      endpoints: [
+        { install: 'acme', endpointId: null, failure: null },
+        { install: 'globex', failure: expect.stringContaining('answered 401') },
+      ],
+    });
+  });
+
+  it('rotates, and says what is left to do', async () => {
+    const before = await subscribe();
+    const { status, stdout, stderr } = await run('rotate');
+    const [after] = await api.listWebhookEndpoints(signal);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toBe(
+      [
+        `acme has the webhook endpoint ${after?.id} in place of ${before}.`,
+        'There was no room for two, so for a moment there was none: the install is read again.',
+        'installs.acme.webhookSecrets may be taken out of the configuration.\n',
+      ].join('\n'),
+    );
+    expect((await runJson('rotate', 'acme')).said).toMatchObject({
+      ...{ install: 'acme', replaced: [after?.id], hadGap: true, hasConfiguredSecrets: true },
+    });
+  });
+
+  it('has sent again what failed, or the one that is named', async () => {
+    const endpointId = await subscribe();
+    await failTen();
+    expect(await runJson('redeliver')).toEqual({
+      ...{ status: 0, stderr: '' },
+      said: { install: 'acme', endpointId, status: 'DISABLED', requeued: 10 },
+    });
+    await api.updateWebhookEndpoint(endpointId, { status: 'ACTIVE' }, signal);
+    const [delivery] = sandbox.listDeliveries();
+    const { stdout } = await run('redeliver', 'acme', '--delivery', delivery?.id ?? '');
+    expect(stdout).toBe('1 to be sent again, within five minutes.\n');
+    const unknown = await run('redeliver', '--delivery', 'none');
+    expect(unknown).toMatchObject({ status: 1, stderr: expect.stringContaining('404') });
+  });
+
+  it('has sent again without a public address, where there is one endpoint only', async () => {
+    await subscribe();
+    configure({ receiver: { publicUrl: undefined } });
+    expect(await runJson('redeliver')).toMatchObject({ status: 0, said: { requeued: 0 } });
+    const refused = await run('rotate');
+    expect(refused).toMatchObject({ status: 1 });
+    expect(refused.stderr).toContain('receiver.publicUrl is not configured');
+  });
+
+  it('is used wrongly without a name among several, and with one that there is not', async () => {
+    expect(await run('rotate', 'initech')).toMatchObject({
+      ...{ status: 64, stderr: expect.stringContaining('there is: acme') },
+    });
+    configure({ installs: { globex: { token: 'wrong', tool: 'list', projects: ['none'] } } });
+    expect(await run('redeliver')).toMatchObject({
+      ...{ status: 64, stderr: expect.stringContaining('name the install') },
+    });
+  });
+});

@@ -1,0 +1,55 @@
+import { expect, it } from 'vitest';
+import { forEachAtOnce } from '../../src/lib/at-once.ts';
+
+/** Work that ends when it is told to. */
+function openWork() {
+  const begun: number[] = [];
+  const ends = new Map<number, PromiseWithResolvers<void>>();
+  return {
+    begun,
+    end: (item: number) => ends.get(item)?.resolve(),
+    fail: (item: number) => ends.get(item)?.reject(new Error(`failed at ${item}`)),
+    async work(item: number): Promise<void> {
+      begun.push(item);
+      const end = Promise.withResolvers<void>();
+      ends.set(item, end);
+      await end.promise;
+    },
+  };
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+it('does so many at once, in their order, and each of them once', async () => {
+  const { begun, work, end } = openWork();
+  const all = forEachAtOnce([1, 2, 3, 4, 5], 2, work);
+  expect(begun).toEqual([1, 2]);
+  end(2);
+  await turn();
+  expect(begun).toEqual([1, 2, 3]);
+  for (const item of [3, 4, 5, 1]) {
+    end(item);
+    await turn();
+  }
+  await all;
+  expect(begun).toEqual([1, 2, 3, 4, 5]);
+});
+
+it('begins none after a failure, and ends when those under way have', async () => {
+  const { begun, work, end, fail } = openWork();
+  let failure: unknown;
+  const all = forEachAtOnce([1, 2, 3, 4], 2, work).catch((error: unknown) => {
+    failure = error;
+  });
+  fail(1);
+  await turn();
+  expect(failure).toBeUndefined();
+  end(2);
+  await all;
+  expect(failure).toMatchObject({ message: 'failed at 1' });
+  expect(begun).toEqual([1, 2]);
+});
+
+it('does nothing of nothing', async () => {
+  await forEachAtOnce([], 8, () => Promise.reject(new Error('never')));
+});

@@ -1,0 +1,202 @@
+import { describe, expect, it } from 'vitest';
+import { AppError } from '../../src/domain/errors.ts';
+import { eventTypes } from '../../src/domain/event.ts';
+import { Install, ProjectLink, WebhookEndpoint } from '../../src/marketplace/platform-schema.ts';
+import { checkEndpoints } from '../../src/operator/endpoint-checks.ts';
+import { checkGrant, checkJobs, checkUnanswered } from '../../src/operator/install-checks.ts';
+import { checkContract, checkDrift } from '../../src/operator/marketplace-checks.ts';
+import { endpointUrlOf } from '../../src/subscription/endpoint-url.ts';
+
+const scopes = [
+  ...['project-links:read', 'contracts:read', 'participants:read', 'participants:email'],
+  ...['webhooks:manage', 'usage:write'],
+];
+
+describe('a check of a grant', () => {
+  const grant = (changes: object = {}, granted: string[] | undefined = scopes) =>
+    checkGrant(
+      'acme',
+      Install.parse({
+        ...{ id: 'cmi1', status: 'ACTIVE', piiConsent: true, token: { scopes: granted } },
+        ...changes,
+      }),
+    );
+
+  it('finds nothing amiss with all that is needed, and nothing of what is not told', () => {
+    expect(grant()).toEqual([]);
+    expect(grant({ piiConsent: undefined })).toEqual([]);
+  });
+
+  it.each(['project-links:read', 'contracts:read', 'participants:read', 'participants:email'])(
+    'fails without %s',
+    (scope) => {
+      const granted = scopes.filter((one) => one !== scope);
+      expect(grant({ scopes }, granted)).toEqual([
+        {
+          ...{ name: 'install acme', status: 'failure' },
+          says: expect.stringContaining(`its token lacks the scope ${scope}: `),
+          action: 'let the customer connect again, and consent to that',
+        },
+      ]);
+    },
+  );
+
+  it.each(['webhooks:manage', 'usage:write'])('warns without %s', (scope) => {
+    const granted = scopes.filter((one) => one !== scope);
+    expect(grant({}, granted)).toMatchObject([{ status: 'warning' }]);
+  });
+
+  it('knows that whoever may write may read', () => {
+    const written = scopes.map((scope) => scope.replace('links:read', 'links:write'));
+    expect(grant({}, written)).toEqual([]);
+  });
+
+  it('warns where the scopes are not told, or work addresses are not shared', () => {
+    const says = 'the marketplace does not tell what its token may do';
+    expect(grant({ token: undefined })).toMatchObject([{ status: 'warning', says }]);
+    expect(grant({ piiConsent: false })).toMatchObject([
+      { status: 'warning', says: expect.stringMatching(/^the customer does not share work addr/) },
+    ]);
+  });
+
+  it('fails where it is no longer active, and says no more than that', () => {
+    expect(grant({ status: 'REVOKED', piiConsent: false }, [])).toMatchObject([
+      { status: 'failure', says: 'it is REVOKED at the marketplace, no longer ACTIVE' },
+    ]);
+  });
+});
+
+describe('an answer that did not come', () => {
+  it.each([
+    ['unauthenticated', 'failure', /^its token is not good .+ gangway connect acme$/],
+    ['forbidden', 'failure', /^the install, your app .+ is not active/],
+    ['rate_limited', 'warning', /^wait a minute/],
+    ['unavailable', 'failure', /^see that marketplace\.baseUrl is right/],
+    ['not_found', 'failure', /^see that marketplace\.baseUrl is right/],
+  ] as const)('%s is a %s, with its remedy', (code, status, action) => {
+    const check = checkUnanswered('acme', new AppError(code, 'no answer to ada@lab.example'));
+    expect(check).toMatchObject({ name: 'install acme', status });
+    expect(check.says).toBe('no answer to a…@lab.example');
+    expect(check.action).toMatch(action);
+  });
+});
+
+describe('a check of the jobs', () => {
+  const link = (id: string, changes: object = {}) =>
+    ProjectLink.parse({
+      ...{ id, externalProjectId: 'lamps', provisioningMode: 'PARTNER_WEBHOOK', jobId: null },
+      ...changes,
+    });
+
+  it('warns of links without one, unless they are not ours to follow', () => {
+    expect(checkJobs('acme', [link('cml1', { jobId: 'cmj1' })])).toEqual([]);
+    expect(checkJobs('acme', [link('cml1', { jobId: undefined })])).toEqual([]);
+    expect(checkJobs('acme', [link('cml1', { provisioningMode: 'MANAGED_ADAPTER' })])).toEqual([]);
+    expect(checkJobs('acme', [link('cml1'), link('cml2')])).toMatchObject([
+      { status: 'warning', says: expect.stringMatching(/: cml1 on lamps, cml2 on lamps$/) },
+    ]);
+  });
+
+  it('names a few of many', () => {
+    const many = Array.from({ length: 300 }, (_, index) => link(`cml${index}`));
+    expect(checkJobs('acme', many)[0]?.says).toMatch(/cml4 on lamps and 295 more$/);
+  });
+});
+
+describe('a check of the endpoints', () => {
+  const url = endpointUrlOf('https://bridge.example.com', 'acme');
+  const endpoint = (changes: object = {}) =>
+    WebhookEndpoint.parse({
+      ...{ id: 'cme1', url, status: 'ACTIVE', eventTypes, consecutiveFailures: 0 },
+      ...changes,
+    });
+  const look = (...endpoints: object[]) =>
+    checkEndpoints('acme', endpoints.map(endpoint), url).map(({ status, says }) => [status, says]);
+
+  it('is of the address below the public one', () => {
+    expect(url).toBe('https://bridge.example.com/webhooks/acme');
+  });
+
+  it('finds nothing amiss with one that is told of everything, whatever others there are', () => {
+    expect(look({})).toEqual([]);
+    expect(look({ url: 'HTTPS://bridge.example.com:443/webhooks/acme' })).toEqual([]);
+    expect(look({ url: 'https://else.example/', status: 'DISABLED' }, {})).toEqual([]);
+    const [first, ...others] = eventTypes;
+    expect(look({ eventTypes: [first] }, { eventTypes: others })).toEqual([]);
+    expect(look({ eventTypes: undefined })).toEqual([]);
+    expect(look({ status: 'DISABLED' }, {})).toEqual([]);
+  });
+
+  it.each<[string, object[], 'failure' | 'warning', RegExp]>([
+    ['none', [], 'failure', /^it has no webhook endpoint at https:\S+\/acme: nothing is delivered/],
+    ['one elsewhere', [{ url: 'https://else.example/' }], 'failure', /acme, only 1 elsewhere: /],
+    [
+      'one of another install',
+      [{ url: 'https://bridge.example.com/webhooks/globex' }],
+      'failure',
+      /^it has no webhook endpoint/,
+    ],
+    ['one at no address', [{ url: 'bridge' }], 'failure', /^it has no webhook endpoint/],
+    [
+      'one that is disabled',
+      [{ status: 'DISABLED', disabledReason: '10 failures in a row' }],
+      'failure',
+      /^its webhook endpoint cme1 is DISABLED \(10 failures in a row\): nothing is delivered/,
+    ],
+    [
+      'one that misses events',
+      [{ eventTypes: eventTypes.slice(2) }],
+      'warning',
+      /is not told of contract\.started, contract\.ended: /,
+    ],
+    [
+      'one that fails',
+      [{ consecutiveFailures: 7 }],
+      'warning',
+      /^deliveries to its webhook endpoint cme1 fail, 7 in a row: after 10 /,
+    ],
+  ])('tells of %s', (_name, endpoints, status, says) => {
+    expect(look(...endpoints)).toEqual([[status, expect.stringMatching(says)]]);
+  });
+
+  it('fails where the marketplace would not deliver at all', () => {
+    const plain = endpointUrlOf('http://bridge.example.com', 'acme');
+    expect(checkEndpoints('acme', [endpoint({ url: plain })], plain)).toMatchObject([
+      { status: 'failure', says: expect.stringMatching(/^the marketplace delivers to https only/) },
+    ]);
+    const local = endpointUrlOf('http://localhost:8787', 'acme');
+    expect(checkEndpoints('acme', [endpoint({ url: local })], local)).toEqual([]);
+  });
+});
+
+describe('a check of the marketplace', () => {
+  it.each([
+    [59_999, 'ok', '60 s ahead of'],
+    [60_000, 'warning', '60 s ahead of'],
+    [-239_999, 'warning', '240 s behind'],
+    [240_000, 'failure', '240 s ahead of'],
+    [-240_000, 'failure', '240 s behind'],
+  ])('finds a drift of %i ms: %s', (driftMs, status, says) => {
+    expect(checkDrift([0, driftMs, 1])).toMatchObject([
+      { name: 'marketplace clock', status, says: expect.stringContaining(says) },
+    ]);
+  });
+
+  it('says nothing of a clock that it could not measure', () => {
+    expect(checkDrift([])).toEqual([]);
+  });
+
+  it('names what of the contract is broken, and sums up the rest', () => {
+    const deviation = (where: string, isFailure: boolean) => ({ where, says: 'gone', isFailure });
+    expect(checkContract([])).toMatchObject([{ name: 'contract', status: 'ok' }]);
+    const some = [deviation('a', false), deviation('b', true), deviation('c', false)];
+    expect(checkContract(some)).toMatchObject([
+      { status: 'failure', says: 'b: gone' },
+      { status: 'warning', says: expect.stringMatching(/: a: gone; and 1 more like that$/) },
+    ]);
+    const many = Array.from({ length: 15 }, (_, index) => deviation(`${index}`, true));
+    const said = checkContract(many).map(({ says }) => says);
+    expect(said).toHaveLength(11);
+    expect(said.at(-1)).toBe('and 5 more like that');
+  });
+});

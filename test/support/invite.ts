@@ -1,0 +1,23 @@
+import type { InvitationContent } from '../../src/domain/invitation.ts';
+import { contentPlace, credentialPlace } from '../../src/engine/invitation-store.ts';
+import type { Engine } from './engine-harness.ts';
+
+/** Writes what a tool would have given everybody to get in with, and a password nobody used. */
+export async function inviteAll({ database: { kysely }, box }: Engine): Promise<void> {
+  const createdAt = '2026-03-15T12:00:00.000Z';
+  const content: InvitationContent = { kind: 'link', url: 'https://tool.example.com/signup/1' };
+  const memberships = await kysely.selectFrom('membership').select(['id', 'generation']).execute();
+  for (const { id: membershipId, generation } of memberships) {
+    const sealed = box.seal(Buffer.from(JSON.stringify(content)), contentPlace(membershipId));
+    await kysely
+      .insertInto('invitation')
+      .values({ membershipId, kind: 'link', content: sealed, createdAt, nextAttemptAt: createdAt })
+      .execute();
+    const place = credentialPlace(membershipId, generation);
+    const credential = box.seal(Buffer.from('made-up'), place);
+    await kysely
+      .insertInto('intent')
+      .values({ membershipId, generation, operation: 'add', wasFound: 0, createdAt, credential })
+      .execute();
+  }
+}

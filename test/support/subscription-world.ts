@@ -1,0 +1,127 @@
+import { randomBytes } from 'node:crypto';
+import type { Database } from '../../src/db/database.ts';
+import { createLockStore } from '../../src/db/lock-store.ts';
+import { eventTypes } from '../../src/domain/event.ts';
+import { createInboxStore } from '../../src/inbox/inbox-store.ts';
+import { createEndpointStore, type StoredEndpoint } from '../../src/installs/endpoint-store.ts';
+import { createAlerts } from '../../src/lib/alerts.ts';
+import { createMetrics } from '../../src/lib/metrics.ts';
+import { createSecretBox } from '../../src/lib/secret-box.ts';
+import { createPlatformApi, type PlatformApi } from '../../src/marketplace/platform-api.ts';
+import type { WebhookEndpoint } from '../../src/marketplace/platform-schema.ts';
+import { createInstallStateStore } from '../../src/reconcile/install-state-store.ts';
+import { checkSubscription } from '../../src/subscription/check-subscription.ts';
+import type { SubscriptionDeps } from '../../src/subscription/look-at-subscription.ts';
+import {
+  createSubscriptionStore,
+  type SubscriptionRecord,
+} from '../../src/subscription/subscription-store.ts';
+import {
+  type DayMarket,
+  lossless,
+  type OpenDayMarket,
+  openSandbox,
+  openSecond,
+} from './bad-day/day-market.ts';
+import { type Dialect, postgres, sqlite } from './databases.ts';
+import { contractStarted, newDelivery } from './deliveries.ts';
+import { createFakeClock, type FakeClock } from './fake-clock.ts';
+import { createLogLines } from './log-lines.ts';
+
+/**
+ * The subscription of the install `acme` at a marketplace, over a database of the test's own, looked
+ * at when the test says so. Nobody listens where it delivers to.
+ */
+export interface SubscriptionWorld {
+  market: DayMarket;
+  api: PlatformApi;
+  deps: SubscriptionDeps;
+  clock: FakeClock;
+  url: string;
+  check(): Promise<boolean>;
+  /** Made as an operator makes one at the marketplace. */
+  makeByHand(at?: string): Promise<{ id: string; secret: string }>;
+  endpoints(): Promise<WebhookEndpoint[]>;
+  stored(): Promise<StoredEndpoint[]>;
+  record(): Promise<SubscriptionRecord>;
+  /** Whether the install is to be read; asking ends that. */
+  takeReadWanted(): Promise<boolean>;
+  /** Hires people until so many deliveries have failed. */
+  failDeliveries(count: number): Promise<void>;
+  /** Has a delivery be accepted now. */
+  accept(): Promise<void>;
+  /** Those so far, as `kind: message`. */
+  alerts(): string[];
+}
+
+/** Each marketplace and each database, and not each with each: they know nothing of each other. */
+export const surroundings: [string, OpenDayMarket, Dialect][] = [
+  ['at the sandbox, on SQLite', openSandbox, sqlite],
+  ['at the second marketplace, on PostgreSQL', openSecond, postgres],
+];
+
+interface WorldOptions {
+  hasConfiguredSecrets?: boolean;
+  endpointsPerInstall?: number;
+}
+
+const { signal } = new AbortController();
+
+export async function openSubscriptionWorld(
+  openMarket: OpenDayMarket,
+  database: Database,
+  { hasConfiguredSecrets = false, ...limits }: WorldOptions = {},
+): Promise<SubscriptionWorld> {
+  const clock = createFakeClock();
+  const market = await openMarket(clock, lossless, limits);
+  const { token } = market.connect();
+  const api = createPlatformApi({ baseUrl: market.baseUrl, token });
+  const log = createLogLines();
+  const box = createSecretBox(randomBytes(32));
+  const endpoints = createEndpointStore(database, box);
+  const subscriptions = createSubscriptionStore(database);
+  const publicUrl = 'http://127.0.0.1:9';
+  const url = `${publicUrl}/webhooks/acme`;
+  const deps: SubscriptionDeps = {
+    ...{ database, endpoints, subscriptions, publicUrl, clock, logger: log.logger },
+    locks: createLockStore(database),
+    installStates: createInstallStateStore(database),
+    platformApis: new Map([['acme', api]]),
+    hasConfiguredSecrets: () => hasConfiguredSecrets,
+    alerts: createAlerts(log.logger, createMetrics()),
+  };
+  let number = 0;
+  const next = () => {
+    number += 1;
+    return number;
+  };
+  return {
+    ...{ market, api, deps, clock, url },
+    check: () => checkSubscription(deps, 'acme', signal),
+    async makeByHand(at = url) {
+      const { endpoint, secret } = await api.createWebhookEndpoint({ url: at, eventTypes }, signal);
+      return { id: endpoint.id, secret };
+    },
+    endpoints: () => api.listWebhookEndpoints(signal),
+    stored: () => endpoints.listOf('acme'),
+    record: () => subscriptions.find('acme'),
+    async takeReadWanted() {
+      const deleted = await database.kysely.deleteFrom('installState').executeTakeFirst();
+      return deleted.numDeletedRows > 0n;
+    },
+    async failDeliveries(count) {
+      const jobId = market.createJob();
+      await api.createProjectLink({ externalProjectId: `p-${jobId}`, jobId }, signal);
+      // The link told of itself.
+      for (let failed = 1; failed < count; failed += 1) market.hire(jobId, `u${next()}`);
+      await market.settle();
+    },
+    async accept() {
+      const receivedAt = clock.now().toISOString();
+      const delivery = newDelivery(contractStarted(next()), { receivedAt });
+      await createInboxStore(database, box).append([delivery]);
+    },
+    alerts: () =>
+      log.lines().flatMap(({ alert, msg }) => (alert === undefined ? [] : [`${alert}: ${msg}`])),
+  };
+}

@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto';
+import path from 'node:path';
+import { onTestFinished } from 'vitest';
+import { loadAdapters } from '../../src/adapters/load-adapters.ts';
+import { createApp } from '../../src/app.ts';
+import { Config } from '../../src/config/config-schema.ts';
+import { createWorks, openRegistry } from '../../src/create-works.ts';
+import { createDatabaseClock } from '../../src/db/database-clock.ts';
+import { eventTypes } from '../../src/domain/event.ts';
+import { createMetrics } from '../../src/lib/metrics.ts';
+import { createPlatformApi, type PlatformApi } from '../../src/marketplace/platform-api.ts';
+import type { WebhookEndpoint } from '../../src/marketplace/platform-schema.ts';
+import { openStorage, type Storage } from '../../src/open-storage.ts';
+import { ensureEndpoint } from '../../src/subscription/ensure-endpoint.ts';
+import type { SubscriptionDeps } from '../../src/subscription/look-at-subscription.ts';
+import { type DayMarket, lossless, type OpenDayMarket } from './bad-day/day-market.ts';
+import { type FrontDoor, openFrontDoor } from './bad-day/front-door.ts';
+import type { Dialect } from './databases.ts';
+import { createFakeClock, type FakeClock } from './fake-clock.ts';
+import { createFolder } from './folder.ts';
+import { hardlyEver } from './journey.ts';
+import { createLogLines, type LogLines } from './log-lines.ts';
+
+/** A bridge that is reached through a door, and watches its subscription. */
+export interface WatchedBridge {
+  market: DayMarket;
+  api: PlatformApi;
+  clock: FakeClock;
+  log: LogLines;
+  storage: Storage;
+  door: FrontDoor;
+  receiverUrl: string;
+  jobId: string;
+  /** As a command beside it has it. */
+  subscription: SubscriptionDeps;
+  endpoints(): Promise<WebhookEndpoint[]>;
+  /** Contracts that a delivery has told of, each as often as one did. */
+  told(): Promise<string[]>;
+}
+
+interface BridgeOptions {
+  /** With these in its configuration, and an endpoint by hand; else with an endpoint of its own. */
+  webhookSecrets?: string[];
+}
+
+const { signal } = new AbortController();
+
+export async function openWatchedBridge(
+  openMarket: OpenDayMarket,
+  dialect: Dialect,
+  { webhookSecrets = [] }: BridgeOptions = {},
+): Promise<WatchedBridge> {
+  // PostgreSQL's clock, by which leases are measured, knows nothing of the test's: both begin now.
+  const clock = createFakeClock(new Date().toISOString());
+  const market = await openMarket(clock, lossless);
+  const { token } = market.connect();
+  const api = createPlatformApi({ baseUrl: market.baseUrl, token });
+  const door = await openFrontDoor();
+  const log = createLogLines();
+  const storage = await openStorage(await dialect.createMigrated(), randomBytes(32));
+  onTestFinished(() => storage.database.close());
+  const config = Config.parse({
+    receiver: { host: '127.0.0.1', port: 0, publicUrl: door.url },
+    console: { port: 0 },
+    marketplace: { baseUrl: market.baseUrl },
+    reconcile: { schedule: hardlyEver },
+    installs: { acme: { token, webhookSecrets, tool: 'list' } },
+    tools: { list: { adapter: 'roster', path: path.join(createFolder(), 'roster.json') } },
+  });
+  const adapters = await loadAdapters(config);
+  const registry = openRegistry({ config, storage });
+  await registry.load();
+  const parts = { config, storage, logger: log.logger, adapters, registry };
+  const { subscription } = createWorks({
+    ...{ ...parts, metrics: createMetrics(), clock: createDatabaseClock(storage.database, clock) },
+  });
+  if (webhookSecrets.length === 0) {
+    await ensureEndpoint(subscription, 'acme', { mayMove: false, signal });
+  } else {
+    await api.createWebhookEndpoint({ url: `${door.url}/webhooks/acme`, eventTypes }, signal);
+  }
+  const app = createApp({ config, storage, clock, logger: log.logger, adapters });
+  onTestFinished(() => app.stop());
+  const { receiverUrl } = await app.start();
+  door.leadTo(receiverUrl);
+  const jobId = market.createJob();
+  await api.createProjectLink({ externalProjectId: 'signs', jobId }, signal);
+  return {
+    ...{ market, api, clock, log, storage, door, receiverUrl, jobId, subscription },
+    endpoints: () => api.listWebhookEndpoints(signal),
+    async told() {
+      const rows = await storage.database.kysely
+        .selectFrom('delivery')
+        .select('id')
+        .where('eventType', '=', 'contract.started')
+        .execute();
+      const bodies = await Promise.all(rows.map(({ id }) => storage.inbox.findBody(id)));
+      return bodies.map((body) => {
+        const { resourceId } = JSON.parse(String(body)) as { resourceId: string };
+        return resourceId;
+      });
+    },
+  };
+}
