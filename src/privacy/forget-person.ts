@@ -10,6 +10,7 @@ import { type Names, namesPerson } from './names-person.ts';
 import type { PersonStore } from './person-store.ts';
 import { isRunning } from './retention.ts';
 import type { RetentionStore } from './retention-store.ts';
+import { clearWorkTraces, countWorkTraces } from './work-trace-store.ts';
 
 export interface ForgetDeps {
   database: Database;
@@ -70,10 +71,12 @@ export async function forgetPerson(
     const titled = (await retention.contractsOf(tx, [trainerId])).filter(
       ({ title }) => title !== null,
     );
-    const toolTraces = await people.countToolTraces(tx, trainerId);
+    const ofWork = await countWorkTraces(tx, trainerId);
+    const toolTraces = ofWork + (await people.countToolTraces(tx, trainerId));
     if (!dryRun) {
       await retention.clearPeople(tx, known);
       await retention.clearTitles(tx, titled);
+      await clearWorkTraces(tx, trainerId);
       await people.clearToolTraces(tx, trainerId);
       await retention.clearInvitations(tx, [trainerId]);
       await retention.forget(tx, trainerId, toInstant(deps.clock.now()));

@@ -62,6 +62,41 @@ describeEachDatabase('forgetting a person', (openFresh) => {
     expect(await engine.rows('intent')).toMatchObject([{ credential: null }]);
   });
 
+  it('clears what a tool calls them where their work was read, and of nobody else', async () => {
+    const { engine, forget } = await openWorld(openFresh);
+    await hireAndEnd(engine);
+    await settleMemberships(engine, 0, 'released');
+    const { kysely } = engine.database;
+    const place = { tool: 'studio', scope: 'signs' };
+    for (const [memberId, trainerId] of [
+      [address, 't1'],
+      ['another@opentrain.work', 't10'],
+    ] as const) {
+      const person = { ...place, memberId, trainerId };
+      await kysely
+        .insertInto('usagePerson')
+        .values({ ...person, generation: 1 })
+        .execute();
+      const item = { ...place, memberId, itemId: memberId, taskId: '1', grown: '{}' };
+      const days = { doneDay: '2026-03-15', lastDay: '2026-03-15', labels: 1, seconds: null };
+      await kysely
+        .insertInto('usageItem')
+        .values({ ...item, ...days })
+        .execute();
+      const day = { day: '2026-03-15', seconds: 1, tasks: 1, labels: 1, isFrozen: 0 };
+      const seenAt = '2026-03-15T12:00:00.000Z';
+      await kysely
+        .insertInto('usageDay')
+        .values({ ...person, ...day, seenAt })
+        .execute();
+    }
+    expect(await forget('t1', { dryRun: true })).toMatchObject({ toolTraces: 3 });
+    expect(await forget('t1')).toMatchObject({ toolTraces: 3 });
+    for (const table of ['usagePerson', 'usageItem', 'usageDay'] as const) {
+      expect(await engine.rows(table)).toMatchObject([{ memberId: 'another@opentrain.work' }]);
+    }
+  });
+
   it('changes nothing in a dry run, and counts the same', async () => {
     const { engine, forget } = await openWorld(openFresh);
     await hireAndEnd(engine);
