@@ -93,7 +93,7 @@ async function runChecks(
 }
 
 function checkConfiguration({ config, warnings }: LoadedConfig): Check[] {
-  const size = `installs: ${config.installs.size}, tools: ${config.tools.size}`;
+  const size = `installs in it: ${config.installs.size}, tools: ${config.tools.size}`;
   return [
     ok('configuration', size),
     ...warnings.map((line) => warning('configuration', line, 'mend it if it is not meant')),

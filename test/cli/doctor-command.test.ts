@@ -104,7 +104,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     const { status, stdout, stderr } = await run();
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(stdout).toBe(
-      ' ok   configuration: installs: 1, tools: 1\n' +
+      ' ok   configuration: installs in it: 1, tools: 1\n' +
         ' ok   tool list: answers, and the settings suffice\n' +
         ' ok   install acme: its token is good and has every scope, work addresses are shared\n' +
         ' ok   webhooks: without receiver.publicUrl nothing is delivered: installs are read on the schedule, "0 0 29 2 *"\n' +

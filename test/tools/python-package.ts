@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 /** Elsewhere for whom `npm ci` is not to throw it away. */
 const cache = path.resolve(
-  process.env['GANGWAY_TOOLS_CACHE'] ??
+  process.env['TEST_TOOLS_CACHE'] ??
     path.join(import.meta.dirname, '../../node_modules/.cache/gangway-tools'),
 );
 const installMs = 600_000;
