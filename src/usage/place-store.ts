@@ -7,7 +7,7 @@ export interface PlaceStore {
   /** Has those that were never read, read soon. */
   keep(places: readonly KeptPlace[], now: string): Promise<void>;
   /** Has all of these read anew. */
-  want(places: readonly PlaceKey[], now: string): Promise<void>;
+  want(tx: Transaction, places: readonly PlaceKey[], now: string): Promise<void>;
   /** How many are to be read now: of one tool, or of all. */
   countDue(now: string, tool?: string): Promise<number>;
   claim(now: string, leasedUntil: string, tool?: string): Promise<PlaceClaim | null>;
@@ -41,17 +41,12 @@ export function createPlaceStore(database: Database): PlaceStore {
     async keep(places, now) {
       const known = await kysely.selectFrom('usagePlace').select(['tool', 'scope']).execute();
       const keys = new Set(known.map(keyOf));
-      await insert(
-        database,
-        places.filter((place) => !keys.has(keyOf(place))),
-        now,
-      );
+      const added = places.filter((place) => !keys.has(keyOf(place)));
+      await inTransaction(database, (tx) => insert(tx, added, now));
       await keepGroups(database, places);
     },
 
-    async want(places, now) {
-      await insert(database, places, now);
-    },
+    want: (tx, places, now) => insert(tx, places, now),
 
     async countDue(now, tool) {
       let due = kysely
@@ -113,20 +108,18 @@ function at(tx: Transaction, { tool, scope }: PlaceKey) {
 
 const chunkSize = 200;
 
-async function insert(database: Database, places: readonly PlaceKey[], now: string): Promise<void> {
+async function insert(tx: Transaction, places: readonly PlaceKey[], now: string): Promise<void> {
   for (let from = 0; from < places.length; from += chunkSize) {
     const rows = places
       .slice(from, from + chunkSize)
       .map(({ tool, scope }) => ({ tool, scope, nextReadAt: now }));
-    await inTransaction(database, (tx) =>
-      tx
-        .insertInto('usagePlace')
-        .values(rows)
-        .onConflict((conflict) =>
-          conflict.columns(['tool', 'scope']).doUpdateSet({ nextReadAt: now, attempts: 0 }),
-        )
-        .execute(),
-    );
+    await tx
+      .insertInto('usagePlace')
+      .values(rows)
+      .onConflict((conflict) =>
+        conflict.columns(['tool', 'scope']).doUpdateSet({ nextReadAt: now, attempts: 0 }),
+      )
+      .execute();
   }
 }
 

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { inTransaction } from '../db/database.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
 import { listPlaces, readNextPlace } from './read-place.ts';
 import { type InstallReport, type ReportWanted, reportUsage } from './report-usage.ts';
@@ -30,7 +31,7 @@ export async function reportNow(
   const all = await listPlaces(deps);
   const wantedAt = toInstant(clock.now());
   await places.keep([...all.values()], wantedAt);
-  await places.want([...all.values()], wantedAt);
+  await inTransaction(deps.database, (tx) => places.want(tx, [...all.values()], wantedAt));
   await Promise.all(Array.from({ length: readsAtOnce }, () => readAll(deps, wantedAt, patience)));
   const unread = (await places.list()).filter(
     ({ nextReadAt, readBeganAt }) =>

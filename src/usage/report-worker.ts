@@ -45,14 +45,17 @@ async function wantTick(deps: ReportWorkerDeps): Promise<void> {
   const { database, places, schedule, clock } = deps;
   const now = clock.now();
   const tick = lastTick(schedule, now);
+  if ((await readSetting(database.kysely, 'usage_tick')) === tick) return;
+  const all = [...(await listPlaces(deps)).values()];
   const isFirst = await inTransaction(database, async (tx) => {
     await keepSetting(tx, 'usage_tick', tick);
     await keepSetting(tx, 'usage_reported_tick', tick);
-    return await raiseSetting(tx, 'usage_tick', tick);
+    if (!(await raiseSetting(tx, 'usage_tick', tick))) return false;
+    // At once with the tick: else another would find nothing to be read, and report what is old.
+    await places.want(tx, all, toInstant(now));
+    return true;
   });
-  if (!isFirst) return;
-  await places.want([...(await listPlaces(deps)).values()], toInstant(now));
-  deps.onReadingWanted();
+  if (isFirst) deps.onReadingWanted();
 }
 
 /** Once all is read that can be; by one instance. */

@@ -46,6 +46,8 @@ export async function openRestTool(options: RestToolOptions = {}): Promise<RestT
     const given = await answer(request);
     if (given !== null) send(response, given);
   });
+  // Longer than any pause in a test: a connection that ends as it is used again fails a call.
+  server.keepAliveTimeout = 300_000;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => {

@@ -186,7 +186,7 @@ export async function openUsageWorld(
       const now = toInstant(clock.now());
       const places = [...(await listPlaces(deps)).values()];
       await deps.places.keep(places, now);
-      await deps.places.want(places, now);
+      await inTransaction(database, (tx) => deps.places.want(tx, places, now));
       if (isComplete) await forgetComplete(database);
       while (await readNextPlace(deps, signal));
     },
