@@ -22,10 +22,15 @@ export async function rehearse(
   const name = `rehearsal in ${tool}`;
   const canaries = createCanaries(emailDomain);
   try {
-    await callTool(rehearsalTimeoutMs, stopping, (signal) =>
+    const isIn = await callTool(rehearsalTimeoutMs, stopping, (signal) =>
       addAndRemove(adapter, group, canaries.person(1), signal),
     );
-    return ok(name, `a made-up person was in ${group}, and is out again`);
+    return ok(
+      name,
+      isIn
+        ? `a made-up person was in ${group}, and is out again`
+        : `a made-up person would be invited to ${group}; nobody is in it before they come`,
+    );
   } catch (error) {
     const left = await canaries.sweep(adapter, [group]);
     const remedy = `see what the token of tools.${tool} may do`;
@@ -37,16 +42,19 @@ export async function rehearse(
   }
 }
 
+/** @returns whether they were in: of an invitation that everybody shares, the tool knows nothing */
 async function addAndRemove(
   adapter: Adapter,
   group: string,
   person: Person,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   const member = await adapter.addMember(group, person, signal);
+  if (member.isUnlisted === true) return false;
   await expectFound(adapter, group, person, { isFound: true, signal });
   await adapter.removeMember(group, member, signal);
   await expectFound(adapter, group, person, { isFound: false, signal });
+  return true;
 }
 
 /** Tools may need a moment to show what they did. */

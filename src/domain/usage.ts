@@ -29,6 +29,8 @@ export interface Sighting {
   counts: Counts;
   /** When the reading began that saw it, or the import was made. */
   seenAt: string;
+  /** Whether its source has said so and does not any more: nothing, in words, as absence is none. */
+  isTakenBack?: boolean;
 }
 
 /**

@@ -90,13 +90,13 @@ export function attributeWork(
     claims.set(key, claim);
   }
   const due: DueDay[] = [];
-  for (const claim of claims.values()) {
+  for (const claim of [...claims.values()].map(withoutTakenBack)) {
     const reason = faultOf(claim);
     const contracts = idsOf([claim.candidate]);
     if (reason === null) due.push(toDue(claim));
     else held.push(...claim.sightings.map((sighting) => ({ sighting, reason, contracts })));
   }
-  return { due, held };
+  return { due, held: held.filter(({ sighting }) => !sighting.isTakenBack) };
 }
 
 /** What names a sighting for as long as there is one, whatever its counts. */
@@ -137,10 +137,21 @@ function isWithin({ firstDay, lastDay }: Candidate, day: Day, grace: number): bo
   return !isEarly && (lastDay === null || day <= addDays(lastDay, grace));
 }
 
+/** What was taken back says that there is nothing, unless another says that there is something. */
+function withoutTakenBack(claim: Claim): Claim {
+  const standing = claim.sightings.filter(({ isTakenBack }) => !isTakenBack);
+  return standing.length === 0 ? claim : { ...claim, sightings: standing };
+}
+
 function faultOf({ sightings }: Claim): HeldReason | null {
-  const kinds = new Set(sightings.map(({ source }) => source.split(':')[0]));
+  const kinds = new Set(sightings.map(kindOf));
   if (kinds.size > 1) return 'two_sources';
   return (sumOf(sightings).seconds ?? 0) > secondsOfDay ? 'over_a_day' : null;
+}
+
+/** Of files, one may tell of a contract and another of a project, and mean the same work. */
+function kindOf({ source, place }: Sighting): string {
+  return source.startsWith('import:') ? `import by ${place.by}` : 'tool';
 }
 
 function toDue({ candidate, sightings }: Claim): DueDay {

@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { createPostgresDatabase } from '../support/postgres-admin.ts';
 
@@ -9,8 +10,27 @@ export interface BenchDatabase {
   close(): Promise<void>;
 }
 
+/**
+ * Runs a benchmark on databases that are gone afterwards, with the folder that they are in.
+ *
+ * @param base where that folder is made: what is measured depends on its disk
+ */
+export async function withBenchDatabases(
+  { postgres, folder: base }: { postgres: boolean; folder: string },
+  work: (databases: BenchDatabase, folder: string) => Promise<void>,
+): Promise<void> {
+  const folder = mkdtempSync(path.join(path.resolve(base), '.bench-'));
+  const databases = await openBenchDatabase(postgres ? 'postgres' : 'sqlite', folder);
+  try {
+    await work(databases, folder);
+  } finally {
+    await databases.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
 /** SQLite in a folder, or the PostgreSQL of the tests: a real one, but without `fsync`. */
-export async function openBenchDatabase(
+async function openBenchDatabase(
   dialect: 'sqlite' | 'postgres',
   folder: string,
 ): Promise<BenchDatabase> {

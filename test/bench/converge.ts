@@ -1,6 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { Adapter, Member } from '../../src/adapters/adapter.ts';
@@ -10,7 +8,7 @@ import { createLogger } from '../../src/lib/logger.ts';
 import { openStorage, type Storage } from '../../src/open-storage.ts';
 import { newDelivery } from '../support/deliveries.ts';
 import { type ContractEvent, toBody } from '../support/lifecycle-events.ts';
-import { openBenchDatabase } from './bench-database.ts';
+import { type BenchDatabase, withBenchDatabases } from './bench-database.ts';
 
 /**
  * `npm run bench:converge`: how much time bringing a tool in line takes beyond the tool's own.
@@ -34,22 +32,15 @@ const callsEach = 3;
 const concurrency = 8;
 const idealMs = (members * callsEach * answerMs) / concurrency;
 
-const folder = mkdtempSync(path.join(path.resolve(values.folder), '.bench-'));
-const databases = await openBenchDatabase(values.postgres ? 'postgres' : 'sqlite', folder);
-try {
-  await main();
-} finally {
-  await databases.close();
-  rmSync(folder, { recursive: true, force: true });
-}
+await withBenchDatabases(values, main);
 
-async function main(): Promise<void> {
+async function main(databases: BenchDatabase): Promise<void> {
   say(`${members} members, answers after ${answerMs} ms, ideal ${toSeconds(idealMs)} s`);
   say('           wall s   ratio   calls   slots in use   tool ms/call   own CPU s');
-  for (let round = 0; round < Number(values.rounds); round += 1) await runRound(round);
+  for (let round = 0; round < Number(values.rounds); round += 1) await runRound(databases, round);
 }
 
-async function runRound(round: number): Promise<void> {
+async function runRound(databases: BenchDatabase, round: number): Promise<void> {
   const storage = await openStorage(await databases.create(`round_${round}`), randomBytes(32));
   try {
     const tool = createSlowTool();

@@ -1,10 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { openBenchDatabase } from './bench-database.ts';
+import { type BenchDatabase, withBenchDatabases } from './bench-database.ts';
 import type { MarketplaceOrder, Opened } from './marketplace-process.ts';
 import type { Reconciled, ReconcileOrder } from './reconcile-process.ts';
 
@@ -30,26 +29,19 @@ const perLink = 199;
 const perPage = 200;
 const answerMs = 5;
 
-const folder = mkdtempSync(path.join(path.resolve(values.folder), '.bench-'));
-const databases = await openBenchDatabase(values.postgres ? 'postgres' : 'sqlite', folder);
-try {
-  await main();
-} finally {
-  await databases.close();
-  rmSync(folder, { recursive: true, force: true });
-}
+await withBenchDatabases(values, main);
 
-async function main(): Promise<void> {
+async function main(databases: BenchDatabase): Promise<void> {
   say(`answers after ${answerMs} ms; requests are not paced here (as they come: 10 a second)`);
   say(
     '                             read s   all s   requests   least   tool calls   CPU s   peak MiB',
   );
   for (const pages of values.pages) {
-    for (const contracts of values.contracts) await measure(Number(contracts), pages);
+    for (const contracts of values.contracts) await measure(databases, Number(contracts), pages);
   }
 }
 
-async function measure(contracts: number, pages: string): Promise<void> {
+async function measure(databases: BenchDatabase, contracts: number, pages: string): Promise<void> {
   const cursors = pages === 'cursors';
   const marketplace = openProcess('marketplace-process.ts');
   const order: MarketplaceOrder = { contracts, perLink, cursors, answerMs };

@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createWriteStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createWriteStream, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { finished } from 'node:stream/promises';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -12,7 +12,7 @@ import { writeSetting } from '../../src/db/setting-store.ts';
 import { emptyContract, emptyEvidence } from '../../src/domain/evidence.ts';
 import { createEvidenceStore } from '../../src/engine/evidence-store.ts';
 import { openStorage, type Storage } from '../../src/open-storage.ts';
-import { openBenchDatabase } from './bench-database.ts';
+import { type BenchDatabase, withBenchDatabases } from './bench-database.ts';
 
 /**
  * `npm run bench:usage-import`: how long `gangway usage import` takes for a million lines, and how
@@ -38,34 +38,27 @@ const people = 2500;
 const mostMiB = 200;
 const dayMs = 86_400_000;
 
-if (values.import === undefined) await main();
+if (values.import === undefined) await withBenchDatabases(values, main);
 else await importHere(values.import);
 
-async function main(): Promise<void> {
-  const folder = mkdtempSync(path.join(path.resolve(values.folder), '.bench-'));
-  const databases = await openBenchDatabase(values.postgres ? 'postgres' : 'sqlite', folder);
-  try {
-    const url = await databases.create('usage_import');
-    const key = randomBytes(32);
-    const storage = await openStorage(url, key);
-    await hirePeople(storage);
-    await writeFile(path.join(folder, 'work.csv'));
-    const configFile = writeConfig(folder, url);
-    say(`${lines} lines of ${people} people${values.shuffled ? ', shuffled' : ''}`);
-    say('             wall s   peak MiB   another writer waits: median ms   p99   most');
-    for (const round of ['first', 'replacing']) {
-      const { peakMiB, cells } = await measure(storage, configFile, key);
-      say(`${round.padEnd(11)} ${cells.join(' ')}`);
-      if (peakMiB > mostMiB) {
-        say(`more than ${mostMiB} MiB`);
-        process.exitCode = 1;
-      }
+async function main(databases: BenchDatabase, folder: string): Promise<void> {
+  const url = await databases.create('usage_import');
+  const key = randomBytes(32);
+  const storage = await openStorage(url, key);
+  await hirePeople(storage);
+  await writeFile(path.join(folder, 'work.csv'));
+  const configFile = writeConfig(folder, url);
+  say(`${lines} lines of ${people} people${values.shuffled ? ', shuffled' : ''}`);
+  say('             wall s   peak MiB   another writer waits: median ms   p99   most');
+  for (const round of ['first', 'replacing']) {
+    const { peakMiB, cells } = await measure(storage, configFile, key);
+    say(`${round.padEnd(11)} ${cells.join(' ')}`);
+    if (peakMiB > mostMiB) {
+      say(`more than ${mostMiB} MiB`);
+      process.exitCode = 1;
     }
-    await storage.database.close();
-  } finally {
-    await databases.close();
-    rmSync(folder, { recursive: true, force: true });
   }
+  await storage.database.close();
 }
 
 async function measure(storage: Storage, configFile: string, key: Buffer) {

@@ -1,6 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import path from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
 import type { Adapter } from '../../src/adapters/adapter.ts';
@@ -17,7 +15,7 @@ import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import { addDays } from '../../src/usage/attribute-work.ts';
 import { createUsage } from '../../src/usage/create-usage.ts';
 import { reportUsage } from '../../src/usage/report-usage.ts';
-import { openBenchDatabase } from './bench-database.ts';
+import { type BenchDatabase, withBenchDatabases } from './bench-database.ts';
 
 /**
  * `npm run bench:usage`: what reporting costs, against the sandbox over HTTP and without the pacing
@@ -40,16 +38,9 @@ const days = Number(values.days);
 const today = new Date().toISOString().slice(0, 10);
 const chunkSize = 200;
 
-const folder = mkdtempSync(path.join(path.resolve(values.folder), '.bench-'));
-const databases = await openBenchDatabase(values.postgres ? 'postgres' : 'sqlite', folder);
-try {
-  await main();
-} finally {
-  await databases.close();
-  rmSync(folder, { recursive: true, force: true });
-}
+await withBenchDatabases(values, main);
 
-async function main(): Promise<void> {
+async function main(databases: BenchDatabase): Promise<void> {
   const { database } = await openStorage(await databases.create('usage'), randomBytes(32));
   const sandbox = createSandbox({ timeScale: 0 });
   const { baseUrl } = await sandbox.start();

@@ -10,6 +10,7 @@ import { evidenceOfInstall } from '../../src/reconcile/evidence-of-install.ts';
 import { readInstall } from '../../src/reconcile/read-install.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createUsage, type Usage } from '../../src/usage/create-usage.ts';
+import { createImportSightings } from '../../src/usage/import/import-sightings.ts';
 import { listPlaces, readNextPlace } from '../../src/usage/read-place.ts';
 import {
   type InstallReport,
@@ -148,7 +149,13 @@ export async function openUsageWorld(
   }
 
   const usage = createUsage({
-    ...{ ...engine, adapters, routeLink, installs, otherSightings: [] },
+    ...{
+      ...engine,
+      adapters,
+      routeLink,
+      installs,
+      otherSightings: [createImportSightings(database)],
+    },
     links: new Map([['signs', { timeZone }]]),
     usage: { schedule: '30 * * * *', lookbackMs: 14 * 86_400_000, maxLoweredFraction },
     platformApis: new Map([['acme', { reportUsage: reportThrough }]]),

@@ -50,6 +50,25 @@ it('holds what cannot be right, and cuts nothing off', () => {
   expect(attribute([seen('2026-03-11', { labels: -1 })], first)).toEqual(['negative']);
 });
 
+it('takes what was taken back for nothing, unless something else is told', () => {
+  const zero = { ...seen('2026-03-11', { seconds: 0 }, 'import:1'), isTakenBack: true };
+  expect(attribute([zero], first)).toEqual(['c1 0']);
+  expect(attribute([zero, seen('2026-03-11')], first)).toEqual(['c1 60']);
+  expect(attribute([zero])).toEqual([]);
+});
+
+it('holds a day of which files tell by contract and by project', () => {
+  const byContract = {
+    ...seen('2026-03-11', {}, 'import:1'),
+    place: { by: 'contract', install: 'acme', contractId: 'c1' },
+  } as const;
+  const byProject = {
+    ...seen('2026-03-11', {}, 'import:2'),
+    place: { by: 'project', install: 'acme', externalProjectId: 'signs' },
+  } as const;
+  expect(attribute([byContract, byProject], first)).toEqual(['two_sources', 'two_sources']);
+});
+
 it('adds up the places of one contract, and holds them together where they are too much', () => {
   const elsewhere = {
     ...seen('2026-03-11'),

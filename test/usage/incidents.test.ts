@@ -75,6 +75,31 @@ describeEachDatabase('usage', (openFresh) => {
     ]);
   });
 
+  it('is lowered to zero where the file that told of it is taken back', async () => {
+    const { report, consumed, engine, first } = await openWork();
+    const { kysely } = engine.database;
+    const yesterday = new Date(engine.clock.now().getTime() - 24 * hourMs).toISOString();
+    const at = engine.clock.now().toISOString();
+    const times = { keptUntil: at, countedAt: at, undoneAt: null };
+    await kysely
+      .insertInto('usageImport')
+      .values({ install: 'acme', state: 'counted', fileName: 'work.csv', actor: 'ada', ...times })
+      .execute();
+    const told = { importId: 1, line: 2, day: yesterday.slice(0, 10), trainerId: first.trainerId };
+    const place = { placeBy: 'contract', placeId: first.contractId } as const;
+    const counts = { seconds: 50, tasks: null, labels: null };
+    await kysely
+      .insertInto('usageImportEntry')
+      .values({ ...told, ...place, ...counts })
+      .execute();
+    await kysely.updateTable('contract').set({ startDate: null }).execute();
+    await report();
+    expect(consumed(first.contractId)).toEqual({ ...two, seconds: 250 });
+    await kysely.updateTable('usageImport').set({ state: 'undone' }).execute();
+    expect(await report()).toMatchObject({ sent: 1, lowered: 1 });
+    expect(consumed(first.contractId)).toEqual(two);
+  });
+
   it('of a truncated export changes nothing', async () => {
     const { report, read, tool, consumed, usage, first, second } = await openWork();
     await report();

@@ -12,8 +12,11 @@ export function createImportSightings(database: Database): SightingSource {
     async list(firstDay, trainerIds) {
       const of = trainerIds === undefined ? undefined : new Set(trainerIds);
       const sightings: Sighting[] = [];
-      for await (const sighting of imports.sightings({ from: firstDay, to: lastDay })) {
-        if (of === undefined || of.has(sighting.trainerId)) sightings.push(sighting);
+      const days = { from: firstDay, to: lastDay };
+      for (const told of [imports.sightings(days), imports.takenBack(days)]) {
+        for await (const sighting of told) {
+          if (of === undefined || of.has(sighting.trainerId)) sightings.push(sighting);
+        }
       }
       return sightings;
     },

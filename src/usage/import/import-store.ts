@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database, Transaction } from '../../db/database.ts';
 import type { UsageImportEntryTable, UsageImportTable } from '../../db/usage-import-tables.ts';
-import type { Day, Sighting, WorkPlace } from '../../domain/usage.ts';
+import type { Counts, Day, Sighting, WorkPlace } from '../../domain/usage.ts';
 
 /** The SQL about imports that count, or did. */
 export interface ImportStore {
@@ -10,6 +10,8 @@ export interface ImportStore {
    * says that was not undone. Ordered by day; a page at a time, so that they may be many.
    */
   sightings(filter: SightingFilter): AsyncGenerator<Sighting>;
+  /** The same of what was undone, where no other import says anything by now: with zeros. */
+  takenBack(filter: SightingFilter): AsyncGenerator<Sighting>;
   /** Those that count or did, the latest first. */
   list(filter: { install?: string | undefined; limit: number }): Promise<ListedImport[]>;
   find(tx: Transaction, id: number): Promise<ListedImport | undefined>;
@@ -44,7 +46,11 @@ type SightedRow = UsageImportEntryTable & Pick<UsageImportTable, 'install' | 'co
 const pageSize = 1000;
 
 export function createImportStore({ kysely }: Pick<Database, 'kysely'>): ImportStore {
-  async function page(filter: SightingFilter, after: SightedRow | undefined) {
+  async function page(
+    filter: SightingFilter,
+    after: SightedRow | undefined,
+    isMeant: RawBuilder<boolean>,
+  ) {
     const { install, from, to } = filter;
     const ofInstall = install === undefined ? sql`true` : sql`i.install = ${install}`;
     const isAfter =
@@ -55,16 +61,26 @@ export function createImportStore({ kysely }: Pick<Database, 'kysely'>): ImportS
     const query = sql<SightedRow>`select e.*, i.install, i.counted_at
       from usage_import_entry e join usage_import i on i.id = e.import_id
       where e.day >= ${after?.day ?? from} and e.day <= ${to} and ${ofInstall} and ${isAfter}
-      and ${countsMost}
+      and ${isMeant}
       order by e.day, e.place_by, e.place_id, e.trainer_id, e.import_id limit ${pageSize}`;
     return (await query.execute(kysely)).rows;
   }
 
+  async function* all(filter: SightingFilter, isMeant: RawBuilder<boolean>) {
+    for (let last: SightedRow | undefined; ; ) {
+      const rows = await page(filter, last, isMeant);
+      yield* rows.map(toSighting);
+      last = rows.at(-1);
+      if (rows.length < pageSize) return;
+    }
+  }
+
   return {
-    async *sightings(filter) {
-      for (let rows = await page(filter, undefined); ; rows = await page(filter, rows.at(-1))) {
-        yield* rows.map(toSighting);
-        if (rows.length < pageSize) return;
+    sightings: (filter) => all(filter, countsMost),
+
+    async *takenBack(filter) {
+      for await (const sighting of all(filter, wasUndoneLast)) {
+        yield { ...sighting, counts: toZeros(sighting.counts), isTakenBack: true };
       }
     },
 
@@ -117,6 +133,20 @@ export const countsMost: RawBuilder<boolean> = sql<boolean>`i.state = 'counted' 
   where later.day = e.day and later.place_by = e.place_by and later.place_id = e.place_id
   and later.trainer_id = e.trainer_id and j.install = i.install and j.state = 'counted'
   and (j.counted_at, j.id) > (i.counted_at, i.id))`;
+
+/** The same for what was undone: of several, the one that counted last. */
+const wasUndoneLast: RawBuilder<boolean> = sql<boolean>`i.state = 'undone' and not exists (
+  select 1 from usage_import_entry other join usage_import j on j.id = other.import_id
+  where other.day = e.day and other.place_by = e.place_by and other.place_id = e.place_id
+  and other.trainer_id = e.trainer_id and j.install = i.install
+  and (j.state = 'counted'
+    or (j.state = 'undone' and (j.counted_at, j.id) > (i.counted_at, i.id))))`;
+
+/** What it never told of stays untold. */
+function toZeros({ seconds, tasks, labels }: Counts): Counts {
+  const toZero = (count: number | null) => (count === null ? null : 0);
+  return { seconds: toZero(seconds), tasks: toZero(tasks), labels: toZero(labels) };
+}
 
 function toSighting(row: SightedRow): Sighting {
   const { importId, trainerId, day, seconds, tasks, labels, countedAt } = row;

@@ -67,6 +67,11 @@ describeEachDatabase('an import', (openFresh) => {
     expect(await seconds()).toEqual(['1,import:1', '10,import:1', '100,import:1']);
     await world.undo(1);
     expect(await seconds()).toEqual([]);
+    const days = { from: '2026-03-01', to: '2026-03-31' };
+    const takenBack = await Array.fromAsync(world.imports.takenBack(days));
+    expect(takenBack.map(({ source, counts }) => `${source} ${counts.seconds}`)).toEqual([
+      ...['import:3 0', 'import:2 0', 'import:3 0'],
+    ]);
     expect(await world.engine.rows('audit')).toMatchObject(
       [1, 2, 3]
         .map((id) => ({ action: 'usage import', subject: `import ${id}` }))

@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest';
+import { rehearse } from '../../src/cli/rehearse.ts';
+import { createSharedLinkTool } from '../support/inviting-tool.ts';
+import { createMemoryTool } from '../support/memory-tool.ts';
+
+const { signal } = new AbortController();
+const place = { tool: 'studio', group: 'signs', emailDomain: 'example.com' };
+
+it('has a made-up person in and out again', async () => {
+  const { adapter, members } = createMemoryTool();
+  const check = await rehearse({ ...place, adapter }, signal);
+  expect(check).toMatchObject({
+    status: 'ok',
+    says: 'a made-up person was in signs, and is out again',
+  });
+  expect(members('signs')).toEqual([]);
+});
+
+it('looks for nobody where an invitation is all that there would be', async () => {
+  const tool = createSharedLinkTool();
+  const check = await rehearse({ ...place, adapter: tool.adapter }, signal);
+  expect(check).toMatchObject({
+    status: 'ok',
+    says: expect.stringContaining('would be invited to signs'),
+  });
+  expect(tool.resets()).toBe(0);
+});
