@@ -19,7 +19,15 @@ const mayImport: Record<string, readonly string[]> = {
   mail: ['engine', 'db', 'domain', 'lib'],
   reconcile: ['engine', 'marketplace', 'adapters/(port)', 'db', 'domain', 'lib'],
   subscription: ['installs', 'reconcile', 'marketplace', 'db', 'domain', 'lib'],
-  usage: ['engine', 'installs', 'marketplace', 'adapters/(port)', 'db', 'domain', 'lib'],
+  'usage/read': ['engine', 'adapters/(port)', 'db', 'domain', 'lib'],
+  'usage/attribute': ['usage/read', 'db', 'domain', 'lib'],
+  'usage/report': ['usage/attribute', 'usage/read', 'marketplace', 'db', 'domain', 'lib'],
+  'usage/show': ['usage/report', 'usage/attribute', 'domain', 'lib'],
+  'usage/import': ['usage/read', 'installs', 'db', 'domain', 'lib'],
+  usage: [
+    ...['usage/read', 'usage/attribute', 'usage/report'],
+    ...['engine', 'marketplace', 'adapters/(port)', 'db', 'domain', 'lib'],
+  ],
   operator: [
     'usage',
     'installs',
@@ -46,7 +54,6 @@ const mayImport: Record<string, readonly string[]> = {
     'subscription',
     'usage',
     'operator',
-    'usage',
     'adapters/(port)',
     'config',
     'sandbox',
@@ -90,7 +97,8 @@ describe('architecture', () => {
 function isStranger(file: string, target: string): boolean {
   if (!/^(src|migrations)\//.test(target)) return onlyIn[packageOf(target)]?.test(file) === false;
   const [from, to] = [layerOf(file), layerOf(target)];
-  return from !== to && from !== 'app.ts' && !(mayImport[from] ?? []).includes(to);
+  if (from === to || from === 'app.ts') return false;
+  return ![to, path.dirname(to)].some((layer) => mayImport[from]?.includes(layer));
 }
 
 /** `adapters/cvat/x.ts` and `adapters/doccano/y.ts` share a rule but are strangers to each other. */
@@ -98,6 +106,7 @@ function layerOf(file: string): string {
   const [top = '', folder = '', next = '', tool] = file.split('/');
   if (top === 'migrations') return top;
   if (folder === 'create-engine.ts' || folder === 'create-works.ts') return 'app.ts';
+  if (folder === 'usage' && tool !== undefined) return `usage/${next}`;
   if (folder !== 'adapters') return folder;
   // The list of what is built in names every adapter, as `app.ts` names every part.
   if (/^src\/adapters\/(create-adapter|load-adapters)\.ts$/.test(file)) return 'app.ts';

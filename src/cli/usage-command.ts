@@ -1,14 +1,14 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { exitStatusOf, type RunOutcome } from '../domain/run.ts';
 import { type Counts, countNames, type Day } from '../domain/usage.ts';
-import { openDue } from '../usage/load-due.ts';
-import { reportNow } from '../usage/report-now.ts';
+import { openDue } from '../usage/attribute/load-due.ts';
+import { reportNow } from '../usage/report/report-now.ts';
 import {
   type InstallPlan,
   type InstallReport,
   planInstalls,
   type ReportWanted,
-} from '../usage/report-usage.ts';
+} from '../usage/report/report-usage.ts';
 import { print } from './command-context.ts';
 import { toDuration, usualWaitMs } from './duration-option.ts';
 import { endWith } from './ending.ts';

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { Works } from '../create-works.ts';
 import { inTransaction } from '../db/database.ts';
 import { writeAudit } from '../operator/audit-store.ts';
-import { decideHeld, type ListedHeld, listHeld } from '../usage/decide-held.ts';
+import { decideHeld, type ListedHeld, listHeld } from '../usage/show/decide-held.ts';
 import { decidedBy, print } from './command-context.ts';
 import { formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';

@@ -4,7 +4,7 @@ import { AppError, toAppError } from '../domain/errors.ts';
 import { type Counts, countNames } from '../domain/usage.ts';
 import { maskText } from '../lib/mask.ts';
 import { createContractStore } from '../operator/contract-store.ts';
-import { type ShownContract, showUsage } from '../usage/show-usage.ts';
+import { type ShownContract, showUsage } from '../usage/show/show-usage.ts';
 import { print } from './command-context.ts';
 import { formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';

@@ -8,14 +8,14 @@ import type { Logger } from '../lib/logger.ts';
 import type { Loop } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { PlatformApi } from '../marketplace/platform-api.ts';
-import { createContractSourceStore } from './contract-source-store.ts';
-import { createDecisionStore } from './decision-store.ts';
-import { createPlaceOf, timeZoneOf } from './find-places.ts';
-import { createLedgerStore } from './ledger-store.ts';
-import { createPlaceStore } from './place-store.ts';
-import { createReadUsageWorker } from './read-usage-worker.ts';
-import { createReportWorker, type ReportWorkerDeps } from './report-worker.ts';
-import { createWorkStore, type SightingSource } from './work-store.ts';
+import { createDecisionStore } from './attribute/decision-store.ts';
+import { createContractSourceStore } from './read/contract-source-store.ts';
+import { createPlaceOf, timeZoneOf } from './read/find-places.ts';
+import { createPlaceStore } from './read/place-store.ts';
+import { createReadUsageWorker } from './read/read-usage-worker.ts';
+import { createWorkStore, type SightingSource } from './read/work-store.ts';
+import { createLedgerStore } from './report/ledger-store.ts';
+import { createReportWorker, type ReportWorkerDeps } from './report/report-worker.ts';
 
 export interface UsageParts {
   database: Database;

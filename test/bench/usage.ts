@@ -5,6 +5,7 @@ import type { Adapter } from '../../src/adapters/adapter.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import { emptyContract, emptyLink } from '../../src/domain/evidence.ts';
 import { createLinkRouter } from '../../src/engine/link-router.ts';
+import { addDays } from '../../src/lib/add-days.ts';
 import { createAlerts } from '../../src/lib/alerts.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/logger.ts';
@@ -12,9 +13,8 @@ import { createMetrics } from '../../src/lib/metrics.ts';
 import { createPlatformApi } from '../../src/marketplace/platform-api.ts';
 import { openStorage } from '../../src/open-storage.ts';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
-import { addDays } from '../../src/usage/attribute-work.ts';
 import { createUsage } from '../../src/usage/create-usage.ts';
-import { reportUsage } from '../../src/usage/report-usage.ts';
+import { reportUsage } from '../../src/usage/report/report-usage.ts';
 import { type BenchDatabase, withBenchDatabases } from './bench-database.ts';
 
 /**

@@ -11,12 +11,12 @@ import { readInstall } from '../../src/reconcile/read-install.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createUsage, type Usage } from '../../src/usage/create-usage.ts';
 import { createImportSightings } from '../../src/usage/import/import-sightings.ts';
-import { listPlaces, readNextPlace } from '../../src/usage/read-place.ts';
+import { listPlaces, readNextPlace } from '../../src/usage/read/read-place.ts';
 import {
   type InstallReport,
   type ReportWanted,
   reportUsage,
-} from '../../src/usage/report-usage.ts';
+} from '../../src/usage/report/report-usage.ts';
 import { createEngine, type Engine } from './engine-harness.ts';
 
 /** A tool that tells of work, the usage side of a bridge, and the sandbox as the marketplace. */

@@ -1,9 +1,13 @@
 import fc from 'fast-check';
 import type { UsageSighting } from '../../src/adapters/adapter.ts';
 import { type Counts, type Day, noCounts, toCounts } from '../../src/domain/usage.ts';
-import type { DueDay } from '../../src/usage/attribute-work.ts';
-import { mergeWork, noWork, type Work } from '../../src/usage/merge-work.ts';
-import { type LedgerDay, type PlannedEntry, planReport } from '../../src/usage/plan-report.ts';
+import type { DueDay } from '../../src/usage/attribute/attribute-work.ts';
+import { mergeWork, noWork, type Work } from '../../src/usage/read/merge-work.ts';
+import {
+  type LedgerDay,
+  type PlannedEntry,
+  planReport,
+} from '../../src/usage/report/plan-report.ts';
 
 /**
  * A tool, the bridge and a marketplace without anything between them but what goes wrong: every

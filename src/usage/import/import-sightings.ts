@@ -1,6 +1,6 @@
 import type { Database } from '../../db/database.ts';
 import type { Sighting } from '../../domain/usage.ts';
-import type { SightingSource } from '../work-store.ts';
+import type { SightingSource } from '../read/work-store.ts';
 import { createImportStore } from './import-store.ts';
 
 const lastDay = '9999-12-31';

@@ -1,5 +1,5 @@
-import { toInstant } from '../lib/clock.ts';
-import { createLoop, type Loop } from '../lib/loop.ts';
+import { toInstant } from '../../lib/clock.ts';
+import { createLoop, type Loop } from '../../lib/loop.ts';
 import { listPlaces, type ReadPlaceDeps, readingMs, readNextPlace } from './read-place.ts';
 
 const pollMs = 1000;

@@ -1,9 +1,9 @@
-import { AppError } from '../domain/errors.ts';
-import { toInstant } from '../lib/clock.ts';
-import { type HeldWork, workKey } from './attribute-work.ts';
-import { heldIdOf } from './decision-store.ts';
-import { openDue } from './load-due.ts';
-import type { ReportDeps } from './report-usage.ts';
+import { AppError } from '../../domain/errors.ts';
+import { toInstant } from '../../lib/clock.ts';
+import { type HeldWork, workKey } from '../attribute/attribute-work.ts';
+import { heldIdOf } from '../attribute/decision-store.ts';
+import { openDue } from '../attribute/load-due.ts';
+import type { ReportDeps } from '../report/report-usage.ts';
 
 export interface ListedHeld extends HeldWork {
   id: string;

@@ -1,10 +1,10 @@
-import type { LinkEvidence } from '../domain/evidence.ts';
-import { statusOfContract } from '../domain/evidence-status.ts';
-import type { Day, Sighting, WorkPlace } from '../domain/usage.ts';
-import { dayIn } from '../lib/day-in.ts';
+import type { LinkEvidence } from '../../domain/evidence.ts';
+import { statusOfContract } from '../../domain/evidence-status.ts';
+import type { Day, Sighting, WorkPlace } from '../../domain/usage.ts';
+import { dayIn } from '../../lib/day-in.ts';
+import type { Engagement } from '../read/contract-source-store.ts';
+import type { PlaceOf } from '../read/find-places.ts';
 import type { Attribution, Candidate } from './attribute-work.ts';
-import type { Engagement } from './contract-source-store.ts';
-import type { PlaceOf } from './find-places.ts';
 
 /**
  * Who worked where under which contract, ready to be asked for every sighting. A link that is gone

@@ -6,9 +6,10 @@ import {
   type LedgerState,
   maxCounts,
   noCounts,
-} from '../domain/usage.ts';
-import { dayIn } from '../lib/day-in.ts';
-import { addDays, type DueDay } from './attribute-work.ts';
+} from '../../domain/usage.ts';
+import { dayIn } from '../../lib/day-in.ts';
+import type { DueDay } from '../attribute/attribute-work.ts';
+import { firstOpenDay, type ReportTime } from '../read/look-back.ts';
 
 /** What was reported for one day, and what came of it. */
 export interface LedgerDay {
@@ -49,11 +50,6 @@ export interface ReportPlan {
   parked: DueDay[];
 }
 
-export interface ReportTime {
-  now: Date;
-  lookbackMs: number;
-}
-
 const dayMs = 86_400_000;
 /** After so long no request arrives any more that nobody has heard of. */
 const longestOnItsWayMs = 10 * 60_000;
@@ -76,11 +72,6 @@ export function planReport(
     else if (cause !== null) plan.entries.push(toEntry(day, ledger, cause, closes));
   }
   return plan;
-}
-
-/** Of the days that are looked at again, the first. */
-export function firstOpenDay({ now, lookbackMs }: ReportTime): Day {
-  return addDays(now.toISOString().slice(0, 10), -Math.ceil(lookbackMs / dayMs));
 }
 
 /** The last day that has begun in a zone and in UTC. */

@@ -1,7 +1,7 @@
-import { type AppError, isTransient, toAppError } from '../domain/errors.ts';
-import { type Clock, toInstant } from '../lib/clock.ts';
-import { maskText } from '../lib/mask.ts';
-import type { PlatformApi, UsageEntry } from '../marketplace/platform-api.ts';
+import { type AppError, isTransient, toAppError } from '../../domain/errors.ts';
+import { type Clock, toInstant } from '../../lib/clock.ts';
+import { maskText } from '../../lib/mask.ts';
+import type { PlatformApi, UsageEntry } from '../../marketplace/platform-api.ts';
 import { type LedgerStore, reportIdOf } from './ledger-store.ts';
 import type { PlannedEntry } from './plan-report.ts';
 

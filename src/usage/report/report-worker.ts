@@ -1,10 +1,10 @@
-import { type Database, inTransaction } from '../db/database.ts';
-import { keepSetting, raiseSetting, readSetting } from '../db/setting-store.ts';
-import { toInstant } from '../lib/clock.ts';
-import { lastTick } from '../lib/last-tick.ts';
-import { createLoop, type Loop } from '../lib/loop.ts';
-import type { PlaceStore } from './place-store.ts';
-import { listPlaces, type ReadPlaceDeps } from './read-place.ts';
+import { type Database, inTransaction } from '../../db/database.ts';
+import { keepSetting, raiseSetting, readSetting } from '../../db/setting-store.ts';
+import { toInstant } from '../../lib/clock.ts';
+import { lastTick } from '../../lib/last-tick.ts';
+import { createLoop, type Loop } from '../../lib/loop.ts';
+import type { PlaceStore } from '../read/place-store.ts';
+import { listPlaces, type ReadPlaceDeps } from '../read/read-place.ts';
 import { type ReportDeps, reportUsage } from './report-usage.ts';
 
 export interface ReportWorkerDeps extends ReportDeps, ReadPlaceDeps {

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { inTransaction } from '../db/database.ts';
-import { instantIn, toInstant } from '../lib/clock.ts';
-import { listPlaces, readNextPlace } from './read-place.ts';
+import { inTransaction } from '../../db/database.ts';
+import { instantIn, toInstant } from '../../lib/clock.ts';
+import { listPlaces, readNextPlace } from '../read/read-place.ts';
 import { type InstallReport, type ReportWanted, reportUsage } from './report-usage.ts';
 import type { ReportWorkerDeps } from './report-worker.ts';
 

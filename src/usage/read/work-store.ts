@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Database, inTransaction, type Transaction } from '../db/database.ts';
-import type { UsageDayTable, UsageItemTable } from '../db/usage-tables.ts';
-import type { Counts, Day, Sighting } from '../domain/usage.ts';
+import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
+import type { UsageDayTable, UsageItemTable } from '../../db/usage-tables.ts';
+import type { Counts, Day, Sighting } from '../../domain/usage.ts';
 import type { Item, SeenDay, Totals, Work } from './merge-work.ts';
 import type { PlaceClaim, PlaceKey } from './place-store.ts';
 

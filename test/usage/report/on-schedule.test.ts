@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { createReadUsageWorker } from '../../src/usage/read-usage-worker.ts';
-import { createReportWorker } from '../../src/usage/report-worker.ts';
-import { describeEachDatabase } from '../support/databases.ts';
-import { startLoops } from '../support/engine-harness.ts';
-import { until } from '../support/until.ts';
-import { openUsageWorld } from '../support/usage-harness.ts';
+import { createReadUsageWorker } from '../../../src/usage/read/read-usage-worker.ts';
+import { createReportWorker } from '../../../src/usage/report/report-worker.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
+import { startLoops } from '../../support/engine-harness.ts';
+import { until } from '../../support/until.ts';
+import { openUsageWorld } from '../../support/usage-harness.ts';
 
 const halfHourMs = 30 * 60_000;
 

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import type { UsageSighting } from '../../src/adapters/adapter.ts';
-import { noCounts } from '../../src/domain/usage.ts';
+import type { UsageSighting } from '../../../src/adapters/adapter.ts';
+import { noCounts } from '../../../src/domain/usage.ts';
 import {
   freezeWork,
   mergeWork,
   noWork,
   type Reading,
   type Work,
-} from '../../src/usage/merge-work.ts';
+} from '../../../src/usage/read/merge-work.ts';
 
 const reading: Reading = {
   beganAt: new Date('2026-03-15T12:00:00.000Z'),

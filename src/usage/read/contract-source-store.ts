@@ -1,6 +1,6 @@
-import type { Database } from '../db/database.ts';
-import type { ContractEvidence, LinkEvidence } from '../domain/evidence.ts';
-import { heldStates } from '../domain/membership.ts';
+import type { Database } from '../../db/database.ts';
+import type { ContractEvidence, LinkEvidence } from '../../domain/evidence.ts';
+import { heldStates } from '../../domain/membership.ts';
 
 /** The SQL of what usage has to know of contracts, links and who is on them; changes nothing. */
 export interface ContractSourceStore {

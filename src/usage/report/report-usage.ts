@@ -1,27 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { LockStore } from '../db/lock-store.ts';
-import { outcomeOfRun, type RunOutcome } from '../domain/run.ts';
-import type { Day } from '../domain/usage.ts';
-import type { Alerts } from '../lib/alerts.ts';
-import { instantIn, toInstant } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
-import { maskText } from '../lib/mask.ts';
-import type { Metrics } from '../lib/metrics.ts';
-import type { PlatformApi } from '../marketplace/platform-api.ts';
-import type { DueDay, HeldWork } from './attribute-work.ts';
-import type { LedgerRow } from './ledger-store.ts';
-import { type DueDeps, type DueLoader, openDue } from './load-due.ts';
-import {
-  firstOpenDay,
-  holdLowered,
-  type PlannedEntry,
-  planReport,
-  type ReportPlan,
-} from './plan-report.ts';
+import type { LockStore } from '../../db/lock-store.ts';
+import { outcomeOfRun, type RunOutcome } from '../../domain/run.ts';
+import type { Day } from '../../domain/usage.ts';
+import type { Alerts } from '../../lib/alerts.ts';
+import { instantIn, toInstant } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { maskText } from '../../lib/mask.ts';
+import type { Metrics } from '../../lib/metrics.ts';
+import type { PlatformApi } from '../../marketplace/platform-api.ts';
+import type { DueDay, HeldWork } from '../attribute/attribute-work.ts';
+import { type DueDeps, type DueLoader, openDue } from '../attribute/load-due.ts';
+import { firstOpenDay } from '../read/look-back.ts';
+import type { LedgerRow, LedgerStore } from './ledger-store.ts';
+import { holdLowered, type PlannedEntry, planReport, type ReportPlan } from './plan-report.ts';
 import { concernsInstall, type Sent, sendUsage } from './send-usage.ts';
 
 export interface ReportDeps extends DueDeps {
+  ledger: LedgerStore;
   locks: LockStore;
   /** By install. */
   platformApis: ReadonlyMap<string, Pick<PlatformApi, 'reportUsage'>>;

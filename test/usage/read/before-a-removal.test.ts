@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import { inTransaction } from '../../src/db/database.ts';
-import { createClaimStore } from '../../src/engine/claim-store.ts';
-import { createFinalReadingStore } from '../../src/engine/final-reading-store.ts';
-import { brakeDue } from '../../src/engine/removal-worker.ts';
-import { createSettleStore } from '../../src/engine/settle-store.ts';
-import { toInstant } from '../../src/lib/clock.ts';
-import { describeEachDatabase } from '../support/databases.ts';
-import { openUsageWorld } from '../support/usage-harness.ts';
+import { inTransaction } from '../../../src/db/database.ts';
+import { createClaimStore } from '../../../src/engine/claim-store.ts';
+import { createFinalReadingStore } from '../../../src/engine/final-reading-store.ts';
+import { brakeDue } from '../../../src/engine/removal-worker.ts';
+import { createSettleStore } from '../../../src/engine/settle-store.ts';
+import { toInstant } from '../../../src/lib/clock.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
+import { openUsageWorld } from '../../support/usage-harness.ts';
 
 const minuteMs = 60_000;
 

@@ -1,7 +1,7 @@
-import type { Adapter } from '../adapters/adapter.ts';
-import type { LinkEvidence } from '../domain/evidence.ts';
-import { statusOfLink } from '../domain/evidence-status.ts';
-import type { RouteLink } from '../engine/link-router.ts';
+import type { Adapter } from '../../adapters/adapter.ts';
+import type { LinkEvidence } from '../../domain/evidence.ts';
+import { statusOfLink } from '../../domain/evidence-status.ts';
+import type { RouteLink } from '../../engine/link-router.ts';
 
 /** Where the work on a link's project is counted. */
 export interface LinkPlace {

@@ -1,9 +1,9 @@
-import type { Counts, Day } from '../domain/usage.ts';
-import { addCounts, noCounts } from '../domain/usage.ts';
-import type { DueDay, HeldWork } from './attribute-work.ts';
-import type { LedgerRow } from './ledger-store.ts';
-import { openDue } from './load-due.ts';
-import type { ReportDeps } from './report-usage.ts';
+import type { Counts, Day } from '../../domain/usage.ts';
+import { addCounts, noCounts } from '../../domain/usage.ts';
+import type { DueDay, HeldWork } from '../attribute/attribute-work.ts';
+import { openDue } from '../attribute/load-due.ts';
+import type { LedgerRow } from '../report/ledger-store.ts';
+import type { ReportDeps } from '../report/report-usage.ts';
 
 /** One day of a trainer on a contract: what was seen, and what was said of it. */
 export interface ShownDay {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Counts } from '../../src/domain/usage.ts';
-import type { DueDay } from '../../src/usage/attribute-work.ts';
-import { holdLowered, type LedgerDay, planReport } from '../../src/usage/plan-report.ts';
+import type { Counts } from '../../../src/domain/usage.ts';
+import type { DueDay } from '../../../src/usage/attribute/attribute-work.ts';
+import { holdLowered, type LedgerDay, planReport } from '../../../src/usage/report/plan-report.ts';
 
 const now = new Date('2026-03-15T12:00:00.000Z');
 const lookbackMs = 14 * 86_400_000;

@@ -1,21 +1,24 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Day, Sighting } from '../domain/usage.ts';
-import type { Clock } from '../lib/clock.ts';
-import { type Attributed, type Attribution, addDays, attributeWork } from './attribute-work.ts';
-import type { ContractSourceStore } from './contract-source-store.ts';
+import type { Day, Sighting } from '../../domain/usage.ts';
+import { addDays } from '../../lib/add-days.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { ContractSourceStore } from '../read/contract-source-store.ts';
+import type { PlaceOf } from '../read/find-places.ts';
+import { firstReadDay } from '../read/look-back.ts';
+import type { SightingSource } from '../read/work-store.ts';
+import { type Attributed, type Attribution, attributeWork } from './attribute-work.ts';
 import type { DecisionStore } from './decision-store.ts';
 import { findCandidates } from './find-candidates.ts';
-import type { PlaceOf } from './find-places.ts';
-import type { LedgerStore } from './ledger-store.ts';
-import { firstReadDay } from './read-place.ts';
-import type { SightingSource } from './work-store.ts';
 
 export interface DueDeps {
   sources: ContractSourceStore;
   /** The tools first, then whatever else tells of work. */
   sightings: readonly SightingSource[];
   decisions: DecisionStore;
-  ledger: LedgerStore;
+  ledger: {
+    /** The first day that was never sent for the last time, from a day on. */
+    oldestOpen(from: Day): Promise<Day | null>;
+  };
   placeOf: PlaceOf;
   timeZoneOf(externalProjectId: string | null): string;
   lookbackMs: number;

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import type { Counts, Sighting } from '../../src/domain/usage.ts';
+import type { Counts, Sighting } from '../../../src/domain/usage.ts';
+import { addDays } from '../../../src/lib/add-days.ts';
 import {
   type Attribution,
-  addDays,
   attributeWork,
   type Candidate,
   workKey,
-} from '../../src/usage/attribute-work.ts';
+} from '../../../src/usage/attribute/attribute-work.ts';
 
 function seen(day: string, counts: Partial<Counts> = {}, source = 'tool:studio'): Sighting {
   return {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { type Database, inTransaction, type Transaction } from '../db/database.ts';
-import type { UsagePlaceRow } from '../db/usage-tables.ts';
+import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
+import type { UsagePlaceRow } from '../../db/usage-tables.ts';
 
 /** The only SQL about which places are to be read, and how far they have been. */
 export interface PlaceStore {

@@ -2,8 +2,8 @@
  * From what is read in the tools to what the marketplace is told of it, day by day. Work that was
  * seen is never taken back because something was not seen: only what a whole reading says lowers.
  */
-import type { UsageSighting } from '../adapters/adapter.ts';
-import { AppError } from '../domain/errors.ts';
+import type { UsageSighting } from '../../adapters/adapter.ts';
+import { AppError } from '../../domain/errors.ts';
 import {
   addCounts,
   type Counts,
@@ -12,8 +12,8 @@ import {
   maxCounts,
   noCounts,
   toCounts,
-} from '../domain/usage.ts';
-import { dayIn } from '../lib/day-in.ts';
+} from '../../domain/usage.ts';
+import { dayIn } from '../../lib/day-in.ts';
 
 /** What is known of one member's work at one place. */
 export interface Work {

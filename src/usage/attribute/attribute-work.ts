@@ -5,7 +5,8 @@ import {
   type Day,
   noCounts,
   type Sighting,
-} from '../domain/usage.ts';
+} from '../../domain/usage.ts';
+import { addDays } from '../../lib/add-days.ts';
 
 /** A contract to which work at some place may belong, for one trainer. */
 export interface Candidate {
@@ -166,11 +167,4 @@ function sumOf(sightings: readonly Sighting[]): Counts {
 
 function idsOf(candidates: readonly Candidate[]): HeldWork['contracts'] {
   return candidates.map(({ install, contractId }) => ({ install, contractId }));
-}
-
-/** Days of a calendar: no zone and no clock change can shorten one. */
-export function addDays(day: Day, count: number): Day {
-  const date = new Date(`${day}T00:00:00Z`);
-  date.setUTCDate(date.getUTCDate() + count);
-  return date.toISOString().slice(0, 10);
 }

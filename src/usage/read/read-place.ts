@@ -1,17 +1,17 @@
-import type { Adapter, UsageRequest, UsageSighting } from '../adapters/adapter.ts';
-import { AppError, toAppError } from '../domain/errors.ts';
-import { callTool } from '../engine/call-tool.ts';
-import type { Alerts } from '../lib/alerts.ts';
-import { backoffMs } from '../lib/backoff.ts';
-import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
-import { mapBounded } from '../lib/map-bounded.ts';
-import { maskText } from '../lib/mask.ts';
+import type { Adapter, UsageRequest, UsageSighting } from '../../adapters/adapter.ts';
+import { AppError, toAppError } from '../../domain/errors.ts';
+import { callTool } from '../../engine/call-tool.ts';
+import type { Alerts } from '../../lib/alerts.ts';
+import { backoffMs } from '../../lib/backoff.ts';
+import { type Clock, instantIn, toInstant } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { mapBounded } from '../../lib/map-bounded.ts';
+import { maskText } from '../../lib/mask.ts';
 import type { ContractSourceStore } from './contract-source-store.ts';
 import { findPlaces, type Place, type PlaceOf, placeKey } from './find-places.ts';
+import { firstReadDay } from './look-back.ts';
 import { freezeWork, mergeWork, type Reading } from './merge-work.ts';
 import type { PlaceClaim, PlaceStore } from './place-store.ts';
-import { firstOpenDay } from './plan-report.ts';
 import type { PlaceMember, WorkStore } from './work-store.ts';
 
 export interface ReadPlaceDeps {
@@ -35,8 +35,6 @@ const leaseSlackMs = 60_000;
 const overlapMs = 10 * 60_000;
 const completeEveryMs = 20 * 3_600_000;
 const dayMs = 86_400_000;
-/** Days that have just left the look-back: what changes there is shown. */
-const marginMs = 2 * dayMs;
 const checksAtOnce = 4;
 
 /** All places where somebody may work, by `placeKey`. */
@@ -135,13 +133,6 @@ function toRequest(
     firstDay,
     changedSince: since === null ? null : new Date(since).toISOString(),
   };
-}
-
-export function firstReadDay({
-  lookbackMs,
-  clock,
-}: Pick<ReadPlaceDeps, 'lookbackMs' | 'clock'>): string {
-  return firstOpenDay({ now: clock.now(), lookbackMs: lookbackMs + marginMs });
 }
 
 /** Collected until it has ended: a reading that breaks off says nothing. By the tool's id. */

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Database, inTransaction, type Transaction } from '../db/database.ts';
-import type { UsageLedgerTable } from '../db/usage-tables.ts';
-import type { Counts, Day } from '../domain/usage.ts';
-import type { DueDay } from './attribute-work.ts';
+import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
+import type { UsageLedgerTable } from '../../db/usage-tables.ts';
+import type { Counts, Day } from '../../domain/usage.ts';
+import type { DueDay } from '../attribute/attribute-work.ts';
 import type { LedgerDay, PlannedEntry } from './plan-report.ts';
 
 /** The only SQL of the ledger: what was reported to the marketplace, and what came of it. */

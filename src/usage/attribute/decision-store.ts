@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Database, inTransaction } from '../db/database.ts';
+import { type Database, inTransaction } from '../../db/database.ts';
 import type { Decision } from './attribute-work.ts';
 
 /** The only SQL of what operators have decided about held work. */
