@@ -137,42 +137,41 @@ const versionColumns = new Set(Object.values(versionOf));
  * greatest version. Commutative, associative, idempotent.
  */
 export function mergeRegisters<Row extends object>(a: Row, b: Row): Row {
-  const left = new Map(Object.entries(a));
-  const right = new Map(Object.entries(b));
-  const merged = new Map(left);
-  for (const [name, value] of right) {
+  const left = a as Fields;
+  const right = b as Fields;
+  const merged: Record<string, unknown> = { ...left };
+  for (const name of Object.keys(right)) {
     const version = versionOf[name];
     if (versionColumns.has(name)) continue;
     if (version === undefined) {
-      merged.set(name, mergeValues(name, left.get(name), value));
+      merged[name] = mergeValues(name, left[name], right[name]);
       continue;
     }
     const winner = isNewer(right, left, name, version) ? right : left;
-    merged.set(name, winner.get(name)).set(version, winner.get(version));
+    merged[name] = winner[name];
+    merged[version] = winner[version];
   }
-  return Object.fromEntries(merged) as Row;
+  return merged as Row;
 }
 
-type Fields = ReadonlyMap<string, unknown>;
+type Fields = Readonly<Record<string, unknown>>;
 
 /** By version, then by value, so that a tie between two sources is settled the same everywhere. */
 function isNewer(a: Fields, b: Fields, name: string, version: string): boolean {
-  const [left, right] = [rankOf(a.get(version)), rankOf(b.get(version))];
-  return left === right ? rankOf(a.get(name)) > rankOf(b.get(name)) : left > right;
+  return (
+    isGreater(a[version], b[version]) ||
+    (!isGreater(b[version], a[version]) && isGreater(a[name], b[name]))
+  );
 }
 
 function mergeValues(name: string, a: unknown, b: unknown): unknown {
   if (name === 'absences') return mergeAbsences(a as Absences, b as Absences);
-  return greater(a, b);
-}
-
-function greater(a: unknown, b: unknown): unknown {
-  return rankOf(a) >= rankOf(b) ? (a ?? b) : b;
+  return isGreater(b, a) ? b : (a ?? b);
 }
 
 /** Texts in their order, and what is not set below all of them, the empty one too. */
-function rankOf(value: unknown): string {
-  return typeof value === 'string' ? `=${value}` : '';
+function isGreater(a: unknown, b: unknown): boolean {
+  return typeof a === 'string' && (typeof b !== 'string' || a > b);
 }
 
 /** Nothing known yet; what is added to it says only what its source says. */

@@ -62,10 +62,7 @@ const markets: [string, OpenDayMarket, Dialect][] = [
   ['the second marketplace, on PostgreSQL', openSecond, postgres],
 ];
 
-/** A day takes a while: the others are for `npm run test:days`. */
-const days = process.env['GANGWAY_DAYS'] === 'all' ? markets : markets.slice(0, 1);
-
-it.each(days)(
+it.each(markets)(
   'ends with everybody where they belong, with %s',
   { timeout: 300_000 },
   async (_, openMarket, dialect) => {
