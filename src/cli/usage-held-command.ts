@@ -19,6 +19,7 @@ const explanations: Record<ListedHeld['reason'], string> = {
   before_start: 'before the contract began',
   after_end: 'after the contract had ended',
   several_contracts: 'several contracts ran at once',
+  unknown_instants: 'one contract followed another that day, and not all is known by instants',
   two_sources: 'both a tool and an import tell of it',
   over_a_day: 'more than 24 hours',
   negative: 'less than nothing',

@@ -14,3 +14,12 @@ export function jsonRows(
     ? sql`json_each(${text})`
     : sql`json_array_elements(cast(${text} as json))`;
 }
+
+/** What a column is `in`, however many they are. */
+export function jsonTexts(
+  database: Pick<Database, 'dialect'>,
+  texts: readonly string[],
+): RawBuilder<string> {
+  const rows = texts.map((text) => [text]);
+  return sql<string>`(select value ->> 0 from ${jsonRows(database, rows)} as given)`;
+}

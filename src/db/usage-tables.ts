@@ -52,6 +52,8 @@ export interface UsageItemTable {
   seconds: number | null;
   /** JSON: the seconds of each day. */
   grown: string;
+  /** JSON of `Moments`: the instants behind these days; null where a version before them wrote. */
+  moments: string | null;
 }
 
 /** What one member has done at a place on one day. */
@@ -63,6 +65,8 @@ export interface UsageDayTable extends Counts {
   trainerId: string;
   /** Whether a removal was begun since: it may rise, and never falls. */
   isFrozen: number;
+  /** Whether a piece that was seen before that removal was taken away or moved since. */
+  isTorn: Generated<number>;
   seenAt: string;
 }
 

@@ -29,8 +29,23 @@ export interface Sighting {
   counts: Counts;
   /** When the reading began that saw it, or the import was made. */
   seenAt: string;
+  /** What its source calls the person, where it knows their work piece by piece. */
+  memberId?: string;
+  /** Whether a removal was begun since: what it is of is not to change any more. */
+  isFrozen?: boolean;
+  /** Whether some of it has gone or moved since then: its pieces do not tell whose it is. */
+  isTorn?: boolean;
   /** Whether its source has said so and does not any more: nothing, in words, as absence is none. */
   isTakenBack?: boolean;
+}
+
+/** Of one day's work, what was done or grew at one instant; null where that is not known. */
+export interface Moment {
+  at: string | null;
+  /** The task that was worked on, where a piece of it was done then. */
+  taskId: string | null;
+  seconds: number;
+  labels: number;
 }
 
 /**
@@ -46,6 +61,11 @@ export const noCounts: Counts = { seconds: null, tasks: null, labels: null };
 /** Counts that are made of others one by one. */
 export function toCounts(countOf: (name: keyof Counts) => number | null): Counts {
   return { seconds: countOf('seconds'), tasks: countOf('tasks'), labels: countOf('labels') };
+}
+
+/** The same counts with nothing in them; what was never told of stays untold. */
+export function toZeros(counts: Counts): Counts {
+  return toCounts((name) => (counts[name] === null ? null : 0));
 }
 
 /** Null is no zero: what nobody has counted stays unknown. */

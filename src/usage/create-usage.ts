@@ -11,9 +11,11 @@ import type { PlatformApi } from '../marketplace/platform-api.ts';
 import { createDecisionStore } from './attribute/decision-store.ts';
 import { createContractSourceStore } from './read/contract-source-store.ts';
 import { createPlaceOf, timeZoneOf } from './read/find-places.ts';
+import { createMomentStore } from './read/moment-store.ts';
 import { createPlaceStore } from './read/place-store.ts';
 import { createReadUsageWorker } from './read/read-usage-worker.ts';
-import { createWorkStore, type SightingSource } from './read/work-store.ts';
+import { createSightingStore, type SightingSource } from './read/sighting-store.ts';
+import { createWorkStore } from './read/work-store.ts';
 import { createLedgerStore } from './report/ledger-store.ts';
 import { createReportWorker, type ReportWorkerDeps } from './report/report-worker.ts';
 
@@ -45,16 +47,18 @@ export interface Usage {
 
 export function createUsage(parts: UsageParts): Usage {
   const { database, adapters, routeLink, links, otherSightings } = parts;
-  const work = createWorkStore(database);
   const telling = [...adapters].filter(([, adapter]) => adapter.readUsage !== undefined);
   const deps: ReportWorkerDeps = {
-    ...{ ...parts, ...parts.usage, work },
+    ...parts,
+    ...parts.usage,
+    work: createWorkStore(database),
     places: createPlaceStore(database),
     sources: createContractSourceStore(database),
     ledger: createLedgerStore(database),
     decisions: createDecisionStore(database),
+    moments: createMomentStore(database),
     locks: createLockStore(database),
-    sightings: [work, ...otherSightings],
+    sightings: [createSightingStore(database), ...otherSightings],
     placeOf: createPlaceOf({ adapters, routeLink, links }),
     timeZoneOf: (externalProjectId) => timeZoneOf(links, externalProjectId),
     onReadingWanted() {

@@ -48,21 +48,9 @@ it('comes to what the tool has, once nothing goes wrong any more', {
   timeout: 120_000,
 }, async () => {
   const play = fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 15 }), async (steps) => {
-    const world = await openUsageWorld(openForTest(await sqlite.createMigrated()));
-    await world.link('signs');
-    const people = [world.hire(), world.hire()];
-    await world.learn();
-    world.tool.items.set('signs', new Map());
+    const { world, people } = await openStory();
     for (const one of steps) await take(world, people, one);
-    await world.arrive();
-    world.tool.breaksAfter = null;
-    world.fates.length = 0;
-    for (let round = 0; round < 3; round += 1) {
-      world.engine.clock.advance(longestOnItsWayMs);
-      await world.read(true);
-      await world.report();
-    }
-    expect(await world.report()).toMatchObject({ outcome: 'clean', left: 0, held: 0 });
+    await settle(world);
     for (const { contractId, memberId } of people) {
       const items = [...(world.tool.items.get('signs')?.values() ?? [])];
       const theirs = items.filter((item) => item.memberId === memberId);
@@ -74,6 +62,28 @@ it('comes to what the tool has, once nothing goes wrong any more', {
   });
   await fc.assert(play, { numRuns: 12 });
 });
+
+async function openStory() {
+  const world = await openUsageWorld(openForTest(await sqlite.createMigrated()));
+  await world.link('signs');
+  const people = [world.hire(), world.hire()];
+  await world.learn();
+  world.tool.items.set('signs', new Map());
+  return { world, people };
+}
+
+/** Nothing goes wrong any more, until there is nothing left to do. */
+async function settle(world: UsageWorld): Promise<void> {
+  await world.arrive();
+  world.tool.breaksAfter = null;
+  world.fates.length = 0;
+  for (let round = 0; round < 3; round += 1) {
+    world.engine.clock.advance(longestOnItsWayMs);
+    await world.read(true);
+    await world.report();
+  }
+  expect(await world.report()).toMatchObject({ outcome: 'clean', left: 0, held: 0 });
+}
 
 async function take(world: UsageWorld, people: { memberId: string }[], one: Step): Promise<void> {
   const { engine, tool, fates } = world;

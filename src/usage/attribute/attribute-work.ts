@@ -1,40 +1,21 @@
 import {
   addCounts,
   type Counts,
-  countNames,
   type Day,
+  type Moment,
   noCounts,
   type Sighting,
+  toZeros,
 } from '../../domain/usage.ts';
-import { addDays } from '../../lib/add-days.ts';
-
-/** A contract to which work at some place may belong, for one trainer. */
-export interface Candidate {
-  install: string;
-  contractId: string;
-  /** In which its days are counted. */
-  timeZone: string;
-  /** Null where it is not known, which excludes nothing. */
-  firstDay: Day | null;
-  /** Null while it goes on. */
-  lastDay: Day | null;
-}
-
-/** Why work is not reported until somebody decides. */
-export type HeldReason =
-  | 'no_contract'
-  | 'before_start'
-  | 'after_end'
-  | 'several_contracts'
-  | 'two_sources'
-  | 'over_a_day'
-  | 'negative';
+import { type Candidate, runningOn } from './candidate.ts';
+import { type HeldReason, isNegative, isOverADay, shareWork } from './share-work.ts';
+import type { Share } from './split-day.ts';
 
 export interface HeldWork {
   sighting: Sighting;
   reason: HeldReason;
   /** Contracts that it may be of. */
-  contracts: Pick<Candidate, 'install' | 'contractId'>[];
+  contracts: ContractKey[];
 }
 
 /** What is due for one trainer on one day of one contract, of all sources and places together. */
@@ -45,14 +26,18 @@ export interface DueDay {
   day: Day;
   timeZone: string;
   counts: Counts;
+  /** Whether more may be due, as other work of the day is held: it says nothing that lowers. */
+  isPartial?: true;
 }
 
-/** What an operator said of held work: which contract it is of, or null: of none. */
+/** What an operator said of held work: which contract all of it is of, or null: of none. */
 export type Decision = { install: string; contractId: string } | null;
 
 export interface Attribution {
   /** The contracts that a sighting may be of, whatever their days. */
   candidatesOf(sighting: Sighting): readonly Candidate[];
+  /** What it was made of, of those days of which `isSplit` is true; nothing where nobody knows. */
+  momentsOf(sighting: Sighting): readonly Moment[];
   /** By `workKey`. */
   decisions: ReadonlyMap<string, Decision>;
 }
@@ -62,42 +47,20 @@ export interface Attributed {
   held: HeldWork[];
 }
 
-const secondsOfDay = 86_400;
-/** What was saved late, on the day after the end. */
-const graceDays = 1;
-
 /**
  * Pure: which contract each sighting is of. What cannot be told, or cannot be right, is held and
  * never cut to fit.
  */
 export function attributeWork(
   sightings: readonly Sighting[],
-  { candidatesOf, decisions }: Attribution,
+  attribution: Attribution,
 ): Attributed {
-  const held: HeldWork[] = [];
-  const claims = new Map<string, Claim>();
+  const tally: Tally = { claims: new Map(), held: [], partial: new Set() };
   for (const sighting of sightings) {
-    const decision = decisions.get(workKey(sighting));
-    if (decision === null) continue;
-    const candidates = candidatesOf(sighting);
-    const told = decideOne(sighting, candidates, decision);
-    if ('reason' in told) {
-      held.push({ sighting, reason: told.reason, contracts: idsOf(candidates) });
-      continue;
-    }
-    const key = JSON.stringify([told.install, told.contractId, sighting.trainerId, sighting.day]);
-    const claim = claims.get(key) ?? { candidate: told, sightings: [] };
-    claim.sightings.push(sighting);
-    claims.set(key, claim);
+    const decision = attribution.decisions.get(workKey(sighting));
+    if (decision !== null) tallyOne(tally, sighting, attribution, decision);
   }
-  const due: DueDay[] = [];
-  for (const claim of [...claims.values()].map(withoutTakenBack)) {
-    const reason = faultOf(claim);
-    const contracts = idsOf([claim.candidate]);
-    if (reason === null) due.push(toDue(claim));
-    else held.push(...claim.sightings.map((sighting) => ({ sighting, reason, contracts })));
-  }
-  return { due, held: held.filter(({ sighting }) => !sighting.isTakenBack) };
+  return settle(tally);
 }
 
 /** What names a sighting for as long as there is one, whatever its counts. */
@@ -105,49 +68,106 @@ export function workKey({ source, place, trainerId, day }: Sighting): string {
   return JSON.stringify([source, ...Object.values(place), trainerId, day]);
 }
 
+/** What is told of one trainer's day on one contract. */
 interface Claim {
   candidate: Candidate;
-  sightings: Sighting[];
+  told: { sighting: Sighting; counts: Counts }[];
 }
 
-function decideOne(
+interface Tally {
+  claims: Map<string, Claim>;
+  held: HeldWork[];
+  /** The claims that held work may belong to as well. */
+  partial: Set<string>;
+}
+
+function tallyOne(
+  { claims, held, partial }: Tally,
+  sighting: Sighting,
+  { candidatesOf, momentsOf }: Attribution,
+  decision: NonNullable<Decision> | undefined,
+): void {
+  const candidates = candidatesOf(sighting);
+  const shares =
+    decision === undefined
+      ? shareWork(sighting, candidates, momentsOf)
+      : assignAll(sighting, candidates, decision);
+  if (typeof shares !== 'string') {
+    for (const share of shares) addTo(claims, sighting, share);
+    const nothing = { ...sighting, isTakenBack: true };
+    for (const share of nothingFor(sighting, candidates, shares)) addTo(claims, nothing, share);
+  } else if (sighting.isTakenBack !== true) {
+    held.push({ sighting, reason: shares, contracts: idsOf(candidates) });
+    const mayHave = runningOn(candidates, sighting.day, { withGrace: true });
+    for (const candidate of mayHave) partial.add(claimKey(candidate, sighting));
+  }
+}
+
+function addTo(claims: Map<string, Claim>, sighting: Sighting, { candidate, counts }: Share): void {
+  const key = claimKey(candidate, sighting);
+  const claim = claims.get(key) ?? { candidate, told: [] };
+  claim.told.push({ sighting, counts });
+  claims.set(key, claim);
+}
+
+/** The whole day, also where it could be split. */
+function assignAll(
+  { counts }: Sighting,
+  candidates: readonly Candidate[],
+  decision: NonNullable<Decision>,
+): Share[] | HeldReason {
+  if (isNegative(counts)) return 'negative';
+  const chosen = candidates.find((one) => isSameContract(one, decision));
+  const unknown = { firstDay: null, lastDay: null, startsAt: null, endsAt: null };
+  return [{ candidate: chosen ?? { ...decision, ...unknown, timeZone: 'UTC' }, counts }];
+}
+
+/** Whoever else it may have been given to, before all of this was known, has nothing of it. */
+function nothingFor(
   { day, counts }: Sighting,
   candidates: readonly Candidate[],
-  decision: Decision | undefined,
-): Candidate | { reason: HeldReason } {
-  if (countNames.some((name) => (counts[name] ?? 0) < 0)) return { reason: 'negative' };
-  if (decision) {
-    const { install, contractId } = decision;
-    const chosen = candidates.find(
-      (one) => one.install === install && one.contractId === contractId,
-    );
-    return chosen ?? { ...decision, timeZone: 'UTC', firstDay: null, lastDay: null };
-  }
-  const active = candidates.filter((one) => isWithin(one, day, 0));
-  const open =
-    active.length > 0 ? active : candidates.filter((one) => isWithin(one, day, graceDays));
-  const [only] = open;
-  if (only !== undefined) return open.length === 1 ? only : { reason: 'several_contracts' };
-  if (candidates.length === 0) return { reason: 'no_contract' };
-  const isEarly = candidates.some(({ firstDay }) => firstDay !== null && day < firstDay);
-  return { reason: isEarly ? 'before_start' : 'after_end' };
+  shares: readonly Share[],
+): Share[] {
+  return candidates
+    .filter(({ firstDay }) => firstDay === null || firstDay <= day)
+    .filter((one) => !shares.some(({ candidate }) => isSameContract(one, candidate)))
+    .map((candidate) => ({ candidate, counts: toZeros(counts) }));
 }
 
-function isWithin({ firstDay, lastDay }: Candidate, day: Day, grace: number): boolean {
-  const isEarly = firstDay !== null && day < firstDay;
-  return !isEarly && (lastDay === null || day <= addDays(lastDay, grace));
+function settle({ claims, held, partial }: Tally): Attributed {
+  const due: DueDay[] = [];
+  const faulty = new Map<Sighting, HeldWork>();
+  for (const [key, all] of claims) {
+    const claim = withoutTakenBack(all);
+    const reason = faultOf(claim);
+    if (reason === null) due.push(toDue(claim, partial.has(key)));
+    else for (const { sighting } of claim.told) holdOf(faulty, sighting, reason, claim.candidate);
+  }
+  return { due, held: [...held, ...faulty.values()] };
+}
+
+/** Work that was split is held once, whichever of its contracts it is held for. */
+function holdOf(
+  faulty: Map<Sighting, HeldWork>,
+  sighting: Sighting,
+  reason: HeldReason,
+  candidate: Candidate,
+): void {
+  const known = faulty.get(sighting) ?? { sighting, reason, contracts: [] };
+  faulty.set(sighting, { ...known, contracts: [...known.contracts, ...idsOf([candidate])] });
 }
 
 /** What was taken back says that there is nothing, unless another says that there is something. */
 function withoutTakenBack(claim: Claim): Claim {
-  const standing = claim.sightings.filter(({ isTakenBack }) => !isTakenBack);
-  return standing.length === 0 ? claim : { ...claim, sightings: standing };
+  const standing = claim.told.filter(({ sighting }) => !sighting.isTakenBack);
+  return standing.length === 0 ? claim : { ...claim, told: standing };
 }
 
-function faultOf({ sightings }: Claim): HeldReason | null {
-  const kinds = new Set(sightings.map(kindOf));
+function faultOf({ told }: Claim): HeldReason | null {
+  const standing = told.filter(({ sighting }) => !sighting.isTakenBack);
+  const kinds = new Set(standing.map(({ sighting }) => kindOf(sighting)));
   if (kinds.size > 1) return 'two_sources';
-  return (sumOf(sightings).seconds ?? 0) > secondsOfDay ? 'over_a_day' : null;
+  return isOverADay(sumOf(told)) ? 'over_a_day' : null;
 }
 
 /** Of files, one may tell of a contract and another of a project, and mean the same work. */
@@ -155,14 +175,29 @@ function kindOf({ source, place }: Sighting): string {
   return source.startsWith('import:') ? `import by ${place.by}` : 'tool';
 }
 
-function toDue({ candidate, sightings }: Claim): DueDay {
+function toDue({ candidate, told }: Claim, isPartial: boolean): DueDay {
   const { install, contractId, timeZone } = candidate;
-  const [{ trainerId, day } = { trainerId: '', day: '' }] = sightings;
-  return { install, contractId, trainerId, day, timeZone, counts: sumOf(sightings) };
+  const [first] = told;
+  const { trainerId, day } = first?.sighting ?? { trainerId: '', day: '' };
+  const counts = sumOf(told);
+  return {
+    ...{ install, contractId, trainerId, day, timeZone, counts },
+    ...(isPartial && { isPartial }),
+  };
 }
 
-function sumOf(sightings: readonly Sighting[]): Counts {
-  return sightings.reduce((sum, { counts }) => addCounts(sum, counts), noCounts);
+function sumOf(told: Claim['told']): Counts {
+  return told.reduce((sum, { counts }) => addCounts(sum, counts), noCounts);
+}
+
+function claimKey({ install, contractId }: ContractKey, { trainerId, day }: Sighting): string {
+  return JSON.stringify([install, contractId, trainerId, day]);
+}
+
+type ContractKey = Pick<Candidate, 'install' | 'contractId'>;
+
+function isSameContract(a: ContractKey, b: ContractKey): boolean {
+  return a.contractId === b.contractId && a.install === b.install;
 }
 
 function idsOf(candidates: readonly Candidate[]): HeldWork['contracts'] {

@@ -4,7 +4,8 @@ import type { Day, Sighting, WorkPlace } from '../../domain/usage.ts';
 import { dayIn } from '../../lib/day-in.ts';
 import type { Engagement } from '../read/contract-source-store.ts';
 import type { PlaceOf } from '../read/find-places.ts';
-import type { Attribution, Candidate } from './attribute-work.ts';
+import type { Attribution } from './attribute-work.ts';
+import type { Candidate } from './candidate.ts';
 
 /**
  * Who worked where under which contract, ready to be asked for every sighting. A link that is gone
@@ -53,19 +54,37 @@ function keyOf({ place, trainerId }: Pick<Sighting, 'place' | 'trainerId'>): str
 
 function toCandidate(contract: Engagement, timeZone: string): Candidate {
   const { install, contractId, startDate } = contract;
-  const toDay = (instant: string | null): Day | null =>
-    instant === null ? null : dayIn(new Date(instant), timeZone);
+  const { endedAt, isCertain } = endOf(contract);
+  const toDay = (instant: string): Day => dayIn(new Date(instant), timeZone);
   return {
     ...{ install, contractId, timeZone },
-    firstDay: toDay(startDate),
-    lastDay: toDay(endOf(contract)),
+    firstDay: startDate && toDay(startDate),
+    lastDay: endedAt && (isDay(endedAt) ? endedAt.slice(0, 10) : toDay(endedAt)),
+    startsAt: isDay(startDate) ? null : startDate,
+    endsAt: isCertain && !isDay(endedAt) ? endedAt : null,
   };
 }
 
-/** A planned end is none: work may go on past it until the contract has ended. */
-function endOf(contract: Engagement): string | null {
+/** A date without a time has become the beginning of that day in UTC: nobody knows when in it. */
+function isDay(instant: string | null): boolean {
+  return instant?.endsWith('T00:00:00.000Z') ?? false;
+}
+
+/** The event of an end is raised a little later than what it tells of. */
+const longestRaiseMs = 10 * 60_000;
+
+/**
+ * A planned end is none: work may go on past it until the contract has ended.
+ *
+ * @returns isCertain whether it had ended for sure by then
+ */
+function endOf(contract: Engagement): { endedAt: string | null; isCertain: boolean } {
   const status = statusOfContract(contract);
-  if (status !== 'ended' && status !== 'eliminated') return null;
+  if (status !== 'ended' && status !== 'eliminated') return { endedAt: null, isCertain: false };
   const { endDate, endedEventAt, endedByOperatorAt, endedReadAt, activeReadAt } = contract;
-  return endedEventAt ?? endDate ?? endedByOperatorAt ?? endedReadAt ?? activeReadAt;
+  const raiseMs = Date.parse(endedEventAt ?? '') - Date.parse(endDate ?? '');
+  const isToldOf = raiseMs >= 0 && raiseMs <= longestRaiseMs && !isDay(endDate);
+  const told = isToldOf ? endDate : (endedEventAt ?? endDate);
+  const endedAt = told ?? endedByOperatorAt ?? endedReadAt ?? activeReadAt;
+  return { endedAt, isCertain: status === 'ended' };
 }

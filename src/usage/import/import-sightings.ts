@@ -1,6 +1,6 @@
 import type { Database } from '../../db/database.ts';
 import type { Sighting } from '../../domain/usage.ts';
-import type { SightingSource } from '../read/work-store.ts';
+import type { SightingSource } from '../read/sighting-store.ts';
 import { createImportStore } from './import-store.ts';
 
 const lastDay = '9999-12-31';
@@ -10,15 +10,14 @@ export function createImportSightings(database: Database): SightingSource {
   const imports = createImportStore(database);
   return {
     async list(firstDay, trainerIds) {
-      const of = trainerIds === undefined ? undefined : new Set(trainerIds);
       const sightings: Sighting[] = [];
-      const days = { from: firstDay, to: lastDay };
-      for (const told of [imports.sightings(days), imports.takenBack(days)]) {
-        for await (const sighting of told) {
-          if (of === undefined || of.has(sighting.trainerId)) sightings.push(sighting);
-        }
+      const wanted = { from: firstDay, to: lastDay, trainerIds };
+      for (const told of [imports.sightings(wanted), imports.takenBack(wanted)]) {
+        for await (const sighting of told) sightings.push(sighting);
       }
       return sightings;
     },
+
+    trainerIds: (page) => imports.trainerIds(page),
   };
 }

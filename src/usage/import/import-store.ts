@@ -1,7 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
+import { byteOrder } from '../../db/byte-order.ts';
 import type { Database, Transaction } from '../../db/database.ts';
+import { jsonTexts } from '../../db/json-list.ts';
 import type { UsageImportEntryTable, UsageImportTable } from '../../db/usage-import-tables.ts';
-import type { Counts, Day, Sighting, WorkPlace } from '../../domain/usage.ts';
+import { type Day, type Sighting, toZeros, type WorkPlace } from '../../domain/usage.ts';
+import type { TrainerPage } from '../read/sighting-store.ts';
 
 /** The SQL about imports that count, or did. */
 export interface ImportStore {
@@ -12,6 +15,8 @@ export interface ImportStore {
   sightings(filter: SightingFilter): AsyncGenerator<Sighting>;
   /** The same of what was undone, where no other import says anything by now: with zeros. */
   takenBack(filter: SightingFilter): AsyncGenerator<Sighting>;
+  /** Whom imports tell of, or told of before they were undone, sorted as `compareBytes` does. */
+  trainerIds(page: TrainerPage): Promise<string[]>;
   /** Those that count or did, the latest first. */
   list(filter: { install?: string | undefined; limit: number }): Promise<ListedImport[]>;
   find(tx: Transaction, id: number): Promise<ListedImport | undefined>;
@@ -25,6 +30,7 @@ export interface SightingFilter {
   install?: string | undefined;
   from: Day;
   to: Day;
+  trainerIds?: readonly string[] | undefined;
 }
 
 export interface ListedImport {
@@ -45,14 +51,19 @@ type SightedRow = UsageImportEntryTable & Pick<UsageImportTable, 'install' | 'co
 
 const pageSize = 1000;
 
-export function createImportStore({ kysely }: Pick<Database, 'kysely'>): ImportStore {
+export function createImportStore(database: Pick<Database, 'kysely' | 'dialect'>): ImportStore {
+  const { kysely } = database;
   async function page(
     filter: SightingFilter,
     after: SightedRow | undefined,
     isMeant: RawBuilder<boolean>,
   ) {
-    const { install, from, to } = filter;
+    const { install, from, to, trainerIds } = filter;
     const ofInstall = install === undefined ? sql`true` : sql`i.install = ${install}`;
+    const ofTrainers =
+      trainerIds === undefined
+        ? sql`true`
+        : sql`${byteOrder(database, 'e.trainerId')} in ${jsonTexts(database, trainerIds)}`;
     const isAfter =
       after === undefined
         ? sql`true`
@@ -61,7 +72,7 @@ export function createImportStore({ kysely }: Pick<Database, 'kysely'>): ImportS
     const query = sql<SightedRow>`select e.*, i.install, i.counted_at
       from usage_import_entry e join usage_import i on i.id = e.import_id
       where e.day >= ${after?.day ?? from} and e.day <= ${to} and ${ofInstall} and ${isAfter}
-      and ${isMeant}
+      and ${ofTrainers} and ${isMeant}
       order by e.day, e.place_by, e.place_id, e.trainer_id, e.import_id limit ${pageSize}`;
     return (await query.execute(kysely)).rows;
   }
@@ -82,6 +93,16 @@ export function createImportStore({ kysely }: Pick<Database, 'kysely'>): ImportS
       for await (const sighting of all(filter, wasUndoneLast)) {
         yield { ...sighting, counts: toZeros(sighting.counts), isTakenBack: true };
       }
+    },
+
+    async trainerIds({ firstDay, after, limit }) {
+      const trainer = byteOrder(database, 'e.trainerId');
+      const isAfter = after === undefined ? sql`true` : sql`${trainer} > ${after}`;
+      const query = sql<{ id: string }>`select distinct ${trainer} as id
+        from usage_import_entry e join usage_import i on i.id = e.import_id
+        where e.day >= ${firstDay} and ${isAfter} and i.state in ('counted', 'undone')
+        order by ${trainer} limit ${limit}`;
+      return (await query.execute(kysely)).rows.map(({ id }) => id);
     },
 
     async list({ install, limit }) {
@@ -141,12 +162,6 @@ const wasUndoneLast: RawBuilder<boolean> = sql<boolean>`i.state = 'undone' and n
   and other.trainer_id = e.trainer_id and j.install = i.install
   and (j.state = 'counted'
     or (j.state = 'undone' and (j.counted_at, j.id) > (i.counted_at, i.id))))`;
-
-/** What it never told of stays untold. */
-function toZeros({ seconds, tasks, labels }: Counts): Counts {
-  const toZero = (count: number | null) => (count === null ? null : 0);
-  return { seconds: toZero(seconds), tasks: toZero(tasks), labels: toZero(labels) };
-}
 
 function toSighting(row: SightedRow): Sighting {
   const { importId, trainerId, day, seconds, tasks, labels, countedAt } = row;

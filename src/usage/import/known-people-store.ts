@@ -1,6 +1,5 @@
-import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
-import { jsonRows } from '../../db/json-list.ts';
+import { jsonTexts } from '../../db/json-list.ts';
 import type { SecretBox } from '../../lib/secret-box.ts';
 import type { Entry } from './entry.ts';
 
@@ -72,7 +71,7 @@ async function loadContracts(database: Database, install: string, contractIds: s
       eb.fn.min('participation.trainerId').as('first'),
     ])
     .where('contract.install', '=', install)
-    .where('contract.contractId', 'in', listOf(database, contractIds))
+    .where('contract.contractId', 'in', jsonTexts(database, contractIds))
     .groupBy('contract.contractId')
     .execute();
   return new Map(
@@ -89,7 +88,7 @@ async function loadProjects(database: Database, install: string, projectIds: str
     .select('externalProjectId')
     .distinct()
     .where('install', '=', install)
-    .where('externalProjectId', 'in', listOf(database, projectIds))
+    .where('externalProjectId', 'in', jsonTexts(database, projectIds))
     .execute();
   return new Set(rows.map(({ externalProjectId }) => String(externalProjectId)));
 }
@@ -104,8 +103,8 @@ async function loadOnContracts(
     .selectFrom('participation')
     .select(['contractId', 'trainerId'])
     .where('install', '=', install)
-    .where('contractId', 'in', listOf(database, contractIds))
-    .where('trainerId', 'in', listOf(database, trainerIds))
+    .where('contractId', 'in', jsonTexts(database, contractIds))
+    .where('trainerId', 'in', jsonTexts(database, trainerIds))
     .execute();
   return new Set(rows.map(({ contractId, trainerId }) => keyOf(contractId, trainerId)));
 }
@@ -132,8 +131,8 @@ async function loadOnProjects(
     .select(['link.externalProjectId', 'participation.trainerId'])
     .distinct()
     .where('link.install', '=', install)
-    .where('link.externalProjectId', 'in', listOf(database, projectIds))
-    .where('participation.trainerId', 'in', listOf(database, trainerIds))
+    .where('link.externalProjectId', 'in', jsonTexts(database, projectIds))
+    .where('participation.trainerId', 'in', jsonTexts(database, trainerIds))
     .execute();
   return new Set(
     rows.map(({ externalProjectId, trainerId }) => keyOf(String(externalProjectId), trainerId)),
@@ -156,7 +155,7 @@ async function loadAddresses(
     .selectFrom('person')
     .select(['workEmailDigest', 'trainerId'])
     .where('install', '=', install)
-    .where('workEmailDigest', 'in', listOf(database, [...addressOf.keys()]))
+    .where('workEmailDigest', 'in', jsonTexts(database, [...addressOf.keys()]))
     .orderBy('trainerId')
     .execute();
   const found = new Map<string, string[]>();
@@ -181,9 +180,4 @@ function distinct(ids: string[]): string[] {
 
 function keyOf(...parts: string[]): string {
   return JSON.stringify(parts);
-}
-
-function listOf(database: Database, ids: string[]): RawBuilder<string> {
-  const rows = ids.map((id) => [id]);
-  return sql<string>`(select value ->> 0 from ${jsonRows(database, rows)} as given)`;
 }

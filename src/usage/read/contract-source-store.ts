@@ -1,4 +1,5 @@
 import type { Database } from '../../db/database.ts';
+import { jsonTexts } from '../../db/json-list.ts';
 import type { ContractEvidence, LinkEvidence } from '../../domain/evidence.ts';
 import { heldStates } from '../../domain/membership.ts';
 
@@ -8,8 +9,8 @@ export interface ContractSourceStore {
   links(): Promise<LinkEvidence[]>;
   /** `[tool, group]` of every group that somebody is, or may be, in. */
   inhabitedGroups(): Promise<{ tool: string; groupId: string }[]>;
-  /** Everybody who ever was on a contract, with the links it ever had. */
-  engagements(): Promise<Engagement[]>;
+  /** Who ever was on a contract, with the links it ever had: some trainers, or everybody. */
+  engagements(of?: { trainerIds?: readonly string[] }): Promise<Engagement[]>;
 }
 
 export interface Engagement extends ContractEvidence {
@@ -17,7 +18,8 @@ export interface Engagement extends ContractEvidence {
   linkId: string;
 }
 
-export function createContractSourceStore({ kysely }: Database): ContractSourceStore {
+export function createContractSourceStore(database: Database): ContractSourceStore {
+  const { kysely } = database;
   return {
     links: () =>
       kysely.selectFrom('link').selectAll().orderBy('install').orderBy('linkId').execute(),
@@ -30,8 +32,8 @@ export function createContractSourceStore({ kysely }: Database): ContractSourceS
         .where('state', 'in', heldStates)
         .execute(),
 
-    engagements: () =>
-      kysely
+    async engagements({ trainerIds } = {}) {
+      const all = kysely
         .selectFrom('contract')
         .innerJoin('contractLink', (join) =>
           join
@@ -44,7 +46,10 @@ export function createContractSourceStore({ kysely }: Database): ContractSourceS
             .onRef('participation.contractId', '=', 'contract.contractId'),
         )
         .selectAll('contract')
-        .select(['contractLink.linkId', 'participation.trainerId'])
-        .execute(),
+        .select(['contractLink.linkId', 'participation.trainerId']);
+      if (trainerIds === undefined) return await all.execute();
+      const wanted = jsonTexts(database, trainerIds);
+      return await all.where('participation.trainerId', 'in', wanted).execute();
+    },
   };
 }

@@ -14,6 +14,14 @@ import {
   toCounts,
 } from '../../domain/usage.ts';
 import { dayIn } from '../../lib/day-in.ts';
+import {
+  countsOf,
+  daysOfItems,
+  type Item,
+  mergeItems,
+  type Reading,
+  tornDays,
+} from './merge-items.ts';
 
 /** What is known of one member's work at one place. */
 export interface Work {
@@ -21,17 +29,6 @@ export interface Work {
   /** Null where the tool knows days by itself. */
   totals: Totals | null;
   days: ReadonlyMap<Day, SeenDay>;
-}
-
-/** One piece of work. */
-export interface Item {
-  taskId: string;
-  /** Where its labels and its task count. */
-  doneDay: Day;
-  labels: number | null;
-  /** What it has come to so far, and the days on which it grew to that. */
-  seconds: number | null;
-  grown: ReadonlyMap<Day, number>;
 }
 
 /** For a tool that tells everything until now. */
@@ -46,19 +43,8 @@ export interface SeenDay {
   counts: Counts;
   /** Whether a removal was begun since: it may rise, and never falls. */
   isFrozen: boolean;
-}
-
-export interface Reading {
-  beganAt: Date;
-  timeZone: string;
-  firstDay: Day;
-  /**
-   * Whether what is not in it is gone: it is of everything, has ended, and whose work it is can
-   * still be told.
-   */
-  lowers: boolean;
-  /** Whether a total that is seen for the first time was all done since somebody looked last. */
-  countsFirstTotal: boolean;
+  /** Whether a piece that was seen before that removal was taken away or moved since. */
+  isTorn: boolean;
 }
 
 export const noWork: Work = { items: new Map(), totals: null, days: new Map() };
@@ -86,121 +72,41 @@ export function mergeWork(
   const isTold = (day: Day) => day >= reading.firstDay && totals.kept === null;
   const gone = reading.lowers ? [...known.days.keys()].filter(isTold) : [];
   const days = new Map(known.days);
+  const torn = tornDays(known.items, items);
   for (const day of new Set([...gone, ...counted.keys()])) {
-    days.set(day, mergeDay(known.days.get(day), counted.get(day), reading.lowers));
+    days.set(day, mergeDay(known.days.get(day), counted.get(day), reading.lowers, torn.has(day)));
   }
   return { items, totals: totals.kept, days };
 }
 
 /** A removal was begun: what was seen until now stays, whatever the tool tells later. */
 export function freezeWork(work: Work): Work {
-  const days = [...work.days].map(
-    ([day, { counts }]) => [day, { counts, isFrozen: true }] as const,
-  );
+  const days = [...work.days].map(([day, one]) => [day, { ...one, isFrozen: true }] as const);
   return { ...work, days: new Map(days) };
 }
 
 function mergeDay(
-  known: SeenDay | undefined,
+  day: SeenDay | undefined,
   counted: Counts | undefined,
   lowers: boolean,
+  tears: boolean,
 ): SeenDay {
-  if (known === undefined) return { counts: counted ?? noCounts, isFrozen: false };
-  const { counts: before, isFrozen } = known;
-  if (!lowers || isFrozen) return { counts: maxCounts(before, counted ?? noCounts), isFrozen };
+  const nothing = { counts: noCounts, isFrozen: false, isTorn: false };
+  const { counts: before, ...known } = day ?? { ...nothing, counts: counted ?? noCounts };
+  const isTorn = known.isTorn || (known.isFrozen && tears);
+  if (!lowers || known.isFrozen)
+    return { counts: maxCounts(before, counted ?? noCounts), isFrozen: known.isFrozen, isTorn };
   // A count that was not told this time is not gone: only the whole day can be.
   const counts = toCounts((name) =>
     counted === undefined ? before[name] && 0 : (counted[name] ?? before[name]),
   );
-  return { counts, isFrozen };
+  return { counts, isFrozen: false, isTorn };
 }
 
 function* daysTold(sightings: readonly UsageSighting[]): Iterable<[Day, Counts]> {
   const told = new Map<Day, Counts>();
   for (const one of sightings) if (one.of === 'day') told.set(one.day, countsOf(one));
   yield* told;
-}
-
-function daysOfItems(items: ReadonlyMap<string, Item>): Map<Day, Counts> {
-  const days = new Map<Day, Counts>();
-  const add = (day: Day, counts: Counts) =>
-    days.set(day, addCounts(days.get(day) ?? noCounts, counts));
-  const tasks = new Map<Day, Set<string>>();
-  for (const { taskId, doneDay, labels, grown } of items.values()) {
-    add(doneDay, { ...noCounts, labels });
-    tasks.set(doneDay, (tasks.get(doneDay) ?? new Set()).add(taskId));
-    for (const [day, seconds] of grown) add(day, { ...noCounts, seconds });
-  }
-  // Of what is counted at all, a day that has none has zero: it may have had some before.
-  const all = [...items.values()];
-  const seconds = all.some((item) => item.seconds !== null) ? 0 : null;
-  const labels = all.some((item) => item.labels !== null) ? 0 : null;
-  for (const day of days.keys()) add(day, { seconds, labels, tasks: tasks.get(day)?.size ?? 0 });
-  return days;
-}
-
-type ItemSighting = Extract<UsageSighting, { of: 'item' }>;
-
-function mergeItems(
-  known: ReadonlyMap<string, Item>,
-  sightings: readonly UsageSighting[],
-  { timeZone, firstDay, lowers }: Reading,
-): ReadonlyMap<string, Item> {
-  const told = sightings.filter((one) => one.of === 'item');
-  const items = new Map(known);
-  for (const one of told) {
-    items.set(one.itemId, mergeItem(items.get(one.itemId), one, timeZone, lowers));
-  }
-  if (!lowers) return items;
-  const present = new Set(told.map(({ itemId }) => itemId));
-  for (const [id, { doneDay }] of items) {
-    if (doneDay >= firstDay && !present.has(id)) items.delete(id);
-  }
-  return items;
-}
-
-function mergeItem(
-  known: Item | undefined,
-  told: ItemSighting,
-  timeZone: string,
-  lowers: boolean,
-): Item {
-  const dayOf = (instant: string) => dayIn(new Date(instant), timeZone);
-  const { seconds, labels } = countsOf(told);
-  const grown = grow(known, seconds, dayOf(told.changedAt), lowers);
-  const place = { taskId: told.taskId, doneDay: dayOf(told.doneAt) };
-  if (known === undefined) return { ...place, labels, ...grown };
-  // Where it counts may move, and it may come to less, once a whole reading says so.
-  if (lowers) return { ...place, labels: labels ?? known.labels, ...grown };
-  const { taskId, doneDay } = known;
-  const most = maxCounts({ ...noCounts, labels }, { ...noCounts, labels: known.labels });
-  return { taskId, doneDay, labels: most.labels, ...grown };
-}
-
-function grow(
-  known: Item | undefined,
-  seconds: number | null,
-  day: Day,
-  lowers: boolean,
-): Pick<Item, 'seconds' | 'grown'> {
-  const before = known?.seconds ?? null;
-  const grown = new Map(known?.grown);
-  const growth = (seconds ?? 0) - (before ?? 0);
-  if (seconds === null || (growth < 0 && !lowers)) return { seconds: before, grown };
-  if (growth > 0) grown.set(day, (grown.get(day) ?? 0) + growth);
-  if (growth < 0) takeBack(grown, -growth);
-  return { seconds, grown };
-}
-
-/** From the latest days first, where it was counted last. */
-function takeBack(grown: Map<Day, number>, seconds: number): void {
-  let left = seconds;
-  for (const [day, counted] of [...grown].sort().reverse()) {
-    const taken = Math.min(left, counted);
-    left -= taken;
-    if (taken === counted) grown.delete(day);
-    else grown.set(day, counted - taken);
-  }
 }
 
 interface MergedTotals {
@@ -240,13 +146,6 @@ function countedBefore({ totals, days }: Work, today: Day): Counts | null {
 
 function laterOf(a: Day | undefined, b: Day): Day {
   return a !== undefined && a > b ? a : b;
-}
-
-function countsOf(sighting: UsageSighting): Counts {
-  return toCounts((name) => {
-    const count = sighting[name];
-    return count === undefined ? null : Math.round(count);
-  });
 }
 
 /** More than a day could ever hold, by far; beyond it databases count no more exactly. */

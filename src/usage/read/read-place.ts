@@ -10,7 +10,8 @@ import { maskText } from '../../lib/mask.ts';
 import type { ContractSourceStore } from './contract-source-store.ts';
 import { findPlaces, type Place, type PlaceOf, placeKey } from './find-places.ts';
 import { firstReadDay } from './look-back.ts';
-import { freezeWork, mergeWork, type Reading } from './merge-work.ts';
+import type { Reading } from './merge-items.ts';
+import { freezeWork, mergeWork } from './merge-work.ts';
 import type { PlaceClaim, PlaceStore } from './place-store.ts';
 import type { PlaceMember, WorkStore } from './work-store.ts';
 

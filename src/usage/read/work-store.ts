@@ -1,12 +1,12 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
-import type { UsageDayTable, UsageItemTable } from '../../db/usage-tables.ts';
-import type { Counts, Day, Sighting } from '../../domain/usage.ts';
-import type { Item, SeenDay, Totals, Work } from './merge-work.ts';
+import type { Counts, Day } from '../../domain/usage.ts';
+import { toItem, toItemColumns } from './item-row.ts';
+import type { Item } from './merge-items.ts';
+import type { SeenDay, Totals, Work } from './merge-work.ts';
 import type { PlaceClaim, PlaceKey } from './place-store.ts';
 
 /** The only SQL about the work that was seen: whose it is, its pieces and its days. */
-export interface WorkStore extends SightingSource {
+export interface WorkStore {
   /** Whom the tool knows by which id in these groups, and whom it is known that it did. */
   membersOf(tool: string, groupIds: readonly string[]): Promise<PlaceMember[]>;
   /** The members of whom work was seen at a place. */
@@ -23,12 +23,6 @@ export interface WorkStore extends SightingSource {
     window: { firstDay: Day; now: string },
     change: (known: Work, hasEnded: boolean) => Work,
   ): Promise<boolean>;
-}
-
-/** Where sightings come from: the tools, and whatever else tells of work. */
-export interface SightingSource {
-  /** All days since then: of some trainers, or of everybody. */
-  list(firstDay: Day, trainerIds?: readonly string[]): Promise<Sighting[]>;
 }
 
 /** A membership, as far as the work of its person depends on it. */
@@ -89,35 +83,6 @@ export function createWorkStore(database: Database): WorkStore {
         await saveDays(tx, key, { trainerId, seenAt: now }, known, work);
         return true;
       }),
-
-    async list(firstDay, trainerIds) {
-      const days = kysely.selectFrom('usageDay').where('day', '>=', firstDay);
-      if (trainerIds !== undefined) {
-        const ofThem = days.selectAll().where('trainerId', 'in', trainerIds);
-        return (await ofThem.orderBy('day').execute()).map(toSighting);
-      }
-      const sightings: Sighting[] = [];
-      // Day by day: all at once would keep the thread from answering for too long.
-      for (const { day } of await days.select('day').distinct().orderBy('day').execute()) {
-        const ofDay = kysely
-          .selectFrom('usageDay')
-          .selectAll()
-          .where('day', '=', day)
-          .orderBy('trainerId');
-        sightings.push(...(await ofDay.execute()).map(toSighting));
-        await nextTurn();
-      }
-      return sightings;
-    },
-  };
-}
-
-function toSighting(row: UsageDayTable): Sighting {
-  const { tool, scope, trainerId, day, seenAt, seconds, tasks, labels } = row;
-  return {
-    source: `tool:${tool}`,
-    place: { by: 'scope', tool, scope },
-    ...{ trainerId, day, seenAt, counts: { seconds, tasks, labels } },
   };
 }
 
@@ -203,22 +168,14 @@ async function load(
   };
 }
 
-function toItem({ taskId, doneDay, labels, seconds, grown }: UsageItemTable): Item {
-  const days = new Map(Object.entries(JSON.parse(grown) as Record<Day, number>));
-  return { taskId, doneDay, labels, seconds, grown: days };
-}
-
-function toSeen({ seconds, tasks, labels, isFrozen }: Counts & { isFrozen: number }): SeenDay {
-  return { counts: { seconds, tasks, labels }, isFrozen: isFrozen === 1 };
+function toSeen(row: Counts & { isFrozen: number; isTorn: number }): SeenDay {
+  const { seconds, tasks, labels, isFrozen, isTorn } = row;
+  return { counts: { seconds, tasks, labels }, isFrozen: isFrozen === 1, isTorn: isTorn === 1 };
 }
 
 async function saveItems(tx: Transaction, key: MemberKey, before: Work, after: Work) {
   const changed = [...after.items].filter(([id, item]) => !isSame(before.items.get(id), item));
-  const rows = changed.map(([itemId, { taskId, doneDay, labels, seconds, grown }]) => ({
-    ...{ ...key, itemId, taskId, doneDay, labels, seconds },
-    lastDay: [doneDay, ...grown.keys()].reduce((a, b) => (a > b ? a : b)),
-    grown: JSON.stringify(Object.fromEntries(grown)),
-  }));
+  const rows = changed.map(([itemId, item]) => ({ ...key, itemId, ...toItemColumns(item) }));
   for (const chunk of chunksOf(rows)) {
     await tx
       .insertInto('usageItem')
@@ -231,6 +188,7 @@ async function saveItems(tx: Transaction, key: MemberKey, before: Work, after: W
           labels: eb.ref('excluded.labels'),
           seconds: eb.ref('excluded.seconds'),
           grown: eb.ref('excluded.grown'),
+          moments: eb.ref('excluded.moments'),
         })),
       )
       .execute();
@@ -253,9 +211,9 @@ async function saveDays(
   after: Work,
 ) {
   const changed = [...after.days].filter(([day, one]) => !isSame(before.days.get(day), one));
-  const rows = changed.map(([day, { counts, isFrozen }]) => ({
+  const rows = changed.map(([day, { counts, isFrozen, isTorn }]) => ({
     ...{ ...key, day, ...seen, ...counts },
-    isFrozen: isFrozen ? 1 : 0,
+    ...{ isFrozen: isFrozen ? 1 : 0, isTorn: isTorn ? 1 : 0 },
   }));
   for (const chunk of chunksOf(rows)) {
     await tx
@@ -268,6 +226,7 @@ async function saveDays(
           tasks: eb.ref('excluded.tasks'),
           labels: eb.ref('excluded.labels'),
           isFrozen: eb.ref('excluded.isFrozen'),
+          isTorn: eb.ref('excluded.isTorn'),
           seenAt: eb.ref('excluded.seenAt'),
         })),
       )
@@ -276,11 +235,7 @@ async function saveDays(
 }
 
 function isSame(a: Item | SeenDay | undefined, b: Item | SeenDay): boolean {
-  return a !== undefined && toText(a) === toText(b);
-}
-
-function toText(one: Item | SeenDay): string {
-  return JSON.stringify('grown' in one ? { ...one, grown: [...one.grown].sort() } : one);
+  return a === b || (a !== undefined && JSON.stringify(a) === JSON.stringify(b));
 }
 
 const chunkSize = 100;

@@ -62,7 +62,8 @@ export function planReport(
 ): ReportPlan {
   const plan: ReportPlan = { entries: [], late: [], parked: [] };
   const latest = createLatestDay(time.now);
-  for (const day of due) {
+  for (const one of due) {
+    const day = one.isPartial ? atLeast(one, ledgerOf(one)) : one;
     // There and in UTC: the marketplace refuses what has not begun, and the whole request with it.
     if (day.day > latest(day.timeZone)) continue;
     const ledger = ledgerOf(day);
@@ -72,6 +73,11 @@ export function planReport(
     else if (cause !== null) plan.entries.push(toEntry(day, ledger, cause, closes));
   }
   return plan;
+}
+
+/** What may be less for the only reason that other work of the day is held, is not lowered. */
+function atLeast(day: DueDay, ledger: LedgerDay | undefined): DueDay {
+  return ledger === undefined ? day : { ...day, counts: maxCounts(day.counts, mayHold(ledger)) };
 }
 
 /** The last day that has begun in a zone and in UTC. */

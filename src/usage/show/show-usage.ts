@@ -1,5 +1,5 @@
 import type { Counts, Day } from '../../domain/usage.ts';
-import { addCounts, noCounts } from '../../domain/usage.ts';
+import { addCounts, countNames, noCounts } from '../../domain/usage.ts';
 import type { DueDay, HeldWork } from '../attribute/attribute-work.ts';
 import { openDue } from '../attribute/load-due.ts';
 import type { LedgerRow } from '../report/ledger-store.ts';
@@ -38,7 +38,10 @@ export async function showUsage(
   const rows = await deps.ledger.list({ install, contractId });
   const seen = new Map(attributed.due.filter(isOf).map((day) => [keyOf(day), day]));
   const sent = new Map(rows.map((row) => [keyOf(row), row]));
-  const keys = [...new Set([...sent.keys(), ...seen.keys()])];
+  // Of a day that went to another contract, nothing is to be seen unless it was told otherwise.
+  const isSeen = ({ counts }: DueDay) => countNames.some((name) => counts[name]);
+  const seenKeys = [...seen].flatMap(([key, day]) => (isSeen(day) ? [key] : []));
+  const keys = [...new Set([...sent.keys(), ...seenKeys])];
   return {
     ...{ install, contractId },
     days: keys.map((key) => toShown(seen.get(key), sent.get(key))).sort(byDay),

@@ -4,9 +4,9 @@ import { addDays } from '../../../src/lib/add-days.ts';
 import {
   type Attribution,
   attributeWork,
-  type Candidate,
   workKey,
 } from '../../../src/usage/attribute/attribute-work.ts';
+import type { Candidate } from '../../../src/usage/attribute/candidate.ts';
 
 function seen(day: string, counts: Partial<Counts> = {}, source = 'tool:studio'): Sighting {
   return {
@@ -17,11 +17,23 @@ function seen(day: string, counts: Partial<Counts> = {}, source = 'tool:studio')
 }
 
 function contract(contractId: string, firstDay: string | null, lastDay: string | null): Candidate {
-  return { install: 'acme', contractId, timeZone: 'UTC', firstDay, lastDay };
+  return {
+    install: 'acme',
+    contractId,
+    timeZone: 'UTC',
+    firstDay,
+    lastDay,
+    startsAt: null,
+    endsAt: null,
+  };
 }
 
 function attribute(sightings: Sighting[], ...candidates: Candidate[]) {
-  const attribution: Attribution = { candidatesOf: () => candidates, decisions: new Map() };
+  const attribution: Attribution = {
+    candidatesOf: () => candidates,
+    momentsOf: () => [],
+    decisions: new Map(),
+  };
   const { due, held } = attributeWork(sightings, attribution);
   const told = due.map(({ contractId, counts }) => `${contractId} ${counts.seconds}`);
   return [...told, ...held.map(({ reason }) => reason)];
@@ -34,14 +46,17 @@ it.each([
   ['the contract that runs', '2026-03-11', [first], 'c1 60'],
   ['its first day', '2026-03-10', [first], 'c1 60'],
   ['the day after its end, for what was saved late', '2026-03-13', [first], 'c1 60'],
-  ['the next contract, on that day', '2026-03-13', [first, second], 'c2 60'],
+  ['the next contract, on that day', '2026-03-13', [first, second], 'c2 60, c1 0'],
+  ['the next contract, and long ago to no other', '2026-03-30', [first, second], 'c2 60, c1 0'],
+  ['the contract before the next', '2026-03-12', [first, second], 'c1 60'],
+  ['none, between two', '2026-03-20', [first, contract('c4', '2026-04-01', null)], 'before_start'],
   ['none, two days after the end', '2026-03-14', [first], 'after_end'],
   ['none, before the start', '2026-03-09', [first], 'before_start'],
   ['none, where there is none', '2026-03-11', [], 'no_contract'],
   ['none, where two run', '2026-03-11', [first, contract('c3', null, null)], 'several_contracts'],
   ['one whose days are not known', '2020-01-01', [contract('c3', null, null)], 'c3 60'],
 ] as const)('gives work to %s', (_what, day, candidates, told) => {
-  expect(attribute([seen(day)], ...candidates)).toEqual([told]);
+  expect(attribute([seen(day)], ...candidates).join(', ')).toBe(told);
 });
 
 it('holds what cannot be right, and cuts nothing off', () => {
@@ -89,6 +104,7 @@ it('does what an operator has decided', () => {
   const decide = (decision: Parameters<Map<string, never>['set']>[1] | object | null) =>
     attributeWork([sighting], {
       candidatesOf: () => [first],
+      momentsOf: () => [],
       decisions: new Map([[workKey(sighting), decision as never]]),
     });
   expect(decide(null)).toEqual({ due: [], held: [] });
@@ -96,6 +112,16 @@ it('does what an operator has decided', () => {
     due: [{ contractId: 'c1', day: '2026-03-01', counts: sighting.counts }],
     held: [],
   });
+});
+
+it('reports less than nothing for no contract that an operator names', () => {
+  const sighting = seen('2026-03-11', { seconds: -1 });
+  const { due, held } = attributeWork([sighting], {
+    candidatesOf: () => [first],
+    momentsOf: () => [],
+    decisions: new Map([[workKey(sighting), { install: 'acme', contractId: 'c1' }]]),
+  });
+  expect([due, held]).toMatchObject([[], [{ reason: 'negative' }]]);
 });
 
 it.each([

@@ -1,13 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { UsageSighting } from '../../../src/adapters/adapter.ts';
 import { noCounts } from '../../../src/domain/usage.ts';
-import {
-  freezeWork,
-  mergeWork,
-  noWork,
-  type Reading,
-  type Work,
-} from '../../../src/usage/read/merge-work.ts';
+import type { Reading } from '../../../src/usage/read/merge-items.ts';
+import { freezeWork, mergeWork, noWork, type Work } from '../../../src/usage/read/merge-work.ts';
 
 const reading: Reading = {
   beganAt: new Date('2026-03-15T12:00:00.000Z'),
@@ -124,6 +119,59 @@ describe('what was seen before a removal', () => {
   });
 });
 
+describe('the pieces of a day', () => {
+  const at = (hour: number) => `2026-03-15T${hour}:00:00.000Z`;
+  const day = '2026-03-15';
+  const growthOf = (work: Work) =>
+    work.items.get('a')?.grown.map(({ at: when, seconds }) => `${when?.slice(11, 13)} ${seconds}`);
+  const isTorn = (work: Work) => work.days.get(day)?.isTorn;
+
+  it('are remembered by the instants at which they were done and grew', () => {
+    const zone = { ...reading, lowers: false };
+    const told = item('a', { doneAt: '2026-03-15T12:00:00+02:00', seconds: 10 });
+    let work = mergeWork(noWork, [told], zone);
+    work = mergeWork(work, [item('a', { doneAt: at(12), changedAt: at(13), seconds: 30 })], zone);
+    work = mergeWork(work, [item('a', { changedAt: at(13), seconds: 40 })], zone);
+    work = mergeWork(work, [item('a', { changedAt: at(14), seconds: 40 })], zone);
+    expect(work.items.get('a')?.doneAt).toBe(at(10));
+    expect(growthOf(work)).toEqual(['10 10', '13 30']);
+    work = mergeWork(work, [item('a', { changedAt: at(15), seconds: 5 })], reading);
+    expect(growthOf(work)).toEqual(['10 5']);
+  });
+
+  it('learn the instant that they were done at, where only the day was known', () => {
+    const work = mergeWork(noWork, [item('a')], reading);
+    const old = new Map([...work.items].map(([id, one]) => [id, { ...one, doneAt: null }]));
+    const again = mergeWork({ ...work, items: old }, [item('a')], { ...reading, lowers: false });
+    expect(again.items).toEqual(work.items);
+    expect(isTorn(mergeWork(freezeWork({ ...work, items: old }), [item('a')], reading))).toBe(
+      false,
+    );
+  });
+
+  it.each([
+    ['has gone', []],
+    ['has fewer labels', [item('a', { labels: 2 })]],
+    ['took less time', [item('a', { seconds: 50 })]],
+    ['was done at another time', [item('a', { doneAt: at(11) })]],
+    ['is of another task', [item('a', { taskId: 'other' })]],
+  ])('tell no more whose it is, once one %s after a removal', (_what, told) => {
+    const seen = mergeWork(noWork, [item('a')], reading);
+    expect(isTorn(mergeWork(seen, told, reading))).toBe(false);
+    const torn = mergeWork(freezeWork(seen), told, reading);
+    expect(isTorn(torn)).toBe(true);
+    expect(isTorn(mergeWork(torn, [item('a')], reading))).toBe(true);
+    const partly = { ...reading, lowers: false };
+    expect(isTorn(mergeWork(freezeWork(seen), told, partly))).toBe(false);
+  });
+
+  it('go on telling whose it is while they only become more', () => {
+    const seen = freezeWork(mergeWork(noWork, [item('a')], reading));
+    const more = [item('a', { seconds: 90, labels: 4, changedAt: at(15) }), item('b')];
+    expect(isTorn(mergeWork(seen, more, reading))).toBe(false);
+  });
+});
+
 it('keeps a count that a tool cannot tell this time', () => {
   const day = { memberId: 'm1', of: 'day', day: '2026-03-15' } as const;
   const work = mergeWork(noWork, [{ ...day, tasks: 4, labels: 9 }], reading);
@@ -138,25 +186,78 @@ it.each([-1, Number.NaN, Number.POSITIVE_INFINITY, 1e300])('refuses %s as a coun
 
 /** An instant and the day it is of, there. */
 it.each([
+  [
+    'the last second before the day of 23 hours',
+    'Europe/Berlin',
+    '2026-03-28T22:59:59.999Z',
+    '2026-03-28',
+  ],
+  ['its first', 'Europe/Berlin', '2026-03-28T23:00:00Z', '2026-03-29'],
   ['the hour that is skipped', 'Europe/Berlin', '2026-03-29T01:30:00Z', '2026-03-29'],
-  ['the last second before that day', 'Europe/Berlin', '2026-03-28T22:59:59Z', '2026-03-28'],
-  ['the end of the day of 23 hours', 'Europe/Berlin', '2026-03-29T21:59:59Z', '2026-03-29'],
+  ['its last second', 'Europe/Berlin', '2026-03-29T21:59:59.999Z', '2026-03-29'],
   ['the day after it', 'Europe/Berlin', '2026-03-29T22:00:00Z', '2026-03-30'],
+  [
+    'the first second of the day of 25 hours',
+    'Europe/Berlin',
+    '2026-10-24T22:00:00Z',
+    '2026-10-25',
+  ],
   ['the hour that comes twice', 'Europe/Berlin', '2026-10-25T00:30:00Z', '2026-10-25'],
-  ['the end of the day of 25 hours', 'Europe/Berlin', '2026-10-25T22:59:59Z', '2026-10-25'],
+  ['the same an hour later', 'Europe/Berlin', '2026-10-25T01:30:00Z', '2026-10-25'],
+  ['its last second', 'Europe/Berlin', '2026-10-25T22:59:59.999Z', '2026-10-25'],
   ['the day after it', 'Europe/Berlin', '2026-10-25T23:00:00Z', '2026-10-26'],
+  [
+    'the last second before the day of 23 hours',
+    'America/New_York',
+    '2026-03-08T04:59:59.999Z',
+    '2026-03-07',
+  ],
+  ['its first', 'America/New_York', '2026-03-08T05:00:00Z', '2026-03-08'],
+  ['its last second', 'America/New_York', '2026-03-09T03:59:59.999Z', '2026-03-08'],
+  ['the day after it', 'America/New_York', '2026-03-09T04:00:00Z', '2026-03-09'],
+  [
+    'the first second of the day of 25 hours',
+    'America/New_York',
+    '2026-11-01T04:00:00Z',
+    '2026-11-01',
+  ],
+  ['its last second', 'America/New_York', '2026-11-02T04:59:59.999Z', '2026-11-01'],
+  ['the day after it', 'America/New_York', '2026-11-02T05:00:00Z', '2026-11-02'],
+  [
+    'the first second of the day of 24 hours and a half',
+    'Australia/Lord_Howe',
+    '2026-04-04T13:00:00Z',
+    '2026-04-05',
+  ],
+  ['its last second', 'Australia/Lord_Howe', '2026-04-05T13:29:59.999Z', '2026-04-05'],
+  ['the day after it', 'Australia/Lord_Howe', '2026-04-05T13:30:00Z', '2026-04-06'],
+  [
+    'the first second of the day of 23 hours and a half',
+    'Australia/Lord_Howe',
+    '2026-10-03T13:30:00Z',
+    '2026-10-04',
+  ],
+  ['its last second', 'Australia/Lord_Howe', '2026-10-04T12:59:59.999Z', '2026-10-04'],
+  ['the day after it', 'Australia/Lord_Howe', '2026-10-04T13:00:00Z', '2026-10-05'],
   ['a change at midnight', 'America/Asuncion', '2024-03-24T03:30:00Z', '2024-03-23'],
-  ['half an hour of daylight saving', 'Australia/Lord_Howe', '2026-04-04T13:00:00Z', '2026-04-05'],
   ['the first place to have a day', 'Pacific/Kiritimati', '2026-03-14T10:00:00Z', '2026-03-15'],
-  ['the last place to have it', 'Etc/GMT+12', '2026-03-16T11:59:59Z', '2026-03-15'],
-  ['the leap day', 'UTC', '2028-02-29T23:59:59Z', '2028-02-29'],
+  ['the last second it has of it', 'Pacific/Kiritimati', '2026-03-15T09:59:59.999Z', '2026-03-15'],
+  ['the last place to have it', 'Etc/GMT+12', '2026-03-15T12:00:00Z', '2026-03-15'],
+  ['the last second anywhere', 'Etc/GMT+12', '2026-03-16T11:59:59.999Z', '2026-03-15'],
+  ['three quarters of an hour', 'Asia/Kathmandu', '2026-03-14T18:15:00Z', '2026-03-15'],
+  ['the last second before them', 'Asia/Kathmandu', '2026-03-14T18:14:59.999Z', '2026-03-14'],
+  ['the leap day', 'UTC', '2028-02-29T23:59:59.999Z', '2028-02-29'],
+  ['the day after it', 'UTC', '2028-03-01T00:00:00Z', '2028-03-01'],
   ['the leap day abroad', 'Pacific/Kiritimati', '2028-02-28T10:00:00Z', '2028-02-29'],
-  ['no leap day', 'America/New_York', '2026-03-01T04:59:59Z', '2026-02-28'],
-  ['the end of a year', 'America/New_York', '2027-01-01T04:59:59Z', '2026-12-31'],
+  ['the leap day where it ends last', 'Etc/GMT+12', '2028-03-01T11:59:59.999Z', '2028-02-29'],
+  ['no leap day', 'America/New_York', '2026-03-01T04:59:59.999Z', '2026-02-28'],
+  ['the end of a year', 'America/New_York', '2027-01-01T04:59:59.999Z', '2026-12-31'],
   ['the beginning of one', 'Pacific/Kiritimati', '2026-12-31T10:00:00Z', '2027-01-01'],
+  ['the end of one where it ends last', 'Etc/GMT+12', '2027-01-01T11:59:59.999Z', '2026-12-31'],
+  ['the beginning of one, a quarter past', 'Asia/Kathmandu', '2026-12-31T18:15:00Z', '2027-01-01'],
 ])('counts %s in %s on its day', (_what, timeZone, instant, day) => {
   const at = new Date(instant).toISOString();
   const told = item('a', { doneAt: at, changedAt: at });
   const work = mergeWork(noWork, [told], { ...reading, timeZone, firstDay: '2024-01-01' });
-  expect(Object.keys(daysOf(work))).toEqual([day]);
+  expect(daysOf(work)).toEqual({ [day]: { seconds: 60, tasks: 1, labels: 3 } });
 });

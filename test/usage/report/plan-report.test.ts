@@ -1,5 +1,8 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Counts } from '../../../src/domain/usage.ts';
+import { addDays } from '../../../src/lib/add-days.ts';
+import { dayIn } from '../../../src/lib/day-in.ts';
 import type { DueDay } from '../../../src/usage/attribute/attribute-work.ts';
 import { holdLowered, type LedgerDay, planReport } from '../../../src/usage/report/plan-report.ts';
 
@@ -74,17 +77,68 @@ describe('a day that leaves the look-back', () => {
 
 /** A day is sent once it has begun in its zone and in UTC. */
 it.each([
-  ['Pacific/Kiritimati', '2026-03-16', '2026-03-15T23:59:59Z', 'nothing'],
+  ['Pacific/Kiritimati', '2026-03-16', '2026-03-15T23:59:59.999Z', 'nothing'],
   ['Pacific/Kiritimati', '2026-03-16', '2026-03-16T00:00:00Z', 'new'],
-  ['Etc/GMT+12', '2026-03-16', '2026-03-16T11:59:59Z', 'nothing'],
+  ['Etc/GMT+12', '2026-03-16', '2026-03-16T11:59:59.999Z', 'nothing'],
   ['Etc/GMT+12', '2026-03-16', '2026-03-16T12:00:00Z', 'new'],
-  ['Pacific/Kiritimati', '2027-01-01', '2026-12-31T12:00:00Z', 'nothing'],
-  ['Europe/Berlin', '2026-03-29', '2026-03-29T00:00:00Z', 'new'],
   ['Europe/Berlin', '2026-03-29', '2026-03-28T23:00:00Z', 'nothing'],
+  ['Europe/Berlin', '2026-03-29', '2026-03-29T00:00:00Z', 'new'],
+  ['Europe/Berlin', '2026-10-25', '2026-10-24T22:00:00Z', 'nothing'],
+  ['Europe/Berlin', '2026-10-25', '2026-10-25T00:00:00Z', 'new'],
+  ['America/New_York', '2026-03-08', '2026-03-08T04:59:59.999Z', 'nothing'],
+  ['America/New_York', '2026-03-08', '2026-03-08T05:00:00Z', 'new'],
+  ['America/New_York', '2026-03-09', '2026-03-09T03:59:59.999Z', 'nothing'],
+  ['America/New_York', '2026-03-09', '2026-03-09T04:00:00Z', 'new'],
+  ['America/New_York', '2026-11-01', '2026-11-01T04:00:00Z', 'new'],
+  ['America/New_York', '2026-11-02', '2026-11-02T04:59:59.999Z', 'nothing'],
+  ['America/New_York', '2026-11-02', '2026-11-02T05:00:00Z', 'new'],
+  ['Australia/Lord_Howe', '2026-04-06', '2026-04-05T13:30:00Z', 'nothing'],
+  ['Australia/Lord_Howe', '2026-04-06', '2026-04-06T00:00:00Z', 'new'],
+  ['Australia/Lord_Howe', '2026-10-05', '2026-10-04T23:59:59.999Z', 'nothing'],
+  ['Australia/Lord_Howe', '2026-10-05', '2026-10-05T00:00:00Z', 'new'],
+  ['Asia/Kathmandu', '2026-03-16', '2026-03-15T18:15:00Z', 'nothing'],
+  ['Asia/Kathmandu', '2026-03-16', '2026-03-16T00:00:00Z', 'new'],
+  ['UTC', '2028-02-29', '2028-02-28T23:59:59.999Z', 'nothing'],
+  ['UTC', '2028-02-29', '2028-02-29T00:00:00Z', 'new'],
+  ['Etc/GMT+12', '2028-02-29', '2028-02-29T11:59:59.999Z', 'nothing'],
+  ['Etc/GMT+12', '2028-02-29', '2028-02-29T12:00:00Z', 'new'],
+  ['Pacific/Kiritimati', '2027-01-01', '2026-12-31T12:00:00Z', 'nothing'],
+  ['Pacific/Kiritimati', '2027-01-01', '2027-01-01T00:00:00Z', 'new'],
+  ['America/New_York', '2027-01-01', '2027-01-01T04:59:59.999Z', 'nothing'],
+  ['America/New_York', '2027-01-01', '2027-01-01T05:00:00Z', 'new'],
 ])('of %s, %s is planned at %s: %s', (timeZone, day, at, expected) => {
   const time = { now: new Date(at), lookbackMs };
   const { entries } = planReport([due({ timeZone, day })], () => undefined, time);
   expect(entries.map(({ cause }) => cause)).toEqual(expected === 'nothing' ? [] : [expected]);
+});
+
+it('plans no day that is still to come, in any zone at any time', () => {
+  const zones = fc.constantFrom(...Intl.supportedValuesOf('timeZone'), 'Etc/GMT+12');
+  const times = fc.date({
+    min: new Date('2020-01-01'),
+    max: new Date('2040-01-01'),
+    noInvalidDate: true,
+  });
+  const offsets = [-2, -1, 0, 1, 2];
+  fc.assert(
+    fc.property(zones, times, (timeZone, at) => {
+      const days = offsets.map((offset) => addDays(dayIn(at, 'UTC'), offset));
+      const all = days.map((day) => due({ timeZone, day }));
+      const { entries } = planReport(all, () => undefined, { now: at, lookbackMs });
+      const begun = days.filter((day) => day <= dayIn(at, 'UTC') && day <= dayIn(at, timeZone));
+      expect(entries.map(({ day }) => day)).toEqual(begun);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+it('raises what is more of a day of which some work is held, and lowers nothing of it', () => {
+  const partly = (some: Counts) => due({ counts: some, isPartial: true });
+  expect(plan(partly(less), ledger())).toBe('nothing');
+  expect(plan(partly({ ...counts, tasks: 5 }), ledger())).toBe('changed');
+  expect(plan(partly({ ...less, tasks: 5 }), ledger())).toBe('changed');
+  expect(plan(partly(less), ledger({ state: 'in_doubt' }))).toBe('in_doubt');
+  expect(plan(partly(less))).toBe('new');
 });
 
 it('holds what a run would lower, where that is too much of what is known, and sends the rest', () => {

@@ -1,0 +1,83 @@
+import { type Counts, countNames, type Moment, type Sighting } from '../../domain/usage.ts';
+import { type Candidate, runningOn, successionOn } from './candidate.ts';
+import { type Share, splitDay } from './split-day.ts';
+
+/** Why work is not reported until somebody decides. */
+export type HeldReason =
+  | 'no_contract'
+  | 'before_start'
+  | 'after_end'
+  | 'several_contracts'
+  /** They follow each other on that day, and what was done when is not known of all of it. */
+  | 'unknown_instants'
+  | 'two_sources'
+  | 'over_a_day'
+  | 'negative';
+
+const secondsOfDay = 86_400;
+
+/** Pure: what of a sighting is of which contract, or why that cannot be told. */
+export function shareWork(
+  sighting: Sighting,
+  candidates: readonly Candidate[],
+  momentsOf: (sighting: Sighting) => readonly Moment[],
+): Share[] | HeldReason {
+  const { day, counts } = sighting;
+  if (isNegative(counts)) return 'negative';
+  const mayHave = runningOn(candidates, day, { withGrace: true });
+  if (mayHave.length === 0) return reasonOfNone(day, candidates);
+  const succession = successionOf(day, candidates);
+  if (succession === null) return 'several_contracts';
+  const [only, second] = succession;
+  if (only !== undefined && second === undefined) return [{ candidate: only, counts }];
+  if (isOverADay(counts)) return 'over_a_day';
+  const moments = momentsOf(sighting);
+  const shares = sighting.isTorn === true ? null : splitDay(counts, succession, moments);
+  return shares ?? shareWhole(sighting, candidates, moments) ?? reasonOfWhole(sighting, moments);
+}
+
+export function isNegative(counts: Counts): boolean {
+  return countNames.some((name) => (counts[name] ?? 0) < 0);
+}
+
+export function isOverADay({ seconds }: Counts): boolean {
+  return (seconds ?? 0) > secondsOfDay;
+}
+
+/** Whether its pieces decide whose it is. */
+export function isSplit({ day }: Sighting, candidates: readonly Candidate[]): boolean {
+  return (successionOf(day, candidates)?.length ?? 0) > 1;
+}
+
+/** With those of which something may have been saved late, unless that is not clear. */
+function successionOf(day: string, candidates: readonly Candidate[]): Candidate[] | null {
+  const withLate = successionOn(runningOn(candidates, day, { withGrace: true }), day);
+  if (withLate !== null) return withLate;
+  const active = runningOn(candidates, day, { withGrace: false });
+  return active.length === 0 ? null : successionOn(active, day);
+}
+
+/**
+ * Without pieces nobody can tell what was saved late: the day is of the contract that runs. Unless
+ * some of it was another's before a removal, which keeps what it had.
+ */
+function shareWhole(
+  { day, counts, isFrozen }: Sighting,
+  candidates: readonly Candidate[],
+  moments: readonly Moment[],
+): Share[] | null {
+  const hasInstants = moments.length > 0 && moments.every(({ at }) => at !== null);
+  const [only, second] = runningOn(candidates, day, { withGrace: false });
+  if (hasInstants || isFrozen === true || only === undefined || second !== undefined) return null;
+  return [{ candidate: only, counts }];
+}
+
+function reasonOfWhole({ isTorn }: Sighting, moments: readonly Moment[]): HeldReason {
+  return isTorn === true || moments.length > 0 ? 'unknown_instants' : 'several_contracts';
+}
+
+function reasonOfNone(day: string, candidates: readonly Candidate[]): HeldReason {
+  if (candidates.length === 0) return 'no_contract';
+  const isEarly = candidates.some(({ firstDay }) => firstDay !== null && day < firstDay);
+  return isEarly ? 'before_start' : 'after_end';
+}

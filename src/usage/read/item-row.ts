@@ -1,0 +1,49 @@
+import type { UsageItemTable } from '../../db/usage-tables.ts';
+import type { Day } from '../../domain/usage.ts';
+import type { Growth, Item } from './merge-items.ts';
+
+type ItemColumns = Omit<UsageItemTable, 'tool' | 'scope' | 'memberId' | 'itemId'>;
+
+/** The instants behind the days of a piece, with the days they were taken for. */
+interface Moments {
+  done: [Day, string | null];
+  grown: [Day, string | null, number][];
+}
+
+export function toItemColumns({ doneDay, doneAt, grown, ...item }: Item): ItemColumns {
+  const seconds = new Map<Day, number>();
+  for (const one of grown) seconds.set(one.day, (seconds.get(one.day) ?? 0) + one.seconds);
+  const moments: Moments = {
+    done: [doneDay, doneAt],
+    grown: grown.map((one) => [one.day, one.at, one.seconds]),
+  };
+  return {
+    ...{ ...item, doneDay },
+    lastDay: [doneDay, ...seconds.keys()].reduce((a, b) => (a > b ? a : b)),
+    grown: JSON.stringify(Object.fromEntries(seconds)),
+    moments: JSON.stringify(moments),
+  };
+}
+
+/**
+ * What the days say counts: a version before the instants, that still runs beside this one, writes
+ * these alone. Instants that do not come to the same are forgotten.
+ */
+export function toItem({ taskId, doneDay, labels, seconds, ...row }: ItemColumns): Item {
+  const { done, grown }: Moments =
+    row.moments === null ? { done: ['', null], grown: [] } : JSON.parse(row.moments);
+  const byDay = Map.groupBy(
+    grown.map(([day, at, some]): Growth => ({ day, at, seconds: some })),
+    ({ day }) => day,
+  );
+  const days = Object.entries(JSON.parse(row.grown) as Record<Day, number>).sort();
+  return {
+    ...{ taskId, doneDay, labels, seconds },
+    doneAt: done[0] === doneDay ? done[1] : null,
+    grown: days.flatMap(([day, all]) => {
+      const known = byDay.get(day) ?? [];
+      const sum = known.reduce((some, one) => some + one.seconds, 0);
+      return sum === all ? known : [{ day, at: null, seconds: all }];
+    }),
+  };
+}

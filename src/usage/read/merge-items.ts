@@ -1,0 +1,187 @@
+import type { UsageSighting } from '../../adapters/adapter.ts';
+import {
+  addCounts,
+  type Counts,
+  type Day,
+  type Moment,
+  maxCounts,
+  noCounts,
+  toCounts,
+} from '../../domain/usage.ts';
+import { dayIn } from '../../lib/day-in.ts';
+
+/** One piece of work. */
+export interface Item {
+  taskId: string;
+  /** Where its labels and its task count; the instant is null where nobody remembered it. */
+  doneDay: Day;
+  doneAt: string | null;
+  labels: number | null;
+  /** What it has come to so far, and how it grew to that: by day and instant. */
+  seconds: number | null;
+  grown: readonly Growth[];
+}
+
+export interface Growth {
+  day: Day;
+  /** When the change was made that it came with; null where nobody remembered it. */
+  at: string | null;
+  seconds: number;
+}
+
+export interface Reading {
+  beganAt: Date;
+  timeZone: string;
+  firstDay: Day;
+  /**
+   * Whether what is not in it is gone: it is of everything, has ended, and whose work it is can
+   * still be told.
+   */
+  lowers: boolean;
+  /** Whether a total that is seen for the first time was all done since somebody looked last. */
+  countsFirstTotal: boolean;
+}
+
+/** What pieces come to, day by day. */
+export function daysOfItems(items: ReadonlyMap<string, Item>): Map<Day, Counts> {
+  const days = new Map<Day, Counts>();
+  const add = (day: Day, counts: Counts) =>
+    days.set(day, addCounts(days.get(day) ?? noCounts, counts));
+  const tasks = new Map<Day, Set<string>>();
+  for (const { taskId, doneDay, labels, grown } of items.values()) {
+    add(doneDay, { ...noCounts, labels });
+    tasks.set(doneDay, (tasks.get(doneDay) ?? new Set()).add(taskId));
+    for (const { day, seconds } of grown) add(day, { ...noCounts, seconds });
+  }
+  // Of what is counted at all, a day that has none has zero: it may have had some before.
+  const all = [...items.values()];
+  const seconds = all.some((item) => item.seconds !== null) ? 0 : null;
+  const labels = all.some((item) => item.labels !== null) ? 0 : null;
+  for (const day of days.keys()) add(day, { seconds, labels, tasks: tasks.get(day)?.size ?? 0 });
+  return days;
+}
+
+type ItemSighting = Extract<UsageSighting, { of: 'item' }>;
+
+export function mergeItems(
+  known: ReadonlyMap<string, Item>,
+  sightings: readonly UsageSighting[],
+  { timeZone, firstDay, lowers }: Reading,
+): ReadonlyMap<string, Item> {
+  const told = sightings.filter((one) => one.of === 'item');
+  const items = new Map(known);
+  for (const one of told) {
+    items.set(one.itemId, mergeItem(items.get(one.itemId), one, timeZone, lowers));
+  }
+  if (!lowers) return items;
+  const present = new Set(told.map(({ itemId }) => itemId));
+  for (const [id, { doneDay }] of items) {
+    if (doneDay >= firstDay && !present.has(id)) items.delete(id);
+  }
+  return items;
+}
+
+function mergeItem(
+  known: Item | undefined,
+  told: ItemSighting,
+  timeZone: string,
+  lowers: boolean,
+): Item {
+  const done = toMoment(told.doneAt, timeZone);
+  const { seconds, labels } = countsOf(told);
+  const grown = grow(known, seconds, toMoment(told.changedAt, timeZone), lowers);
+  const place = { taskId: told.taskId, doneDay: done.day, doneAt: done.at };
+  if (known === undefined) return { ...place, labels, ...grown };
+  // Where it counts may move, and it may come to less, once a whole reading says so.
+  if (lowers) return { ...place, labels: labels ?? known.labels, ...grown };
+  const { taskId, doneDay } = known;
+  const doneAt = known.doneAt ?? (done.day === doneDay ? done.at : null);
+  const most = maxCounts({ ...noCounts, labels }, { ...noCounts, labels: known.labels });
+  return { taskId, doneDay, doneAt, labels: most.labels, ...grown };
+}
+
+function toMoment(instant: string, timeZone: string): { day: Day; at: string } {
+  const date = new Date(instant);
+  return { day: dayIn(date, timeZone), at: date.toISOString() };
+}
+
+function grow(
+  known: Item | undefined,
+  seconds: number | null,
+  { day, at }: { day: Day; at: string },
+  lowers: boolean,
+): Pick<Item, 'seconds' | 'grown'> {
+  const { seconds: before = null, grown = [] } = known ?? {};
+  const growth = (seconds ?? 0) - (before ?? 0);
+  if (seconds === null || growth === 0 || (growth < 0 && !lowers))
+    return { seconds: seconds === null || growth < 0 ? before : seconds, grown };
+  if (growth < 0) return { seconds, grown: takeBack(grown, -growth) };
+  return { seconds, grown: addGrowth(grown, { day, at, seconds: growth }) };
+}
+
+function addGrowth(grown: readonly Growth[], added: Growth): Growth[] {
+  const isSame = (one: Growth) => one.day === added.day && one.at === added.at;
+  const seconds = grown.filter(isSame).reduce((sum, one) => sum + one.seconds, added.seconds);
+  return [...grown.filter((one) => !isSame(one)), { ...added, seconds }].sort(byInstant);
+}
+
+/** From the latest first, where it was counted last. */
+function takeBack(grown: readonly Growth[], seconds: number): Growth[] {
+  let left = seconds;
+  const kept = grown.toReversed().flatMap((one) => {
+    const taken = Math.min(left, one.seconds);
+    left -= taken;
+    return taken === one.seconds ? [] : [{ ...one, seconds: one.seconds - taken }];
+  });
+  return kept.reverse();
+}
+
+/** Within a day what is not known comes first: it was remembered before instants were. */
+function byInstant(a: Growth, b: Growth): number {
+  return `${a.day} ${a.at ?? ''}` < `${b.day} ${b.at ?? ''}` ? -1 : 1;
+}
+
+/**
+ * The days on which some piece has come to less, has gone or counts at another instant: of these it
+ * cannot be told any more what was whose.
+ */
+export function tornDays(
+  before: ReadonlyMap<string, Item>,
+  after: ReadonlyMap<string, Item>,
+): Set<Day> {
+  const torn = new Set<Day>();
+  for (const [id, was] of before) {
+    const is = after.get(id);
+    if (is === was) continue;
+    if (is === undefined || isDoneElsewhere(was, is)) torn.add(was.doneDay);
+    for (const one of was.grown) if (grownAt(is, one) < one.seconds) torn.add(one.day);
+  }
+  return torn;
+}
+
+function isDoneElsewhere(was: Item, is: Item): boolean {
+  const isMoved = is.doneDay !== was.doneDay || (was.doneAt !== null && is.doneAt !== was.doneAt);
+  return isMoved || is.taskId !== was.taskId || (is.labels ?? 0) < (was.labels ?? 0);
+}
+
+function grownAt(item: Item | undefined, { day, at }: Growth): number {
+  return item?.grown.find((one) => one.day === day && one.at === at)?.seconds ?? 0;
+}
+
+/** What a piece is of one day's work. */
+export function momentsOf(item: Item, day: Day): Moment[] {
+  const { taskId, doneDay, doneAt, labels, grown } = item;
+  const done = { at: doneAt, taskId, seconds: 0, labels: labels ?? 0 };
+  const grew = grown.filter((one) => one.day === day);
+  return [
+    ...(doneDay === day ? [done] : []),
+    ...grew.map(({ at, seconds }) => ({ at, taskId: null, seconds, labels: 0 })),
+  ];
+}
+
+export function countsOf(sighting: UsageSighting): Counts {
+  return toCounts((name) => {
+    const count = sighting[name];
+    return count === undefined ? null : Math.round(count);
+  });
+}

@@ -1,0 +1,28 @@
+import type { Database } from '../../db/database.ts';
+import type { Moment, Sighting } from '../../domain/usage.ts';
+import { toItem } from './item-row.ts';
+import { momentsOf } from './merge-items.ts';
+
+/** The SQL of what a day's work was made of, for the few days of which that is asked. */
+export interface MomentStore {
+  /** Nothing of what its source does not know piece by piece. */
+  momentsOf(sighting: Sighting): Promise<Moment[]>;
+}
+
+export function createMomentStore({ kysely }: Database): MomentStore {
+  return {
+    async momentsOf({ place, memberId, day }) {
+      if (place.by !== 'scope' || memberId === undefined) return [];
+      const rows = await kysely
+        .selectFrom('usageItem')
+        .selectAll()
+        .where('tool', '=', place.tool)
+        .where('scope', '=', place.scope)
+        .where('memberId', '=', memberId)
+        .where('lastDay', '>=', day)
+        .where((eb) => eb.or([eb('doneDay', '=', day), eb('grown', 'like', `%"${day}"%`)]))
+        .execute();
+      return rows.flatMap((row) => momentsOf(toItem(row), day));
+    },
+  };
+}

@@ -1,0 +1,68 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Selectable } from 'kysely';
+import { byteOrder } from '../../db/byte-order.ts';
+import type { Database } from '../../db/database.ts';
+import { jsonTexts } from '../../db/json-list.ts';
+import type { UsageDayTable } from '../../db/usage-tables.ts';
+import type { Day, Sighting } from '../../domain/usage.ts';
+
+/** Where sightings come from: the tools, and whatever else tells of work. */
+export interface SightingSource {
+  /** All days since then: of some trainers, or of everybody. */
+  list(firstDay: Day, trainerIds?: readonly string[]): Promise<Sighting[]>;
+  /** Whose work it tells of, sorted as `compareBytes` does, a page at a time. */
+  trainerIds(page: TrainerPage): Promise<string[]>;
+}
+
+export interface TrainerPage {
+  /** Of work on this day or later. */
+  firstDay: Day;
+  /** The last of the page before. */
+  after?: string | undefined;
+  limit: number;
+}
+
+/** The SQL of what was seen in the tools, for whoever reports it; changes nothing. */
+export function createSightingStore(database: Database): SightingSource {
+  const { kysely } = database;
+  return {
+    async list(firstDay, trainerIds) {
+      const days = kysely.selectFrom('usageDay').where('day', '>=', firstDay);
+      if (trainerIds !== undefined) {
+        const wanted = jsonTexts(database, trainerIds);
+        const ofThem = days.selectAll().where(byteOrder(database, 'trainerId'), 'in', wanted);
+        return (await ofThem.orderBy('day').execute()).map(toSighting);
+      }
+      const sightings: Sighting[] = [];
+      // Day by day: all at once would keep the thread from answering for too long.
+      for (const { day } of await days.select('day').distinct().orderBy('day').execute()) {
+        const ofDay = kysely
+          .selectFrom('usageDay')
+          .selectAll()
+          .where('day', '=', day)
+          .orderBy('trainerId');
+        sightings.push(...(await ofDay.execute()).map(toSighting));
+        await nextTurn();
+      }
+      return sightings;
+    },
+
+    async trainerIds({ firstDay, after, limit }) {
+      const trainer = byteOrder(database, 'trainerId');
+      let page = kysely.selectFrom('usageDay').where('day', '>=', firstDay);
+      if (after !== undefined) page = page.where(trainer, '>', after);
+      const distinct = page.select(trainer.as('id')).distinct().orderBy(trainer).limit(limit);
+      return (await distinct.execute()).map(({ id }) => id);
+    },
+  };
+}
+
+function toSighting(row: Selectable<UsageDayTable>): Sighting {
+  const { tool, scope, memberId, trainerId, day, seenAt, seconds, tasks, labels } = row;
+  return {
+    source: `tool:${tool}`,
+    place: { by: 'scope', tool, scope },
+    ...{ trainerId, memberId, day, seenAt, counts: { seconds, tasks, labels } },
+    ...{ isFrozen: row.isFrozen === 1, isTorn: row.isTorn === 1 },
+  };
+}

@@ -1,0 +1,180 @@
+import { expect, it } from 'vitest';
+import { decideHeld, listHeld } from '../../../src/usage/show/decide-held.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
+import { type ItemWork, openUsageWorld } from '../../support/usage-harness.ts';
+
+const hourMs = 3_600_000;
+
+/** It is noon; one person works, and every piece takes a minute and has three labels. */
+describeEachDatabase('a contract that follows another on one day', (openFresh) => {
+  async function openRenewal(options: Parameters<typeof openUsageWorld>[1] = {}) {
+    const world = await openUsageWorld(await openFresh(), options);
+    const { engine, sandbox, jobId, tool } = world;
+    await world.link('signs');
+    const { contractId, trainerId, memberId } = world.hire();
+    const trainers = [{ opentrainUserId: trainerId }];
+    await world.learn();
+    const items = new Map<string, ItemWork>();
+    tool.items.set('signs', items);
+    return {
+      ...{ ...world, items, memberId, first: contractId },
+      work(id: string, changes: Partial<ItemWork> = {}) {
+        engine.clock.advance(60_000);
+        const at = engine.clock.now().toISOString();
+        items.set(id, { memberId, seconds: 60, labels: 3, at, ...changes });
+      },
+      pass: (hours: number) => engine.clock.advance(hours * hourMs),
+      end: () => sandbox.endContract(contractId),
+      renew() {
+        engine.clock.advance(1000);
+        return sandbox.hire({ jobId, trainers }).contractId;
+      },
+    };
+  }
+
+  const pieces = (count: number) => ({ seconds: 60 * count, tasks: count, labels: 3 * count });
+
+  it('has what was done since it began, and the other what was done before', async () => {
+    const { work, pass, end, renew, learn, read, report, consumed, first } = await openRenewal();
+    work('a');
+    await read();
+    await report();
+    pass(1);
+    end();
+    work('saved late');
+    const second = renew();
+    work('b');
+    work('c');
+    await learn();
+    await read();
+    expect(await report()).toMatchObject({ outcome: 'applied', held: 0 });
+    expect([consumed(first), consumed(second)]).toEqual([pieces(2), pieces(2)]);
+  });
+
+  it('takes over what was told of the other, before anybody knew of it', async () => {
+    const { work, end, renew, learn, read, report, consumed, first } = await openRenewal();
+    work('a');
+    end();
+    const second = renew();
+    work('b');
+    await read();
+    await report();
+    expect(consumed(first)).toEqual(pieces(2));
+    await learn();
+    expect(await report()).toMatchObject({ outcome: 'applied', sent: 2, lowered: 1 });
+    expect([consumed(first), consumed(second)]).toEqual([pieces(1), pieces(1)]);
+  });
+
+  it('has what a piece grew by since it began, also where that was done on an earlier day', async () => {
+    const world = await openRenewal();
+    const { items, work, pass, end, renew, learn, read, report, consumed, engine, first } = world;
+    const grow = async (seconds: number) => {
+      const { at = '' } = items.get('a') ?? {};
+      work('a', { seconds, at, changedAt: engine.clock.now().toISOString() });
+      await read();
+    };
+    work('a');
+    await read();
+    pass(24);
+    await grow(70);
+    end();
+    const second = renew();
+    await grow(110);
+    await learn();
+    await report();
+    expect(consumed(first)).toEqual({ seconds: 70, tasks: 1, labels: 3 });
+    expect(consumed(second)).toEqual({ seconds: 40, tasks: 0, labels: 0 });
+  });
+
+  it('is lowered by what was deleted of it, and so is the other', async () => {
+    const { items, work, end, renew, learn, read, report, consumed, first } = await openRenewal();
+    for (const id of ['a', 'b']) work(id);
+    end();
+    const second = renew();
+    await learn();
+    for (const id of ['c', 'd']) work(id);
+    await read();
+    await report();
+    for (const id of ['a', 'd']) items.delete(id);
+    await read();
+    expect(await report()).toMatchObject({ sent: 0, held: 0 });
+    await read(true);
+    expect(await report()).toMatchObject({ sent: 2, lowered: 2, held: 0 });
+    expect([consumed(first), consumed(second)]).toEqual([pieces(1), pieces(1)]);
+  });
+
+  /** Out, as the first had ended, and in again for the second; each with a piece of work. */
+  async function openReturn() {
+    const world = await openRenewal();
+    const { work, end, renew, learn, read, report, pass } = world;
+    work('a');
+    await read();
+    await report();
+    end();
+    await learn();
+    await read();
+    pass(1);
+    const second = renew();
+    await learn();
+    work('b');
+    await read(true);
+    await report();
+    return { ...world, second };
+  }
+
+  it('begins after a removal, which leaves the other as it was', async () => {
+    const { consumed, first, second, work, read, report } = await openReturn();
+    expect([consumed(first), consumed(second)]).toEqual([pieces(1), pieces(1)]);
+    work('c');
+    await read(true);
+    expect(await report()).toMatchObject({ sent: 1, held: 0 });
+    expect([consumed(first), consumed(second)]).toEqual([pieces(1), pieces(2)]);
+  });
+
+  it('does not make up for what was taken away of the other since it ended', async () => {
+    const { items, consumed, first, second, work, read, report, usage } = await openReturn();
+    items.delete('a');
+    work('c');
+    await read(true);
+    expect(await report()).toMatchObject({ outcome: 'held', sent: 0, held: 1 });
+    expect([consumed(first), consumed(second)]).toEqual([pieces(1), pieces(1)]);
+    const [held] = await listHeld(usage.deps);
+    expect(held).toMatchObject({ reason: 'unknown_instants', sighting: { counts: pieces(2) } });
+    await decideHeld(usage.deps, held?.id ?? '', second);
+    expect(await report()).toMatchObject({ outcome: 'applied', sent: 2, lowered: 1, held: 0 });
+    expect([consumed(first), consumed(second)]).toEqual([pieces(0), pieces(2)]);
+  });
+
+  it('is told apart from the other only where the instants of all pieces are known', async () => {
+    const { work, end, renew, learn, read, report, consumed, engine, first } = await openRenewal();
+    work('a');
+    await read();
+    await report();
+    // As a version wrote it that remembered days alone.
+    await engine.database.kysely.updateTable('usageItem').set({ moments: null }).execute();
+    end();
+    const second = renew();
+    work('b');
+    await learn();
+    await read();
+    expect(await report()).toMatchObject({ outcome: 'held', sent: 0, held: 1 });
+    expect([consumed(first), consumed(second)]).toEqual([pieces(1), pieces(0)]);
+  });
+
+  it('is told apart on the day in whose zone it began', async () => {
+    const { work, pass, end, renew, learn, read, report, consumed, first } = await openRenewal({
+      timeZone: 'Pacific/Kiritimati',
+    });
+    // It has been the 16th there for two hours; until the 16th of UTC nothing of it can be sent.
+    work('a');
+    end();
+    const second = renew();
+    work('b');
+    await learn();
+    await read();
+    expect(await report()).toMatchObject({ sent: 0, held: 0 });
+    pass(12);
+    expect(await report()).toMatchObject({ sent: 2, held: 0 });
+    expect([consumed(first), consumed(second)]).toEqual([pieces(1), pieces(1)]);
+  });
+});

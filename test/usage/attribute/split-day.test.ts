@@ -1,0 +1,229 @@
+import { expect, it } from 'vitest';
+import type { Moment, Sighting } from '../../../src/domain/usage.ts';
+import { attributeWork, workKey } from '../../../src/usage/attribute/attribute-work.ts';
+import type { Candidate } from '../../../src/usage/attribute/candidate.ts';
+
+const day = '2026-03-15';
+
+/** An hour of that day, or an instant. */
+function at(when: string): string {
+  return when.length > 5 ? when : `${day}T${when}:00.000Z`;
+}
+
+/** A contract between two instants: `09:00-12:00`, open where nothing stands. */
+function contract(contractId: string, span: string): Candidate {
+  const [start = '', end = ''] = span.split(' to ').map((one) => one && at(one));
+  const toDay = (instant: string) => (instant === '' ? null : instant.slice(0, 10));
+  return {
+    ...{ install: 'acme', contractId, timeZone: 'UTC' },
+    ...{ firstDay: toDay(start), lastDay: toDay(end) },
+    ...{ startsAt: start || null, endsAt: end || null },
+  };
+}
+
+/** Known to the day alone. */
+function vague(candidate: Candidate, what: 'startsAt' | 'endsAt'): Candidate {
+  return { ...candidate, [what]: null };
+}
+
+function done(when: string | null, taskId = `task at ${when}`): Moment {
+  return { at: when === null ? null : at(when), taskId, seconds: 60, labels: 3 };
+}
+
+function grown(when: string, seconds: number): Moment {
+  return { at: at(when), taskId: null, seconds, labels: 0 };
+}
+
+function toSighting(moments: readonly Moment[], changes: Partial<Sighting> = {}): Sighting {
+  const sum = (name: 'seconds' | 'labels') => moments.reduce((all, one) => all + one[name], 0);
+  const tasks = new Set(moments.flatMap(({ taskId }) => taskId ?? [])).size;
+  return {
+    ...{ source: 'tool:studio', place: { by: 'scope', tool: 'studio', scope: '7' } },
+    ...{ trainerId: 't1', memberId: 'm1', day, seenAt: at('18:00') },
+    counts: { seconds: sum('seconds'), tasks, labels: sum('labels') },
+    ...changes,
+  };
+}
+
+function attribute(
+  candidates: readonly Candidate[],
+  moments: readonly Moment[],
+  changes: Partial<Sighting> = {},
+  decision?: { install: string; contractId: string },
+): string {
+  const sighting = toSighting(moments, changes);
+  const { due, held } = attributeWork([sighting], {
+    candidatesOf: () => candidates,
+    momentsOf: () => moments,
+    decisions: new Map(decision && [[workKey(sighting), decision]]),
+  });
+  const told = due.map(({ contractId, counts: { seconds, tasks, labels } }) =>
+    [contractId, seconds, tasks, labels].join(' '),
+  );
+  return [...told.sort(), ...held.map(({ reason }) => reason)].join(', ');
+}
+
+const first = contract('c1', '09:00 to 12:00');
+const second = contract('c2', '14:00 to ');
+const late = contract('c0', '2026-03-10T09:00:00.000Z to 2026-03-14T18:00:00.000Z');
+const three = [done('10:00'), done('13:00'), done('15:00')];
+
+it.each([
+  ['each its own, and what was saved late to the earlier', [first, second], three],
+  ['the same, in whatever order they are known', [second, first], three],
+  [
+    'the same where one began when the other ended',
+    [contract('c1', '09:00 to 14:00'), second],
+    three,
+  ],
+  ['the same where the start of the first is not known', [vague(first, 'startsAt'), second], three],
+])('gives %s', (_what, candidates, moments) => {
+  expect(attribute(candidates, moments)).toBe('c1 120 2 6, c2 60 1 3');
+});
+
+it.each([
+  [
+    'what is done when one begins to that one',
+    [done('13:59'), done('14:00')],
+    'c1 60 1 3, c2 60 1 3',
+  ],
+  ['what was done before any of them to the first', [done('08:00')], 'c1 60 1 3, c2 0 0 0'],
+  [
+    'a piece to whom it was done for, and what it grew by later to the other',
+    [done('10:00'), grown('15:00', 40)],
+    'c1 60 1 3, c2 40 0 0',
+  ],
+  [
+    'a task once to each for whom a piece of it was done',
+    [done('10:00', 't'), done('11:00', 't'), done('15:00', 't')],
+    'c1 120 1 6, c2 60 1 3',
+  ],
+  ['nothing in words where all of it was taken away', [], 'c1 0 0 0, c2 0 0 0'],
+])('gives %s', (_what, moments, told) => {
+  expect(attribute([first, second], moments)).toBe(told);
+});
+
+it('splits among three', () => {
+  const last = contract('c3', '18:00 to ');
+  const candidates = [first, contract('c2', '14:00 to 17:00'), last];
+  expect(attribute(candidates, [...three, done('17:30'), done('18:00')])).toBe(
+    'c1 120 2 6, c2 120 2 6, c3 60 1 3',
+  );
+});
+
+it.each([
+  ['they overlap', [first, contract('c2', '11:59 to ')], three],
+  ['the earlier goes on', [contract('c1', '09:00 to '), second], three],
+  ['the end of the earlier is known to the day alone', [vague(first, 'endsAt'), second], three],
+  ['the start of the later is known to the day alone', [first, vague(second, 'startsAt')], three],
+])('holds all of a day where %s', (_what, candidates, moments) => {
+  expect(attribute(candidates, moments)).toBe('several_contracts');
+});
+
+it('holds a day of which no pieces are known', () => {
+  const counts = { seconds: 60, tasks: 1, labels: 3 };
+  expect(attribute([first, second], [], { counts })).toBe('several_contracts');
+});
+
+it.each([
+  ['an instant is not known', [done('10:00'), done(null)], {}],
+  ['its pieces come to less', three, { counts: { seconds: 240, tasks: 4, labels: 12 } }],
+  ['its pieces come to more', three, { counts: { seconds: 180, tasks: 3, labels: 8 } }],
+  ['a piece has gone since a removal', three, { isFrozen: true, isTorn: true }],
+])('holds all of a day where %s', (_what, moments, changes) => {
+  expect(attribute([first, second], moments, changes)).toBe('unknown_instants');
+});
+
+it('splits a day that was frozen, as long as its pieces are all there', () => {
+  expect(attribute([first, second], three, { isFrozen: true })).toBe('c1 120 2 6, c2 60 1 3');
+});
+
+it('holds more than a day, although no part of it is', () => {
+  const moments = [done('10:00'), grown('11:00', 50_000), grown('15:00', 40_000)];
+  expect(attribute([first, second], moments)).toBe('over_a_day');
+});
+
+it('leaves alone what a source does not count', () => {
+  const counts = { seconds: null, tasks: 3, labels: 9 };
+  const moments = three.map((one) => ({ ...one, seconds: 0 }));
+  expect(attribute([first, second], moments, { counts })).toBe('c1  2 6, c2  1 3');
+});
+
+it('does what an operator has decided with all of the day, and nobody else has any of it', () => {
+  const whole = { install: 'acme', contractId: 'c1' };
+  expect(attribute([first, second], three, { isTorn: true }, whole)).toBe('c1 180 3 9, c2 0 0 0');
+});
+
+it.each([
+  ['what was saved late, to the one that had ended', three, {}, 'c0 120 2 6, c2 60 1 3'],
+  [
+    'all to the one that runs, without pieces',
+    [],
+    { counts: { seconds: 60, tasks: 1, labels: 3 } },
+    'c0 0 0 0, c2 60 1 3',
+  ],
+  ['all to the one that runs, without instants', [done(null)], {}, 'c0 0 0 0, c2 60 1 3'],
+  [
+    'none, without pieces, where some was of the one that had ended before a removal',
+    [],
+    { isFrozen: true, counts: { seconds: 60, tasks: 1, labels: 3 } },
+    'several_contracts',
+  ],
+])('on the day after an end, gives %s', (_what, moments, changes, told) => {
+  expect(attribute([late, second], moments, changes)).toBe(told);
+});
+
+it('asks no contract that another had followed before that day', () => {
+  const counts = { seconds: 60, tasks: 1, labels: 3 };
+  const since = contract('c2', '2026-03-14T20:00:00.000Z to ');
+  expect(attribute([late, since], [], { counts })).toBe('c0 0 0 0, c2 60 1 3');
+  const over = contract('c2', '2026-03-14T20:00:00.000Z to 2026-03-14T22:00:00.000Z');
+  expect(attribute([late, over], [], { counts })).toBe('c0 0 0 0, c2 60 1 3');
+});
+
+it('gives nothing away whole whose pieces are known and do not come to it', () => {
+  const counts = { seconds: 240, tasks: 4, labels: 12 };
+  expect(attribute([late, second], three, { counts })).toBe('unknown_instants');
+});
+
+it('holds it once and as a whole where a file tells of each of its contracts, too', () => {
+  const whole = toSighting(three);
+  const files = ['c1', 'c2'].map((contractId) =>
+    toSighting(three, {
+      ...{ source: 'import:1', place: { by: 'contract', install: 'acme', contractId } },
+    }),
+  );
+  const { due, held } = attributeWork([whole, ...files], {
+    candidatesOf: ({ place }) =>
+      [first, second].filter(
+        (one) => place.by !== 'contract' || one.contractId === place.contractId,
+      ),
+    momentsOf: (sighting) => (sighting === whole ? three : []),
+    decisions: new Map(),
+  });
+  expect(due).toEqual([]);
+  expect(held).toHaveLength(3);
+  expect(held).toContainEqual({
+    ...{ sighting: whole, reason: 'two_sources' },
+    contracts: [
+      { install: 'acme', contractId: 'c1' },
+      { install: 'acme', contractId: 'c2' },
+    ],
+  });
+});
+
+it('says nothing that lowers of a contract that held work may be of', () => {
+  const candidates = [first, second];
+  const elsewhere = { place: { by: 'scope', tool: 'studio', scope: '8' } } as const;
+  const [torn, whole] = [
+    toSighting(three, { isTorn: true }),
+    toSighting([done('10:00')], elsewhere),
+  ];
+  const { due, held } = attributeWork([torn, whole], {
+    candidatesOf: ({ place }) => (place === elsewhere.place ? [first] : candidates),
+    momentsOf: () => [],
+    decisions: new Map(),
+  });
+  expect(held).toMatchObject([{ sighting: torn, reason: 'unknown_instants' }]);
+  expect(due).toMatchObject([{ contractId: 'c1', isPartial: true }]);
+});
