@@ -86,7 +86,7 @@ export function createEngine(deps: EngineDeps): Engine {
     ...(subscriptionWorker === undefined ? [] : [subscriptionWorker]),
     ...works.loops,
     ...createMailWorkers(deps, works),
-    works.usage.reporter,
+    ...works.usage.reporters,
   ];
   return {
     loops: [...acting, ...createHousekeeping(deps, evidence)],

@@ -1,14 +1,10 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { exitStatusOf, type RunOutcome } from '../domain/run.ts';
 import { type Counts, countNames, type Day } from '../domain/usage.ts';
-import { openDue } from '../usage/attribute/load-due.ts';
+import { type InstallPlan, previewReport } from '../usage/report/preview-report.ts';
 import { reportNow } from '../usage/report/report-now.ts';
-import {
-  type InstallPlan,
-  type InstallReport,
-  planInstalls,
-  type ReportWanted,
-} from '../usage/report/report-usage.ts';
+import type { InstallReport } from '../usage/report/report-usage.ts';
+import type { ReportWanted } from '../usage/report/report-wanted.ts';
 import { print } from './command-context.ts';
 import { toDuration, usualWaitMs } from './duration-option.ts';
 import { endWith } from './ending.ts';
@@ -76,8 +72,7 @@ Exit status: 0 clean or applied, 1 failed or unfinished, 2 changes pending (dry 
           acceptsLowered: acceptLowered,
         };
         if (options.dryRun) {
-          const plans = await planInstalls(deps, await openDue(deps), wanted);
-          preview(terminal, json, plans);
+          preview(terminal, json, await previewReport(deps, wanted));
           return;
         }
         const patience = { waitMs: options.wait, signal: terminal.signal };

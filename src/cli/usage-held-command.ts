@@ -47,7 +47,7 @@ export function createUsageHeldCommand(terminal: Terminal): Command {
 }
 
 async function list(terminal: Terminal, works: Works, json: true | undefined): Promise<void> {
-  const held = await listHeld(works.usage.deps);
+  const held = await Array.fromAsync(listHeld(works.usage.deps));
   print(terminal, json, { held }, () => toTable(held));
 }
 

@@ -1,4 +1,6 @@
+import { sql } from 'kysely';
 import { type Database, inTransaction } from './database.ts';
+import { jsonRows, jsonTexts } from './json-list.ts';
 
 /**
  * Named locks that outlive a transaction but not their holder: leased, and taken over when the
@@ -8,6 +10,14 @@ export interface LockStore {
   /** Takes the lock, or keeps it; false while somebody else holds it. */
   hold(name: string, token: string, now: string, leasedUntil: string): Promise<boolean>;
   release(name: string, token: string): Promise<void>;
+  /** The same for several at once. @returns those that are held */
+  holdAll(
+    names: readonly string[],
+    token: string,
+    now: string,
+    leasedUntil: string,
+  ): Promise<Set<string>>;
+  releaseAll(names: readonly string[], token: string): Promise<void>;
 }
 
 export function createLockStore(database: Database): LockStore {
@@ -34,6 +44,33 @@ export function createLockStore(database: Database): LockStore {
     async release(name, token) {
       await inTransaction(database, (tx) =>
         tx.deleteFrom('namedLock').where('name', '=', name).where('token', '=', token).execute(),
+      );
+    },
+
+    async holdAll(names, token, now, leasedUntil) {
+      // In one order, so that two who want the same do not wait for each other.
+      const rows = jsonRows(
+        database,
+        [...new Set(names)].sort().map((name) => [name, token, leasedUntil]),
+      );
+      const held = await inTransaction(database, (tx) =>
+        sql<{ name: string }>`insert into named_lock (name, token, leased_until)
+          select value ->> 0, value ->> 1, value ->> 2 from ${rows} as given
+          where true on conflict (name) do update
+          set token = excluded.token, leased_until = excluded.leased_until
+          where named_lock.token = ${token} or named_lock.leased_until <= ${now}
+          returning name`.execute(tx),
+      );
+      return new Set(held.rows.map(({ name }) => name));
+    },
+
+    async releaseAll(names, token) {
+      await inTransaction(database, (tx) =>
+        tx
+          .deleteFrom('namedLock')
+          .where('name', 'in', jsonTexts(database, names))
+          .where('token', '=', token)
+          .execute(),
       );
     },
   };

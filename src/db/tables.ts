@@ -28,6 +28,7 @@ import type {
   UsagePersonTable,
   UsagePlaceGroupTable,
   UsagePlaceTable,
+  UsageTroubleTable,
 } from './usage-tables.ts';
 
 /**
@@ -68,6 +69,7 @@ export interface Tables {
   usageDay: UsageDayTable;
   usageLedger: UsageLedgerTable;
   usageDecision: UsageDecisionTable;
+  usageTrouble: UsageTroubleTable;
   finalReading: FinalReadingTable;
   namedLock: NamedLockTable;
   setting: SettingTable;

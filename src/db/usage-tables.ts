@@ -81,8 +81,10 @@ export interface UsageLedgerTable extends Counts {
   triedTasks: number | null;
   triedLabels: number | null;
   state: LedgerState;
-  /** Whether a request of which nobody knows the end may still arrive after the one answered. */
-  isDoubted: number;
+  /** Until then a request may arrive of which nobody knows the end. */
+  doubtedUntil: string | null;
+  /** Since when what would lower it waits for somebody to look. */
+  loweringHeldAt: string | null;
   sentAt: string;
   answeredAt: string | null;
   /** When it was sent for the last time, as it had left the look-back. */
@@ -92,6 +94,22 @@ export interface UsageLedgerTable extends Counts {
   status: number | null;
   message: string | null;
 }
+
+/** A day that needs somebody, and when that was said last. */
+export interface UsageTroubleTable {
+  install: string;
+  kind: UsageTroubleKind;
+  /** Which day of whose work: a digest. */
+  work: string;
+  seenAt: string;
+  toldAt: string | null;
+}
+
+/**
+ * `work`: it cannot be told which contract it is of; `lowering`: a run would lower too much;
+ * `refused`: by the marketplace.
+ */
+export type UsageTroubleKind = 'work' | 'lowering' | 'refused';
 
 /** What an operator has decided about work that could not be told to be of one contract. */
 export interface UsageDecisionTable {
@@ -111,4 +129,8 @@ export interface FinalReadingTable {
   wantedAt: string;
   /** Whether the wait is over although nothing was read. */
   isUnread: Generated<number>;
+  /** When what was read had been reported, or nobody waits for that any more. */
+  reportedAt: string | null;
+  /** When to try that again, where it failed. */
+  reportAfter: string | null;
 }

@@ -59,7 +59,7 @@ async function wantReading(
   generation: number,
   wantedAt: string,
 ): Promise<void> {
-  const again = { generation, wantedAt, isUnread: 0 };
+  const again = { generation, wantedAt, isUnread: 0, reportedAt: null, reportAfter: null };
   await tx
     .insertInto('finalReading')
     .values({ membershipId, ...again })

@@ -58,10 +58,10 @@ export function createContractCalls(call: Call): ContractCalls {
       return budget;
     },
 
-    async reportUsage(contractId, entries, signal) {
+    async reportUsage(contractId, entries, signal, notes = {}) {
       const path = `${toPath(contractId)}/usage`;
       const purpose = 'report the usage of a contract';
-      const operation = { method: 'POST', path, body: { entries }, purpose } as const;
+      const operation = { method: 'POST', path, body: { entries }, purpose, notes } as const;
       const answer = await call({ ...operation, answer: UsageAnswer }, signal);
       requireContract(answer.contractId, contractId, purpose);
       return answer;

@@ -59,6 +59,7 @@ export interface PlatformApi extends PlatformReader {
     contractId: string,
     entries: readonly UsageEntry[],
     signal: AbortSignal,
+    notes?: CallNotes,
   ): Promise<UsageAnswer>;
 
   /** All endpoints of the install. */
@@ -97,6 +98,14 @@ export interface PlatformApi extends PlatformReader {
    * to a second and in its favour; undefined before there was one.
    */
   clockDriftMs(): number | undefined;
+}
+
+/** What there is to know of a call beside its answer. */
+export interface CallNotes {
+  /** A try ended of which nobody knows whether it was done: it may be, also after the next. */
+  onUnheard?(): void;
+  /** The marketplace's name for the request that was answered, where the answer says one. */
+  onRequestId?(requestId: string): void;
 }
 
 export interface ContractFilter {

@@ -1,9 +1,12 @@
 import { AppError, toAppError } from '../domain/errors.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { requestJson } from '../lib/http-client.ts';
+import { maskText } from '../lib/mask.ts';
 import { retry } from '../lib/retry.ts';
 import { driftMsOf } from './clock-drift.ts';
 import { createPacer, type Pacer, type Pacing } from './pacer.ts';
+import type { CallNotes } from './platform-api.ts';
+import { requestIdOf } from './request-id.ts';
 
 export interface PlatformCallOptions {
   /** Without a slash at its end, e.g. `https://app.opentrain.ai/api/partner/v1`. */
@@ -28,6 +31,7 @@ export interface Operation<T> {
   /** For what would be there twice: sent once, whatever comes of it. */
   isSentOnce?: boolean;
   isAnonymous?: boolean;
+  notes?: CallNotes;
   /**
    * A try whose answer was lost may have been done; the next one is then refused with `code`, and
    * `answer` takes the place of the refusal.
@@ -61,18 +65,20 @@ export function createPlatformCaller(options: PlatformCallOptions): PlatformCall
   let clockDriftMs: number | undefined;
 
   async function send<T>(operation: Operation<T>, signal: AbortSignal): Promise<T> {
-    const { method = 'GET', path, body, purpose, answer, isAnonymous = false } = operation;
+    const { method = 'GET', path, body, purpose, answer, notes } = operation;
     await pacer.admit(signal);
     const sentAtMs = clock.now().getTime();
-    const { body: answered } = await requestJson({
+    const { body: answered, headers } = await requestJson({
       ...{ method, url: `${baseUrl}${path}`, body, purpose, timeoutMs, maxBytes, signal },
-      ...(!isAnonymous && { headers: { authorization: `Bearer ${token}` } }),
+      ...(!operation.isAnonymous && { headers: { authorization: `Bearer ${token}` } }),
       secrets: [token],
       onHeaders(headers) {
         const answeredAtMs = clock.now().getTime();
         clockDriftMs = driftMsOf(headers, { sentAtMs, answeredAtMs }) ?? clockDriftMs;
       },
     });
+    const requestId = requestIdOf(headers);
+    if (requestId !== null) notes?.onRequestId?.(maskText(requestId, [token]));
     const parsed = answer.safeParse(answered);
     if (parsed.success) return parsed.data;
     throw new AppError('invalid', `Could not ${purpose}: the answer is not what was expected`, {
@@ -98,7 +104,10 @@ export function createPlatformCaller(options: PlatformCallOptions): PlatformCall
   };
 }
 
-function createAttempt<T>({ doneBefore }: Operation<T>, send: () => Promise<T>): () => Promise<T> {
+function createAttempt<T>(
+  { doneBefore, notes }: Operation<T>,
+  send: () => Promise<T>,
+): () => Promise<T> {
   let isInDoubt = false;
   return async () => {
     try {
@@ -106,6 +115,7 @@ function createAttempt<T>({ doneBefore }: Operation<T>, send: () => Promise<T>):
     } catch (thrown) {
       const error = toAppError(thrown);
       if (isInDoubt && doneBefore?.code === error.code) return await doneBefore.answer(error);
+      if (error.code === 'unavailable') notes?.onUnheard?.();
       isInDoubt ||= error.code === 'unavailable';
       throw error;
     }

@@ -16,8 +16,11 @@ import { createPlaceStore } from './read/place-store.ts';
 import { createReadUsageWorker } from './read/read-usage-worker.ts';
 import { createSightingStore, type SightingSource } from './read/sighting-store.ts';
 import { createWorkStore } from './read/work-store.ts';
+import { createFinalReportStore } from './report/final-report-store.ts';
+import { createFinalReportWorker } from './report/final-report-worker.ts';
 import { createLedgerStore } from './report/ledger-store.ts';
 import { createReportWorker, type ReportWorkerDeps } from './report/report-worker.ts';
+import { createTroubleStore } from './report/trouble-store.ts';
 
 export interface UsageParts {
   database: Database;
@@ -42,7 +45,7 @@ export interface Usage {
   deps: ReportWorkerDeps;
   /** What reads the tools: a bridge and every command that removes people has it running. */
   readers: readonly Loop[];
-  reporter: Loop;
+  reporters: readonly Loop[];
 }
 
 export function createUsage(parts: UsageParts): Usage {
@@ -57,6 +60,7 @@ export function createUsage(parts: UsageParts): Usage {
     ledger: createLedgerStore(database),
     decisions: createDecisionStore(database),
     moments: createMomentStore(database),
+    troubles: createTroubleStore(database),
     locks: createLockStore(database),
     sightings: [createSightingStore(database), ...otherSightings],
     placeOf: createPlaceOf({ adapters, routeLink, links }),
@@ -66,5 +70,7 @@ export function createUsage(parts: UsageParts): Usage {
     },
   };
   const readers = telling.map(([tool]) => createReadUsageWorker(deps, tool));
-  return { deps, readers, reporter: createReportWorker(deps) };
+  const finals = createFinalReportStore(database);
+  const reporters = [createReportWorker(deps), createFinalReportWorker({ ...deps, finals })];
+  return { deps, readers, reporters };
 }

@@ -1,116 +1,69 @@
+import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { once } from 'node:events';
+import path from 'node:path';
 import { parseArgs } from 'node:util';
-import type { Adapter } from '../../src/adapters/adapter.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import { emptyContract, emptyLink } from '../../src/domain/evidence.ts';
-import { createLinkRouter } from '../../src/engine/link-router.ts';
 import { addDays } from '../../src/lib/add-days.ts';
-import { createAlerts } from '../../src/lib/alerts.ts';
-import { systemClock } from '../../src/lib/clock.ts';
-import { createLogger } from '../../src/lib/logger.ts';
-import { createMetrics } from '../../src/lib/metrics.ts';
-import { createPlatformApi } from '../../src/marketplace/platform-api.ts';
 import { openStorage } from '../../src/open-storage.ts';
-import { createSandbox } from '../../src/sandbox/sandbox.ts';
-import { createUsage } from '../../src/usage/create-usage.ts';
-import { reportUsage } from '../../src/usage/report/report-usage.ts';
 import { type BenchDatabase, withBenchDatabases } from './bench-database.ts';
+import type { Hired, HireOrder } from './usage-marketplace-process.ts';
+import type { Reported, ReportOrder } from './usage-process.ts';
 
 /**
  * `npm run bench:usage`: what reporting costs, against the sandbox over HTTP and without the pacing
- * that spares a real marketplace.
+ * that spares a real marketplace. Ends with 1 where a request was made that was not needed, or where
+ * a report takes more memory than it may.
  *
  * Five thousand contracts of one trainer each have worked on each of 14 days: everything is reported
  * for the first time, then nothing has changed, then one day in a hundred. The least requests that
- * are possible is one for each contract with something to say. `--postgres` for PostgreSQL.
+ * are possible is one for each contract with something to say. Each report and the marketplace are
+ * processes of their own. `--contracts 20000` for another size, and again for several;
+ * `--postgres` for PostgreSQL.
  */
 const { values } = parseArgs({
   options: {
-    contracts: { type: 'string', default: '5000' },
+    contracts: { type: 'string', multiple: true, default: ['5000'] },
     days: { type: 'string', default: '14' },
     postgres: { type: 'boolean', default: false },
     folder: { type: 'string', default: '.' },
   },
 });
-const contracts = Number(values.contracts);
 const days = Number(values.days);
 const today = new Date().toISOString().slice(0, 10);
 const chunkSize = 200;
+const mostMiB = 220;
 
 await withBenchDatabases(values, main);
 
 async function main(databases: BenchDatabase): Promise<void> {
-  const { database } = await openStorage(await databases.create('usage'), randomBytes(32));
-  const sandbox = createSandbox({ timeScale: 0 });
-  const { baseUrl } = await sandbox.start();
+  say(
+    '                          wall s   CPU s   requests   least   days sent   peak MiB   block ms',
+  );
+  for (const contracts of values.contracts) await report(databases, Number(contracts));
+}
+
+async function report(databases: BenchDatabase, contracts: number): Promise<void> {
+  const marketplace = openProcess('usage-marketplace-process.ts');
   try {
-    const { installId, token } = sandbox.createInstall();
-    const { id: jobId } = sandbox.createJob({ installId });
-    await fetch(`${baseUrl}/project-links`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ externalProjectId: 'signs', jobId }),
-    });
-    const hired = Array.from({ length: contracts }, () => sandbox.hire({ jobId }));
-    const people = hired.map(({ contractId, trainers }) => ({
-      ...{ contractId, trainerId: trainers[0]?.opentrainUserId ?? '' },
-    }));
+    const { people, ...market } = await ask<Hired>(marketplace, { contracts });
+    const key = randomBytes(32);
+    const databaseUrl = await databases.create(`usage_${contracts}`);
+    const { database } = await openStorage(databaseUrl, key);
     await fill(database, people);
-    const usage = createBenchUsage(database, baseUrl, token);
+    const order = { databaseUrl, secretKey: key.toString('hex'), ...market };
     say(`${contracts} contracts, ${days} days, ${database.dialect}`);
-    say(
-      '                      wall s   requests   least   days sent   peak memory MiB, longest block ms',
-    );
-    await measure('for the first time', usage, contracts);
-    await measure('nothing changed', usage, 0);
-    const changed = await change(database, people);
-    await measure('1 % of days changed', usage, changed);
-  } finally {
-    await sandbox.stop();
+    await measure('for the first time', order, contracts);
+    await measure('nothing changed', order, 0);
+    await measure('1 % of days changed', order, await change(database, people));
     await database.close();
+  } finally {
+    marketplace.kill();
   }
 }
 
-function createBenchUsage(database: Database, baseUrl: string, token: string) {
-  const installs = new Map([['acme', { tool: 'studio', projects: ['*'] }]]);
-  const adapters = new Map<string, Adapter>([
-    [
-      'studio',
-      {
-        capabilities: {
-          ...{ removal: { effect: 'locks_out' }, readding: 'yes', exclusive: 'membership' },
-        },
-        check: async () => [],
-        groupFor: ({ externalProjectId }) => externalProjectId,
-        findMember: async () => null,
-        addMember: async () => ({ id: '', email: null }),
-        removeMember: async () => undefined,
-        usageScopeFor: ({ externalProjectId }) => externalProjectId,
-        async *readUsage() {
-          // What was read lies in the database.
-        },
-      },
-    ],
-  ]);
-  const logger = createLogger({ level: 'error', destination: process.stderr });
-  const metrics = createMetrics();
-  const pacing = { requestsPerSecond: 100_000, burst: 100_000 };
-  return createUsage({
-    ...{ database, adapters, installs, logger, metrics, otherSightings: [], links: new Map() },
-    ...{ routeLink: createLinkRouter(installs, adapters), clock: systemClock },
-    alerts: createAlerts(logger, metrics),
-    usage: { schedule: '0 * * * *', lookbackMs: 14 * 86_400_000, maxLoweredFraction: 0.2 },
-    platformApis: new Map([['acme', createPlatformApi({ baseUrl, token, pacing })]]),
-  });
-}
-
-interface Person {
-  contractId: string;
-  trainerId: string;
-}
-
-async function fill(database: Database, people: Person[]): Promise<void> {
+async function fill(database: Database, people: Hired['people']): Promise<void> {
   const install = 'acme';
   const link = { ...emptyLink(install, 'l1'), externalProjectId: 'signs' };
   await inTransaction(database, (tx) => tx.insertInto('link').values(link).execute());
@@ -151,7 +104,7 @@ async function fill(database: Database, people: Person[]): Promise<void> {
 }
 
 /** @returns how many contracts that concerns */
-async function change(database: Database, people: Person[]): Promise<number> {
+async function change(database: Database, people: Hired['people']): Promise<number> {
   const count = Math.round((people.length * days) / 100);
   const changed = new Set<string>();
   for (let index = 0; index < count; index += 1) {
@@ -169,31 +122,35 @@ async function change(database: Database, people: Person[]): Promise<number> {
   return changed.size;
 }
 
-async function measure(
-  what: string,
-  { deps }: ReturnType<typeof createBenchUsage>,
-  least: number,
-): Promise<void> {
-  const delay = monitorEventLoopDelay({ resolution: 5 });
-  delay.enable();
-  let peak = 0;
-  const look = () => {
-    peak = Math.max(peak, process.memoryUsage().rss);
-  };
-  const timer = setInterval(look, 50);
-  const begunAt = performance.now();
-  const [report] = await reportUsage(deps, { installs: ['acme'] }, new AbortController().signal);
-  const seconds = (performance.now() - begunAt) / 1000;
-  clearInterval(timer);
-  look();
-  delay.disable();
-  if (report?.outcome === 'failed') throw new Error(`not everything was sent: ${report.failure}`);
-  const cells = [seconds.toFixed(1), report?.requests, least, report?.sent];
-  const memory = Math.round(peak / 1024 ** 2);
-  const blockedMs = Math.round(delay.max / 1e6);
-  say(
-    `${what.padEnd(20)} ${[...cells, memory, blockedMs].map((cell) => String(cell).padStart(9)).join(' ')}`,
-  );
+async function measure(what: string, order: ReportOrder, least: number): Promise<void> {
+  const run = await ask<Reported>(openProcess('usage-process.ts'), order);
+  if (run.failure !== null) throw new Error(`not everything was sent: ${run.failure}`);
+  const cells = [
+    (run.wallMs / 1000).toFixed(1).padStart(7),
+    (run.cpuMs / 1000).toFixed(1).padStart(7),
+    String(run.requests).padStart(10),
+    String(least).padStart(7),
+    String(run.sent).padStart(11),
+    run.peakMiB.toFixed(0).padStart(10),
+    run.longestBlockMs.toFixed(0).padStart(10),
+  ];
+  say(`${what.padEnd(24)} ${cells.join(' ')}`);
+  if (run.requests > least || run.peakMiB > mostMiB) process.exitCode = 1;
+}
+
+function openProcess(file: string): ChildProcess {
+  return fork(path.join(import.meta.dirname, file));
+}
+
+async function ask<T>(child: ChildProcess, order: HireOrder | ReportOrder): Promise<T> {
+  const exited = once(child, 'exit').then(() => {
+    throw new Error('a process of the benchmark ended');
+  });
+  const answered = once(child, 'message');
+  child.send(order);
+  const [answer] = (await Promise.race([answered, exited])) as [T];
+  exited.catch(() => undefined);
+  return answer;
 }
 
 function say(line: string): void {

@@ -5,18 +5,19 @@ import { AppError } from '../../src/domain/errors.ts';
 import type { Counts } from '../../src/domain/usage.ts';
 import { createLinkRouter } from '../../src/engine/link-router.ts';
 import { toInstant } from '../../src/lib/clock.ts';
-import { createPlatformApi, type UsageEntry } from '../../src/marketplace/platform-api.ts';
+import {
+  type CallNotes,
+  createPlatformApi,
+  type UsageEntry,
+} from '../../src/marketplace/platform-api.ts';
 import { evidenceOfInstall } from '../../src/reconcile/evidence-of-install.ts';
 import { readInstall } from '../../src/reconcile/read-install.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createUsage, type Usage } from '../../src/usage/create-usage.ts';
 import { createImportSightings } from '../../src/usage/import/import-sightings.ts';
 import { listPlaces, readNextPlace } from '../../src/usage/read/read-place.ts';
-import {
-  type InstallReport,
-  type ReportWanted,
-  reportUsage,
-} from '../../src/usage/report/report-usage.ts';
+import { type InstallReport, reportUsage } from '../../src/usage/report/report-usage.ts';
+import type { ReportWanted } from '../../src/usage/report/report-wanted.ts';
 import { createEngine, type Engine } from './engine-harness.ts';
 
 /** A tool that tells of work, the usage side of a bridge, and the sandbox as the marketplace. */
@@ -137,10 +138,11 @@ export async function openUsageWorld(
     contractId: string,
     entries: readonly UsageEntry[],
     of: AbortSignal,
+    notes?: CallNotes,
   ) {
     const fate = world.fates.shift();
     if (fate === 'crash') throw new Error('crashed');
-    const send = () => platform.reportUsage(contractId, entries, of);
+    const send = () => platform.reportUsage(contractId, entries, of, notes);
     world.requests.push({ contractId, entries });
     if (fate === 'lost') lost.push(send);
     const answer = fate === 'lost' ? null : await send();

@@ -37,6 +37,22 @@ it(
   timeoutMs,
 );
 
+it.each(['answered', 'repeated'] as const)(
+  'sends again what a lost request overwrites after a second answer (%s)',
+  (fate) => {
+    const read = { step: 'read', isComplete: true, fails: false } as const;
+    const work = (labels: number) => ({ step: 'work', item: 1, seconds: 10, labels }) as const;
+    const first = fate === 'repeated' ? 'repeated' : 'lost';
+    const played = playStory([
+      ...[work(1), read, { step: 'send', fate: first } as const],
+      ...[work(2), read, { step: 'send', fate: 'answered' } as const],
+      ...[work(3), read, { step: 'send', fate: 'answered' } as const],
+    ]);
+    played.settle();
+    expectEqual(played);
+  },
+);
+
 /** Within the look-back, day by day; of seconds, which grow on days of their own, all together. */
 function expectEqual(played: ReturnType<typeof playStory>): void {
   const first = played.firstDay();

@@ -158,6 +158,28 @@ describeEachDatabase('usage', (openFresh) => {
     expect(await report()).toMatchObject({ outcome: 'clean' });
   });
 
+  it('stays in doubt when a second answer comes before the lost request does', async () => {
+    const world = await openWork();
+    const { engine, report, read, consumed, fates, first } = world;
+    const { contractId } = first;
+    const more = async (seconds: number) => {
+      engine.clock.advance(60_000);
+      work(world, 'a', { memberId: first.memberId, seconds });
+      await read();
+      return await report({ contractId });
+    };
+    fates.push('lost');
+    await report({ contractId });
+    expect(await more(200)).toMatchObject({ sent: 1 });
+    expect(await more(300)).toMatchObject({ sent: 1 });
+    await world.arrive();
+    expect(consumed(contractId)).toEqual(two);
+    engine.clock.advance(10 * 60_000);
+    expect(await report({ contractId })).toMatchObject({ sent: 1 });
+    expect(consumed(contractId)).toEqual({ ...two, seconds: 400 });
+    expect(await report({ contractId })).toMatchObject({ outcome: 'clean' });
+  });
+
   it('is in doubt after a crash, and sent by whoever comes next', async () => {
     const { engine, report, consumed, fates, first, second } = await openWork();
     fates.push('crash', 'unheard');
@@ -185,6 +207,50 @@ describeEachDatabase('usage', (openFresh) => {
       lowered: 1,
     });
     expect(consumed(first.contractId)).toEqual({ seconds: 0, tasks: 0, labels: 0 });
+  });
+
+  it('of a held lowering stays held although new days make it a small part', async () => {
+    const world = await openWork({ maxLoweredFraction: 0.4 });
+    const { report, read, tool, consumed, first, second, engine } = world;
+    await report();
+    for (const id of ['a', 'b']) tool.items.get('signs')?.delete(id);
+    await read(true);
+    expect(await report()).toMatchObject({ outcome: 'held', held: 1, lowered: 0 });
+    for (let day = 0; day < 3; day += 1) {
+      engine.clock.advance(24 * hourMs);
+      work(world, `later ${day}`, { memberId: second.memberId });
+      await read(true);
+      expect(await report()).toMatchObject({ outcome: 'held', sent: 1, held: 1, lowered: 0 });
+    }
+    expect(consumed(first.contractId)).toEqual(two);
+    const elsewhere = await report({ acceptsLowered: true, contractId: second.contractId });
+    expect(elsewhere).toMatchObject({ lowered: 0 });
+    expect(await report({ acceptsLowered: true })).toMatchObject({
+      outcome: 'applied',
+      lowered: 1,
+    });
+    expect(consumed(first.contractId)).toEqual({ seconds: 0, tasks: 0, labels: 0 });
+    expect(await report()).toMatchObject({ outcome: 'clean', held: 0 });
+  });
+
+  it('of a held lowering is let go when it rises again, and counts until then', async () => {
+    const world = await openWork({ maxLoweredFraction: 0.5 });
+    const { report, read, tool, consumed, first, second, engine } = world;
+    await report();
+    const at = engine.clock.now().toISOString();
+    for (const id of ['a', 'c']) tool.items.get('signs')?.delete(id);
+    await read(true);
+    expect(await report()).toMatchObject({ outcome: 'held', held: 2 });
+    work(world, 'a', { memberId: first.memberId, at });
+    await read(true);
+    expect(await report()).toMatchObject({ outcome: 'held', held: 1, sent: 0 });
+    work(world, 'c', { memberId: second.memberId, at });
+    await read(true);
+    expect(await report()).toMatchObject({ outcome: 'clean', held: 0 });
+    tool.items.get('signs')?.delete('a');
+    await read(true);
+    expect(await report()).toMatchObject({ outcome: 'applied', lowered: 1 });
+    expect(consumed(first.contractId)).toEqual(one);
   });
 
   it('is sent without the one entry that the marketplace refuses', async () => {

@@ -4,10 +4,12 @@ import { type Counts, type Day, noCounts, toCounts } from '../../src/domain/usag
 import type { DueDay } from '../../src/usage/attribute/attribute-work.ts';
 import { mergeWork, noWork, type Work } from '../../src/usage/read/merge-work.ts';
 import {
+  beginDay,
   type LedgerDay,
-  type PlannedEntry,
-  planReport,
-} from '../../src/usage/report/plan-report.ts';
+  type SendResult,
+  settleDay,
+} from '../../src/usage/report/ledger-day.ts';
+import { type PlannedEntry, planReport } from '../../src/usage/report/plan-report.ts';
 
 /**
  * A tool, the bridge and a marketplace without anything between them but what goes wrong: every
@@ -23,41 +25,45 @@ export type Step =
   | { step: 'work'; item: number; labels: number; seconds: number }
   | { step: 'delete'; item: number }
   | { step: 'read'; isComplete: boolean; fails: boolean }
-  | { step: 'send'; fate: 'answered' | 'lost' | 'unheard' | 'crash' | 'refused' }
+  | { step: 'send'; fate: 'answered' | 'lost' | 'unheard' | 'crash' | 'refused' | 'repeated' }
   | { step: 'arrive' }
-  | { step: 'wait'; hours: number };
+  | { step: 'wait'; minutes: number };
 
+const work = fc.record({
+  ...{ step: fc.constant('work' as const), item: fc.nat(4) },
+  ...{ labels: fc.nat(5), seconds: fc.nat(300) },
+});
+const read = fc.record({
+  ...{ step: fc.constant('read' as const), isComplete: fc.boolean(), fails: fc.boolean() },
+});
+const send = fc.record({
+  step: fc.constant('send' as const),
+  fate: fc.constantFrom(
+    ...(['answered', 'lost', 'unheard', 'crash', 'refused', 'repeated'] as const),
+  ),
+});
+// Within the time in which a lost request may arrive, and over a day.
+const minutes = fc.oneof(fc.nat(15), fc.nat(1800));
 const step: fc.Arbitrary<Step> = fc.oneof(
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      step: fc.constant('work' as const),
-      item: fc.nat(4),
-      labels: fc.nat(5),
-      seconds: fc.nat(300),
-    }),
-  },
+  { weight: 3, arbitrary: work },
   fc.record({ step: fc.constant('delete' as const), item: fc.nat(4) }),
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      step: fc.constant('read' as const),
-      isComplete: fc.boolean(),
-      fails: fc.boolean(),
-    }),
-  },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      step: fc.constant('send' as const),
-      fate: fc.constantFrom('answered', 'lost', 'unheard', 'crash', 'refused'),
-    }),
-  },
+  { weight: 2, arbitrary: read },
+  { weight: 2, arbitrary: send },
   fc.record({ step: fc.constant('arrive' as const) }),
-  fc.record({ step: fc.constant('wait' as const), hours: fc.nat(30) }),
+  fc.record({ step: fc.constant('wait' as const), minutes }),
+);
+/** Work on one thing that is read and sent at once: several of these meet on their way. */
+const round = fc.tuple(
+  work.map((one) => ({ ...one, item: 0 })),
+  fc.constant({ step: 'read', isComplete: true, fails: false } as const),
+  send,
 );
 
-export const story = fc.array(step, { minLength: 1, maxLength: 30 });
+export const story: fc.Arbitrary<Step[]> = fc
+  .array(fc.oneof({ weight: 3, arbitrary: fc.tuple(step) }, { weight: 1, arbitrary: round }), {
+    ...{ minLength: 1, maxLength: 30 },
+  })
+  .map((parts) => parts.flat());
 
 interface ToolItem {
   labels: number;
@@ -141,7 +147,7 @@ export function playStory(steps: readonly Step[]) {
       const { day, counts, lowers } = entry;
       const hasReason = (completeAt.get(day) ?? -1) < completeReadings;
       sent.push({ day, counts, most: mostOf(day), lowers, hasReason });
-      ledger.set(day, beginEntry(ledger.get(day), entry, now));
+      ledger.set(day, beginDay(ledger.get(day), entry, toInstant(now)));
       // Nothing after it is sent any more.
       if (fate === 'crash') return;
       fates[fate](entry);
@@ -149,21 +155,31 @@ export function playStory(steps: readonly Step[]) {
   }
 
   const fates = {
-    lost({ day, counts }: PlannedEntry) {
-      delayed.push({ day, counts, arrivesBy: now + longestOnItsWayMs });
-    },
+    lost: delay,
     unheard: ({ day, counts }: PlannedEntry) => store(day, counts),
-    refused: ({ day }: PlannedEntry) => change(day, (begun) => ({ ...begun, state: 'unsent' })),
+    refused: (entry: PlannedEntry) => settle(entry, 'unsent'),
     answered(entry: PlannedEntry) {
       store(entry.day, entry.counts);
-      change(entry.day, (begun) => answerEntry(begun, entry));
-      completeAt.set(entry.day, completeReadings);
+      settle(entry, 'answered');
+    },
+    /** Tried twice by the client: the first time may arrive later. */
+    repeated(entry: PlannedEntry) {
+      delay(entry);
+      store(entry.day, entry.counts);
+      settle(entry, 'answered', true);
     },
   };
 
-  function change(day: Day, to: (begun: LedgerDay) => LedgerDay): void {
-    const begun = ledger.get(day);
-    if (begun !== undefined) ledger.set(day, to(begun));
+  function delay({ day, counts }: PlannedEntry): void {
+    delayed.push({ day, counts, arrivesBy: now + longestOnItsWayMs });
+  }
+
+  function settle(entry: PlannedEntry, state: SendResult['state'], isRepeated = false): void {
+    const begun = ledger.get(entry.day);
+    if (begun === undefined) return;
+    const result = { state, isRepeated, status: null, requestId: null, message: null };
+    ledger.set(entry.day, settleDay(begun, entry, result, toInstant(now)));
+    if (state === 'answered') completeAt.set(entry.day, completeReadings);
   }
 
   function arrive(isDue: (one: { arrivesBy: number }) => boolean): void {
@@ -198,13 +214,13 @@ export function playStory(steps: readonly Step[]) {
         arrive(() => true);
         return;
       case 'wait':
-        now += one.hours * 3_600_000;
+        now += one.minutes * 60_000;
     }
   }
 
   for (const one of steps) {
     now += 60_000;
-    arrive(({ arrivesBy }) => arrivesBy < now);
+    arrive(({ arrivesBy }) => arrivesBy <= now);
     take(one);
   }
   return {
@@ -224,22 +240,6 @@ export function playStory(steps: readonly Step[]) {
     firstDay: () => toDay(now - lookbackMs),
     left: () => plan().entries.length,
   };
-}
-
-/** As the ledger does. */
-function beginEntry(known: LedgerDay | undefined, entry: PlannedEntry, now: number): LedgerDay {
-  const wasDoubted = known?.isDoubted === true && known.state !== 'answered';
-  return {
-    ...{ trainerId: 't1', day: entry.day, tried: entry.counts, message: null },
-    ...{ state: 'in_doubt', answered: known?.answered ?? noCounts, sentAt: toInstant(now) },
-    isClosed: known?.isClosed ?? false,
-    isDoubted: known?.state === 'in_doubt' || wasDoubted,
-  };
-}
-
-function answerEntry(begun: LedgerDay, { counts, closes }: PlannedEntry): LedgerDay {
-  const answered = overwrite(begun.answered, counts);
-  return { ...begun, state: 'answered', answered, isClosed: closes || begun.isClosed };
 }
 
 function overwrite(stored: Counts, counts: Counts): Counts {

@@ -4,6 +4,7 @@ import { addDays } from '../../lib/add-days.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { ContractSourceStore } from '../read/contract-source-store.ts';
 import type { PlaceOf } from '../read/find-places.ts';
+import { listTrainers } from '../read/list-trainers.ts';
 import { firstReadDay } from '../read/look-back.ts';
 import type { MomentStore } from '../read/moment-store.ts';
 import type { SightingSource } from '../read/sighting-store.ts';
@@ -28,70 +29,76 @@ export interface DueDeps {
   clock: Clock;
 }
 
-/** What is due is loaded anew for each contract, when nobody else can be sending it. */
+/** What is due is loaded anew for some people at a time: everybody's would not fit into memory. */
 export interface DueLoader {
   firstDay: Day;
-  load(trainerIds?: readonly string[]): Promise<Attributed>;
+  /** What is due of some people's work by what was seen until now, and what is held of it. */
+  load(trainerIds: readonly string[]): Promise<Attributed>;
+  /** Some of those of whom any work was seen, in an order that stays; none after the last. */
+  people(after?: string): Promise<string[]>;
 }
 
 /** How far back a day is remembered that was never sent for the last time. */
 const longestOpenDays = 90;
+/** So few that what they did is read and judged within some milliseconds. */
+const peopleAtOnce = 25;
 
-/** Reads who was on which contract, once; then gives what is due by what was seen until now. */
 export async function openDue(deps: DueDeps): Promise<DueLoader> {
-  const { sources, sightings, decisions, ledger, placeOf, clock } = deps;
-  const known: KnownOfWork = {
-    candidatesOf: findCandidates(
-      await sources.engagements(),
-      await sources.links(),
-      placeOf,
-      deps.timeZoneOf,
-    ),
-    decisions: await decisions.list(),
-  };
+  const { sources, sightings, decisions, ledger, placeOf, clock, timeZoneOf } = deps;
+  const decided = await decisions.list();
+  const linkBy = new Map((await sources.links()).map((link) => [linkKey(link), link]));
   const today = clock.now().toISOString().slice(0, 10);
   const oldest = await ledger.oldestOpen(addDays(today, -longestOpenDays));
   const firstRead = firstReadDay(deps);
   const firstDay = oldest !== null && oldest < firstRead ? oldest : firstRead;
+
+  async function loadSome(trainerIds: readonly string[]): Promise<Attributed> {
+    const engagements = await sources.engagements({ trainerIds });
+    const links = new Set(engagements.flatMap((one) => linkBy.get(linkKey(one)) ?? []));
+    const candidatesOf = findCandidates(engagements, [...links], placeOf, timeZoneOf);
+    const seen: Sighting[] = [];
+    for (const source of sightings) {
+      for (const one of await source.list(firstDay, trainerIds)) seen.push(one);
+    }
+    const known = { candidatesOf, decisions: decided };
+    const momentsOf = await loadMoments(seen, known, deps.moments);
+    return attributeWork(seen, { ...known, momentsOf });
+  }
+
   return {
     firstDay,
+    people: (after) => listTrainers(sightings, { firstDay, after, limit: peopleAtOnce }),
+
     async load(trainerIds) {
-      const all: Sighting[] = [];
-      for (const source of sightings) all.push(...(await source.list(firstDay, trainerIds)));
-      return await attributeAll(all, known, deps.moments);
+      const all: Attributed = { due: [], held: [] };
+      for (let from = 0; from < trainerIds.length; from += peopleAtOnce) {
+        const { due, held } = await loadSome(trainerIds.slice(from, from + peopleAtOnce));
+        for (const one of due) all.due.push(one);
+        for (const one of held) all.held.push(one);
+        // The thread has more to do than this.
+        await nextTurn();
+      }
+      return all;
     },
   };
 }
 
-type KnownOfWork = Omit<Attribution, 'momentsOf'>;
-
-const peopleAtOnce = 100;
-
-/** Some people after the others, as nobody's work depends on another's: the thread has more to do. */
-async function attributeAll(
-  sightings: readonly Sighting[],
-  known: KnownOfWork,
-  moments: MomentStore,
-): Promise<Attributed> {
-  const byTrainer = [...Map.groupBy(sightings, ({ trainerId }) => trainerId).values()];
-  const all: Attributed = { due: [], held: [] };
-  for (let from = 0; from < byTrainer.length; from += peopleAtOnce) {
-    const some = byTrainer.slice(from, from + peopleAtOnce).flat();
-    const { due, held } = attributeWork(some, {
-      ...known,
-      momentsOf: await loadMoments(some, known, moments),
-    });
-    all.due.push(...due);
-    all.held.push(...held);
-    await nextTurn();
+/** Of everybody whose work was seen. */
+export async function* listPeople(due: DueLoader): AsyncGenerator<string[]> {
+  for (let people = await due.people(); people.length > 0; ) {
+    yield people;
+    people = await due.people(people.at(-1));
   }
-  return all;
+}
+
+function linkKey({ install, linkId }: { install: string; linkId: string }): string {
+  return JSON.stringify([install, linkId]);
 }
 
 /** Of the days alone that more than one contract has a part of: there are few. */
 async function loadMoments(
   sightings: readonly Sighting[],
-  { candidatesOf, decisions }: KnownOfWork,
+  { candidatesOf, decisions }: Omit<Attribution, 'momentsOf'>,
   moments: MomentStore,
 ): Promise<Attribution['momentsOf']> {
   const loaded = new Map<Sighting, Moment[]>();

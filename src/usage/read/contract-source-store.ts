@@ -11,6 +11,13 @@ export interface ContractSourceStore {
   inhabitedGroups(): Promise<{ tool: string; groupId: string }[]>;
   /** Who ever was on a contract, with the links it ever had: some trainers, or everybody. */
   engagements(of?: { trainerIds?: readonly string[] }): Promise<Engagement[]>;
+  /** Everybody who ever was on some contracts of an install. */
+  participants(install: string, contractIds: readonly string[]): Promise<Participant[]>;
+}
+
+export interface Participant {
+  contractId: string;
+  trainerId: string;
 }
 
 export interface Engagement extends ContractEvidence {
@@ -30,6 +37,16 @@ export function createContractSourceStore(database: Database): ContractSourceSto
         .select(['tool', 'groupId'])
         .distinct()
         .where('state', 'in', heldStates)
+        .execute(),
+
+    participants: (install, contractIds) =>
+      kysely
+        .selectFrom('participation')
+        .select(['contractId', 'trainerId'])
+        .where('install', '=', install)
+        .where('contractId', 'in', jsonTexts(database, contractIds))
+        .orderBy('contractId')
+        .orderBy('trainerId')
         .execute(),
 
     async engagements({ trainerIds } = {}) {

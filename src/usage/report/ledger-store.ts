@@ -1,44 +1,59 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type RawBuilder, sql } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
+import { jsonRows, jsonTexts } from '../../db/json-list.ts';
 import type { UsageLedgerTable } from '../../db/usage-tables.ts';
-import type { Counts, Day } from '../../domain/usage.ts';
-import type { DueDay } from '../attribute/attribute-work.ts';
-import type { LedgerDay, PlannedEntry } from './plan-report.ts';
+import { AppError } from '../../domain/errors.ts';
+import type { Day } from '../../domain/usage.ts';
+import {
+  beginDay,
+  type LedgerDay,
+  type SendResult,
+  type SentDay,
+  settleDay,
+} from './ledger-day.ts';
 
 /** The only SQL of the ledger: what was reported to the marketplace, and what came of it. */
 export interface LedgerStore {
-  /** Of one contract, or of a whole install, since a day. */
+  /** Of one contract, of some, or of a whole install, since a day. */
   list(of: LedgerScope): Promise<LedgerRow[]>;
   /** The first day that was never sent for the last time, from a day on. */
   oldestOpen(from: Day): Promise<Day | null>;
-  /** Commits that these are being sent: until they are settled, nobody knows what arrived. */
-  begin(entries: readonly PlannedEntry[], now: string): Promise<void>;
-  settle(entries: readonly PlannedEntry[], result: SendResult, now: string): Promise<void>;
+  /** How many days of an install were reported since a day, and of how many the lowering is held. */
+  count(install: string, from: Day): Promise<{ known: number; held: number }>;
+  /** Commits that these days of one contract are being sent: nobody knows yet what arrives. */
+  begin(of: ContractKey, days: readonly SentDay[], sentAt: string): Promise<void>;
+  /** What came of what was begun then, where nobody else has begun since. */
+  settle(
+    of: ContractKey,
+    days: readonly SentDay[],
+    sentAt: string,
+    settled: { result: SendResult; now: string },
+  ): Promise<void>;
+  /** Has what would be lowered wait for somebody to look, or lets it go. */
+  holdLowering(install: string, days: readonly LedgerKey[], since: string | null): Promise<void>;
 }
+
+export interface ContractKey {
+  install: string;
+  contractId: string;
+}
+
+type DayOf = Pick<SentDay, 'trainerId' | 'day'>;
+
+export type LedgerKey = DayOf & Pick<ContractKey, 'contractId'>;
 
 export interface LedgerScope {
   install: string;
-  contractId?: string;
+  contractIds?: readonly string[];
   /** Days before it are given only where they were never sent for the last time. */
   firstDay?: Day;
 }
 
-export interface LedgerRow extends LedgerDay {
-  install: string;
-  contractId: string;
+export interface LedgerRow extends LedgerDay, ContractKey {
   reportId: string;
-  answeredAt: string | null;
 }
-
-export type SendResult =
-  | { state: 'answered' }
-  | {
-      state: 'refused' | 'unsent';
-      status: number | null;
-      requestId: string | null;
-      message: string;
-    };
 
 export function createLedgerStore(database: Database): LedgerStore {
   const { kysely } = database;
@@ -46,11 +61,11 @@ export function createLedgerStore(database: Database): LedgerStore {
     async list(of) {
       const rows: LedgerRow[] = [];
       // Page by page: all at once would keep the thread from answering for too long.
-      for (let page = await listPage(kysely, of, undefined); ; ) {
-        rows.push(...page.map(toLedgerRow));
+      for (let page = await listPage(database, of, undefined); ; ) {
+        for (const row of page) rows.push(toLedgerRow(row));
         if (page.length < pageSize) return rows;
         await nextTurn();
-        page = await listPage(kysely, of, page.at(-1));
+        page = await listPage(database, of, page.at(-1));
       }
     },
 
@@ -64,14 +79,55 @@ export function createLedgerStore(database: Database): LedgerStore {
       return day;
     },
 
-    async begin(entries, now) {
-      const rows = entries.map((entry) => toBegun(entry, now));
-      await inTransaction(database, (tx) => upsertBegun(tx, rows), { isDurable: true });
+    async count(install, from) {
+      const all = kysely
+        .selectFrom('usageLedger')
+        .select((eb) => eb.fn.countAll<number>().as('n'))
+        .where('install', '=', install)
+        .where('day', '>=', from);
+      const { n: known } = await all.executeTakeFirstOrThrow();
+      const held = all.where('loweringHeldAt', 'is not', null);
+      const { n } = await held.executeTakeFirstOrThrow();
+      return { known: Number(known), held: Number(n) };
     },
 
-    async settle(entries, result, now) {
+    async begin(of, days, sentAt) {
+      await inTransaction(
+        database,
+        async (tx) => {
+          const known = await lockDays(database, tx, of, days);
+          const [old, fresh] = [days.filter(isIn(known)), days.filter((day) => !isIn(known)(day))];
+          const toBegun = (day: SentDay) => toRow(of, beginDay(known.get(keyOf(day)), day, sentAt));
+          await replace(database, tx, old.map(toBegun));
+          await insertNew(database, tx, fresh.map(toBegun));
+        },
+        { isDurable: true },
+      );
+    },
+
+    async settle(of, days, sentAt, { result, now }) {
       await inTransaction(database, async (tx) => {
-        for (const entry of entries) await settleOne(tx, entry, result, now);
+        const known = await lockDays(database, tx, of, days);
+        const settled = days.flatMap((day) => {
+          const begun = known.get(keyOf(day));
+          // Whoever has begun since has noted that this is in doubt.
+          if (begun === undefined || begun.sentAt !== sentAt) return [];
+          return [toRow(of, settleDay(begun, day, result, now))];
+        });
+        await replace(database, tx, settled);
+      });
+    },
+
+    async holdLowering(install, days, since) {
+      if (days.length === 0) return;
+      await inTransaction(database, async (tx) => {
+        for (const { contractId, trainerId, day } of days) {
+          await tx
+            .updateTable('usageLedger')
+            .set({ loweringHeldAt: since })
+            .where((eb) => eb.and({ install, contractId, trainerId, day }))
+            .execute();
+        }
       });
     },
   };
@@ -80,11 +136,11 @@ export function createLedgerStore(database: Database): LedgerStore {
 const pageSize = 2000;
 
 async function listPage(
-  db: Transaction,
-  { install, contractId, firstDay }: LedgerScope,
+  database: Database,
+  { install, contractIds, firstDay }: LedgerScope,
   after: UsageLedgerTable | undefined,
 ): Promise<UsageLedgerTable[]> {
-  let rows = db
+  let rows = database.kysely
     .selectFrom('usageLedger')
     .selectAll()
     .where('install', '=', install)
@@ -92,7 +148,8 @@ async function listPage(
     .orderBy('trainerId')
     .orderBy('day')
     .limit(pageSize);
-  if (contractId !== undefined) rows = rows.where('contractId', '=', contractId);
+  if (contractIds !== undefined)
+    rows = rows.where('contractId', 'in', jsonTexts(database, contractIds));
   if (firstDay !== undefined) {
     rows = rows.where((eb) => eb.or([eb('day', '>=', firstDay), eb('closedAt', 'is', null)]));
   }
@@ -109,88 +166,119 @@ async function listPage(
 }
 
 /** Where a ledger's day is found, and what names it for the marketplace: always the same. */
-export function reportIdOf({ install, contractId, trainerId, day }: DayKey): string {
+export function reportIdOf(of: ContractKey & DayOf): string {
+  const { install, contractId, trainerId, day } = of;
   const key = JSON.stringify([install, contractId, trainerId, day]);
   return `gw-${createHash('sha256').update(key).digest('hex').slice(0, 32)}`;
 }
 
-type DayKey = Pick<DueDay, 'install' | 'contractId' | 'trainerId' | 'day'>;
+function keyOf({ trainerId, day }: DayOf): string {
+  return JSON.stringify([trainerId, day]);
+}
 
-function toKey({ install, contractId, trainerId, day }: DayKey): DayKey {
-  return { install, contractId, trainerId, day };
+function isIn(known: ReadonlyMap<string, LedgerDay>): (day: DayOf) => boolean {
+  return (day) => known.has(keyOf(day));
 }
 
 function toLedgerRow(row: UsageLedgerTable): LedgerRow {
-  const { seconds, tasks, labels, triedSeconds, triedTasks, triedLabels } = row;
+  const { seconds, tasks, labels, triedSeconds, triedTasks, triedLabels, ...rest } = row;
+  const { install, contractId, trainerId, day, state, sentAt, answeredAt, closedAt } = rest;
+  const { doubtedUntil, loweringHeldAt: heldSince, status, requestId, message, reportId } = rest;
   return {
-    ...{ ...toKey(row), state: row.state, sentAt: row.sentAt, message: row.message },
-    ...{ reportId: row.reportId, answeredAt: row.answeredAt },
+    ...{ install, contractId, trainerId, day, state, sentAt, answeredAt, closedAt },
+    ...{ doubtedUntil, heldSince, status, requestId, message, reportId },
     answered: { seconds, tasks, labels },
     tried: { seconds: triedSeconds, tasks: triedTasks, labels: triedLabels },
-    isDoubted: row.isDoubted === 1,
-    isClosed: row.closedAt !== null,
   };
 }
 
-function toTried({ seconds, tasks, labels }: Counts) {
-  return { triedSeconds: seconds, triedTasks: tasks, triedLabels: labels };
-}
-
-function toBegun(entry: PlannedEntry, now: string): UsageLedgerTable {
+function toRow({ install, contractId }: ContractKey, one: LedgerDay): UsageLedgerTable {
+  const { answered, tried, heldSince: loweringHeldAt, ...rest } = one;
+  const { seconds: triedSeconds, tasks: triedTasks, labels: triedLabels } = tried;
   return {
-    ...{ ...toKey(entry), ...toTried(entry.counts), seconds: null, tasks: null, labels: null },
-    ...{ state: 'in_doubt', isDoubted: 0, sentAt: now, answeredAt: null, closedAt: null },
-    ...{ reportId: reportIdOf(entry), requestId: null, status: null, message: null },
+    ...{ install, contractId, ...rest, ...answered, triedSeconds, triedTasks, triedLabels },
+    ...{ loweringHeldAt, reportId: reportIdOf({ install, contractId, ...rest }) },
   };
 }
 
-async function upsertBegun(tx: Transaction, rows: UsageLedgerTable[]): Promise<void> {
-  await tx
-    .insertInto('usageLedger')
-    .values(rows)
-    .onConflict((conflict) =>
-      conflict.columns(['install', 'contractId', 'trainerId', 'day']).doUpdateSet((eb) => ({
-        // Whatever was under way before may arrive after what is sent now.
-        isDoubted: eb
-          .case()
-          .when('usageLedger.state', '=', 'in_doubt')
-          .then(1)
-          .when('usageLedger.state', '=', 'answered')
-          .then(0)
-          .else(eb.ref('usageLedger.isDoubted'))
-          .end(),
-        state: 'in_doubt',
-        triedSeconds: eb.ref('excluded.triedSeconds'),
-        triedTasks: eb.ref('excluded.triedTasks'),
-        triedLabels: eb.ref('excluded.triedLabels'),
-        sentAt: eb.ref('excluded.sentAt'),
-      })),
-    )
-    .execute();
-}
-
-async function settleOne(
+/** As they are, and nobody else changes them until the end of the transaction. */
+async function lockDays(
+  database: Database,
   tx: Transaction,
-  entry: PlannedEntry,
-  result: SendResult,
-  now: string,
+  { install, contractId }: ContractKey,
+  days: readonly DayOf[],
+): Promise<Map<string, LedgerDay>> {
+  const sorted = days.map(({ day }) => day).sort();
+  const trainerIds = [...new Set(days.map(({ trainerId }) => trainerId))];
+  const rows = tx
+    .selectFrom('usageLedger')
+    .selectAll()
+    .where('install', '=', install)
+    .where('contractId', '=', contractId)
+    .where('trainerId', 'in', jsonTexts(database, trainerIds))
+    .where('day', '>=', sorted[0] ?? '')
+    .where('day', '<=', sorted.at(-1) ?? '')
+    .orderBy('trainerId')
+    .orderBy('day');
+  const isPostgres = database.dialect === 'postgres';
+  const locked = await (isPostgres ? rows.forUpdate() : rows).execute();
+  return new Map(locked.map((row) => [keyOf(row), toLedgerRow(row)]));
+}
+
+const keyColumns = ['install', 'contract_id', 'trainer_id', 'day'];
+const countColumns = ['seconds', 'tasks', 'labels', 'tried_seconds', 'tried_tasks', 'tried_labels'];
+const otherColumns = [
+  ...['state', 'sent_at', 'answered_at', 'closed_at', 'doubted_until', 'lowering_held_at'],
+  ...['status', 'request_id', 'message', 'report_id'],
+];
+const columns = [...keyColumns, ...countColumns, ...otherColumns];
+
+/** One statement whatever their number: thousands of parameters take longer to write than to store. */
+function insert(
+  database: Database,
+  rows: readonly UsageLedgerTable[],
+  onConflict: RawBuilder<unknown>,
+) {
+  const values = columns.map((name, index) => {
+    const isNumber = countColumns.includes(name) || name === 'status';
+    return sql.raw(isNumber ? `cast(value ->> ${index} as bigint)` : `value ->> ${index}`);
+  });
+  return sql`insert into usage_ledger (${sql.join(columns.map((name) => sql.ref(name)))})
+    select ${sql.join(values)} from ${jsonRows(database, rows.map(toValues))} as given
+    where true on conflict (${sql.join(keyColumns.map((name) => sql.ref(name)))}) ${onConflict}`;
+}
+
+/** In the order of the columns. */
+function toValues(row: UsageLedgerTable): (string | number | null)[] {
+  return [
+    ...[row.install, row.contractId, row.trainerId, row.day],
+    ...[row.seconds, row.tasks, row.labels, row.triedSeconds, row.triedTasks, row.triedLabels],
+    ...[row.state, row.sentAt, row.answeredAt, row.closedAt, row.doubtedUntil],
+    ...[row.loweringHeldAt, row.status, row.requestId, row.message, row.reportId],
+  ];
+}
+
+/** Rows that are there and locked. */
+async function replace(
+  database: Database,
+  tx: Transaction,
+  rows: readonly UsageLedgerTable[],
 ): Promise<void> {
-  const { seconds, tasks, labels } = entry.counts;
-  const told = {
-    ...(seconds !== null && { seconds }),
-    ...(tasks !== null && { tasks }),
-    ...(labels !== null && { labels }),
-  };
-  const outcome =
-    result.state === 'answered'
-      ? {
-          ...{ ...told, answeredAt: now, requestId: null, status: null, message: null },
-          ...(entry.closes && { closedAt: now }),
-        }
-      : { requestId: result.requestId, status: result.status, message: result.message };
-  await tx
-    .updateTable('usageLedger')
-    .set({ state: result.state, ...outcome })
-    .where((eb) => eb.and(toKey(entry)))
-    .execute();
+  if (rows.length === 0) return;
+  const set = [...countColumns, ...otherColumns].map((name) =>
+    sql.raw(`${name} = excluded.${name}`),
+  );
+  await insert(database, rows, sql`do update set ${sql.join(set)}`).execute(tx);
+}
+
+/** @throws AppError `unavailable` where another has begun the same meanwhile */
+async function insertNew(
+  database: Database,
+  tx: Transaction,
+  rows: readonly UsageLedgerTable[],
+): Promise<void> {
+  if (rows.length === 0) return;
+  const { numAffectedRows } = await insert(database, rows, sql`do nothing`).execute(tx);
+  if (numAffectedRows === BigInt(rows.length)) return;
+  throw new AppError('unavailable', 'Another has begun to send the same usage');
 }

@@ -3,29 +3,14 @@ import {
   countNames,
   type Day,
   isLower,
-  type LedgerState,
   maxCounts,
   noCounts,
 } from '../../domain/usage.ts';
+import { toInstant } from '../../lib/clock.ts';
 import { dayIn } from '../../lib/day-in.ts';
 import type { DueDay } from '../attribute/attribute-work.ts';
 import { firstOpenDay, type ReportTime } from '../read/look-back.ts';
-
-/** What was reported for one day, and what came of it. */
-export interface LedgerDay {
-  trainerId: string;
-  day: Day;
-  /** What was answered last; all null where nothing was. */
-  answered: Counts;
-  /** What was sent last, whatever came of it. */
-  tried: Counts;
-  state: LedgerState;
-  isDoubted: boolean;
-  sentAt: string;
-  /** Whether it was sent for the last time. */
-  isClosed: boolean;
-  message: string | null;
-}
+import { isDoubted, type LedgerDay } from './ledger-day.ts';
 
 /**
  * Why a day is sent: `again` because an earlier request may have arrived after the one that was
@@ -38,6 +23,10 @@ export interface PlannedEntry extends DueDay {
   /** What the marketplace is known to hold, or may. */
   before: Counts;
   lowers: boolean;
+  /** Whether it lowers more than was let pass before, and the brake is asked. */
+  isBraked: boolean;
+  /** Since when that waits for somebody to look. */
+  heldSince: string | null;
   /** Whether it is the last time. */
   closes: boolean;
 }
@@ -48,11 +37,11 @@ export interface ReportPlan {
   late: DueDay[];
   /** What the marketplace refused, and nothing has changed about since. */
   parked: DueDay[];
+  /** What was held as it would have been lowered, and would not be any more. */
+  risen: DueDay[];
 }
 
 const dayMs = 86_400_000;
-/** After so long no request arrives any more that nobody has heard of. */
-const longestOnItsWayMs = 10 * 60_000;
 
 /** Pure: what is due and is not known to be at the marketplace, for one contract or for many. */
 export function planReport(
@@ -60,7 +49,7 @@ export function planReport(
   ledgerOf: (day: DueDay) => LedgerDay | undefined,
   time: ReportTime,
 ): ReportPlan {
-  const plan: ReportPlan = { entries: [], late: [], parked: [] };
+  const plan: ReportPlan = { entries: [], late: [], parked: [], risen: [] };
   const latest = createLatestDay(time.now);
   for (const one of due) {
     const day = one.isPartial ? atLeast(one, ledgerOf(one)) : one;
@@ -71,6 +60,7 @@ export function planReport(
     const cause = causeOf(day, ledger, closes, time.now);
     if (cause === 'late' || cause === 'parked') plan[cause].push(day);
     else if (cause !== null) plan.entries.push(toEntry(day, ledger, cause, closes));
+    if (hasRisen(day, ledger)) plan.risen.push(day);
   }
   return plan;
 }
@@ -100,10 +90,9 @@ function causeOf(
   if (ledger === undefined) return countNames.some((name) => counts[name]) ? 'new' : null;
   if (ledger.state !== 'answered') return causeOfUnanswered(counts, ledger, now);
   const differs = isDifferent(counts, ledger.answered);
-  if (ledger.isClosed) return differs ? 'late' : null;
+  if (ledger.closedAt !== null) return differs ? 'late' : null;
   if (differs) return 'changed';
-  const isOver = now.getTime() - Date.parse(ledger.sentAt) >= longestOnItsWayMs;
-  if (ledger.isDoubted && isOver) return 'again';
+  if (isDoubted(ledger) && toInstant(now) >= (ledger.doubtedUntil ?? '')) return 'again';
   return closes ? 'leaving' : null;
 }
 
@@ -130,25 +119,52 @@ function toEntry(
   closes: boolean,
 ): PlannedEntry {
   const before = ledger === undefined ? noCounts : mayHold(ledger);
-  return { ...day, cause, before, lowers: isLower(day.counts, before), closes };
+  const lowers = isLower(day.counts, before);
+  const isBraked = ledger !== undefined && asksBrake(day, ledger);
+  return { ...day, cause, before, lowers, isBraked, heldSince: ledger?.heldSince ?? null, closes };
 }
 
 function mayHold({ answered, tried, state }: LedgerDay): Counts {
   return state === 'in_doubt' ? maxCounts(answered, tried) : answered;
 }
 
+/** What was tried, and is not known to stand, was let pass already. */
+function asksBrake({ counts }: DueDay, ledger: LedgerDay): boolean {
+  const wasLetPass = ledger.state !== 'answered' && !isLower(counts, ledger.tried);
+  return isLower(counts, mayHold(ledger)) && !wasLetPass;
+}
+
+function hasRisen(day: DueDay, ledger: LedgerDay | undefined): boolean {
+  return ledger !== undefined && ledger.heldSince !== null && !asksBrake(day, ledger);
+}
+
+/** What lowering has come to in an install. */
+export interface LoweredCount {
+  /** Days that the run would lower, or that wait for somebody to look. */
+  lowered: number;
+  /** Days of the install that were reported within the look-back. */
+  known: number;
+}
+
 /**
  * A run that would lower much of what was reported is likelier a fault of a tool than the truth: all
  * that it would lower waits for somebody to look.
+ */
+export function isBrakeOn({ lowered, known }: LoweredCount, maxLoweredFraction: number): boolean {
+  return lowered > known * maxLoweredFraction;
+}
+
+/**
+ * What waits once keeps waiting, however small a part of the whole it becomes: only somebody who has
+ * looked lets it go, or its count as it rises again.
  *
- * @param known how many days of the install were reported within the look-back
+ * @param isOn whether what is not held yet is to be
  */
 export function holdLowered(
   entries: readonly PlannedEntry[],
-  known: number,
-  maxLoweredFraction: number,
+  isOn: boolean,
 ): { entries: PlannedEntry[]; held: PlannedEntry[] } {
-  const lowered = entries.filter(({ lowers }) => lowers);
-  if (lowered.length <= known * maxLoweredFraction) return { entries: [...entries], held: [] };
-  return { entries: entries.filter(({ lowers }) => !lowers), held: lowered };
+  const isHeld = ({ isBraked, heldSince }: PlannedEntry) =>
+    isBraked && (isOn || heldSince !== null);
+  return { entries: entries.filter((one) => !isHeld(one)), held: entries.filter(isHeld) };
 }

@@ -2,7 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { inTransaction } from '../../db/database.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { listPlaces, readNextPlace } from '../read/read-place.ts';
-import { type InstallReport, type ReportWanted, reportUsage } from './report-usage.ts';
+import { type InstallReport, reportUsage } from './report-usage.ts';
+import type { ReportWanted } from './report-wanted.ts';
 import type { ReportWorkerDeps } from './report-worker.ts';
 
 export interface ReportPatience {

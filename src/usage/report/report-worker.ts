@@ -5,7 +5,8 @@ import { lastTick } from '../../lib/last-tick.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
 import type { PlaceStore } from '../read/place-store.ts';
 import { listPlaces, type ReadPlaceDeps } from '../read/read-place.ts';
-import { type ReportDeps, reportUsage } from './report-usage.ts';
+import type { ReportDeps } from './report-deps.ts';
+import { reportUsage } from './report-usage.ts';
 
 export interface ReportWorkerDeps extends ReportDeps, ReadPlaceDeps {
   database: Database;
@@ -32,9 +33,9 @@ export function createReportWorker(deps: ReportWorkerDeps): Loop {
     logger,
     clock,
     stallMs,
-    async run(signal) {
+    async run(signal, beat) {
       await wantTick(deps);
-      await reportTick(deps, signal);
+      await reportTick(deps, signal, beat);
       return 'idle';
     },
   });
@@ -59,7 +60,11 @@ async function wantTick(deps: ReportWorkerDeps): Promise<void> {
 }
 
 /** Once all is read that can be; by one instance. */
-async function reportTick(deps: ReportWorkerDeps, signal: AbortSignal): Promise<void> {
+async function reportTick(
+  deps: ReportWorkerDeps,
+  signal: AbortSignal,
+  beat: () => void,
+): Promise<void> {
   const { database, places, installs, clock } = deps;
   const { kysely } = database;
   const [wanted, reported] = [
@@ -73,5 +78,5 @@ async function reportTick(deps: ReportWorkerDeps, signal: AbortSignal): Promise<
   const isOurs = await inTransaction(database, (tx) =>
     raiseSetting(tx, 'usage_reported_tick', wanted),
   );
-  if (isOurs) await reportUsage(deps, { installs: [...installs.keys()] }, signal);
+  if (isOurs) await reportUsage(deps, { installs: [...installs.keys()] }, signal, beat);
 }

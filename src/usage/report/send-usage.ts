@@ -2,7 +2,8 @@ import { type AppError, isTransient, toAppError } from '../../domain/errors.ts';
 import { type Clock, toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';
 import type { PlatformApi, UsageEntry } from '../../marketplace/platform-api.ts';
-import { type LedgerStore, reportIdOf } from './ledger-store.ts';
+import type { SendResult } from './ledger-day.ts';
+import { type ContractKey, type LedgerStore, reportIdOf } from './ledger-store.ts';
 import type { PlannedEntry } from './plan-report.ts';
 
 export interface SendDeps {
@@ -32,15 +33,15 @@ const batchSize = 100;
 export async function sendUsage(
   deps: SendDeps,
   api: Pick<PlatformApi, 'reportUsage'>,
-  contractId: string,
+  of: ContractKey,
   entries: readonly PlannedEntry[],
   signal: AbortSignal,
 ): Promise<Sent> {
-  const sent: Sent = { answered: [], refused: [], left: [], requests: 0, failure: null };
+  const sent = nothingSent();
   const batches = toBatches(entries);
   for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
     if (!(await deps.hold())) return { ...sent, left: [...batch, ...batches.flat()] };
-    const error = await sendBatch(deps, api, contractId, batch, signal);
+    const error = await sendBatch(deps, api, of, batch, signal);
     sent.requests += 1;
     if (error === null) sent.answered.push(...batch);
     else if (isOfOneEntry(error) && batch.length > 1) batches.unshift(...halvesOf(batch));
@@ -50,24 +51,39 @@ export async function sendUsage(
   return sent;
 }
 
+export function nothingSent(): Sent {
+  return { answered: [], refused: [], left: [], requests: 0, failure: null };
+}
+
 /** @returns why not, or null */
 async function sendBatch(
   { ledger, clock }: SendDeps,
   api: Pick<PlatformApi, 'reportUsage'>,
-  contractId: string,
+  of: ContractKey,
   batch: readonly PlannedEntry[],
   signal: AbortSignal,
 ): Promise<AppError | null> {
-  await ledger.begin(batch, toInstant(clock.now()));
+  const sentAt = toInstant(clock.now());
+  await ledger.begin(of, batch, sentAt);
+  const heard = { isRepeated: false, requestId: null as string | null };
+  const settle = (result: SendResult) =>
+    ledger.settle(of, batch, sentAt, { result, now: toInstant(clock.now()) });
   try {
-    await api.reportUsage(contractId, batch.map(toUsageEntry), signal);
+    await api.reportUsage(of.contractId, batch.map(toUsageEntry), signal, {
+      onUnheard() {
+        heard.isRepeated = true;
+      },
+      onRequestId(requestId) {
+        heard.requestId = requestId;
+      },
+    });
   } catch (thrown) {
     const error = toAppError(thrown);
-    const result = toResult(error, batch.length);
-    if (hasNotArrived(error)) await ledger.settle(batch, result, toInstant(clock.now()));
+    const { isRepeated } = heard;
+    if (hasNotArrived(error)) await settle({ ...toResult(error, batch.length), isRepeated });
     return error;
   }
-  await ledger.settle(batch, { state: 'answered' }, toInstant(clock.now()));
+  await settle({ ...heard, state: 'answered', status: null, message: null });
   return null;
 }
 
@@ -102,10 +118,10 @@ function isRefusal(error: AppError): boolean {
 }
 
 /** Of several that are refused together, those that are good are still to be told from the rest. */
-function toResult(error: AppError, size: number) {
+function toResult(error: AppError, size: number): Omit<SendResult, 'isRepeated'> {
   const { status = null, requestId = null } = error;
   const isFinal = isRefusal(error) && !(isOfOneEntry(error) && size > 1);
-  const state = isFinal ? ('refused' as const) : ('unsent' as const);
+  const state = isFinal ? 'refused' : 'unsent';
   return { state, status, requestId, message: maskText(error.message) };
 }
 

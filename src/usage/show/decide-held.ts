@@ -2,18 +2,25 @@ import { AppError } from '../../domain/errors.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { type HeldWork, workKey } from '../attribute/attribute-work.ts';
 import { heldIdOf } from '../attribute/decision-store.ts';
-import { openDue } from '../attribute/load-due.ts';
-import type { ReportDeps } from '../report/report-usage.ts';
+import { listPeople, openDue } from '../attribute/load-due.ts';
+import type { ReportDeps } from '../report/report-deps.ts';
 
 export interface ListedHeld extends HeldWork {
   id: string;
 }
 
-/** Work that waits for an operator. Changes nothing. */
-export async function listHeld(deps: ReportDeps): Promise<ListedHeld[]> {
+/** Work that waits for an operator, some people's after the others'. Changes nothing. */
+export async function* listHeld(deps: ReportDeps): AsyncGenerator<ListedHeld> {
   const due = await openDue(deps);
-  const { held } = await due.load();
-  return held.map((one) => ({ ...one, id: heldIdOf(workKey(one.sighting)) }));
+  for await (const people of listPeople(due)) {
+    const { held } = await due.load(people);
+    for (const one of held) yield { ...one, id: heldIdOf(workKey(one.sighting)) };
+  }
+}
+
+async function findHeld(deps: ReportDeps, id: string): Promise<ListedHeld> {
+  for await (const one of listHeld(deps)) if (one.id === id) return one;
+  throw new AppError('not_found', `No held work is called ${id}`);
 }
 
 /**
@@ -27,8 +34,7 @@ export async function decideHeld(
   id: string,
   contractId: string | null,
 ): Promise<HeldWork> {
-  const held = (await listHeld(deps)).find((one) => one.id === id);
-  if (held === undefined) throw new AppError('not_found', `No held work is called ${id}`);
+  const held = await findHeld(deps, id);
   const chosen = held.contracts.find((one) => one.contractId === contractId);
   if (contractId !== null && chosen === undefined) {
     const known = held.contracts.map((one) => one.contractId).join(', ') || 'none';

@@ -3,7 +3,7 @@ import { addCounts, countNames, noCounts } from '../../domain/usage.ts';
 import type { DueDay, HeldWork } from '../attribute/attribute-work.ts';
 import { openDue } from '../attribute/load-due.ts';
 import type { LedgerRow } from '../report/ledger-store.ts';
-import type { ReportDeps } from '../report/report-usage.ts';
+import type { ReportDeps } from '../report/report-deps.ts';
 
 /** One day of a trainer on a contract: what was seen, and what was said of it. */
 export interface ShownDay {
@@ -32,10 +32,11 @@ export async function showUsage(
   contractId: string,
 ): Promise<ShownContract> {
   const due = await openDue(deps);
-  const attributed = await due.load();
+  const people = await deps.sources.participants(install, [contractId]);
+  const attributed = await due.load([...new Set(people.map(({ trainerId }) => trainerId))]);
   const isOf = (one: { install: string; contractId: string }) =>
     one.install === install && one.contractId === contractId;
-  const rows = await deps.ledger.list({ install, contractId });
+  const rows = await deps.ledger.list({ install, contractIds: [contractId] });
   const seen = new Map(attributed.due.filter(isOf).map((day) => [keyOf(day), day]));
   const sent = new Map(rows.map((row) => [keyOf(row), row]));
   // Of a day that went to another contract, nothing is to be seen unless it was told otherwise.

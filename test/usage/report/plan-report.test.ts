@@ -4,7 +4,8 @@ import type { Counts } from '../../../src/domain/usage.ts';
 import { addDays } from '../../../src/lib/add-days.ts';
 import { dayIn } from '../../../src/lib/day-in.ts';
 import type { DueDay } from '../../../src/usage/attribute/attribute-work.ts';
-import { holdLowered, type LedgerDay, planReport } from '../../../src/usage/report/plan-report.ts';
+import type { LedgerDay } from '../../../src/usage/report/ledger-day.ts';
+import { holdLowered, isBrakeOn, planReport } from '../../../src/usage/report/plan-report.ts';
 
 const now = new Date('2026-03-15T12:00:00.000Z');
 const lookbackMs = 14 * 86_400_000;
@@ -18,7 +19,8 @@ function due(changes: Partial<DueDay> = {}): DueDay {
 function ledger(changes: Partial<LedgerDay> = {}): LedgerDay {
   return {
     ...{ trainerId: 't1', day: '2026-03-15', answered: counts, tried: counts },
-    ...{ state: 'answered', isDoubted: false, isClosed: false, message: null },
+    ...{ state: 'answered', doubtedUntil: null, heldSince: null, closedAt: null },
+    ...{ answeredAt: null, status: null, requestId: null, message: null },
     sentAt: '2026-03-15T11:00:00.000Z',
     ...changes,
   };
@@ -45,8 +47,10 @@ it.each([
   ['nothing', due(), ledger({ answered: { ...counts, labels: 7 } })],
   ['in_doubt', due(), ledger({ state: 'in_doubt', answered: unknown })],
   ['in_doubt, lowers', due({ counts: less }), ledger({ state: 'in_doubt', answered: less })],
-  ['again', due(), ledger({ isDoubted: true })],
-  ['nothing', due(), ledger({ isDoubted: true, sentAt: '2026-03-15T11:55:00.000Z' })],
+  ['again', due(), ledger({ doubtedUntil: '2026-03-15T11:05:00.000Z' })],
+  ['nothing', due(), ledger({ doubtedUntil: '2026-03-15T11:00:00.000Z' })],
+  ['again', due(), ledger({ doubtedUntil: '2026-03-15T12:00:00.000Z' })],
+  ['nothing', due(), ledger({ doubtedUntil: '2026-03-15T12:00:00.001Z' })],
   ['changed', due(), ledger({ state: 'unsent', answered: unknown })],
   ['parked', due(), ledger({ state: 'refused', answered: unknown })],
   ['changed', due({ counts: less }), ledger({ state: 'refused', answered: unknown })],
@@ -61,13 +65,14 @@ it.each([
 
 describe('a day that leaves the look-back', () => {
   const old = { day: '2026-02-28' };
+  const closedAt = '2026-03-15T11:00:00.000Z';
 
   it('is sent once more, and what changes after that is shown', () => {
     expect(plan(due({ day: '2026-03-01' }), ledger())).toBe('nothing');
     expect(plan(due(old), ledger())).toBe('leaving');
-    expect(plan(due(old), ledger({ isClosed: true }))).toBe('nothing');
-    expect(plan(due({ ...old, counts: less }), ledger({ isClosed: true }))).toBe('late');
-    expect(plan(due(old), ledger({ isClosed: true, state: 'in_doubt' }))).toBe('in_doubt');
+    expect(plan(due(old), ledger({ closedAt }))).toBe('nothing');
+    expect(plan(due({ ...old, counts: less }), ledger({ closedAt }))).toBe('late');
+    expect(plan(due(old), ledger({ closedAt, state: 'in_doubt' }))).toBe('in_doubt');
   });
 
   it('is sent although it never was before', () => {
@@ -148,8 +153,10 @@ it('holds what a run would lower, where that is too much of what is known, and s
     () => ledger(),
     { now, lookbackMs },
   );
-  const held = (known: number) => holdLowered(entries, known, 0.2).held.map(({ day }) => day);
-  expect(held(10)).toEqual([]);
-  expect(held(9)).toEqual(['2026-03-12', '2026-03-13']);
-  expect(holdLowered(entries, 9, 0.2).entries.map(({ day }) => day)).toEqual(days.slice(2));
+  const isOn = (known: number) => isBrakeOn({ lowered: 2, known }, 0.2);
+  expect([isOn(10), isOn(9)]).toEqual([false, true]);
+  const daysOf = (all: { day: string }[]) => all.map(({ day }) => day);
+  expect(daysOf(holdLowered(entries, false).held)).toEqual([]);
+  expect(daysOf(holdLowered(entries, true).held)).toEqual(['2026-03-12', '2026-03-13']);
+  expect(daysOf(holdLowered(entries, true).entries)).toEqual(days.slice(2));
 });

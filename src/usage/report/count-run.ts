@@ -1,0 +1,109 @@
+import type { DueLoader } from '../attribute/load-due.ts';
+import { firstOpenDay } from '../read/look-back.ts';
+import { loadParts } from './load-parts.ts';
+import { planPart } from './plan-part.ts';
+import { isBrakeOn, type ReportPlan } from './plan-report.ts';
+import type { ReportDeps } from './report-deps.ts';
+import { mayBeOf, type ReportWanted } from './report-wanted.ts';
+import type { Troubles } from './tell-troubles.ts';
+
+/** What a run has before it in one install. */
+export interface InstallCount {
+  /** Days that are to be sent, held ones included. */
+  entries: number;
+  /** Of those, what would be lowered and has not been held so far, and what has. */
+  lowered: number;
+  held: number;
+  /** What was held and need not be any more. */
+  risen: number;
+  /** What the marketplace refused, and nothing has changed about since. */
+  parked: number;
+  /** Work of which it cannot be told what it is part of. */
+  heldWork: number;
+}
+
+export interface RunCount {
+  installs: Map<string, InstallCount>;
+  /** Where there is something to do. */
+  parts: MarkedPart[];
+}
+
+export interface MarkedPart {
+  people: readonly string[];
+  /** By install. */
+  contractIds: Map<string, string[]>;
+}
+
+/**
+ * Counts before anything is sent, part by part: what is lowered is judged for a whole install.
+ *
+ * @param troubles where to note what needs somebody
+ */
+export async function countRun(
+  deps: ReportDeps,
+  due: DueLoader,
+  wanted: ReportWanted,
+  troubles?: Troubles,
+): Promise<RunCount> {
+  const installs = new Map(wanted.installs.map((install) => [install, emptyCount()]));
+  const parts: RunCount['parts'] = [];
+  for await (const part of loadParts({ ...deps, due }, wanted)) {
+    const contractIds: MarkedPart['contractIds'] = new Map();
+    for (const [install, days] of Map.groupBy(part.due, (day) => day.install)) {
+      const plan = await planPart(deps, due, install, days);
+      addPlan(installs.get(install), plan);
+      await troubles?.noteDays(install, 'refused', plan.parked);
+      const marked = [...plan.entries, ...plan.risen].map(({ contractId }) => contractId);
+      if (marked.length > 0) contractIds.set(install, [...new Set(marked)]);
+    }
+    for (const [install, count] of installs) {
+      const isOf = part.held.filter((one) => mayBeOf(one, install, wanted));
+      count.heldWork += isOf.length;
+      await troubles?.noteWork(install, isOf);
+    }
+    if (contractIds.size > 0) parts.push({ people: part.people, contractIds });
+  }
+  return { installs, parts };
+}
+
+function emptyCount(): InstallCount {
+  return { entries: 0, lowered: 0, held: 0, risen: 0, parked: 0, heldWork: 0 };
+}
+
+function addPlan(count: InstallCount | undefined, { entries, risen, parked }: ReportPlan): void {
+  if (count === undefined) return;
+  const braked = entries.filter(({ isBraked }) => isBraked);
+  const held = braked.filter(({ heldSince }) => heldSince !== null).length;
+  count.entries += entries.length;
+  count.lowered += braked.length - held;
+  count.held += held;
+  count.risen += risen.length;
+  count.parked += parked.length;
+}
+
+/** What a run may lower in one install. */
+export interface LoweringBrake {
+  /** Whether an operator has looked: then nothing is held. */
+  isOff: boolean;
+  /** Whether everything waits that the run would lower. */
+  isOn: boolean;
+  /** How many more days it may lower: there may be more of them than were counted. */
+  allowance: number;
+}
+
+/** What is held already counts too, wherever in the install it is. */
+export async function decideBrake(
+  { ledger, clock, lookbackMs, maxLoweredFraction }: ReportDeps,
+  install: string,
+  { lowered, risen }: InstallCount,
+  { acceptsLowered = false }: ReportWanted,
+): Promise<LoweringBrake> {
+  const { known, held } = await ledger.count(
+    install,
+    firstOpenDay({ now: clock.now(), lookbackMs }),
+  );
+  const waiting = Math.max(0, held - risen);
+  const allowance = Math.max(0, Math.floor(known * maxLoweredFraction) - waiting);
+  const isOn = isBrakeOn({ lowered: lowered + waiting, known }, maxLoweredFraction);
+  return { isOff: acceptsLowered, isOn, allowance: acceptsLowered ? lowered : allowance };
+}

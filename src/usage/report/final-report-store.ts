@@ -1,0 +1,79 @@
+import { type Database, inTransaction } from '../../db/database.ts';
+
+/** The SQL of what was read before removals and has not been reported yet. */
+export interface FinalReportStore {
+  /** Of those whose work has been read, the first; undefined where there is none. */
+  next(now: string): Promise<FinalReport | undefined>;
+  settle(report: FinalReport, reportedAt: string): Promise<void>;
+  postpone(report: FinalReport, reportAfter: string): Promise<void>;
+}
+
+/** A removal that work was read before, and whose. */
+export interface FinalReport {
+  membershipId: number;
+  generation: number;
+  wantedAt: string;
+  tool: string;
+  groupId: string;
+  trainerId: string;
+}
+
+export function createFinalReportStore(database: Database): FinalReportStore {
+  async function change(
+    { membershipId, generation }: FinalReport,
+    changes: { reportedAt: string } | { reportAfter: string },
+  ): Promise<void> {
+    await inTransaction(database, (tx) =>
+      tx
+        .updateTable('finalReading')
+        .set(changes)
+        .where((eb) => eb.and({ membershipId, generation }))
+        .execute(),
+    );
+  }
+
+  return {
+    next: (now) =>
+      database.kysely
+        .selectFrom('finalReading')
+        .innerJoin('membership', 'membership.id', 'finalReading.membershipId')
+        .select(['finalReading.membershipId', 'finalReading.generation', 'finalReading.wantedAt'])
+        .select(['membership.tool', 'membership.groupId', 'membership.trainerId'])
+        .where('finalReading.reportedAt', 'is', null)
+        .where((eb) =>
+          eb.or([
+            eb('finalReading.reportAfter', 'is', null),
+            eb('finalReading.reportAfter', '<=', now),
+          ]),
+        )
+        .where((eb) =>
+          eb.not(
+            eb.exists(
+              eb
+                .selectFrom('usagePlaceGroup')
+                .innerJoin('usagePlace', (join) =>
+                  join
+                    .onRef('usagePlace.tool', '=', 'usagePlaceGroup.tool')
+                    .onRef('usagePlace.scope', '=', 'usagePlaceGroup.scope'),
+                )
+                .select('usagePlace.scope')
+                .whereRef('usagePlaceGroup.tool', '=', 'membership.tool')
+                .whereRef('usagePlaceGroup.groupId', '=', 'membership.groupId')
+                .where(({ or, eb: is, ref }) =>
+                  or([
+                    is('usagePlace.readBeganAt', 'is', null),
+                    is('usagePlace.readBeganAt', '<', ref('finalReading.wantedAt')),
+                  ]),
+                ),
+            ),
+          ),
+        )
+        .orderBy('finalReading.wantedAt')
+        .limit(1)
+        .executeTakeFirst(),
+
+    settle: (report, reportedAt) => change(report, { reportedAt }),
+
+    postpone: (report, reportAfter) => change(report, { reportAfter }),
+  };
+}

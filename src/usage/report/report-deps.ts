@@ -1,0 +1,20 @@
+import type { LockStore } from '../../db/lock-store.ts';
+import type { Alerts } from '../../lib/alerts.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { Metrics } from '../../lib/metrics.ts';
+import type { PlatformApi } from '../../marketplace/platform-api.ts';
+import type { DueDeps } from '../attribute/load-due.ts';
+import type { LedgerStore } from './ledger-store.ts';
+import type { TroubleStore } from './trouble-store.ts';
+
+export interface ReportDeps extends DueDeps {
+  ledger: LedgerStore;
+  locks: LockStore;
+  troubles: TroubleStore;
+  /** By install. */
+  platformApis: ReadonlyMap<string, Pick<PlatformApi, 'reportUsage'>>;
+  maxLoweredFraction: number;
+  alerts: Alerts;
+  metrics: Metrics;
+  logger: Logger;
+}

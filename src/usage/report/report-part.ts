@@ -1,0 +1,108 @@
+import { toInstant } from '../../lib/clock.ts';
+import type { DueDay } from '../attribute/attribute-work.ts';
+import type { DueLoader } from '../attribute/load-due.ts';
+import type { LoweringBrake, MarkedPart } from './count-run.ts';
+import type { ContractKey } from './ledger-store.ts';
+import { loadPart } from './load-parts.ts';
+import { planPart } from './plan-part.ts';
+import { holdLowered, type PlannedEntry, type ReportPlan } from './plan-report.ts';
+import type { ReportDeps } from './report-deps.ts';
+import type { ReportWanted } from './report-wanted.ts';
+import { nothingSent, type Sent, sendUsage } from './send-usage.ts';
+import { type Lease, takeLease } from './take-lease.ts';
+import type { Troubles } from './tell-troubles.ts';
+
+export interface PartRun {
+  deps: ReportDeps;
+  due: DueLoader;
+  wanted: ReportWanted;
+  troubles: Troubles;
+  signal: AbortSignal;
+}
+
+/** One install while it is reported. */
+export interface InstallRun {
+  install: string;
+  brake: LoweringBrake;
+  /** @returns whether to go on with the install */
+  onSent(sent: Sent): boolean;
+}
+
+/**
+ * Sends what is due on the contracts that were marked in a part. It is loaded and planned anew once
+ * nobody else can be sending it.
+ *
+ * @returns how many days are left, those included that others are at
+ */
+export async function reportPart(
+  run: PartRun,
+  { install, brake, onSent }: InstallRun,
+  { people, contractIds }: MarkedPart,
+): Promise<number> {
+  const { deps, due, wanted, signal } = run;
+  const marked = contractIds.get(install) ?? [];
+  const lease = await takeLease(deps, install, marked);
+  try {
+    const part = await loadPart({ ...deps, due }, wanted, people);
+    const isMarked = (day: DueDay) => day.install === install && marked.includes(day.contractId);
+    const plan = await planPart(deps, due, install, part.due.filter(isMarked));
+    const [ours, theirs] = splitBy(plan, ({ contractId }) => lease.contractIds.has(contractId));
+    const entries = await applyBrake(run, install, ours, brake);
+    let left = entries.length + theirs.entries.length;
+    for (const [contractId, some] of Map.groupBy(entries, (entry) => entry.contractId)) {
+      if (signal.aborted) return left;
+      const sent = await send(run, { install, contractId }, some, lease);
+      left -= sent.answered.length + sent.refused.length;
+      if (!onSent(sent)) return left;
+    }
+    return left;
+  } finally {
+    await lease.release();
+  }
+}
+
+async function send(
+  { deps, troubles, signal }: PartRun,
+  of: ContractKey,
+  entries: readonly PlannedEntry[],
+  lease: Lease,
+): Promise<Sent> {
+  const api = deps.platformApis.get(of.install);
+  if (api === undefined) return { ...nothingSent(), left: [...entries] };
+  const sent = await sendUsage({ ...deps, hold: () => lease.keep() }, api, of, entries, signal);
+  await troubles.noteDays(of.install, 'refused', sent.refused);
+  return sent;
+}
+
+function splitBy(plan: ReportPlan, isOurs: (day: DueDay) => boolean): [ReportPlan, ReportPlan] {
+  const only = (isIn: (day: DueDay) => boolean): ReportPlan => ({
+    entries: plan.entries.filter(isIn),
+    late: plan.late.filter(isIn),
+    parked: plan.parked.filter(isIn),
+    risen: plan.risen.filter(isIn),
+  });
+  return [only(isOurs), only((day) => !isOurs(day))];
+}
+
+/** Has what is held keep waiting, whatever becomes of this run. @returns what may be sent */
+async function applyBrake(
+  { deps, troubles }: PartRun,
+  install: string,
+  plan: ReportPlan,
+  brake: LoweringBrake,
+): Promise<PlannedEntry[]> {
+  const { ledger, clock } = deps;
+  const { entries, held } = brake.isOff
+    ? { entries: plan.entries, held: [] }
+    : holdLowered(plan.entries, brake.isOn);
+  await troubles.noteDays(install, 'lowering', held);
+  const isNew = held.filter(({ heldSince }) => heldSince === null);
+  await ledger.holdLowering(install, isNew, toInstant(clock.now()));
+  await ledger.holdLowering(install, plan.risen, null);
+  // What would be lowered only since it was counted is counted with the next run.
+  return entries.filter((entry) => {
+    if (!entry.isBraked || entry.heldSince !== null) return true;
+    brake.allowance -= 1;
+    return brake.allowance >= 0;
+  });
+}

@@ -1,0 +1,93 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { Adapter } from '../../src/adapters/adapter.ts';
+import type { Database } from '../../src/db/database.ts';
+import { createLinkRouter } from '../../src/engine/link-router.ts';
+import { createAlerts } from '../../src/lib/alerts.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { createLogger } from '../../src/lib/logger.ts';
+import { createMetrics } from '../../src/lib/metrics.ts';
+import { keepHeapSmall } from '../../src/lib/small-heap.ts';
+import { createPlatformApi } from '../../src/marketplace/platform-api.ts';
+import { openStorage } from '../../src/open-storage.ts';
+import { createUsage } from '../../src/usage/create-usage.ts';
+import { createImportSightings } from '../../src/usage/import/import-sightings.ts';
+import { reportUsage } from '../../src/usage/report/report-usage.ts';
+
+/** One report in a process of its own, so that its memory is its own. */
+
+export interface ReportOrder {
+  databaseUrl: string;
+  secretKey: string;
+  baseUrl: string;
+  token: string;
+}
+
+export interface Reported {
+  sent: number;
+  requests: number;
+  failure: string | null;
+  wallMs: number;
+  cpuMs: number;
+  peakMiB: number;
+  longestBlockMs: number;
+}
+
+process.once('message', (order: ReportOrder) => {
+  void report(order).then((reported) => {
+    process.send?.(reported satisfies Reported, () => process.disconnect());
+  });
+});
+
+async function report({ databaseUrl, secretKey, ...market }: ReportOrder): Promise<Reported> {
+  // As the command does.
+  keepHeapSmall();
+  const { database } = await openStorage(databaseUrl, Buffer.from(secretKey, 'hex'));
+  const { deps } = createBenchUsage(database, market);
+  const resolution = 5;
+  const delay = monitorEventLoopDelay({ resolution });
+  delay.enable();
+  const before = process.cpuUsage();
+  const begunAt = performance.now();
+  const [one] = await reportUsage(deps, { installs: ['acme'] }, new AbortController().signal);
+  const wallMs = performance.now() - begunAt;
+  const { user, system } = process.cpuUsage(before);
+  delay.disable();
+  await database.close();
+  if (one === undefined) throw new Error('nothing was reported');
+  return {
+    ...{ sent: one.sent, requests: one.requests, failure: one.failure, wallMs },
+    cpuMs: (user + system) / 1000,
+    peakMiB: process.resourceUsage().maxRSS / 1024,
+    longestBlockMs: Math.max(0, delay.max / 1e6 - resolution),
+  };
+}
+
+/** A tool whose work was read already, and lies in the database. */
+const adapter: Adapter = {
+  capabilities: { removal: { effect: 'locks_out' }, readding: 'yes', exclusive: 'membership' },
+  check: async () => [],
+  groupFor: ({ externalProjectId }) => externalProjectId,
+  findMember: async () => null,
+  addMember: async () => ({ id: '', email: null }),
+  removeMember: async () => undefined,
+  usageScopeFor: ({ externalProjectId }) => externalProjectId,
+  async *readUsage() {
+    // Nothing is read here.
+  },
+};
+
+function createBenchUsage(database: Database, market: { baseUrl: string; token: string }) {
+  const installs = new Map([['acme', { tool: 'studio', projects: ['*'] }]]);
+  const adapters = new Map([['studio', adapter]]);
+  const logger = createLogger({ level: 'error', destination: process.stderr });
+  const metrics = createMetrics();
+  const pacing = { requestsPerSecond: 100_000, burst: 100_000 };
+  return createUsage({
+    ...{ database, adapters, installs, logger, metrics, links: new Map() },
+    ...{ routeLink: createLinkRouter(installs, adapters), clock: systemClock },
+    otherSightings: [createImportSightings(database)],
+    alerts: createAlerts(logger, metrics),
+    usage: { schedule: '0 * * * *', lookbackMs: 14 * 86_400_000, maxLoweredFraction: 0.2 },
+    platformApis: new Map([['acme', createPlatformApi({ ...market, pacing })]]),
+  });
+}

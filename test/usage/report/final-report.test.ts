@@ -1,0 +1,84 @@
+import { expect, it } from 'vitest';
+import { createFinalReadingStore } from '../../../src/engine/final-reading-store.ts';
+import { brakeDue } from '../../../src/engine/removal-worker.ts';
+import { createFinalReportStore } from '../../../src/usage/report/final-report-store.ts';
+import { reportNextFinal } from '../../../src/usage/report/final-report-worker.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
+import { openUsageWorld } from '../../support/usage-harness.ts';
+
+const minuteMs = 60_000;
+
+describeEachDatabase('what is read before a removal', (openFresh) => {
+  /** Two people who have worked; the contract of one has ended, and their work is to be read. */
+  async function openEnd() {
+    const database = await openFresh();
+    const world = await openUsageWorld(database);
+    const { engine, sandbox, tool } = world;
+    await world.link('signs');
+    const [leaving, staying] = [world.hire(), world.hire()];
+    await world.learn();
+    await world.read();
+    engine.clock.advance(minuteMs);
+    const work = (id: string, { memberId }: { memberId: string }, seconds: number) => {
+      const at = engine.clock.now().toISOString();
+      const items = tool.items.get('signs') ?? new Map();
+      tool.items.set('signs', items.set(id, { memberId, seconds, labels: 1, at }));
+    };
+    work('last', leaving, 60);
+    work('other', staying, 60);
+    sandbox.endContract(leaving.contractId);
+    await world.learn();
+    const { mayPass } = createFinalReadingStore(() => true);
+    await brakeDue({ ...engine, mayPass });
+    const finals = createFinalReportStore(database);
+    const { signal } = new AbortController();
+    const reportFinal = () => reportNextFinal({ ...world.usage.deps, finals }, signal);
+    const seconds = ({ contractId }: { contractId: string }) => world.consumed(contractId).seconds;
+    return { ...world, leaving, staying, work, reportFinal, seconds };
+  }
+
+  it('is reported at once, of the contract that ended alone, and once', async () => {
+    const { reportFinal, read, seconds, leaving, staying, requests } = await openEnd();
+    expect(await reportFinal()).toBe(false);
+    await read();
+    expect(await reportFinal()).toBe(true);
+    expect([seconds(leaving), seconds(staying)]).toEqual([60, 0]);
+    expect(await reportFinal()).toBe(false);
+    expect(requests).toHaveLength(1);
+  });
+
+  it('is reported by one of several instances', async () => {
+    const { reportFinal, read, requests } = await openEnd();
+    await read();
+    await Promise.all([reportFinal(), reportFinal(), reportFinal()]);
+    expect(requests).toHaveLength(1);
+  });
+
+  it('is tried again after a crash, and what is seen later goes the way of the schedule', async () => {
+    const { engine, reportFinal, read, report, seconds, leaving, fates, work } = await openEnd();
+    await read();
+    fates.push('crash');
+    expect(await reportFinal()).toBe(true);
+    expect([seconds(leaving), await reportFinal()]).toEqual([0, false]);
+    engine.clock.advance(minuteMs);
+    expect(await reportFinal()).toBe(true);
+    expect(seconds(leaving)).toBe(60);
+    work('found later', leaving, 30);
+    await read();
+    expect([await reportFinal(), seconds(leaving)]).toEqual([false, 60]);
+    await report();
+    expect(seconds(leaving)).toBe(90);
+  });
+
+  it('is taken over from an instance that died over it', async () => {
+    const { engine, usage, reportFinal, read, seconds, leaving } = await openEnd();
+    await read();
+    const [row] = await engine.database.kysely.selectFrom('finalReading').selectAll().execute();
+    const until = new Date(engine.clock.now().getTime() + 5 * minuteMs).toISOString();
+    const name = `usage-final:${row?.membershipId}`;
+    await usage.deps.locks.hold(name, 'dead', engine.clock.now().toISOString(), until);
+    expect([await reportFinal(), seconds(leaving)]).toEqual([false, 0]);
+    engine.clock.advance(5 * minuteMs);
+    expect([await reportFinal(), seconds(leaving)]).toEqual([true, 60]);
+  });
+});
