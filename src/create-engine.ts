@@ -87,6 +87,7 @@ export function createEngine(deps: EngineDeps): Engine {
     ...works.loops,
     ...createMailWorkers(deps, works),
     ...works.usage.reporters,
+    works.budgets.reader,
   ];
   return {
     loops: [...acting, ...createHousekeeping(deps, evidence)],

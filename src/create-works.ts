@@ -1,4 +1,5 @@
 import type { Adapter } from './adapters/adapter.ts';
+import { type Budgets, createBudgets } from './budget/create-budgets.ts';
 import type { Config } from './config/config-schema.ts';
 import type { DatabaseClock } from './db/database-clock.ts';
 import { createLockStore } from './db/lock-store.ts';
@@ -60,6 +61,7 @@ export interface Works extends ReconcileDeps, OrphanDeps {
   /** The webhook endpoint of each install. */
   subscription: SubscriptionDeps;
   usage: Usage;
+  budgets: Budgets;
   /** Called when there is something for the brake to look at. */
   onRemovalDue(): void;
   /** The brake, what brings each tool in line, and what reads it before a removal. */
@@ -95,13 +97,21 @@ export function createWorks(deps: WorksDeps): Works {
   const subscription = createSubscription(deps, works);
   const checkDrift = createDrift(deps, works);
   const removalWorker = createRemovalWorker(works);
-  const usage = createUsageOf(deps, works);
+  const budgets = createBudgets({ ...works, addNotice, repeatMs: noticeRepeatMs });
+  const usage = createUsageOf(deps, works, budgets);
   const loops = [removalWorker, ...convergeWorkers, ...usage.readers];
   const onRemovalDue = () => removalWorker.wake();
-  return { ...works, subscription, checkDrift, usage, loops, onRemovalDue };
+  return { ...works, subscription, checkDrift, usage, budgets, loops, onRemovalDue };
 }
 
-type UnwiredWorks = Omit<Works, 'subscription' | 'checkDrift' | 'usage' | 'loops' | 'onRemovalDue'>;
+/** Nobody is told yet but those who read the log. */
+const addNotice = async () => undefined;
+const noticeRepeatMs = 7 * 86_400_000;
+
+type UnwiredWorks = Omit<
+  Works,
+  'subscription' | 'checkDrift' | 'usage' | 'budgets' | 'loops' | 'onRemovalDue'
+>;
 
 function createSubscription(
   { config, storage: { database, box } }: WorksDeps,
@@ -118,10 +128,15 @@ function createSubscription(
   };
 }
 
-function createUsageOf({ config, adapters }: WorksDeps, works: UnwiredWorks): Usage {
+function createUsageOf(
+  { config, adapters }: WorksDeps,
+  works: UnwiredWorks,
+  { keepAnswer }: Budgets,
+): Usage {
   return createUsage({
     ...{ ...works, adapters, usage: config.usage, links: config.links },
     routeLink: works.rules.routeLink,
+    onAnswer: keepAnswer,
     otherSightings: [createImportSightings(works.database)],
   });
 }

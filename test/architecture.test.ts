@@ -28,7 +28,9 @@ const mayImport: Record<string, readonly string[]> = {
     ...['usage/read', 'usage/attribute', 'usage/report'],
     ...['engine', 'marketplace', 'adapters/(port)', 'db', 'domain', 'lib'],
   ],
+  budget: ['marketplace', 'db', 'domain', 'lib'],
   operator: [
+    'budget',
     'usage',
     'installs',
     'mail',

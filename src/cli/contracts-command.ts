@@ -1,8 +1,10 @@
 import { Command, InvalidArgumentError } from 'commander';
+import { type BudgetState, budgetStates } from '../domain/budget.ts';
 import { type ContractStatus, contractStatuses } from '../domain/evidence-status.ts';
 import { createEvidenceStore } from '../engine/evidence-store.ts';
 import { createContractStore, type ListedContract } from '../operator/contract-store.ts';
 import { type ContractDecision, decideContract } from '../operator/decide-contract.ts';
+import { toPercent } from './budget-text.ts';
 import { decidedBy, print, withStorage } from './command-context.ts';
 import { toCount } from './count-option.ts';
 import { formatTable } from './table.ts';
@@ -21,6 +23,7 @@ interface ListOptions {
   install?: string;
   status?: ContractStatus;
   suspects?: true;
+  budget?: BudgetState;
   limit: number;
   json?: true;
 }
@@ -29,7 +32,12 @@ function createListCommand(terminal: Terminal): Command {
   return new Command('list')
     .description('list contracts and how they stand')
     .option('--install <name>', 'only those of one install')
-    .option('--status <status>', `only those that are ${contractStatuses.join(', ')}`, toStatus)
+    .option('--status <status>', `only those that are ${contractStatuses.join(', ')}`, (value) =>
+      toOneOf(contractStatuses, value),
+    )
+    .option('--budget <state>', `only those whose budget is ${budgetStates.join(', ')}`, (value) =>
+      toOneOf(budgetStates, value),
+    )
     .option('--suspects', 'only those that are no longer listed, although nothing says they ended')
     .option('--limit <count>', 'how many at most', toCount, 500)
     .option('--json', 'print one JSON object instead of a table')
@@ -41,12 +49,10 @@ function createListCommand(terminal: Terminal): Command {
     );
 }
 
-function toStatus(value: string): ContractStatus {
-  const status = contractStatuses.find((known) => known === value);
-  if (status === undefined) {
-    throw new InvalidArgumentError(`one of: ${contractStatuses.join(', ')}`);
-  }
-  return status;
+function toOneOf<Word extends string>(words: readonly Word[], value: string): Word {
+  const word = words.find((known) => known === value);
+  if (word === undefined) throw new InvalidArgumentError(`one of: ${words.join(', ')}`);
+  return word;
 }
 
 function toTable(contracts: ListedContract[]): string {
@@ -54,6 +60,7 @@ function toTable(contracts: ListedContract[]): string {
   return formatTable(
     [
       ...['install', 'contract', 'status', { title: 'people', align: 'right' } as const],
+      ...['budget', { title: 'used', align: 'right' } as const],
       ...['last heard', 'suspect since', 'title'],
     ],
     contracts.map((contract) => [
@@ -61,6 +68,8 @@ function toTable(contracts: ListedContract[]): string {
       contract.contractId,
       contract.status,
       contract.people,
+      contract.budgetState ?? '',
+      toPercent(contract.consumedFraction),
       contract.heardAt ?? '',
       contract.suspectSince ?? '',
       contract.title ?? '',

@@ -4,7 +4,9 @@ import { AppError } from '../domain/errors.ts';
 import { createLinkRouter } from '../engine/link-router.ts';
 import { stripControl } from '../lib/strip-control.ts';
 import { type Explanation, explain } from '../operator/explain.ts';
+import { explainBudgets } from '../operator/explain-budgets.ts';
 import { createExplainStore } from '../operator/explain-store.ts';
+import { toBudgetText } from './budget-text.ts';
 import { loadRegistry, print, withStorage } from './command-context.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -28,7 +30,10 @@ export function createExplainCommand(terminal: Terminal): Command {
             'Nothing is known of such a person or contract: no event named it, and no read',
           );
         }
-        print(terminal, json, { explanations }, () => explanations.map(toText).join('\n\n'));
+        const budgets = await explainBudgets(database, subject);
+        print(terminal, json, { explanations, budgets }, () =>
+          [...explanations.map(toText), ...budgets.map(toBudgetText)].join('\n\n'),
+        );
       }),
     );
 }

@@ -27,7 +27,8 @@ export function createStatusCommand(terminal: Terminal): Command {
 }
 
 function toText(status: Status): string {
-  const { since, memberships, deliveries, receipts, removals, installs, attention } = status;
+  const { since, memberships, budgets, deliveries, receipts, removals, installs, attention } =
+    status;
   const section = (title: string, columns: string[], rows: (string | number)[][]) =>
     rows.length === 0 ? [] : [`${title}\n${formatTable(columns, rows)}`];
   const todo = attention.map(toLines).join('\n');
@@ -37,6 +38,11 @@ function toText(status: Status): string {
       'Memberships now',
       ['tool', 'state', 'count'],
       memberships.map(({ tool, state, count }) => [tool, state, count]),
+    ),
+    ...section(
+      'Budgets of contracts under way',
+      ['install', 'state', 'count'],
+      budgets.map(({ install, state, count }) => [install, state, count]),
     ),
     ...section(
       `Deliveries since ${since}`,

@@ -10,6 +10,7 @@ import { up as createInstalls } from '../../migrations/0008-installs.ts';
 import { up as createInvitations } from '../../migrations/0009-invitations.ts';
 import { up as createUsage } from '../../migrations/0010-usage.ts';
 import { up as createUsageImport } from '../../migrations/0011-usage-import.ts';
+import { up as createBudget } from '../../migrations/0012-budget.ts';
 import { up as createUsageInstants } from '../../migrations/0014-usage-instants.ts';
 import { up as createUsageReport } from '../../migrations/0015-usage-report.ts';
 import { AppError } from '../domain/errors.ts';
@@ -29,6 +30,7 @@ const migrations: Record<string, Migration> = {
   '0009-invitations': { up: createInvitations },
   '0010-usage': { up: createUsage },
   '0011-usage-import': { up: createUsageImport },
+  '0012-budget': { up: createBudget },
   '0014-usage-instants': { up: createUsageInstants },
   '0015-usage-report': { up: createUsageReport },
 };

@@ -1,5 +1,4 @@
 import type { Generated, Insertable, Selectable } from 'kysely';
-import type { Clearance, PlanState } from '../domain/brake.ts';
 import type { DeliveryState } from '../domain/delivery.ts';
 import type {
   ContractEvidence,
@@ -13,11 +12,13 @@ import type { DeliveredBy, InvitationKind } from '../domain/invitation.ts';
 import type { MembershipState, Operation, ReceiptOutcome } from '../domain/membership.ts';
 import type { RunOutcome, RunTrigger } from '../domain/run.ts';
 import type { RemovalCause } from '../domain/standing.ts';
+import type { BudgetTables } from './budget-tables.ts';
 import type {
   ConnectedInstallTable,
   SubscriptionTable,
   WebhookEndpointTable,
 } from './install-tables.ts';
+import type { RemovalTables } from './removal-tables.ts';
 import type { UsageImportEntryTable, UsageImportTable } from './usage-import-tables.ts';
 import type {
   FinalReadingTable,
@@ -36,7 +37,7 @@ import type {
  * values are bytes on both databases. Evidence tables hold the registers of `domain/evidence.ts`
  * as they are.
  */
-export interface Tables {
+export interface Tables extends BudgetTables, RemovalTables {
   delivery: DeliveryTable;
   contract: ContractEvidence;
   link: LinkEvidence;
@@ -51,9 +52,6 @@ export interface Tables {
   invitation: InvitationTable;
   receipt: ReceiptTable;
   reason: ReasonTable;
-  plan: PlanTable;
-  planItem: PlanItemTable;
-  removal: RemovalTable;
   installState: InstallStateTable;
   connectedInstall: ConnectedInstallTable;
   webhookEndpoint: WebhookEndpointTable;
@@ -156,37 +154,6 @@ export interface ReasonTable {
   install: string;
   contractId: string;
   linkId: string;
-}
-
-/** Removals beyond the brake: a stable set that an operator decides about. */
-export interface PlanTable {
-  id: Generated<number>;
-  install: string;
-  state: PlanState;
-  createdAt: string;
-  decidedAt: string | null;
-}
-
-export interface PlanItemTable {
-  planId: number;
-  membershipId: number;
-  generation: number;
-  cause: RemovalCause;
-  /** What the decision came to for this one; null while there is none. */
-  outcome: PlanItemOutcome | null;
-}
-
-export type PlanItemOutcome = 'approved' | 'rejected' | 'stale';
-
-/** Every removal that was let pass, and on what grounds: what the brake counts. */
-export interface RemovalTable {
-  id: Generated<number>;
-  install: string;
-  membershipId: number;
-  generation: number;
-  cause: RemovalCause;
-  clearance: Clearance;
-  clearedAt: string;
 }
 
 /** Reading the whole of an install, and what waits for that. */

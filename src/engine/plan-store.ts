@@ -1,5 +1,5 @@
 import type { Database, Transaction } from '../db/database.ts';
-import type { PlanItemOutcome } from '../db/tables.ts';
+import type { PlanItemOutcome } from '../db/removal-tables.ts';
 import type { PlanState } from '../domain/brake.ts';
 import { AppError } from '../domain/errors.ts';
 import type { RemovalCause } from '../domain/standing.ts';

@@ -21,7 +21,9 @@ export type AlertKind =
   | 'endpoint_trouble'
   | 'usage_unread'
   | 'usage_held'
-  | 'usage_refused';
+  | 'usage_refused'
+  | 'budget_low'
+  | 'budget_depleted';
 
 export interface Alerts {
   /** @param fields of the log line: names and ids, no addresses */

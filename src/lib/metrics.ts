@@ -11,6 +11,7 @@ export function createMetrics() {
     ...actingMetrics(registers),
     ...readingMetrics(registers),
     ...usageMetrics(registers),
+    ...budgetMetrics(registers),
   };
 }
 
@@ -132,6 +133,23 @@ function usageMetrics(registers: Registry[]) {
       name: 'gangway_usage_held',
       help: 'Days of usage that were not sent by the last run, as somebody has to look at them',
       labelNames: ['install'],
+      registers,
+    }),
+  };
+}
+
+function budgetMetrics(registers: Registry[]) {
+  return {
+    budgets: new Gauge({
+      name: 'gangway_budgets',
+      help: 'Contracts under way by the state of their budget, as it was last read',
+      labelNames: ['install', 'state'],
+      registers,
+    }),
+    budgetReads: new Counter({
+      name: 'gangway_budget_reads_total',
+      help: 'Budgets asked for at the marketplace, by outcome',
+      labelNames: ['install', 'outcome'],
       registers,
     }),
   };

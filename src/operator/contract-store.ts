@@ -1,4 +1,5 @@
 import type { Database, Transaction } from '../db/database.ts';
+import type { BudgetState } from '../domain/budget.ts';
 import type { ContractEvidence } from '../domain/evidence.ts';
 import { type ContractStatus, statusOfContract } from '../domain/evidence-status.ts';
 import { createSuspectStore } from '../reconcile/suspect-store.ts';
@@ -16,6 +17,8 @@ export interface ContractListFilter {
   status?: ContractStatus | undefined;
   /** Only those that can be neither confirmed nor eliminated. */
   suspects?: boolean | undefined;
+  /** Only those whose budget was last read to be so. */
+  budget?: BudgetState | undefined;
   limit: number;
 }
 
@@ -27,11 +30,16 @@ export interface ListedContract {
   /** The latest that any source said of it. */
   heardAt: string | null;
   people: number;
+  /** As it was last read; null before that. */
+  budgetState: BudgetState | null;
+  /** Of what was funded. */
+  consumedFraction: number | null;
   /** Since when it can be neither confirmed nor eliminated; null where that is not so. */
   suspectSince: string | null;
 }
 
-type CountedContract = ContractEvidence & { people: number | null };
+type CountedContract = ContractEvidence &
+  Pick<ListedContract, 'budgetState' | 'consumedFraction'> & { people: number | null };
 
 const pageSize = 500;
 
@@ -39,12 +47,18 @@ export function createContractStore(database: Database): ContractStore {
   const { kysely } = database;
 
   async function page(
-    install: string | undefined,
+    { install, budget }: ContractListFilter,
     after: CountedContract | undefined,
   ): Promise<CountedContract[]> {
     let rows = kysely
       .selectFrom('contract')
-      .selectAll()
+      .leftJoin('budget', (join) =>
+        join
+          .onRef('budget.install', '=', 'contract.install')
+          .onRef('budget.contractId', '=', 'contract.contractId'),
+      )
+      .selectAll('contract')
+      .select(['budget.state as budgetState', 'consumedFraction'])
       .select((eb) =>
         eb
           .selectFrom('participation')
@@ -53,20 +67,23 @@ export function createContractStore(database: Database): ContractStore {
           .whereRef('participation.contractId', '=', 'contract.contractId')
           .as('people'),
       )
-      .orderBy('install')
-      .orderBy('contractId')
+      .orderBy('contract.install')
+      .orderBy('contract.contractId')
       .limit(pageSize);
-    if (install !== undefined) rows = rows.where('install', '=', install);
+    if (install !== undefined) rows = rows.where('contract.install', '=', install);
+    if (budget !== undefined) rows = rows.where('budget.state', '=', budget);
     if (after !== undefined) {
+      const key = ['contract.install', 'contract.contractId'] as const;
       rows = rows.where((eb) =>
-        eb(eb.refTuple('install', 'contractId'), '>', eb.tuple(after.install, after.contractId)),
+        eb(eb.refTuple(...key), '>', eb.tuple(after.install, after.contractId)),
       );
     }
     return await rows.execute();
   }
 
   return {
-    async list({ install, status, suspects = false, limit }) {
+    async list(filter) {
+      const { install, status, suspects = false, limit } = filter;
       const since = new Map(
         (await createSuspectStore(database).list(install)).map((one) => [keyOf(one), one.since]),
       );
@@ -74,7 +91,7 @@ export function createContractStore(database: Database): ContractStore {
         (status === undefined || one.status === status) && (!suspects || one.suspectSince !== null);
       const listed: ListedContract[] = [];
       // A status follows from the registers and stands in no column.
-      for (let rows = await page(install, undefined); ; rows = await page(install, rows.at(-1))) {
+      for (let rows = await page(filter, undefined); ; rows = await page(filter, rows.at(-1))) {
         const found = rows.map((row) => toListed(row, since.get(keyOf(row)) ?? null));
         listed.push(...found.filter(isAskedFor));
         if (rows.length < pageSize || listed.length >= limit) return listed.slice(0, limit);
@@ -104,10 +121,10 @@ function keyOf({ install, contractId }: { install: string; contractId: string })
 }
 
 function toListed(row: CountedContract, suspectSince: string | null): ListedContract {
-  const { install, contractId, title } = row;
+  const { install, contractId, title, budgetState, consumedFraction } = row;
   const heard = [row.startedEventAt, row.endedEventAt, row.activeReadAt, row.endedReadAt];
   return {
-    ...{ install, contractId, title, suspectSince },
+    ...{ install, contractId, title, suspectSince, budgetState, consumedFraction },
     status: statusOfContract(row),
     heardAt: heard.reduce((a, b) => ((b ?? '') > (a ?? '') ? b : a), null),
     people: row.people ?? 0,

@@ -8,6 +8,7 @@ import { createInstallStateStore, type InstallState } from '../reconcile/install
 import { createSuspectStore, type Suspect } from '../reconcile/suspect-store.ts';
 import { createSubscriptionStore } from '../subscription/subscription-store.ts';
 import type { Trouble } from '../subscription/troubles.ts';
+import { aboutBudgets, type BudgetStatus, loadBudgets } from './about-budgets.ts';
 import { createContractStore } from './contract-store.ts';
 import { listUntold } from './handover-store.ts';
 import { createStatusStore, type StatusStore } from './status-store.ts';
@@ -22,6 +23,8 @@ export interface Status {
   removals: Rows<'removals'>;
   installs: InstallState[];
   plans: Plan[];
+  /** Contracts under way, by install and by what was last read of their budget. */
+  budgets: BudgetStatus['counts'];
   /** Empty where nothing needs anybody. Whatever its age: `since` is not about this. */
   attention: Attention[];
 }
@@ -45,8 +48,10 @@ export async function loadStatus(
   mailed: Mailed | null = null,
 ): Promise<Status> {
   const store = createStatusStore(database);
+  const budgets = await loadBudgets(database, configured);
   const status = {
     since,
+    budgets: budgets.counts,
     memberships: (await createMembershipStore(database).countByState()).sort(byToolAndState),
     deliveries: await store.deliveries(since),
     receipts: await store.receipts(since),
@@ -66,6 +71,7 @@ export async function loadStatus(
     ...findAttention(status, disputed, troubled, endpoints),
     ...aboutSuspects(suspects.filter(({ install }) => configured.has(install))),
     ...(await aboutInvitations(database, mailed)),
+    ...aboutBudgets(budgets),
     ...aboutClock(await loadClockDrift(database)),
   ];
   return { ...status, attention };

@@ -20,6 +20,7 @@ import { createFinalReportStore } from './report/final-report-store.ts';
 import { createFinalReportWorker } from './report/final-report-worker.ts';
 import { createLedgerStore } from './report/ledger-store.ts';
 import { createReportWorker, type ReportWorkerDeps } from './report/report-worker.ts';
+import type { OnAnswer } from './report/send-usage.ts';
 import { createTroubleStore } from './report/trouble-store.ts';
 
 export interface UsageParts {
@@ -34,6 +35,7 @@ export interface UsageParts {
   platformApis: ReadonlyMap<string, Pick<PlatformApi, 'reportUsage'>>;
   /** What tells of work beside the tools. */
   otherSightings: readonly SightingSource[];
+  onAnswer: OnAnswer;
   alerts: Alerts;
   metrics: Metrics;
   logger: Logger;

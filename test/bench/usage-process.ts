@@ -87,6 +87,7 @@ function createBenchUsage(database: Database, market: { baseUrl: string; token: 
     ...{ routeLink: createLinkRouter(installs, adapters), clock: systemClock },
     otherSightings: [createImportSightings(database)],
     alerts: createAlerts(logger, metrics),
+    onAnswer: async () => undefined,
     usage: { schedule: '0 * * * *', lookbackMs: 14 * 86_400_000, maxLoweredFraction: 0.2 },
     platformApis: new Map([['acme', createPlatformApi({ ...market, pacing })]]),
   });

@@ -1,9 +1,11 @@
 import { beforeEach, expect, it } from 'vitest';
+import type { BudgetRow } from '../../src/db/budget-tables.ts';
 import { emptyContract, emptyEvidence } from '../../src/domain/evidence.ts';
 import { createContractStore } from '../../src/operator/contract-store.ts';
 import { type Attention, loadStatus, type Status } from '../../src/operator/load-status.ts';
 import { createStatusStore } from '../../src/operator/status-store.ts';
 import { createSubscriptionStore } from '../../src/subscription/subscription-store.ts';
+import { noBudget } from '../support/budgets.ts';
 import { convergeDue } from '../support/converging.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { newDelivery } from '../support/deliveries.ts';
@@ -27,7 +29,7 @@ describeEachDatabase('how it is doing', (openFresh) => {
   it('needs nobody where nothing has happened', async () => {
     expect(await load()).toEqual({
       ...{ since: hour, memberships: [], deliveries: [], receipts: [], removals: [] },
-      ...{ installs: [], plans: [], attention: [] },
+      ...{ installs: [], plans: [], budgets: [], attention: [] },
     });
   });
 
@@ -98,6 +100,39 @@ describeEachDatabase('how it is doing', (openFresh) => {
     expect((await load()).attention).toEqual([trouble]);
     await subscriptions.forgetTroubles();
     expect(await attention()).toEqual([]);
+  });
+
+  it('counts the budgets that are read, and says which need somebody', async () => {
+    const { kysely } = engine.database;
+    const keep = async (contractId: string, more: Partial<BudgetRow>, install = 'acme') => {
+      await kysely
+        .insertInto('budget')
+        .values({ ...noBudget, install, contractId, ...more })
+        .execute();
+    };
+    const nextReadAt = hour;
+    await keep('c1', { nextReadAt, state: 'depleted' });
+    await keep('c2', { nextReadAt, state: 'low' });
+    await keep('c3', { nextReadAt, state: 'low', failure: 'no answer', attempts: 3 });
+    await keep('c4', { nextReadAt, state: 'ok', failure: 'no answer', attempts: 2 });
+    await keep('c5', { nextReadAt, failure: 'no such contract', notFoundAt: hour });
+    await keep('over', { state: 'depleted', failure: 'no answer', attempts: 9 });
+    await keep('strange', { nextReadAt, state: 'low', attempts: 9 }, 'globex');
+    const failure = 'answered 403';
+    const readers = ['acme', 'globex'].map((install) => ({ install, failure, attempts: 3 }));
+    await kysely.insertInto('budgetReader').values(readers).execute();
+    const { budgets } = await load();
+    expect(budgets).toEqual([
+      { install: 'acme', state: 'depleted', count: 1 },
+      { install: 'acme', state: 'low', count: 2 },
+      { install: 'acme', state: 'ok', count: 1 },
+    ]);
+    expect(await attention()).toEqual([
+      'budgets that are used up: 1',
+      'budgets that are running out: 2',
+      'budgets that cannot be read: 2',
+      'the budgets of acme cannot be read: answered 403',
+    ]);
   });
 
   it('says what became of deliveries, however old they are', async () => {
@@ -185,6 +220,7 @@ describeEachDatabase('how it is doing', (openFresh) => {
     expect(await store.list({ limit: 5000, install: 'globex' })).toHaveLength(400);
     expect(await store.list({ limit: 1, status: 'ended' })).toEqual([
       {
+        ...{ budgetState: null, consumedFraction: null },
         ...{ install: 'globex', contractId: 'cmc1098', status: 'ended', title: null },
         ...{ heardAt: hour, people: 0, suspectSince: null },
       },

@@ -18,6 +18,7 @@ import { createImportSightings } from '../../src/usage/import/import-sightings.t
 import { listPlaces, readNextPlace } from '../../src/usage/read/read-place.ts';
 import { type InstallReport, reportUsage } from '../../src/usage/report/report-usage.ts';
 import type { ReportWanted } from '../../src/usage/report/report-wanted.ts';
+import type { OnAnswer } from '../../src/usage/report/send-usage.ts';
 import { createEngine, type Engine } from './engine-harness.ts';
 
 /** A tool that tells of work, the usage side of a bridge, and the sandbox as the marketplace. */
@@ -116,6 +117,7 @@ function toSighting(itemId: string, { memberId, seconds, labels, at, changedAt }
 export async function openUsageWorld(
   database: Database,
   { maxLoweredFraction = 1, timeZone = 'UTC' } = {},
+  onAnswer: OnAnswer = async () => undefined,
 ): Promise<UsageWorld> {
   const tool = createWorkTool();
   const installs = new Map([['acme', { tool: 'studio', projects: ['*'] }]]);
@@ -157,6 +159,7 @@ export async function openUsageWorld(
       routeLink,
       installs,
       otherSightings: [createImportSightings(database)],
+      onAnswer,
     },
     links: new Map([['signs', { timeZone }]]),
     usage: { schedule: '30 * * * *', lookbackMs: 14 * 86_400_000, maxLoweredFraction },

@@ -5,6 +5,7 @@ import type { Metrics } from '../../lib/metrics.ts';
 import type { PlatformApi } from '../../marketplace/platform-api.ts';
 import type { DueDeps } from '../attribute/load-due.ts';
 import type { LedgerStore } from './ledger-store.ts';
+import type { OnAnswer } from './send-usage.ts';
 import type { TroubleStore } from './trouble-store.ts';
 
 export interface ReportDeps extends DueDeps {
@@ -14,6 +15,7 @@ export interface ReportDeps extends DueDeps {
   /** By install. */
   platformApis: ReadonlyMap<string, Pick<PlatformApi, 'reportUsage'>>;
   maxLoweredFraction: number;
+  onAnswer: OnAnswer;
   alerts: Alerts;
   metrics: Metrics;
   logger: Logger;

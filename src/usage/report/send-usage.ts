@@ -2,15 +2,26 @@ import { type AppError, isTransient, toAppError } from '../../domain/errors.ts';
 import { type Clock, toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';
 import type { PlatformApi, UsageEntry } from '../../marketplace/platform-api.ts';
+import type { Budget } from '../../marketplace/platform-schema.ts';
 import type { SendResult } from './ledger-day.ts';
 import { type ContractKey, type LedgerStore, reportIdOf } from './ledger-store.ts';
 import type { PlannedEntry } from './plan-report.ts';
+
+/** What an answer says beside that the usage was taken; null where that could not be read. */
+export type OnAnswer = (
+  install: string,
+  contractId: string,
+  budget: Budget | null,
+  /** When the request began. */
+  askedAt: string,
+) => Promise<void>;
 
 export interface SendDeps {
   ledger: LedgerStore;
   clock: Clock;
   /** Keeps others from sending for this contract; false where somebody else has begun to. */
   hold(): Promise<boolean>;
+  onAnswer: OnAnswer;
 }
 
 export interface Sent {
@@ -57,7 +68,7 @@ export function nothingSent(): Sent {
 
 /** @returns why not, or null */
 async function sendBatch(
-  { ledger, clock }: SendDeps,
+  { ledger, clock, onAnswer }: SendDeps,
   api: Pick<PlatformApi, 'reportUsage'>,
   of: ContractKey,
   batch: readonly PlannedEntry[],
@@ -68,15 +79,18 @@ async function sendBatch(
   const heard = { isRepeated: false, requestId: null as string | null };
   const settle = (result: SendResult) =>
     ledger.settle(of, batch, sentAt, { result, now: toInstant(clock.now()) });
+  let budget: Budget | null;
   try {
-    await api.reportUsage(of.contractId, batch.map(toUsageEntry), signal, {
+    const listeners = {
       onUnheard() {
         heard.isRepeated = true;
       },
-      onRequestId(requestId) {
+      onRequestId(requestId: string) {
         heard.requestId = requestId;
       },
-    });
+    };
+    const entries = batch.map(toUsageEntry);
+    ({ budget } = await api.reportUsage(of.contractId, entries, signal, listeners));
   } catch (thrown) {
     const error = toAppError(thrown);
     const { isRepeated } = heard;
@@ -84,6 +98,7 @@ async function sendBatch(
     return error;
   }
   await settle({ ...heard, state: 'answered', status: null, message: null });
+  await onAnswer(of.install, of.contractId, budget, sentAt);
   return null;
 }
 

@@ -1,0 +1,108 @@
+import type { BudgetRow } from '../db/budget-tables.ts';
+import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import type { BudgetState } from '../domain/budget.ts';
+
+/** The only SQL about what is known of a budget: one row per contract. */
+export interface BudgetStore {
+  /** The row as nobody else changes it until the transaction ends; a new one where there is none. */
+  lock(tx: Transaction, key: BudgetKey): Promise<BudgetRow>;
+  save(tx: Transaction, row: BudgetRow): Promise<void>;
+  /** Does nothing where a reading was asked for or came in meanwhile. */
+  postpone(due: DueBudget, failed: FailedReading): Promise<void>;
+  /** Of contracts that are under way. */
+  countByState(): Promise<{ install: string; state: BudgetState; count: number }[]>;
+  /** Of contracts that are under way, by install, those of which reading has failed so often. */
+  countFailing(times: number): Promise<{ install: string; count: number }[]>;
+  /** Of every install that has a contract of this id. */
+  find(contractId: string): Promise<BudgetRow[]>;
+}
+
+export interface BudgetKey {
+  install: string;
+  contractId: string;
+}
+
+export interface DueBudget extends BudgetKey {
+  dueAt: string;
+  attempts: number;
+}
+
+export interface FailedReading {
+  askedAt: string;
+  failure: string;
+  nextReadAt: string;
+  /** Whether the answer was that there is no such contract. */
+  isNotFound: boolean;
+}
+
+export function createBudgetStore(database: Database): BudgetStore {
+  const { kysely } = database;
+  return {
+    async lock(tx, { install, contractId }) {
+      await tx
+        .insertInto('budget')
+        .values({ install, contractId })
+        .onConflict((conflict) => conflict.doNothing())
+        .execute();
+      const row = tx
+        .selectFrom('budget')
+        .selectAll()
+        .where('install', '=', install)
+        .where('contractId', '=', contractId);
+      const locked = database.dialect === 'postgres' ? row.forUpdate() : row;
+      return await locked.executeTakeFirstOrThrow();
+    },
+
+    async save(tx, row) {
+      await at(tx, row).set(row).execute();
+    },
+
+    async postpone(due, { askedAt, failure, nextReadAt, isNotFound }) {
+      const notFoundAt = isNotFound ? askedAt : null;
+      await inTransaction(database, (tx) =>
+        at(tx, due)
+          .set({ failure, nextReadAt, notFoundAt, attempts: isNotFound ? 0 : due.attempts + 1 })
+          .where('nextReadAt', '=', due.dueAt)
+          .where((eb) => eb.or([eb('askedAt', 'is', null), eb('askedAt', '<=', askedAt)]))
+          .execute(),
+      );
+    },
+
+    countByState: () =>
+      kysely
+        .selectFrom('budget')
+        .select(['install', 'state', kysely.fn.countAll<number>().as('count')])
+        .where('nextReadAt', 'is not', null)
+        .where('state', 'is not', null)
+        .$narrowType<{ state: BudgetState }>()
+        .groupBy(['install', 'state'])
+        .orderBy('install')
+        .orderBy('state')
+        .execute(),
+
+    countFailing: (times) =>
+      kysely
+        .selectFrom('budget')
+        .select(['install', kysely.fn.countAll<number>().as('count')])
+        .where('nextReadAt', 'is not', null)
+        .where((eb) => eb.or([eb('attempts', '>=', times), eb('notFoundAt', 'is not', null)]))
+        .groupBy('install')
+        .orderBy('install')
+        .execute(),
+
+    find: (contractId) =>
+      kysely
+        .selectFrom('budget')
+        .selectAll()
+        .where('contractId', '=', contractId)
+        .orderBy('install')
+        .execute(),
+  };
+}
+
+function at(tx: Transaction, { install, contractId }: BudgetKey) {
+  return tx
+    .updateTable('budget')
+    .where('install', '=', install)
+    .where('contractId', '=', contractId);
+}

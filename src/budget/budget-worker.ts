@@ -1,0 +1,48 @@
+import { toInstant } from '../lib/clock.ts';
+import { createLoop, type Loop } from '../lib/loop.ts';
+import type { Metrics } from '../lib/metrics.ts';
+import type { BudgetStore } from './budget-store.ts';
+import { type ReadBudgetsDeps, readNextInstall } from './read-budgets.ts';
+import { type SweepDeps, sweepContracts } from './sweep-contracts.ts';
+
+export interface BudgetWorkerDeps extends ReadBudgetsDeps, SweepDeps {}
+
+const pollMs = 1000;
+/** So often the evidence is looked through for what asks for a reading. */
+const sweepEveryMs = 60_000;
+/** So many installs are read side by side. */
+const installsAtOnce = 4;
+const stallMs = 5 * 60_000;
+
+/** Reads budgets when their contracts begin, when events speak of them, and from time to time. */
+export function createBudgetWorker(deps: BudgetWorkerDeps): Loop {
+  const { readers, platformApis, logger, clock } = deps;
+  let sweptAt = Number.NEGATIVE_INFINITY;
+  return createLoop({
+    name: 'budget',
+    intervalMs: pollMs,
+    logger,
+    clock,
+    stallMs,
+    async run(signal, beat) {
+      const now = clock.now();
+      if (now.getTime() - sweptAt >= sweepEveryMs) {
+        await sweepContracts(deps, signal);
+        await showCounts(deps.budgets, deps.metrics);
+        sweptAt = now.getTime();
+      }
+      if (!(await readers.hasDue(toInstant(now), [...platformApis.keys()]))) return 'idle';
+      const readAll = async () => {
+        while (!signal.aborted && (await readNextInstall(deps, signal))) beat();
+      };
+      await Promise.all(Array.from({ length: installsAtOnce }, readAll));
+      return 'idle';
+    },
+  });
+}
+
+async function showCounts(budgets: BudgetStore, metrics: Metrics): Promise<void> {
+  const counts = await budgets.countByState();
+  metrics.budgets.reset();
+  for (const { install, state, count } of counts) metrics.budgets.set({ install, state }, count);
+}

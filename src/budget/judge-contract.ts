@@ -1,0 +1,45 @@
+import { type ContractRegisters, statusOfContract } from '../domain/evidence-status.ts';
+
+/** A contract, and how far the reading of its budget has come. */
+export interface SweptContract extends ContractRegisters {
+  install: string;
+  contractId: string;
+  budgetEventAt: string | null;
+  /** Whether anything is known of its budget. */
+  isKnown: boolean;
+  nextReadAt: string | null;
+  metEventAt: string | null;
+  notFoundAt: string | null;
+}
+
+export interface ContractFooting {
+  /** Whether any of its links is live. */
+  isLinked: boolean;
+  /** Whether its install's grant is live. */
+  isGranted: boolean;
+}
+
+/** To have a budget read now, to read it no more, or to leave all as it is. */
+export type Judgement = 'read' | 'end' | 'leave';
+
+/**
+ * Pure: whether the evidence asks for a reading. It does when a contract begins, when an event spoke
+ * of its budget since the last was asked for, and when there is word of a contract that was not found.
+ */
+export function judgeContract(contract: SweptContract, footing: ContractFooting): Judgement {
+  const { nextReadAt, budgetEventAt, metEventAt } = contract;
+  if (!isUnderWay(contract, footing)) return nextReadAt === null ? 'leave' : 'end';
+  if (nextReadAt === null) return 'read';
+  if (budgetEventAt !== null && budgetEventAt > (metEventAt ?? '')) return 'read';
+  return isHeardOfAgain(contract) ? 'read' : 'leave';
+}
+
+function isUnderWay(contract: ContractRegisters, { isLinked, isGranted }: ContractFooting) {
+  const status = statusOfContract(contract);
+  return isLinked && isGranted && (status === 'active' || status === 'disputed');
+}
+
+function isHeardOfAgain({ notFoundAt, startedEventAt, activeReadAt }: SweptContract): boolean {
+  if (notFoundAt === null) return false;
+  return [startedEventAt, activeReadAt].some((heardAt) => heardAt !== null && heardAt > notFoundAt);
+}

@@ -1,0 +1,69 @@
+import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { toAppError } from '../domain/errors.ts';
+import type { NewNotice } from '../domain/notice.ts';
+import type { Alerts } from '../lib/alerts.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Budget } from '../marketplace/platform-schema.ts';
+import type { BudgetStore } from './budget-store.ts';
+import { type BudgetReading, takeReading } from './take-reading.ts';
+
+export interface KeepDeps {
+  database: Database;
+  budgets: BudgetStore;
+  /** Called in the transaction that writes down that it was told. */
+  addNotice(tx: Transaction, notice: NewNotice): Promise<void>;
+  /** When to say once more what is still so; null is never. */
+  repeatMs: number | null;
+  alerts: Alerts;
+  logger: Logger;
+  clock: Clock;
+}
+
+/** Keeps what was read, and with it what somebody is to be told. */
+export async function keepBudget(deps: KeepDeps, reading: BudgetReading): Promise<void> {
+  const { database, budgets, addNotice, repeatMs, clock } = deps;
+  const rules = { now: clock.now(), repeatMs };
+  const notice = await inTransaction(database, async (tx) => {
+    const taken = takeReading(await budgets.lock(tx, reading), reading, rules);
+    await budgets.save(tx, taken.row);
+    if (taken.notice !== null) await addNotice(tx, taken.notice);
+    return taken.notice;
+  });
+  if (notice !== null) raise(deps, notice);
+}
+
+/** Keeps the budget that came with the answer to a report of usage. */
+export type KeepAnswer = (
+  install: string,
+  contractId: string,
+  /** Null where the answer had none that could be read. */
+  budget: Budget | null,
+  /** When the request began. */
+  askedAt: string,
+) => Promise<void>;
+
+export function createKeepAnswer(deps: KeepDeps): KeepAnswer {
+  return async (install, contractId, budget, askedAt) => {
+    if (budget === null || budget.contractId !== contractId) return;
+    try {
+      await keepBudget(deps, { install, contractId, budget, askedAt, dueAt: null });
+    } catch (error) {
+      // It is read again by itself, and the usage was taken: no reason to send that once more.
+      const fields = { err: toAppError(error), install, contractId };
+      deps.logger.warn(fields, 'The budget of an answer could not be kept');
+    }
+  };
+}
+
+/** An operator is alerted once for each thing told; that it is still so is no news. */
+function raise({ alerts, logger }: KeepDeps, notice: NewNotice): void {
+  const { kind, install, contractId, isRepeat, budget } = notice;
+  const fields = { install, contractId, notice: kind, isRepeat, ...budget };
+  if (isRepeat) logger.info(fields, 'The budget of a contract is still as it was');
+  else if (kind === 'budget.depleted')
+    alerts.raise('budget_depleted', fields, 'The budget of a contract is used up');
+  else if (kind === 'budget.low')
+    alerts.raise('budget_low', fields, 'The budget of a contract is running out');
+  else logger.info(fields, 'The budget of a contract is well again');
+}

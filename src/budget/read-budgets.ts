@@ -1,0 +1,134 @@
+import { type AppError, toAppError } from '../domain/errors.ts';
+import { backoffMs } from '../lib/backoff.ts';
+import { instantIn, toInstant } from '../lib/clock.ts';
+import { maskText } from '../lib/mask.ts';
+import type { Metrics } from '../lib/metrics.ts';
+import type { PlatformApi } from '../marketplace/platform-api.ts';
+import type { DueBudget } from './budget-store.ts';
+import { type KeepDeps, keepBudget } from './keep-budget.ts';
+import type { ReaderClaim, ReaderStore } from './reader-store.ts';
+
+type BudgetApi = Pick<PlatformApi, 'readBudget'>;
+
+export interface ReadBudgetsDeps extends KeepDeps {
+  readers: ReaderStore;
+  /** By install; live. */
+  platformApis: ReadonlyMap<string, BudgetApi>;
+  metrics: Metrics;
+}
+
+/** One request with all its tries fits into it. */
+const leaseMs = 90_000;
+/** So many budgets of an install are read before the next one has its turn. */
+const batchSize = 20;
+const dayMs = 24 * 3_600_000;
+/** A token that is refused is good again when somebody has seen to it. */
+const refusedRestMs = 15 * 60_000;
+
+/**
+ * Reads what is due of one install, one request after the other.
+ *
+ * @returns false where nothing is due, or all that is due is being read
+ */
+export async function readNextInstall(
+  deps: ReadBudgetsDeps,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { readers, platformApis, clock } = deps;
+  const claim = await readers.claim({
+    ...{ now: toInstant(clock.now()), leasedUntil: instantIn(clock, leaseMs) },
+    ...{ installs: [...platformApis.keys()], limit: batchSize },
+  });
+  if (claim === null) return false;
+  const { hasAnswered, failure } = await readDue(deps, claim, signal);
+  if (failure === null) await readers.release(claim, hasAnswered);
+  else await rest(deps, hasAnswered ? { ...claim, attempts: 0 } : claim, failure);
+  return true;
+}
+
+interface Answered {
+  hasAnswered: boolean;
+  /** Why the install is not to be asked any more for now. */
+  failure: AppError | null;
+}
+
+async function readDue(
+  deps: ReadBudgetsDeps,
+  claim: ReaderClaim,
+  signal: AbortSignal,
+): Promise<Answered> {
+  const { readers, platformApis, clock } = deps;
+  const api = platformApis.get(claim.install);
+  let hasAnswered = false;
+  for (const due of claim.due) {
+    const mayAsk = !signal.aborted && (await readers.hold(claim, instantIn(clock, leaseMs)));
+    if (api === undefined || !mayAsk) break;
+    const failure = await readOne(deps, api, due, signal);
+    if (signal.aborted) break;
+    if (failure !== null && concernsInstall(failure)) return { hasAnswered, failure };
+    hasAnswered ||= failure === null || failure.code === 'not_found';
+  }
+  return { hasAnswered, failure: null };
+}
+
+/** @returns why it is not known now */
+async function readOne(
+  deps: ReadBudgetsDeps,
+  api: BudgetApi,
+  due: DueBudget,
+  signal: AbortSignal,
+): Promise<AppError | null> {
+  const { metrics, logger, clock } = deps;
+  const { install, contractId, dueAt } = due;
+  const askedAt = toInstant(clock.now());
+  try {
+    const budget = await api.readBudget(contractId, signal);
+    metrics.budgetReads.inc({ install, outcome: 'read' });
+    await keepBudget(deps, { install, contractId, budget, askedAt, dueAt });
+    return null;
+  } catch (thrown) {
+    const error = toAppError(thrown);
+    if (signal.aborted) return error;
+    metrics.budgetReads.inc({ install, outcome: 'failed' });
+    logger.warn({ err: error, install, contractId }, 'A budget could not be read');
+    await putOff(deps, due, askedAt, error);
+    return error;
+  }
+}
+
+/** What the install is refused is still due: it says nothing about the contract. */
+async function putOff(
+  { budgets, clock }: ReadBudgetsDeps,
+  due: DueBudget,
+  askedAt: string,
+  error: AppError,
+): Promise<void> {
+  if (isRefused(error) || error.code === 'rate_limited') return;
+  const isNotFound = error.code === 'not_found';
+  const waitMs = isNotFound ? dayMs : backoffMs(due.attempts + 1, error.retryAfterMs);
+  const failure = isNotFound
+    ? 'the marketplace has no such contract on a linked job'
+    : maskText(error.message);
+  const nextReadAt = instantIn(clock, waitMs);
+  await budgets.postpone(due, { askedAt, failure, nextReadAt, isNotFound });
+}
+
+async function rest(
+  { readers, clock }: ReadBudgetsDeps,
+  claim: ReaderClaim,
+  error: AppError,
+): Promise<void> {
+  const waitMs = isRefused(error)
+    ? refusedRestMs
+    : backoffMs(claim.attempts + 1, error.retryAfterMs);
+  await readers.rest(claim, maskText(error.message), instantIn(clock, waitMs));
+}
+
+/** Whether others of the install need not be asked about now. */
+function concernsInstall(error: AppError): boolean {
+  return isRefused(error) || error.code === 'rate_limited' || error.code === 'unavailable';
+}
+
+function isRefused({ code }: AppError): boolean {
+  return code === 'unauthenticated' || code === 'forbidden';
+}

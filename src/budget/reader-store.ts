@@ -1,0 +1,151 @@
+import { randomUUID } from 'node:crypto';
+import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import type { DueBudget } from './budget-store.ts';
+
+/** The only SQL about who reads the budgets of an install: one at a time, whoever that is. */
+export interface ReaderStore {
+  hasDue(now: string, installs: readonly string[]): Promise<boolean>;
+  /** Leases the install whose turn it is, of these; null where none has anything due. */
+  claim(order: ClaimOrder): Promise<ReaderClaim | null>;
+  /** False where the lease ran out and another has taken the install. */
+  hold(claim: ReaderClaim, leasedUntil: string): Promise<boolean>;
+  /** Lets go of the install, which has answered. */
+  release(claim: ReaderClaim, hasAnswered: boolean): Promise<void>;
+  /** Has nobody ask for the budgets of the install before that. */
+  rest(claim: ReaderClaim, failure: string, restUntil: string): Promise<void>;
+  /** Installs that could not be asked so often in a row, and why. */
+  listFailing(times: number): Promise<{ install: string; failure: string }[]>;
+}
+
+export interface ClaimOrder {
+  now: string;
+  leasedUntil: string;
+  installs: readonly string[];
+  /** How many contracts at most. */
+  limit: number;
+}
+
+export interface ReaderClaim {
+  install: string;
+  token: string;
+  /** Times in a row that the install was left to rest. */
+  attempts: number;
+  /** What has waited longest comes first. */
+  due: DueBudget[];
+}
+
+export function createReaderStore(database: Database): ReaderStore {
+  const { kysely } = database;
+  return {
+    hasDue: async (now, installs) => (await findDue(kysely, now, installs)) !== undefined,
+
+    async claim({ now, leasedUntil, installs, limit }) {
+      const next = await findDue(kysely, now, installs);
+      if (next === undefined) return null;
+      const { install } = next;
+      const token = randomUUID();
+      return await inTransaction(database, async (tx) => {
+        const attempts = await lease(tx, { install, token, leasedUntil, now });
+        if (attempts === undefined) return null;
+        const rows = await tx
+          .selectFrom('budget')
+          .select(['contractId', 'nextReadAt', 'attempts'])
+          .where('install', '=', install)
+          .where('nextReadAt', '<=', now)
+          .orderBy('nextReadAt')
+          .orderBy('contractId')
+          .limit(limit)
+          .execute();
+        const due = rows.map(({ nextReadAt, ...row }) => ({
+          ...{ ...row, install, dueAt: nextReadAt ?? now },
+        }));
+        return { install, token, attempts, due };
+      });
+    },
+
+    async hold(claim, leasedUntil) {
+      const held = await inTransaction(database, (tx) =>
+        at(tx, claim).set({ leasedUntil }).executeTakeFirstOrThrow(),
+      );
+      return held.numUpdatedRows === 1n;
+    },
+
+    async release(claim, hasAnswered) {
+      const well = hasAnswered ? { attempts: 0, failure: null, restUntil: null } : {};
+      await inTransaction(database, (tx) =>
+        at(tx, claim)
+          .set({ ...well, leaseToken: null, leasedUntil: null })
+          .execute(),
+      );
+    },
+
+    async rest(claim, failure, restUntil) {
+      const attempts = claim.attempts + 1;
+      await inTransaction(database, (tx) =>
+        at(tx, claim)
+          .set({ failure, restUntil, attempts, leaseToken: null, leasedUntil: null })
+          .execute(),
+      );
+    },
+
+    listFailing: (times) =>
+      kysely
+        .selectFrom('budgetReader')
+        .select(['install', 'failure'])
+        .where('attempts', '>=', times)
+        .where('failure', 'is not', null)
+        .$narrowType<{ failure: string }>()
+        .orderBy('install')
+        .execute(),
+  };
+}
+
+async function findDue(tx: Transaction, now: string, installs: readonly string[]) {
+  if (installs.length === 0) return undefined;
+  return await tx
+    .selectFrom('budget')
+    .leftJoin('budgetReader', 'budgetReader.install', 'budget.install')
+    .select('budget.install')
+    .where('budget.install', 'in', installs)
+    .where('nextReadAt', '<=', now)
+    .where((eb) => eb.or([eb('leasedUntil', 'is', null), eb('leasedUntil', '<=', now)]))
+    .where((eb) => eb.or([eb('restUntil', 'is', null), eb('restUntil', '<=', now)]))
+    .groupBy('budget.install')
+    .orderBy((eb) => eb.fn.min('nextReadAt'))
+    .limit(1)
+    .executeTakeFirst();
+}
+
+interface Lease {
+  install: string;
+  token: string;
+  leasedUntil: string;
+  now: string;
+}
+
+/** @returns its attempts; undefined where somebody else was faster */
+async function lease(tx: Transaction, { install, token, leasedUntil, now }: Lease) {
+  const leased = { leaseToken: token, leasedUntil };
+  const isFree = ['budgetReader.leasedUntil', 'budgetReader.restUntil'] as const;
+  const reader = await tx
+    .insertInto('budgetReader')
+    .values({ install, ...leased })
+    .onConflict((conflict) =>
+      conflict
+        .column('install')
+        .doUpdateSet(leased)
+        .where((eb) =>
+          eb.and(isFree.map((until) => eb.or([eb(until, 'is', null), eb(until, '<=', now)]))),
+        ),
+    )
+    .returning('attempts')
+    .executeTakeFirst();
+  return reader?.attempts;
+}
+
+function at(tx: Transaction, { install, token }: ReaderClaim) {
+  return tx
+    .updateTable('budgetReader')
+    .where('install', '=', install)
+    .where('leaseToken', '=', token);
+}

@@ -1,0 +1,108 @@
+import type { BudgetRow } from '../db/budget-tables.ts';
+import type { BudgetState } from '../domain/budget.ts';
+import type { NewNotice } from '../domain/notice.ts';
+import type { Budget } from '../marketplace/platform-schema.ts';
+import {
+  type Decision,
+  decideNotice,
+  type Found,
+  type NoticeRules,
+  settlesAt,
+  type Told,
+} from './decide-notice.ts';
+
+export interface BudgetReading {
+  install: string;
+  contractId: string;
+  budget: Budget;
+  /** When the request began whose answer it is. */
+  askedAt: string;
+  /** When it fell due, where it was asked for; an answer to a report is by the way. */
+  dueAt: string | null;
+}
+
+export interface Taken {
+  row: BudgetRow;
+  notice: NewNotice | null;
+}
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+/**
+ * Pure: what is known of a budget after one more answer, and what somebody is to be told. An answer
+ * whose request began before that of the one that is known says nothing about the budget.
+ */
+export function takeReading(known: BudgetRow, reading: BudgetReading, rules: NoticeRules): Taken {
+  const isOlder = known.askedAt !== null && reading.askedAt < known.askedAt;
+  const answered = { ...known, attempts: 0, failure: null, notFoundAt: null };
+  const read = isOlder ? answered : { ...answered, ...toFacts(known, reading) };
+  const found = foundIn(read);
+  const decision = found && decideNotice(toldOf(known), found, rules);
+  const row = decision === null ? read : { ...read, ...toTold(decision, read, rules.now) };
+  const isMet = isDueFor(known, reading, rules.now);
+  return {
+    row: isMet ? { ...row, nextReadAt: nextReadAt(row, rules.now) } : row,
+    notice:
+      found &&
+      decision &&
+      toNotice(row, decision, decision.isRepeat ? rules.now.toISOString() : found.since),
+  };
+}
+
+/** What was asked for since, and whether to read it at all, is not for an earlier answer to say. */
+function isDueFor({ nextReadAt }: BudgetRow, { dueAt }: BudgetReading, now: Date): boolean {
+  if (nextReadAt === null) return false;
+  return dueAt === null ? nextReadAt > now.toISOString() : nextReadAt === dueAt;
+}
+
+function toFacts(known: BudgetRow, { budget, askedAt }: BudgetReading): Partial<BudgetRow> {
+  const { fundedVolume, fundedAmountUsd, consumedVolume, remainingVolume } = budget;
+  const { consumedFraction, consumed, paymentType, lastUsageAt } = budget;
+  const state = toState(budget.state);
+  return {
+    ...{ fundedVolume, fundedAmountUsd, consumedVolume, remainingVolume, consumedFraction },
+    ...{ state, askedAt, paymentType, lastUsageAt },
+    stateSince: state === known.state ? known.stateSince : askedAt,
+    consumedSeconds: consumed?.seconds ?? null,
+    consumedLabels: consumed?.labels ?? null,
+    consumedTasks: consumed?.tasks ?? null,
+  };
+}
+
+const stateOf: Record<string, BudgetState> = { OK: 'ok', LOW: 'low', DEPLETED: 'depleted' };
+
+function toState(word: string): BudgetState {
+  return Object.hasOwn(stateOf, word) ? (stateOf[word] ?? 'unknown') : 'unknown';
+}
+
+function foundIn({ state, stateSince, fundedVolume }: BudgetRow): Found | null {
+  return state === null || stateSince === null ? null : { state, since: stateSince, fundedVolume };
+}
+
+function toldOf({ toldState, toldAt, toldFundedVolume }: BudgetRow): Told | null {
+  if (toldState === null || toldAt === null) return null;
+  return { state: toldState, at: toldAt, fundedVolume: toldFundedVolume };
+}
+
+function toTold({ state }: Decision, { fundedVolume }: BudgetRow, now: Date): Partial<BudgetRow> {
+  return { toldState: state, toldAt: now.toISOString(), toldFundedVolume: fundedVolume };
+}
+
+/** Hourly where the budget runs out, daily elsewhere, and when somebody waits to be told. */
+function nextReadAt(row: BudgetRow, now: Date): string {
+  const isShort = row.state === 'low' || row.state === 'depleted';
+  const regular = new Date(now.getTime() + (isShort ? hourMs : dayMs)).toISOString();
+  const found = foundIn(row);
+  const settled = found && settlesAt(toldOf(row), found);
+  return settled !== null && settled < regular ? settled : regular;
+}
+
+function toNotice(row: BudgetRow, { state, isRepeat }: Decision, occurredAt: string): NewNotice {
+  const { install, contractId } = row;
+  const { fundedVolume, fundedAmountUsd, consumedVolume, remainingVolume, consumedFraction } = row;
+  return {
+    ...{ kind: `budget.${state}`, install, contractId, occurredAt, isRepeat },
+    budget: { fundedVolume, fundedAmountUsd, consumedVolume, remainingVolume, consumedFraction },
+  };
+}

@@ -1,0 +1,40 @@
+import type { Generated } from 'kysely';
+import type { Clearance, PlanState } from '../domain/brake.ts';
+import type { RemovalCause } from '../domain/standing.ts';
+
+export interface RemovalTables {
+  plan: PlanTable;
+  planItem: PlanItemTable;
+  removal: RemovalTable;
+}
+
+/** Removals beyond the brake: a stable set that an operator decides about. */
+interface PlanTable {
+  id: Generated<number>;
+  install: string;
+  state: PlanState;
+  createdAt: string;
+  decidedAt: string | null;
+}
+
+interface PlanItemTable {
+  planId: number;
+  membershipId: number;
+  generation: number;
+  cause: RemovalCause;
+  /** What the decision came to for this one; null while there is none. */
+  outcome: PlanItemOutcome | null;
+}
+
+export type PlanItemOutcome = 'approved' | 'rejected' | 'stale';
+
+/** Every removal that was let pass, and on what grounds: what the brake counts. */
+interface RemovalTable {
+  id: Generated<number>;
+  install: string;
+  membershipId: number;
+  generation: number;
+  cause: RemovalCause;
+  clearance: Clearance;
+  clearedAt: string;
+}

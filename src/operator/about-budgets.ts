@@ -1,0 +1,51 @@
+import { type BudgetStore, createBudgetStore } from '../budget/budget-store.ts';
+import { createReaderStore } from '../budget/reader-store.ts';
+import type { Database } from '../db/database.ts';
+
+/** What `gangway status` says of budgets: those of contracts that are under way. */
+export interface BudgetStatus {
+  counts: Awaited<ReturnType<BudgetStore['countByState']>>;
+  /** Contracts whose budget is not to be had although the install answers. */
+  failing: number;
+  /** Installs that do not answer. */
+  silent: { install: string; failure: string }[];
+}
+
+/** A reading that fails once or twice is tried again, and needs nobody. */
+const worrying = 3;
+
+/** @param configured the installs there are: of others nothing is to be read any more */
+export async function loadBudgets(
+  database: Database,
+  configured: Pick<ReadonlyMap<string, unknown>, 'has'>,
+): Promise<BudgetStatus> {
+  const budgets = createBudgetStore(database);
+  const isConfigured = ({ install }: { install: string }) => configured.has(install);
+  const failing = (await budgets.countFailing(worrying)).filter(isConfigured);
+  return {
+    counts: (await budgets.countByState()).filter(isConfigured),
+    failing: failing.reduce((total, { count }) => total + count, 0),
+    silent: (await createReaderStore(database).listFailing(worrying)).filter(isConfigured),
+  };
+}
+
+/** What needs somebody, and what to do about it. */
+export function aboutBudgets({ counts, failing, silent }: BudgetStatus) {
+  const inState = (wanted: string) =>
+    counts.reduce((total, { state, count }) => total + (state === wanted ? count : 0), 0);
+  const list = 'gangway contracts list --budget';
+  const said = [
+    ['budgets that are used up', inState('depleted'), `${list} depleted, then have them funded`],
+    ['budgets that are running out', inState('low'), `${list} low, then have them funded`],
+    ['budgets that cannot be read', failing, 'gangway explain <contract> says why; see the log'],
+  ] as const;
+  return [
+    ...said.flatMap(([what, count, action]) =>
+      count === 0 ? [] : [{ says: `${what}: ${count}`, action }],
+    ),
+    ...silent.map(({ install, failure }) => ({
+      says: `the budgets of ${install} cannot be read: ${failure}`,
+      action: `check installs.${install}.token and its scopes; it is tried again by itself`,
+    })),
+  ];
+}

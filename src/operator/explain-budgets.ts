@@ -1,0 +1,38 @@
+import { createBudgetStore } from '../budget/budget-store.ts';
+import type { Database } from '../db/database.ts';
+import type { BudgetState, ToldState } from '../domain/budget.ts';
+
+/** What is known of a contract's budget, since when, and what was told of it. */
+export interface ExplainedBudget {
+  install: string;
+  contractId: string;
+  state: BudgetState | null;
+  fundedVolume: number | null;
+  consumedVolume: number | null;
+  remainingVolume: number | null;
+  consumedFraction: number | null;
+  /** When the request began whose answer this is; null before there was one. */
+  askedAt: string | null;
+  /** Null while the contract is not under way. */
+  nextReadAt: string | null;
+  /** Why the last reading failed; null where it did not. */
+  failure: string | null;
+  told: { state: ToldState; at: string } | null;
+}
+
+/** Of several installs where more than one has a contract of this id; empty where nothing is known. */
+export async function explainBudgets(
+  database: Database,
+  contractId: string,
+): Promise<ExplainedBudget[]> {
+  const rows = await createBudgetStore(database).find(contractId);
+  return rows.map(({ toldState, toldAt, ...row }) => {
+    const { install, state, fundedVolume, consumedVolume, remainingVolume } = row;
+    const { consumedFraction, askedAt, nextReadAt, failure } = row;
+    return {
+      ...{ install, contractId, state, fundedVolume, consumedVolume, remainingVolume },
+      ...{ consumedFraction, askedAt, nextReadAt, failure },
+      told: toldState === null || toldAt === null ? null : { state: toldState, at: toldAt },
+    };
+  });
+}

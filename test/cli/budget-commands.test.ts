@@ -1,0 +1,100 @@
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
+import { runCommand } from '../support/run-command.ts';
+import { until } from '../support/until.ts';
+
+describe('what commands say of budgets', { timeout: 60_000 }, () => {
+  let sandbox: Sandbox;
+  let workspace: Workspace;
+  let report: (contractId: string, hours: number) => Promise<unknown>;
+  let ids: { low: string; depleted: string; ok: string };
+
+  beforeEach(async () => {
+    sandbox = createSandbox();
+    const { baseUrl } = await sandbox.start();
+    onTestFinished(() => sandbox.stop());
+    const { installId, token } = sandbox.createInstall({ piiConsent: true });
+    const { id: jobId } = sandbox.createJob({ installId });
+    const post = (path: string, body: object) =>
+      fetch(`${baseUrl}${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    await post('/project-links', { externalProjectId: 'signs', jobId });
+    report = (contractId, hours) =>
+      post(`/contracts/${contractId}/usage`, {
+        entries: [{ workDate: new Date().toISOString().slice(0, 10), totalSeconds: hours * 3600 }],
+      });
+    const hire = async (hours: number) => {
+      const { contractId } = sandbox.hire({ jobId });
+      sandbox.fundMilestone(contractId, { volume: 10 });
+      await report(contractId, hours);
+      return contractId;
+    };
+    ids = { low: await hire(8.5), depleted: await hire(12), ok: await hire(1) };
+    workspace = createBridgeWorkspace({
+      marketplace: { baseUrl },
+      installs: { acme: { token, tool: 'list', projects: ['*'] } },
+    });
+    await run('reconcile');
+    await workspace.whileRunning(() =>
+      workspace.withStorage(async ({ database: { kysely } }) => {
+        const known = async () =>
+          (await kysely.selectFrom('budget').select('state').execute()).filter(
+            ({ state }) => state !== null,
+          ).length;
+        await until('the budgets are read', known, (count) => count === 3);
+      }),
+    );
+  });
+
+  const run = (...argv: string[]) => runCommand(...argv, '--config', workspace.configFile);
+
+  async function json(...argv: string[]) {
+    const { status, stdout } = await run(...argv, '--json');
+    expect(status).toBe(0);
+    // biome-ignore lint/suspicious/noExplicitAny: what a test expects is said by its assertions
+    return JSON.parse(stdout) as any;
+  }
+
+  it('list the contracts by how their budgets stand', async () => {
+    const { stdout } = await run('contracts', 'list', '--budget', 'low');
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines).toHaveLength(2);
+    expect(lines[1]).toMatch(new RegExp(`^acme +${ids.low} +active +1 +low +85 % `));
+    const depleted = await json('contracts', 'list', '--budget', 'depleted');
+    expect(depleted.contracts).toMatchObject([
+      { contractId: ids.depleted, budgetState: 'depleted', consumedFraction: 1.2 },
+    ]);
+    expect((await json('contracts', 'list')).contracts).toHaveLength(3);
+    const refused = await run('contracts', 'list', '--budget', 'gone');
+    expect(refused).toMatchObject({ status: 64 });
+    expect(refused.stderr).toContain('one of: ok, low, depleted, unknown');
+  });
+
+  it('explain when a budget was read, what was told, and when it is read next', async () => {
+    const { stdout } = await run('explain', ids.low);
+    const [, text = ''] = stdout.split(`The budget of contract ${ids.low} of acme\n`);
+    expect(text).toMatch(
+      /^ {2}state {2}low: 85 % of 10 used, 1\.5 left\n {2}read {3}at \S+Z; to be read after \S+Z\n {2}told {3}low, at \S+Z\n$/,
+    );
+    const { budgets } = await json('explain', ids.ok);
+    expect(budgets).toMatchObject([
+      { install: 'acme', contractId: ids.ok, state: 'ok', told: null, failure: null },
+    ]);
+  });
+
+  it('count them, and say what needs somebody', async () => {
+    const { stdout } = await run('status');
+    expect(stdout).toContain(
+      '  ! budgets that are used up: 1\n      → gangway contracts list --budget depleted',
+    );
+    expect(stdout).toMatch(
+      /\nBudgets of contracts under way\ninstall +state +count\nacme +depleted +1\nacme +low +1\nacme +ok +1\n/,
+    );
+    const { budgets } = await json('status');
+    expect(budgets).toContainEqual({ install: 'acme', state: 'low', count: 1 });
+  });
+});

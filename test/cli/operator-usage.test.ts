@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { createBridgeWorkspace } from '../support/bridge-workspace.ts';
+import { runCommand } from '../support/run-command.ts';
+
+describe('how the commands of an operator are used', { timeout: 20_000 }, () => {
+  it.each([
+    ['status', ['--since <duration>', '--json']],
+    [
+      'doctor',
+      ['--rehearse', '--tool <name>', '--group <id>', '--email-domain <domain>', '--json'],
+    ],
+    ['explain', ['<person|contract>', '--json']],
+    ['plans list', ['--install <name>', '--state <state>', '--all', '--json']],
+    ['plans show', ['<plan>', '--json']],
+    ['reconcile', ['--install <name>', '--dry-run', '--wait <duration>', '--json']],
+    ['plans approve', ['<plan>', '--wait <duration>', '--json']],
+    ['plans reject', ['<plan>', '--json']],
+    [
+      'contracts list',
+      [
+        '--install <name>',
+        '--status <status>',
+        '--budget <state>',
+        '--suspects',
+        '--limit <count>',
+        '--json',
+      ],
+    ],
+    ['contracts end', ['<contract>', '--install <name>', '--json']],
+    ['contracts reopen', ['<contract>', '--install <name>', '--json']],
+    ['retire', ['--install <name>', '--tool <name>', '--all', '--yes', '--json']],
+    ['members adopt', ['<membership>', '--json']],
+    ['members release', ['<membership>', '--json']],
+  ])('%s --help mentions all it takes', async (words, options) => {
+    const { status, stdout } = await runCommand(...words.split(' '), '--help');
+    expect(status).toBe(0);
+    const mentioned = [...stdout.matchAll(/^Usage:.*? (<[a-z|]+>)$|^ {2}(--\S+(?: <\S+>)?)/gm)];
+    expect(mentioned.map(([, argument, option]) => argument ?? option)).toEqual(options);
+  });
+
+  it.each([
+    [['status', '--since', '5x'], 'a duration such as 30s, 5m, 24h or 7d'],
+    [['status', '--since', '-1h'], 'a duration such as 30s, 5m, 24h or 7d'],
+    [['status', '--since', '1.5h'], 'a duration such as 30s, 5m, 24h or 7d'],
+    [['status', '--since', ''], 'a duration such as 30s, 5m, 24h or 7d'],
+    [['explain'], "missing required argument 'person|contract'"],
+    [['plans', 'list', '--state', 'gone'], 'one of: open, approved, rejected'],
+    [['plans', 'show', '0'], 'a whole number from 1'],
+    [['reconcile', '--wait', 'long'], 'a duration such as 30s, 5m, 24h or 7d'],
+    [['reconcile', '--install', 'globex'], 'there is no install "globex"; there is: acme'],
+    [['plans', 'approve', '1', '--wait', 'x'], 'a duration such as 30s, 5m, 24h or 7d'],
+    [['plans', 'approve'], "missing required argument 'plan'"],
+    [['contracts', 'list', '--status', 'gone'], 'one of: unknown, active, disputed'],
+    [['contracts', 'list', '--limit', '0'], 'a whole number from 1'],
+    [['contracts', 'end'], "missing required argument 'contract'"],
+    [['retire'], 'name them with --install or --tool, or use --all'],
+    [['retire', '--yes'], 'name them with --install or --tool, or use --all'],
+    [['members', 'adopt', 'x'], 'a whole number from 1'],
+  ])('%j is used wrongly', async (argv, said) => {
+    const { configFile } = createBridgeWorkspace();
+    const { status, stdout, stderr } = await runCommand(...argv, '--config', configFile);
+    expect({ status, stdout }).toEqual({ status: 64, stdout: '' });
+    expect(stderr).toContain(said);
+  });
+});

@@ -1,0 +1,96 @@
+import { createBudgetStore } from '../../src/budget/budget-store.ts';
+import type { BudgetWorkerDeps } from '../../src/budget/budget-worker.ts';
+import type { BudgetParts } from '../../src/budget/create-budgets.ts';
+import { readNextInstall } from '../../src/budget/read-budgets.ts';
+import { createReaderStore } from '../../src/budget/reader-store.ts';
+import { sweepContracts } from '../../src/budget/sweep-contracts.ts';
+import { createSweepStore } from '../../src/budget/sweep-store.ts';
+import type { BudgetRow } from '../../src/db/budget-tables.ts';
+import type { Database } from '../../src/db/database.ts';
+import type { NewNotice } from '../../src/domain/notice.ts';
+import { toInstant } from '../../src/lib/clock.ts';
+import { createPlatformApi, type PlatformApi } from '../../src/marketplace/platform-api.ts';
+import { evidenceOfInstall } from '../../src/reconcile/evidence-of-install.ts';
+import { readInstall } from '../../src/reconcile/read-install.ts';
+import { openWorld, type World } from '../sandbox/sandbox-harness.ts';
+import { createEngine, type Engine } from './engine-harness.ts';
+import { type Front, openFront } from './front.ts';
+
+/** The budgets of a bridge over the evidence, and the sandbox behind a front. */
+export interface BudgetWorld {
+  engine: Engine;
+  market: World;
+  front: Front;
+  platform: PlatformApi;
+  /** As another instance would have them. */
+  open(changes?: Partial<BudgetParts>): BudgetWorkerDeps;
+  notices: NewNotice[];
+  told(): string[];
+  /** Hires somebody for the linked job, with hours that are paid for; the bridge learns of it. */
+  hire(hours?: number): Promise<string>;
+  /** Learns all there is at the marketplace. */
+  learn(): Promise<void>;
+  /** Tells of a contract's budget, as a delivered event. */
+  tellOf(contractId: string, createdAt?: string): Promise<void>;
+  /** How much was worked today in all, told by somebody else. */
+  work(contractId: string, hours: number): Promise<void>;
+  /** Looks for what is to be read, and reads it. */
+  look(deps?: BudgetWorkerDeps): Promise<void>;
+  rows(): Promise<BudgetRow[]>;
+}
+
+export async function openBudgetWorld(database: Database): Promise<BudgetWorld> {
+  const engine = createEngine(database);
+  const { clock } = engine;
+  const market = await openWorld({ clock });
+  const front = await openFront(market.baseUrl);
+  const pacing = { requestsPerSecond: 10_000, burst: 10_000 };
+  const direct = createPlatformApi({ ...market, pacing, clock });
+  const { signal } = new AbortController();
+  const notices: NewNotice[] = [];
+
+  function open(changes: Partial<BudgetParts> = {}): BudgetWorkerDeps {
+    const api = createPlatformApi({ baseUrl: front.baseUrl, token: market.token, pacing, clock });
+    return {
+      ...{ ...engine, platformApis: new Map([['acme', api]]), repeatMs: 7 * 86_400_000 },
+      addNotice: async (_tx, notice) => void notices.push(notice),
+      budgets: createBudgetStore(database),
+      readers: createReaderStore(database),
+      sweeps: createSweepStore(database),
+      ...changes,
+    };
+  }
+  const own = open();
+
+  const world: BudgetWorld = {
+    ...{ engine, market, front, platform: direct, open, notices },
+    told: () => notices.map(({ kind, isRepeat }) => (isRepeat ? `still ${kind}` : kind)),
+    async hire(hours = 10) {
+      const { contractId } = market.sandbox.hire({ jobId: market.jobId });
+      market.sandbox.fundMilestone(contractId, { volume: hours });
+      await world.learn();
+      return contractId;
+    },
+    async learn() {
+      const known = await engine.installStates.known('acme');
+      const read = await readInstall(direct, 'acme', known, toInstant(clock.now()), signal);
+      for (const evidence of evidenceOfInstall(read, known)) await engine.merge(evidence);
+    },
+    async tellOf(contractId, createdAt = toInstant(clock.now())) {
+      const data = { contractId, budget: { state: 'DEPLETED', consumedFraction: 99 } };
+      const event = { id: createdAt, type: 'milestone.budget_low', resourceId: contractId };
+      await engine.apply([JSON.stringify({ ...event, createdAt, data })]);
+    },
+    async work(contractId, hours) {
+      const workDate = toInstant(clock.now()).slice(0, 10);
+      const entries = [{ workDate, totalSeconds: hours * 3600 }];
+      await market.api('POST', `/contracts/${contractId}/usage`, { body: { entries } });
+    },
+    async look(deps = own) {
+      await sweepContracts(deps, signal);
+      while (await readNextInstall(deps, signal));
+    },
+    rows: () => database.kysely.selectFrom('budget').selectAll().orderBy('contractId').execute(),
+  };
+  return world;
+}

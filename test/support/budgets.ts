@@ -1,0 +1,22 @@
+import type { BudgetRow } from '../../src/db/budget-tables.ts';
+import { Budget } from '../../src/marketplace/platform-schema.ts';
+
+/** A budget as the marketplace answers it. */
+export function toBudget(state: string, wanted: Partial<Budget> = {}): Budget {
+  const amounts = {
+    fundedVolume: 10,
+    consumedVolume: 1,
+    remainingVolume: 9,
+    consumedFraction: 0.1,
+  };
+  return { ...Budget.parse({ contractId: 'cmc1', state, ...amounts }), ...wanted };
+}
+
+/** A contract of whose budget nothing is known. */
+export const noBudget: BudgetRow = {
+  ...{ install: 'acme', contractId: 'cmc1', state: null, stateSince: null, paymentType: null },
+  ...{ fundedVolume: null, fundedAmountUsd: null, consumedVolume: null, remainingVolume: null },
+  ...{ consumedFraction: null, consumedSeconds: null, consumedLabels: null, consumedTasks: null },
+  ...{ lastUsageAt: null, askedAt: null, nextReadAt: null, metEventAt: null, notFoundAt: null },
+  ...{ attempts: 0, failure: null, toldState: null, toldAt: null, toldFundedVolume: null },
+};
