@@ -11,6 +11,9 @@ import type { Loop } from './lib/loop.ts';
 import { createMailStore } from './mail/mail-store.ts';
 import { createMailWorker } from './mail/mail-worker.ts';
 import { createSendMail } from './mail/send-mail.ts';
+import { createDispatchStore } from './notify/dispatch-store.ts';
+import { createNoticePurgeWorker } from './notify/notice-purge-worker.ts';
+import { createNotifyWorker } from './notify/notify-worker.ts';
 import { createRetentionStore } from './privacy/retention-store.ts';
 import { createRetentionWorker } from './privacy/retention-worker.ts';
 import { createSweep } from './privacy/sweep.ts';
@@ -88,6 +91,7 @@ export function createEngine(deps: EngineDeps): Engine {
     ...createMailWorkers(deps, works),
     ...works.usage.reporters,
     works.budgets.reader,
+    ...createNotifyWorkers(works),
   ];
   return {
     loops: [...acting, ...createHousekeeping(deps, evidence)],
@@ -113,6 +117,16 @@ function createMailWorkers({ config, storage }: EngineDeps, works: Works): Loop[
   if (style === undefined) return [];
   const mails = createMailStore(storage.database, storage.box);
   return [createMailWorker({ ...works, mails, send: createSendMail(style.smtp), style })];
+}
+
+/** One for each channel, so that none waits for another; and what clears up behind them. */
+function createNotifyWorkers(works: Works): Loop[] {
+  const dispatches = createDispatchStore(works.database);
+  const names = works.channels.map(({ name }) => name);
+  return [
+    ...works.channels.map((channel) => createNotifyWorker({ ...works, channel, dispatches })),
+    createNoticePurgeWorker({ ...works, channels: names, dispatches }),
+  ];
 }
 
 /** What keeps the database small, its clock right, and its people no longer than they may be. */

@@ -19,9 +19,14 @@ import { createSettleStore } from './engine/settle-store.ts';
 import { createEndpointStore } from './installs/endpoint-store.ts';
 import { createInstallRegistry, type InstallRegistry } from './installs/install-registry.ts';
 import { type Alerts, createAlerts } from './lib/alerts.ts';
+import type { Clock } from './lib/clock.ts';
 import type { Logger } from './lib/logger.ts';
 import type { Loop } from './lib/loop.ts';
 import type { Metrics } from './lib/metrics.ts';
+import { createSendMail } from './mail/send-mail.ts';
+import type { Channel } from './notify/channel.ts';
+import { createChannels } from './notify/create-channels.ts';
+import { createNoticeStore, type NoticeStore } from './notify/notice-store.ts';
 import type { Storage } from './open-storage.ts';
 import { type CheckDrift, createCheckDrift } from './reconcile/check-drift.ts';
 import { createDriftStore } from './reconcile/drift-store.ts';
@@ -62,6 +67,10 @@ export interface Works extends ReconcileDeps, OrphanDeps {
   subscription: SubscriptionDeps;
   usage: Usage;
   budgets: Budgets;
+  /** Where people outside are told. */
+  channels: readonly Channel[];
+  /** Has them told, once the transaction has been committed. */
+  addNotice: NoticeStore['add'];
   /** Called when there is something for the brake to look at. */
   onRemovalDue(): void;
   /** The brake, what brings each tool in line, and what reads it before a removal. */
@@ -73,9 +82,11 @@ export function createWorks(deps: WorksDeps): Works {
   const { database, box, memberships } = storage;
   const { installs, platformApis } = registry;
   const alerts = createAlerts(logger, metrics);
+  const channels = createConfiguredChannels(deps);
   const convergeWorkers = createConvergeWorkers(deps, alerts);
   const works = {
     ...{ database, logger, clock, metrics, alerts, memberships, installs, platformApis },
+    ...{ channels, addNotice: createNoticeStore(channels, clock).add },
     managedDomains: config.marketplace.managedDomains,
     rules: { routeLink: createLinkRouter(installs, adapters), graces: config.removals },
     evidence: createEvidenceStore(database, box),
@@ -97,16 +108,12 @@ export function createWorks(deps: WorksDeps): Works {
   const subscription = createSubscription(deps, works);
   const checkDrift = createDrift(deps, works);
   const removalWorker = createRemovalWorker(works);
-  const budgets = createBudgets({ ...works, addNotice, repeatMs: noticeRepeatMs });
+  const budgets = createBudgets({ ...works, repeatMs: config.notifications.repeatMs });
   const usage = createUsageOf(deps, works, budgets);
   const loops = [removalWorker, ...convergeWorkers, ...usage.readers];
   const onRemovalDue = () => removalWorker.wake();
   return { ...works, subscription, checkDrift, usage, budgets, loops, onRemovalDue };
 }
-
-/** Nobody is told yet but those who read the log. */
-const addNotice = async () => undefined;
-const noticeRepeatMs = 7 * 86_400_000;
 
 type UnwiredWorks = Omit<
   Works,
@@ -172,6 +179,21 @@ function createConvergeWorkers(
       managedDomains: config.marketplace.managedDomains,
     });
     return [worker];
+  });
+}
+
+/** Where a configuration has people told. Nothing is sent by it. */
+export function createConfiguredChannels({
+  config,
+  clock,
+}: {
+  config: Config;
+  clock: Clock;
+}): Channel[] {
+  const { mail } = config;
+  return createChannels({
+    ...{ channels: config.notifications.channels, clock },
+    mail: mail && { sender: mail, send: createSendMail(mail.smtp) },
   });
 }
 

@@ -17,6 +17,7 @@ const mayImport: Record<string, readonly string[]> = {
   engine: ['inbox', 'adapters/(port)', 'db', 'domain', 'lib'],
   installs: ['marketplace', 'db', 'domain', 'lib'],
   mail: ['engine', 'db', 'domain', 'lib'],
+  notify: ['mail', 'db', 'domain', 'lib'],
   reconcile: ['engine', 'marketplace', 'adapters/(port)', 'db', 'domain', 'lib'],
   subscription: ['installs', 'reconcile', 'marketplace', 'db', 'domain', 'lib'],
   'usage/read': ['engine', 'adapters/(port)', 'db', 'domain', 'lib'],
@@ -32,6 +33,7 @@ const mayImport: Record<string, readonly string[]> = {
   operator: [
     'budget',
     'usage',
+    'notify',
     'installs',
     'mail',
     'subscription',
@@ -55,6 +57,7 @@ const mayImport: Record<string, readonly string[]> = {
     'installs',
     'subscription',
     'usage',
+    'notify',
     'operator',
     'adapters/(port)',
     'config',

@@ -17,6 +17,7 @@ import { createKeyCommand } from './key-command.ts';
 import { createLinksCommand } from './links-command.ts';
 import { createMembersCommand } from './members-command.ts';
 import { createMigrateCommand } from './migrate-command.ts';
+import { createNotificationsCommand } from './notifications-command.ts';
 import { createPlansCommand } from './plans-command.ts';
 import { createReconcileCommand } from './reconcile-command.ts';
 import { createRetireCommand } from './retire-command.ts';
@@ -64,6 +65,7 @@ export function createProgram(terminal: Terminal): Command {
     .addCommand(createReconcileCommand(terminal))
     .addCommand(createPlansCommand(terminal))
     .addCommand(createUsageCommand(terminal))
+    .addCommand(createNotificationsCommand(terminal))
     .addCommand(createLinksCommand(terminal))
     .addCommand(createContractsCommand(terminal))
     .addCommand(createInstallsCommand(terminal))

@@ -17,6 +17,7 @@ import { createSecretBox, type SecretBox } from '../lib/secret-box.ts';
 import { type Check, checkTool, failure, ok, warning } from '../operator/doctor-checks.ts';
 import { examine } from '../operator/examine.ts';
 import { examineMarketplace } from '../operator/examine-marketplace.ts';
+import { checkChannels } from '../operator/notification-checks.ts';
 import { toCheckText } from './check-text.ts';
 import { loadCommandConfig, print, secretKeyOf } from './command-context.ts';
 import { toDomain } from './domain-option.ts';
@@ -85,6 +86,7 @@ async function runChecks(
   const asked = { platformApis, publicUrl: receiver.publicUrl, schedule: reconcile.schedule };
   return [
     ...checkConfiguration(subject.loaded),
+    ...checkChannels(subject.loaded.config.notifications),
     ...(await Promise.all(tools)).flat(),
     ...(await examineMarketplace(asked, signal)),
     ...(options.rehearse ? [await rehearseIn(adapters, options, signal)] : []),

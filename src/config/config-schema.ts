@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { mail } from './mail-schema.ts';
+import { notifications } from './notifications-schema.ts';
 import {
   cron,
   databaseUrl,
@@ -9,6 +10,7 @@ import {
   headerPrefix,
   host,
   httpUrl,
+  mapOf,
   name,
   port,
   projectPattern,
@@ -212,6 +214,7 @@ export const Config = z
     reconcile,
     subscription,
     usage,
+    notifications,
     retention,
     links: mapOf(text, link).describe('What is special about a project, by its externalProjectId.'),
     log,
@@ -227,12 +230,4 @@ export type ToolConfig = z.output<typeof tool>;
 /** Where nothing can be delivered, what has changed is asked for (design section 7). */
 function usualSchedule({ publicUrl }: { publicUrl?: string | undefined }): string {
   return publicUrl === undefined ? '* * * * *' : '*/15 * * * *';
-}
-
-/** Names come from outside: in a Map none of them can hit `Object.prototype`. */
-function mapOf<Value extends z.ZodType>(key: z.ZodString, value: Value) {
-  return z
-    .record(key, value)
-    .transform((record) => new Map(Object.entries<z.output<Value>>(record)))
-    .prefault({});
 }

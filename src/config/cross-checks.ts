@@ -24,7 +24,18 @@ export function crossFaults(document: Document): Fault[] {
       faults.push({ path: ['installs', name, 'projects'], message });
     }
   }
-  return faults;
+  return [...faults, ...channelFaults(document)];
+}
+
+/** Mail needs a server that takes it. */
+function channelFaults(document: Document): Fault[] {
+  if (document['mail'] !== undefined) return [];
+  return namedIn(sectionOf(document, 'notifications'), 'channels')
+    .filter(([, channel]) => channel['type'] === 'mail')
+    .map(([name]) => ({
+      path: ['notifications', 'channels', name],
+      message: 'needs the section "mail": by which server mail goes out, and whom it is from',
+    }));
 }
 
 function namedIn(document: Document, section: string): [string, Document][] {
@@ -65,7 +76,18 @@ export function warningsOf(config: Config): string[] {
       'mail.smtp: smtp:// begins in the clear and is encrypted only then; write smtps:// where the server has it',
     ],
   ];
-  return warnings.filter(([applies]) => applies).map(([, message]) => message);
+  return [
+    ...warnings.filter(([applies]) => applies).map(([, message]) => message),
+    ...exposedChannels(config),
+  ];
+}
+
+function exposedChannels({ notifications }: Config): string[] {
+  return [...notifications.channels].flatMap(([name, channel]) =>
+    channel.type !== 'mail' && isExposed(channel.url)
+      ? `notifications.channels.${name}.url: over plain http what is sent can be read on the way`
+      : [],
+  );
 }
 
 function isExposed(url: string | undefined): boolean {

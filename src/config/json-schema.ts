@@ -23,7 +23,19 @@ function childOf(parent: JsonSchema | undefined, key: PropertyKey): JsonSchema |
   if (parent === undefined) return undefined;
   const properties = new Map(Object.entries(parent.properties ?? {}));
   const child = properties.get(String(key)) ?? parent.additionalProperties ?? parent.items;
-  return typeof child === 'object' && !Array.isArray(child) ? child : undefined;
+  return typeof child === 'object' && !Array.isArray(child) ? withAllProperties(child) : undefined;
+}
+
+/** Where there are several shapes, the keys of all of them. */
+function withAllProperties(schema: JsonSchema): JsonSchema {
+  const shapes = schema.oneOf ?? [];
+  if (shapes.length === 0) return schema;
+  const entries = shapes.flatMap((shape) => Object.entries(propertiesOf(shape)));
+  return { ...schema, properties: Object.fromEntries(entries) };
+}
+
+function propertiesOf(schema: JsonSchema | boolean) {
+  return typeof schema === 'object' ? (schema.properties ?? {}) : {};
 }
 
 /** What the zod schema marks as secret may also be a reference, resolved before it is parsed. */

@@ -5,7 +5,8 @@ import { readSmallFile } from './small-file.ts';
 /**
  * Secrets by reference: `{"env": "NAME"}` or `{"file": "path"}` where a string that may be secret
  * can stand (an install's token and webhook secrets, the console's token, the URLs of the database
- * and of the mail server, and everything in a tool that its adapter alone understands).
+ * and of the mail server, a channel's URL and secret, and everything in a tool that its adapter alone
+ * understands).
  */
 
 export interface Resolved {
@@ -20,9 +21,9 @@ export interface Resolved {
 export function resolveReferences(document: Document, env: Environment, folder: string): Resolved {
   const found: Omit<Resolved, 'document'> = { faults: [], literals: [] };
 
-  function visit(value: unknown, path: Path): unknown {
+  function visit(value: unknown, path: Path, parent: Document = {}): unknown {
     if (Array.isArray(value)) return value.map((item, index) => visit(item, [...path, index]));
-    if (typeof value === 'string' && isSecretAt(path, value)) found.literals.push(path);
+    if (typeof value === 'string' && isSecretAt(path, value, parent)) found.literals.push(path);
     if (!isDocument(value)) return value;
     const reference = maySecretStandAt(path) ? toReference(value) : undefined;
     return reference === undefined ? copy(value, path) : read(reference, path);
@@ -34,7 +35,9 @@ export function resolveReferences(document: Document, env: Environment, folder: 
       found.faults.push({ path: [...path, '__proto__'], message });
     }
     const entries = Object.entries(value);
-    return Object.fromEntries(entries.map(([key, child]) => [key, visit(child, [...path, key])]));
+    return Object.fromEntries(
+      entries.map(([key, child]) => [key, visit(child, [...path, key], value)]),
+    );
   }
 
   function read(reference: Reference, path: Path): string | undefined {
@@ -93,6 +96,7 @@ function maySecretStandAt([section, name, key, ...deeper]: Path): boolean {
   if (section === 'database') return name === 'url' && key === undefined;
   if (section === 'mail') return name === 'smtp' && key === undefined;
   if (section === 'installs') return isInstallSecret(key, deeper);
+  if (section === 'notifications') return name === 'channels' && isChannelSecret(deeper);
   return section === 'tools' && key !== undefined && !plainToolKeys.includes(key);
 }
 
@@ -100,14 +104,20 @@ function isInstallSecret(key: PropertyKey | undefined, deeper: Path): boolean {
   return key === 'webhookSecrets' ? deeper.length === 1 : key === 'token' && deeper.length === 0;
 }
 
+function isChannelSecret([key, ...deeper]: Path): boolean {
+  return (key === 'url' || key === 'secret') && deeper.length === 0;
+}
+
 const secretName = /token|secret|passw|credential|authorization|cookie|api_?key|private_?key/i;
 
 /** Of an adapter's own settings only the names tell; a URL is secret by its password. */
-function isSecretAt(path: Path, value: string): boolean {
+function isSecretAt(path: Path, value: string, parent: Document): boolean {
   if (value === '' || !maySecretStandAt(path)) return false;
   // A template that the token is put into, in the settings of the adapter http.
   if (path[0] === 'tools' && value.includes('{token}')) return false;
   if (path[0] === 'database' || path[0] === 'mail')
     return URL.canParse(value) && new URL(value).password !== '';
+  // Who knows where signed requests go can do nothing with it.
+  if (path[0] === 'notifications') return path.at(-1) === 'secret' || parent['type'] === 'slack';
   return path[0] !== 'tools' || path.slice(2).some((key) => secretName.test(String(key)));
 }

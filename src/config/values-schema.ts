@@ -103,3 +103,11 @@ export const projectPattern = z
     /^(?=.)[^*\p{Cc}]*\*?$/u,
     'write a project id, or a prefix followed by one "*" ("team-*", or "*" for all)',
   );
+
+/** Names come from outside: in a Map none of them can hit `Object.prototype`. */
+export function mapOf<Value extends z.ZodType>(key: z.ZodString, value: Value) {
+  return z
+    .record(key, value)
+    .transform((record) => new Map(Object.entries<z.output<Value>>(record)))
+    .prefault({});
+}

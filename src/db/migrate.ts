@@ -11,6 +11,7 @@ import { up as createInvitations } from '../../migrations/0009-invitations.ts';
 import { up as createUsage } from '../../migrations/0010-usage.ts';
 import { up as createUsageImport } from '../../migrations/0011-usage-import.ts';
 import { up as createBudget } from '../../migrations/0012-budget.ts';
+import { up as createNotify } from '../../migrations/0013-notify.ts';
 import { up as createUsageInstants } from '../../migrations/0014-usage-instants.ts';
 import { up as createUsageReport } from '../../migrations/0015-usage-report.ts';
 import { AppError } from '../domain/errors.ts';
@@ -31,6 +32,7 @@ const migrations: Record<string, Migration> = {
   '0010-usage': { up: createUsage },
   '0011-usage-import': { up: createUsageImport },
   '0012-budget': { up: createBudget },
+  '0013-notify': { up: createNotify },
   '0014-usage-instants': { up: createUsageInstants },
   '0015-usage-report': { up: createUsageReport },
 };

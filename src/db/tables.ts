@@ -18,6 +18,7 @@ import type {
   SubscriptionTable,
   WebhookEndpointTable,
 } from './install-tables.ts';
+import type { NoticeTables } from './notice-tables.ts';
 import type { RemovalTables } from './removal-tables.ts';
 import type { UsageImportEntryTable, UsageImportTable } from './usage-import-tables.ts';
 import type {
@@ -37,7 +38,7 @@ import type {
  * values are bytes on both databases. Evidence tables hold the registers of `domain/evidence.ts`
  * as they are.
  */
-export interface Tables extends BudgetTables, RemovalTables {
+export interface Tables extends BudgetTables, NoticeTables, RemovalTables {
   delivery: DeliveryTable;
   contract: ContractEvidence;
   link: LinkEvidence;

@@ -23,7 +23,8 @@ export type AlertKind =
   | 'usage_held'
   | 'usage_refused'
   | 'budget_low'
-  | 'budget_depleted';
+  | 'budget_depleted'
+  | 'notification_failed';
 
 export interface Alerts {
   /** @param fields of the log line: names and ids, no addresses */

@@ -18,8 +18,8 @@ export interface HttpRequest {
   isAnswerIgnored?: boolean;
   /** For a page: its body is given as text. */
   isAnswerText?: boolean;
-  /** Told of the headers of any answer, also of one that is a failure. */
-  onHeaders?: (headers: Headers) => void;
+  /** Told of the head of any answer, also of one that is a failure. */
+  onHeaders?: (headers: Headers, status: number) => void;
   timeoutMs: number;
   maxBytes: number;
   signal?: AbortSignal;
@@ -52,7 +52,7 @@ async function exchange(
   deadline: Deadline,
 ): Promise<{ response: Response; text: string }> {
   const response = await send(request, deadline);
-  request.onHeaders?.(response.headers);
+  request.onHeaders?.(response.headers, response.status);
   return { response, text: await readText(response, request.maxBytes, request.purpose) };
 }
 
@@ -72,7 +72,7 @@ export async function* requestBytes(request: HttpRequest): AsyncGenerator<Uint8A
   const deadline = createDeadline(timeoutMs, signal);
   try {
     const response = await send(request, deadline);
-    request.onHeaders?.(response.headers);
+    request.onHeaders?.(response.headers, response.status);
     if (!response.ok) {
       throw toHttpError(response, await readText(response, maxErrorBytes, purpose), request);
     }

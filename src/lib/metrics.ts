@@ -12,6 +12,7 @@ export function createMetrics() {
     ...readingMetrics(registers),
     ...usageMetrics(registers),
     ...budgetMetrics(registers),
+    ...tellingMetrics(registers),
   };
 }
 
@@ -150,6 +151,17 @@ function budgetMetrics(registers: Registry[]) {
       name: 'gangway_budget_reads_total',
       help: 'Budgets asked for at the marketplace, by outcome',
       labelNames: ['install', 'outcome'],
+      registers,
+    }),
+  };
+}
+
+function tellingMetrics(registers: Registry[]) {
+  return {
+    notifications: new Counter({
+      name: 'gangway_notifications_total',
+      help: 'Tries to send a message with notices, by what came of them; and notices whose channel is gone',
+      labelNames: ['channel', 'outcome'],
       registers,
     }),
   };

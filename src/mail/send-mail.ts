@@ -11,8 +11,8 @@ export interface Mail {
   /** An address, or `Name <address>`. */
   from: string;
   replyTo?: string | undefined;
-  /** An address alone. */
-  to: string;
+  /** An address alone, or some. */
+  to: string | readonly string[];
   subject: string;
   /** Plain text. */
   text: string;
@@ -26,7 +26,8 @@ export interface Mail {
  * `unusable`: it takes nothing from us, or cannot be reached.
  */
 export type Sent =
-  | { outcome: 'sent' }
+  /** `refused`: how many of several addresses it did not take. */
+  | { outcome: 'sent'; refused?: number }
   /** `failure` is a code and where it came up: no address and nothing that the server wrote. */
   | { outcome: 'refused' | 'deferred' | 'unusable'; failure: string };
 
@@ -50,15 +51,15 @@ export function createSendMail({ host, port, isEncrypted, login }: MailServer): 
   });
   return async ({ to, ...mail }, signal) => {
     try {
-      await transport.sendMail({
+      const { rejected } = await transport.sendMail({
         ...mail,
         // As an object it is not searched for further addresses.
-        to: { name: '', address: to },
+        to: [to].flat().map((address) => ({ name: '', address })),
         headers: { 'Auto-Submitted': 'auto-generated' },
         ...{ xMailer: false, disableFileAccess: true, disableUrlAccess: true },
         signal: AbortSignal.any([signal, AbortSignal.timeout(longestSendMs)]),
       });
-      return { outcome: 'sent' };
+      return { outcome: 'sent', ...(rejected.length > 0 && { refused: rejected.length }) };
     } catch (error) {
       return toUnsent(error as SmtpError);
     }

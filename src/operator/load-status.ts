@@ -9,6 +9,7 @@ import { createSuspectStore, type Suspect } from '../reconcile/suspect-store.ts'
 import { createSubscriptionStore } from '../subscription/subscription-store.ts';
 import type { Trouble } from '../subscription/troubles.ts';
 import { aboutBudgets, type BudgetStatus, loadBudgets } from './about-budgets.ts';
+import { aboutNotices } from './about-notices.ts';
 import { createContractStore } from './contract-store.ts';
 import { listUntold } from './handover-store.ts';
 import { createStatusStore, type StatusStore } from './status-store.ts';
@@ -72,6 +73,7 @@ export async function loadStatus(
     ...aboutSuspects(suspects.filter(({ install }) => configured.has(install))),
     ...(await aboutInvitations(database, mailed)),
     ...aboutBudgets(budgets),
+    ...(await aboutNotices(database)),
     ...aboutClock(await loadClockDrift(database)),
   ];
   return { ...status, attention };

@@ -16,7 +16,8 @@ const keys = keysOf(configJsonSchema());
 
 describe('the schema', () => {
   it.each(keys)('says what $path means', ({ path, schema }) => {
-    if (!path.endsWith('*')) expect(schema.description).toMatch(/^.{10,}\.$/);
+    if (!path.includes('*', path.lastIndexOf('.')))
+      expect(schema.description).toMatch(/^.{10,}\.$/);
   });
 
   it('knows a default for everything that has one in the loaded configuration', () => {
@@ -27,6 +28,8 @@ describe('the schema', () => {
       ...['installs.*.token', 'installs.*.tool', 'tools.*.adapter'],
       // Once there is the section at all.
       ...['mail.smtp', 'mail.from'],
+      ...['webhook.type', 'webhook.url', 'webhook.secret'].map(inChannels),
+      ...['slack.type', 'slack.url', 'mail.type', 'mail.to'].map(inChannels),
     ]);
   });
 
@@ -46,6 +49,7 @@ describe('the schema', () => {
       'installs.*.token',
       'tools.*.token',
       'mail.smtp',
+      ...['webhook.url', 'webhook.secret', 'slack.url'].map(inChannels),
     ]);
     const install = configJsonSchema().properties?.['installs'];
     expect(JSON.stringify(install)).toMatch(/"webhookSecrets":.*"items":.*"env"/);
@@ -60,6 +64,8 @@ describe('config.example.json', () => {
       ACME_WEBHOOK_SECRET: 'whsec_1',
       LABEL_STUDIO_TOKEN: 'ls-token',
       GANGWAY_SMTP_URL: 'smtps://gangway:secret@smtp.example.com',
+      GANGWAY_BILLING_SECRET: `whsec_${Buffer.alloc(32, 'key').toString('base64')}`,
+      GANGWAY_SLACK_URL: 'https://hooks.slack.com/services/T0/B0/key',
     };
     const { config, warnings } = loadConfig({ path: 'config.example.json', env });
     expect(warnings).toEqual([]);
@@ -88,18 +94,34 @@ interface Key {
   schema: JsonSchema;
 }
 
-/** Every key at every level; `*` stands for a name that the operator chooses. */
+/** Every key at every level; `*` stands for a name that the operator chooses, `*:x` for one of type x. */
 function keysOf(schema: JsonSchema, prefix = ''): Key[] {
   const { properties = {}, additionalProperties } = schema;
   const children = Object.entries(properties);
   if (typeof additionalProperties === 'object' && 'type' in additionalProperties) {
     children.push(['*', additionalProperties]);
   }
+  for (const shape of shapesOf(additionalProperties)) {
+    children.push([`*:${typeNamedIn(shape)}`, shape]);
+  }
   return children.flatMap(([name, child]) => {
     if (typeof child === 'boolean') return [];
     const path = `${prefix}${name}`;
     return [{ path, schema: child }, ...keysOf(child, `${path}.`)];
   });
+}
+
+function shapesOf(schema: JsonSchema['additionalProperties']): JsonSchema[] {
+  return typeof schema === 'object' ? ((schema.oneOf ?? []) as JsonSchema[]) : [];
+}
+
+function typeNamedIn({ properties }: JsonSchema): unknown {
+  const type = properties?.['type'];
+  return typeof type === 'object' ? type.const : undefined;
+}
+
+function inChannels(path: string): string {
+  return `notifications.channels.*:${path}`;
 }
 
 function isLeafWithDefault({ schema }: Key): boolean {
@@ -113,7 +135,10 @@ function valueAt(value: unknown, path: string): unknown {
 
 function childOf(value: unknown, key: string): unknown {
   if (!isDocument(value)) return undefined;
-  return key === '*' ? Object.values(value)[0] : value[key];
+  if (key === '*') return Object.values(value)[0];
+  if (!key.startsWith('*:')) return value[key];
+  const type = key.slice('*:'.length);
+  return Object.values(value).find((child) => isDocument(child) && child['type'] === type);
 }
 
 function stands(value: unknown, path: string[]): boolean {

@@ -75,6 +75,7 @@ describe('loadConfig with a file', () => {
       reconcile: { schedule: '* * * * *' },
       subscription: { everyMs: 300_000 },
       usage: { schedule: '30 * * * *', lookbackMs: 1_209_600_000, maxLoweredFraction: 0.2 },
+      notifications: { channels: new Map(), repeatMs: 7 * 86_400_000 },
       retention: { deliveriesMs: 2_592_000_000, peopleMs: 7_776_000_000 },
       links: new Map(),
       log: { level: 'info' },

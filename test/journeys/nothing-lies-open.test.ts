@@ -3,10 +3,15 @@ import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { sqliteFileOf } from '../../src/db/sqlite-database.ts';
+import { createDispatchStore } from '../../src/notify/dispatch-store.ts';
 import { describeEachDialect } from '../support/databases.ts';
 import { fullEvent } from '../support/event-bodies.ts';
+import { answering, openHook } from '../support/hook.ts';
 import { openJourney } from '../support/journey.ts';
+import { openMailBox, refusal } from '../support/mail-box.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
+import { addNotices, newNotice } from '../support/notices.ts';
+import { until } from '../support/until.ts';
 
 const createdAt = new Date().toISOString();
 const person = {
@@ -39,6 +44,41 @@ describeEachDialect('after a journey', (dialect) => {
     await expect.poll(() => journey.receipts()).toContain('add refused');
     expect(journey.log.text()).toContain('z…@opentrain.work');
     await expectClosed(journey.storage.database, journey, ['whsec_c2VjcmV0']);
+  });
+});
+
+describeEachDialect('after people outside were told', (dialect) => {
+  it('nothing lies open of where, though every channel fails and quotes it', async () => {
+    const secret = `whsec_${Buffer.alloc(32, 'distinct').toString('base64')}`;
+    const address = 'finance.distinct@example.com';
+    const hook = await openHook('/hooks/key-distinct');
+    const closed = [person.workEmail, secret, address, 'key-distinct', hook.url];
+    const error = `no: ${closed.join(' ')}`;
+    hook.answer = answering(400, { 'content-type': 'application/json' }, JSON.stringify({ error }));
+    const gone = await openHook('/hooks/key-distinct');
+    gone.close();
+    const box = await openMailBox({ onRcptTo: (_, __, done) => done(refusal(450, error)) });
+    const channels = {
+      billing: { type: 'webhook', url: hook.url, secret },
+      chat: { type: 'slack', url: gone.url },
+      finance: { type: 'mail', to: [address] },
+    };
+    const mail = { smtp: box.url, from: 'studio@example.com' };
+    const journey = await openJourney(dialect, { mail, notifications: { channels } });
+    const { storage, clock, log } = journey;
+    await journey.deliver(fullEvent({ type: 'contract.started', ...person, createdAt }));
+    const shapes = Object.keys(channels).map((name) => ({ name, gatherMs: 0 }));
+    await addNotices({ database: storage.database, clock }, shapes, [newNotice()]);
+    const list = () => createDispatchStore(storage.database).list({ limit: 10 });
+    await until('all were tried', list, (rows) => rows.every(({ failure }) => failure !== null));
+    expect((await list()).map(({ channel, failure }) => [channel, failure])).toEqual([
+      ['finance', '450 at RCPT TO'],
+      ['chat', 'Could not send a notice: ECONNREFUSED'],
+      ['billing', 'answered 400'],
+    ]);
+    expect(log.text().match(/A notice could not be sent yet/g)?.length).toBeGreaterThanOrEqual(3);
+    await journey.quiet();
+    await expectClosed(storage.database, journey, closed);
   });
 });
 

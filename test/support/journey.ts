@@ -67,8 +67,9 @@ export interface JourneyOptions extends Pick<SandboxOptions, 'payloads'> {
   schedule?: string;
   /** Who is in the roster before anything happens. */
   roster?: Record<string, string[]>;
-  /** The section of the configuration. */
+  /** Sections of the configuration. */
   mail?: object;
+  notifications?: object;
 }
 
 export const hardlyEver = '0 0 29 2 *';
@@ -172,7 +173,7 @@ function toConfig(
   baseUrl: string,
   { token, secret }: { token: string; secret: string },
   rosterFile: string,
-  { projects = ['*'], toolTimeout = '15s', schedule = hardlyEver, mail }: JourneyOptions,
+  { projects = ['*'], toolTimeout = '15s', schedule = hardlyEver, ...sections }: JourneyOptions,
 ): Config {
   return Config.parse({
     receiver: { host: '127.0.0.1', port: 0 },
@@ -181,7 +182,8 @@ function toConfig(
     reconcile: { schedule },
     installs: { acme: { token, webhookSecrets: [secret], tool: 'list', projects } },
     tools: { list: { adapter: 'roster', path: rosterFile, timeout: toolTimeout } },
-    mail,
+    mail: sections.mail,
+    notifications: sections.notifications,
   });
 }
 

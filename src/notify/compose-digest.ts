@@ -1,0 +1,91 @@
+import type { BudgetFacts, NewNotice, NoticeKind } from '../domain/notice.ts';
+import { stripControl } from '../lib/strip-control.ts';
+
+/** What a message says to people: a line on the whole, and one for each notice. */
+export interface Digest {
+  title: string;
+  lines: string[];
+}
+
+/** The gravest first. */
+const words = new Map<NoticeKind, string>([
+  ['budget.depleted', 'DEPLETED'],
+  ['budget.low', 'LOW'],
+  ['budget.ok', 'OK again'],
+]);
+const order = [...words.keys()];
+
+/**
+ * Pure: ids and numbers.
+ *
+ * @param maxLength of all of it in characters, with an end of line after each; what has no room is
+ * counted
+ * @param toPlain makes a line plain text where some characters mean something
+ */
+export function composeDigest(
+  notices: readonly NewNotice[],
+  maxLength: number,
+  toPlain = (line: string) => line,
+): Digest {
+  if (notices.length === 0) return { title: 'Gangway: a test notice', lines: [] };
+  const sorted = notices.toSorted(
+    (one, other) => order.indexOf(one.kind) - order.indexOf(other.kind),
+  );
+  const title = toTitle(notices);
+  const lines: string[] = [];
+  let left = maxLength - title.length - 1 - toRest(notices.length).length;
+  for (const [at, notice] of sorted.entries()) {
+    const line = toPlain(toLine(notice));
+    left -= line.length + 1;
+    if (left < 0) return { title, lines: [...lines, toRest(sorted.length - at)] };
+    lines.push(line);
+  }
+  return { title, lines };
+}
+
+function toTitle(notices: readonly NewNotice[]): string {
+  const counts = order.flatMap((kind) => {
+    const count = notices.filter((notice) => notice.kind === kind).length;
+    return count === 0 ? [] : [`${count} ${words.get(kind)}`];
+  });
+  return `Gangway: budgets of contracts: ${counts.join(', ')}`;
+}
+
+function toRest(count: number): string {
+  return `… and ${count} more: gangway notifications list`;
+}
+
+function toLine({ kind, install, contractId, occurredAt, isRepeat, budget }: NewNotice): string {
+  const word = `${isRepeat ? 'still ' : ''}${words.get(kind)}`;
+  const at = `${occurredAt.slice(0, 10)} ${occurredAt.slice(11, 16)} UTC`;
+  const facts = sayBudget(budget);
+  const parts = [word, `contract ${toShown(contractId)} of ${toShown(install)}`, ...facts, at];
+  return parts.join(' · ');
+}
+
+function sayBudget(budget: BudgetFacts): string[] {
+  const { consumedFraction, remainingVolume, fundedVolume, fundedAmountUsd } = budget;
+  const left = remainingVolume === null ? null : `${round(remainingVolume)} left`;
+  const funded = fundedVolume === null ? '' : ` of ${round(fundedVolume)}`;
+  return [
+    consumedFraction === null ? null : `${toPercent(consumedFraction)} % used`,
+    left === null ? null : `${left}${funded}`,
+    fundedAmountUsd === null ? null : `${round(fundedAmountUsd)} USD funded`,
+  ].filter((part) => part !== null);
+}
+
+/** Not rounded up: 99.9 % is not all of it. 0.29 * 100 is a little less than 29. */
+function toPercent(fraction: number): number {
+  return Math.floor(Math.round(fraction * 1e6) / 1e4);
+}
+
+function round(value: number): number {
+  return Math.round(value * 100) / 100;
+}
+
+const longestId = 100;
+
+/** An id is whatever the marketplace says: on one line, and calling nobody's attention. */
+function toShown(id: string): string {
+  return stripControl(id).slice(0, longestId).toWellFormed().replaceAll('@', '(at)');
+}

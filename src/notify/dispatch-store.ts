@@ -1,0 +1,255 @@
+import { sql } from 'kysely';
+import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import type { DispatchState } from '../domain/dispatch.ts';
+import type { BudgetFacts, NewNotice } from '../domain/notice.ts';
+import type { Message } from './channel.ts';
+
+/**
+ * The SQL of notices on their way. A claim is a lease with a token, and gives the message its id for
+ * good: whoever lost the lease settles nothing, and whoever takes it over sends the same message.
+ */
+export interface DispatchStore {
+  /** The message that is due in a channel; null where none is. */
+  claim(order: DispatchOrder): Promise<DispatchClaim | null>;
+  /** @returns whether the claim still held */
+  settle(claim: Pick<DispatchClaim, 'token'>, settlement: Settlement): Promise<boolean>;
+  /** Ends what nobody has cared for since `overdueSince`, as its channel is none of these. */
+  endUnconfigured(
+    channels: readonly string[],
+    overdueSince: string,
+    now: string,
+  ): Promise<ChannelCount[]>;
+  /** Deletes up to `limit` that were settled before `before`. @returns how many */
+  purge(before: string, limit: number): Promise<number>;
+  /** What was tried and did not arrive yet. */
+  countTroubled(): Promise<ChannelCount[]>;
+  /** The newest first. */
+  list(filter: DispatchFilter): Promise<ListedDispatch[]>;
+}
+
+export interface DispatchOrder {
+  channel: string;
+  token: string;
+  now: string;
+  leasedUntil: string;
+  /** The id that a message gets which has none yet. */
+  newMessageId: string;
+  maxNotices: number;
+}
+
+export interface DispatchClaim extends Message {
+  token: string;
+  /** This one included. */
+  attempts: number;
+}
+
+export interface Settlement {
+  state: DispatchState;
+  now: string;
+  /** Null where there is nothing left to do. */
+  nextAttemptAt: string | null;
+  failure: string | null;
+}
+
+export interface ChannelCount {
+  channel: string;
+  count: number;
+}
+
+export interface DispatchFilter {
+  state?: DispatchState | undefined;
+  limit: number;
+}
+
+export function createDispatchStore(database: Database): DispatchStore {
+  return {
+    async claim(order) {
+      // Mostly there is none, and then nobody is held up.
+      if ((await findDue(database.kysely, order)) === undefined) return null;
+      // After a power cut it would go out again with another id.
+      const write = (tx: Transaction) => claimOne(database, tx, order);
+      return await inTransaction(database, write, { isDurable: true });
+    },
+
+    async settle({ token }, { state, now, nextAttemptAt, failure }) {
+      const settledAt = nextAttemptAt === null ? now : null;
+      const write = (tx: Transaction) =>
+        tx
+          .updateTable('dispatch')
+          .set({ state, nextAttemptAt, failure, settledAt, leaseToken: null })
+          .where('leaseToken', '=', token)
+          .executeTakeFirst();
+      // After a power cut it would be sent again.
+      const { numUpdatedRows } = await inTransaction(database, write, { isDurable: true });
+      return numUpdatedRows > 0n;
+    },
+
+    async endUnconfigured(channels, overdueSince, now) {
+      const ended = await inTransaction(database, (tx) => {
+        const query = tx
+          .updateTable('dispatch')
+          .set({ state: 'failed', nextAttemptAt: null, settledAt: now, leaseToken: null })
+          .set({ failure: 'the channel is no longer configured' })
+          .where('nextAttemptAt', '<=', overdueSince);
+        const others = channels.length === 0 ? query : query.where('channel', 'not in', channels);
+        return others.returning('channel').execute();
+      });
+      const byChannel = Map.groupBy(ended, ({ channel }) => channel);
+      return [...byChannel].map(([channel, rows]) => ({ channel, count: rows.length }));
+    },
+
+    async purge(before, limit) {
+      const old = await database.kysely
+        .selectFrom('dispatch')
+        .select(['id', 'noticeId'])
+        .where('settledAt', '<', before)
+        .orderBy('settledAt')
+        .limit(limit)
+        .execute();
+      if (old.length > 0) await inTransaction(database, (tx) => deleteAll(tx, old));
+      return old.length;
+    },
+
+    async countTroubled() {
+      const rows = await database.kysely
+        .selectFrom('dispatch')
+        .select(['channel', database.kysely.fn.countAll<number>().as('count')])
+        .where('nextAttemptAt', 'is not', null)
+        .where('failure', 'is not', null)
+        .groupBy('channel')
+        .orderBy('channel')
+        .execute();
+      return rows.map(({ channel, count }) => ({ channel, count: Number(count) }));
+    },
+
+    async list({ state, limit }) {
+      let query = selectWithNotice(database.kysely)
+        .select(['dispatch.id', 'channel', 'state', 'messageId', 'attempts'])
+        .select(['nextAttemptAt', 'failure', 'createdAt', 'settledAt']);
+      if (state !== undefined) query = query.where('state', '=', state);
+      const rows = await query.orderBy('dispatch.id', 'desc').limit(limit).execute();
+      return rows.map((row) => ({ ...row, ...toNotice(row) }));
+    },
+  };
+}
+
+export type ListedDispatch = NewNotice & {
+  id: number;
+  channel: string;
+  state: DispatchState;
+  messageId: string | null;
+  attempts: number;
+  nextAttemptAt: string | null;
+  failure: string | null;
+  createdAt: string;
+  settledAt: string | null;
+};
+
+async function findDue(tx: Transaction, { channel, now }: DispatchOrder) {
+  return await tx
+    .selectFrom('dispatch')
+    .select(['id', 'messageId'])
+    .where('channel', '=', channel)
+    .where('nextAttemptAt', '<=', now)
+    .orderBy('nextAttemptAt')
+    .orderBy('id')
+    .limit(1)
+    .executeTakeFirst();
+}
+
+async function claimOne(
+  { dialect }: Pick<Database, 'dialect'>,
+  tx: Transaction,
+  order: DispatchOrder,
+): Promise<DispatchClaim | null> {
+  // Two that look at the same time would each take a part of one message.
+  if (dialect === 'postgres') {
+    await sql`select pg_advisory_xact_lock(hashtext(${`notify ${order.channel}`}))`.execute(tx);
+  }
+  const first = await findDue(tx, order);
+  if (first === undefined) return null;
+  const together = await findTogether(tx, order, first.messageId);
+  // It was for a channel of another type, and no longer fits into one message.
+  const isParted = together.length > order.maxNotices;
+  const id = (isParted ? null : first.messageId) ?? order.newMessageId;
+  const claimed = await tx
+    .updateTable('dispatch')
+    .set((eb) => ({ attempts: eb('attempts', '+', 1), nextAttemptAt: order.leasedUntil }))
+    .set({ messageId: id, leaseToken: order.token })
+    .where('id', 'in', together.slice(0, order.maxNotices))
+    // Settled in this moment, by somebody whose lease had run out.
+    .where('nextAttemptAt', 'is not', null)
+    .returning(['id', 'attempts', 'createdAt'])
+    .execute();
+  if (claimed.length === 0) return null;
+  return {
+    ...{ id, token: order.token, attempts: Math.max(...claimed.map((row) => row.attempts)) },
+    createdAt: claimed.map((row) => row.createdAt).sort()[0] ?? order.now,
+    notices: await findNotices(
+      tx,
+      claimed.map((row) => row.id),
+    ),
+  };
+}
+
+/** All of a message that has an id; else what waits to be one, due or not, the oldest first. */
+async function findTogether(
+  tx: Transaction,
+  { channel, maxNotices }: DispatchOrder,
+  messageId: string | null,
+): Promise<number[]> {
+  const rows = await tx
+    .selectFrom('dispatch')
+    .select('id')
+    .where('channel', '=', channel)
+    .where('nextAttemptAt', 'is not', null)
+    .where('messageId', messageId === null ? 'is' : '=', messageId)
+    .orderBy('nextAttemptAt')
+    .orderBy('id')
+    .limit(maxNotices + 1)
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+async function findNotices(tx: Transaction, ids: number[]): Promise<NewNotice[]> {
+  const query = selectWithNotice(tx).where('dispatch.id', 'in', ids).orderBy('dispatch.id');
+  return (await query.execute()).map(toNotice);
+}
+
+function selectWithNotice(tx: Transaction) {
+  return tx
+    .selectFrom('dispatch')
+    .innerJoin('notice', 'notice.id', 'dispatch.noticeId')
+    .select(['kind', 'install', 'contractId', 'occurredAt', 'isRepeat', 'budget']);
+}
+
+interface StoredNotice extends Omit<NewNotice, 'isRepeat' | 'budget'> {
+  isRepeat: number;
+  budget: string;
+}
+
+function toNotice({ kind, install, contractId, occurredAt, ...rest }: StoredNotice): NewNotice {
+  return {
+    ...{ kind, install, contractId, occurredAt, isRepeat: rest.isRepeat === 1 },
+    budget: JSON.parse(rest.budget) as BudgetFacts,
+  };
+}
+
+async function deleteAll(tx: Transaction, old: { id: number; noticeId: number }[]): Promise<void> {
+  const ids = old.map(({ id }) => id);
+  await tx.deleteFrom('dispatch').where('id', 'in', ids).execute();
+  // A notice goes with the last of its dispatches.
+  await tx
+    .deleteFrom('notice')
+    .where('id', 'in', [...new Set(old.map(({ noticeId }) => noticeId))])
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('dispatch')
+            .select('dispatch.id')
+            .whereRef('dispatch.noticeId', '=', 'notice.id'),
+        ),
+      ),
+    )
+    .execute();
+}

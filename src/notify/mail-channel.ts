@@ -1,0 +1,48 @@
+import { domainOf } from '../domain/marketplace-text.ts';
+import { longestSendMs, type SendMail } from '../mail/send-mail.ts';
+import type { Channel, Sent } from './channel.ts';
+import { composeDigest } from './compose-digest.ts';
+
+export interface MailSettings {
+  type: 'mail';
+  to: readonly string[];
+}
+
+/** Whom all mail is from. */
+export interface MailSender {
+  from: string;
+  replyTo?: string | undefined;
+}
+
+const maxLength = 50_000;
+
+/** What waits together, as one mail to everybody. */
+export function createMailChannel(
+  name: string,
+  { to }: MailSettings,
+  { from, replyTo }: MailSender,
+  send: SendMail,
+): Channel {
+  return {
+    ...{ name, gatherMs: 60_000, maxNotices: 500, longestSendMs },
+    async send({ id, createdAt, notices }, signal) {
+      const { title, lines } = composeDigest(notices, maxLength);
+      const mail = {
+        ...{ from, replyTo, to, subject: title, date: new Date(createdAt) },
+        text: `${[title, '', ...lines].join('\n').trimEnd()}\n`,
+        messageId: `<gangway.${id}@${domainOf(from).replace('>', '')}>`,
+      };
+      return toSent(await send(mail, signal), to.length);
+    },
+  };
+}
+
+function toSent(sent: Awaited<ReturnType<SendMail>>, count: number): Sent {
+  if (sent.outcome === 'sent') {
+    const { refused } = sent;
+    if (refused === undefined) return { outcome: 'sent' };
+    return { outcome: 'sent', failure: `${refused} of ${count} addresses were refused` };
+  }
+  const { outcome, failure } = sent;
+  return { outcome: outcome === 'refused' ? 'refused' : 'deferred', failure };
+}

@@ -1,0 +1,48 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import { createLoop, type Loop } from '../lib/loop.ts';
+import type { Metrics } from '../lib/metrics.ts';
+import type { DispatchStore } from './dispatch-store.ts';
+
+export interface NoticePurgeDeps {
+  dispatches: DispatchStore;
+  /** Those that are configured. */
+  channels: readonly string[];
+  metrics: Metrics;
+  logger: Logger;
+  clock: Clock;
+}
+
+const intervalMs = 10 * 60_000;
+const keptMs = 30 * 86_400_000;
+/** An instance that knows the channel would have taken it by then: while a new one is rolled out. */
+const uncaredMs = 10 * 60_000;
+/** Small, and with a rest after each, so that nobody waits long behind deleting. */
+const chunkSize = 100;
+const restMs = 20;
+
+/** Ends what no channel is left for, and deletes what was settled long ago. */
+export function createNoticePurgeWorker(deps: NoticePurgeDeps): Loop {
+  const { logger, clock } = deps;
+  return createLoop({
+    ...{ name: 'purge-notices', intervalMs, logger, clock },
+    async run(signal) {
+      if ((await purgeNotices(deps)) === 'idle') return 'idle';
+      await wait(restMs, undefined, { signal });
+      return 'more';
+    },
+  });
+}
+
+export async function purgeNotices(deps: NoticePurgeDeps): Promise<'more' | 'idle'> {
+  const { dispatches, channels, metrics, logger, clock } = deps;
+  const now = toInstant(clock.now());
+  const uncaredSince = instantIn(clock, -uncaredMs);
+  for (const { channel, count } of await dispatches.endUnconfigured(channels, uncaredSince, now)) {
+    metrics.notifications.inc({ channel, outcome: 'unconfigured' }, count);
+    logger.warn({ channel, notices: count }, 'Notices were given up: nobody has their channel');
+  }
+  const purged = await dispatches.purge(instantIn(clock, -keptMs), chunkSize);
+  return purged === 0 ? 'idle' : 'more';
+}

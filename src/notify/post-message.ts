@@ -1,0 +1,53 @@
+import { AppError, isTransient } from '../domain/errors.ts';
+import { requestJson } from '../lib/http-client.ts';
+import type { Sent } from './channel.ts';
+
+export interface Post {
+  url: string;
+  headers?: Record<string, string>;
+  body: object;
+  /** For all of it. */
+  timeoutMs: number;
+}
+
+export const longestPostMs = 15_000;
+/** Nothing of an answer is needed but its status. */
+const maxBytes = 64 * 1024;
+const goneStatus = 410;
+
+/**
+ * One POST. What was answered is told by its status alone: the rest may quote the URL. An answer
+ * that begins with success is one, however it goes on.
+ */
+export async function postMessage(post: Post, signal: AbortSignal): Promise<Sent> {
+  let answered: number | undefined;
+  try {
+    await requestJson({
+      ...{ ...post, method: 'POST', purpose: 'send a notice', isAnswerIgnored: true, signal },
+      maxBytes,
+      onHeaders(_, status) {
+        answered = status;
+      },
+    });
+    return { outcome: 'sent' };
+  } catch (error) {
+    return toSent(error, answered);
+  }
+}
+
+function toSent(error: unknown, answered: number | undefined): Sent {
+  if (!(error instanceof AppError)) return { outcome: 'refused', failure: 'it cannot be sent' };
+  if (answered === undefined) return { outcome: 'deferred', failure: error.message };
+  if (answered >= 200 && answered < 300) return { outcome: 'sent' };
+  const failure = `answered ${answered}`;
+  if (answered === goneStatus) return { outcome: 'gone', failure };
+  if (isWorthRetrying(answered, error)) {
+    return { outcome: 'deferred', failure, retryAfterMs: error.retryAfterMs };
+  }
+  return { outcome: 'refused', failure };
+}
+
+/** Also where the text of a 503 broke off, or was too long. */
+function isWorthRetrying(status: number, error: AppError): boolean {
+  return status >= 500 || isTransient(error);
+}

@@ -1,0 +1,32 @@
+import type { Channel } from './channel.ts';
+import { composeDigest } from './compose-digest.ts';
+import { longestPostMs, postMessage } from './post-message.ts';
+
+export interface SlackSettings {
+  type: 'slack';
+  url: string;
+}
+
+/** Discord's, the least of those that take what Slack takes. */
+const maxLength = 2000;
+
+/** What waits together, as one message. */
+export function createSlackChannel(
+  name: string,
+  { url }: SlackSettings,
+  longestSendMs = longestPostMs,
+): Channel {
+  return {
+    ...{ name, gatherMs: 60_000, maxNotices: 500, longestSendMs },
+    async send({ notices }, signal) {
+      const { title, lines } = composeDigest(notices, maxLength, escapeText);
+      const text = [title, ...lines].join('\n');
+      return await postMessage({ url, body: { text }, timeoutMs: longestSendMs }, signal);
+    },
+  };
+}
+
+/** The three characters that mean something there (a link, a mention). */
+function escapeText(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}

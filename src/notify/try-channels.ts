@@ -1,0 +1,26 @@
+import { randomUUID } from 'node:crypto';
+import { type Clock, toInstant } from '../lib/clock.ts';
+import type { Channel, Sent } from './channel.ts';
+
+/** What came of sending something that is no notice. */
+export interface Trial {
+  channel: string;
+  outcome: Sent['outcome'];
+  failure: string | null;
+}
+
+/** Sends each a message without notices, all at the same time; nothing is tried again. */
+export async function tryChannels(
+  channels: readonly Channel[],
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<Trial[]> {
+  const createdAt = toInstant(clock.now());
+  return await Promise.all(
+    channels.map(async ({ name, send }) => {
+      const message = { id: `msg_${randomUUID()}`, createdAt, notices: [] };
+      const { outcome, failure = null } = await send(message, signal);
+      return { channel: name, outcome, failure };
+    }),
+  );
+}

@@ -1,0 +1,40 @@
+import type { NewNotice } from '../domain/notice.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Channel, Message } from './channel.ts';
+import { longestPostMs, postMessage } from './post-message.ts';
+import { signMessage } from './sign-message.ts';
+
+export interface WebhookSettings {
+  type: 'webhook';
+  url: string;
+  secret: string;
+}
+
+/** Each notice in a request of its own, at once, signed. */
+export function createWebhookChannel(
+  name: string,
+  { url, secret }: WebhookSettings,
+  clock: Clock,
+  longestSendMs = longestPostMs,
+): Channel {
+  return {
+    ...{ name, gatherMs: 0, maxNotices: 1, longestSendMs },
+    async send(message, signal) {
+      const body = toBody(message);
+      // Of what the client sends: JSON of the same object is the same text.
+      const headers = signMessage(secret, message.id, clock.now(), JSON.stringify(body));
+      return await postMessage({ url, headers, body, timeoutMs: longestSendMs }, signal);
+    },
+  };
+}
+
+/** Pure, and the same at every try. */
+function toBody({ createdAt, notices: [notice] }: Message): object {
+  if (notice === undefined) return { type: 'test', timestamp: createdAt, data: {} };
+  const { kind, occurredAt, install, contractId, isRepeat, budget }: NewNotice = notice;
+  return {
+    type: kind,
+    timestamp: occurredAt,
+    data: { install, contractId, isRepeat, budget },
+  };
+}

@@ -1,0 +1,156 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { Webhook } from 'standardwebhooks';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { inTransaction } from '../../src/db/database.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { createNoticeStore } from '../../src/notify/notice-store.ts';
+import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
+import { answering, type Hook, openHook } from '../support/hook.ts';
+import { openMailBox } from '../support/mail-box.ts';
+import { newNotice, secret } from '../support/notices.ts';
+import { runCommand } from '../support/run-command.ts';
+
+describe('gangway notifications', () => {
+  let hook: Hook;
+  let workspace: Workspace;
+
+  beforeEach(async () => {
+    hook = await openHook('/hook/very-secret');
+    workspace = createBridgeWorkspace({
+      notifications: {
+        channels: {
+          billing: { type: 'webhook', url: hook.url, secret },
+          chat: { type: 'slack', url: hook.url },
+        },
+      },
+    });
+  });
+
+  const run = (...argv: string[]) =>
+    runCommand('notifications', ...argv, '--config', workspace.configFile);
+
+  function changeConfig(changes: object): void {
+    const config = JSON.parse(readFileSync(workspace.configFile, 'utf8')) as object;
+    writeFileSync(workspace.configFile, JSON.stringify({ ...config, ...changes }));
+  }
+
+  describe('list', () => {
+    beforeEach(async () => {
+      await workspace.withStorage(async ({ database }) => {
+        const { add } = createNoticeStore([{ name: 'billing', gatherMs: 0 }], systemClock);
+        await inTransaction(database, async (tx) => {
+          await add(tx, newNotice());
+          await add(tx, newNotice({ kind: 'budget.depleted', contractId: 'c2', isRepeat: true }));
+        });
+        await database.kysely
+          .updateTable('dispatch')
+          .set({ state: 'failed', nextAttemptAt: null, failure: 'answered 410', attempts: 1 })
+          .where('id', '=', 1)
+          .execute();
+      });
+    });
+
+    it('shows each by channel, the newest first', async () => {
+      const { status, stdout } = await run('list');
+      expect(status).toBe(0);
+      const [titles, ...lines] = stdout.trimEnd().split('\n');
+      expect(titles).toMatch(
+        /^id +added +channel +kind +install +contract +state +tries +next +why$/,
+      );
+      expect(lines).toEqual([
+        expect.stringMatching(/^2 .* billing +budget\.depleted +acme +c2 +waiting +0 +20\S+$/),
+        expect.stringMatching(/^1 .* billing +budget\.low +acme +c1 +failed +1 +answered 410$/),
+      ]);
+    });
+
+    it('shows those in one state, and all there is to them as JSON', async () => {
+      const { stdout } = await run('list', '--state', 'waiting', '--json');
+      expect(JSON.parse(stdout)).toEqual({
+        notifications: [
+          {
+            ...newNotice({ kind: 'budget.depleted', contractId: 'c2', isRepeat: true }),
+            ...{ id: 2, channel: 'billing', state: 'waiting', attempts: 0, failure: null },
+            ...{ messageId: null, settledAt: null },
+            ...{ createdAt: expect.any(String), nextAttemptAt: expect.any(String) },
+          },
+        ],
+      });
+      expect((await run('list', '--state', 'sent')).stdout).toBe('There are no notifications.\n');
+      expect((await run('list', '--state', 'lost')).status).toBe(64);
+    });
+  });
+
+  describe('test', () => {
+    it('sends something to every channel, as a notice is sent, and keeps nothing of it', async () => {
+      const { status, stdout } = await run('test', '--json');
+      expect(status).toBe(0);
+      expect(JSON.parse(stdout)).toEqual({
+        trials: [
+          { channel: 'billing', outcome: 'sent', failure: null },
+          { channel: 'chat', outcome: 'sent', failure: null },
+        ],
+      });
+      const signed = hook.posts.find(({ headers }) => 'webhook-signature' in headers);
+      const headers = signed?.headers as Record<string, string>;
+      expect(new Webhook(secret).verify(signed?.body ?? '', headers)).toMatchObject({
+        type: 'test',
+      });
+      expect(hook.posts.map(({ body }) => body)).toContain('{"text":"Gangway: a test notice"}');
+      expect((await run('list')).stdout).toBe('There are no notifications.\n');
+    });
+
+    it('says what failed, and ends with 1', async () => {
+      hook.answer = answering(403, {}, 'no');
+      const { status, stdout, stderr } = await run('test', '--channel', 'chat');
+      expect([status, stderr]).toEqual([1, '']);
+      expect(stdout).toMatch(/^channel +outcome +why\nchat +refused +answered 403\n$/);
+      expect(hook.posts).toHaveLength(1);
+    });
+
+    it('mails too', async () => {
+      const box = await openMailBox();
+      changeConfig({
+        mail: { smtp: box.url, from: 'studio@example.com' },
+        notifications: { channels: { finance: { type: 'mail', to: ['finance@example.com'] } } },
+      });
+      const { status, stdout } = await run('test');
+      expect(status).toBe(0);
+      expect(stdout).toMatch(/^finance +sent$/m);
+      expect(box.mails).toMatchObject([{ to: ['finance@example.com'] }]);
+    });
+
+    it('knows which channels there are', async () => {
+      expect(await run('test', '--channel', 'chart')).toMatchObject({
+        ...{ status: 1, stdout: '' },
+        stderr: 'gangway: There is no channel "chart"; there is: billing, chat\n',
+      });
+      changeConfig({ notifications: {} });
+      expect(await run('test')).toMatchObject({
+        status: 1,
+        stderr: 'gangway: No channel is configured: add one to notifications.channels\n',
+      });
+    });
+
+    it('repeats no URL, secret or address', async () => {
+      hook.close();
+      const ended = await run('test');
+      expect(ended.status).toBe(1);
+      expect(ended.stdout).toContain('ECONNREFUSED');
+      expect(ended.stdout + ended.stderr).not.toMatch(/very-secret|127\.0\.0\.1|whsec_/);
+    });
+  });
+
+  it('is looked at by doctor, which sends nothing and shows of a URL its host alone', async () => {
+    const { stdout } = await runCommand('doctor', '--json', '--config', workspace.configFile);
+    const { checks } = JSON.parse(stdout) as { checks: { name: string; says: string }[] };
+    const host = new URL(hook.url).host;
+    const rest = 'is well-formed; "gangway notifications test" sends something';
+    expect(checks.filter(({ name }) => /^(notifications|channel )/.test(name))).toMatchObject([
+      { says: 'channels: 2; a budget that stays as it is, is told of again after 168 h' },
+      { name: 'channel billing', status: 'ok', says: `webhook at ${host} ${rest}` },
+      { name: 'channel chat', status: 'ok', says: `slack at ${host} ${rest}` },
+    ]);
+    expect(stdout).not.toContain('very-secret');
+    expect(hook.posts).toEqual([]);
+  });
+});

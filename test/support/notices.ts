@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto';
+import { type Database, inTransaction } from '../../src/db/database.ts';
+import type { NewNotice } from '../../src/domain/notice.ts';
+import { createAlerts } from '../../src/lib/alerts.ts';
+import type { Clock } from '../../src/lib/clock.ts';
+import { createMetrics } from '../../src/lib/metrics.ts';
+import type { Channel } from '../../src/notify/channel.ts';
+import { createDispatchStore, type DispatchStore } from '../../src/notify/dispatch-store.ts';
+import { createNoticeStore } from '../../src/notify/notice-store.ts';
+import { createNotifying, type NotifyDeps } from '../../src/notify/notify-worker.ts';
+import { createFakeClock, type FakeClock } from './fake-clock.ts';
+import { createLogLines, type LogLines } from './log-lines.ts';
+
+export const secret = `whsec_${Buffer.alloc(32, 'a key of ours').toString('base64')}`;
+export const never = new AbortController().signal;
+
+export function newNotice(changes: Partial<NewNotice> = {}): NewNotice {
+  return {
+    ...{ kind: 'budget.low', install: 'acme', contractId: 'c1', isRepeat: false },
+    occurredAt: '2026-03-15T11:59:00.000Z',
+    ...changes,
+    budget: {
+      ...{ fundedVolume: 100, fundedAmountUsd: 2500, consumedVolume: 85 },
+      ...{ remainingVolume: 15, consumedFraction: 0.85 },
+      ...changes.budget,
+    },
+  };
+}
+
+/** What is told over a database, in time that stands still. */
+export interface Telling extends Omit<NotifyDeps, 'channel'> {
+  database: Database;
+  clock: FakeClock;
+  log: LogLines;
+  add(channels: readonly Channel[], ...notices: NewNotice[]): Promise<void>;
+  /** Sends in a channel until nothing is due, as a process does that has just started. */
+  sendAll(channel: Channel, dispatches?: DispatchStore): Promise<void>;
+  rows(): Promise<DispatchRow[]>;
+  /** `outcome count`, in the order of the words. */
+  outcomes(): Promise<string[]>;
+}
+
+type DispatchRow = Awaited<ReturnType<typeof readRows>>[number];
+
+export function createTelling(database: Database): Telling {
+  const clock = createFakeClock();
+  const log = createLogLines();
+  const metrics = createMetrics();
+  const { logger } = log;
+  const dispatches = createDispatchStore(database);
+  const telling: Telling = {
+    ...{ database, clock, log, logger, metrics, dispatches },
+    alerts: createAlerts(logger, metrics),
+    add: (channels, ...notices) => addNotices({ database, clock }, channels, notices),
+    async sendAll(channel, through = dispatches) {
+      const notify = createNotifying({ ...telling, channel, dispatches: through });
+      while ((await notify(never)) === 'more');
+    },
+    rows: () => readRows(database),
+    async outcomes() {
+      const { values } = await metrics.notifications.get();
+      return values.map(({ labels, value }) => `${labels['outcome']} ${value}`).sort();
+    },
+  };
+  return telling;
+}
+
+/** As whoever has something to tell adds it. */
+export async function addNotices(
+  { database, clock }: { database: Database; clock: Clock },
+  channels: readonly Pick<Channel, 'name' | 'gatherMs'>[],
+  notices: readonly NewNotice[],
+): Promise<void> {
+  const store = createNoticeStore(channels, clock);
+  await inTransaction(database, async (tx) => {
+    for (const notice of notices) await store.add(tx, notice);
+  });
+}
+
+async function readRows({ kysely }: Database) {
+  return await kysely.selectFrom('dispatch').selectAll().orderBy('id').execute();
+}
+
+/** What a claim is asked with. */
+export function newOrder(channel: string, clock: FakeClock, leaseMs = 30_000) {
+  const now = clock.now().getTime();
+  return {
+    ...{ channel, maxNotices: 1, token: randomUUID(), newMessageId: `msg_${randomUUID()}` },
+    now: new Date(now).toISOString(),
+    leasedUntil: new Date(now + leaseMs).toISOString(),
+  };
+}
