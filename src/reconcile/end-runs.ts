@@ -29,7 +29,9 @@ async function endRun(
       await runs.fail(id, 'Cut off while it was being read', now);
     return;
   }
+  // First: what is derived meanwhile is counted as left, or as done.
+  const hasPostponed = await memberships.hasPostponed();
   const work = await runs.count(install, { at: beganAt, afterReceipt }, now, now);
-  const isDone = work.left === 0 && !(await memberships.hasPostponed());
+  const isDone = work.left === 0 && !hasPostponed;
   if (isDone || ageMs >= workMs) await runs.end(id, work, now);
 }

@@ -131,10 +131,11 @@ export function createRunStore(database: Database): RunStore {
     },
 
     async count(install, since, now, until) {
+      // In the order of the way: what is no longer left is held by the time that is asked, or done.
       return {
-        ...(await countDone(database, install, since)),
-        ...(await countHeld(database, install)),
         ...(await countNow(database, install, now, until)),
+        ...(await countHeld(database, install)),
+        ...(await countDone(database, install, since)),
       };
     },
 

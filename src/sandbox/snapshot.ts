@@ -1,7 +1,7 @@
 import { budgetOf } from './budget.ts';
 import type { Marketplace } from './marketplace.ts';
 import { toPublicContract, toPublicEndpoint, toPublicInstall } from './public-shapes.ts';
-import type { Delivery } from './sandbox-state.ts';
+import type { Contract, Delivery } from './sandbox-state.ts';
 
 /** The whole marketplace as the person at the controls sees it: no token and no secret. */
 export type Snapshot = ReturnType<typeof takeSnapshot>;
@@ -17,6 +17,7 @@ export function takeSnapshot({ state, dice }: Marketplace) {
       ...toPublicContract(contract),
       participants: contract.participants,
       budget: budgetOf(contract),
+      usage: toDays(contract),
     })),
     webhookEndpoints: [...state.endpoints.values()].map((endpoint) => ({
       installId: endpoint.installId,
@@ -24,6 +25,16 @@ export function takeSnapshot({ state, dice }: Marketplace) {
     })),
     faults: { ...dice.faultsInForce(), happened: dice.listHappened() },
   });
+}
+
+/** The totals that were reported, the earliest day first. */
+function toDays({ usage }: Contract) {
+  const days = [...usage].map(([key, totals]) => {
+    const space = key.lastIndexOf(' ');
+    const workDate = key.slice(space + 1);
+    return { workDate, workerOpentrainUserId: key.slice(0, space), ...totals };
+  });
+  return days.sort((a, b) => (a.workDate < b.workDate ? -1 : 1));
 }
 
 /** Oldest first, with every attempt that was made and every fault that it met. */

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { inTransaction } from '../../src/db/database.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import { endRuns } from '../../src/reconcile/end-runs.ts';
+import { createRunStore } from '../../src/reconcile/run-store.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { createIncident, type Incident, type Listing, minutes } from '../support/incident.ts';
 
@@ -95,6 +96,43 @@ describeEachDatabase('a run', (openFresh) => {
     expect(await runs(incident)).toMatchObject([
       { outcome: 'failed', failure: 'Not done in time: 2' },
     ]);
+  });
+
+  it.each([1, 2, 3])('loses nobody who is added after look %i of the count', async (number) => {
+    const incident = await open();
+    const { engine } = incident;
+    const since = { at: '2026-01-01T00:00:00.000Z', afterReceipt: await engine.runs.lastReceipt() };
+    await incident.take('contract.started');
+    const now = toInstant(engine.clock.now());
+    let looks = 0;
+    const watched = engine.database.kysely.withPlugin({
+      transformQuery: ({ node }) => node,
+      async transformResult({ result }) {
+        looks += 1;
+        if (looks === number) await incident.settle();
+        return result;
+      },
+    });
+    const runs = createRunStore({ ...engine.database, kysely: watched });
+    const { added, left } = await runs.count('acme', since, now, now);
+    expect(looks).toBe(3);
+    expect(added + left).toBeGreaterThan(0);
+    expect(await engine.runs.count('acme', since, now, now)).toMatchObject({ added: 1, left: 0 });
+  });
+
+  it('is not clean where somebody is derived and added while it is looked what is left', async () => {
+    const incident = await open();
+    const { runs, clock } = incident.engine;
+    const now = toInstant(clock.now());
+    const run = await runs.begin('acme', 'schedule', now);
+    await runs.read(run, 1, now);
+    const hasPostponed = async () => {
+      await incident.event('contract.started');
+      return false;
+    };
+    const memberships = { ...incident.engine.memberships, hasPostponed };
+    await endRuns({ runs, clock, memberships });
+    expect(await incident.engine.rows('run')).toMatchObject([{ outcome: 'applied', added: 1 }]);
   });
 
   it('that was cut off does not stay open', async () => {

@@ -66,6 +66,24 @@ describe('a usage report', () => {
     expect(budget.body).toMatchObject({ consumed: { seconds: 0 }, lastUsageAt: null });
   });
 
+  it('is shown by the state, day by day', async () => {
+    const world = await openWorking({ trainers: 2 });
+    const [one, two] = world.sandbox.snapshot().contracts[0]?.participants ?? [];
+    await report(world, [
+      { workDate: today, totalSeconds: 40, workerOpentrainUserId: two?.opentrainUserId },
+      { workDate: yesterday, totalSeconds: 200, tasksCompleted: 3, labelsCompleted: 9 },
+    ]);
+    const none = { tasksCompleted: 0, labelsCompleted: 0 };
+    const [{ usage } = {}] = world.sandbox.snapshot().contracts;
+    expect(usage).toEqual([
+      {
+        ...{ workDate: yesterday, workerOpentrainUserId: one?.opentrainUserId },
+        ...{ totalSeconds: 200, tasksCompleted: 3, labelsCompleted: 9 },
+      },
+      { workDate: today, workerOpentrainUserId: two?.opentrainUserId, totalSeconds: 40, ...none },
+    ]);
+  });
+
   it('may have 100 entries and fill a whole day', async () => {
     const world = await openWorking();
     const entries = Array.from({ length: 100 }, () => ({ workDate: today, totalSeconds: 86_400 }));

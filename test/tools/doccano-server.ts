@@ -10,12 +10,17 @@ import { freePort, startServer } from './server-process.ts';
 export interface DoccanoServer extends DoccanoSite {
   /** Where it keeps its database and, in `media`, what was uploaded. */
   folder: string;
+  /** Ends it as a power cut would. */
+  kill(): Promise<void>;
+  /** The same one after that, at another port. */
+  restart(): Promise<DoccanoServer>;
   stop(): Promise<void>;
 }
 
 export const doccanoVersion = '1.8.5';
 
 const run = promisify(execFile);
+const PATH = process.env['PATH'];
 const admin: DoccanoLogin = { username: 'admin', password: 'lantern-Ox3-marble' };
 
 /** Run by Django's own shell: the API makes no such accounts. */
@@ -26,28 +31,42 @@ name, password = os.environ["STAFF_NAME"], os.environ["STAFF_PASSWORD"]
 User.objects.create_user(name, password=password, is_staff=True)
 `;
 
-/** A real doccano with an empty database; null, with a loud line, where it cannot be installed. */
-export async function openDoccano(): Promise<DoccanoServer | null> {
+/**
+ * A real doccano with an empty database; null, with a loud line, where it cannot be installed.
+ *
+ * @param variables that it gets besides
+ */
+export async function openDoccano(
+  variables: Record<string, string> = {},
+): Promise<DoccanoServer | null> {
   const bin = await installPythonPackage('doccano', [`doccano==${doccanoVersion}`]);
   if (bin === null) return null;
   const folder = await mkdtemp(path.join(tmpdir(), 'gangway-doccano-'));
-  const env = { HOME: folder, DOCCANO_HOME: folder };
+  const env = { HOME: folder, DOCCANO_HOME: folder, ...variables };
   const command = path.join(bin, 'doccano');
-  const PATH = process.env['PATH'];
   const setUp = async (args: string[]) => await run(command, args, { env: { PATH, ...env } });
   await setUp(['init']);
   await setUp(['createuser', '--username', admin.username, '--password', admin.password]);
+  return await start(bin, folder, env);
+}
 
+async function start(
+  bin: string,
+  folder: string,
+  env: Record<string, string>,
+): Promise<DoccanoServer> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const server = await startServer({
     // One worker, as SQLite has one writer.
-    ...{ command, args: ['webserver', '--port', String(port), '--workers', '1'], env },
-    ...{ readyUrl: `${url}/v1/me`, timeoutMs: 120_000 },
+    ...{ args: ['webserver', '--port', String(port), '--workers', '1'], env },
+    ...{ command: path.join(bin, 'doccano'), readyUrl: `${url}/v1/me`, timeoutMs: 120_000 },
   });
 
   return {
     ...{ url, admin, folder },
+    kill: () => server.kill(),
+    restart: () => start(bin, folder, env),
     async makeStaff({ username, password }) {
       const python = path.join(bin, 'python');
       const { stdout } = await run(python, ['-c', 'import backend; print(backend.__path__[0])']);

@@ -1,4 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { cp, mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import {
@@ -12,12 +13,16 @@ import { freePort, startServer } from './server-process.ts';
 export interface LabelStudioServer extends LabelStudioSite {
   /** The same one started otherwise, at another port; this one is of no use after that. */
   restart(options: LabelStudioOptions): Promise<LabelStudioServer>;
+  /** Ends it as a power cut would: it can be started again. */
+  kill(): Promise<void>;
   stop(): Promise<void>;
 }
 
 export interface LabelStudioOptions {
   /** Whether anybody may sign up, which is how it comes; else whoever has the link. */
   isSignUpOpen?: boolean;
+  /** Variables that it gets besides. */
+  env?: Record<string, string>;
 }
 
 /** Another one can be tried: `LABEL_STUDIO=1.20.0 npm run test:tools:label-studio`. */
@@ -35,10 +40,23 @@ export async function openLabelStudio(
 ): Promise<LabelStudioServer | null> {
   const bin = await installPythonPackage('label-studio', [`label-studio==${version}`]);
   if (bin === null) return null;
-  return await start(bin, await mkdtemp(path.join(tmpdir(), 'gangway-label-studio-')), options);
+  const folder = await mkdtemp(path.join(tmpdir(), 'gangway-label-studio-'));
+  await cp(await makeEmpty(bin), folder, { recursive: true });
+  return await start(bin, folder, options);
 }
 
-/** The first start in a folder takes a minute, as it makes the database. */
+/** The first start in a folder takes minutes, as it makes the database: it is made once, and copied. */
+async function makeEmpty(bin: string): Promise<string> {
+  const made = path.join(bin, '..', 'empty-database');
+  if (existsSync(made)) return made;
+  const draft = await mkdtemp(`${made}-`);
+  const first = await start(bin, draft, {});
+  await first.kill();
+  // Somebody else may have been faster.
+  await rename(draft, made).catch(() => rm(draft, { recursive: true, force: true }));
+  return made;
+}
+
 async function start(
   bin: string,
   folder: string,
@@ -57,6 +75,7 @@ async function start(
       ...{ HOME: folder, SENTRY_DSN: '', FRONTEND_SENTRY_DSN: '', COLLECT_ANALYTICS: 'false' },
       ...{ LATEST_VERSION_CHECK: 'false' },
       DISABLE_SIGNUP_WITHOUT_LINK: String(options.isSignUpOpen !== true),
+      ...options.env,
     },
     readyUrl: `${url}/health`,
     timeoutMs: startMs,
@@ -67,6 +86,7 @@ async function start(
       await server.stop();
       return await start(bin, folder, other);
     },
+    kill: () => server.kill(),
     async stop() {
       await server.stop();
       await rm(folder, { recursive: true, force: true });

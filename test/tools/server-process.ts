@@ -7,6 +7,8 @@ export interface ServerProcess {
   /** What it has written so far, the last 100,000 characters. */
   output(): string;
   stop(): Promise<void>;
+  /** Ends it as a power cut would, and resolves when it is gone. */
+  kill(): Promise<void>;
 }
 
 export interface ServerOptions {
@@ -38,24 +40,32 @@ export async function startServer(options: ServerOptions): Promise<ServerProcess
   child.stderr.on('data', keep);
   const exited = once(child, 'exit');
 
+  const isGone = () => child.exitCode !== null || child.signalCode !== null;
+
   async function stop(): Promise<void> {
-    if (child.exitCode !== null || child.pid === undefined) return;
+    if (isGone() || child.pid === undefined) return;
     // Its process group, as such servers start workers.
     process.kill(-child.pid, 'SIGTERM');
     const isLate = await Promise.race([exited.then(() => false), wait(longestStopMs, true)]);
     if (isLate) process.kill(-child.pid, 'SIGKILL');
   }
 
+  async function kill(): Promise<void> {
+    if (isGone() || child.pid === undefined) return;
+    process.kill(-child.pid, 'SIGKILL');
+    await exited;
+  }
+
   const deadline = Date.now() + timeoutMs;
   while (!(await answers(readyUrl))) {
-    if (child.exitCode === null && Date.now() < deadline) {
+    if (!isGone() && Date.now() < deadline) {
       await wait(lookEveryMs);
       continue;
     }
     await stop();
     throw new Error(`${command} did not start:\n${output.slice(-4000)}`);
   }
-  return { output: () => output, stop };
+  return { output: () => output, stop, kill };
 }
 
 async function answers(url: string): Promise<boolean> {

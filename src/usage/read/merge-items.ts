@@ -12,6 +12,7 @@ import { dayIn } from '../../lib/day-in.ts';
 
 /** One piece of work. */
 export interface Item {
+  /** Empty where nothing came of it, as of one that was skipped. */
   taskId: string;
   /** Where its labels and its task count; the instant is null where nobody remembered it. */
   doneDay: Day;
@@ -50,7 +51,8 @@ export function daysOfItems(items: ReadonlyMap<string, Item>): Map<Day, Counts> 
   const tasks = new Map<Day, Set<string>>();
   for (const { taskId, doneDay, labels, grown } of items.values()) {
     add(doneDay, { ...noCounts, labels });
-    tasks.set(doneDay, (tasks.get(doneDay) ?? new Set()).add(taskId));
+    const done = tasks.get(doneDay) ?? new Set();
+    tasks.set(doneDay, taskId === '' ? done : done.add(taskId));
     for (const { day, seconds } of grown) add(day, { ...noCounts, seconds });
   }
   // Of what is counted at all, a day that has none has zero: it may have had some before.
@@ -90,14 +92,15 @@ function mergeItem(
   const done = toMoment(told.doneAt, timeZone);
   const { seconds, labels } = countsOf(told);
   const grown = grow(known, seconds, toMoment(told.changedAt, timeZone), lowers);
-  const place = { taskId: told.taskId, doneDay: done.day, doneAt: done.at };
+  const taskId = told.tasks === 0 ? '' : told.taskId;
+  const place = { taskId, doneDay: done.day, doneAt: done.at };
   if (known === undefined) return { ...place, labels, ...grown };
   // Where it counts may move, and it may come to less, once a whole reading says so.
   if (lowers) return { ...place, labels: labels ?? known.labels, ...grown };
-  const { taskId, doneDay } = known;
+  const { doneDay } = known;
   const doneAt = known.doneAt ?? (done.day === doneDay ? done.at : null);
   const most = maxCounts({ ...noCounts, labels }, { ...noCounts, labels: known.labels });
-  return { taskId, doneDay, doneAt, labels: most.labels, ...grown };
+  return { taskId: known.taskId || taskId, doneDay, doneAt, labels: most.labels, ...grown };
 }
 
 function toMoment(instant: string, timeZone: string): { day: Day; at: string } {
@@ -161,7 +164,8 @@ export function tornDays(
 
 function isDoneElsewhere(was: Item, is: Item): boolean {
   const isMoved = is.doneDay !== was.doneDay || (was.doneAt !== null && is.doneAt !== was.doneAt);
-  return isMoved || is.taskId !== was.taskId || (is.labels ?? 0) < (was.labels ?? 0);
+  const isOtherTask = was.taskId !== '' && is.taskId !== was.taskId;
+  return isMoved || isOtherTask || (is.labels ?? 0) < (was.labels ?? 0);
 }
 
 function grownAt(item: Item | undefined, { day, at }: Growth): number {
@@ -171,7 +175,7 @@ function grownAt(item: Item | undefined, { day, at }: Growth): number {
 /** What a piece is of one day's work. */
 export function momentsOf(item: Item, day: Day): Moment[] {
   const { taskId, doneDay, doneAt, labels, grown } = item;
-  const done = { at: doneAt, taskId, seconds: 0, labels: labels ?? 0 };
+  const done = { at: doneAt, taskId: taskId || null, seconds: 0, labels: labels ?? 0 };
   const grew = grown.filter((one) => one.day === day);
   return [
     ...(doneDay === day ? [done] : []),

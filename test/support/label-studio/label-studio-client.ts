@@ -12,7 +12,7 @@ export interface LabelStudioSite {
   /** By a link that they were given; null where the form refuses them. */
   signUp(link: string, email: string, password: string): Promise<BrowserSession | null>;
   /** The API with a token of whatever kind, as `Authorization` has it. */
-  callAs(authorization: string, path: string): Promise<ApiAnswer>;
+  callAs(authorization: string, path: string, method?: string, body?: unknown): Promise<ApiAnswer>;
 }
 
 export interface ApiAnswer {
@@ -51,7 +51,8 @@ export function createLabelStudioSite({
 
     signIn: (email, password) => fillIn(url, `${url}/user/login/`, email, password),
     signUp: (link, email, password) => fillIn(url, link, email, password),
-    callAs: (authorization, path) => callJson('GET', `${url}${path}`, { authorization }, undefined),
+    callAs: (authorization, path, method = 'GET', body = undefined) =>
+      callJson(method, `${url}${path}`, { authorization }, body),
   };
 }
 

@@ -72,6 +72,17 @@ describe('pieces of work', () => {
     });
   });
 
+  it('count their time and no task where they were skipped, and the task once it is done', () => {
+    const skipped = item('a', { tasks: 0, labels: 0 });
+    const work = mergeWork(noWork, [skipped, item('b', { tasks: 1 })], reading);
+    expect(daysOf(work)).toEqual({ '2026-03-15': { seconds: 120, tasks: 1, labels: 3 } });
+    const changes = { ...reading, lowers: false };
+    const done = mergeWork(work, [item('a', { tasks: 1 })], changes);
+    expect(daysOf(done)).toEqual({ '2026-03-15': { seconds: 120, tasks: 2, labels: 6 } });
+    expect(daysOf(mergeWork(done, [skipped], changes))).toEqual(daysOf(done));
+    expect(daysOf(mergeWork(done, [skipped, item('b')], reading))).toEqual(daysOf(work));
+  });
+
   it('leave days alone that are older than what was asked for', () => {
     const old = item('a', {
       doneAt: '2026-02-01T10:00:00.000Z',

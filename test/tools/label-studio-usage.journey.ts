@@ -1,0 +1,325 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { addDays } from '../../src/lib/add-days.ts';
+import { addProject, annotate, regions, tokenOf } from '../support/label-studio/at-work.ts';
+import type { BrowserSession } from '../support/label-studio/label-studio-client.ts';
+import { until } from '../support/until.ts';
+import { type LabelStudioServer, openLabelStudio } from './label-studio-server.ts';
+import { openToolFront } from './tool-front.ts';
+import { openUsageStage, patienceMs, type Worker } from './usage-stage.ts';
+
+/**
+ * Six days of work in a Label Studio that really runs, as the marketplace is told of them. Bridge,
+ * command line, marketplace and Label Studio go by one clock; the steps follow each other.
+ */
+
+const firstDay = addDays(new Date().toISOString().slice(0, 10), 1);
+const day = (number: number) => addDays(firstDay, number);
+const at = (number: number, time: string) => `${day(number)}T${time}:00.000Z`;
+
+const stage = await openUsageStage(at(0, '13:05'));
+afterAll(() => stage.stop());
+const front = await openToolFront();
+afterAll(() => front.stop());
+let server = await openLabelStudio({ env: stage.clock.env });
+afterAll(() => server?.stop());
+
+interface Person {
+  userId: number;
+  session: BrowserSession;
+}
+
+describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day by day`, () => {
+  const site = () => server as LabelStudioServer;
+  const { clock, sandbox, totals, holds } = stage;
+  let signs: { id: number; tasks: number[] };
+  let lamps: { id: number; tasks: number[] };
+  let [ada, benAtSigns, benAtLamps, cleo] = [] as unknown as [Worker, Worker, Worker, Worker];
+  const everybody = () => [ada, benAtSigns, benAtLamps, cleo];
+  const people = new Map<string, Person>();
+  const made = new Map<string, number>();
+
+  /** The work of somebody, under a name by which it is changed later. */
+  async function work(
+    { trainerId }: Worker,
+    name: string,
+    task: number | undefined,
+    body: { lead_time: number; result: object[]; was_cancelled?: boolean },
+  ): Promise<void> {
+    made.set(name, await annotate(sessionOf(trainerId), task ?? 0, body));
+  }
+
+  const idOf = ({ trainerId }: Worker) => people.get(trainerId)?.userId ?? 0;
+  const sessionOf = (trainerId: string) => people.get(trainerId)?.session as BrowserSession;
+
+  async function drop({ trainerId }: Worker, ...names: string[]): Promise<void> {
+    for (const name of names) {
+      const path = `/api/annotations/${made.get(name)}/`;
+      const { status } = await sessionOf(trainerId).call('DELETE', path);
+      expect(status).toBe(204);
+    }
+  }
+
+  /** All that Label Studio has of somebody in a project, by its export: another way than ours. */
+  async function exported(worker: Worker, project: { id: number }): Promise<string> {
+    const path = `/api/projects/${project.id}/export?exportType=JSON`;
+    const tasks = await site().api<{ annotations: Exported[] }[]>('GET', path);
+    const theirs = tasks.map(({ annotations }) =>
+      annotations.filter((one) => one.completed_by === idOf(worker)),
+    );
+    const all = theirs.flat();
+    const kept = all.filter((one) => !one.was_cancelled);
+    const sum = (counts: number[]) => counts.reduce((total, count) => total + count, 0);
+    const seconds = sum(all.map((one) => Math.round(one.lead_time)));
+    const regionsIn = kept.map(({ result }) => new Set(result.map(({ id }) => id)).size);
+    const done = theirs.filter((some) => some.some((one) => !one.was_cancelled));
+    return `${seconds}/${done.length}/${sum(regionsIn)}`;
+  }
+
+  const sumOf = (worker: Worker) => {
+    const days = Object.values(totals(worker)).map((text) => text.split('/').map(Number));
+    return [0, 1, 2].map((n) => days.reduce((sum, one) => sum + (one[n] ?? 0), 0)).join('/');
+  };
+
+  const report = (...options: string[]) => stage.ask<Reported>('usage', 'report', ...options);
+
+  beforeAll(async () => {
+    front.leadTo(site().url);
+    // More than Label Studio gives at once: a reading of it has two parts.
+    signs = await addProject(site(), 'Street signs', 120);
+    lamps = await addProject(site(), 'Street lamps', 10);
+    const [signsJob, lampsJob] = [
+      await stage.openJob(String(signs.id)),
+      await stage.openJob(String(lamps.id)),
+    ];
+    await stage.start({
+      tool: {
+        ...{ adapter: 'label-studio', url: front.url, token: await site().personalToken() },
+        ...{ onboarding: 'sign_up', offboarding: 'delete_user' },
+      },
+      links: { [lamps.id]: { timeZone: 'Asia/Kolkata' } },
+    });
+    ada = stage.hire(signsJob, 'ada');
+    benAtSigns = stage.hire(signsJob, 'ben');
+    benAtLamps = stage.hire(lampsJob, 'ben');
+    cleo = stage.hire(lampsJob, 'cleo');
+    for (const [trainerId, { username, password }] of await stage.letIn(ada, benAtSigns, cleo)) {
+      const browser = await site().signIn(username, password);
+      if (browser === null) throw new Error('the form refuses them');
+      const authorization = `Token ${await tokenOf(browser)}`;
+      const session: BrowserSession = {
+        call: (method, path, body) => site().callAs(authorization, path, method, body),
+      };
+      const { body } = await session.call('GET', '/api/current-user/whoami');
+      people.set(trainerId, { session, userId: (body as { id: number }).id });
+    }
+  });
+
+  it('is reported when the schedule says so, as much as the tool has', async () => {
+    const { tasks } = signs;
+    await work(ada, 'a0', tasks[0], { lead_time: 30, result: regions('a', 'b') });
+    await work(ada, 'a1', tasks[1], { lead_time: 12.4, result: regions('a') });
+    await work(ada, 'a2', tasks[2], { lead_time: 60, result: regions('a', 'b', 'c') });
+    await work(benAtSigns, 'b0', tasks[110], { lead_time: 8, result: regions('a') });
+    await work(benAtSigns, 'b1', tasks[111], { lead_time: 20, result: regions('a', 'b') });
+    await work(benAtLamps, 'b2', lamps.tasks[0], { lead_time: 15, result: regions('a') });
+    await work(cleo, 'c1', lamps.tasks[1], { lead_time: 40, result: regions('a', 'b', 'c', 'd') });
+    const skipped = { lead_time: 5, result: [], was_cancelled: true };
+    await work(cleo, 'c2', lamps.tasks[2], skipped);
+    expect(totals(ada)).toEqual({});
+
+    clock.moveTo(at(0, '14:05'));
+    await holds(ada, { [day(0)]: '102/3/6' });
+    await holds(benAtSigns, { [day(0)]: '28/2/3' });
+    await holds(benAtLamps, { [day(0)]: '15/1/1' });
+    await holds(cleo, { [day(0)]: '45/1/4' });
+    const ours = everybody().map(sumOf);
+    const theirs = [exported(ada, signs), exported(benAtSigns, signs)];
+    theirs.push(exported(benAtLamps, lamps), exported(cleo, lamps));
+    expect(ours).toEqual(await Promise.all(theirs));
+  });
+
+  it('is not lowered for what is gone from it, by a reading of what has changed', async () => {
+    clock.moveTo(at(0, '14:30'));
+    await drop(benAtSigns, 'b1');
+    await work(ada, 'a3', signs.tasks[3], { lead_time: 10, result: regions('a') });
+    expect(await report()).toMatchObject({ status: 0, installs: [{ sent: 1, lowered: 0 }] });
+    expect(totals(ada)).toEqual({ [day(0)]: '112/4/7' });
+    expect(totals(benAtSigns)).toEqual({ [day(0)]: '28/2/3' });
+  });
+
+  it("counts in the days of its project's zone, and waits for those that have not begun in UTC", async () => {
+    clock.moveTo(at(0, '18:20'));
+    await work(cleo, 'c3', lamps.tasks[3], { lead_time: 10, result: regions('a') });
+    // Midnight in Kolkata is at 18:30.
+    clock.moveTo(at(0, '18:40'));
+    await work(cleo, 'c4', lamps.tasks[4], { lead_time: 20, result: regions('a', 'b') });
+    await work(benAtLamps, 'b3', lamps.tasks[5], { lead_time: 7, result: regions('a') });
+    await report();
+    await holds(cleo, { [day(0)]: '55/2/5' });
+    const { days } = await stage.ask<Shown>('usage', 'show', cleo.contractId);
+    expect(days.map((one) => [one.day, toText(one.seen), toText(one.sent)])).toEqual([
+      [day(0), '55/2/5', '55/2/5'],
+      [day(1), '20/1/2', null],
+    ]);
+
+    clock.moveTo(at(1, '00:05'));
+    await holds(cleo, { [day(0)]: '55/2/5', [day(1)]: '20/1/2' });
+    await holds(benAtLamps, { [day(0)]: '15/1/1', [day(1)]: '7/1/1' });
+  });
+
+  it('is not lowered by a reading that Label Studio did not survive, and made up for later', async () => {
+    clock.moveTo(at(1, '08:05'));
+    const edit = { lead_time: 41, result: regions('a', 'b', 'c') };
+    const path = `/api/annotations/${made.get('a0')}/`;
+    expect((await sessionOf(ada.trainerId).call('PATCH', path, edit)).status).toBe(200);
+    await work(benAtSigns, 'b4', signs.tasks[112], { lead_time: 9, result: regions('a') });
+
+    // It has told of what ada did, and not yet of what ben did.
+    const secondPart = front.holdNext(
+      new RegExp(`/api/tasks/\\?project=${signs.id}&.*"value":${signs.tasks[99]}\\b`),
+    );
+    clock.moveTo(at(1, '11:05'));
+    const held = await secondPart;
+    await site().kill();
+    held.release();
+    const { status, unread } = await report();
+    expect([status, unread.map(({ scope }) => scope).sort()]).toEqual([1, placesOf(signs, lamps)]);
+    expect(totals(ada)).toEqual({ [day(0)]: '112/4/7' });
+    expect(totals(benAtSigns)).toEqual({ [day(0)]: '28/2/3' });
+
+    server = await site().restart({ env: clock.env });
+    front.leadTo(server.url);
+    clock.moveTo(at(1, '12:05'));
+    // The seconds of an edit count when it was made, its labels where they were.
+    await holds(ada, { [day(0)]: '112/4/8', [day(1)]: '11/0/0' });
+    // And a whole reading says what is gone.
+    await holds(benAtSigns, { [day(0)]: '8/1/1', [day(1)]: '9/1/1' });
+    expect([sumOf(ada), sumOf(benAtSigns)]).toEqual([
+      await exported(ada, signs),
+      await exported(benAtSigns, signs),
+    ]);
+  });
+
+  const lowered = [
+    [() => cleo, 0],
+    [() => cleo, 1],
+    [() => benAtLamps, 0],
+  ] as const;
+  const before = {
+    cleo: { [day(0)]: '55/2/5', [day(1)]: '20/1/2' },
+    benAtLamps: { [day(0)]: '15/1/1', [day(1)]: '7/1/1' },
+  };
+
+  it('is not lowered by itself where much of it is gone at once', async () => {
+    clock.moveTo(at(2, '09:05'));
+    await drop(cleo, 'c1', 'c2', 'c3', 'c4');
+    await drop(benAtLamps, 'b2');
+    await work(ada, 'a4', signs.tasks[4], { lead_time: 25, result: regions('a') });
+    clock.moveTo(at(2, '10:05'));
+    await holds(ada, { [day(0)]: '112/4/8', [day(1)]: '11/0/0', [day(2)]: '25/1/1' });
+
+    expect(await report()).toMatchObject({ status: 3, installs: [{ sent: 0, held: 3 }] });
+    const { status, installs } = await report('--dry-run');
+    const held = installs.flatMap((one) => one.heldLowered ?? []);
+    expect([status, held.map((one) => `${one.contractId} ${one.day}`).sort()]).toEqual([
+      3,
+      lowered.map(([worker, number]) => `${worker().contractId} ${day(number)}`).sort(),
+    ]);
+    expect(totals(cleo)).toEqual(before.cleo);
+    expect(totals(benAtLamps)).toEqual(before.benAtLamps);
+  });
+
+  it('is still held when other days have made it a smaller share, until somebody has looked', async () => {
+    for (const number of [3, 4]) {
+      clock.moveTo(at(number, '09:30'));
+      const [sign, lamp] = [signs.tasks.slice(number * 5), lamps.tasks.slice(number * 2)];
+      const result = regions('a');
+      await work(ada, `a of ${number}`, sign[0], { lead_time: 10 + number, result });
+      await work(benAtSigns, `b of ${number}`, sign[1], { lead_time: 20 + number, result });
+      await work(benAtLamps, `l of ${number}`, lamp[0], { lead_time: 30 + number, result });
+      await work(cleo, `c of ${number}`, lamp[1], { lead_time: 40 + number, result });
+      clock.moveTo(at(number, '10:05'));
+      const reported = () => everybody().filter((worker) => day(number) in totals(worker)).length;
+      await until('all of it is reported', reported, (count) => count === 4, patienceMs);
+    }
+    const days = { [day(3)]: '43/1/1', [day(4)]: '44/1/1' };
+    expect(await report()).toMatchObject({ status: 3, installs: [{ held: 3 }] });
+    expect(totals(cleo)).toEqual({ ...before.cleo, ...days });
+    expect(totals(benAtLamps)).toMatchObject(before.benAtLamps);
+
+    const accepted = await report('--accept-lowered');
+    expect(accepted).toMatchObject({ status: 0, installs: [{ sent: 3, lowered: 3, held: 0 }] });
+    expect(totals(cleo)).toEqual({ [day(0)]: '0/0/0', [day(1)]: '0/0/0', ...days });
+    expect(totals(benAtLamps)).toMatchObject({ [day(0)]: '0/0/0', [day(1)]: '7/1/1' });
+    expect([sumOf(cleo), sumOf(benAtLamps)]).toEqual([
+      await exported(cleo, lamps),
+      await exported(benAtLamps, lamps),
+    ]);
+  });
+
+  it('is read before somebody is taken out, and stays when their account is deleted', async () => {
+    // Before the schedule has it read again.
+    clock.moveTo(at(4, '10:50'));
+    const last = { lead_time: 33, result: regions('a', 'b') };
+    await work(ada, 'last', signs.tasks[90], last);
+    const inTheTool = await exported(ada, signs);
+    sandbox.endContract(ada.contractId);
+    await until('ada is out', accounts, (ids) => !ids.includes(idOf(ada)), patienceMs);
+    clock.moveTo(at(4, '14:05'));
+    const all = {
+      ...{ [day(0)]: '112/4/8', [day(1)]: '11/0/0', [day(2)]: '25/1/1' },
+      ...{ [day(3)]: '13/1/1', [day(4)]: '47/2/3' },
+    };
+    await holds(ada, all);
+    expect(sumOf(ada)).toBe(inTheTool);
+
+    // Label Studio does not know any more whose it was, and a whole reading says so.
+    expect(await exported(ada, signs)).toBe('0/0/0');
+    clock.moveTo(at(5, '15:05'));
+    expect(await report()).toMatchObject({ status: 0, unread: [] });
+    expect(totals(ada)).toEqual(all);
+  });
+
+  it('comes to the same in the tool, in the ledger and at the marketplace', async () => {
+    for (const worker of everybody()) {
+      const { days, consumed } = await stage.ask<Shown>('usage', 'show', worker.contractId);
+      const seen = days.map((one) => [one.day, toText(one.seen)]);
+      expect(Object.fromEntries(seen)).toEqual(totals(worker));
+      expect(days.map((one) => [one.day, toText(one.sent)])).toEqual(seen);
+      expect(toText(consumed)).toBe(sumOf(worker));
+    }
+    expect(sumOf(benAtSigns)).toBe(await exported(benAtSigns, signs));
+    expect(sumOf(cleo)).toBe(await exported(cleo, lamps));
+    expect(await stage.ask('usage', 'held')).toMatchObject({ status: 0, held: [] });
+  });
+
+  const accounts = async () =>
+    (await site().api<{ id: number }[]>('GET', '/api/users/')).map(({ id }) => id);
+});
+
+function placesOf(...projects: { id: number }[]): string[] {
+  return projects.map(({ id }) => String(id)).sort();
+}
+
+interface Exported {
+  completed_by: number | null;
+  lead_time: number;
+  was_cancelled: boolean;
+  result: { id: string }[];
+}
+
+interface Reported {
+  installs: { heldLowered?: { contractId: string; day: string }[] }[];
+  unread: { scope: string }[];
+}
+
+type Counts = Record<'seconds' | 'tasks' | 'labels', number | null>;
+
+interface Shown {
+  days: { day: string; seen: Counts | null; sent: Counts | null }[];
+  consumed: Counts;
+}
+
+function toText(counts: Counts | null): string | null {
+  return counts && `${counts.seconds}/${counts.tasks}/${counts.labels}`;
+}

@@ -1,0 +1,188 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { eventTypes } from '../../src/domain/event.ts';
+import type { Day } from '../../src/domain/usage.ts';
+import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import type { CommandResult } from '../support/run-command.ts';
+import { until } from '../support/until.ts';
+import { createMovedClock, type MovedClock } from './moved-clock/moved-clock.ts';
+import { freePort, startServer } from './server-process.ts';
+
+/**
+ * The marketplace, a bridge that is a process of its own, and its command line, before a tool that
+ * really runs: all by one clock. Nothing of the bridge is looked into but what it shows.
+ */
+export interface UsageStage {
+  clock: MovedClock;
+  sandbox: Sandbox;
+  /** Begins the bridge. */
+  start(settings: StageSettings): Promise<void>;
+  /** On a job of its own, linked to this project; by the name that people are known by on it. */
+  openJob(externalProjectId: string): Promise<string>;
+  hire(jobId: string, name: string): Worker;
+  /** Resolves when all of them are in; with what they get in with, by trainer. */
+  letIn(...workers: Worker[]): Promise<Map<string, Login>>;
+  run(...argv: string[]): Promise<CommandResult>;
+  /** The same, as the JSON that it prints. */
+  ask<Answer>(...argv: string[]): Promise<Answer & { status: number }>;
+  /** What the marketplace holds, as `seconds/tasks/labels` of each day. */
+  totals(worker: Worker): Record<Day, string>;
+  /** Resolves when it holds this. */
+  holds(worker: Worker, wanted: Record<Day, string>): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface StageSettings {
+  tool: Record<string, unknown>;
+  links?: Record<string, { timeZone: string }>;
+}
+
+/** Somebody on one contract. */
+export interface Worker {
+  contractId: string;
+  trainerId: string;
+  email: string;
+}
+
+export interface Login {
+  url: string;
+  username: string;
+  password: string;
+}
+
+/** A real tool on a busy machine. */
+export const patienceMs = 90_000;
+const commandMs = 120_000;
+/** At five past each hour nothing is due; who moves the clock past a full hour brings a report. */
+const everyHour = '0 * * * *';
+const hardlyEver = '0 0 29 2 *';
+
+export async function openUsageStage(beginsAt: string): Promise<UsageStage> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'gangway-stage-'));
+  const clock = createMovedClock(folder, beginsAt);
+  const sandbox = createSandbox({ clock });
+  const { baseUrl } = await sandbox.start();
+  const install = sandbox.createInstall({ piiConsent: true });
+  const receiver = { host: '127.0.0.1', port: await freePort() };
+  const configFile = path.join(folder, 'gangway.config.json');
+  let stopBridge = async () => {};
+
+  async function api<Answer>(apiPath: string, body: object): Promise<Answer> {
+    const response = await fetch(`${baseUrl}${apiPath}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${install.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    if (!response.ok) throw new Error(`${apiPath} answered ${response.status}`);
+    return (await response.json()) as Answer;
+  }
+
+  const env = { PATH: process.env['PATH'] ?? '', ...clock.env };
+  const toArgs = (argv: string[]) => [
+    ...[...clock.nodeArgs, path.resolve('src/main.ts')],
+    ...[...argv, '--config', configFile],
+  ];
+
+  async function run(...argv: string[]): Promise<CommandResult> {
+    return await new Promise((resolve) => {
+      const options = { env, timeout: commandMs, maxBuffer: 16 * 1024 * 1024 };
+      execFile(process.execPath, toArgs(argv), options, (error, stdout, stderr) => {
+        const status = typeof error?.code === 'number' ? error.code : 0;
+        resolve({ status: error?.killed ? Number.NaN : status, stdout, stderr });
+      });
+    });
+  }
+
+  async function ask<Answer>(...argv: string[]): Promise<Answer & { status: number }> {
+    const { status, stdout, stderr } = await run(...argv, '--json');
+    if (stdout === '') throw new Error(`gangway ${argv.join(' ')} ended with ${status}: ${stderr}`);
+    return { ...(JSON.parse(stdout) as Answer), status };
+  }
+
+  function totals({ contractId, trainerId }: Worker): Record<Day, string> {
+    const contract = sandbox.snapshot().contracts.find(({ id }) => id === contractId);
+    const days = contract?.usage.filter((day) => day.workerOpentrainUserId === trainerId) ?? [];
+    return Object.fromEntries(
+      days.map((day) => [
+        day.workDate,
+        `${day.totalSeconds}/${day.tasksCompleted}/${day.labelsCompleted}`,
+      ]),
+    );
+  }
+
+  return {
+    ...{ clock, sandbox, run, ask, totals },
+
+    async openJob(externalProjectId) {
+      const { id: jobId } = sandbox.createJob({ installId: install.installId });
+      await api('/project-links', { externalProjectId, jobId });
+      return jobId;
+    },
+
+    async start({ tool, links = {} }) {
+      const url = `http://127.0.0.1:${receiver.port}/webhooks/acme`;
+      const { secret } = await api<{ secret: string }>('/webhook-endpoints', { url, eventTypes });
+      const consoleAt = { port: await freePort() };
+      const config = {
+        ...{ receiver, console: consoleAt, database: { url: 'sqlite:./gangway.db' }, links },
+        marketplace: { baseUrl },
+        installs: { acme: { token: install.token, webhookSecrets: [secret], tool: 'studio' } },
+        tools: { studio: tool },
+        ...{ reconcile: { schedule: hardlyEver }, usage: { schedule: everyHour } },
+      };
+      writeFileSync(configFile, JSON.stringify(config));
+      const server = await startServer({
+        ...{ command: process.execPath, args: toArgs(['start']), env },
+        ...{ readyUrl: `http://127.0.0.1:${consoleAt.port}/readyz`, timeoutMs: commandMs },
+      });
+      stopBridge = server.stop;
+    },
+
+    hire(jobId, name) {
+      const trainerId = `usr-${name}`;
+      const email = `${name}@opentrain.work`;
+      const trainers = [{ opentrainUserId: trainerId, workEmail: email }];
+      return { trainerId, email, contractId: sandbox.hire({ jobId, trainers }).contractId };
+    },
+
+    async letIn(...workers) {
+      const { members } = await until(
+        'everybody is in',
+        () => ask<{ members: Member[] }>('members'),
+        (seen) => {
+          const inside = seen.members.filter(({ state }) => state === 'active');
+          const ids = new Set(inside.map(({ trainerId }) => trainerId));
+          return workers.every(({ trainerId }) => ids.has(trainerId));
+        },
+        patienceMs,
+      );
+      const logins = new Map<string, Login>();
+      for (const { id, trainerId } of members) {
+        if (logins.has(trainerId)) continue;
+        const told = await ask<{ invitation: Login }>('members', 'invitation', String(id));
+        logins.set(trainerId, told.invitation);
+      }
+      return logins;
+    },
+
+    async holds(worker, wanted) {
+      const isSo = (seen: Record<Day, string>) => JSON.stringify(seen) === JSON.stringify(wanted);
+      const what = `the marketplace holds ${JSON.stringify(wanted)}`;
+      await until(what, () => totals(worker), isSo, patienceMs);
+    },
+
+    async stop() {
+      await stopBridge();
+      await sandbox.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+interface Member {
+  id: number;
+  trainerId: string;
+  state: string;
+}
