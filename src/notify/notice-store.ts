@@ -14,11 +14,14 @@ export function createNoticeStore(
   clock: Clock,
 ): NoticeStore {
   return {
-    async add(tx, { isRepeat, budget, ...notice }) {
+    async add(tx, { kind, install, contractId, occurredAt, isRepeat, budget }) {
       if (channels.length === 0) return;
       const { id } = await tx
         .insertInto('notice')
-        .values({ ...notice, isRepeat: isRepeat ? 1 : 0, budget: JSON.stringify(budget) })
+        .values({
+          ...{ kind, install, contractId, occurredAt, isRepeat: isRepeat ? 1 : 0 },
+          budget: JSON.stringify(budget),
+        })
         .returning('id')
         .executeTakeFirstOrThrow();
       const createdAt = toInstant(clock.now());

@@ -8,7 +8,7 @@ const hourMs = 3_600_000;
 
 /** Where people are told, as configured: nothing is sent. */
 export function checkChannels({ channels, repeatMs }: Notifications): Check[] {
-  if (channels.size === 0) return [ok('notifications', 'nobody is told: there is no channel')];
+  if (channels.size === 0) return [];
   const says = `channels: ${channels.size}; a budget that stays as it is, is told of again after ${repeatMs / hourMs} h`;
   return [
     ok('notifications', says),
