@@ -1,3 +1,4 @@
+import { stripControl } from '../lib/strip-control.ts';
 import type { ExplainedBudget } from '../operator/explain-budgets.ts';
 
 /** Of what was funded; empty where that is not known. Only what is all used up is 100 %. */
@@ -9,20 +10,26 @@ export function toPercent(fraction: number | null): string {
 /** Lines of text: how it stands, when it was read and what was told. */
 export function toBudgetText(budget: ExplainedBudget): string {
   const { install, contractId, askedAt, nextReadAt, failure, told } = budget;
-  const next = nextReadAt === null ? 'not read any more' : `to be read after ${nextReadAt}`;
+  const next =
+    nextReadAt === null ? 'no other reading is planned' : `to be read after ${nextReadAt}`;
   const lines = [
     `The budget of contract ${contractId} of ${install}`,
     `  state  ${toStateText(budget)}`,
     `  read   ${askedAt === null ? 'not yet' : `at ${askedAt}`}; ${next}`,
     `  told   ${told === null ? 'nothing yet' : `${told.state}, at ${told.at}`}`,
   ];
-  return [...lines, ...(failure === null ? [] : [`  fails  ${failure}`])].join('\n');
+  if (failure !== null) lines.push(`  fails  ${failure}`);
+  return lines.map(stripControl).join('\n');
 }
 
 function toStateText({ state, consumedFraction, ...budget }: ExplainedBudget): string {
   const { fundedVolume, remainingVolume } = budget;
   if (state === null) return 'not known';
   if (consumedFraction === null || fundedVolume === null) return state;
-  const left = remainingVolume === null ? '' : `, ${remainingVolume} left`;
-  return `${state}: ${toPercent(consumedFraction)} of ${fundedVolume} used${left}`;
+  const left = remainingVolume === null ? '' : `, ${toRounded(remainingVolume)} left`;
+  return `${state}: ${toPercent(consumedFraction)} of ${toRounded(fundedVolume)} used${left}`;
+}
+
+function toRounded(volume: number): number {
+  return Number(volume.toFixed(2));
 }

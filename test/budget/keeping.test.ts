@@ -1,4 +1,6 @@
+import { sql } from 'kysely';
 import { beforeEach, expect, it } from 'vitest';
+import type { BudgetStore } from '../../src/budget/budget-store.ts';
 import { createKeepAnswer, keepBudget } from '../../src/budget/keep-budget.ts';
 import type { BudgetReading } from '../../src/budget/take-reading.ts';
 import type { BudgetRow } from '../../src/db/budget-tables.ts';
@@ -7,6 +9,7 @@ import type { NewNotice } from '../../src/domain/notice.ts';
 import { type BudgetWorld, openBudgetWorld } from '../support/budget-world.ts';
 import { toBudget } from '../support/budgets.ts';
 import { describeEachDatabase } from '../support/databases.ts';
+import { until } from '../support/until.ts';
 import { openUsageWorld } from '../support/usage-harness.ts';
 
 const noon = '2026-03-15T12:00:00.000Z';
@@ -48,9 +51,23 @@ describeEachDatabase('a budget that was read', (openFresh) => {
     expect(world.told()).toEqual(['budget.low', 'budget.depleted']);
   });
 
-  it('is told of once, however many instances read it', async () => {
+  it('is told of once where another instance takes it at the same time', async () => {
     await keep('OK');
-    await Promise.all(Array.from({ length: 8 }, () => keep('LOW')));
+    const deps = world.open();
+    const others: Promise<void>[] = [];
+    let isOver = false;
+    const save: BudgetStore['save'] = async (tx, row) => {
+      const markOver = () => {
+        isOver = true;
+      };
+      others.push(keep('LOW').finally(markOver));
+      // On SQLite it cannot have begun.
+      const waits = async () => isOver || (await countWaiting(database)) === 1;
+      if (database.dialect === 'postgres') await until('the other one waits', waits, Boolean);
+      await deps.budgets.save(tx, row);
+    };
+    await keepBudget({ ...deps, budgets: { ...deps.budgets, save } }, reading('LOW'));
+    await Promise.all(others);
     expect(world.told()).toEqual(['budget.low']);
     const { contractId } = world.notices[0] as NewNotice;
     const alerts = world.engine.log.lines().filter(({ alert }) => alert === 'budget_low');
@@ -142,3 +159,9 @@ describeEachDatabase('a budget that was read', (openFresh) => {
     expect(world.told()).toEqual(['budget.low']);
   });
 });
+
+async function countWaiting({ kysely }: Database): Promise<number> {
+  const waiting = sql`select pid from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`;
+  return (await waiting.execute(kysely)).rows.length;
+}

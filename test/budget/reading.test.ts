@@ -282,7 +282,7 @@ describeEachDatabase('the budget of a contract', (openFresh) => {
     expect(await readers.hold(claim, leasedUntil)).toBe(false);
   });
 
-  it('is found to be due among more contracts than fit on a page', async () => {
+  it('is found to be due among more contracts than one page has', async () => {
     const { kysely } = world.engine.database;
     await world.hire();
     const [contract] = await kysely.selectFrom('contract').selectAll().execute();

@@ -86,6 +86,16 @@ describe('what commands say of budgets', { timeout: 60_000 }, () => {
     ]);
   });
 
+  it('explain why a budget cannot be read, whatever is said of it', async () => {
+    await workspace.withStorage(async ({ database: { kysely } }) => {
+      const failure = 'no answer\u001b[31m\nat all';
+      await kysely.updateTable('budget').set({ failure, nextReadAt: null }).execute();
+    });
+    const { stdout } = await run('explain', ids.low);
+    expect(stdout).toMatch(/; no other reading is planned\n/);
+    expect(stdout).toMatch(/\n {2}fails {2}no answer\P{Cc}*at all\n$/u);
+  });
+
   it('count them, and say what needs somebody', async () => {
     const { stdout } = await run('status');
     expect(stdout).toContain(
