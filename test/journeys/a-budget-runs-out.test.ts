@@ -1,8 +1,11 @@
+import { Webhook } from 'standardwebhooks';
 import { expect, it, vi } from 'vitest';
 import type { Adapter } from '../../src/adapters/adapter.ts';
 import { describeEachDialect } from '../support/databases.ts';
-import { type Journey, openJourney } from '../support/journey.ts';
+import { type Hook, type HookPost, openHook } from '../support/hook.ts';
+import { openJourney } from '../support/journey.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
+import { secret } from '../support/notices.ts';
 import { until } from '../support/until.ts';
 
 // Much of a journey is waiting for loops that look around once a second.
@@ -17,12 +20,19 @@ interface Told {
   isRepeat: boolean;
 }
 
-/** Where somebody is told: so far by the log alone. */
-function listTold(journey: Journey): Told[] {
-  return journey.log
-    .lines()
-    .filter(({ notice }) => typeof notice === 'string')
-    .map(({ notice, contractId, isRepeat }) => ({ notice, contractId, isRepeat }) as Told);
+/** What somebody outside was told, who trusts nothing but the signature; each message counts once. */
+function listTold({ posts }: Hook): Told[] {
+  const messages = new Map(posts.map((post) => [post.headers['webhook-id'], toTold(post)]));
+  return [...messages.values()];
+}
+
+function toTold({ headers, body }: HookPost): Told {
+  // The hours pass by the test's clock, and the signature says what it was.
+  vi.useFakeTimers({ toFake: ['Date'], now: Number(headers['webhook-timestamp']) * 1000 });
+  const message = new Webhook(secret).verify(body, headers as Record<string, string>);
+  vi.useRealTimers();
+  const { type, data } = message as { type: string; data: Omit<Told, 'notice'> };
+  return { notice: type, contractId: data.contractId, isRepeat: data.isRepeat };
 }
 
 /** A tool that tells how much everybody has done on one day in all. */
@@ -46,7 +56,11 @@ function createWork(): { adapter: Adapter; day: string; hours: Map<string, numbe
 
 async function openJob(dialect: Parameters<typeof openJourney>[0]) {
   const work = createWork();
-  const journey = await openJourney(dialect, { adapter: work.adapter, piiConsent: true });
+  const hook = await openHook();
+  const channels = { billing: { type: 'webhook', url: hook.url, secret } };
+  const journey = await openJourney(dialect, {
+    ...{ adapter: work.adapter, piiConsent: true, notifications: { channels } },
+  });
   const { sandbox, customer, clock } = journey;
   work.day = clock.now().toISOString().slice(0, 10);
   await customer.link('street-signs');
@@ -62,7 +76,7 @@ async function openJob(dialect: Parameters<typeof openJourney>[0]) {
     const row = kysely.selectFrom('budget').selectAll().where('contractId', '=', contractId);
     return await row.executeTakeFirst();
   };
-  return { ...journey, work, hire, budgetOf, told: () => listTold(journey) };
+  return { ...journey, work, hire, budgetOf, told: () => listTold(hook) };
 }
 
 type Job = Awaited<ReturnType<typeof openJob>>;
