@@ -46,7 +46,7 @@ export function isOverADay({ seconds }: Counts): boolean {
 
 /** Whether its pieces decide whose it is. */
 export function isSplit({ day }: Sighting, candidates: readonly Candidate[]): boolean {
-  return (successionOf(day, candidates)?.length ?? 0) > 1;
+  return candidates.length > 1 && (successionOf(day, candidates)?.length ?? 0) > 1;
 }
 
 /** With those of which something may have been saved late, unless that is not clear. */

@@ -164,8 +164,8 @@ export function tornDays(
 
 function isDoneElsewhere(was: Item, is: Item): boolean {
   const isMoved = is.doneDay !== was.doneDay || (was.doneAt !== null && is.doneAt !== was.doneAt);
-  const isOtherTask = was.taskId !== '' && is.taskId !== was.taskId;
-  return isMoved || isOtherTask || (is.labels ?? 0) < (was.labels ?? 0);
+  const isOther = was.taskId !== '' && is.taskId !== was.taskId;
+  return isMoved || isOther || (is.labels ?? 0) < (was.labels ?? 0);
 }
 
 function grownAt(item: Item | undefined, { day, at }: Growth): number {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { UsageSighting } from '../../../src/adapters/adapter.ts';
 import { noCounts } from '../../../src/domain/usage.ts';
-import type { Reading } from '../../../src/usage/read/merge-items.ts';
+import { momentsOf, type Reading } from '../../../src/usage/read/merge-items.ts';
 import { freezeWork, mergeWork, noWork, type Work } from '../../../src/usage/read/merge-work.ts';
 
 const reading: Reading = {
@@ -131,6 +131,22 @@ describe('what was seen before a removal', () => {
 });
 
 describe('the pieces of a day', () => {
+  it('come to what the day counts, those of which nothing came too', () => {
+    const told = [item('a'), item('b', { tasks: 0, labels: 0 })];
+    const { items } = mergeWork(noWork, told, reading);
+    const moments = [...items.values()].flatMap((one) => momentsOf(one, day));
+    expect(moments.map(({ taskId, seconds }) => [taskId, seconds])).toEqual([
+      ...[
+        ['task of a', 0],
+        [null, 60],
+      ],
+      ...[
+        [null, 0],
+        [null, 60],
+      ],
+    ]);
+  });
+
   const at = (hour: number) => `2026-03-15T${hour}:00:00.000Z`;
   const day = '2026-03-15';
   const growthOf = (work: Work) =>
@@ -177,7 +193,9 @@ describe('the pieces of a day', () => {
   });
 
   it('go on telling whose it is while they only become more', () => {
-    const seen = freezeWork(mergeWork(noWork, [item('a')], reading));
+    const skipped = item('b', { tasks: 0, labels: 0 });
+    const seen = freezeWork(mergeWork(noWork, [item('a'), skipped], reading));
+    expect(seen.days.get(day)?.counts).toEqual({ seconds: 120, tasks: 1, labels: 3 });
     const more = [item('a', { seconds: 90, labels: 4, changedAt: at(15) }), item('b')];
     expect(isTorn(mergeWork(seen, more, reading))).toBe(false);
   });
