@@ -74,11 +74,11 @@ describe.skipIf(server === null)(`work in doccano ${doccanoVersion}, day by day`
   it('counts on the day of the reading, once for all readings of a day', async () => {
     await work(ada, 2);
     await work(ben, 1);
-    clock.moveTo(at(0, '14:05'));
+    await stage.pass(at(0, '14:05'));
     await holds(ada, { [day(0)]: '0/2/2' });
     await holds(ben, { [day(0)]: '0/1/1' });
     await work(ada, 1);
-    clock.moveTo(at(0, '18:05'));
+    await stage.pass(at(0, '18:05'));
     await holds(ada, { [day(0)]: '0/3/3' });
     expect(totals(ben)).toEqual({ [day(0)]: '0/1/1' });
   });
@@ -89,7 +89,7 @@ describe.skipIf(server === null)(`work in doccano ${doccanoVersion}, day by day`
     await work(ada, 1);
     await report();
     expect(totals(ada)).toEqual({ [day(0)]: '0/3/3' });
-    clock.moveTo(at(1, '00:05'));
+    await stage.pass(at(1, '00:05'));
     await holds(ada, { [day(0)]: '0/3/3', [day(1)]: '0/1/1' });
     expect(totals(ben)).toEqual({ [day(0)]: '0/1/1' });
   });
@@ -97,7 +97,7 @@ describe.skipIf(server === null)(`work in doccano ${doccanoVersion}, day by day`
   it('makes up for a reading at which doccano was down, and lowers nothing by it', async () => {
     await work(ada, 2);
     await site().kill();
-    clock.moveTo(at(2, '09:05'));
+    await stage.pass(at(2, '09:05'));
     const { status, unread } = await report();
     expect([status, unread.map(({ scope }) => scope)]).toEqual([1, [String(project)]]);
     const before = { [day(0)]: '0/3/3', [day(1)]: '0/1/1' };
@@ -106,18 +106,18 @@ describe.skipIf(server === null)(`work in doccano ${doccanoVersion}, day by day`
     server = await site().restart();
     front.leadTo(server.url);
     admin = await actAs(server, server.admin);
-    clock.moveTo(at(2, '10:05'));
+    await stage.pass(at(2, '10:05'));
     await holds(ada, { ...before, [day(2)]: '0/2/2' });
     expect(totals(ben)).toEqual({ [day(0)]: '0/1/1' });
   });
 
   it('lowers no day that is over when an example is deleted with what was done on it', async () => {
     const [done = 0] = await work(ben, 1);
-    clock.moveTo(at(3, '11:05'));
+    await stage.pass(at(3, '11:05'));
     const worked = { [day(0)]: '0/1/1', [day(3)]: '0/1/1' };
     await holds(ben, worked);
     await admin.ask('DELETE', `/projects/${project}/examples/${done}`);
-    clock.moveTo(at(4, '14:05'));
+    await stage.pass(at(4, '14:05'));
     expect(await report()).toMatchObject({ status: 0, unread: [] });
     expect(totals(ben)).toEqual(worked);
   });
@@ -129,7 +129,7 @@ describe.skipIf(server === null)(`work in doccano ${doccanoVersion}, day by day`
     const isOut = (seen: { username: string }[]) => seen.every((row) => row.username !== ben.email);
     await until('ben is out', rows, isOut, patienceMs);
     await work(ada, 1);
-    clock.moveTo(at(4, '15:05'));
+    await stage.pass(at(4, '15:05'));
     // One of the three makes up for the one that was deleted: doccano tells only how many there are.
     const all = { [day(0)]: '0/1/1', [day(3)]: '0/1/1', [day(4)]: '0/2/2' };
     await holds(ben, all);
@@ -137,7 +137,7 @@ describe.skipIf(server === null)(`work in doccano ${doccanoVersion}, day by day`
       ...{ [day(0)]: '0/3/3', [day(1)]: '0/1/1', [day(2)]: '0/2/2' },
       [day(4)]: '0/1/0',
     });
-    clock.moveTo(at(5, '16:05'));
+    await stage.pass(at(5, '16:05'));
     expect(await report()).toMatchObject({ status: 0, unread: [] });
     expect(totals(ben)).toEqual(all);
   });

@@ -127,7 +127,7 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
     await work(cleo, 'c2', lamps.tasks[2], skipped);
     expect(totals(ada)).toEqual({});
 
-    clock.moveTo(at(0, '14:05'));
+    await stage.pass(at(0, '14:05'));
     await holds(ada, { [day(0)]: '102/3/6' });
     await holds(benAtSigns, { [day(0)]: '28/2/3' });
     await holds(benAtLamps, { [day(0)]: '15/1/1' });
@@ -148,7 +148,7 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
   });
 
   it("counts in the days of its project's zone, and waits for those that have not begun in UTC", async () => {
-    clock.moveTo(at(0, '18:20'));
+    await stage.pass(at(0, '18:20'));
     await work(cleo, 'c3', lamps.tasks[3], { lead_time: 10, result: regions('a') });
     // Midnight in Kolkata is at 18:30.
     clock.moveTo(at(0, '18:40'));
@@ -162,13 +162,13 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
       [day(1), '20/1/2', null],
     ]);
 
-    clock.moveTo(at(1, '00:05'));
+    await stage.pass(at(1, '00:05'));
     await holds(cleo, { [day(0)]: '55/2/5', [day(1)]: '20/1/2' });
     await holds(benAtLamps, { [day(0)]: '15/1/1', [day(1)]: '7/1/1' });
   });
 
   it('is not lowered by a reading that Label Studio did not survive, and made up for later', async () => {
-    clock.moveTo(at(1, '08:05'));
+    await stage.pass(at(1, '08:05'));
     const edit = { lead_time: 41, result: regions('a', 'b', 'c') };
     const path = `/api/annotations/${made.get('a0')}/`;
     expect((await sessionOf(ada.trainerId).call('PATCH', path, edit)).status).toBe(200);
@@ -178,10 +178,11 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
     const secondPart = front.holdNext(
       new RegExp(`/api/tasks/\\?project=${signs.id}&.*"value":${signs.tasks[99]}\\b`),
     );
-    clock.moveTo(at(1, '11:05'));
+    const passed = stage.pass(at(1, '11:05'));
     const held = await secondPart;
     await site().kill();
     held.release();
+    await passed;
     const { status, unread } = await report();
     expect([status, unread.map(({ scope }) => scope).sort()]).toEqual([1, placesOf(signs, lamps)]);
     expect(totals(ada)).toEqual({ [day(0)]: '112/4/7' });
@@ -189,7 +190,7 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
 
     server = await site().restart({ env: clock.env });
     front.leadTo(server.url);
-    clock.moveTo(at(1, '12:05'));
+    await stage.pass(at(1, '12:05'));
     // The seconds of an edit count when it was made, its labels where they were.
     await holds(ada, { [day(0)]: '112/4/8', [day(1)]: '11/0/0' });
     // And a whole reading says what is gone.
@@ -211,11 +212,11 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
   };
 
   it('is not lowered by itself where much of it is gone at once', async () => {
-    clock.moveTo(at(2, '09:05'));
     await drop(cleo, 'c1', 'c2', 'c3', 'c4');
     await drop(benAtLamps, 'b2');
+    await stage.pass(at(2, '09:05'));
     await work(ada, 'a4', signs.tasks[4], { lead_time: 25, result: regions('a') });
-    clock.moveTo(at(2, '10:05'));
+    await stage.pass(at(2, '10:05'));
     await holds(ada, { [day(0)]: '112/4/8', [day(1)]: '11/0/0', [day(2)]: '25/1/1' });
 
     expect(await report()).toMatchObject({ status: 3, installs: [{ sent: 0, held: 3 }] });
@@ -231,16 +232,16 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
 
   it('is still held when other days have made it a smaller share, until somebody has looked', async () => {
     for (const number of [3, 4]) {
-      clock.moveTo(at(number, '09:30'));
+      await stage.pass(at(number, '09:30'));
       const [sign, lamp] = [signs.tasks.slice(number * 5), lamps.tasks.slice(number * 2)];
       const result = regions('a');
       await work(ada, `a of ${number}`, sign[0], { lead_time: 10 + number, result });
       await work(benAtSigns, `b of ${number}`, sign[1], { lead_time: 20 + number, result });
       await work(benAtLamps, `l of ${number}`, lamp[0], { lead_time: 30 + number, result });
       await work(cleo, `c of ${number}`, lamp[1], { lead_time: 40 + number, result });
-      clock.moveTo(at(number, '10:05'));
-      const reported = () => everybody().filter((worker) => day(number) in totals(worker)).length;
-      await until('all of it is reported', reported, (count) => count === 4, patienceMs);
+      await stage.pass(at(number, '10:05'));
+      const reported = everybody().filter((worker) => day(number) in totals(worker));
+      expect(reported).toHaveLength(4);
     }
     const days = { [day(3)]: '43/1/1', [day(4)]: '44/1/1' };
     expect(await report()).toMatchObject({ status: 3, installs: [{ held: 3 }] });
@@ -265,7 +266,7 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
     const inTheTool = await exported(ada, signs);
     sandbox.endContract(ada.contractId);
     await until('ada is out', accounts, (ids) => !ids.includes(idOf(ada)), patienceMs);
-    clock.moveTo(at(4, '14:05'));
+    await stage.pass(at(4, '14:05'));
     const all = {
       ...{ [day(0)]: '112/4/8', [day(1)]: '11/0/0', [day(2)]: '25/1/1' },
       ...{ [day(3)]: '13/1/1', [day(4)]: '47/2/3' },
@@ -275,7 +276,7 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
 
     // Label Studio does not know any more whose it was, and a whole reading says so.
     expect(await exported(ada, signs)).toBe('0/0/0');
-    clock.moveTo(at(5, '15:05'));
+    await stage.pass(at(5, '15:05'));
     expect(await report()).toMatchObject({ status: 0, unread: [] });
     expect(totals(ada)).toEqual(all);
   });

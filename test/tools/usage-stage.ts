@@ -8,7 +8,7 @@ import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { CommandResult } from '../support/run-command.ts';
 import { until } from '../support/until.ts';
 import { createMovedClock, type MovedClock } from './moved-clock/moved-clock.ts';
-import { freePort, startServer } from './server-process.ts';
+import { freePort, type ServerProcess, startServer } from './server-process.ts';
 
 /**
  * The marketplace, a bridge that is a process of its own, and its command line, before a tool that
@@ -17,6 +17,8 @@ import { freePort, startServer } from './server-process.ts';
 export interface UsageStage {
   clock: MovedClock;
   sandbox: Sandbox;
+  /** Moves the clock past a full hour; resolves when the bridge has read and reported. */
+  pass(instant: string): Promise<void>;
   /** Begins the bridge. */
   start(settings: StageSettings): Promise<void>;
   /** On a job of its own, linked to this project; by the name that people are known by on it. */
@@ -55,7 +57,6 @@ export interface Login {
 /** A real tool on a busy machine. */
 export const patienceMs = 90_000;
 const commandMs = 120_000;
-/** At five past each hour nothing is due; who moves the clock past a full hour brings a report. */
 const everyHour = '0 * * * *';
 const hardlyEver = '0 0 29 2 *';
 
@@ -67,7 +68,7 @@ export async function openUsageStage(beginsAt: string): Promise<UsageStage> {
   const install = sandbox.createInstall({ piiConsent: true });
   const receiver = { host: '127.0.0.1', port: await freePort() };
   const configFile = path.join(folder, 'gangway.config.json');
-  let stopBridge = async () => {};
+  let bridge: ServerProcess | undefined;
 
   async function api<Answer>(apiPath: string, body: object): Promise<Answer> {
     const response = await fetch(`${baseUrl}${apiPath}`, {
@@ -115,6 +116,22 @@ export async function openUsageStage(beginsAt: string): Promise<UsageStage> {
   return {
     ...{ clock, sandbox, run, ask, totals },
 
+    async pass(instant) {
+      clock.moveTo(instant);
+      // Whoever moves the clock under a reading takes its lease away.
+      const look = () =>
+        bridge
+          ?.output()
+          .split('\n')
+          .some((line) => saysReported(line, instant));
+      await until(
+        `a report after ${instant}`,
+        look,
+        (isReported) => isReported === true,
+        patienceMs,
+      );
+    },
+
     async openJob(externalProjectId) {
       const { id: jobId } = sandbox.createJob({ installId: install.installId });
       await api('/project-links', { externalProjectId, jobId });
@@ -133,11 +150,10 @@ export async function openUsageStage(beginsAt: string): Promise<UsageStage> {
         ...{ reconcile: { schedule: hardlyEver }, usage: { schedule: everyHour } },
       };
       writeFileSync(configFile, JSON.stringify(config));
-      const server = await startServer({
+      bridge = await startServer({
         ...{ command: process.execPath, args: toArgs(['start']), env },
         ...{ readyUrl: `http://127.0.0.1:${consoleAt.port}/readyz`, timeoutMs: commandMs },
       });
-      stopBridge = server.stop;
     },
 
     hire(jobId, name) {
@@ -174,11 +190,17 @@ export async function openUsageStage(beginsAt: string): Promise<UsageStage> {
     },
 
     async stop() {
-      await stopBridge();
+      await bridge?.stop();
       await sandbox.stop();
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** A line of the bridge's log. */
+function saysReported(line: string, since: string): boolean {
+  if (!line.includes('"msg":"Usage was reported"')) return false;
+  return (JSON.parse(line) as { time: string }).time >= since;
 }
 
 interface Member {

@@ -31,7 +31,11 @@ export function createMovedClock(keptIn: string, beginsAt: string): MovedClock {
   return {
     now: () => new Date(Date.now() + aheadMs),
     moveTo,
-    env: { MOVED_CLOCK: file, PYTHONPATH: import.meta.dirname },
+    env: {
+      ...{ MOVED_CLOCK: file, PYTHONPATH: import.meta.dirname },
+      // Else Python keeps what it has compiled beside the source.
+      PYTHONDONTWRITEBYTECODE: '1',
+    },
     nodeArgs: ['--import', import.meta.resolve('./move-date.ts')],
   };
 }
