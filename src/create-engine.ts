@@ -25,6 +25,8 @@ import {
   createSubscriptionWorker,
   type SubscriptionWorker,
 } from './subscription/subscription-worker.ts';
+import { createClearImportsWorker } from './usage/import/clear-imports-worker.ts';
+import { createStagingStore } from './usage/import/staging-store.ts';
 
 export interface EngineDeps extends WorksDeps {
   /** Whether deliveries are being stored right now. */
@@ -145,6 +147,7 @@ function createHousekeeping(
     createPurgeWorker({ inbox, logger, clock, retentionMs: deliveriesMs }),
     createRetentionWorker({ sweep, logger, clock }),
     createVacuumWorker(database, logger, clock),
+    createClearImportsWorker({ database, staging: createStagingStore(database), logger, clock }),
     createClockWorker(clock, logger),
     createAliveWorker(database, clock, logger),
   ];

@@ -16,6 +16,7 @@ import {
   createUsageImportsCommand,
   createUsageTemplateCommand,
 } from './usage-import-command.ts';
+import { listReadings, type PlaceReading, toAges } from './usage-readings.ts';
 import { createUsageShowCommand } from './usage-show-command.ts';
 import { withWorks } from './with-works.ts';
 
@@ -72,7 +73,8 @@ Exit status: 0 clean or applied, 1 failed or unfinished, 2 changes pending (dry 
           acceptsLowered: acceptLowered,
         };
         if (options.dryRun) {
-          preview(terminal, json, await previewReport(deps, wanted));
+          const readings = await listReadings(deps);
+          preview(terminal, json, await previewReport(deps, wanted), readings);
           return;
         }
         const patience = { waitMs: options.wait, signal: terminal.signal };
@@ -112,9 +114,16 @@ function toTable(installs: InstallReport[]): string {
   );
 }
 
-function preview(terminal: Terminal, json: true | undefined, plans: InstallPlan[]): void {
+function preview(
+  terminal: Terminal,
+  json: true | undefined,
+  plans: InstallPlan[],
+  readings: PlaceReading[],
+): void {
   const shown = plans.map((plan) => ({ ...plan, outcome: outcomeOf(plan) }));
-  print(terminal, json, { installs: shown }, () => toDiff(plans));
+  print(terminal, json, { installs: shown, readings }, () =>
+    [toDiff(plans), ...toAges(readings)].join('\n'),
+  );
   endWith(exitStatusOf(shown.map(({ outcome }) => outcome)));
 }
 

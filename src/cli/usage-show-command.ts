@@ -4,7 +4,15 @@ import { AppError, toAppError } from '../domain/errors.ts';
 import { type Counts, countNames } from '../domain/usage.ts';
 import { maskText } from '../lib/mask.ts';
 import { createContractStore } from '../operator/contract-store.ts';
-import { type ShownContract, showUsage } from '../usage/show/show-usage.ts';
+import { createImportStore } from '../usage/import/import-store.ts';
+import { type ConsumedExplanation, explainConsumed } from '../usage/show/explain-consumed.ts';
+import type { WhyDifferent } from '../usage/show/explain-day.ts';
+import {
+  type ShownContract,
+  type ShownDay,
+  type ShownSighting,
+  showUsage,
+} from '../usage/show/show-usage.ts';
 import { print } from './command-context.ts';
 import { formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
@@ -33,17 +41,35 @@ export function createUsageShowCommand(terminal: Terminal): Command {
         if (other !== undefined) {
           throw new AppError('conflict', `Several installs have a contract ${id}: name one`);
         }
-        const shown = await showUsage(works.usage.deps, contract.install, id);
+        const { ledger, ...shown } = await showUsage(works.usage.deps, contract.install, id);
         const consumed = await readConsumed(works, contract.install, id, terminal.signal);
-        const differences = explain(shown, consumed);
-        print(terminal, json, { ...shown, consumed, differences }, () =>
-          [toTable(shown), '', ...toSums(shown, consumed), ...differences].join('\n'),
+        const explained =
+          typeof consumed === 'string' ? null : explainConsumed(ledger, shown.reported, consumed);
+        const differences = [...explain(shown), ...toVerdict(explained)];
+        const files = await nameFiles(works, shown);
+        print(terminal, json, { ...shown, files, consumed, explained, differences }, () =>
+          [toTable(shown, files), '', ...toSums(shown, consumed), ...differences].join('\n'),
         );
       }),
     );
 }
 
-type Consumed = { seconds: number | null; tasks: number | null; labels: number | null } | string;
+type Shown = Omit<ShownContract, 'ledger'>;
+
+/** By the source that a file is. */
+async function nameFiles({ database }: Works, { days }: Shown): Promise<Record<string, string>> {
+  const sources = new Set(days.flatMap(({ sightings }) => sightings.map(({ source }) => source)));
+  const imports = createImportStore(database);
+  const files: Record<string, string> = {};
+  for (const source of sources) {
+    const id = /^import:(\d+)$/.exec(source)?.[1];
+    const found = id === undefined ? undefined : await imports.find(database.kysely, Number(id));
+    if (found !== undefined) files[source] = found.fileName;
+  }
+  return files;
+}
+
+type Consumed = Counts | string;
 
 /** @returns a text where the marketplace did not say */
 async function readConsumed(
@@ -60,51 +86,89 @@ async function readConsumed(
   }
 }
 
-function toTable({ days }: ShownContract): string {
+function toTable({ days }: Shown, files: Record<string, string>): string {
   if (days.length === 0) return 'Nothing was seen and nothing was sent.';
   const right = (title: string) => ({ title, align: 'right' as const });
   return formatTable(
     [
       ...['day', 'trainer'],
       ...countNames.flatMap((name) => [right(`${name} seen`), right('sent')]),
-      ...['state', 'sent at', ''],
+      ...['seen by', 'at', 'state', 'sent at', 'request', { title: '', maxWidth: 80 }],
     ],
-    days.map(({ day, trainerId, seen, sent, state, sentAt, message }) => [
-      ...[day, trainerId],
-      ...countNames.flatMap((name) => [seen?.[name] ?? '', sent?.[name] ?? '']),
-      ...[state ?? 'not sent', sentAt ?? '', message ?? ''],
+    days.map((one) => [
+      ...[one.day, one.trainerId],
+      ...countNames.flatMap((name) => [one.seen?.[name] ?? '', one.sent?.[name] ?? '']),
+      one.sightings.map((sighting) => toSource(sighting, files)).join(', '),
+      one.sightings.map(({ seenAt }) => seenAt).reduce(laterOf, ''),
+      ...[one.state ?? 'not sent', one.sentAt ?? '', one.requestId ?? '', toRemark(one)],
     ]),
   );
 }
 
-function toSums({ reported }: ShownContract, consumed: Consumed): string[] {
+function toSource({ source, place }: ShownSighting, files: Record<string, string>): string {
+  const file = files[source];
+  if (file !== undefined) return `${source} ${file}`;
+  return place.by === 'scope' ? `${place.tool} ${place.scope}` : source;
+}
+
+function laterOf(one: string, other: string): string {
+  return one > other ? one : other;
+}
+
+const remarks: Record<WhyDifferent, string> = {
+  not_begun: 'its day has not begun in UTC',
+  not_sent: 'to be sent with the next report',
+  lowering_held: 'held: it would be lowered, see "gangway usage report --dry-run"',
+  refused: 'refused by the marketplace',
+  unsent: 'could not be sent',
+  in_doubt: 'in doubt: a request may have arrived, or may arrive',
+  left_lookback: 'changed after it was sent for the last time',
+  unseen: 'not seen any more: what was reported stays',
+};
+
+function toRemark({ why, message, status }: ShownDay): string {
+  const answer = message === null ? '' : `${status === null ? '' : `${status}: `}${message}`;
+  return [why === null ? '' : remarks[why], answer].filter((text) => text !== '').join('; ');
+}
+
+function toSums({ reported }: Shown, consumed: Consumed): string[] {
   const toText = (counts: Counts) =>
     countNames.map((name) => `${counts[name] ?? 'no'} ${name}`).join(', ');
   const said = typeof consumed === 'string' ? consumed : toText(consumed);
   return [`Reported in all: ${toText(reported)}`, `Consumed by the marketplace: ${said}`];
 }
 
-function explain({ days, held, reported }: ShownContract, consumed: Consumed): string[] {
-  const count = (state: string) => days.filter((one) => one.state === state).length;
-  const reasons = [
-    [held.length, 'held, see "gangway usage held"'],
-    [days.filter((one) => one.state === null).length, 'seen and not sent yet'],
-    [count('in_doubt'), 'in doubt: sent, and not answered'],
-    [count('refused'), 'refused by the marketplace'],
-  ] as const;
-  const lines = reasons
-    .filter(([number]) => number > 0)
-    .map(([number, reason]) => `${number} days are ${reason}.`);
-  if (typeof consumed === 'string') return lines;
-  const isMore = countNames.some((name) => (consumed[name] ?? 0) > (reported[name] ?? 0));
-  const isLess = countNames.some((name) => (consumed[name] ?? 0) < (reported[name] ?? 0));
-  if (isMore)
-    lines.push(
-      'More was consumed than reported: the marketplace counts work in its own tools too.',
-    );
-  if (isLess)
-    lines.push(
-      'Less is consumed than was reported: a request may have arrived late; days in the look-back are sent again.',
-    );
-  return lines;
+/** Why tool and ledger differ, and on how many days. */
+function explain({ days, held }: Shown): string[] {
+  const lines = Object.entries(remarks).flatMap(([why, remark]) => {
+    const some = days.filter((one) => one.why === why);
+    return some.length === 0 ? [] : [`${toDays(some)}: ${remark}.`];
+  });
+  if (held.length === 0) return lines;
+  const ofHeld = held.map(({ sighting }) => ({ day: sighting.day }));
+  return [...lines, `${toDays(ofHeld)}: held, see "gangway usage held".`];
+}
+
+const mostNamed = 5;
+
+function toDays(days: readonly { day: string }[]): string {
+  const named = [...new Set(days.map(({ day }) => day))];
+  const more = named.length > mostNamed ? ` and ${named.length - mostNamed} more` : '';
+  return `${named.slice(0, mostNamed).join(', ')}${more}`;
+}
+
+/** Why the ledger and the marketplace differ. */
+function toVerdict(explained: ConsumedExplanation | null): string[] {
+  if (explained === null || explained.verdict === 'equal') return [];
+  const { verdict, difference, arrived } = explained;
+  const by = countNames
+    .filter((name) => difference[name])
+    .map((name) => `${difference[name]} ${name}`)
+    .join(', ');
+  const why = {
+    explained: `just that is in the requests of ${arrived.join(', ')}, whose answers were lost.`,
+    more: 'the marketplace counts work in its own tools too.',
+    less: 'a request may have arrived late; what is in doubt is sent again.',
+  };
+  return [`Consumed and reported differ by ${by}: ${why[verdict]}`];
 }

@@ -13,6 +13,8 @@ const platformCodes: Partial<Record<ErrorCode, string>> = {
   unavailable: 'INTERNAL_ERROR',
 };
 
+export const requestIdHeader = 'x-request-id';
+
 /** Answers every failure with the envelope of the platform API. Has four parameters for express. */
 export const sendError: ErrorRequestHandler = (thrown, _request, response: Response, _next) => {
   const error = isRefusedByExpress(thrown) ? toUnreadable(thrown) : toAppError(thrown);
@@ -20,7 +22,7 @@ export const sendError: ErrorRequestHandler = (thrown, _request, response: Respo
   response.status(code === undefined ? 500 : httpStatusOf(error.code)).json({
     error: error.message,
     code: code ?? 'INTERNAL_ERROR',
-    requestId: `req_${randomUUID()}`,
+    requestId: response.getHeader(requestIdHeader) ?? `req_${randomUUID()}`,
     ...(error instanceof Refusal ? { details: error.details } : {}),
   });
 };

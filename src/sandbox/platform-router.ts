@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import express, { type RequestHandler, type Router } from 'express';
 import { AppError } from '../domain/errors.ts';
 import { authenticate, requireScope } from './authenticate.ts';
 import { contractRoutes } from './contract-route.ts';
+import { requestIdHeader } from './error-response.ts';
 import { type ApiFaults, createApiFaults } from './faults/api-faults.ts';
 import { installRoutes } from './install-route.ts';
 import type { Marketplace } from './marketplace.ts';
@@ -23,6 +25,7 @@ export const platformRoutes: readonly PlatformRoute[] = [
 
 export function createPlatformRouter(marketplace: Marketplace): Router {
   const router = express.Router();
+  router.use(nameRequest);
   const faults = createApiFaults(marketplace.dice);
   router.get('/openapi.json', (_request, response) => {
     response.json(describePlatformApi(marketplace.hasCursors));
@@ -42,6 +45,12 @@ export function createPlatformRouter(marketplace: Marketplace): Router {
   });
   return router;
 }
+
+/** To be quoted to support. Refusals say it in their body too. */
+const nameRequest: RequestHandler = (_request, response, next) => {
+  response.setHeader(requestIdHeader, `req_${randomUUID()}`);
+  next();
+};
 
 /** Whatever is sent as a body is taken for JSON. */
 const readJson = express.json({ type: () => true, strict: false, limit: '1mb' });

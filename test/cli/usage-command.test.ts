@@ -84,8 +84,22 @@ describe('gangway usage', { timeout: 60_000 }, () => {
       said: {
         days: [{ trainerId: hired.trainerId, seen: counts, sent: counts, state: 'answered' }],
         ...{ consumed: counts, reported: counts, differences: [] },
+        explained: { verdict: 'equal' },
       },
     });
+  });
+
+  it('shows what was seen since, and why it is not at the marketplace', async () => {
+    await run('usage', 'report');
+    tell({ seconds: 700, tasks: 2, labels: 9 });
+    const { contractId } = hired;
+    await run('usage', 'report', '--contract', 'another');
+    const { said } = await run('usage', 'show', contractId);
+    expect(said.days).toMatchObject([{ why: 'not_sent', difference: { seconds: 100 } }]);
+    expect(said.differences).toEqual([`${today}: to be sent with the next report.`]);
+    const shown = await runCommand('usage', 'show', contractId, '--config', workspace.configFile);
+    expect(shown.stdout).toMatch(/studio signs .+ answered .+ req_.+ to be sent/);
+    expect(shown.stdout).toContain('Consumed by the marketplace: 600 seconds');
   });
 
   it('changes nothing by a dry run', async () => {
@@ -94,7 +108,10 @@ describe('gangway usage', { timeout: 60_000 }, () => {
     const preview = await run('usage', 'report', '--dry-run');
     expect(preview).toMatchObject({
       status: 2,
-      said: { installs: [{ outcome: 'pending', entries: [{ cause: 'new', day: today }] }] },
+      said: {
+        installs: [{ outcome: 'pending', entries: [{ cause: 'new', day: today }] }],
+        readings: [{ tool: 'studio', scope: 'signs', ageSeconds: expect.any(Number) }],
+      },
     });
     expect(await run('usage', 'report', '--dry-run', '--to', '2020-01-01')).toMatchObject({
       status: 0,

@@ -26,6 +26,8 @@ export interface DueDay {
   day: Day;
   timeZone: string;
   counts: Counts;
+  /** What it is the sum of: of work that was split, its share. */
+  sightings: readonly Sighting[];
   /** Whether more may be due, as other work of the day is held: it says nothing that lowers. */
   isPartial?: true;
 }
@@ -179,9 +181,9 @@ function toDue({ candidate, told }: Claim, isPartial: boolean): DueDay {
   const { install, contractId, timeZone } = candidate;
   const [first] = told;
   const { trainerId, day } = first?.sighting ?? { trainerId: '', day: '' };
-  const counts = sumOf(told);
   return {
-    ...{ install, contractId, trainerId, day, timeZone, counts },
+    ...{ install, contractId, trainerId, day, timeZone, counts: sumOf(told) },
+    sightings: told.map(({ sighting, counts }) => ({ ...sighting, counts })),
     ...(isPartial && { isPartial }),
   };
 }

@@ -3,7 +3,7 @@ import { type Database, inTransaction } from '../../db/database.ts';
 import { type Clock, toInstant } from '../../lib/clock.ts';
 import type { StagingStore } from './staging-store.ts';
 
-interface ClearDeps {
+export interface ClearDeps {
   database: Database;
   staging: StagingStore;
   clock: Clock;

@@ -9,7 +9,7 @@ export interface PlaceStore {
   /** Has all of these read anew. */
   want(tx: Transaction, places: readonly PlaceKey[], now: string): Promise<void>;
   /** How many are to be read now: of one tool, or of all. */
-  countDue(now: string, tool?: string): Promise<number>;
+  countDue(now: string, of?: DueFilter): Promise<number>;
   claim(now: string, leasedUntil: string, tool?: string): Promise<PlaceClaim | null>;
   settle(claim: PlaceClaim, done: { beganAt: string; isComplete: boolean }): Promise<void>;
   postpone(claim: PlaceClaim, failure: string, nextReadAt: string): Promise<void>;
@@ -19,6 +19,12 @@ export interface PlaceStore {
 export interface PlaceKey {
   tool: string;
   scope: string;
+}
+
+export interface DueFilter {
+  tool?: string;
+  /** Only those that became due after this instant. */
+  dueSince?: string;
 }
 
 export interface KeptPlace extends PlaceKey {
@@ -48,12 +54,13 @@ export function createPlaceStore(database: Database): PlaceStore {
 
     want: (tx, places, now) => insert(tx, places, now),
 
-    async countDue(now, tool) {
+    async countDue(now, { tool, dueSince } = {}) {
       let due = kysely
         .selectFrom('usagePlace')
         .select((eb) => eb.fn.countAll<number>().as('n'))
         .where('nextReadAt', '<=', now);
       if (tool !== undefined) due = due.where('tool', '=', tool);
+      if (dueSince !== undefined) due = due.where('nextReadAt', '>', dueSince);
       return (await due.executeTakeFirstOrThrow()).n;
     },
 

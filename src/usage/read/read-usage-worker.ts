@@ -27,7 +27,7 @@ export function createReadUsageWorker(deps: ReadPlaceDeps, tool: string): Loop {
         );
         discoveredAt = now.getTime();
       }
-      if ((await places.countDue(toInstant(now), tool)) === 0) return 'idle';
+      if ((await places.countDue(toInstant(now), { tool })) === 0) return 'idle';
       return (await readNextPlace(deps, signal, tool)) ? 'more' : 'idle';
     },
   });

@@ -37,17 +37,18 @@ export interface MarkedPart {
 /**
  * Counts before anything is sent, part by part: what is lowered is judged for a whole install.
  *
- * @param troubles where to note what needs somebody
+ * @param troubles where to note what needs somebody; nowhere, where nothing is to be changed
  */
 export async function countRun(
   deps: ReportDeps,
   due: DueLoader,
   wanted: ReportWanted,
-  troubles?: Troubles,
+  { troubles, signal }: { troubles?: Troubles; signal?: AbortSignal } = {},
 ): Promise<RunCount> {
   const installs = new Map(wanted.installs.map((install) => [install, emptyCount()]));
   const parts: RunCount['parts'] = [];
   for await (const part of loadParts({ ...deps, due }, wanted)) {
+    if (signal?.aborted) break;
     const contractIds: MarkedPart['contractIds'] = new Map();
     for (const [install, days] of Map.groupBy(part.due, (day) => day.install)) {
       const plan = await planPart(deps, due, install, days);

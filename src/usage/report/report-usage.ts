@@ -48,7 +48,7 @@ export async function reportUsage(
 ): Promise<InstallReport[]> {
   const due = await openDue(deps);
   const troubles = openTroubles(deps);
-  const { installs, parts } = await countRun(deps, due, wanted, troubles);
+  const { installs, parts } = await countRun(deps, due, wanted, { troubles, signal });
   const all: OpenReport[] = [];
   for (const [install, count] of installs) {
     all.push(openReport(install, count, await decideBrake(deps, install, count, wanted)));
@@ -64,7 +64,8 @@ export async function reportUsage(
     // Then there are parts that nobody has come to.
     if (isBroken) report.left = Math.max(report.left, counted - report.sent - report.refused);
     note(deps, report, isAll);
-    await troubles.tell(report.install, isAll && !isBroken);
+    // What others are at has not been looked at.
+    await troubles.tell(report.install, isAll && !isBroken && report.left === 0);
   }
   return all.map(({ report }) => ({ ...report, outcome: outcomeOf(report) }));
 }

@@ -1,6 +1,6 @@
 import { type Database, inTransaction } from '../../db/database.ts';
 import { keepSetting, raiseSetting, readSetting } from '../../db/setting-store.ts';
-import { toInstant } from '../../lib/clock.ts';
+import { instantIn, toInstant } from '../../lib/clock.ts';
 import { lastTick } from '../../lib/last-tick.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
 import type { PlaceStore } from '../read/place-store.ts';
@@ -72,9 +72,9 @@ async function reportTick(
     await readSetting(kysely, 'usage_reported_tick'),
   ];
   if (wanted === undefined || reported === undefined || wanted <= reported) return;
-  const now = clock.now();
-  const isRead = (await places.countDue(toInstant(now))) === 0;
-  if (!isRead && now.getTime() - Date.parse(wanted) < longestWaitMs) return;
+  // Since they were asked for, and not since the tick, which may be long over after a pause.
+  const dueSince = instantIn(clock, -longestWaitMs);
+  if ((await places.countDue(toInstant(clock.now()), { dueSince })) > 0) return;
   const isOurs = await inTransaction(database, (tx) =>
     raiseSetting(tx, 'usage_reported_tick', wanted),
   );

@@ -1,20 +1,45 @@
-import type { Counts, Day } from '../../domain/usage.ts';
-import { addCounts, countNames, noCounts } from '../../domain/usage.ts';
+import {
+  addCounts,
+  type Counts,
+  countNames,
+  type Day,
+  noCounts,
+  type Sighting,
+} from '../../domain/usage.ts';
 import type { DueDay, HeldWork } from '../attribute/attribute-work.ts';
 import { openDue } from '../attribute/load-due.ts';
 import type { LedgerRow } from '../report/ledger-store.ts';
 import type { ReportDeps } from '../report/report-deps.ts';
+import { differenceOf, explainDay, type WhyDifferent } from './explain-day.ts';
 
-/** One day of a trainer on a contract: what was seen, and what was said of it. */
+/** The receipt of one day of a trainer on a contract. */
 export interface ShownDay {
   trainerId: string;
   day: Day;
   seen: Counts | null;
+  /** By which sources, and when. */
+  sightings: ShownSighting[];
+  /** What was answered last. */
   sent: Counts | null;
+  /** What was seen beyond that, and why. */
+  difference: Counts | null;
+  why: WhyDifferent | null;
   state: LedgerRow['state'] | null;
   sentAt: string | null;
+  answeredAt: string | null;
+  /** Of the last answer, where it was a refusal. */
+  status: number | null;
   message: string | null;
+  /** The marketplace's name for the request, where it gave one. */
+  requestId: string | null;
+  /** What names the day for the marketplace. */
+  reportId: string | null;
+  /** Until then a request may arrive of which nobody knows the end. */
+  doubtedUntil: string | null;
+  heldSince: string | null;
 }
+
+export type ShownSighting = Pick<Sighting, 'source' | 'place' | 'counts' | 'seenAt'>;
 
 export interface ShownContract {
   install: string;
@@ -23,6 +48,8 @@ export interface ShownContract {
   held: HeldWork[];
   /** Of all days that were ever reported. */
   reported: Counts;
+  /** What may have arrived of what was sent. */
+  ledger: LedgerRow[];
 }
 
 /** What is known of the usage of one contract. Changes nothing. */
@@ -36,28 +63,43 @@ export async function showUsage(
   const attributed = await due.load([...new Set(people.map(({ trainerId }) => trainerId))]);
   const isOf = (one: { install: string; contractId: string }) =>
     one.install === install && one.contractId === contractId;
-  const rows = await deps.ledger.list({ install, contractIds: [contractId] });
+  const ledger = await deps.ledger.list({ install, contractIds: [contractId] });
   const seen = new Map(attributed.due.filter(isOf).map((day) => [keyOf(day), day]));
-  const sent = new Map(rows.map((row) => [keyOf(row), row]));
+  const sent = new Map(ledger.map((row) => [keyOf(row), row]));
   // Of a day that went to another contract, nothing is to be seen unless it was told otherwise.
   const isSeen = ({ counts }: DueDay) => countNames.some((name) => counts[name]);
   const seenKeys = [...seen].flatMap(([key, day]) => (isSeen(day) ? [key] : []));
   const keys = [...new Set([...sent.keys(), ...seenKeys])];
+  const toShown = (key: string) =>
+    toDay(seen.get(key), sent.get(key), { now: deps.clock.now(), firstDay: due.firstDay });
   return {
-    ...{ install, contractId },
-    days: keys.map((key) => toShown(seen.get(key), sent.get(key))).sort(byDay),
+    ...{ install, contractId, ledger },
+    days: keys.map(toShown).sort(byDay),
     held: attributed.held.filter(({ contracts }) => contracts.some(isOf)),
-    reported: rows.reduce((sum, { answered }) => addCounts(sum, answered), noCounts),
+    reported: ledger.reduce((sum, { answered }) => addCounts(sum, answered), noCounts),
   };
 }
 
-function toShown(seen: DueDay | undefined, sent: LedgerRow | undefined): ShownDay {
-  const { trainerId = '', day = '' } = seen ?? sent ?? {};
-  const { state = null, sentAt = null, message = null } = sent ?? {};
+function toDay(
+  seen: DueDay | undefined,
+  row: LedgerRow | undefined,
+  { now, firstDay }: { now: Date; firstDay: Day },
+): ShownDay {
+  const { trainerId = '', day = '' } = seen ?? row ?? {};
+  const { state = null, sentAt = null, answeredAt = null, status = null } = row ?? {};
+  const { message = null, requestId = null, reportId = null } = row ?? {};
+  const { doubtedUntil = null, heldSince = null } = row ?? {};
+  // What was seen long ago is not looked at any more.
+  const isOld = seen === undefined && day < firstDay && row?.state === 'answered';
   return {
-    ...{ trainerId, day, state, sentAt, message },
-    seen: seen?.counts ?? null,
-    sent: sent?.answeredAt ? sent.answered : null,
+    ...{ trainerId, day, state, sentAt, answeredAt, status, message, requestId, reportId },
+    ...{ doubtedUntil, heldSince, seen: seen?.counts ?? null },
+    sightings: (seen?.sightings ?? []).map(({ source, place, counts, seenAt }) => ({
+      ...{ source, place, counts, seenAt },
+    })),
+    sent: answeredAt === null ? null : (row?.answered ?? null),
+    difference: seen === undefined ? null : differenceOf(seen.counts, row?.answered ?? noCounts),
+    why: isOld ? null : explainDay(seen, row, now),
   };
 }
 

@@ -1,5 +1,9 @@
 import { expect, it } from 'vitest';
+import { createClearImportsWorker } from '../../../src/usage/import/clear-imports-worker.ts';
+import { createStagingStore } from '../../../src/usage/import/staging-store.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
+import { startLoops } from '../../support/engine-harness.ts';
+import { until } from '../../support/until.ts';
 import { countRows, openImportWorld } from './import-harness.ts';
 
 describeEachDatabase('an import', (openFresh) => {
@@ -136,6 +140,20 @@ describeEachDatabase('an import', (openFresh) => {
     await world.clear();
     expect(await countRows(world.engine)).toEqual([0, 0]);
     await expect(world.count(3)).rejects.toThrow('waited too long');
+  });
+
+  it('that was killed is cleared by a running bridge', async () => {
+    const { engine, stage } = await openImportWorld(openFresh);
+    await stage(['2026-03-13,cmc1,60', '2026-03-14,cmc1,60']);
+    engine.clock.advance(2 * 3_600_000);
+    const { database, clock, logger } = engine;
+    const staging = createStagingStore(database);
+    startLoops(createClearImportsWorker({ database, staging, clock, logger }));
+    await until(
+      'it is cleared',
+      () => countRows(engine),
+      (rows) => rows.every((count) => count === 0),
+    );
   });
 });
 

@@ -9,12 +9,12 @@ import { openUsageWorld } from '../../support/usage-harness.ts';
 const halfHourMs = 30 * 60_000;
 
 describeEachDatabase('on schedule', (openFresh) => {
-  it('work is read and reported by one of several instances', async () => {
+  /** Somebody is hired, their place was read once, and two instances look after it. */
+  async function openBridge() {
     const world = await openUsageWorld(await openFresh());
-    const { engine, usage, tool, requests, consumed } = world;
-    const { deps } = usage;
+    const { deps } = world.usage;
     await world.link('signs');
-    const { contractId, memberId } = world.hire();
+    const hired = world.hire();
     await world.learn();
     startLoops(
       ...[createReadUsageWorker(deps, 'studio'), createReadUsageWorker(deps, 'studio')],
@@ -22,21 +22,28 @@ describeEachDatabase('on schedule', (openFresh) => {
     );
     await until(
       'the new place is read',
-      () => tool.requests.length,
+      () => world.tool.requests.length,
       (count) => count === 1,
     );
-    const known = async () => JSON.stringify(await engine.rows('setting'));
+    const known = async () => JSON.stringify(await world.engine.rows('setting'));
     await until('the schedule is known', known, (rows) => rows.includes('usage_reported_tick'));
+    return { ...world, ...hired };
+  }
+
+  it.each([
+    ['as it is due', halfHourMs],
+    ['when the bridge was away as it was due', 20 * halfHourMs],
+  ])('work is read, and then reported by one of several instances, %s', async (_when, passedMs) => {
+    const { engine, tool, requests, consumed, contractId, memberId } = await openBridge();
     const at = engine.clock.now().toISOString();
     tool.items.set('signs', new Map([['a', { memberId, seconds: 60, labels: 1, at }]]));
-    engine.clock.advance(halfHourMs);
-    const done = { seconds: 60, tasks: 1, labels: 1 };
+    engine.clock.advance(passedMs);
     await until(
       'it is reported',
       () => consumed(contractId).seconds,
       (seconds) => seconds === 60,
     );
-    expect(consumed(contractId)).toEqual(done);
+    expect(consumed(contractId)).toEqual({ seconds: 60, tasks: 1, labels: 1 });
     expect(requests).toHaveLength(1);
     expect(tool.requests).toHaveLength(2);
   });

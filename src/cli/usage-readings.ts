@@ -1,0 +1,44 @@
+import type { Clock } from '../lib/clock.ts';
+import type { PlaceStore } from '../usage/read/place-store.ts';
+import { formatTable } from './table.ts';
+
+/** How old what is known of the work at a place is. */
+export interface PlaceReading {
+  tool: string;
+  scope: string;
+  /** When the last reading that ended began; null where there was none. */
+  readBeganAt: string | null;
+  ageSeconds: number | null;
+  /** Why it could not be read since. */
+  failure: string | null;
+}
+
+export async function listReadings({
+  places,
+  clock,
+}: {
+  places: Pick<PlaceStore, 'list'>;
+  clock: Clock;
+}): Promise<PlaceReading[]> {
+  const now = clock.now().getTime();
+  return (await places.list()).map(({ tool, scope, readBeganAt, failure }) => {
+    const ageMs = readBeganAt === null ? null : now - Date.parse(readBeganAt);
+    const ageSeconds = ageMs === null ? null : Math.max(0, Math.round(ageMs / 1000));
+    return { tool, scope, readBeganAt, ageSeconds, failure };
+  });
+}
+
+export function toAges(readings: readonly PlaceReading[]): string[] {
+  if (readings.length === 0) return ['', 'No work was ever read in a tool.'];
+  const rows = readings.map(({ tool, scope, readBeganAt, ageSeconds, failure }) => [
+    ...[tool, scope, readBeganAt ?? 'never', toAge(ageSeconds), failure ?? ''],
+  ]);
+  return ['', 'By these readings:', formatTable(['tool', 'place', 'read at', 'ago', ''], rows)];
+}
+
+function toAge(seconds: number | null): string {
+  if (seconds === null) return '';
+  if (seconds < 120) return `${seconds} s`;
+  const minutes = Math.round(seconds / 60);
+  return minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
+}

@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest';
+import { createLockStore } from '../../../src/db/lock-store.ts';
+import { takeLease } from '../../../src/usage/report/take-lease.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
+
+const minuteMs = 60_000;
+
+describeEachDatabase('a lease of contracts', (openFresh) => {
+  async function openLocks() {
+    const locks = createLockStore(await openFresh());
+    const clock = createFakeClock();
+    const take = (...contractIds: string[]) => takeLease({ locks, clock }, 'acme', contractIds);
+    return { clock, take };
+  }
+
+  it('is of those contracts that nobody else has, until it is released', async () => {
+    const { take } = await openLocks();
+    const first = await take('a', 'b');
+    expect([...first.contractIds].sort()).toEqual(['a', 'b']);
+    const second = await take('b', 'c');
+    expect([...second.contractIds]).toEqual(['c']);
+    await first.release();
+    expect([...(await take('b', 'c')).contractIds]).toEqual(['b']);
+  });
+
+  it('is kept for as long as that is asked for in time, and not after it has run out', async () => {
+    const { clock, take } = await openLocks();
+    const lease = await take('a');
+    for (let minute = 0; minute < 5; minute += 1) {
+      clock.advance(minuteMs);
+      expect(await lease.keep()).toBe(true);
+      expect([...(await take('a')).contractIds]).toEqual([]);
+    }
+    clock.advance(2 * minuteMs);
+    expect(await lease.keep()).toBe(false);
+    const other = await take('a');
+    expect([...other.contractIds]).toEqual(['a']);
+    await lease.release();
+    expect([...(await take('a')).contractIds]).toEqual([]);
+  });
+});

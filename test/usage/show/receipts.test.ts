@@ -1,0 +1,131 @@
+import { expect, it } from 'vitest';
+import { explainConsumed } from '../../../src/usage/show/explain-consumed.ts';
+import { showUsage } from '../../../src/usage/show/show-usage.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
+import { type ItemWork, openUsageWorld } from '../../support/usage-harness.ts';
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+describeEachDatabase('the receipts of a contract', (openFresh) => {
+  async function openWork({ maxLoweredFraction = 1 } = {}) {
+    const world = await openUsageWorld(await openFresh(), { maxLoweredFraction });
+    const { engine, tool, usage, consumed } = world;
+    await world.link('signs');
+    const { contractId, memberId, trainerId } = world.hire();
+    await world.learn();
+    const today = () => engine.clock.now().toISOString().slice(0, 10);
+    function work(id: string, seconds: number): void {
+      const at = engine.clock.now().toISOString();
+      const items = tool.items.get('signs') ?? new Map<string, ItemWork>();
+      tool.items.set('signs', items.set(id, { memberId, seconds, labels: 1, at }));
+    }
+    const show = async () => {
+      const shown = await showUsage(usage.deps, 'acme', contractId);
+      const explained = explainConsumed(shown.ledger, shown.reported, consumed(contractId));
+      return { ...shown, explained };
+    };
+    engine.clock.advance(60_000);
+    return { ...world, contractId, trainerId, today, work, show };
+  }
+
+  it('say what was seen by whom, what was sent, and what was answered', async () => {
+    const { engine, read, report, work, show, today, trainerId } = await openWork();
+    work('a', 60);
+    await read();
+    const seenAt = engine.clock.now().toISOString();
+    engine.clock.advance(hourMs);
+    await report();
+    const sentAt = engine.clock.now().toISOString();
+    const counts = { seconds: 60, tasks: 1, labels: 1 };
+    const place = { by: 'scope', tool: 'studio', scope: 'signs' };
+    expect(await show()).toMatchObject({
+      days: [
+        {
+          ...{ trainerId, day: today(), seen: counts, sent: counts, why: null },
+          sightings: [{ source: 'tool:studio', place, counts, seenAt }],
+          ...{ state: 'answered', sentAt, answeredAt: sentAt, message: null },
+          requestId: expect.stringMatching(/^req_/),
+          reportId: expect.stringMatching(/^gw-/),
+        },
+      ],
+      explained: { verdict: 'equal' },
+    });
+  });
+
+  it('say why tool and ledger differ, day by day', async () => {
+    const { engine, read, report, work, show, tool } = await openWork({ maxLoweredFraction: 0.1 });
+    work('old', 60);
+    await read(true);
+    await report();
+    const whys = async () => (await show()).days.map(({ why, difference }) => [why, difference]);
+    expect(await whys()).toMatchObject([[null, { seconds: 0 }]]);
+    work('a', 40);
+    await read(true);
+    expect(await whys()).toMatchObject([['not_sent', { seconds: 40, tasks: 1 }]]);
+    await report();
+    tool.items.get('signs')?.delete('old');
+    await read(true);
+    await report();
+    expect(await whys()).toMatchObject([['lowering_held', { seconds: -60 }]]);
+    await report({ acceptsLowered: true });
+    expect(await whys()).toMatchObject([[null, { seconds: 0 }]]);
+    engine.clock.advance(14 * dayMs + dayMs);
+    await report();
+    await engine.database.kysely
+      .updateTable('usageDay')
+      .set({ seconds: 99 })
+      .where('seconds', '=', 40)
+      .execute();
+    expect(await whys()).toMatchObject([['left_lookback', { seconds: 59 }]]);
+  });
+
+  it('say what was refused, with what the marketplace calls the request', async () => {
+    const { sandbox, read, report, work, show, contractId, trainerId } = await openWork();
+    work('a', 60);
+    await read();
+    sandbox.replaceParticipant(contractId, { leaves: trainerId });
+    await report();
+    expect((await show()).days).toMatchObject([
+      {
+        ...{ state: 'refused', why: 'refused', sent: null, status: 409 },
+        message: expect.stringContaining('no hired trainer'),
+        requestId: expect.stringMatching(/^req_/),
+      },
+    ]);
+  });
+
+  it('say whether days in doubt explain what the marketplace has', async () => {
+    const { engine, read, report, arrive, work, show, fates } = await openWork();
+    work('a', 60);
+    await read();
+    await report();
+    engine.clock.advance(60_000);
+    work('b', 30);
+    await read();
+    fates.push('unheard');
+    await report();
+    const sentAt = engine.clock.now().toISOString();
+    const arrived = { days: [{ why: 'in_doubt', sent: { seconds: 60 } }] };
+    const explained = { verdict: 'explained', difference: { seconds: 30 }, arrived: [sentAt] };
+    expect(await show()).toMatchObject({ ...arrived, explained });
+    await report();
+    expect(await show()).toMatchObject({
+      days: [{ why: 'in_doubt', difference: { seconds: 0 }, doubtedUntil: expect.any(String) }],
+      explained: { verdict: 'equal' },
+    });
+    engine.clock.advance(hourMs);
+    await report();
+    expect(await show()).toMatchObject({ days: [{ why: null }] });
+    work('c', 5);
+    await read();
+    fates.push('lost');
+    await report();
+    expect(await show()).toMatchObject({
+      days: [{ why: 'in_doubt' }],
+      explained: { verdict: 'equal' },
+    });
+    await arrive();
+    expect(await show()).toMatchObject({ explained: { verdict: 'explained' } });
+  });
+});
