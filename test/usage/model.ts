@@ -138,7 +138,6 @@ export function playStory(steps: readonly Step[]) {
   function plan() {
     const due: DueDay[] = [...work.days].map(([day, { counts }]) => ({
       ...{ install: 'acme', contractId: 'c1', trainerId: 't1', day, timeZone: 'UTC', counts },
-      sightings: [],
     }));
     return planReport(due, ({ day }) => ledger.get(day), { now: new Date(now), lookbackMs });
   }

@@ -26,8 +26,8 @@ export interface DueDay {
   day: Day;
   timeZone: string;
   counts: Counts;
-  /** What it is the sum of: of work that was split, its share. */
-  sightings: readonly Sighting[];
+  /** What it is the sum of, where that was asked for: of work that was split, its share. */
+  sightings?: readonly Sighting[];
   /** Whether more may be due, as other work of the day is held: it says nothing that lowers. */
   isPartial?: true;
 }
@@ -42,6 +42,8 @@ export interface Attribution {
   momentsOf(sighting: Sighting): readonly Moment[];
   /** By `workKey`. */
   decisions: ReadonlyMap<string, Decision>;
+  /** Whether what is due is to say what it is the sum of: for a receipt, and not for everybody. */
+  keepsSightings?: boolean;
 }
 
 export interface Attributed {
@@ -62,7 +64,7 @@ export function attributeWork(
     const decision = attribution.decisions.get(workKey(sighting));
     if (decision !== null) tallyOne(tally, sighting, attribution, decision);
   }
-  return settle(tally);
+  return settle(tally, attribution);
 }
 
 /** What names a sighting for as long as there is one, whatever its counts. */
@@ -136,13 +138,13 @@ function nothingFor(
     .map((candidate) => ({ candidate, counts: toZeros(counts) }));
 }
 
-function settle({ claims, held, partial }: Tally): Attributed {
+function settle({ claims, held, partial }: Tally, attribution: Attribution): Attributed {
   const due: DueDay[] = [];
   const faulty = new Map<Sighting, HeldWork>();
   for (const [key, all] of claims) {
     const claim = withoutTakenBack(all);
     const reason = faultOf(claim);
-    if (reason === null) due.push(toDue(claim, partial.has(key)));
+    if (reason === null) due.push(toDue(claim, partial.has(key), attribution));
     else for (const { sighting } of claim.told) holdOf(faulty, sighting, reason, claim.candidate);
   }
   return { due, held: [...held, ...faulty.values()] };
@@ -177,14 +179,20 @@ function kindOf({ source, place }: Sighting): string {
   return source.startsWith('import:') ? `import by ${place.by}` : 'tool';
 }
 
-function toDue({ candidate, told }: Claim, isPartial: boolean): DueDay {
+function toDue(
+  { candidate, told }: Claim,
+  isPartial: boolean,
+  { keepsSightings = false }: Attribution,
+): DueDay {
   const { install, contractId, timeZone } = candidate;
   const [first] = told;
   const { trainerId, day } = first?.sighting ?? { trainerId: '', day: '' };
   return {
     ...{ install, contractId, trainerId, day, timeZone, counts: sumOf(told) },
-    sightings: told.map(({ sighting, counts }) => ({ ...sighting, counts })),
     ...(isPartial && { isPartial }),
+    ...(keepsSightings && {
+      sightings: told.map(({ sighting, counts }) => ({ ...sighting, counts })),
+    }),
   };
 }
 

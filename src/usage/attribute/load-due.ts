@@ -43,7 +43,11 @@ const longestOpenDays = 90;
 /** So few that what they did is read and judged within some milliseconds. */
 const peopleAtOnce = 25;
 
-export async function openDue(deps: DueDeps): Promise<DueLoader> {
+/** @param options what is to be said of each day beside its counts */
+export async function openDue(
+  deps: DueDeps,
+  options: Pick<Attribution, 'keepsSightings'> = {},
+): Promise<DueLoader> {
   const { sources, sightings, decisions, ledger, placeOf, clock, timeZoneOf } = deps;
   const decided = await decisions.list();
   const linkBy = new Map((await sources.links()).map((link) => [linkKey(link), link]));
@@ -60,7 +64,7 @@ export async function openDue(deps: DueDeps): Promise<DueLoader> {
     for (const source of sightings) {
       for (const one of await source.list(firstDay, trainerIds)) seen.push(one);
     }
-    const known = { candidatesOf, decisions: decided };
+    const known = { candidatesOf, decisions: decided, ...options };
     const momentsOf = await loadMoments(seen, known, deps.moments);
     return attributeWork(seen, { ...known, momentsOf });
   }

@@ -1,26 +1,19 @@
-import type { DueDay, HeldWork } from '../attribute/attribute-work.ts';
+import type { HeldWork } from '../attribute/attribute-work.ts';
 import { openDue } from '../attribute/load-due.ts';
 import { countRun, decideBrake } from './count-run.ts';
 import { loadParts } from './load-parts.ts';
 import { planPart } from './plan-part.ts';
-import { holdLowered, type PlannedEntry } from './plan-report.ts';
+import { holdLowered, type PlannedEntry, type ReportPlan } from './plan-report.ts';
 import type { ReportDeps } from './report-deps.ts';
 import { mayBeOf, type ReportWanted } from './report-wanted.ts';
 
 /** What would be sent for one install, and what keeps the rest. */
-export interface InstallPlan {
+export interface InstallPlan extends Omit<ReportPlan, 'risen'> {
   install: string;
-  entries: PreviewedEntry[];
   /** What a run would lower beyond what may be lowered by itself. */
-  heldLowered: PreviewedEntry[];
-  late: PreviewedDay[];
-  parked: PreviewedDay[];
+  heldLowered: PlannedEntry[];
   held: HeldWork[];
 }
-
-/** Without what it is the sum of: there may be very many. */
-type PreviewedEntry = Omit<PlannedEntry, 'sightings'>;
-type PreviewedDay = Omit<DueDay, 'sightings'>;
 
 /** What a run would do, by what was read last. Changes nothing. */
 export async function previewReport(
@@ -40,10 +33,10 @@ export async function previewReport(
       const days = part.due.filter(({ install }) => install === plan.install);
       const { entries, late, parked } = await planPart(deps, due, plan.install, days);
       const split = isOff ? { entries, held: [] } : holdLowered(entries, isOn);
-      addTo(plan.entries, split.entries.map(withoutSightings));
-      addTo(plan.heldLowered, split.held.map(withoutSightings));
-      addTo(plan.late, late.map(withoutSightings));
-      addTo(plan.parked, parked.map(withoutSightings));
+      addTo(plan.entries, split.entries);
+      addTo(plan.heldLowered, split.held);
+      addTo(plan.late, late);
+      addTo(plan.parked, parked);
       addTo(
         plan.held,
         part.held.filter((one) => mayBeOf(one, plan.install, wanted)),
@@ -51,10 +44,6 @@ export async function previewReport(
     }
   }
   return [...plans.values()].map(({ plan }) => plan);
-}
-
-function withoutSightings<T extends DueDay>({ sightings: _, ...day }: T): Omit<T, 'sightings'> {
-  return day;
 }
 
 /** One by one: as arguments of a call they may be too many. */

@@ -58,7 +58,7 @@ export async function showUsage(
   install: string,
   contractId: string,
 ): Promise<ShownContract> {
-  const due = await openDue(deps);
+  const due = await openDue(deps, { keepsSightings: true });
   const people = await deps.sources.participants(install, [contractId]);
   const attributed = await due.load([...new Set(people.map(({ trainerId }) => trainerId))]);
   const isOf = (one: { install: string; contractId: string }) =>

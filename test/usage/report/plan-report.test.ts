@@ -13,7 +13,7 @@ const counts: Counts = { seconds: 60, tasks: 1, labels: null };
 
 function due(changes: Partial<DueDay> = {}): DueDay {
   const place = { install: 'acme', contractId: 'c1', trainerId: 't1', day: '2026-03-15' };
-  return { ...place, timeZone: 'UTC', counts, sightings: [], ...changes };
+  return { ...place, timeZone: 'UTC', counts, ...changes };
 }
 
 function ledger(changes: Partial<LedgerDay> = {}): LedgerDay {
