@@ -1,4 +1,7 @@
 import { defineConfig } from 'vitest/config';
+import { compileOnce } from '../support/compile-once.ts';
+
+compileOnce();
 
 /** Whole days of a marketplace: too long for every change on every desk. */
 export default defineConfig({

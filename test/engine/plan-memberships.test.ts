@@ -7,6 +7,7 @@ import { expectWanted, history, toBatches, toBody } from '../support/histories.t
 import { createPureEngine, type PureEngine } from '../support/pure-engine.ts';
 import { createRandom } from '../support/random.ts';
 import { expectTruth, readAsOf, type Story, storyOf, tell, toInstant } from '../support/stories.ts';
+import { tries } from '../support/tries.ts';
 
 const monthMs = 30 * 24 * 3_600_000;
 const beginMs = Date.parse('2026-03-15T12:00:00.000Z');
@@ -26,7 +27,7 @@ describe('any order and any repetition of events', () => {
         expect(engine.wanted()).toEqual(expectWanted(set));
         expect(engine.plan()).toEqual([]);
       }),
-      { numRuns: 10_000 },
+      { numRuns: tries(10_000) },
     );
   }, 60_000);
 });
@@ -45,7 +46,7 @@ describe('whatever is lost, late, repeated or reordered', () => {
         expectTruth(engine.roster(), told, story);
         expect(engine.plan()).toEqual([]);
       }),
-      { numRuns: 10_000 },
+      { numRuns: tries(10_000) },
     );
   }, 60_000);
 
@@ -62,7 +63,7 @@ describe('whatever is lost, late, repeated or reordered', () => {
         shuffled.derive();
         expect(shuffled.wanted()).toEqual(engine.wanted());
       }),
-      { numRuns: 2000 },
+      { numRuns: tries(2000) },
     );
   }, 60_000);
 });

@@ -14,9 +14,10 @@ import { createFolder } from '../support/folder.ts';
 import { createRandom } from '../support/random.ts';
 import { listRoster } from '../support/roster.ts';
 import { startTraffic, type Traffic } from '../support/traffic.ts';
+import { tries } from '../support/tries.ts';
 import { until } from '../support/until.ts';
 
-const kills = Number(process.env['GANGWAY_KILLS'] ?? 15);
+const kills = Number(process.env['GANGWAY_KILLS'] ?? tries(25));
 const seed = Number(process.env['GANGWAY_SEED'] ?? randomInt(2 ** 31));
 
 const longestLifeMs = 400;

@@ -41,8 +41,10 @@ export interface UsageWorld {
   /** What happens to the next requests that report usage, one after the other. */
   fates: Fate[];
   requests: { contractId: string; entries: readonly UsageEntry[] }[];
-  /** Sends a lost request after all. */
-  arrive(): Promise<void>;
+  /** Sends what was lost after all: everything, or what can be no later than so long from now. */
+  arrive(withinMs?: number): Promise<void>;
+  /** Time goes on, and nothing is on its way for longer than it can be. */
+  pass(ms: number): Promise<void>;
 }
 
 /**
@@ -114,6 +116,9 @@ function toSighting(itemId: string, { memberId, seconds, labels, at, changedAt }
   } satisfies UsageSighting;
 }
 
+/** After so long no request arrives any more that nobody has heard of. */
+export const longestOnItsWayMs = 10 * 60_000;
+
 export async function openUsageWorld(
   database: Database,
   { maxLoweredFraction = 1, timeZone = 'UTC' } = {},
@@ -133,7 +138,7 @@ export async function openUsageWorld(
   const pacing = { requestsPerSecond: 10_000, burst: 10_000 };
   const platform = createPlatformApi({ baseUrl, token, pacing, clock });
   const { signal } = new AbortController();
-  const lost: (() => Promise<unknown>)[] = [];
+  let lost: { arrivesBy: number; send: () => Promise<unknown> }[] = [];
   const world: Pick<UsageWorld, 'fates' | 'requests'> = { fates: [], requests: [] };
 
   async function reportThrough(
@@ -146,7 +151,8 @@ export async function openUsageWorld(
     if (fate === 'crash') throw new Error('crashed');
     const send = () => platform.reportUsage(contractId, entries, of, notes);
     world.requests.push({ contractId, entries });
-    if (fate === 'lost') lost.push(send);
+    const arrivesBy = clock.now().getTime() + longestOnItsWayMs;
+    if (fate === 'lost') lost.push({ arrivesBy, send });
     const answer = fate === 'lost' ? null : await send();
     if (fate !== undefined || answer === null) throw new AppError('unavailable', 'No answer');
     return answer;
@@ -166,6 +172,13 @@ export async function openUsageWorld(
     platformApis: new Map([['acme', { reportUsage: reportThrough }]]),
   });
   const { deps } = usage;
+
+  async function arrive(withinMs = Number.POSITIVE_INFINITY): Promise<void> {
+    const until = clock.now().getTime() + withinMs;
+    const arriving = lost.filter(({ arrivesBy }) => arrivesBy <= until);
+    lost = lost.filter((one) => !arriving.includes(one));
+    for (const { send } of arriving) await send();
+  }
 
   async function api(method: string, path: string, body?: object): Promise<unknown> {
     const response = await fetch(`${baseUrl}${path}`, {
@@ -212,8 +225,10 @@ export async function openUsageWorld(
       const { seconds = 0, tasks = 0, labels = 0 } = contract?.budget.consumed ?? {};
       return { seconds, tasks, labels };
     },
-    async arrive() {
-      for (const send of lost.splice(0)) await send();
+    arrive,
+    async pass(ms) {
+      await arrive(ms);
+      clock.advance(ms);
     },
   };
 }

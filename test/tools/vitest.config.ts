@@ -1,4 +1,7 @@
 import { defineConfig } from 'vitest/config';
+import { compileOnce } from '../support/compile-once.ts';
+
+compileOnce();
 
 /** Journeys through real annotation tools, which npm does not bring: one script for each tool. */
 export default defineConfig({

@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { openForTest, sqlite } from '../support/databases.ts';
-import { type Fate, openUsageWorld, type UsageWorld } from '../support/usage-harness.ts';
+import {
+  type Fate,
+  longestOnItsWayMs,
+  openUsageWorld,
+  type UsageWorld,
+} from '../support/usage-harness.ts';
 
 /** As `any-story.test.ts`, with the database and the sandbox in the place of the model. */
 
@@ -42,7 +47,6 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 const minuteMs = 60_000;
-const longestOnItsWayMs = 10 * minuteMs;
 
 it('comes to what the tool has, once nothing goes wrong any more', {
   timeout: 120_000,
@@ -87,7 +91,7 @@ async function settle(world: UsageWorld): Promise<void> {
 
 async function take(world: UsageWorld, people: { memberId: string }[], one: Step): Promise<void> {
   const { engine, tool, fates } = world;
-  engine.clock.advance(minuteMs);
+  await world.pass(minuteMs);
   const now = engine.clock.now().toISOString();
   const items = tool.items.get('signs');
   switch (one.step) {
@@ -115,8 +119,6 @@ async function take(world: UsageWorld, people: { memberId: string }[], one: Step
       await world.arrive();
       return;
     case 'wait':
-      // Whatever is on its way has arrived by then.
-      if (one.minutes * minuteMs >= longestOnItsWayMs) await world.arrive();
-      engine.clock.advance(one.minutes * minuteMs);
+      await world.pass(one.minutes * minuteMs);
   }
 }

@@ -1,6 +1,4 @@
-import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import type { Database } from '../../src/db/database.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { type ItemWork, openUsageWorld, type UsageWorld } from '../support/usage-harness.ts';
 
@@ -288,16 +286,6 @@ describeEachDatabase('usage', (openFresh) => {
     ]);
   });
 
-  it('of twenty thousand contracts is counted, more days than a call has arguments', {
-    timeout: 240_000,
-  }, async () => {
-    const { engine, report, fates } = await openWork();
-    await hireMany(engine.database);
-    fates.push('lost');
-    const left = 20_000 * 7 + 2;
-    expect(await report()).toMatchObject({ outcome: 'failed', sent: 0, left, held: 0 });
-  });
-
   it('is read in parts after the first time, with an overlap, and wholly once a day', async () => {
     const { engine, read, tool } = await openWork();
     engine.clock.advance(hourMs);
@@ -308,24 +296,3 @@ describeEachDatabase('usage', (openFresh) => {
     expect(tool.requests.at(-1)).toBe(null);
   });
 });
-
-/** Twenty thousand people on a contract each, who have worked on each of seven days. */
-async function hireMany({ kysely }: Database): Promise<void> {
-  const numbers = sql`with recursive n(i) as (select 1 union all select i + 1 from n where i < 20000)`;
-  const id = sql`'many' || i`;
-  await sql`${numbers} insert into contract (install, contract_id)
-    select 'acme', ${id} from n`.execute(kysely);
-  await sql`${numbers} insert into contract_link (install, contract_id, link_id)
-    select 'acme', ${id}, link_id from n cross join link`.execute(kysely);
-  await sql`${numbers} insert into participation (install, contract_id, trainer_id, seen_at)
-    select 'acme', ${id}, ${id}, '2026-03-09T00:00:00.000Z' from n`.execute(kysely);
-  for (let day = 9; day <= 15; day += 1) {
-    const on = `2026-03-${String(day).padStart(2, '0')}`;
-    await sql`${numbers} insert into usage_day
-      (tool, scope, member_id, day, trainer_id, seconds, tasks, labels, seen_at)
-      select 'studio', 'signs', ${id}, cast(${on} as text), ${id}, 60, 1, 3, cast(${on} as text)
-      from n`.execute(kysely);
-  }
-  // As either database does by itself, some time after so much has come.
-  await sql`analyze`.execute(kysely);
-}
