@@ -95,10 +95,16 @@ function valuesOfMember(groupId: string, { id, email }: Member): Values {
 }
 
 function toCapabilities(settings: HttpSettings): Capabilities {
-  const { offboarding, offboardingReason = '', readding, exclusive } = settings;
+  const { offboarding, offboardingReason = '', readding } = settings;
   const removal: Capabilities['removal'] =
     offboarding === 'locks_out'
       ? { effect: offboarding }
       : { effect: offboarding, reason: offboardingReason };
-  return { removal, readding, exclusive };
+  return { removal, readding, exclusive: toExclusive(settings) };
+}
+
+/** Whoever is looked for on many pages can slip past them while somebody else is taken out. */
+function toExclusive({ exclusive, requests: { find, list } }: HttpSettings) {
+  const isPaged = find === undefined && list?.pages !== undefined;
+  return isPaged && exclusive === 'membership' ? 'group' : exclusive;
 }

@@ -25,6 +25,12 @@ describe('the settings of the adapter http', () => {
     });
   });
 
+  it('let nobody be looked for on pages while somebody else is taken out', () => {
+    const { find: _, ...paged } = requests;
+    expect(create({ requests: paged }).capabilities.exclusive).toBe('group');
+    expect(create({ requests: paged, exclusive: 'tool' }).capabilities.exclusive).toBe('tool');
+  });
+
   it('say which group a project has', () => {
     const link = { externalProjectId: '{externalProjectId}$&', externalProjectName: 'x' };
     expect(create().groupFor(link)).toBe('{externalProjectId}$&');
