@@ -20,7 +20,9 @@ import { until } from '../support/until.ts';
 const kills = Number(process.env['GANGWAY_KILLS'] ?? tries(25));
 const seed = Number(process.env['GANGWAY_SEED'] ?? randomInt(2 ** 31));
 
-const longestLifeMs = 400;
+/** Of a process that is ready; the longer, the more of them had not come to anything. */
+const shortLifeMs = 400;
+const longLifeMs = 4000;
 /** More ends in ten minutes than any brake would let pass. */
 const unbraked = { removals: { max: 100_000, maxFraction: 1 } };
 /** Of all kills, this share comes before the process is ready. */
@@ -40,9 +42,12 @@ describeEachDialect(`killed at ${kills} random moments (seed ${seed})`, (dialect
       expect(await first.stop()).toBe(0);
 
       let interrupted = 0;
+      let lifeMs = shortLifeMs;
       for (let count = 0; count < kills; count += 1) {
-        await liveAndDie(setup, traffic, random);
-        interrupted += await letLeasesRunOut(state.database);
+        await liveAndDie(setup, traffic, random, lifeMs);
+        const atWork = await letLeasesRunOut(state.database);
+        interrupted += atWork;
+        lifeMs = atWork > 0 ? shortLifeMs : Math.min(lifeMs * 1.5, longLifeMs);
       }
 
       const last = await startBridge(setup);
@@ -73,13 +78,18 @@ describeEachDialect(`killed at ${kills} random moments (seed ${seed})`, (dialect
   );
 });
 
-async function liveAndDie(setup: BridgeSetup, traffic: Traffic, random: () => number) {
+async function liveAndDie(
+  setup: BridgeSetup,
+  traffic: Traffic,
+  random: () => number,
+  lifeMs: number,
+) {
   const { ready, kill } = launchBridge(setup);
   if (random() < shareWhileStarting) {
     await wait(random() * longestStartMs);
   } else {
     traffic.sendTo((await ready).url);
-    await wait(random() * longestLifeMs);
+    await wait(random() * lifeMs);
   }
   await kill();
 }
