@@ -7,6 +7,7 @@ import { openRegistry } from './create-works.ts';
 import { createCheckpointer } from './db/checkpointer.ts';
 import { createDatabaseClock } from './db/database-clock.ts';
 import { sqliteFileOf } from './db/sqlite-database.ts';
+import { findSharedAccounts, saySharedAccounts } from './engine/account-rules.ts';
 import { createInbox } from './inbox/inbox.ts';
 import { createThreadedAppend, type ThreadedAppend } from './inbox/threaded-append.ts';
 import type { InstallRegistry } from './installs/install-registry.ts';
@@ -93,6 +94,10 @@ export function createApp({
       await registry.load();
       const { publicUrl } = config.receiver;
       for (const warning of warningsOfInstalls(installs, publicUrl)) logger.warn(warning);
+      const { managedDomains } = config.marketplace;
+      for (const shared of findSharedAccounts(adapters, installs, managedDomains)) {
+        logger.warn(saySharedAccounts(shared));
+      }
       await engine.prepare({ acceptsOrphans, isRestored });
       await sealerNotice.start();
       const receiverUrl = await receiver.start();

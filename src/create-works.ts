@@ -4,6 +4,8 @@ import type { Config } from './config/config-schema.ts';
 import type { DatabaseClock } from './db/database-clock.ts';
 import { createLockStore } from './db/lock-store.ts';
 import type { BrakeLimits } from './domain/brake.ts';
+import { canReturn, mayChangeAccounts } from './engine/account-rules.ts';
+import { createAddressStore } from './engine/address-store.ts';
 import { type BrakeStore, createBrakeStore } from './engine/brake-store.ts';
 import { createClaimStore } from './engine/claim-store.ts';
 import { createConvergeWorker } from './engine/converge-worker.ts';
@@ -81,15 +83,18 @@ export function createWorks(deps: WorksDeps): Works {
   const { config, storage, logger, clock, metrics, adapters, registry } = deps;
   const { database, box, memberships } = storage;
   const { installs, platformApis } = registry;
+  const { managedDomains } = config.marketplace;
   const alerts = createAlerts(logger, metrics);
   const channels = createConfiguredChannels(deps);
-  const convergeWorkers = createConvergeWorkers(deps, alerts);
+  const mayChange = (tool: string) => mayChangeAccounts(tool, installs, managedDomains);
+  const convergeWorkers = createConvergeWorkers(deps, alerts, mayChange);
   const works = {
     ...{ database, logger, clock, metrics, alerts, memberships, installs, platformApis },
     ...{ channels, addNotice: createNoticeStore(channels, clock).add },
-    managedDomains: config.marketplace.managedDomains,
+    managedDomains,
     rules: { routeLink: createLinkRouter(installs, adapters), graces: config.removals },
     evidence: createEvidenceStore(database, box),
+    addresses: createAddressStore(box),
     readRequests: createReadRequestStore(database),
     installStates: createInstallStateStore(database),
     runs: createRunStore(database),
@@ -100,7 +105,7 @@ export function createWorks(deps: WorksDeps): Works {
     reportSuspects: createReportSuspects({ suspects: createSuspectStore(database), alerts, clock }),
     reportClock: createReportClock({ database, alerts, clock }),
     mayPass: createFinalReadingStore((tool) => adapters.get(tool)?.readUsage !== undefined).mayPass,
-    canReturn: (tool: string) => adapters.get(tool)?.capabilities.readding !== 'no',
+    canReturn: (tool: string) => canReturn(adapters.get(tool), mayChange(tool)),
     onMembershipDue() {
       for (const worker of convergeWorkers) worker.wake();
     },
@@ -165,6 +170,7 @@ function createDrift(
 function createConvergeWorkers(
   { config, storage, logger, clock, metrics, adapters }: WorksDeps,
   alerts: Alerts,
+  mayChange: (tool: string) => boolean,
 ): Loop[] {
   const { database, box } = storage;
   const shared = { logger, clock, metrics, alerts, locks: createLockStore(database) };
@@ -177,6 +183,7 @@ function createConvergeWorkers(
       ...{ ...shared, tool, adapter, claims, settling, concurrency, timeoutMs },
       protectedAccounts: settings.protected,
       managedDomains: config.marketplace.managedDomains,
+      mayChangeAccounts: () => mayChange(tool),
     });
     return [worker];
   });

@@ -2,6 +2,7 @@
 
 const required = ['check', 'groupFor', 'findMember', 'addMember', 'removeMember'];
 const optional = [
+  'findAccount',
   'removeAccount',
   'updateEmail',
   'listMembers',

@@ -26,21 +26,38 @@ export interface Adapter {
    */
   findMember(groupId: string, person: Person, signal: AbortSignal): Promise<Member | null>;
 
-  /** Makes the person a member. Someone who is one already is left as they are. */
+  /**
+   * The account of a person in the tool as a whole, in a group or in none, active or not; null where
+   * there is none. By address; by `memberId` only where the account found by it has the address too.
+   * Asked before somebody is added: an account that was there before is never ended, renamed or
+   * activated. Leave it out where `addMember` tells `account`, or where the tool cannot be asked:
+   * then no account counts as ours.
+   */
+  findAccount?(person: Person, signal: AbortSignal): Promise<Member | null>;
+
+  /**
+   * Makes the person a member. Someone who is one already is left as they are. An account that is
+   * deactivated is activated only where `person.isAccountOurs`, else this is a `conflict`.
+   */
   addMember(groupId: string, person: Person, signal: AbortSignal): Promise<Added>;
 
-  /** Takes a member out of this group and no other. Someone who is not in it is no error. */
+  /**
+   * Takes a member out of this group and no other; their account stays as it is. Someone who is not
+   * in it is no error.
+   */
   removeMember(groupId: string, member: Member, signal: AbortSignal): Promise<void>;
 
   /**
    * Instead of `removeMember`, where the tool knows logins apart from groups: takes the member out
-   * of this group and ends their login in the whole tool. Called only when nothing else in the tool
-   * is wanted for that account. Someone who has none any more is no error.
+   * of this group and ends their login in the whole tool. Called only for an account that Gangway
+   * made, and when nothing else in the tool is wanted for it. Someone who has none any more is no
+   * error.
    */
   removeAccount?(groupId: string, member: Member, signal: AbortSignal): Promise<void>;
 
   /**
-   * Gives the account of a member another address: that of the same person by now. Found by its id,
+   * Gives the account of a member another address: that of the same person by now. Called only for
+   * an account that Gangway made. Found by its id,
    * so only for tools that never give an id out again: one person's account would become another's.
    * Whoever has the address already is left as they are; `conflict` where somebody else has it.
    */
@@ -83,6 +100,11 @@ export interface Capabilities {
   removal: { effect: 'locks_out' } | { effect: 'membership_only'; reason: string };
   /** Whether a removed person can be added again. */
   readding: 'yes' | 'new_account' | 'no';
+  /**
+   * What is so of an account that is not ended, as it was there before or customers share the tool.
+   * Needed with `removeAccount`; otherwise as above.
+   */
+  keepingAccount?: Pick<Capabilities, 'removal' | 'readding'>;
   /** What must not be changed by two calls at once. */
   exclusive: 'membership' | 'group' | 'tool';
   /**
@@ -117,6 +139,8 @@ export interface Person {
   displayName: string | null;
   /** The tool's own id for them, from an earlier call. */
   memberId: string | null;
+  /** Whether Gangway made the account they have: only then may it be activated. */
+  isAccountOurs?: boolean;
   /** For the login that adding them may make (`invitation: 'password'`); the same at every try. */
   newPassword?: string;
 }
@@ -127,9 +151,13 @@ export interface Member {
   email: string | null;
   /** Invited and not in yet: access all the same, and revoked like a membership. */
   isInvited?: boolean;
+  /** When the tool made their account, where it tells: an instant. */
+  madeAt?: string;
 }
 
 export interface Added extends Member {
+  /** Whether this call made their account, or it was there before; left out where nobody can tell. */
+  account?: 'made' | 'found';
   /** How they get in, where they cannot yet; for them alone. Held to be secret. */
   invitation?: Invitation;
   /**

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { accountCases } from './conformance/account-cases.ts';
 import { addressCases } from './conformance/address-cases.ts';
 import { faultCases } from './conformance/fault-cases.ts';
 import {
@@ -22,6 +23,7 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...membershipCases,
   ...listCases,
   ...addressCases,
+  ...accountCases,
   ...strangerCases,
   ...faultCases,
 ];

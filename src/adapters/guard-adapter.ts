@@ -7,7 +7,7 @@ import { memberFaults } from './adapter-faults.ts';
  * says no more than where it was thrown, as it may quote anything.
  */
 export function guardAdapter(adapter: Adapter): Adapter {
-  const { removeAccount, updateEmail, listMembers } = adapter;
+  const { findAccount, removeAccount, updateEmail, listMembers } = adapter;
   return {
     capabilities: adapter.capabilities,
     check: (signal) =>
@@ -25,6 +25,13 @@ export function guardAdapter(adapter: Adapter): Adapter {
         const member = await adapter.findMember(group, person, signal);
         return member === null ? null : toChecked('findMember', member);
       }),
+    ...(findAccount && {
+      findAccount: (person, signal) =>
+        guard('findAccount', signal, async () => {
+          const account = await findAccount.call(adapter, person, signal);
+          return account === null ? null : toChecked('findAccount', account);
+        }),
+    }),
     addMember: (group, person, signal) =>
       guard('addMember', signal, async () =>
         toChecked('addMember', await adapter.addMember(group, person, signal)),

@@ -158,8 +158,10 @@ async function checkOpened(database: Database, subject: Subject): Promise<Stored
   const found = await findInstalls(database, box, loaded);
   const { installs, platformApis, checks } = found;
   const examined = { config, installs, database, adapters, clock: systemClock };
+  // Without the right key nothing more can be said that is worth acting on.
+  const work = box === undefined ? [] : await examine({ ...examined, box });
   return {
-    checks: [answers, key, ...checks, ...(await examine(examined))],
+    checks: [answers, key, ...checks, ...work],
     ...(platformApis && { platformApis }),
   };
 }

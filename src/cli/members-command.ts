@@ -65,18 +65,25 @@ const outcomes = {
 };
 
 function createOwnershipCommand(terminal: Terminal, decision: keyof typeof decisions): Command {
-  return new Command(decision)
+  const command = new Command(decision)
     .description(decisions[decision])
     .argument('<membership>', 'its number in the list', toRowNumber)
-    .option('--json', 'print one JSON object instead of text')
-    .action((id: number, _: object, command: Command) =>
+    .option('--json', 'print one JSON object instead of text');
+  if (decision === 'adopt') {
+    command.option(
+      '--account',
+      'their account too: it is ended or changed as one that Gangway made',
+    );
+  }
+  return command.action(
+    (id: number, { account: withAccount = false }: { account?: boolean }, command: Command) =>
       withStorage(command, async ({ database, memberships }, config) => {
         // The list has the option too, and takes it wherever it stands.
         const { json } = command.optsWithGlobals<{ json?: true }>();
         const ownership = createOwnershipStore(database, memberships);
         const outcome =
           decision === 'adopt'
-            ? await ownership.adopt(id, decidedBy())
+            ? await ownership.adopt(id, decidedBy(), { withAccount })
             : await ownership.release(id, config.marketplace.managedDomains, decidedBy());
         print(
           terminal,
@@ -85,7 +92,7 @@ function createOwnershipCommand(terminal: Terminal, decision: keyof typeof decis
           () => `Membership ${id} ${outcomes[outcome]}.`,
         );
       }),
-    );
+  );
 }
 
 function toState(value: string): MembershipState {

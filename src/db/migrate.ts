@@ -14,6 +14,7 @@ import { up as createBudget } from '../../migrations/0012-budget.ts';
 import { up as createNotify } from '../../migrations/0013-notify.ts';
 import { up as createUsageInstants } from '../../migrations/0014-usage-instants.ts';
 import { up as createUsageReport } from '../../migrations/0015-usage-report.ts';
+import { up as createIdentity } from '../../migrations/0016-identity.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Database, inTransaction, type Transaction } from './database.ts';
 import { readSetting, writeSetting } from './setting-store.ts';
@@ -35,13 +36,14 @@ const migrations: Record<string, Migration> = {
   '0013-notify': { up: createNotify },
   '0014-usage-instants': { up: createUsageInstants },
   '0015-usage-report': { up: createUsageReport },
+  '0016-identity': { up: createIdentity },
 };
 
 /**
  * What the tables mean, as a number. It is raised by a migration that older versions could not
  * work with; adding a column or a table does not raise it.
  */
-const compatibility = 1;
+const compatibility = 2;
 
 /**
  * Brings the database to this version's tables. Harmless to repeat, and safe when several

@@ -13,6 +13,7 @@ import type { MembershipState, Operation, ReceiptOutcome } from '../domain/membe
 import type { RunOutcome, RunTrigger } from '../domain/run.ts';
 import type { RemovalCause } from '../domain/standing.ts';
 import type { BudgetTables } from './budget-tables.ts';
+import type { IdentityTables } from './identity-tables.ts';
 import type {
   ConnectedInstallTable,
   SubscriptionTable,
@@ -38,7 +39,7 @@ import type {
  * values are bytes on both databases. Evidence tables hold the registers of `domain/evidence.ts`
  * as they are.
  */
-export interface Tables extends BudgetTables, NoticeTables, RemovalTables {
+export interface Tables extends BudgetTables, IdentityTables, NoticeTables, RemovalTables {
   delivery: DeliveryTable;
   contract: ContractEvidence;
   link: LinkEvidence;
@@ -155,6 +156,8 @@ export interface ReasonTable {
   install: string;
   contractId: string;
   linkId: string;
+  /** Whether the install knew the address that the membership was for. */
+  isNamed: Generated<number>;
 }
 
 /** Reading the whole of an install, and what waits for that. */
@@ -268,5 +271,6 @@ export interface SettingTable {
 }
 
 export type DeliveryRow = Selectable<DeliveryTable>;
+export type ReasonRow = Selectable<ReasonTable>;
 export type MembershipRow = Selectable<MembershipTable>;
 export type NewMembershipRow = Insertable<MembershipTable>;

@@ -1,6 +1,8 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import type { Tables } from '../db/tables.ts';
+import type { MembershipRow, Tables } from '../db/tables.ts';
+import type { SecretBox } from '../lib/secret-box.ts';
+import { createAddressStore } from './address-store.ts';
 import { type Claim, mayBeWorkedOn } from './claim-store.ts';
 import type { Result } from './settle-store.ts';
 
@@ -8,57 +10,166 @@ import type { Result } from './settle-store.ts';
 
 /** What else the account is in use for, asked in the transaction that holds the intent. */
 export interface Begun {
-  /** Another person of ours has the same account in this group. */
+  /** Another membership of ours is of the same account in this group. */
   isShared: boolean;
-  /** Another person of ours has the same account, wherever in the tool. */
+  /** Somebody else has the same account, or has it under another address. */
   isOfAnother: boolean;
   /** Nothing else in the whole tool keeps the account. */
   isLastOfAccount: boolean;
+  /** Whether it is known that we made the account. */
+  isAccountOurs: boolean;
 }
 
-export const unshared: Begun = { isShared: false, isOfAnother: false, isLastOfAccount: false };
+export const unshared: Begun = {
+  ...{ isShared: false, isOfAnother: false, isLastOfAccount: false, isAccountOurs: false },
+};
 
 /** Asks of every other membership of the account whether it is still to be there. */
 export async function askOthers(
   tx: Transaction,
+  box: SecretBox,
   claim: Claim,
   foundId: string | null,
 ): Promise<Begun> {
   const others = await tx
     .selectFrom('membership')
-    .select(['groupId', 'memberId', 'trainerId'])
-    .where((eb) => eb.and([isOfAccount(eb, claim, foundId), isInUse(eb)]))
+    .select(['id', 'groupId', 'memberId', 'trainerId', 'wanted'])
+    .where((eb) => eb.and([isOfAccount(eb, box, claim, foundId), isInUse(eb)]))
     .execute();
+  const sameAccount = others.filter(({ memberId }) => memberId === foundId);
+  const addresses = await createAddressStore(box).ofMemberships(
+    tx,
+    sameAccount.map(({ id }) => id),
+  );
+  const isUnderAnother = ({ id }: { id: number }) =>
+    addresses.get(id)?.some(({ isCurrent, address }) => isCurrent && address !== claim.email);
   return {
     isShared: others.some(
-      ({ groupId, memberId }) => groupId === claim.groupId && memberId === foundId,
+      (other) => other.groupId === claim.groupId && isSame(other, claim, foundId),
     ),
-    isOfAnother: others.some(
-      ({ trainerId, memberId }) => trainerId !== claim.trainerId && memberId === foundId,
+    isOfAnother: sameAccount.some(
+      (other) => other.trainerId !== claim.trainerId || isUnderAnother(other),
     ),
-    isLastOfAccount: others.length === 0,
+    isLastOfAccount: others.length === 0 && !(await isManaged(tx, box, claim)),
+    isAccountOurs: foundId !== null && (await isAccountOurs(tx, claim.tool, foundId)),
   };
+}
+
+/** By the tool's id; another install's word for the same trainer may not have been looked at yet. */
+function isSame(
+  { memberId, trainerId, wanted }: Pick<MembershipRow, 'memberId' | 'trainerId' | 'wanted'>,
+  claim: Claim,
+  foundId: string | null,
+): boolean {
+  if (memberId !== null) return memberId === foundId;
+  return wanted === 1 && trainerId === claim.trainerId;
+}
+
+export async function isAccountOurs(
+  db: Transaction,
+  tool: string,
+  accountId: string,
+): Promise<boolean> {
+  const account = await db
+    .selectFrom('account')
+    .select('isOurs')
+    .where((eb) => eb.and({ tool, accountId }))
+    .executeTakeFirst();
+  return account?.isOurs === 1;
+}
+
+/** Keeps what was learnt of whose an account is; that it is ours stays so. */
+export async function noteAccount(
+  tx: Transaction,
+  { tool }: Claim,
+  { memberId: accountId, isAccountOurs: isOurs }: Result,
+  seenAt: string,
+): Promise<void> {
+  if (isOurs !== true || accountId === undefined) return;
+  await tx
+    .insertInto('account')
+    .values({ tool, accountId, isOurs: 1, seenAt })
+    .onConflict((conflict) => conflict.columns(['tool', 'accountId']).doUpdateSet({ isOurs: 1 }))
+    .execute();
+}
+
+/**
+ * Whether the marketplace itself may have put them into a tool of ours, by a link that it provisions:
+ * their account is then in use, whatever we know of it.
+ */
+async function isManaged(
+  tx: Transaction,
+  box: SecretBox,
+  { trainerId, addresses }: Claim,
+): Promise<boolean> {
+  const digests = addresses.flatMap(({ address }) => box.digests(address));
+  const managed = await tx
+    .selectFrom('participation')
+    .innerJoin('contract', (join) =>
+      join
+        .onRef('contract.install', '=', 'participation.install')
+        .onRef('contract.contractId', '=', 'participation.contractId'),
+    )
+    .innerJoin('contractLink', (join) =>
+      join
+        .onRef('contractLink.install', '=', 'participation.install')
+        .onRef('contractLink.contractId', '=', 'participation.contractId'),
+    )
+    .innerJoin('link', (join) =>
+      join
+        .onRef('link.install', '=', 'contractLink.install')
+        .onRef('link.linkId', '=', 'contractLink.linkId'),
+    )
+    .select('participation.trainerId')
+    .where((eb) =>
+      eb.or([
+        eb('participation.trainerId', '=', trainerId),
+        eb(
+          'participation.trainerId',
+          'in',
+          eb
+            .selectFrom('person')
+            .select('person.trainerId')
+            .where('workEmailDigest', 'in', digests.length > 0 ? digests : ['']),
+        ),
+      ]),
+    )
+    .where('provisioningMode', '=', 'MANAGED_ADAPTER')
+    .where('removedEventAt', 'is', null)
+    .where('endedReadAt', 'is', null)
+    .where('endedEventAt', 'is', null)
+    .limit(1)
+    .executeTakeFirst();
+  return managed !== undefined;
 }
 
 type MembershipBuilder = ExpressionBuilder<Tables, 'membership'>;
 
 /**
- * By trainer, by the tool's own id, or by an address that several trainers have. Each by its index,
- * one after the other: as alternatives of one condition, PostgreSQL would look at the whole tool.
+ * By the tool's own id, or by an address that it is for, or that somebody was let in under: a trainer
+ * may have several accounts, and several trainers one. Each by its index, one after the other: as
+ * alternatives of one condition, PostgreSQL would look at the whole tool.
  */
 function isOfAccount(
   eb: MembershipBuilder,
-  { id, tool, trainerId, memberId }: Claim,
+  box: SecretBox,
+  { id, tool, memberId, addresses }: Claim,
   accountId = memberId,
 ): Expression<SqlBool> {
+  const digests = addresses
+    .filter(({ isCurrent, givenAt }) => isCurrent || givenAt !== null)
+    .flatMap(({ address }) => box.digests(address));
+  const byAddress = sql`select membership_id from membership_address
+    where work_email_digest in (${sql.join(digests.length > 0 ? digests : [''])})
+      and (is_current = 1 or (given_at is not null and ended_at is null))`;
   const ofAccount = sql<number>`(
-    select id from membership where tool = ${tool} and trainer_id in (
-      select other.trainer_id from person as own
-        join person as other on other.work_email_digest = own.work_email_digest
-        where own.trainer_id = ${trainerId}
-      union all select ${trainerId})
+    ${byAddress}
     union select id from membership where tool = ${tool} and member_id = ${accountId})`;
-  return eb.and([eb('id', '<>', id), sql<SqlBool>`membership.id in ${ofAccount}`]);
+  return eb.and([
+    eb('id', '<>', id),
+    eb('tool', '=', tool),
+    sql<SqlBool>`membership.id in ${ofAccount}`,
+  ]);
 }
 
 /** Wanted, there before us, or not yet let go of: by grace, by the brake, or by an operator. */
@@ -77,28 +188,45 @@ function isInUse(eb: MembershipBuilder): Expression<SqlBool> {
 /** What was done, or left, may concern whoever else has the account. */
 export async function tellAccount(
   tx: Transaction,
+  box: SecretBox,
   claim: Claim,
   { outcome, memberId }: Result,
   now: string,
 ): Promise<void> {
   const accountId = memberId ?? claim.memberId;
-  if (outcome === 'kept_for_another' && claim.isOurs) await handOver(tx, claim, accountId);
-  if (outcome === 'removed') await lookAtAccount(tx, claim, accountId, now);
+  if (outcome === 'kept_for_another' && claim.isOurs) await handOver(tx, box, claim, accountId);
+  if (outcome === 'removed') await lookAtAccount(tx, box, claim, accountId, now);
 }
 
-async function handOver(tx: Transaction, claim: Claim, accountId: string | null): Promise<void> {
+/** What we made stays ours, by whoever keeps it now; also where that was not looked at yet. */
+async function handOver(
+  tx: Transaction,
+  box: SecretBox,
+  claim: Claim,
+  accountId: string | null,
+): Promise<void> {
   await tx
     .updateTable('membership')
-    .set({ isOurs: 1 })
+    .set({ isOurs: 1, memberId: accountId })
     .where('groupId', '=', claim.groupId)
-    .where('memberId', '=', accountId)
-    .where((eb) => eb.and([isOfAccount(eb, claim, accountId), isInUse(eb)]))
+    .where((eb) =>
+      eb.or([
+        eb('memberId', '=', accountId),
+        eb.and([
+          eb('memberId', 'is', null),
+          eb('wanted', '=', 1),
+          eb('trainerId', '=', claim.trainerId),
+        ]),
+      ]),
+    )
+    .where((eb) => eb.and([isOfAccount(eb, box, claim, accountId), isInUse(eb)]))
     .execute();
 }
 
 /** What else the account was in may be gone with it, and is put back where it is wanted. */
 async function lookAtAccount(
   tx: Transaction,
+  box: SecretBox,
   claim: Claim,
   accountId: string | null,
   now: string,
@@ -107,7 +235,7 @@ async function lookAtAccount(
     .updateTable('membership')
     .set((eb) => ({ lookAgain: 1, nextAttemptAt: dueAgain(eb, now) }))
     .where('wanted', '=', 1)
-    .where((eb) => isOfAccount(eb, claim, accountId))
+    .where((eb) => isOfAccount(eb, box, claim, accountId))
     .execute();
 }
 

@@ -1,27 +1,20 @@
 import type { Transaction } from '../db/database.ts';
 import type { MembershipRow } from '../db/tables.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
-import { workEmailPlace } from './evidence-store.ts';
 import { credentialPlace } from './invitation-store.ts';
 
 /** The SQL of what a claim has to know beside its membership: about the person, and how they get in. */
 
-export interface KnownPerson {
-  email: string | null;
-  displayName: string | null;
-}
-
-/** As this install knows them: what one customer consented to is not for another's project. */
-export async function findPeople(
+/** As this install knows them: a name is for showing only. */
+export async function findNames(
   tx: Transaction,
-  box: SecretBox,
   install: string,
   rows: MembershipRow[],
-): Promise<Map<string, KnownPerson>> {
+): Promise<Map<string, string | null>> {
   if (rows.length === 0) return new Map();
   const people = await tx
     .selectFrom('person')
-    .select(['trainerId', 'displayName', 'workEmail'])
+    .select(['trainerId', 'displayName'])
     .where('install', '=', install)
     .where(
       'trainerId',
@@ -29,40 +22,7 @@ export async function findPeople(
       rows.map((row) => row.trainerId),
     )
     .execute();
-  return new Map(
-    people.map((person) => [person.trainerId, openPerson(box, { install, ...person })]),
-  );
-}
-
-/**
- * Who is to be taken out is searched for by the address they came in by: that of any install that
- * was a reason for the membership, though the last of them may never have been given one.
- */
-export async function findLeaving(
-  tx: Transaction,
-  box: SecretBox,
-  rows: MembershipRow[],
-): Promise<Map<number, KnownPerson>> {
-  const leaving = rows.filter(({ wanted }) => wanted === 0);
-  if (leaving.length === 0) return new Map();
-  const people = await tx
-    .selectFrom('membership')
-    .innerJoin('reason', 'reason.membershipId', 'membership.id')
-    .innerJoin('person', (join) =>
-      join
-        .onRef('person.install', '=', 'reason.install')
-        .onRef('person.trainerId', '=', 'membership.trainerId'),
-    )
-    .select(['id', 'person.install', 'person.trainerId', 'displayName', 'workEmail'])
-    .where(
-      'id',
-      'in',
-      leaving.map(({ id }) => id),
-    )
-    .where('workEmail', 'is not', null)
-    .orderBy('person.install')
-    .execute();
-  return new Map(people.map(({ id, ...person }) => [id, openPerson(box, person)]));
+  return new Map(people.map(({ trainerId, displayName }) => [trainerId, displayName]));
 }
 
 /** Whose invitation is to be made anew. */
@@ -102,20 +62,4 @@ export async function findPasswords(
       return [membershipId, box.open(credential ?? Buffer.of(), place).toString('utf8')];
     }),
   );
-}
-
-interface SealedPerson {
-  install: string;
-  trainerId: string;
-  displayName: string | null;
-  workEmail: Buffer | null;
-}
-
-export function openPerson(
-  box: SecretBox,
-  { workEmail, displayName, ...key }: SealedPerson,
-): KnownPerson {
-  const email =
-    workEmail === null ? null : box.open(workEmail, workEmailPlace(key)).toString('utf8');
-  return { email, displayName };
 }

@@ -3,14 +3,8 @@ import { type Database, inTransaction, type Transaction } from '../db/database.t
 import type { MembershipRow, Tables } from '../db/tables.ts';
 import type { MembershipState } from '../domain/membership.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
-import {
-  findLeaving,
-  findPasswords,
-  findPeople,
-  findRenewals,
-  type KnownPerson,
-  openPerson,
-} from './claim-details-store.ts';
+import { createAddressStore, type GivenAddress } from './address-store.ts';
+import { findNames, findPasswords, findRenewals } from './claim-details-store.ts';
 
 /**
  * The SQL of claiming: a claim is a lease with a token. Whoever lost the lease can no longer settle,
@@ -21,8 +15,6 @@ export interface ClaimStore {
   /** The installs for which something is due in the tool. */
   installsDue(tool: string, now: string): Promise<string[]>;
   claim(order: ClaimOrder): Promise<Claim[]>;
-  /** Every address that any install has for a trainer now. */
-  addressesOf(trainerId: string): Promise<string[]>;
   /** Gives a claim back without having done anything, to be taken again at `nextAttemptAt`. */
   putBack(claim: Claim, nextAttemptAt: string): Promise<void>;
   /** Makes due what has failed and waits for another try: the tool answers again. */
@@ -53,9 +45,13 @@ export interface Claim {
   generation: number;
   state: MembershipState;
   memberId: string | null;
+  /** Whether we made the membership of `memberId`. */
   isOurs: boolean;
   attempts: number;
+  /** The address that it is for now. */
   email: string | null;
+  /** All that it is, or was, for. */
+  addresses: readonly GivenAddress[];
   displayName: string | null;
   /** The password of a try to add them that may have been made: it is to be the same again. */
   password: string | null;
@@ -85,26 +81,20 @@ export function createClaimStore(database: Database, box: SecretBox): ClaimStore
     async claim(order) {
       return await inTransaction(database, async (tx) => {
         const rows = await leaseDue(database, tx, order);
-        const people = await findPeople(tx, box, order.install, rows);
-        const isUnknown = ({ trainerId }: MembershipRow) => !people.get(trainerId)?.email;
-        const leaving = await findLeaving(tx, box, rows.filter(isUnknown));
+        const names = await findNames(tx, order.install, rows);
+        const addresses = await createAddressStore(box).ofMemberships(
+          tx,
+          rows.map(({ id }) => id),
+        );
         const renewals = await findRenewals(tx, rows);
         const passwords = order.makesLogins ? await findPasswords(tx, box, rows) : new Map();
         return rows.map((row) => ({
-          ...toClaim(row, order.token, leaving.get(row.id) ?? people.get(row.trainerId)),
+          ...toClaim(row, order.token, addresses.get(row.id) ?? []),
+          displayName: names.get(row.trainerId) ?? null,
           password: passwords.get(row.id) ?? null,
           isRenewalWanted: renewals.has(row.id),
         }));
       });
-    },
-
-    async addressesOf(trainerId) {
-      const people = await database.kysely
-        .selectFrom('person')
-        .select(['install', 'trainerId', 'displayName', 'workEmail'])
-        .where('trainerId', '=', trainerId)
-        .execute();
-      return people.flatMap((person) => openPerson(box, person).email ?? []);
     },
 
     async putBack({ id, token, generation }, nextAttemptAt) {
@@ -237,13 +227,13 @@ function firstOfEach<Row extends { groupId: string; trainerId: string }>(
   });
 }
 
-function toClaim(row: MembershipRow, token: string, person: KnownPerson | undefined) {
+function toClaim(row: MembershipRow, token: string, addresses: readonly GivenAddress[]) {
   const { id, tool, install, groupId, trainerId, generation, state, memberId, attempts } = row;
   return {
     ...{ id, token, tool, install, groupId, trainerId, generation, state, memberId, attempts },
     wanted: row.wanted === 1,
     isOurs: row.isOurs === 1,
-    email: person?.email ?? null,
-    displayName: person?.displayName ?? null,
+    email: addresses.find(({ isCurrent }) => isCurrent)?.address ?? null,
+    addresses,
   };
 }

@@ -19,6 +19,11 @@ export interface ConvergeDeps {
   protectedAccounts: readonly string[];
   /** Whoever has an address of these is ours, whoever put them there. */
   managedDomains: readonly string[];
+  /**
+   * Whether accounts may be ended, renamed or activated: not where customers share the tool and any
+   * of them may name an address of anybody's.
+   */
+  mayChangeAccounts(): boolean;
   clock: Clock;
 }
 

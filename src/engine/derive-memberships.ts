@@ -2,16 +2,17 @@ import type { Transaction } from '../db/database.ts';
 import type { MembershipRow } from '../db/tables.ts';
 import { statusOfLink } from '../domain/evidence-status.ts';
 import type { MembershipCore } from '../domain/membership.ts';
+import type { Alerts } from '../lib/alerts.ts';
+import { type AddressStore, type GivenAddress, letGoOf } from './address-store.ts';
+import type { Known, Rules } from './collect-candidates.ts';
+import { findDisagreements } from './find-disagreements.ts';
 import type { MembershipStore, Participation, ProjectKey } from './membership-store.ts';
-import {
-  type Known,
-  type MembershipChange,
-  planMemberships,
-  type Rules,
-} from './plan-memberships.ts';
+import { type MembershipChange, planMemberships } from './plan-memberships.ts';
 
 export interface DeriveDeps {
   memberships: MembershipStore;
+  addresses: AddressStore;
+  alerts: Pick<Alerts, 'raise'>;
   rules: Rules;
   /** Only addresses of these domains are ever used, where there are any. */
   managedDomains: readonly string[];
@@ -37,7 +38,10 @@ export async function deriveMemberships(
   if (trainerIds.length === 0) return { isDue: false, isRemovalDue: false };
   const known = await loadKnown(deps, tx, trainerIds);
   const changes = planMemberships(known, deps.rules);
-  await store(deps.memberships, tx, changes, now);
+  await store(deps, tx, changes, now);
+  for (const disagreement of findDisagreements(known, changes)) {
+    deps.alerts.raise('address_disagreement', disagreement, saysOtherwise);
+  }
   return {
     isDue: changes.some(({ after }) => isDue(after)),
     isRemovalDue: changes.some(
@@ -46,9 +50,12 @@ export async function deriveMemberships(
   };
 }
 
+const saysOtherwise =
+  'Customers know different addresses for one person in one tool: each has an access of its own';
+
 /** All that is known of some trainers, as planning needs it. */
 export async function loadKnown(
-  { memberships, managedDomains }: Omit<DeriveDeps, 'rules'>,
+  { memberships, addresses, managedDomains }: Omit<DeriveDeps, 'rules' | 'alerts'>,
   tx: Transaction,
   trainerIds: string[],
 ): Promise<Known> {
@@ -60,8 +67,18 @@ export async function loadKnown(
     reasons: await memberships.reasonsOf(tx, ids),
     grants: await memberships.grantsOf(tx, [...new Set(participations.map((one) => one.install))]),
     heirs: await memberships.heirsOf(tx, goneProjects(participations)),
-    addresses: await memberships.knownAddresses(tx, trainerIds, managedDomains),
+    addresses: await addresses.known(tx, trainerIds, managedDomains),
+    current: toCurrent(await addresses.ofMemberships(tx, ids)),
   };
+}
+
+function toCurrent(given: Map<number, GivenAddress[]>): Map<number, string> {
+  return new Map(
+    [...given].flatMap(([id, addresses]) => {
+      const current = addresses.find(({ isCurrent }) => isCurrent);
+      return current === undefined ? [] : [[id, current.address]];
+    }),
+  );
 }
 
 /** Where another link may take over. */
@@ -74,7 +91,7 @@ function goneProjects(participations: Participation[]): ProjectKey[] {
 }
 
 async function store(
-  memberships: MembershipStore,
+  { memberships, addresses }: DeriveDeps,
   tx: Transaction,
   changes: MembershipChange[],
   now: string,
@@ -88,7 +105,16 @@ async function store(
   const changed = changes.filter((change) => !isNew(change));
   await memberships.retractRemovals(tx, changed.flatMap(isReturning));
   for (const { before, after } of changed) {
-    if (before !== undefined) await memberships.update(tx, before.id, toUpdate(before, after, now));
+    if (before === undefined) continue;
+    await memberships.update(tx, before.id, toUpdate(before, after, now));
+    if (after.state === 'released') await letGoOf(tx, before.id, now);
+  }
+  const idOf = ({ before }: MembershipChange, index: number) => before?.id ?? ids[index];
+  for (const [index, change] of [...added, ...changed].entries()) {
+    const { trainerId } = change.place;
+    const id = idOf(change, index);
+    if (change.address === null || id === undefined) continue;
+    await addresses.setCurrent(tx, id, { trainerId, ...change.address });
   }
   await memberships.recordReasons(tx, [
     ...added.flatMap(({ reasons }, index) => withId(reasons, ids[index])),

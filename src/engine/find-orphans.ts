@@ -10,7 +10,7 @@ export interface Orphan {
   trainerId: string;
 }
 
-export interface OrphanDeps extends DeriveDeps {
+export interface OrphanDeps extends Omit<DeriveDeps, 'alerts'> {
   database: Database;
   orphans: OrphanStore;
 }

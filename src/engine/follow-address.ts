@@ -8,25 +8,25 @@ import { begin, type ConvergeDeps, readUntil } from './converge-steps.ts';
 import { restIn } from './rest-in.ts';
 import type { Result } from './settle-store.ts';
 
-interface FollowRules {
+type FollowRules = Pick<ConvergeDeps, 'managedDomains' | 'mayChangeAccounts'> & {
   adapter: Pick<Adapter, 'updateEmail'>;
-  managedDomains: readonly string[];
-}
+};
 
 /**
  * Whether an account may be to be given the address that its person has by now: one that is known by
- * its id, and is ours. Who is only invited, or shows no address, is left as they are.
+ * its id, and may be changed. Who is only invited, or shows no address, is left as they are.
  */
 export function isToFollow(
-  { adapter, managedDomains }: FollowRules,
+  { adapter, managedDomains, mayChangeAccounts }: FollowRules,
   { memberId, isOurs }: Pick<Claim, 'memberId' | 'isOurs'>,
   { email }: Pick<Person, 'email'>,
   found: Member,
 ): boolean {
   if (adapter.updateEmail === undefined || found.isInvited === true) return false;
+  if (!isOurs || !mayChangeAccounts()) return false;
   if (found.id !== memberId || found.email === null) return false;
   if (isSameAddress(found.email, email)) return false;
-  if (managedDomains.length === 0) return isOurs;
+  if (managedDomains.length === 0) return true;
   // Nobody is let in by another address, and what has one was not made by us, or changed by a hand.
   return [found.email, email].every((address) => managedDomains.includes(domainOf(address)));
 }
@@ -39,9 +39,8 @@ interface Followed {
 /**
  * Gives an account of ours the address that its person has by now.
  *
- * @returns `left` where the address may still be right: another install has it for them, as one is
- * told of a change before the other, or the account is somebody else's as well; null where the call
- * must not be made
+ * @returns `left` where we did not make the account, or it is somebody else's as well, or theirs by
+ * another install's word; null where the call must not be made
  */
 export async function followAddress(
   deps: ConvergeDeps,
@@ -49,9 +48,8 @@ export async function followAddress(
   { person, found }: Followed,
   signal: AbortSignal,
 ): Promise<Result | null | 'left'> {
-  const { claims, adapter, timeoutMs } = deps;
-  const known = await claims.addressesOf(claim.trainerId);
-  if (known.some((address) => isSameAddress(address, found.email))) return 'left';
+  const { settling, adapter, timeoutMs } = deps;
+  if (!(await settling.isAccountOurs(claim.tool, found.id))) return 'left';
   const begun = await begin(deps, claim, { operation: 'update', foundId: found.id });
   if (begun === null) return null;
   if (begun.isOfAnother) return 'left';

@@ -1,6 +1,6 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
-import type { MembershipRow, NewMembershipRow, ReasonTable, Tables } from '../db/tables.ts';
+import type { MembershipRow, NewMembershipRow, ReasonRow, Tables } from '../db/tables.ts';
 import type { Absences } from '../domain/absences.ts';
 import type { GrantEvidence, LinkEvidence } from '../domain/evidence.ts';
 import { type ContractRegisters, statusOfLink } from '../domain/evidence-status.ts';
@@ -18,23 +18,13 @@ export interface MembershipStore {
   /** Everything that could be a reason for these trainers, with the registers that decide it. */
   participationsOf(tx: Transaction, trainerIds: string[]): Promise<Participation[]>;
   membershipsOf(tx: Transaction, trainerIds: string[]): Promise<MembershipRow[]>;
-  reasonsOf(tx: Transaction, membershipIds: number[]): Promise<ReasonTable[]>;
+  reasonsOf(tx: Transaction, membershipIds: number[]): Promise<ReasonRow[]>;
   grantsOf(tx: Transaction, installs: string[]): Promise<GrantEvidence[]>;
   /** Live links of these projects whose contracts were never listed. */
   heirsOf(tx: Transaction, projects: ProjectKey[]): Promise<LinkEvidence[]>;
-  /**
-   * Where an install knows the address of one of these trainers, as `install/trainer`.
-   *
-   * @param domains only addresses of these count, where there are any
-   */
-  knownAddresses(
-    tx: Transaction,
-    trainerIds: string[],
-    domains: readonly string[],
-  ): Promise<Set<string>>;
   /** @returns the new ids, in the order of the rows */
   insert(tx: Transaction, rows: NewMembershipRow[]): Promise<number[]>;
-  recordReasons(tx: Transaction, rows: ReasonTable[]): Promise<void>;
+  recordReasons(tx: Transaction, rows: ReasonRow[]): Promise<void>;
   /** Takes back what the brake let pass and nobody has executed. */
   retractRemovals(tx: Transaction, membershipIds: number[]): Promise<void>;
   update(tx: Transaction, id: number, values: Partial<MembershipRow>): Promise<void>;
@@ -144,17 +134,6 @@ export function createMembershipStore(database: Database): MembershipStore {
         .where('contractsReadAt', 'is', null)
         .execute();
       return links.filter((link) => statusOfLink(link) === 'live');
-    },
-
-    async knownAddresses(tx, trainerIds, domains) {
-      let query = tx
-        .selectFrom('person')
-        .select(['install', 'trainerId'])
-        .where('trainerId', 'in', trainerIds)
-        .where('workEmail', 'is not', null);
-      if (domains.length > 0) query = query.where('workEmailDomain', 'in', domains);
-      const rows = await query.execute();
-      return new Set(rows.map((row) => `${row.install}/${row.trainerId}`));
     },
 
     async insert(tx, rows) {

@@ -1,10 +1,16 @@
-import type { MembershipRow, ReasonTable } from '../db/tables.ts';
-import type { GrantEvidence } from '../domain/evidence.ts';
+import type { MembershipRow, ReasonRow } from '../db/tables.ts';
 import { deriveMembership, type MembershipCore, type Verdict } from '../domain/membership.ts';
-import { type Graces, standingOf } from '../domain/standing.ts';
-import { type Ground, type Heir, judgeMembership } from './judge-membership.ts';
-import type { RouteLink } from './link-router.ts';
-import type { Participation } from './membership-store.ts';
+import {
+  type Candidate,
+  collectCandidates,
+  isTouched,
+  type Known,
+  type Place,
+  type Rules,
+  reasonKey,
+} from './collect-candidates.ts';
+import { type Ground, judgeMembership } from './judge-membership.ts';
+import { addressOf } from './share-place.ts';
 
 /** A membership that the evidence makes, or makes different, or gives another reason. */
 export interface MembershipChange {
@@ -13,56 +19,39 @@ export interface MembershipChange {
   after: MembershipCore;
   /** Reasons that stand and are not recorded yet. */
   reasons: Reason[];
+  /** The address that it is to be for from now on, and whose word that is; null where it stays. */
+  address: { install: string; address: string } | null;
 }
 
-export type Reason = Omit<ReasonTable, 'membershipId'>;
-
-export interface Place {
-  tool: string;
-  groupId: string;
-  trainerId: string;
-}
-
-/** All that is known of some trainers. */
-export interface Known {
-  participations: Participation[];
-  memberships: MembershipRow[];
-  reasons: ReasonTable[];
-  grants: GrantEvidence[];
-  heirs: Heir[];
-  /** `install/trainer` of everyone whose address an install knows and may be used. */
-  addresses: ReadonlySet<string>;
-}
-
-export interface Rules {
-  routeLink: RouteLink;
-  graces: Graces;
-}
+export type Reason = Omit<ReasonRow, 'membershipId'>;
 
 /**
  * Pure: from what is known of some trainers to what has to change about their memberships. What the
  * configuration no longer leads to is never ended by that: configuration is not evidence.
  */
 export function planMemberships(known: Known, rules: Rules): MembershipChange[] {
-  const candidates = collectGrounds(known, rules);
-  return [...candidates.values()].flatMap(({ place, before, grounds, recorded }) => {
-    const isKnown = (install: string) => known.addresses.has(`${install}/${place.trainerId}`);
+  return collectCandidates(known, rules).flatMap((candidate) => {
+    const { place, before, grounds } = candidate;
+    const named = nameAddress(known, candidate);
+    const addressBy = (install: string) => known.addresses.get(`${install}/${place.trainerId}`);
+    const isNamedBy = (install: string) => named !== null && addressBy(install) === named;
     const verdict = judgeMembership(grounds, known.heirs, (installs) =>
-      preferInstall(installs, isKnown, before?.install),
+      preferInstall(installs, (install) => addressBy(install) !== undefined, before?.install),
     );
     if (verdict === null) return [];
     const core = before === undefined ? null : toCore(before);
     const after = deriveMembership(core, verdict, {
-      hasEmail: verdict.kind === 'wanted' && isKnown(verdict.install),
-      wasTouched: before !== undefined && (before.isOurs === 1 || before.memberId !== null),
+      hasEmail: verdict.kind === 'wanted' && named !== null,
+      wasTouched: before !== undefined && isTouched(before),
     });
-    const reasons = toRecord(verdict, grounds, recorded);
-    const isSame = after === core && reasons.length === 0;
-    return after === null || isSame ? [] : [{ place, before, after, reasons }];
+    const reasons = toRecord(verdict, candidate, isNamedBy);
+    const address = toAddress(known, candidate, named, isNamedBy);
+    const isSame = after === core && reasons.length === 0 && address === null;
+    return after === null || isSame ? [] : [{ place, before, after, reasons, address }];
   });
 }
 
-/** The one that knows an address, then the one it was, then the first by name. */
+/** One that knows an address, then the one it was, then the first by name. */
 function preferInstall(
   installs: string[],
   isKnown: (install: string) => boolean,
@@ -73,96 +62,50 @@ function preferInstall(
   return candidates.find((install) => install === current) ?? candidates[0];
 }
 
-interface Candidate {
-  place: Place;
-  before: MembershipRow | undefined;
-  grounds: Ground[];
-  /** Keys of the reasons that stand in the database. */
-  recorded: ReadonlySet<string>;
-}
-
-function collectGrounds(known: Known, { routeLink, graces }: Rules): Map<string, Candidate> {
-  const candidates = candidatesOf(known);
-  const grantsBy = Map.groupBy(known.grants, (grant) => grant.install);
-  const candidatesBy = Map.groupBy([...candidates.values()], ({ place }) => place.trainerId);
-  for (const participation of known.participations) {
-    const { install, trainerId } = participation;
-    const ground = toGround(participation, grantsBy.get(install) ?? [], graces);
-    const route = routeLink(participation);
-    const here = route && candidateAt(candidates, { ...route, trainerId });
-    here?.grounds.push({ ...ground, isRouted: true });
-    const elsewhere = (candidatesBy.get(trainerId) ?? []).filter(
-      (other) => other !== here && other.recorded.has(reasonKey(ground)),
-    );
-    for (const other of elsewhere) other.grounds.push({ ...ground, isRouted: false });
-  }
-  return candidates;
-}
-
-function candidatesOf({ memberships, reasons }: Known): Map<string, Candidate> {
-  const reasonsBy = Map.groupBy(reasons, (reason) => reason.membershipId);
-  return new Map(
-    memberships.map((before) => {
-      const recorded = new Set((reasonsBy.get(before.id) ?? []).map(reasonKey));
-      return [keyOf(before), { place: toPlace(before), before, grounds: [], recorded }];
-    }),
+function nameAddress({ addresses, current }: Known, { place, before, grounds }: Candidate) {
+  return addressOf(
+    before === undefined ? null : (current.get(before.id) ?? null),
+    installsStanding(grounds).map((install) => ({
+      install,
+      address: addresses.get(`${install}/${place.trainerId}`) ?? null,
+    })),
   );
 }
 
-function candidateAt(candidates: Map<string, Candidate>, place: Place): Candidate {
-  const key = keyOf(place);
-  const known = candidates.get(key);
-  if (known !== undefined) return known;
-  const candidate: Candidate = { place, before: undefined, grounds: [], recorded: new Set() };
-  candidates.set(key, candidate);
-  return candidate;
+function toAddress(
+  { current }: Known,
+  { before, grounds }: Candidate,
+  named: string | null,
+  isNamedBy: (install: string) => boolean,
+): MembershipChange['address'] {
+  if (named === null || (before !== undefined && current.get(before.id) === named)) return null;
+  const install = installsStanding(grounds).find(isNamedBy);
+  return install === undefined ? null : { install, address: named };
 }
 
-function toGround(
-  participation: Participation,
-  grants: GrantEvidence[],
-  graces: Graces,
-): Omit<Ground, 'isRouted'> {
-  const { install, contractId, linkId, externalProjectId, provisioningMode } = participation;
-  const facts = {
-    contract: { ...participation, absences: participation.contractAbsences },
-    link: { ...participation, absences: participation.linkAbsences },
-    participation: { absences: participation.participationAbsences, seenAt: participation.onItAt },
-    grants,
-  };
-  return {
-    ...{ install, contractId, linkId, externalProjectId },
-    standing: standingOf(facts, graces),
-    isManaged: provisioningMode === 'MANAGED_ADAPTER',
-  };
+function installsStanding(grounds: readonly Ground[]): string[] {
+  const standing = grounds.filter(
+    ({ isRouted, isManaged, standing: { stands } }) => isRouted && !isManaged && stands,
+  );
+  return [...new Set(standing.map(({ install }) => install))].sort();
 }
 
 /** What stands is written down, so that an end can later be told from a new configuration. */
 function toRecord(
   verdict: Verdict,
-  grounds: readonly Ground[],
-  recorded: ReadonlySet<string>,
+  { grounds, recorded }: Pick<Candidate, 'grounds' | 'recorded'>,
+  isNamedBy: (install: string) => boolean,
 ): Reason[] {
   if (verdict.kind !== 'wanted') return [];
   return grounds
     .filter(({ isRouted, isManaged, standing }) => isRouted && !isManaged && standing.stands)
-    .map(({ install, contractId, linkId }) => ({ install, contractId, linkId }))
+    .map(({ install, contractId, linkId }) => ({
+      ...{ install, contractId, linkId, isNamed: isNamedBy(install) ? 1 : 0 },
+    }))
     .filter((reason) => !recorded.has(reasonKey(reason)));
 }
 
 function toCore(row: MembershipRow): MembershipCore {
   const { wanted, generation, state, install, cause, removeAfter } = row;
   return { wanted: wanted === 1, generation, state, install, cause, removeAfter };
-}
-
-function toPlace({ tool, groupId, trainerId }: Place): Place {
-  return { tool, groupId, trainerId };
-}
-
-function keyOf({ tool, groupId, trainerId }: Place): string {
-  return JSON.stringify([tool, groupId, trainerId]);
-}
-
-function reasonKey({ install, contractId, linkId }: Reason): string {
-  return JSON.stringify([install, contractId, linkId]);
 }

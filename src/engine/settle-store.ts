@@ -2,9 +2,18 @@ import { type Database, inTransaction, type Transaction } from '../db/database.t
 import type { ErrorCode } from '../domain/errors.ts';
 import type { MembershipState, Operation, ReceiptOutcome } from '../domain/membership.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
-import { askOthers, type Begun, dueAgain, tellAccount, unshared } from './account-store.ts';
+import {
+  askOthers,
+  type Begun,
+  dueAgain,
+  isAccountOurs,
+  noteAccount,
+  tellAccount,
+  unshared,
+} from './account-store.ts';
 import { type Claim, noLease } from './claim-store.ts';
 import { unreadNote } from './final-reading-store.ts';
+import { noteAddresses, noteGiven } from './given-store.ts';
 import {
   createInvitationStore,
   credentialPlace,
@@ -20,14 +29,18 @@ export interface SettleStore {
    * @returns null where the claim no longer holds, so that the call must not be made
    */
   begin(claim: Claim, intent: Intent, now: string, leasedUntil: string): Promise<Begun | null>;
+  /** Whether it is known that we made an account of the tool. */
+  isAccountOurs(tool: string, accountId: string): Promise<boolean>;
   /** Writes the receipt, and the result where the claim still holds; else asks for another look. */
   settle(claim: Claim, result: Result, now: string): Promise<void>;
 }
 
 export interface Intent {
   operation: Operation;
-  /** What the look before the call found, by the tool's id. */
+  /** What the look before the call found in the group, by the tool's id. */
   foundId: string | null;
+  /** Before adding: whether a look at the whole tool found no account of the address. */
+  isAccountAbsent?: boolean | null;
   /** For the login that the call may make: kept, as nobody can say whether it did. */
   password?: string | null;
 }
@@ -39,6 +52,8 @@ export interface Result {
   /** What was learnt of the member; stays as it was where nothing was. */
   memberId?: string;
   isOurs?: boolean;
+  /** Whether we made the account; left out where that was not learnt. */
+  isAccountOurs?: boolean;
   /** When to try again; null when there is nothing left to do. */
   nextAttemptAt: string | null;
   errorCode?: ErrorCode;
@@ -60,21 +75,37 @@ export function createSettleStore(database: Database, box: SecretBox): SettleSto
       const write = async (tx: Transaction) => {
         if (!(await prolong(tx, claim, intent, now, leasedUntil))) return null;
         await insertIntent(tx, box, claim, intent, now);
-        return intent.operation === 'add' ? unshared : await askOthers(tx, claim, intent.foundId);
+        if (intent.operation !== 'add') return await askOthers(tx, box, claim, intent.foundId);
+        await noteGiven(tx, claim, intent, now);
+        return unshared;
       };
       return await inTransaction(database, write, { isDurable: true });
     },
+
+    isAccountOurs: (tool, accountId) => isAccountOurs(database.kysely, tool, accountId),
 
     settle: (claim, result, now) =>
       inTransaction(database, async (tx) => {
         if (isNews(claim, result)) await insertReceipt(tx, claim, result, now);
         const isHeld = await settleHeld(tx, claim, await withOwnership(tx, claim, result), now);
         if (!isHeld) await settleLost(tx, claim, result, now);
-        await tellAccount(tx, claim, result, now);
-        if (isHeld) await settleInvitation(tx, invitations, claim, result, now);
+        await noteAccount(tx, claim, result, now);
+        await tellAccount(tx, box, claim, result, now);
+        if (isHeld) await settleOurs(tx, invitations, claim, result, now);
         if (result.hasReset) await invitations.renewAll(tx, claim.tool, now);
       }),
   };
+}
+
+async function settleOurs(
+  tx: Transaction,
+  invitations: InvitationStore,
+  claim: Claim,
+  result: Result,
+  now: string,
+): Promise<void> {
+  await noteAddresses(tx, claim, result, now);
+  await settleInvitation(tx, invitations, claim, result, now);
 }
 
 /** Who is in, or out, needs no link any more; who is out, nothing at all. */

@@ -60,6 +60,13 @@ export const sealedColumns: readonly SealedColumn[] = [
     digest: { column: 'workEmailDigest', textOf: (plain) => plain.toString('utf8').toLowerCase() },
   },
   {
+    ...{ table: 'membershipAddress', column: 'workEmail', key: ['id'] },
+    placedBy: ['install', 'trainerId'],
+    placeOf: ({ install, trainerId }) =>
+      workEmailPlace({ install: String(install), trainerId: String(trainerId) }),
+    digest: { column: 'workEmailDigest', textOf: (plain) => plain.toString('utf8').toLowerCase() },
+  },
+  {
     ...{ table: 'connectedInstall', column: 'token', key: ['install'] },
     placeOf: ({ install }) => tokenPlace(String(install)),
   },

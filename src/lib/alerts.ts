@@ -12,6 +12,8 @@ export type AlertKind =
   | 'removed_member_returned'
   | 'member_keeps_vanishing'
   | 'address_changed'
+  /** Customers know different addresses for one person in one tool. */
+  | 'address_disagreement'
   | 'contract_suspect'
   | 'clock_drift'
   | 'invitation_refused'

@@ -68,19 +68,18 @@ export function createMailStore(database: Database, box: SecretBox): MailStore {
   };
 }
 
-/** Whether the install that somebody is there for knows an address that may be mailed. */
+/** Whether there is an address that somebody is there under and that may be mailed. */
 export function isReachable(
   eb: ExpressionBuilder<Tables, 'membership'>,
   managedDomains: readonly string[],
 ): ExpressionWrapper<Tables, 'membership', SqlBool> {
-  let person = eb
-    .selectFrom('person')
-    .select('person.trainerId')
-    .whereRef('person.install', '=', 'membership.install')
-    .whereRef('person.trainerId', '=', 'membership.trainerId')
-    .where('workEmail', 'is not', null);
-  if (managedDomains.length > 0) person = person.where('workEmailDomain', 'in', managedDomains);
-  return eb.exists(person);
+  let address = eb
+    .selectFrom('membershipAddress')
+    .select('membershipAddress.id')
+    .whereRef('membershipAddress.membershipId', '=', 'membership.id')
+    .where('isCurrent', '=', 1);
+  if (managedDomains.length > 0) address = address.where('workEmailDomain', 'in', managedDomains);
+  return eb.exists(address);
 }
 
 /** Nobody who is to be out by now, or who is to have another invitation than this. */
@@ -122,14 +121,18 @@ async function readOne(tx: Transaction, membershipId: number) {
   return await tx
     .selectFrom('invitation')
     .innerJoin('membership', 'membership.id', 'invitation.membershipId')
-    .innerJoin('person', (join) =>
+    .innerJoin('membershipAddress', (join) =>
+      join.onRef('membershipAddress.membershipId', '=', 'membership.id').on('isCurrent', '=', 1),
+    )
+    .leftJoin('person', (join) =>
       join
         .onRef('person.install', '=', 'membership.install')
         .onRef('person.trainerId', '=', 'membership.trainerId'),
     )
-    .select(['membershipId', 'content', 'createdAt', 'expiresAt', 'invitation.attempts', 'tool'])
-    .select(['person.install', 'person.trainerId', 'displayName', 'workEmail'])
-    .where('membershipId', '=', membershipId)
+    .select(['membership.id as membershipId', 'content', 'createdAt', 'expiresAt', 'tool'])
+    .select(['invitation.attempts', 'membershipAddress.install', 'membershipAddress.trainerId'])
+    .select(['displayName', 'membershipAddress.workEmail'])
+    .where('membership.id', '=', membershipId)
     .executeTakeFirstOrThrow();
 }
 

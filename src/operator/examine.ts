@@ -1,12 +1,15 @@
 import type { Adapter } from '../adapters/adapter.ts';
 import type { Config } from '../config/config-schema.ts';
 import type { Database } from '../db/database.ts';
+import { findSharedAccounts, saySharedAccounts } from '../engine/account-rules.ts';
+import { createAddressStore } from '../engine/address-store.ts';
 import { findOrphans } from '../engine/find-orphans.ts';
 import { createLinkRouter } from '../engine/link-router.ts';
 import { createMembershipStore } from '../engine/membership-store.ts';
 import { createOrphanStore } from '../engine/orphan-store.ts';
 import type { Install } from '../installs/install.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
+import type { SecretBox } from '../lib/secret-box.ts';
 import { type Check, checkClock, checkOrphaned, checkWalls, ok, warning } from './doctor-checks.ts';
 import { createLinkStore } from './link-store.ts';
 import { loadStatus, toMailed } from './load-status.ts';
@@ -16,6 +19,7 @@ export interface Examined {
   /** All there are, of the configuration and of the database. */
   installs: ReadonlyMap<string, Install>;
   database: Database;
+  box: SecretBox;
   adapters: ReadonlyMap<string, Adapter>;
   clock: Clock;
 }
@@ -27,18 +31,31 @@ export async function examine(subject: Examined): Promise<Check[]> {
     await checkClock(database, clock),
     checkOrphaned(await findOrphans(toOrphanDeps(subject))),
     ...checkWalls(installs, await createLinkStore(database).live()),
+    ...checkAccounts(subject),
     ...(await checkWork(subject)),
   ];
 }
 
-function toOrphanDeps({ config, installs, database, adapters }: Examined) {
+function toOrphanDeps({ config, installs, database, box, adapters }: Examined) {
   return {
     database,
     orphans: createOrphanStore(database),
     memberships: createMembershipStore(database),
+    addresses: createAddressStore(box),
     managedDomains: config.marketplace.managedDomains,
     rules: { routeLink: createLinkRouter(installs, adapters), graces: config.removals },
   };
+}
+
+function checkAccounts({ config, installs, adapters }: Examined): Check[] {
+  const { managedDomains } = config.marketplace;
+  return findSharedAccounts(adapters, installs, managedDomains).map((shared) =>
+    warning(
+      `tool ${shared.tool}`,
+      saySharedAccounts(shared),
+      'set marketplace.managedDomains to the domains of work addresses, or give each customer a tool of its own',
+    ),
+  );
 }
 
 async function checkWork({ config, installs, database, clock }: Examined): Promise<Check[]> {

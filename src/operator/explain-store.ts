@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts';
-import type { InvitationTable, MembershipRow, ReasonTable } from '../db/tables.ts';
+import type { InvitationTable, MembershipRow, ReasonRow } from '../db/tables.ts';
 import type {
   ContractEvidence,
   GrantEvidence,
@@ -25,7 +25,7 @@ export interface Bearing {
   people: KnownPerson[];
   memberships: MembershipRow[];
   /** What was recorded as a reason for these memberships, whatever the configuration says now. */
-  reasons: ReasonTable[];
+  reasons: ReasonRow[];
   /** By membership: the open plan it is held in. */
   plans: ReadonlyMap<number, number>;
   /** By membership: what they get in with, if they have to be told. */
@@ -40,6 +40,8 @@ export interface KnownPerson {
   displayName: string | null;
   /** Of the work address; null where none is known. */
   workEmailDomain: string | null;
+  /** The same for the same address; nothing to show. */
+  workEmailDigest: string | null;
 }
 
 type Kysely = Database['kysely'];
@@ -143,7 +145,7 @@ async function loadPlaces(kysely: Kysely, trainerIds: string[]) {
     people: await ifAny(trainerIds, () =>
       kysely
         .selectFrom('person')
-        .select(['install', 'trainerId', 'displayName', 'workEmailDomain'])
+        .select(['install', 'trainerId', 'displayName', 'workEmailDomain', 'workEmailDigest'])
         .where('trainerId', 'in', trainerIds)
         .execute(),
     ),

@@ -1,3 +1,4 @@
+import type { MembershipRow } from '../db/tables.ts';
 import type { ContractEvidence, LinkEvidence } from '../domain/evidence.ts';
 import {
   leftSince,
@@ -8,7 +9,7 @@ import {
 import { isOutside, type RoutedInstalls, type RouteLink } from '../engine/link-router.ts';
 import { maskText } from '../lib/mask.ts';
 import { judgeMembership } from './explain-membership.ts';
-import type { Bearing } from './explain-store.ts';
+import type { Bearing, KnownPerson } from './explain-store.ts';
 
 /** Why somebody is in a tool, or is not: every reason or its absence, from contract to login. */
 export interface Explanation {
@@ -73,7 +74,7 @@ function explainOne(bearing: Bearing, rules: ExplainRules, way: Way): Explanatio
     judgeContract(contract),
     judgePerson(bearing, way),
     judgeLink(rules, install, link),
-    judgeAddress(rules, person?.workEmailDomain ?? null),
+    judgeAddress(rules, person, othersWhoDisagree(bearing, rules, person)),
   ];
   const judged = [...reasons, ...judgeMemberships(bearing, rules, { ...way, link, reasons })];
   const decisive = judged.find((one) => one.comesFirst) ?? judged.find(({ holds }) => !holds);
@@ -185,7 +186,31 @@ function judgeLink(rules: ExplainRules, install: string, link: LinkEvidence | un
   return holds('link', `linked to ${project}`);
 }
 
-function judgeAddress({ managedDomains }: ExplainRules, domain: string | null): Judged {
+/** Installs of the same tool that know another address for them. */
+function othersWhoDisagree(
+  { people }: Bearing,
+  { installs }: ExplainRules,
+  person: KnownPerson | undefined,
+): string[] {
+  if (person?.workEmailDigest == null) return [];
+  const tool = installs.get(person.install)?.tool;
+  return people
+    .filter(
+      ({ install, trainerId, workEmailDigest }) =>
+        trainerId === person.trainerId &&
+        installs.get(install)?.tool === tool &&
+        workEmailDigest !== null &&
+        workEmailDigest !== person.workEmailDigest,
+    )
+    .map(({ install }) => install);
+}
+
+function judgeAddress(
+  { managedDomains }: ExplainRules,
+  person: KnownPerson | undefined,
+  others: string[],
+): Judged {
+  const domain = person?.workEmailDomain ?? null;
   if (domain === null) {
     return {
       ...{ step: 'address', holds: false, says: 'no work address is known' },
@@ -198,7 +223,10 @@ function judgeAddress({ managedDomains }: ExplainRules, domain: string | null): 
       action: `add ${domain} to marketplace.managedDomains if such people may be invited`,
     };
   }
-  return holds('address', `a work address of ${domain} is known`);
+  const says = `a work address of ${domain} is known`;
+  if (others.length === 0) return holds('address', says);
+  const names = others.join(', ');
+  return holds('address', `${says}; ${names} knows another for them: each access stands by itself`);
 }
 
 interface ReasonedWay extends Way {
@@ -217,10 +245,15 @@ function judgeMemberships(
   const led = new Set(
     recorded.filter(isOf({ install, contractId, linkId })).map((one) => one.membershipId),
   );
+  const isOfOthersAlone = ({ id }: MembershipRow) => {
+    const of = recorded.filter(({ membershipId }) => membershipId === id);
+    return of.length > 0 && !of.some(isOf({ install }));
+  };
   const here = memberships.filter(
     (one) =>
       one.trainerId === trainerId &&
-      (led.has(one.id) || (one.tool === route?.tool && one.groupId === route.groupId)),
+      (led.has(one.id) ||
+        (one.tool === route?.tool && one.groupId === route.groupId && !isOfOthersAlone(one))),
   );
   const hasFallen = reasons.some((reason) => reason.hasFallen);
   if (here.length > 0) {

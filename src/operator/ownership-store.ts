@@ -1,6 +1,7 @@
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import type { MembershipRow } from '../db/tables.ts';
 import { AppError } from '../domain/errors.ts';
+import { letGoOf } from '../engine/address-store.ts';
 import type { MembershipStore } from '../engine/membership-store.ts';
 import { type By, writeAudit } from './audit-store.ts';
 
@@ -10,9 +11,10 @@ export interface OwnershipStore {
    * From now on the member counts as added by us, and is removed like everybody else: at once, where
    * nothing speaks for them any more.
    *
+   * @param what whether their account counts as made by us too, so that it may be ended or changed
    * @throws AppError `not_found`, or `conflict` where there is nobody to adopt
    */
-  adopt(membershipId: number, by: By): Promise<Adopted>;
+  adopt(membershipId: number, by: By, what?: { withAccount: boolean }): Promise<Adopted>;
   /**
    * From now on the member counts as not ours: they stay, whatever ends.
    *
@@ -58,16 +60,18 @@ export function createOwnershipStore(
   { retractRemovals }: Pick<MembershipStore, 'retractRemovals'>,
 ): OwnershipStore {
   return {
-    adopt: (id, by) =>
+    adopt: (id, by, { withAccount } = { withAccount: false }) =>
       inTransaction(database, async (tx) => {
         const membership = await findOne(database, tx, id);
-        refuseAdopting(membership);
+        refuseAdopting(membership, withAccount);
+        if (withAccount) await adoptAccount(tx, membership, by.at);
         const isKept = membership.wanted === 1;
         await change(tx, membership, by.at, {
           isOurs: 1,
           ...(!isKept && toRemoval(membership, by.at)),
         });
-        await writeAudit(tx, by, 'members adopt', `membership ${id}`);
+        const action = withAccount ? 'members adopt --account' : 'members adopt';
+        await writeAudit(tx, by, action, `membership ${id}`);
         return isKept ? 'kept' : 'removing';
       }),
 
@@ -78,6 +82,7 @@ export function createOwnershipStore(
         const isKept = membership.wanted === 1;
         // What the brake let pass and nobody has executed is not to be counted.
         if (!isKept) await retractRemovals(tx, [id]);
+        await letGoOf(tx, id, by.at);
         await change(tx, membership, by.at, { isOurs: 0, ...(!isKept && letGo) });
         await writeAudit(tx, by, 'members release', `membership ${id}`);
         return 'released' as const;
@@ -101,6 +106,7 @@ export function createOwnershipStore(
           const membership = await findOne(database, tx, id);
           if (membership.state !== 'orphaned') return false;
           const next = isReachable ? toRetirement(by.at) : { ...letGo, isOurs: 0 };
+          if (!isReachable) await letGoOf(tx, id, by.at);
           await change(tx, membership, by.at, { wanted: 0, ...next });
           await writeAudit(tx, by, 'retire', `membership ${id}`);
           return true;
@@ -134,7 +140,20 @@ async function change(
     .execute();
 }
 
-function refuseAdopting(membership: MembershipRow): void {
+async function adoptAccount(
+  tx: Transaction,
+  { tool, memberId: accountId }: MembershipRow,
+  seenAt: string,
+): Promise<void> {
+  if (accountId === null) return;
+  await tx
+    .insertInto('account')
+    .values({ tool, accountId, isOurs: 1, seenAt })
+    .onConflict((conflict) => conflict.columns(['tool', 'accountId']).doUpdateSet({ isOurs: 1 }))
+    .execute();
+}
+
+function refuseAdopting(membership: MembershipRow, withAccount: boolean): void {
   const { id, tool, state, wanted, isOurs } = membership;
   refuseAbsent(membership);
   if (state === 'released' && wanted === 1) {
@@ -143,7 +162,9 @@ function refuseAdopting(membership: MembershipRow): void {
       `Membership ${id} is of a protected account: take it out of tools.${tool}.protected first`,
     );
   }
-  if (isOurs === 1) throw new AppError('conflict', `Membership ${id} counts as ours already`);
+  if (isOurs === 1 && !withAccount) {
+    throw new AppError('conflict', `Membership ${id} counts as ours already`);
+  }
 }
 
 async function refuseReleasing(

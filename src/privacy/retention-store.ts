@@ -149,6 +149,7 @@ export function createRetentionStore({ kysely }: Pick<Database, 'kysely'>): Rete
 
     async clearPeople(tx, people) {
       if (people.length === 0) return 0;
+      await clearAddresses(tx, people);
       const { numUpdatedRows } = await tx
         .updateTable('person')
         .set(noPerson)
@@ -201,6 +202,21 @@ export function createRetentionStore({ kysely }: Pick<Database, 'kysely'>): Rete
         .execute();
     },
   };
+}
+
+/** Of memberships that nobody is in by: what is needed to take somebody out stays. */
+async function clearAddresses(tx: Transaction, people: PersonKey[]): Promise<void> {
+  await tx
+    .deleteFrom('membershipAddress')
+    .where(isIn(['install', 'trainerId'], people))
+    .where('membershipId', 'in', (eb) =>
+      eb
+        .selectFrom('membership')
+        .select('id')
+        .where('wanted', '=', 0)
+        .where('state', 'in', ['removed', 'released']),
+    )
+    .execute();
 }
 
 const endSeenAt = sql<string | null>`(select seen_at from contract_end

@@ -64,21 +64,22 @@ export function createDriftStore({ kysely, dialect }: Database): DriftStore {
 
     async membersOf(tx, group, listedAt) {
       const ofGroup = inGroup(tx, group)
-        .select(['id', 'wanted', 'state', 'memberId', 'leaseToken', 'install', 'updatedAt'])
+        .select(['id', 'wanted', 'state', 'memberId', 'leaseToken', 'updatedAt'])
         .orderBy('id');
       const rows = await (dialect === 'postgres' ? ofGroup.forUpdate() : ofGroup).execute();
       // Asked only now that nobody can add to it.
       const called = await calledSince(tx, group, listedAt);
       const outcomes = await lastOutcomesIn(tx, group);
       const people = await addressesIn(tx, group);
-      return rows.map(({ wanted, leaseToken, install, ...row }) => {
+      return rows.map(({ wanted, leaseToken, ...row }) => {
         const own = people.get(row.id) ?? [];
         return {
           ...row,
           wanted: wanted === 1,
           lastOutcome: outcomes.get(row.id) ?? null,
           addresses: own.map(({ digest }) => digest),
-          address: own.find((person) => person.install === install)?.digest ?? null,
+          given: own.filter(({ wasGiven }) => wasGiven).map(({ digest }) => digest),
+          address: own.find(({ isCurrent }) => isCurrent)?.digest ?? null,
           wasCalled: leaseToken !== null || row.updatedAt >= listedAt || called.has(row.id),
         };
       });
@@ -186,29 +187,22 @@ async function calledSince(tx: Transaction, group: Group, since: string): Promis
 
 interface KnownAddress {
   id: number;
-  install: string;
   digest: string;
+  isCurrent: boolean;
+  /** Whether somebody was ever let in under it. */
+  wasGiven: boolean;
 }
 
-/** By membership: what installs know of the trainer that are, or were, a reason for it. */
+/** By membership: every address that it is, or was, for. */
 async function addressesIn(tx: Transaction, group: Group): Promise<Map<number, KnownAddress[]>> {
   const rows = await inGroup(tx, group)
-    .innerJoin('person', 'person.trainerId', 'membership.trainerId')
-    .select(['membership.id', 'person.install', 'workEmailDigest as digest'])
-    .where('workEmailDigest', 'is not', null)
-    .where((eb) =>
-      eb.or([
-        eb('person.install', '=', eb.ref('membership.install')),
-        eb.exists(
-          eb
-            .selectFrom('reason')
-            .select('reason.install')
-            .whereRef('reason.membershipId', '=', 'membership.id')
-            .whereRef('reason.install', '=', 'person.install'),
-        ),
-      ]),
-    )
+    .innerJoin('membershipAddress', 'membershipAddress.membershipId', 'membership.id')
+    .select(['membership.id', 'workEmailDigest as digest', 'isCurrent', 'givenAt'])
     .execute();
-  const known = rows.flatMap(({ digest, ...row }) => (digest === null ? [] : [{ ...row, digest }]));
-  return Map.groupBy(known, ({ id }) => id);
+  return Map.groupBy(
+    rows.map(({ id, digest, isCurrent, givenAt }) => ({
+      ...{ id, digest, isCurrent: isCurrent === 1, wasGiven: givenAt !== null },
+    })),
+    ({ id }) => id,
+  );
 }

@@ -17,9 +17,11 @@ export interface KnownMembership {
   wanted: boolean;
   state: MembershipState;
   memberId: string | null;
-  /** Digests of every address that the trainer came in by. */
+  /** Digests of every address that it is, or was, for. */
   addresses: readonly string[];
-  /** The digest of the address that the install has for them now. */
+  /** Those of them under which somebody was let in by us. */
+  given: readonly string[];
+  /** The digest of the address that it is for now. */
   address: string | null;
   /** How the last call or look ended that was conclusive. */
   lastOutcome: ReceiptOutcome | null;
@@ -101,8 +103,8 @@ function toUnknown({ id, isManaged }: ListedAccount): Verdict {
  */
 function isToGoAgain({ id, digests }: ListedAccount, gone: KnownMembership): boolean {
   // Without an address of theirs nobody could look for them.
-  if (gone.wanted || gone.lastOutcome !== 'removed' || gone.addresses.length === 0) return false;
-  return digests.length === 0 ? gone.memberId === id : isOneOf(gone.addresses, digests);
+  if (gone.wanted || gone.lastOutcome !== 'removed' || gone.given.length === 0) return false;
+  return digests.length === 0 ? gone.memberId === id : isOneOf(gone.given, digests);
 }
 
 /** The account is known by its id, so that nothing but its address can have changed. */

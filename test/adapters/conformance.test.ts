@@ -43,6 +43,8 @@ async function openRest(
   return harnessOf(await toAdapter(tool), {
     ...{ faults: tool.faults, crowd: 7, timeoutMs: 5000 },
     seed: async (group, { email }) => tool.seed(group, email),
+    seedAccount: async ({ email }) => tool.seedAccount(email),
+    hasAccount: async ({ email }) => tool.hasLogin(email),
   });
 }
 
@@ -67,6 +69,9 @@ function harnessOfScim(tool: ScimTool): ConformanceHarness {
   return harnessOf(createAdapter('studio', 'scim', scimSettings(tool)), {
     ...{ crowd: 7, timeoutMs: 5000 },
     seed: async (group, { email }) => void tool.seed({ userName: email }, group),
+    seedAccount: async ({ email }) => void tool.seed({ userName: email, active: true }),
+    hasAccount: async ({ email }) =>
+      tool.users().some(({ userName, active }) => userName === email && active !== false),
   });
 }
 
@@ -83,7 +88,6 @@ const usual = [...noLogins, ...ownInvitations];
 
 /** Of one organization, and a new account for whoever comes back. */
 const labelStudio = [
-  ...noLogins,
   'takes nobody out of another group',
   'adds somebody again who was removed',
   'bears every project id, or refuses it',
@@ -202,11 +206,21 @@ describe.each([...openers])('one tool with the adapter %s', (name, open) => {
     const left = [
       ...(leftOut.get(name) ?? usual),
       ...(harness.adapter.updateEmail === undefined ? ['gives one account another address'] : []),
+      ...leftOutOfAccounts(harness),
     ];
     expect(namesOf('skipped').sort()).toEqual(left.sort());
     expect(await listGroups(harness)).toEqual(before);
   });
 });
+
+function leftOutOfAccounts({ adapter, seedAccount }: ConformanceHarness): string[] {
+  const changes = adapter.removeAccount !== undefined || adapter.updateEmail !== undefined;
+  return [
+    ...(changes ? [] : ['tells whether it made an account']),
+    ...(adapter.findAccount ? [] : ['leaves the account of whom it takes out of a group']),
+    ...(changes && seedAccount ? [] : ['ends no account that it did not make']),
+  ];
+}
 
 async function listGroups({ adapter, groups: of }: ConformanceHarness): Promise<Member[][]> {
   const { signal } = new AbortController();
@@ -288,7 +302,57 @@ const mistakes: [string, (adapter: Adapter) => Partial<Adapter>][] = [
   ],
 ];
 
+/** Of a tool that knows accounts: ways of ending, or of claiming, somebody else's. */
+const mistakesAboutAccounts: [string, (adapter: Adapter) => Partial<Adapter>][] = [
+  [
+    'ends the account of whomever it takes out',
+    (adapter) => ({ removeMember: (g, m, s) => adapter.removeAccount?.(g, m, s) ?? never() }),
+  ],
+  ['finds no account', () => ({ findAccount: async () => null })],
+  [
+    'says that it made everybody',
+    (adapter) => ({
+      findAccount: async () => null,
+      addMember: async (g, p, s) => ({ ...(await adapter.addMember(g, p, s)), account: 'made' }),
+    }),
+  ],
+  [
+    'says that it found everybody',
+    (adapter) => ({
+      addMember: async (g, p, s) => ({ ...(await adapter.addMember(g, p, s)), account: 'found' }),
+    }),
+  ],
+];
+
+function never(): never {
+  throw new Error('ends no logins');
+}
+
+async function openEndingLogins(): Promise<ConformanceHarness> {
+  const harness = await openers.get('http, which ends logins')?.();
+  if (harness === undefined) throw new Error('no such opener');
+  return harness;
+}
+
 describe('the suite', () => {
+  it.each(mistakesAboutAccounts)('notices an adapter that %s', async (_what, spoil) => {
+    const { faults: _, ...harness } = await openEndingLogins();
+    const adapter: Adapter = { ...harness.adapter, ...spoil(harness.adapter) };
+    const noticed: string[] = [];
+    for await (const { name, outcome } of runConformance({ ...harness, adapter })) {
+      if (outcome === 'failed') noticed.push(name);
+    }
+    expect(noticed).not.toEqual([]);
+  });
+
+  it('notices an adapter that changes accounts and cannot tell whose they are', async () => {
+    const { faults: _, ...harness } = await openEndingLogins();
+    const { findAccount: __, ...adapter } = harness.adapter;
+    const results = await Array.fromAsync(runConformance({ ...harness, adapter }));
+    const failed = results.filter(({ outcome }) => outcome === 'failed').map(({ name }) => name);
+    expect(failed).toContain('tells whether it made an account');
+  });
+
   it.each(mistakes)('notices an adapter that %s', async (_what, spoil) => {
     const right = createRosterAdapter({ path: path.join(createFolder(), 'roster.json') });
     const adapter: Adapter = { ...right, ...spoil(right) };

@@ -1,15 +1,18 @@
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Kysely, sql } from 'kysely';
+import { type Migration, Migrator } from 'kysely/migration';
 import { expect, it } from 'vitest';
 import { up as createInbox } from '../../migrations/0001-inbox.ts';
 import { up as createEvidence } from '../../migrations/0002-evidence.ts';
 import { up as createMembership } from '../../migrations/0003-membership.ts';
 import { up as createRemovals } from '../../migrations/0004-removals.ts';
-import { inTransaction } from '../../src/db/database.ts';
+import { type Database, inTransaction, type Transaction } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { readSetting, writeSetting } from '../../src/db/setting-store.ts';
 import { describeEachDialect, openForTest } from '../support/databases.ts';
+
+const at = '2026-03-15T12:00:00.000Z';
 
 const names = globSync('migrations/*.ts')
   .map((file) => path.basename(file, '.ts'))
@@ -53,6 +56,50 @@ describeEachDialect('migrating', ({ createEmpty, createMigrated }) => {
     ]);
   });
 
+  it('keeps memberships, and what refers to them, when their key goes', async () => {
+    const database = openForTest(await createEmpty());
+    const before = names.filter((name) => name < '0016');
+    await migrateOnly(database, before);
+    await inTransaction(database, async (tx) => {
+      await sql`insert into membership (tool, group_id, trainer_id, wanted, generation, state,
+        is_ours, attempts, updated_at, install, member_id) values
+        ('studio', 'signs', 't1', 1, 1, 'active', 1, 0, ${at}, 'acme', 'm1'),
+        ('studio', 'signs', 't2', 0, 2, 'removed', 0, 0, ${at}, 'acme', 'm2')`.execute(tx);
+      await sql`delete from membership where trainer_id = 't2'`.execute(tx);
+      await sql`insert into receipt (membership_id, generation, operation, outcome, created_at)
+        select id, 1, 'add', 'added', ${at} from membership`.execute(tx);
+      await sql`insert into person (install, trainer_id, work_email, work_email_digest,
+        work_email_domain) values ('acme', 't1', ${Buffer.from('sealed')}, 'digest', 'x.test')`.execute(
+        tx,
+      );
+    });
+    expect(await migrate(database)).toEqual(names.filter((name) => name >= '0016'));
+
+    const { kysely } = database;
+    expect(
+      await kysely.selectFrom('membership').select(['trainerId', 'memberId']).execute(),
+    ).toEqual([{ trainerId: 't1', memberId: 'm1' }]);
+    expect(
+      await kysely
+        .selectFrom('membershipAddress')
+        .select(['install', 'workEmailDigest', 'isCurrent', 'givenAt', 'endedAt', 'wasAbsent'])
+        .execute(),
+    ).toEqual([
+      {
+        ...{ install: 'acme', workEmailDigest: 'digest', isCurrent: 1 },
+        ...{ givenAt: at, endedAt: null, wasAbsent: null },
+      },
+    ]);
+    // What refers to it is still held to that, and an id is never given out again.
+    await expect(kysely.deleteFrom('membership').execute()).rejects.toThrow(/foreign key/i);
+    const { id } = await sql<{ id: number }>`insert into membership (tool, group_id, trainer_id,
+      wanted, generation, state, is_ours, attempts, updated_at) values
+      ('studio', 'signs', 't1', 1, 1, 'pending', 0, 0, ${at}) returning id`
+      .execute(kysely)
+      .then(({ rows: [row] }) => row ?? { id: 0 });
+    expect(Number(id)).toBe(3);
+  });
+
   it('refuses a database that a newer version has made its own, and says what to do', async () => {
     const database = openForTest(await createMigrated());
     await inTransaction(database, (tx) => writeSetting(tx, 'compatibility', '999'));
@@ -78,3 +125,16 @@ it('lists the migrations that lie in the folder', () => {
   const source = readFileSync('src/db/migrate.ts', 'utf8');
   for (const name of names) expect(source).toContain(`'${name}':`);
 });
+
+/** As a version would have left it that knew no more than these. */
+async function migrateOnly(database: Database, known: string[]): Promise<void> {
+  const migrations: Record<string, Migration> = {};
+  for (const name of known) migrations[name] = await import(`../../migrations/${name}.ts`);
+  const run = async (db: Transaction | Database['kysely']) => {
+    const provider = { getMigrations: async () => migrations };
+    const { error } = await new Migrator({ db, provider }).migrateToLatest();
+    if (error !== undefined) throw error;
+  };
+  if (database.dialect === 'postgres') await run(database.kysely);
+  else await inTransaction(database, run);
+}

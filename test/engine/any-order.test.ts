@@ -23,7 +23,9 @@ describeEachDatabase('any order and any repetition of deliveries', (openFresh) =
         const rows = Map.groupBy(await engine.membershipRows(), ({ groupId }) => runOf(groupId));
         for (const { set, run } of named) {
           const wanted = (rows.get(run) ?? []).filter((row) => row.wanted === 1);
-          expect(wanted.map((row) => keyOf(row, run)).sort()).toEqual(expectWanted(set));
+          // Installs that know different addresses have a membership each.
+          const places = new Set(wanted.map((row) => keyOf(row, run)));
+          expect([...places].sort()).toEqual(expectWanted(set));
         }
       }),
       { numRuns: batches },

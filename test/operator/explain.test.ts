@@ -39,11 +39,11 @@ function healthy(): Bearing {
     people: [
       {
         ...{ install: 'acme', trainerId: 'cmu1', displayName: 'Amara O.' },
-        workEmailDomain: 'opentrain.work',
+        ...{ workEmailDomain: 'opentrain.work', workEmailDigest: 'digest' },
       },
     ],
     memberships: [membership],
-    reasons: [{ ...ids, membershipId: 7, linkId: 'cml1' }],
+    reasons: [{ ...ids, membershipId: 7, linkId: 'cml1', isNamed: 1 }],
     plans: new Map(),
     invitations: new Map(),
   };
@@ -265,7 +265,7 @@ describe('explaining', () => {
     const { steps, action } = explainOne({
       ...bearing,
       memberships: [elsewhere, membership],
-      reasons: [{ ...ids, membershipId: 6, linkId: 'cml1' }],
+      reasons: [{ ...ids, membershipId: 6, linkId: 'cml1', isNamed: 1 }],
     });
     expect(steps.filter(({ step }) => step === 'membership')).toMatchObject([
       { holds: false, says: expect.stringContaining('old of studio') },
@@ -279,12 +279,51 @@ describe('explaining', () => {
       memberships: [{ ...membership, id: 8, trainerId: 'cmu2' }],
       links: [{ ...link, install: 'globex', externalProjectId: 'lamps' }, link],
       people: [
-        { install: 'globex', trainerId: 'cmu1', displayName: 'X', workEmailDomain: 'globex.com' },
+        {
+          ...{ install: 'globex', trainerId: 'cmu1', displayName: 'X' },
+          ...{ workEmailDomain: 'globex.com', workEmailDigest: 'globex' },
+        },
       ],
     };
     const { failing, says } = explainOne({ ...bearing, reasons: [], ...others });
     expect(says('link')).toBe('linked to street-signs');
     expect(failing).toEqual(['address', 'membership']);
+  });
+
+  it('says where another install of the same tool knows another address for them', () => {
+    const theirs = { ...bearing.people[0], install: 'globex', workEmailDigest: 'another' };
+    const people = [...bearing.people, theirs as Bearing['people'][number]];
+    const installs = new Map([
+      ['acme', acme],
+      ['globex', acme],
+      ['elsewhere', { ...acme, tool: 'atelier' }],
+    ]);
+    const says = (one: typeof people) =>
+      explain({ ...bearing, people: one }, rulesFor(installs))[0]?.steps.find(
+        ({ step }) => step === 'address',
+      )?.says;
+    expect(says(people)).toBe(
+      'a work address of opentrain.work is known; globex knows another for them: each access stands by itself',
+    );
+    const elsewhere = people.map((one) =>
+      one === theirs ? { ...one, install: 'elsewhere' } : one,
+    );
+    expect(says(elsewhere)).toBe('a work address of opentrain.work is known');
+  });
+
+  it('is told of their own membership where each install has one of its own', () => {
+    const other = { ...membership, id: 9, install: 'globex', state: 'failed' } as const;
+    const { steps } = explainOne({
+      ...bearing,
+      memberships: [membership, other],
+      reasons: [
+        { ...ids, membershipId: 7, linkId: 'cml1', isNamed: 1 },
+        { ...ids, install: 'globex', membershipId: 9, linkId: 'cml1', isNamed: 1 },
+      ],
+    });
+    expect(steps.filter(({ step }) => step === 'membership')).toMatchObject([
+      { holds: true, says: 'active in street-signs of studio' },
+    ]);
   });
 
   it('is about everybody on a contract, by each of its links', () => {

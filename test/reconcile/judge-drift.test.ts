@@ -13,7 +13,8 @@ const at = '2026-03-15T11:00:00.000Z';
 function known(id: number, changes: Partial<KnownMembership> = {}): KnownMembership {
   return {
     ...{ id, wanted: true, state: 'active', memberId: `m${id}`, addresses: [`a${id}`] },
-    ...{ address: `a${id}`, lastOutcome: 'added', wasCalled: false, updatedAt: at, ...changes },
+    ...{ given: changes.addresses ?? [`a${id}`], address: `a${id}` },
+    ...{ lastOutcome: 'added', wasCalled: false, updatedAt: at, ...changes },
   };
 }
 
@@ -76,6 +77,12 @@ describe('judging what a tool lists', () => {
       ['stranger m1'],
     ],
     [
+      'who has an address that nobody was let in under',
+      [known(1, { ...gone, given: [] })],
+      [account('x', { digests: ['a1'] })],
+      ['stranger x'],
+    ],
+    [
       'another address than the register has',
       [known(1)],
       [account('m1', { digests: ['old'] })],
@@ -100,6 +107,7 @@ describe('judging what a tool lists', () => {
       ...{
         memberId: fc.option(names),
         addresses: fc.uniqueArray(names),
+        given: fc.uniqueArray(names),
         address: fc.option(names),
       },
       lastOutcome: fc.option(fc.constantFrom(...receiptOutcomes)),

@@ -46,6 +46,8 @@ export interface Converging {
   protectedAccounts?: string[];
   makesLogins?: boolean;
   timeoutMs?: number;
+  /** Whether accounts may be ended, renamed or activated; as where nobody shares the tool. */
+  mayChangeAccounts?: boolean;
   signal?: AbortSignal;
 }
 
@@ -59,13 +61,14 @@ export async function converge(
     settling = createSettleStore(engine.database, engine.box),
     protectedAccounts = [],
     timeoutMs = 5000,
+    mayChangeAccounts = true,
     signal,
   }: Converging = {},
 ): Promise<Result | null> {
   const { clock, managedDomains } = engine;
   const deps = {
     ...{ claims, settling, adapter: tool.adapter, timeoutMs, clock },
-    ...{ protectedAccounts, managedDomains },
+    ...{ protectedAccounts, managedDomains, mayChangeAccounts: () => mayChangeAccounts },
   };
   return await convergeMembership(deps, claim, signal ?? new AbortController().signal);
 }
@@ -100,6 +103,7 @@ export function createStudioWorker(
       locks,
     },
     ...{ metrics, logger, clock, alerts, managedDomains, protectedAccounts: [] },
+    mayChangeAccounts: () => true,
   });
 }
 

@@ -4,6 +4,7 @@ import { type Database, inTransaction } from '../../src/db/database.ts';
 import type { MembershipRow, Tables } from '../../src/db/tables.ts';
 import type { BrakeLimits } from '../../src/domain/brake.ts';
 import type { Evidence } from '../../src/domain/evidence.ts';
+import { createAddressStore } from '../../src/engine/address-store.ts';
 import { applyEvidence } from '../../src/engine/apply-evidence.ts';
 import { createBrakeStore } from '../../src/engine/brake-store.ts';
 import { evidenceOfEvent } from '../../src/engine/evidence-of-event.ts';
@@ -94,6 +95,7 @@ export function createEngine(
     inbox: createInboxStore(database, box),
     memberships: createMembershipStore(database),
     evidence: createEvidenceStore(database, box),
+    addresses: createAddressStore(box),
     readRequests: createReadRequestStore(database),
     plans: createPlanStore(database),
     brakes: createBrakeStore(database),

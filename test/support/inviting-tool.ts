@@ -35,6 +35,7 @@ export function createLoginTool(): MemoryTool & { passwords: Map<string, string>
   const adapter: Adapter = {
     ...tool.adapter,
     capabilities: { ...tool.adapter.capabilities, invitation: 'password' },
+    findAccount: async ({ trainerId: id, email }) => (passwords.has(id) ? { id, email } : null),
     async addMember(group, person, signal) {
       const { trainerId, email, newPassword = '' } = person;
       const isNew = !passwords.has(trainerId);

@@ -11,6 +11,10 @@ export interface MemoryTool {
   members(group: string): string[];
   /** Makes somebody a member as if another hand had. */
   seed(group: string, id: string, email?: string | null): void;
+  /** Makes a login that is in no group. */
+  seedAccount(id: string, email?: string | null): void;
+  /** The ids of all logins. */
+  accounts(): string[];
   unseat(group: string, id: string): void;
   /** Runs before each call takes effect; what it throws is what the tool answers. */
   before: (call: Call, subject: string) => Promise<void> | void;
@@ -45,6 +49,8 @@ export function createMemoryTool(
   }: MemoryToolOptions = {},
 ): MemoryTool {
   const groups = new Map<string, Map<string, Member>>();
+  /** Logins, in a group or in none. */
+  const accounts = new Map<string, Member>();
   let underway = 0;
   let most = 0;
 
@@ -95,6 +101,7 @@ export function createMemoryTool(
         const id = keyOf(person);
         const member = groupOf(group).get(id) ?? { id, email: person.email };
         groupOf(group).set(id, member);
+        accounts.set(id, accounts.get(id) ?? member);
         return member;
       }),
     removeMember: (group, { id }, signal) =>
@@ -103,7 +110,11 @@ export function createMemoryTool(
       removeAccount: (group: string, { id }: Member, signal: AbortSignal) =>
         call(signal, ['end', `${group}/${id}`], () => {
           for (const members of groups.values()) members.delete(id);
+          accounts.delete(id);
         }),
+    }),
+    ...((hasAccounts || updates) && {
+      findAccount: async (person: Person) => accounts.get(keyOf(person)) ?? null,
     }),
     ...(updates && {
       updateEmail: (group: string, { id }: Member, email: string, signal: AbortSignal) =>
@@ -127,7 +138,12 @@ export function createMemoryTool(
     adapter,
     calls: [],
     members: (group) => [...groupOf(group).keys()].sort(),
-    seed: (group, id, email = null) => void groupOf(group).set(id, { id, email }),
+    seed(group, id, email = null) {
+      groupOf(group).set(id, { id, email });
+      tool.seedAccount(id, email);
+    },
+    seedAccount: (id, email = null) => void accounts.set(id, { id, email }),
+    accounts: () => [...accounts.keys()].sort(),
     unseat: (group, id) => void groupOf(group).delete(id),
     before: () => undefined,
     after: () => undefined,

@@ -1,4 +1,4 @@
-import type { MembershipRow, ReasonTable } from '../../src/db/tables.ts';
+import type { MembershipRow, ReasonRow } from '../../src/db/tables.ts';
 import {
   type ContractEvidence,
   type Evidence,
@@ -38,14 +38,16 @@ type Registers = { [Kind in keyof Evidence]: Map<string, Evidence[Kind][number]>
 
 export function createPureEngine(): PureEngine {
   const registers = createRegisters();
-  const memberships = new Map<string, MembershipRow>();
-  const reasons = new Map<string, ReasonTable>();
-  const tool = new Set<string>();
+  const memberships = new Map<number, MembershipRow>();
+  const current = new Map<number, string>();
+  const reasons = new Map<string, ReasonRow>();
+  /** Memberships by which somebody is in. */
+  const tool = new Set<number>();
 
   function plan(): MembershipChange[] {
     const known = toKnown(registers);
     const rows = { memberships: [...memberships.values()], reasons: [...reasons.values()] };
-    return planMemberships({ ...known, ...rows }, rules);
+    return planMemberships({ ...known, ...rows, current }, rules);
   }
 
   return {
@@ -53,11 +55,11 @@ export function createPureEngine(): PureEngine {
     known: (install) => toKnownInstall(registers, install),
     merge: (evidence) => mergeInto(registers, evidence),
     derive() {
-      for (const { place, before, after, reasons: added } of plan()) {
-        const key = `${place.groupId}/${place.trainerId}`;
+      for (const { place, before, after, reasons: added, address } of plan()) {
         const id = before?.id ?? memberships.size + 1;
         const row = { ...newRow, ...before, ...place, ...after, id, wanted: after.wanted ? 1 : 0 };
-        memberships.set(key, row);
+        memberships.set(id, row);
+        if (address !== null) current.set(id, address.address);
         for (const reason of added) {
           const { install, contractId, linkId } = reason;
           const reasonKey = [id, install, contractId, linkId].join('/');
@@ -66,21 +68,24 @@ export function createPureEngine(): PureEngine {
       }
     },
     converge(now) {
-      for (const [key, row] of memberships) {
+      for (const [id, row] of memberships) {
         if (row.state === 'pending') {
-          tool.add(key);
+          tool.add(id);
           Object.assign(row, { state: 'active', isOurs: 1, memberId: row.trainerId });
         }
         const isDue = row.state === 'removing' && (row.removeAfter ?? '') <= now;
         if (!isDue) continue;
-        tool.delete(key);
+        tool.delete(id);
         Object.assign(row, { state: 'removed', isOurs: 0, removeAfter: null });
       }
     },
-    wanted: () =>
-      [...memberships].flatMap(([key, { wanted }]) => (wanted === 1 ? [key] : [])).sort(),
-    roster: () => [...tool].sort(),
+    wanted: () => placesOf([...memberships.values()].filter(({ wanted }) => wanted === 1)),
+    roster: () => placesOf([...memberships.values()].filter(({ id }) => tool.has(id))),
   };
+}
+
+function placesOf(rows: MembershipRow[]): string[] {
+  return [...new Set(rows.map(({ groupId, trainerId }) => `${groupId}/${trainerId}`))].sort();
 }
 
 function createRegisters(): Registers {
@@ -113,12 +118,14 @@ function toKnown({ contracts, links, grants, pairs, participations, people }: Re
     if (contract === undefined) return [];
     return itsLinks.map((link) => toParticipation(contract, link, participation, trainerId));
   });
-  const known = [...people.values()].filter((one) => one.workEmail !== null);
+  const known = [...people.values()].flatMap(({ install, trainerId, workEmail }) =>
+    workEmail === null ? [] : ([[`${install}/${trainerId}`, workEmail.toLowerCase()]] as const),
+  );
   const isHeir = (link: LinkEvidence) =>
     link.contractsReadAt === null && statusOfLink(link) === 'live';
   return {
     participations: joined,
-    addresses: new Set(known.map((one) => `${one.install}/${one.trainerId}`)),
+    addresses: new Map(known),
     grants: [...grants.values()],
     heirs: [...links.values()].filter(isHeir),
   };

@@ -31,18 +31,28 @@ export interface RestToolOptions {
 export function createRestToolState(options: RestToolOptions) {
   const { paging = 'page', pageSize = 2, refusesRepeats = true } = options;
   const projects = new Map<string, RestMember[]>();
+  /** Logins, in a project or in none. */
+  const accounts = new Map<number, RestMember>();
   let lastId = 100;
 
   const membersOf = (project: string) => projects.get(project) ?? [];
-  const all = () => [...projects.values()].flat();
 
   function seed(project: string, email: string, status = 'active', name = email): RestMember {
     // One login for each address in however many projects; twice in one is another.
     const isAgain = membersOf(project).some(({ user }) => isAlike(user.email, email));
-    const login = isAgain ? undefined : all().find(({ user }) => isAlike(user.email, email));
-    const member = { id: login?.id ?? ++lastId, user: { email, name }, status };
+    const login = isAgain ? undefined : loginOf(email);
+    const member = { id: login?.id ?? seedAccount(email, name).id, user: { email, name }, status };
     projects.set(project, [...membersOf(project), member]);
     return member;
+  }
+
+  const loginOf = (email: string) =>
+    [...accounts.values()].find(({ user }) => isAlike(user.email, email));
+
+  function seedAccount(email: string, name = email): RestMember {
+    const account = { id: ++lastId, user: { email, name }, status: 'active' };
+    accounts.set(account.id, account);
+    return account;
   }
 
   function showPage(url: URL, members: RestMember[]): RestAnswer {
@@ -71,6 +81,7 @@ export function createRestToolState(options: RestToolOptions) {
 
   function remove(isMeant: (project: string, member: RestMember) => boolean): RestAnswer {
     let removed = 0;
+    for (const [id, account] of accounts) if (isMeant('', account)) accounts.delete(id);
     for (const [project, members] of projects) {
       const kept = members.filter((member) => !isMeant(project, member));
       removed += members.length - kept.length;
@@ -106,7 +117,10 @@ export function createRestToolState(options: RestToolOptions) {
       ({ body, isSwallowed }, project, id) => {
         const member = membersOf(project).find((one) => String(one.id) === id);
         if (member === undefined) return { status: 404 };
-        if (!isSwallowed) member.user = { ...member.user, ...(body as { email: string }) };
+        const alike = [...projects.values()].flat().filter((one) => String(one.id) === id);
+        for (const one of [...alike, accounts.get(Number(id)) ?? member]) {
+          if (!isSwallowed) one.user = { ...one.user, ...(body as { email: string }) };
+        }
         return { status: 200, body: { data: member } };
       },
     ],
@@ -118,6 +132,14 @@ export function createRestToolState(options: RestToolOptions) {
           : remove((other, one) => other === project && String(one.id) === id),
     ],
     [
+      'GET users',
+      ({ url }) => {
+        const part = url.searchParams.get('search')?.toLowerCase() ?? '';
+        const isFound = ({ user }: RestMember) => user.email.toLowerCase().includes(part);
+        return showPage(url, [...accounts.values()].filter(isFound));
+      },
+    ],
+    [
       'DELETE users',
       ({ isSwallowed }, id) =>
         isSwallowed ? { status: 204 } : remove((_, one) => String(one.id) === id),
@@ -126,8 +148,10 @@ export function createRestToolState(options: RestToolOptions) {
 
   return {
     seed,
+    seedAccount,
     members: (project: string) => membersOf(project).map(({ user }) => user.email),
-    users: () => [...new Set(all().map(({ id }) => String(id)))],
+    users: () => [...accounts.keys()].map(String),
+    hasLogin: (email: string) => loginOf(email) !== undefined,
     answer(request: RestRequest): RestAnswer {
       const parts = request.url.pathname.split('/').map(decodeURIComponent);
       const [, , area = '', first = '', what = '', id = ''] = parts;

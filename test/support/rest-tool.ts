@@ -18,6 +18,9 @@ export interface RestTool {
   /** The ids of everybody who has a login. */
   users(): string[];
   seed(project: string, email: string, status?: string): void;
+  /** Makes a login that is in no project. */
+  seedAccount(email: string): void;
+  hasLogin(email: string): boolean;
   faults: Faults;
 }
 
@@ -59,6 +62,8 @@ export async function openRestTool(options: RestToolOptions = {}): Promise<RestT
   return {
     ...{ url: `${origin}/v1`, token, requests, members: state.members, users: state.users },
     seed: (project, email, status) => void state.seed(project, email, status),
+    seedAccount: (email) => void state.seedAccount(email),
+    hasLogin: state.hasLogin,
     faults: {
       begin: (kind, fault) => {
         begun = { kind, fault };

@@ -24,6 +24,10 @@ export interface ConformanceHarness {
   crowd?: number;
   /** Makes somebody a member as another hand than the adapter's would have. */
   seed?(groupId: string, person: Person): Promise<void>;
+  /** Makes an account that is in no group, as another hand than the adapter's would. */
+  seedAccount?(person: Person): Promise<void>;
+  /** Whether somebody can still get in by their account. */
+  hasAccount?(person: Person): Promise<boolean>;
   /** Does what somebody does with a link, where the tool knows nothing of them until then. */
   accept?(person: Person, added: Added): Promise<void>;
   /** Where the tool can be made to misbehave: a fake one. */

@@ -43,6 +43,11 @@ export function createDoccanoAdapter(settings: DoccanoSettings): Adapter {
       return row === null ? null : toMember(row);
     },
 
+    async findAccount({ email }, signal) {
+      const user = await accounts.find(email, signal);
+      return user === null ? null : { id: String(user.id), email: toEmail(user.username) };
+    },
+
     async addMember(groupId, person, signal): Promise<Added> {
       const role = await findRole(api, settings.role, signal);
       const found = await accounts.find(person.email, signal);

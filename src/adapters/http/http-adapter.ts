@@ -14,7 +14,6 @@ import { expandText, type Values } from './template.ts';
 export function createHttpAdapter(settings: HttpSettings): Adapter {
   const api = createHttpApi(settings);
   const { requests } = settings;
-  const { removeAccount } = requests;
   const search = createMemberSearch(settings, api);
 
   async function remove(groupId: string, member: Member, signal: AbortSignal): Promise<void> {
@@ -38,6 +37,8 @@ export function createHttpAdapter(settings: HttpSettings): Adapter {
 
     findMember: search.find,
 
+    ...(search.findAccount !== undefined && { findAccount: search.findAccount }),
+
     async addMember(groupId, person, signal) {
       const { add } = requests;
       // A tool that does not say that somebody is there already may add them twice.
@@ -57,18 +58,26 @@ export function createHttpAdapter(settings: HttpSettings): Adapter {
 
     removeMember: remove,
 
-    ...(removeAccount !== undefined && {
-      async removeAccount(groupId, member, signal) {
-        await remove(groupId, member, signal);
-        await api.send(removeAccount, {
-          ...{ purpose: 'end the login', values: valuesOfMember(groupId, member), signal },
-          ...{ expected: removeAccount.absent, isAnswerIgnored: true },
-        });
-      },
-    }),
-
+    ...createRemoveAccount(settings, api, remove),
     ...createUpdate(settings, api),
     ...(search.list !== undefined && { listMembers: search.list }),
+  };
+}
+
+function createRemoveAccount(
+  { requests: { removeAccount } }: HttpSettings,
+  api: HttpApi,
+  remove: Adapter['removeMember'],
+): Pick<Adapter, 'removeAccount'> {
+  if (removeAccount === undefined) return {};
+  return {
+    async removeAccount(groupId, member, signal) {
+      await remove(groupId, member, signal);
+      await api.send(removeAccount, {
+        ...{ purpose: 'end the login', values: valuesOfMember(groupId, member), signal },
+        ...{ expected: removeAccount.absent, isAnswerIgnored: true },
+      });
+    },
   };
 }
 
@@ -100,7 +109,13 @@ function toCapabilities(settings: HttpSettings): Capabilities {
     offboarding === 'locks_out'
       ? { effect: offboarding }
       : { effect: offboarding, reason: offboardingReason };
-  return { removal, readding, exclusive: toExclusive(settings) };
+  const reason = offboardingReason || 'their account is there and stays, and may let them in';
+  return {
+    ...{ removal, readding, exclusive: toExclusive(settings) },
+    ...(settings.requests.removeAccount !== undefined && {
+      keepingAccount: { removal: { effect: 'membership_only', reason }, readding },
+    }),
+  };
 }
 
 /** Whoever is looked for on many pages can slip past them while somebody else is taken out. */

@@ -117,6 +117,17 @@ const requests = z
       })
       .optional()
       .describe("Looks for a member by the tool's own id: also finds whose address has changed."),
+    findAccount: z
+      .strictObject({
+        ...requestShape('GET', ['trainerId', 'email', 'displayName']),
+        items: answerPath.default('').describe('Where the found are: a list, one object, or null.'),
+        pages: PageSettings.optional().describe('How the answer goes on, where it can.'),
+        absent: absent.default([]),
+      })
+      .optional()
+      .describe(
+        'Looks for an account by address in the whole tool, in a group or in none. Needed with "removeAccount" and "update": only an account that was not there before is ever ended or changed.',
+      ),
     list: z
       .strictObject({
         ...requestShape('GET', ['group']),
@@ -157,6 +168,11 @@ const requests = z
     ({ update, findById, find }) =>
       update === undefined || findById !== undefined || find === undefined,
     'with "update" also needs "findById", as an old address finds nobody',
+  )
+  .refine(
+    ({ removeAccount, update, findAccount }) =>
+      findAccount !== undefined || (removeAccount === undefined && update === undefined),
+    'with "removeAccount" or "update" also needs "findAccount": whose an account is has to be known before it is ended or changed',
   )
   .refine(({ find, list }) => find !== undefined || list !== undefined, 'needs "find" or "list"');
 

@@ -10,6 +10,7 @@ import type { Values } from './template.ts';
 export interface MemberSearch {
   find: Adapter['findMember'];
   list: Adapter['listMembers'];
+  findAccount: Adapter['findAccount'];
 }
 
 /** `find` and `list` alike: what reads members, on one page or many. */
@@ -19,29 +20,14 @@ interface Reading {
   pages?: PageSettings | undefined;
 }
 
+type Requests = HttpSettings['requests'];
+type ReadRequest = NonNullable<Requests['find' | 'list' | 'findAccount']>;
+
 export function createMemberSearch(settings: HttpSettings, api: HttpApi): MemberSearch {
   const { findById, find = undefined, list = undefined } = settings.requests;
+  const { findAccount = undefined } = settings.requests;
 
-  /** Each once, though a list that changes while it is read may show somebody on two pages. */
-  async function* read(
-    request: NonNullable<typeof find | typeof list>,
-    purpose: string,
-    values: Values,
-    signal: AbortSignal,
-  ): AsyncGenerator<Member> {
-    const reading: Reading = request;
-    const seen = new Set<string>();
-    const call = { purpose, values, signal, expected: reading.absent };
-    const itemsOf = ({ body }: { body: unknown }) =>
-      toItems(pick(body, reading.items), request === find, purpose);
-    for await (const item of api.readPages(request, call, itemsOf)) {
-      const member = toMember(item, settings.member);
-      if (member === undefined) throw noId(purpose, settings);
-      if (member === null || seen.has(member.id)) continue;
-      seen.add(member.id);
-      yield member;
-    }
-  }
+  const read = createReader(settings, api);
 
   async function findByIdOf(groupId: string, memberId: string, signal: AbortSignal) {
     if (findById === undefined) return null;
@@ -65,9 +51,43 @@ export function createMemberSearch(settings: HttpSettings, api: HttpApi): Member
       return await pickPerson(read(request, 'find the member', values, signal), person);
     },
 
+    findAccount:
+      findAccount &&
+      (async (person, signal) => {
+        const values = valuesOfPerson(null, person);
+        const accounts = read(findAccount, 'find the account', values, signal);
+        // An id alone says nothing: tools give them out again.
+        return await pickPerson(accounts, { ...person, memberId: null });
+      }),
+
     list:
       list &&
       ((groupId, signal) => read(list, 'list the members', new Map([['group', groupId]]), signal)),
+  };
+}
+
+type Read = (
+  request: ReadRequest,
+  purpose: string,
+  values: Values,
+  signal: AbortSignal,
+) => AsyncGenerator<Member>;
+
+/** Each once, though a list that changes while it is read may show somebody on two pages. */
+function createReader(settings: HttpSettings, api: HttpApi): Read {
+  return async function* read(request, purpose, values, signal) {
+    const reading: Reading = request;
+    const seen = new Set<string>();
+    const call = { purpose, values, signal, expected: reading.absent };
+    const itemsOf = ({ body }: { body: unknown }) =>
+      toItems(pick(body, reading.items), request !== settings.requests.list, purpose);
+    for await (const item of api.readPages(request, call, itemsOf)) {
+      const member = toMember(item, settings.member);
+      if (member === undefined) throw noId(purpose, settings);
+      if (member === null || seen.has(member.id)) continue;
+      seen.add(member.id);
+      yield member;
+    }
   };
 }
 
@@ -86,10 +106,11 @@ async function pickPerson(
   return found;
 }
 
-export function valuesOfPerson(groupId: string, person: Person): Values {
+/** @param groupId null where a request is about no group */
+export function valuesOfPerson(groupId: string | null, person: Person): Values {
   const { trainerId, email, displayName } = person;
   return new Map([
-    ['group', groupId],
+    ...(groupId === null ? [] : ([['group', groupId]] as const)),
     ['trainerId', trainerId],
     // Tools that compare addresses letter by letter then find whom they were given.
     ['email', email.toLowerCase()],

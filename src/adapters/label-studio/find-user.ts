@@ -1,3 +1,4 @@
+import { toInstantText } from '../../domain/marketplace-text.ts';
 import { isSameAddress } from '../../lib/same-address.ts';
 import type { Member, Person } from '../adapter.ts';
 import type { LabelStudioApi } from './label-studio-api.ts';
@@ -46,6 +47,7 @@ export function isMember({ id, email }: User): boolean {
   return Boolean(email?.includes('@')) && email !== `deleted-${id}-user@example.com`;
 }
 
-export function toMember({ id, email }: User): Member {
-  return { id: String(id), email: email ?? null };
+export function toMember({ id, email, date_joined: joined }: User): Member {
+  const madeAt = toInstantText(joined);
+  return { id: String(id), email: email ?? null, ...(madeAt !== undefined && { madeAt }) };
 }

@@ -1,10 +1,11 @@
 import { AppError } from '../../domain/errors.ts';
 import type { Adapter, Capabilities } from '../adapter.ts';
 import { checkLabelStudio } from './check-label-studio.ts';
-import { findUser, idOfMember, isMember, toMember } from './find-user.ts';
-import { createLabelStudioApi, type LabelStudioApi } from './label-studio-api.ts';
+import { findUser, isMember, toMember } from './find-user.ts';
+import { createLabelStudioApi } from './label-studio-api.ts';
 import type { LabelStudioSettings } from './label-studio-schema.ts';
 import { invite, type OnboardDeps, signUp, toInvitation } from './onboard.ts';
+import { createRemoval } from './remove-member.ts';
 import { createSignUpPage } from './sign-up.ts';
 import { readWork } from './work.ts';
 
@@ -15,7 +16,7 @@ import { readWork } from './work.ts';
 export function createLabelStudioAdapter(settings: LabelStudioSettings): Adapter {
   const api = createLabelStudioApi(settings);
   const page = createSignUpPage(settings.url);
-  const { onboarding, offboarding, organization, publicUrl = settings.url } = settings;
+  const { onboarding, organization, publicUrl = settings.url } = settings;
   const deps: OnboardDeps = { api, page, publicUrl };
 
   function refuseOthers(groupId: string): void {
@@ -38,19 +39,12 @@ export function createLabelStudioAdapter(settings: LabelStudioSettings): Adapter
     async addMember(groupId, person, signal) {
       refuseOthers(groupId);
       const found = await findUser(api, person, signal);
-      if (found !== null) return found;
+      if (found !== null) return { ...found, account: 'found' };
       if (onboarding === 'sign_up') return await signUp(deps, person, signal);
       return await invite(deps, person, signal);
     },
 
-    async removeMember(groupId, member, signal) {
-      refuseOthers(groupId);
-      const id = await idOfMember(api, member, signal);
-      if (id === null) return;
-      await refuseOwner(api, organization, id, signal);
-      if (offboarding === 'delete_user') await api.deleteUser(id, signal);
-      else await api.deleteMembership(organization, id, signal);
-    },
+    ...createRemoval(settings, api, refuseOthers),
 
     async *listMembers(groupId, signal) {
       refuseOthers(groupId);
@@ -70,14 +64,14 @@ export function createLabelStudioAdapter(settings: LabelStudioSettings): Adapter
   };
 }
 
-const removals: Record<LabelStudioSettings['offboarding'], Capabilities['removal']> = {
+const removals = {
   delete_user: { effect: 'locks_out' },
   membership: {
     effect: 'membership_only',
     reason:
       'Label Studio (community) lets a removed member back in with their password, or a session that is open',
   },
-};
+} satisfies Record<LabelStudioSettings['offboarding'], Capabilities['removal']>;
 
 function toCapabilities({ onboarding, offboarding }: LabelStudioSettings): Capabilities {
   const keepsAccount = offboarding === 'membership';
@@ -85,23 +79,9 @@ function toCapabilities({ onboarding, offboarding }: LabelStudioSettings): Capab
     removal: removals[offboarding],
     // A membership that was ended is kept as ended, and nothing in the API begins it again.
     readding: keepsAccount ? 'no' : 'new_account',
+    ...(!keepsAccount && { keepingAccount: { removal: removals.membership, readding: 'no' } }),
     exclusive: 'membership',
     invitation: onboarding === 'sign_up' ? 'password' : 'shared',
     usage: { counts: ['seconds', 'tasks', 'labels'], outlivesRemoval: keepsAccount },
   };
-}
-
-/** Label Studio refuses most of this too, in its newest versions. */
-async function refuseOwner(
-  api: LabelStudioApi,
-  organization: string,
-  id: string,
-  signal: AbortSignal,
-): Promise<void> {
-  const [me, { created_by: owner = null } = {}] = [
-    await api.me(signal),
-    (await api.organization(organization, signal)) ?? {},
-  ];
-  if (id !== String(me.id) && id !== String(owner)) return;
-  throw new AppError('invalid', 'The owner of the organization, and of the token, is not removed');
 }

@@ -48,7 +48,12 @@ export type LabelStudioSettings = z.output<typeof LabelStudioSettings>;
 export const Version = z.object({ release: z.string(), edition: z.string().optional() });
 export type Version = z.output<typeof Version>;
 
-export const User = z.object({ id: z.int(), email: z.string().nullish() });
+export const User = z.object({
+  id: z.int(),
+  email: z.string().nullish(),
+  /** When the account was made. */
+  date_joined: z.string().nullish(),
+});
 export type User = z.output<typeof User>;
 
 export const Me = User.extend({ active_organization: z.int().nullable() });

@@ -29,14 +29,18 @@ export async function signUp(
     // Somebody signed them up meanwhile, or once, and removed them.
     const found = await findByAddress(deps.api, email, signal);
     if (found === null) throw endedBefore(error);
-    return found;
+    return { ...found, account: 'found' };
   }
   const added = await findByAddress(deps.api, email, signal);
   if (added === null) {
     throw new AppError('unavailable', 'Label Studio says it signed them up but does not list them');
   }
   const url = `${deps.publicUrl}/user/login/`;
-  return { ...added, invitation: { kind: 'password', url, username: email.toLowerCase() } };
+  return {
+    ...added,
+    account: 'made',
+    invitation: { kind: 'password', url, username: email.toLowerCase() },
+  };
 }
 
 /** A removal that is under way at the same time makes the link worthless: there is a new one. */

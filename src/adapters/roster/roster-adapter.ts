@@ -7,20 +7,7 @@ import type { RosterMember, RosterSettings } from './roster-schema.ts';
  * trying Gangway out. Being off the list is being out.
  */
 export function createRosterAdapter({ path: file }: RosterSettings): Adapter {
-  let cleaning: Promise<void> | undefined;
-
-  async function change(
-    groupId: string,
-    signal: AbortSignal,
-    edit: (members: RosterMember[]) => RosterMember[],
-  ): Promise<void> {
-    cleaning ??= removeStaleDrafts(file);
-    await cleaning;
-    const roster = await readRoster(file, signal);
-    roster.groups.set(groupId, edit(roster.groups.get(groupId) ?? []));
-    signal.throwIfAborted();
-    await writeRoster(file, roster);
-  }
+  const change = createChange(file);
 
   return {
     capabilities: {
@@ -45,10 +32,13 @@ export function createRosterAdapter({ path: file }: RosterSettings): Adapter {
 
     async addMember(groupId, person, signal) {
       const added = toRosterMember(person);
-      await change(groupId, signal, (members) =>
-        members.some(({ id }) => id === added.id) ? members : [...members, added],
-      );
-      return toMember(added);
+      let isThere = false;
+      await change(groupId, signal, (members) => {
+        isThere = members.some(({ id }) => id === added.id);
+        return isThere ? members : [...members, added];
+      });
+      // Somebody's account is what stands of them in the file.
+      return { ...toMember(added), account: isThere ? 'found' : 'made' };
     },
 
     async removeMember(groupId, member, signal) {
@@ -64,6 +54,24 @@ export function createRosterAdapter({ path: file }: RosterSettings): Adapter {
       const { groups } = await readRoster(file, signal);
       yield* (groups.get(groupId) ?? []).map(toMember);
     },
+  };
+}
+
+type Change = (
+  groupId: string,
+  signal: AbortSignal,
+  edit: (members: RosterMember[]) => RosterMember[],
+) => Promise<void>;
+
+function createChange(file: string): Change {
+  let cleaning: Promise<void> | undefined;
+  return async (groupId, signal, edit) => {
+    cleaning ??= removeStaleDrafts(file);
+    await cleaning;
+    const roster = await readRoster(file, signal);
+    roster.groups.set(groupId, edit(roster.groups.get(groupId) ?? []));
+    signal.throwIfAborted();
+    await writeRoster(file, roster);
   };
 }
 

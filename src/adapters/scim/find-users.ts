@@ -1,7 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
-import type { Person } from '../adapter.ts';
 import { createCaseProbe } from './case-probe.ts';
-import { hasAddress, type Resource, textAt, toResource } from './resource.ts';
+import { hasAddress, type Resource, toResource } from './resource.ts';
 import { pathOf, type ScimApi, unless } from './scim-api.ts';
 import type { Search } from './search.ts';
 
@@ -10,8 +9,6 @@ export interface UserFinder {
   byId(id: string, signal: AbortSignal): Promise<Resource | null>;
   /** @throws AppError `invalid` where several accounts have the address */
   byAddress(email: string, signal: AbortSignal): Promise<Resource | null>;
-  /** By the id that accounts are given which are made here, whatever their address is by now. */
-  byExternalId(person: Person, signal: AbortSignal): Promise<Resource | null>;
 }
 
 export function createUserFinder(api: ScimApi, search: Search): UserFinder {
@@ -36,15 +33,6 @@ export function createUserFinder(api: ScimApi, search: Search): UserFinder {
       }
       if (!(await mindsCase(signal))) return null;
       return pickAccount(await Array.fromAsync(search.all('Users', call)), email);
-    },
-
-    async byExternalId({ trainerId, email }, signal) {
-      const call = { purpose: 'find the account', hidden: [email], signal };
-      const filter = { attribute: 'externalId', value: trainerId, isNeeded: false };
-      for await (const user of search.by('Users', filter, call)) {
-        if (textAt(user, 'externalId') === trainerId) return user;
-      }
-      return null;
     },
   };
 }

@@ -1,3 +1,4 @@
+import { AppError } from '../../domain/errors.ts';
 import type { Groups } from './groups.ts';
 import { isActive, memberIds, type Resource } from './resource.ts';
 import type { Users } from './users.ts';
@@ -44,12 +45,19 @@ async function* readEach(
   }
 }
 
-/** An active account is the membership. */
+const nothingElse =
+  'Their account is all there is to take away here, and it is not ended: it is not known to be made by Gangway, or customers share the tool';
+
+/** An active account is the membership: who leaves has their account ended, or stays. */
 export function accountMemberships(users: Users): Memberships {
   return {
     has: () => Promise.resolve(true),
     give: () => Promise.resolve(),
-    take: (_, userId, signal) => users.deactivate(userId, signal),
+    async take(_, userId, signal) {
+      const user = await users.byId(userId, signal);
+      if (user === null || !isActive(user)) return;
+      throw new AppError('conflict', nothingElse);
+    },
 
     async *list(_, signal) {
       const seen = new Set<string>();

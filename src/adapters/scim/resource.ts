@@ -1,3 +1,4 @@
+import { toInstantText } from '../../domain/marketplace-text.ts';
 import { isSameAddress } from '../../lib/same-address.ts';
 import type { Member } from '../adapter.ts';
 
@@ -44,7 +45,9 @@ export function hasAddress(user: Resource, email: string): boolean {
 export function toMember(user: Resource): Member {
   const userName = textAt(user, 'userName');
   const email = userName?.includes('@') ? userName : emailsOf(user)[0];
-  return { id: user.id, email: email ?? null };
+  const { created } = isObject(user['meta']) ? user['meta'] : {};
+  const madeAt = toInstantText(created);
+  return { id: user.id, email: email ?? null, ...(madeAt !== undefined && { madeAt }) };
 }
 
 /** The primary one first. */

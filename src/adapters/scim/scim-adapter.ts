@@ -45,21 +45,25 @@ export function createScimAdapter(settings: ScimSettings): Adapter {
     },
 
     async addMember(groupId, person, signal) {
-      const user = await users.provide(person, signal);
+      const { user, account } = await users.provide(person, signal);
       await memberships.give(groupId, user.id, signal);
-      return toMember(user);
+      return { ...toMember(user), account };
+    },
+
+    async findAccount(person, signal) {
+      const user = await users.find(person, signal);
+      return user === null ? null : toMember(user);
     },
 
     removeMember: (groupId, { id }, signal) => memberships.take(groupId, id, signal),
 
-    ...(hasGroups &&
-      offboarding === 'deactivate' && {
-        async removeAccount(groupId: string, { id }: Member, signal: AbortSignal) {
-          // First, so that they are locked out whatever fails then.
-          await users.deactivate(id, signal);
-          await groups.remove(groupId, id, signal);
-        },
-      }),
+    ...(offboarding === 'deactivate' && {
+      async removeAccount(groupId: string, { id }: Member, signal: AbortSignal) {
+        // First, so that they are locked out whatever fails then.
+        await users.deactivate(id, signal);
+        if (hasGroups) await groups.remove(groupId, id, signal);
+      },
+    }),
 
     async *listMembers(groupId, signal) {
       for await (const user of memberships.list(groupId, signal)) yield toMember(user);
@@ -75,6 +79,9 @@ function toCapabilities({ group, offboarding }: ScimSettings): Capabilities {
         ? { effect: 'locks_out' }
         : { effect: 'membership_only', reason },
     readding: 'yes',
+    ...(offboarding === 'deactivate' && {
+      keepingAccount: { removal: { effect: 'membership_only', reason }, readding: 'yes' },
+    }),
     // Where a group is written whole, two at once would undo each other.
     exclusive: group === null ? 'membership' : 'group',
     invitation: 'none',

@@ -4,37 +4,30 @@ import { activeSteps } from './active-steps.ts';
 import { climb } from './climb.ts';
 import type { Discovery } from './discovery.ts';
 import { createUserFinder, type UserFinder } from './find-users.ts';
-import { hasAddress, isActive, type Resource, toResource, userSchema } from './resource.ts';
-import { type ScimApi, unless } from './scim-api.ts';
+import { createAccountMaker, found, type Provided } from './make-account.ts';
+import { hasAddress, isActive, type Resource } from './resource.ts';
+import type { ScimApi } from './scim-api.ts';
 import type { Search } from './search.ts';
 
 /** Accounts: found, made, and made active or not. */
 export interface Users extends Pick<UserFinder, 'byId' | 'byAddress'> {
   all(signal: AbortSignal): AsyncGenerator<Resource>;
-  /** The account of a person, active: found, made active again, or made. */
-  provide(person: Person, signal: AbortSignal): Promise<Resource>;
+  /** Theirs by id only where it has their address; else by address. */
+  find(person: Person, signal: AbortSignal): Promise<Resource | null>;
+  /**
+   * The account of a person, active: found, made active again, or made.
+   *
+   * @throws AppError `conflict` for one that is not active, and that we did not make
+   */
+  provide(person: Person, signal: AbortSignal): Promise<Provided>;
   /** An account that is not there is none that is active. */
   deactivate(id: string, signal: AbortSignal): Promise<void>;
 }
 
 export function createUsers(api: ScimApi, search: Search, discovery: Discovery): Users {
-  const { byId, byAddress, byExternalId } = createUserFinder(api, search);
+  const { byId, byAddress } = createUserFinder(api, search);
 
-  async function create(person: Person, signal: AbortSignal): Promise<Resource> {
-    const call = { purpose: 'create the account', hidden: [person.email], signal };
-    const answer = await unless([409], api.post('/Users', toNewUser(person), call));
-    const created = toResource(answer);
-    if (created !== undefined && hasAddress(created, person.email)) return created;
-    const found = await byAddress(person.email, signal);
-    if (found !== null) return found;
-    if (answer !== null) {
-      throw new AppError('unavailable', 'The tool says it made the account but does not show it');
-    }
-    const former = await byExternalId(person, signal);
-    if (former !== null) return former;
-    const why = 'an account is in the way, and the tool does not show it';
-    throw new AppError('conflict', `Could not create the account: ${why}`, { status: 409 });
-  }
+  const create = createAccountMaker(api, byAddress);
 
   async function setActive(user: Resource, active: boolean, signal: AbortSignal) {
     const [purpose, did] = active
@@ -48,18 +41,26 @@ export function createUsers(api: ScimApi, search: Search, discovery: Discovery):
     });
   }
 
+  async function find({ memberId, email }: Person, signal: AbortSignal): Promise<Resource | null> {
+    const known = memberId === null ? null : await byId(memberId, signal);
+    const isTheirs = known !== null && hasAddress(known, email);
+    return isTheirs ? known : await byAddress(email, signal);
+  }
+
   return {
     byId,
     byAddress,
     all: (signal) => search.all('Users', { purpose: 'list the accounts', signal }),
 
+    find,
+
     async provide(person, signal) {
-      const { memberId, email } = person;
-      const known = memberId === null ? null : await byId(memberId, signal);
-      const isTheirs = known !== null && hasAddress(known, email);
-      const user = isTheirs ? known : await byAddress(email, signal);
-      const account = user ?? (await create(person, signal));
-      return isActive(account) ? account : ((await setActive(account, true, signal)) ?? account);
+      const user = await find(person, signal);
+      const provided = user === null ? await create(person, signal) : found(user);
+      if (isActive(provided.user)) return provided;
+      if (provided.account === 'found' && person.isAccountOurs !== true) throw notActive();
+      const active = await setActive(provided.user, true, signal);
+      return { ...provided, user: active ?? provided.user };
     },
 
     async deactivate(id, signal) {
@@ -69,18 +70,9 @@ export function createUsers(api: ScimApi, search: Search, discovery: Discovery):
   };
 }
 
-function toNewUser({ trainerId, email, displayName }: Person): object {
-  const address = email.toLowerCase();
-  const name = displayName?.trim() || trainerId;
-  const [givenName = name, ...others] = name.split(/\s+/);
-  return {
-    schemas: [userSchema],
-    userName: address,
-    externalId: trainerId,
-    // Many refuse an account without both.
-    name: { givenName, familyName: others.join(' ') || givenName },
-    displayName: name,
-    emails: [{ value: address, type: 'work', primary: true }],
-    active: true,
-  };
+function notActive(): AppError {
+  return new AppError(
+    'conflict',
+    'Their account is deactivated, and is not known to be made by Gangway, so it is not activated: activate it in the tool if it is theirs',
+  );
 }

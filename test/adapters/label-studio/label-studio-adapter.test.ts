@@ -90,6 +90,7 @@ describe('an adapter', () => {
     const owner = { ...person(1), email: 'OWNER@example.com' };
     expect(await adapter.findMember('1', owner, signal)).toEqual({
       ...{ id: '1', email: 'owner@example.com' },
+      madeAt: expect.stringMatching(/^\d{4}-\d{2}-\d{2}T.*Z$/),
     });
   });
 

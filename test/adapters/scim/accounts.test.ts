@@ -42,8 +42,7 @@ describe('finding an account', () => {
     const id = tool.seed({ userName: 'amara', emails }, group);
     const adapter = scimAdapter(tool);
     expect(await adapter.addMember(group, person, signal)).toEqual({
-      id,
-      email: email.toUpperCase(),
+      ...{ id, email: email.toUpperCase(), account: 'found' },
     });
     expect(tool.users()).toHaveLength(1);
   });
@@ -129,11 +128,23 @@ describe('providing an account', () => {
     expect(tool.members(group)).toEqual([id]);
   });
 
-  it('adopts the account of a person whose address was another', async () => {
+  it('takes no account of another address for theirs, whatever id of ours it has', async () => {
     const taken = await openScimTool({ takenIds: true }, [group]);
-    const former = taken.seed({ userName: 'was@x.example', externalId: 'cmu1' });
-    expect((await scimAdapter(taken).addMember(group, person, signal)).id).toBe(former);
-    expect(taken.members(group)).toEqual([former]);
+    const other = taken.seed({ userName: 'was@x.example', externalId: 'cmu1' });
+    const added = await scimAdapter(taken).addMember(group, person, signal);
+    expect(added).toMatchObject({ email, account: 'made' });
+    expect(added.id).not.toBe(other);
+    expect(taken.members(group)).toEqual([added.id]);
+  });
+
+  it('activates no account that it did not make', async () => {
+    const tool = await openScimTool({}, [group]);
+    const id = tool.seed({ userName: email, active: false });
+    const adapter = scimAdapter(tool);
+    const added = adapter.addMember(group, { ...person, memberId: id }, signal);
+    await expect(added).rejects.toMatchObject({ code: 'conflict' });
+    expect(tool.users()).toMatchObject([{ id, active: false }]);
+    expect(tool.members(group)).toEqual([]);
   });
 
   it.each([
@@ -150,9 +161,9 @@ describe('providing an account', () => {
     await adapter.removeAccount?.(group, member, signal);
     expect(tool.users()[0]?.active).toBe(false);
     expect(await adapter.findMember(group, person, signal)).toBeNull();
-    await adapter.addMember(group, person, signal);
+    await adapter.addMember(group, { ...person, isAccountOurs: true }, signal);
     expect(tool.users().map(({ active }) => active)).toEqual([true]);
-    expect(await adapter.findMember(group, person, signal)).toEqual(member);
+    expect(await adapter.findMember(group, person, signal)).toMatchObject({ id: member.id, email });
   });
 
   it('keeps what it does not know of an account that it writes whole', async () => {

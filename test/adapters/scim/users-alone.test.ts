@@ -18,27 +18,33 @@ describe('without groups', () => {
     expect(adapter.groupFor({ externalProjectId: 'other', externalProjectName: null })).toBe(users);
     expect(await adapter.findMember(users, person, signal)).toBeNull();
 
-    const member = await adapter.addMember(users, person, signal);
+    const { account, ...member } = await adapter.addMember(users, person, signal);
+    expect(account).toBe('made');
     expect(await adapter.findMember(users, person, signal)).toEqual(member);
     expect(await listAll(adapter, users, signal)).toEqual([member]);
 
-    await adapter.removeMember(users, member, signal);
+    // There is nothing else to take away than the account.
+    await expect(adapter.removeMember(users, member, signal)).rejects.toMatchObject({
+      code: 'conflict',
+    });
+    for (const _ of [1, 2]) await adapter.removeAccount?.(users, member, signal);
     await adapter.removeMember(users, member, signal);
     await adapter.removeMember(users, { id: 'nobody', email: null }, signal);
     expect(tool.users().map(({ active }) => active)).toEqual([false]);
     expect(await adapter.findMember(users, { ...person, memberId: member.id }, signal)).toBeNull();
     expect(await listAll(adapter, users, signal)).toEqual([]);
 
-    expect(await adapter.addMember(users, person, signal)).toEqual(member);
+    const known = { ...person, isAccountOurs: true };
+    expect(await adapter.addMember(users, known, signal)).toMatchObject({ id: member.id });
     expect(await adapter.check(signal)).toEqual([]);
     expect(tool.requests.filter(({ line }) => line.includes('/Groups'))).toEqual([]);
   });
 
   it('says what it can do', () => {
     const adapter = scimAdapter({ url: 'https://tool.example', token: 'x' }, { group: null });
-    expect(adapter.removeAccount).toBeUndefined();
-    expect(adapter.capabilities).toEqual({
+    expect(adapter.capabilities).toMatchObject({
       ...{ removal: { effect: 'locks_out' }, readding: 'yes' },
+      keepingAccount: { removal: { effect: 'membership_only' } },
       ...{ exclusive: 'membership', invitation: 'none' },
     });
   });
@@ -64,7 +70,8 @@ describe('at a real server', () => {
   it('adopts an account that a filter does not find, as it minds the case', async () => {
     const tool = await openScimmy(['street-signs']);
     const id = tool.seed({ userName: 'AMARA@opentrain.work', active: false });
-    const member = await scimAdapter(tool).addMember('street-signs', person, signal);
+    const ours = { ...person, isAccountOurs: true };
+    const member = await scimAdapter(tool).addMember('street-signs', ours, signal);
     expect(member.id).toBe(id);
     expect(tool.users()).toMatchObject([{ id, active: true }]);
   });

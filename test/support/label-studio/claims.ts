@@ -31,7 +31,7 @@ function describePeople(open: () => Promise<LabelStudioSite>): void {
     expect(added.invitation).toEqual({ kind: 'password', url, username: email });
     const session = await signIn(site, email);
     expect(await projectsOf(session)).toContain(id);
-    await adapter.removeMember(group, added, signal);
+    await adapter.removeAccount?.(group, added, signal);
   });
 
   it('refuses a password that Label Studio does not like, and says why', async () => {
@@ -64,7 +64,7 @@ function describePeople(open: () => Promise<LabelStudioSite>): void {
     expect(await site.signUp(linkOf(renewed), late.email, password)).not.toBeNull();
 
     // Whoever is known by the invitation alone is removed by address.
-    await adapter.removeMember(group, { id: memberId, email: early.email }, signal);
+    await adapter.removeAccount?.(group, { id: memberId, email: early.email }, signal);
     await adapter.removeMember(group, invited, signal);
     for (const one of [early, late]) {
       expect(await adapter.findMember(group, one, signal)).toBeNull();
@@ -81,7 +81,7 @@ function describeRemovals(open: () => Promise<LabelStudioSite>): void {
     const session = await signIn(site, person(110).email);
     const token = await tokenOf(session);
     const { body: invite } = await session.call('GET', '/api/invite');
-    await adapter.removeMember(group, member, signal);
+    await adapter.removeAccount?.(group, member, signal);
     await adapter.resetInvitations?.(group, signal);
 
     expect((await session.call('GET', '/api/projects/')).status).toBe(401);
@@ -92,7 +92,7 @@ function describeRemovals(open: () => Promise<LabelStudioSite>): void {
 
     const back = await adapter.addMember(group, person(110), signal);
     expect(back.id).not.toBe(member.id);
-    await adapter.removeMember(group, back, signal);
+    await adapter.removeAccount?.(group, back, signal);
   });
 
   it('membership: an open session and the password let them back in, as it is declared', async () => {
@@ -128,7 +128,7 @@ function describeRemovals(open: () => Promise<LabelStudioSite>): void {
         message: expect.stringContaining('DELETE /api/users/<id>'),
       });
     }
-    await createLabelStudio(site).removeMember(group, member, signal);
+    await createLabelStudio(site).removeAccount?.(group, member, signal);
   });
 
   it.each(['delete_user', 'membership'])('%s: never takes the owner out', async (offboarding) => {
@@ -175,7 +175,7 @@ function describeWork(open: () => Promise<LabelStudioSite>): void {
     const [before, after] = [first[0], second[0]];
     expect(Date.parse(instantOf(after))).toBeGreaterThan(Date.parse(instantOf(before)));
 
-    await adapter.removeMember(group, member, signal);
+    await adapter.removeAccount?.(group, member, signal);
     expect(await read(adapter, project, null)).toEqual([]);
   });
 
@@ -192,7 +192,7 @@ function describeWork(open: () => Promise<LabelStudioSite>): void {
     expect(await read(adapter, project, new Date().toISOString())).toEqual(all);
     const future = new Date(Date.now() + 3_600_000).toISOString();
     expect(await read(adapter, project, future)).toEqual([]);
-    await adapter.removeMember(group, member, signal);
+    await adapter.removeAccount?.(group, member, signal);
   });
 
   it('keeps the work of who was removed where the account is kept', async () => {
@@ -206,7 +206,7 @@ function describeWork(open: () => Promise<LabelStudioSite>): void {
     await annotate(session, tasks[0] ?? 0, { lead_time: 7, result: [] });
     await adapter.removeMember(group, member, signal);
     expect(await read(adapter, project, null)).toMatchObject([{ memberId: member.id, seconds: 7 }]);
-    await createLabelStudio(site).removeMember(group, member, signal);
+    await createLabelStudio(site).removeAccount?.(group, member, signal);
   });
 
   it('is an error where there is no such project', async () => {
@@ -253,10 +253,11 @@ function describeTokens(open: () => Promise<LabelStudioSite>): void {
     expect(findings.some(({ says }) => says.includes('every member may'))).toBe(isOld);
     for (const offboarding of isOld ? ['membership'] : ['membership', 'delete_user']) {
       const weak = createLabelStudio(site, { offboarding, token });
-      await expect(weak.removeMember(group, other, signal)).rejects.toMatchObject({ status: 403 });
+      const remove = weak.removeAccount ?? weak.removeMember;
+      await expect(remove(group, other, signal)).rejects.toMatchObject({ status: 403 });
     }
-    await owners.removeMember(group, member, signal);
-    await owners.removeMember(group, other, signal);
+    await owners.removeAccount?.(group, member, signal);
+    await owners.removeAccount?.(group, other, signal);
   });
 }
 

@@ -9,6 +9,7 @@ export interface FakeUser {
   /** Whether their membership was ended. */
   isDeleted: boolean;
   activeOrganization: number | null;
+  joinedAt: string;
 }
 
 /** The users of a Label Studio with one organization, as its tables have them. */
@@ -22,7 +23,7 @@ export function createFakeUsers(owner: { email: string; password: string; legacy
     const [username = ''] = email.split('@');
     const activeOrganization = password === null ? null : 1;
     const user = { id, email, username, password, legacyToken, activeOrganization };
-    const added: FakeUser = { ...user, isDeleted: false };
+    const added: FakeUser = { ...user, isDeleted: false, joinedAt: new Date().toISOString() };
     users.set(id, added);
     return added;
   }
@@ -60,6 +61,8 @@ export function showUser(user: FakeUser): Record<string, unknown> {
     email: isDeleted ? 'Deleted' : user.email,
     ...{ avatar: null, initials: isDeleted ? 'DU' : user.email.slice(0, 2), phone: '' },
     active_organization: user.activeOrganization,
+    // With microseconds, as Django writes it.
+    date_joined: user.joinedAt.replace('Z', '000Z'),
   };
 }
 

@@ -1,0 +1,52 @@
+import { AppError } from '../../domain/errors.ts';
+import type { Adapter, Member } from '../adapter.ts';
+import { idOfMember } from './find-user.ts';
+import type { LabelStudioApi } from './label-studio-api.ts';
+import type { LabelStudioSettings } from './label-studio-schema.ts';
+
+/**
+ * Two ways out: the membership of the organization is ended, or the whole user is deleted, where that
+ * was chosen. The owner, and whoever the token belongs to, goes by neither.
+ */
+export function createRemoval(
+  { organization, offboarding }: LabelStudioSettings,
+  api: LabelStudioApi,
+  refuseOthers: (groupId: string) => void,
+): Pick<Adapter, 'removeMember' | 'removeAccount'> {
+  /** Null for who is not there any more. */
+  async function idToRemove(groupId: string, member: Member, signal: AbortSignal) {
+    refuseOthers(groupId);
+    const id = await idOfMember(api, member, signal);
+    if (id !== null) await refuseOwner(api, organization, id, signal);
+    return id;
+  }
+
+  return {
+    async removeMember(groupId, member, signal) {
+      const id = await idToRemove(groupId, member, signal);
+      if (id !== null) await api.deleteMembership(organization, id, signal);
+    },
+
+    ...(offboarding === 'delete_user' && {
+      async removeAccount(groupId: string, member: Member, signal: AbortSignal) {
+        const id = await idToRemove(groupId, member, signal);
+        if (id !== null) await api.deleteUser(id, signal);
+      },
+    }),
+  };
+}
+
+/** Label Studio refuses most of this too, in its newest versions. */
+async function refuseOwner(
+  api: LabelStudioApi,
+  organization: string,
+  id: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const [me, { created_by: owner = null } = {}] = [
+    await api.me(signal),
+    (await api.organization(organization, signal)) ?? {},
+  ];
+  if (id !== String(me.id) && id !== String(owner)) return;
+  throw new AppError('invalid', 'The owner of the organization, and of the token, is not removed');
+}

@@ -1,0 +1,123 @@
+import type { Added, Member, Person } from '../adapters/adapter.ts';
+import { AppError } from '../domain/errors.ts';
+import { callTool } from './call-tool.ts';
+import type { Claim } from './claim-store.ts';
+import { toNewInvitation } from './converge-invitation.ts';
+import { begin, type ConvergeDeps, readUntil } from './converge-steps.ts';
+import { createPassword } from './new-password.ts';
+import { isProtected } from './protected-account.ts';
+import { restIn } from './rest-in.ts';
+import type { Result } from './settle-store.ts';
+import { isAccountMadeByUs } from './whose.ts';
+
+/**
+ * Adds somebody whom the look did not find in the group. Whose their account is, is asked of the tool
+ * as a whole before that, and written down with the intent.
+ *
+ * @returns null where the claim no longer holds and nothing was done
+ */
+export async function addMembership(
+  deps: ConvergeDeps,
+  claim: Claim,
+  person: Person,
+  signal: AbortSignal,
+): Promise<Result | null> {
+  const account = await lookAtAccount(deps, person, signal);
+  const isOursBefore = await isAccountOurs(deps, claim, account);
+  const password = passwordFor(deps, claim);
+  const isAccountAbsent = account === undefined ? null : account === null;
+  const intent = { operation: 'add', foundId: null, isAccountAbsent, password } as const;
+  if ((await begin(deps, claim, intent)) === null) return null;
+  const newcomer: Person = {
+    ...{ ...person, isAccountOurs: isOursBefore && deps.mayChangeAccounts() },
+    ...(password !== null && { newPassword: password }),
+  };
+  const added = await callTool(deps.timeoutMs, signal, (callSignal) =>
+    deps.adapter.addMember(claim.groupId, newcomer, callSignal),
+  );
+  await refuseProtected(deps, claim, added, signal);
+  const isMade = added.account === 'made' || (added.account === undefined && isAccountAbsent);
+  const learnt = {
+    isOurs: true,
+    isAccountOurs: isMade === true || isOursBefore || isAccountMadeByUs(claim, added),
+  };
+  const told = toTold(added, learnt.isAccountOurs ? password : null, password !== null);
+  if (added.isUnlisted === true) {
+    const invited = { ...learnt, isAccountOurs: false, memberId: added.id, ...told };
+    return { operation: 'add', outcome: 'invited', ...invited, ...restIn(deps.clock, 'invited') };
+  }
+  const readBack = await readUntil(deps, claim, { ...person, memberId: added.id }, signal);
+  const { id: memberId, isInvited } = readBack ?? added;
+  const [outcome, state] = isInvited
+    ? (['invited', 'invited'] as const)
+    : (['added', 'active'] as const);
+  return {
+    ...{ operation: 'add', outcome, memberId, ...learnt },
+    ...told,
+    ...restIn(deps.clock, state),
+  };
+}
+
+/** Undefined where nobody can tell. */
+async function lookAtAccount(
+  { adapter, timeoutMs, protectedAccounts }: ConvergeDeps,
+  person: Person,
+  signal: AbortSignal,
+): Promise<Member | null | undefined> {
+  const { findAccount } = adapter;
+  if (findAccount === undefined) return undefined;
+  const account = await callTool(timeoutMs, signal, (callSignal) =>
+    findAccount.call(adapter, person, callSignal),
+  );
+  if (account !== null && isProtected(protectedAccounts, account)) throw protectedError();
+  return account;
+}
+
+async function isAccountOurs(
+  { settling }: ConvergeDeps,
+  claim: Claim,
+  account: Member | null | undefined,
+): Promise<boolean> {
+  if (account == null) return false;
+  return (
+    isAccountMadeByUs(claim, account) || (await settling.isAccountOurs(claim.tool, account.id))
+  );
+}
+
+/** Where nobody could tell before whose account it is, it is out again at once. */
+async function refuseProtected(
+  { adapter, timeoutMs, protectedAccounts }: ConvergeDeps,
+  { groupId }: Claim,
+  added: Added,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!isProtected(protectedAccounts, added)) return;
+  await callTool(timeoutMs, signal, (callSignal) =>
+    adapter.removeMember(groupId, added, callSignal),
+  );
+  throw protectedError();
+}
+
+function protectedError(): AppError {
+  return new AppError('invalid', 'The account is a protected one of the tool: it is not added');
+}
+
+/** The same at every try, as any of them may have made the login. */
+function passwordFor({ adapter }: ConvergeDeps, { password }: Claim): string | null {
+  if (adapter.capabilities.invitation !== 'password') return null;
+  return password ?? createPassword();
+}
+
+/**
+ * What is to be told to whoever was added, so that they get in.
+ *
+ * @param password of an account that we made; nobody else's is told
+ */
+function toTold(
+  { invitation }: Added,
+  password: string | null,
+  hasPassword: boolean,
+): Partial<Result> {
+  const given = toNewInvitation(invitation, password);
+  return { hasPassword, ...(given !== undefined && { invitation: given }) };
+}

@@ -1,0 +1,126 @@
+import type { Adapter, Member, Person } from '../adapters/adapter.ts';
+import { toAppError } from '../domain/errors.ts';
+import { backoffMs } from '../lib/backoff.ts';
+import { instantIn } from '../lib/clock.ts';
+import { maskText } from '../lib/mask.ts';
+import type { Begun } from './account-store.ts';
+import type { GivenAddress } from './address-store.ts';
+import { callTool } from './call-tool.ts';
+import type { Claim } from './claim-store.ts';
+import { withReset } from './converge-invitation.ts';
+import { begin, type ConvergeDeps, look, readUntil } from './converge-steps.ts';
+import { isProtected } from './protected-account.ts';
+import { restIn } from './rest-in.ts';
+import type { Result } from './settle-store.ts';
+import { isAccountMadeByUs, isMembershipOurs } from './whose.ts';
+
+interface Removal {
+  person: Person;
+  found: Member;
+}
+
+/**
+ * Takes somebody out of the group whom a look found there, by our doing. Their login in the whole
+ * tool is ended only where we made it and nothing else is wanted for it.
+ *
+ * @returns null where the claim no longer holds and nothing was done
+ */
+export async function removeMembership(
+  deps: ConvergeDeps,
+  claim: Claim,
+  { person, found }: Removal,
+  signal: AbortSignal,
+): Promise<Result | null> {
+  const begun = await begin(deps, claim, { operation: 'remove', foundId: found.id });
+  if (begun === null) return null;
+  if (begun.isShared) {
+    const learnt = { memberId: found.id, isOurs: false };
+    const outcome = 'kept_for_another';
+    return { operation: 'remove', outcome, ...learnt, ...restIn(deps.clock, 'removed') };
+  }
+  const isOurs = begun.isAccountOurs || isAccountMadeByUs(claim, found);
+  const endsAccount = begun.isLastOfAccount && isOurs && deps.mayChangeAccounts();
+  await callTool(deps.timeoutMs, signal, async (callSignal) => {
+    const { removeAccount } = deps.adapter;
+    if (endsAccount && removeAccount !== undefined)
+      await removeAccount.call(deps.adapter, claim.groupId, found, callSignal);
+    else await deps.adapter.removeMember(claim.groupId, found, callSignal);
+  });
+  await readUntil(deps, claim, { ...person, memberId: found.id }, signal);
+  const message = sayWhatIsLeft(deps, begun, endsAccount, isOurs);
+  const removed: Result = {
+    ...{ operation: 'remove', outcome: 'removed', memberId: found.id },
+    // Whoever is found again after a removal was not added by us.
+    isOurs: false,
+    ...(message !== null && { message }),
+    ...restIn(deps.clock, 'removed'),
+  };
+  return await withReset(deps, claim, removed, signal);
+}
+
+/** How somebody who was taken out could still get in; null where they cannot. */
+function sayWhatIsLeft(
+  { adapter: { capabilities, removeAccount }, mayChangeAccounts }: ConvergeDeps,
+  { isLastOfAccount }: Begun,
+  endsAccount: boolean,
+  isOurs: boolean,
+): string | null {
+  const removal =
+    endsAccount || removeAccount === undefined ? capabilities.removal : kept(capabilities);
+  // Something else is wanted for the account, so that it is to stay.
+  if (removal.effect === 'locks_out' || !isLastOfAccount) return null;
+  const why = mayChangeAccounts()
+    ? ''
+    : ' (customers share the tool, and no account is ended in it)';
+  const whose =
+    endsAccount || isOurs || removeAccount === undefined
+      ? ''
+      : ' (their account is not known to be made by Gangway)';
+  return `They may still get in: ${removal.reason}${why || whose}`;
+}
+
+function kept({ keepingAccount, removal }: Adapter['capabilities']) {
+  return keepingAccount?.removal ?? removal;
+}
+
+/**
+ * Takes out whoever was let in under an address that the membership was for before. Every try begins
+ * with the one it is for now, so that what goes wrong here holds up nothing else.
+ */
+export async function removeFormer(
+  deps: ConvergeDeps,
+  claim: Claim,
+  result: Result,
+  signal: AbortSignal,
+): Promise<Result> {
+  const former = claim.addresses.filter(({ isCurrent, givenAt }) => !isCurrent && givenAt !== null);
+  for (const given of former) {
+    try {
+      await removeUnder(deps, claim, given, signal);
+    } catch (thrown) {
+      if (signal.aborted) throw thrown;
+      const { message, retryAfterMs } = toAppError(thrown);
+      const waitMs = backoffMs(claim.attempts + 1, retryAfterMs);
+      return {
+        ...{ ...result, state: 'removing', nextAttemptAt: instantIn(deps.clock, waitMs) },
+        message: maskText(`An address they had before is not out yet: ${message}`).slice(0, 300),
+      };
+    }
+  }
+  return result;
+}
+
+async function removeUnder(
+  deps: ConvergeDeps,
+  claim: Claim,
+  { address: email }: GivenAddress,
+  signal: AbortSignal,
+): Promise<void> {
+  const { trainerId, displayName } = claim;
+  const person = { trainerId, displayName, email, memberId: null };
+  const former = { ...claim, email, memberId: null, isOurs: false };
+  const found = await look(deps, former, person, signal);
+  if (found === null || isProtected(deps.protectedAccounts, found)) return;
+  if (!isMembershipOurs(former, found, deps.managedDomains)) return;
+  await removeMembership(deps, former, { person, found }, signal);
+}

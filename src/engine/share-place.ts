@@ -1,0 +1,74 @@
+/**
+ * Whose word an access rests on (design section 2, *Identity*): a trainer has one membership in a
+ * group for each address that somebody was given access under. Pure.
+ */
+
+/** An install that has, or had, a reason for the trainer to be in the group. */
+export interface Claimant {
+  install: string;
+  /** What it knows of them, in lower case; null where it knows none. */
+  address: string | null;
+}
+
+/** A membership that is there. */
+export interface Seat {
+  id: number;
+  /** The address that it is for, in lower case. */
+  address: string | null;
+  /** Whether somebody is to be in by it now. */
+  isWanted: boolean;
+  /** The installs that have been a reason for it, and whether they named its address. */
+  installs: ReadonlyMap<string, { isNamed: boolean }>;
+}
+
+/**
+ * Which membership each install's reasons belong to. An install stays with the access that its word
+ * has given, whatever address it names later: that never moves somebody else's. One that comes anew
+ * joins those who name the same address, and otherwise has a membership of its own. Who names none
+ * keeps in whoever is in, and leaves for a membership of its own with the first address it names.
+ *
+ * @param seats in the order of their ids
+ * @returns by install: the id, or a name for a new membership, which is the same for all who share it
+ */
+export function sharePlace(
+  claimants: readonly Claimant[],
+  seats: readonly Seat[],
+): Map<string, number | string> {
+  return new Map(
+    claimants.map(({ install, address }) => [
+      install,
+      findSeat(install, address, seats)?.id ??
+        (address === null ? `of ${install}` : `for ${address}`),
+    ]),
+  );
+}
+
+function findSeat(
+  install: string,
+  address: string | null,
+  seats: readonly Seat[],
+): Seat | undefined {
+  const own = seats.filter(({ installs }) => installs.has(install));
+  if (address === null) return own[0] ?? seats.find(({ isWanted }) => isWanted);
+  const hasAddress = (seat: Seat) => seat.address === address;
+  return (
+    own.find(hasAddress) ??
+    own.find(({ installs }) => installs.get(install)?.isNamed) ??
+    seats.find(hasAddress) ??
+    own.find((seat) => seat.address === null)
+  );
+}
+
+/**
+ * The address that a membership is to be for. It changes when all whose reasons stand say so: one
+ * install alone never takes another's people elsewhere.
+ *
+ * @param standing the installs whose reasons for it stand, in the order of their names
+ * @returns null where nobody knows any
+ */
+export function addressOf(current: string | null, standing: readonly Claimant[]): string | null {
+  const named = new Set(standing.flatMap(({ address }) => address ?? []));
+  const [first = current] = named;
+  const isSettled = current !== null && (named.has(current) || named.size > 1);
+  return isSettled ? current : first;
+}

@@ -1,0 +1,47 @@
+import type { Member } from '../adapters/adapter.ts';
+import { domainOf } from '../domain/marketplace-text.ts';
+import { isSameAddress } from '../lib/same-address.ts';
+import type { GivenAddress } from './address-store.ts';
+import type { Claim } from './claim-store.ts';
+
+/**
+ * Whose somebody is who was found in a tool (design section 2, *Identity*). A membership and an
+ * account are told apart: one is what is taken out of a group, the other what may be ended or renamed.
+ * What is not known is not ours. Pure.
+ */
+
+type Known = Pick<Claim, 'isOurs' | 'memberId' | 'email' | 'addresses'>;
+
+/** Whether the membership of who was found is ours: made by us, or of an address only we give out. */
+export function isMembershipOurs(
+  claim: Known,
+  found: Member,
+  managedDomains: readonly string[],
+): boolean {
+  const address = found.email ?? claim.email;
+  if (address !== null && managedDomains.includes(domainOf(address))) return true;
+  if (claim.isOurs && found.id === claim.memberId) return true;
+  return givenUnder(claim, found) !== undefined;
+}
+
+/** The tool's clock may be behind ours by this much. */
+const clockMarginMs = 60_000;
+
+/**
+ * Whether a call of ours, the answer to which is not known, made the account that was found: there
+ * was none of its address before, or the tool says that it was made after that.
+ */
+export function isAccountMadeByUs(claim: Known, found: Member): boolean {
+  const given = givenUnder(claim, found);
+  if (given?.givenAt == null || given.wasAbsent === false) return false;
+  if (found.madeAt === undefined) return given.wasAbsent === true;
+  return Date.parse(found.madeAt) >= Date.parse(given.givenAt) - clockMarginMs;
+}
+
+/** The address of theirs under which we let somebody in, and have not seen them out since. */
+function givenUnder({ addresses, email }: Known, found: Member): GivenAddress | undefined {
+  const shown = found.email ?? email;
+  return addresses.find(
+    ({ givenAt, address }) => givenAt !== null && isSameAddress(address, shown),
+  );
+}
