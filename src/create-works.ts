@@ -96,7 +96,7 @@ export function createWorks(deps: WorksDeps): Works {
     orphans: createOrphanStore(database),
     brakes: createBrakeStore(database),
     limits: config.removals,
-    report: createReportEvidence(installs, alerts),
+    report: createReportEvidence({ installs, adapters }, alerts),
     reportSuspects: createReportSuspects({ suspects: createSuspectStore(database), alerts, clock }),
     reportClock: createReportClock({ database, alerts, clock }),
     mayPass: createFinalReadingStore((tool) => adapters.get(tool)?.readUsage !== undefined).mayPass,

@@ -2,6 +2,7 @@
 
 const required = ['check', 'groupFor', 'findMember', 'addMember', 'removeMember'];
 const optional = [
+  'canonicalGroup',
   'removeAccount',
   'updateEmail',
   'listMembers',

@@ -21,6 +21,13 @@ export interface Adapter {
   groupFor(link: AdapterLink): string;
 
   /**
+   * The one form in which the tool knows a project; null for what cannot be the id of one. Pure. Only
+   * for a tool of which it is known how it resolves ids: without it no id with a separator, an
+   * escape or the like is ever used. With it, whatever is not in this form is not.
+   */
+  canonicalGroup?(externalProjectId: string): string | null;
+
+  /**
    * The person as a member of the group, or null. By `memberId` where that is known and still good,
    * else by what identifies a person in this tool; the case of an address never matters.
    */

@@ -2,6 +2,12 @@ import type { Adapter, Member, Person } from '../adapter.ts';
 import { checkWritable, readRoster, removeStaleDrafts, writeRoster } from './roster-file.ts';
 import type { RosterMember, RosterSettings } from './roster-schema.ts';
 
+const capabilities: Adapter['capabilities'] = {
+  removal: { effect: 'locks_out' },
+  readding: 'yes',
+  exclusive: 'tool',
+};
+
 /**
  * A JSON file as a tool (design section 7): for tools that read their members from one, and for
  * trying Gangway out. Being off the list is being out.
@@ -23,11 +29,7 @@ export function createRosterAdapter({ path: file }: RosterSettings): Adapter {
   }
 
   return {
-    capabilities: {
-      removal: { effect: 'locks_out' },
-      readding: 'yes',
-      exclusive: 'tool',
-    },
+    capabilities,
 
     async check(signal) {
       await readRoster(file, signal);
@@ -36,6 +38,8 @@ export function createRosterAdapter({ path: file }: RosterSettings): Adapter {
     },
 
     groupFor: (link) => link.externalProjectId,
+    // The keys of a file are compared letter by letter.
+    canonicalGroup: (externalProjectId) => externalProjectId,
 
     async findMember(groupId, person, signal) {
       const { groups } = await readRoster(file, signal);
