@@ -20,6 +20,7 @@ import type {
 } from './install-tables.ts';
 import type { NoticeTables } from './notice-tables.ts';
 import type { RemovalTables } from './removal-tables.ts';
+import type { ResetTables } from './reset-tables.ts';
 import type { UsageImportEntryTable, UsageImportTable } from './usage-import-tables.ts';
 import type {
   FinalReadingTable,
@@ -38,7 +39,7 @@ import type {
  * values are bytes on both databases. Evidence tables hold the registers of `domain/evidence.ts`
  * as they are.
  */
-export interface Tables extends BudgetTables, NoticeTables, RemovalTables {
+export interface Tables extends BudgetTables, NoticeTables, RemovalTables, ResetTables {
   delivery: DeliveryTable;
   contract: ContractEvidence;
   link: LinkEvidence;
@@ -60,7 +61,7 @@ export interface Tables extends BudgetTables, NoticeTables, RemovalTables {
   run: RunTable;
   audit: AuditTable;
   contractEnd: ContractEndTable;
-  forgotten: ForgottenTable;
+  forgottenPerson: ForgottenPersonTable;
   usagePlace: UsagePlaceTable;
   usagePlaceGroup: UsagePlaceGroupTable;
   usagePerson: UsagePersonTable;
@@ -250,8 +251,9 @@ export interface ContractEndTable {
   seenAt: string;
 }
 
-/** Trainers of whom nothing personal is kept, until they have a contract again. */
-export interface ForgottenTable {
+/** Trainers of whom an install keeps nothing personal, until they have a contract there again. */
+export interface ForgottenPersonTable {
+  install: string;
   trainerId: string;
   forgottenAt: string;
 }
