@@ -60,8 +60,9 @@ export interface Adapter {
   renewInvitation?(groupId: string, member: Member, signal: AbortSignal): Promise<Invitation>;
 
   /**
-   * Where one invitation serves everybody: makes the one that is out there worthless. Called after a
-   * removal, before that counts as done; whoever still waits is invited anew.
+   * Where one invitation serves everybody: makes the one that is out there worthless. Called after
+   * removals, for several together, while other calls may be under way; whoever still waits is
+   * invited anew after it.
    */
   resetInvitations?(groupId: string, signal: AbortSignal): Promise<void>;
 

@@ -60,7 +60,7 @@ async function attempt(
   if (step.act === 'call') return await change(deps, claim, person, found, signal);
   const settled = toSettled(deps, claim, step, found);
   if (found === null) {
-    return claim.memberId === null ? settled : await withReset(deps, claim, settled, signal);
+    return claim.memberId === null ? settled : withReset(deps, settled);
   }
   const tended = await tend(deps, claim, { person, found, state: step.state }, signal);
   return tended === 'left' ? settled : tended;
@@ -212,7 +212,7 @@ async function remove(
     }),
     ...restIn(deps.clock, 'removed'),
   };
-  return await withReset(deps, claim, removed, signal);
+  return withReset(deps, removed);
 }
 
 function toPerson({ trainerId, email, displayName, memberId }: Claim): Person {
