@@ -39,7 +39,12 @@ export function createResetting(deps: ResetDeps): (signal: AbortSignal) => Promi
     const now = toInstant(clock.now());
     const claims = await resets.claim(tool, now, instantIn(clock, leaseMs));
     const done: ResetClaim[] = [];
-    for (const claim of claims) if (await reset(deps, claim, signal)) done.push(claim);
+    const endsAt = instantIn(clock, leaseMs / 2);
+    for (const claim of claims) {
+      // What there is no time for is taken again when the lease has run out.
+      if (toInstant(clock.now()) >= endsAt) break;
+      if (await reset(deps, claim, signal)) done.push(claim);
+    }
     if (done.length === 0) return 'idle';
     await resets.settleDone(done, toInstant(clock.now()));
     logger.info({ tool, groups: done.map(({ groupId }) => groupId) }, 'A sign-up link was reset');
