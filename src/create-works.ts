@@ -17,11 +17,13 @@ import { createOrphanStore } from './engine/orphan-store.ts';
 import { createReadRequestStore, type ReadRequestStore } from './engine/read-request-store.ts';
 import { createRemovalWorker } from './engine/removal-worker.ts';
 import { createReportEvidence } from './engine/report-evidence.ts';
-import { createSettleStore } from './engine/settle-store.ts';
+import { createResetStore } from './engine/reset-store.ts';
+import { createResetWorker } from './engine/reset-worker.ts';
+import { createSettleStore, type SettleStore } from './engine/settle-store.ts';
 import { createEndpointStore } from './installs/endpoint-store.ts';
 import { createInstallRegistry, type InstallRegistry } from './installs/install-registry.ts';
 import { type Alerts, createAlerts } from './lib/alerts.ts';
-import type { Clock } from './lib/clock.ts';
+import { type Clock, toInstant } from './lib/clock.ts';
 import type { Logger } from './lib/logger.ts';
 import type { Loop } from './lib/loop.ts';
 import type { Metrics } from './lib/metrics.ts';
@@ -73,6 +75,8 @@ export interface Works extends ReconcileDeps, OrphanDeps {
   channels: readonly Channel[];
   /** Has them told, once the transaction has been committed. */
   addNotice: NoticeStore['add'];
+  /** How many links for everybody are to be made worthless now. */
+  countDueResets(): Promise<number>;
   /** Called when there is something for the brake to look at. */
   onRemovalDue(): void;
   /** The brake, what brings each tool in line, and what reads it before a removal. */
@@ -88,6 +92,8 @@ export function createWorks(deps: WorksDeps): Works {
   const channels = createConfiguredChannels(deps);
   const mayChange = (tool: string) => mayChangeAccounts(tool, installs, managedDomains);
   const convergeWorkers = createConvergeWorkers(deps, alerts, mayChange);
+  const resets = createResetStore(database, box);
+  const resetting = [...adapters].flatMap(([tool, one]) => (one.resetInvitations ? [tool] : []));
   const works = {
     ...{ database, logger, clock, metrics, alerts, memberships, installs, platformApis },
     ...{ channels, addNotice: createNoticeStore(channels, clock).add },
@@ -101,11 +107,12 @@ export function createWorks(deps: WorksDeps): Works {
     orphans: createOrphanStore(database),
     brakes: createBrakeStore(database),
     limits: config.removals,
-    report: createReportEvidence(installs, alerts),
+    report: createReportEvidence({ installs, adapters }, alerts),
     reportSuspects: createReportSuspects({ suspects: createSuspectStore(database), alerts, clock }),
     reportClock: createReportClock({ database, alerts, clock }),
     mayPass: createFinalReadingStore((tool) => adapters.get(tool)?.readUsage !== undefined).mayPass,
     canReturn: (tool: string) => canReturn(adapters.get(tool), mayChange(tool)),
+    countDueResets: () => resets.countDue(resetting, toInstant(clock.now())),
     onMembershipDue() {
       for (const worker of convergeWorkers) worker.wake();
     },
@@ -173,20 +180,41 @@ function createConvergeWorkers(
   mayChange: (tool: string) => boolean,
 ): Loop[] {
   const { database, box } = storage;
+  const resets = createResetStore(database, box);
   const shared = { logger, clock, metrics, alerts, locks: createLockStore(database) };
   const claims = createClaimStore(database, box);
   const settling = createSettleStore(database, box);
   return [...config.tools].flatMap(([tool, { concurrency, timeoutMs, ...settings }]) => {
     const adapter = adapters.get(tool);
     if (adapter === undefined) return [];
-    const worker = createConvergeWorker({
-      ...{ ...shared, tool, adapter, claims, settling, concurrency, timeoutMs },
+    const given = { ...shared, tool, adapter, claims, concurrency, timeoutMs };
+    const known = {
       protectedAccounts: settings.protected,
       managedDomains: config.marketplace.managedDomains,
       mayChangeAccounts: () => mayChange(tool),
+    };
+    if (adapter.resetInvitations === undefined) {
+      return [createConvergeWorker({ ...given, ...known, settling })];
+    }
+    const onMembershipDue = () => worker.wake();
+    const resetter = createResetWorker({ ...given, resets, onMembershipDue });
+    const onResetWanted = () => resetter.wake();
+    const worker = createConvergeWorker({
+      ...{ ...given, ...known, settling: tellingOfResets(settling, onResetWanted) },
     });
-    return [worker];
+    return [worker, resetter];
   });
+}
+
+/** The removal is settled first: what it wants may be done right after it. */
+function tellingOfResets(settling: SettleStore, onResetWanted: () => void): SettleStore {
+  return {
+    ...settling,
+    async settle(claim, result, now) {
+      await settling.settle(claim, result, now);
+      if (result.wantsReset) onResetWanted();
+    },
+  };
 }
 
 /** Where a configuration has people told. Nothing is sent by it. */

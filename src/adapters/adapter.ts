@@ -21,6 +21,13 @@ export interface Adapter {
   groupFor(link: AdapterLink): string;
 
   /**
+   * The one form in which the tool knows a project; null for what cannot be the id of one. Pure. Only
+   * for a tool of which it is known how it resolves ids: without it no id with a separator, an
+   * escape or the like is ever used. With it, whatever is not in this form is not.
+   */
+  canonicalGroup?(externalProjectId: string): string | null;
+
+  /**
    * The person as a member of the group, or null. By `memberId` where that is known and still good,
    * else by what identifies a person in this tool; the case of an address never matters.
    */
@@ -70,8 +77,9 @@ export interface Adapter {
   renewInvitation?(groupId: string, member: Member, signal: AbortSignal): Promise<Invitation>;
 
   /**
-   * Where one invitation serves everybody: makes the one that is out there worthless. Called after a
-   * removal, before that counts as done; whoever still waits is invited anew.
+   * Where one invitation serves everybody: makes the one that is out there worthless. Called after
+   * removals, for several together, while other calls may be under way; whoever still waits is
+   * invited anew after it.
    */
   resetInvitations?(groupId: string, signal: AbortSignal): Promise<void>;
 

@@ -7,7 +7,7 @@ import { memberFaults } from './adapter-faults.ts';
  * says no more than where it was thrown, as it may quote anything.
  */
 export function guardAdapter(adapter: Adapter): Adapter {
-  const { findAccount, removeAccount, updateEmail, listMembers } = adapter;
+  const { canonicalGroup, findAccount, removeAccount, updateEmail, listMembers } = adapter;
   return {
     capabilities: adapter.capabilities,
     check: (signal) =>
@@ -20,6 +20,15 @@ export function guardAdapter(adapter: Adapter): Adapter {
       if (typeof group === 'string') return group;
       throw wrong('groupFor', 'no text');
     },
+    ...(canonicalGroup && {
+      canonicalGroup(project) {
+        const form: unknown = guardNow('canonicalGroup', () =>
+          canonicalGroup.call(adapter, project),
+        );
+        if (typeof form === 'string' || form === null) return form;
+        throw wrong('canonicalGroup', 'neither a text nor null');
+      },
+    }),
     findMember: (group, person, signal) =>
       guard('findMember', signal, async () => {
         const member = await adapter.findMember(group, person, signal);

@@ -20,10 +20,12 @@ export function createExplainCommand(terminal: Terminal): Command {
       withStorage(command, async (storage, config) => {
         const { database, box } = storage;
         const { installs } = await loadRegistry({ config }, storage);
-        const routeLink = createLinkRouter(installs, await loadAdapters(config));
+        const adapters = await loadAdapters(config);
+        const routeLink = createLinkRouter(installs, adapters);
         const bearing = await createExplainStore(database, box).load(subject);
         const { managedDomains } = config.marketplace;
-        const explanations = explain(bearing, { installs, routeLink, managedDomains });
+        const rules = { installs, adapters, routeLink, managedDomains };
+        const explanations = explain(bearing, rules);
         if (explanations.length === 0) {
           throw new AppError(
             'not_found',

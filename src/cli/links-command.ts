@@ -29,11 +29,11 @@ function createListCommand(terminal: Terminal): Command {
     .option('--install <name>', 'only those of one install')
     .option('--json', 'print one JSON object instead of a table')
     .action(({ install, json }: ListOptions, command: Command) =>
-      withWorks(terminal, command, true, async (works) => {
+      withWorks(terminal, command, true, async (works, { adapters }) => {
         const { installs, platformApis, rules } = works;
         const all = [...installs.keys()];
         const chosen = install === undefined ? all : [pickInstall(command, installs, install)];
-        const deps = { installs, platformApis, routeLink: rules.routeLink };
+        const deps = { installs, adapters, platformApis, routeLink: rules.routeLink };
         const listed = await listLinks(deps, chosen, terminal.signal);
         print(terminal, json, listed, () => toTable(listed));
         const [unread] = listed.unread;
@@ -49,10 +49,14 @@ function toTable({ links }: ListedLinks): string {
   return formatTable(
     ['install', 'link', 'project', 'job', 'leads', 'tool', 'group', 'name'],
     links.map((link) => [
-      ...[link.install, link.linkId, link.project, link.jobId ?? '(none)', link.leads],
+      ...[link.install, link.linkId, link.project, link.jobId ?? '(none)', leadsOf(link)],
       ...[link.tool ?? '', link.groupId ?? '', link.name ?? ''],
     ]),
   );
+}
+
+function leadsOf({ leads, outside }: ListedLinks['links'][number]): string {
+  return outside === null ? leads : `${leads} (${outside.replace('_', ' ')})`;
 }
 
 interface AddOptions extends ListOptions {
@@ -73,7 +77,7 @@ function createAddCommand(terminal: Terminal): Command {
     .option('--managed', 'the marketplace provisions it by itself, and Gangway does not')
     .option('--json', 'print one JSON object instead of text')
     .action((project: string, options: AddOptions, command: Command) =>
-      withWorks(terminal, command, false, async (works) => {
+      withWorks(terminal, command, false, async (works, { adapters }) => {
         const install = pickInstall(command, works.installs, options.install);
         const { job, name, url, managed, json } = options;
         const wanted = {
@@ -83,7 +87,7 @@ function createAddCommand(terminal: Terminal): Command {
           ...(url !== undefined && { externalProjectUrl: url }),
           ...(managed && { provisioningMode: 'MANAGED_ADAPTER' as const }),
         };
-        const deps = { ...works, by: decidedBy() };
+        const deps = { ...works, adapters, by: decidedBy() };
         const api = apiOf(works, install);
         const { id } = await addLink(deps, api, install, wanted, terminal.signal);
         print(terminal, json, { install, linkId: id, project }, () => `Linked ${project}: ${id}`);

@@ -21,6 +21,7 @@ import type {
 } from './install-tables.ts';
 import type { NoticeTables } from './notice-tables.ts';
 import type { RemovalTables } from './removal-tables.ts';
+import type { ResetTables } from './reset-tables.ts';
 import type { UsageImportEntryTable, UsageImportTable } from './usage-import-tables.ts';
 import type {
   FinalReadingTable,
@@ -39,7 +40,12 @@ import type {
  * values are bytes on both databases. Evidence tables hold the registers of `domain/evidence.ts`
  * as they are.
  */
-export interface Tables extends BudgetTables, IdentityTables, NoticeTables, RemovalTables {
+export interface Tables
+  extends BudgetTables,
+    IdentityTables,
+    NoticeTables,
+    RemovalTables,
+    ResetTables {
   delivery: DeliveryTable;
   contract: ContractEvidence;
   link: LinkEvidence;
@@ -61,7 +67,7 @@ export interface Tables extends BudgetTables, IdentityTables, NoticeTables, Remo
   run: RunTable;
   audit: AuditTable;
   contractEnd: ContractEndTable;
-  forgotten: ForgottenTable;
+  forgottenPerson: ForgottenPersonTable;
   usagePlace: UsagePlaceTable;
   usagePlaceGroup: UsagePlaceGroupTable;
   usagePerson: UsagePersonTable;
@@ -253,8 +259,9 @@ export interface ContractEndTable {
   seenAt: string;
 }
 
-/** Trainers of whom nothing personal is kept, until they have a contract again. */
-export interface ForgottenTable {
+/** Trainers of whom an install keeps nothing personal, until they have a contract there again. */
+export interface ForgottenPersonTable {
+  install: string;
   trainerId: string;
   forgottenAt: string;
 }

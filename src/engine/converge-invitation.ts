@@ -43,22 +43,11 @@ export async function attend(
 }
 
 /**
- * Where one link lets everybody in, whoever is taken out has it too: so it is made worthless, also
- * where nobody was found. It may be made so twice, but never be forgotten: before that is done, the
- * removal is not settled.
+ * Where one link lets everybody in, whoever is taken out has it too: so it is to be made worthless,
+ * also where nobody was found. That is written down with the removal, and done after it.
  */
-export async function withReset(
-  { adapter, timeoutMs }: InvitationDeps,
-  { groupId }: Claim,
-  result: Result,
-  signal: AbortSignal,
-): Promise<Result> {
-  const { resetInvitations } = adapter;
-  if (resetInvitations === undefined) return result;
-  await callTool(timeoutMs, signal, (callSignal) =>
-    resetInvitations.call(adapter, groupId, callSignal),
-  );
-  return { ...result, hasReset: true };
+export function withReset({ adapter }: Pick<InvitationDeps, 'adapter'>, result: Result): Result {
+  return adapter.resetInvitations === undefined ? result : { ...result, wantsReset: true };
 }
 
 /** @param password the one that a login was made with; null where none was */

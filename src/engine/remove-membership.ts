@@ -55,7 +55,7 @@ export async function removeMembership(
     ...(message !== null && { message }),
     ...restIn(deps.clock, 'removed'),
   };
-  return await withReset(deps, claim, removed, signal);
+  return withReset(deps, removed);
 }
 
 /** How somebody who was taken out could still get in; null where they cannot. */
@@ -94,20 +94,22 @@ export async function removeFormer(
   signal: AbortSignal,
 ): Promise<Result> {
   const former = claim.addresses.filter(({ isCurrent, givenAt }) => !isCurrent && givenAt !== null);
+  let settled = result;
   for (const given of former) {
     try {
-      await removeUnder(deps, claim, given, signal);
+      const removed = await removeUnder(deps, claim, given, signal);
+      if (removed?.wantsReset) settled = { ...settled, wantsReset: true };
     } catch (thrown) {
       if (signal.aborted) throw thrown;
       const { message, retryAfterMs } = toAppError(thrown);
       const waitMs = backoffMs(claim.attempts + 1, retryAfterMs);
       return {
-        ...{ ...result, state: 'removing', nextAttemptAt: instantIn(deps.clock, waitMs) },
+        ...{ ...settled, state: 'removing', nextAttemptAt: instantIn(deps.clock, waitMs) },
         message: maskText(`An address they had before is not out yet: ${message}`).slice(0, 300),
       };
     }
   }
-  return result;
+  return settled;
 }
 
 async function removeUnder(
@@ -115,12 +117,12 @@ async function removeUnder(
   claim: Claim,
   { address: email }: GivenAddress,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<Result | null> {
   const { trainerId, displayName } = claim;
   const person = { trainerId, displayName, email, memberId: null };
   const former = { ...claim, email, memberId: null, isOurs: false };
   const found = await look(deps, former, person, signal);
-  if (found === null || isProtected(deps.protectedAccounts, found)) return;
-  if (!isMembershipOurs(former, found, deps.managedDomains)) return;
-  await removeMembership(deps, former, { person, found }, signal);
+  if (found === null || isProtected(deps.protectedAccounts, found)) return null;
+  if (!isMembershipOurs(former, found, deps.managedDomains)) return null;
+  return await removeMembership(deps, former, { person, found }, signal);
 }

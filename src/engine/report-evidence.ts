@@ -1,21 +1,14 @@
-import type { Evidence } from '../domain/evidence.ts';
+import type { Evidence, LinkEvidence } from '../domain/evidence.ts';
 import { statusOfContract } from '../domain/evidence-status.ts';
 import type { Alerts } from '../lib/alerts.ts';
-import { isOutside, type RoutedInstalls } from './link-router.ts';
+import { crossingOf, usageScopeOf, type Walls } from './wall.ts';
 
 /** Tells an operator what evidence, once it is stored, means that they should know. */
 export type ReportEvidence = (changed: Evidence) => void;
 
-export function createReportEvidence(installs: RoutedInstalls, alerts: Alerts): ReportEvidence {
+export function createReportEvidence(walls: Walls, alerts: Alerts): ReportEvidence {
   return ({ links, contracts }) => {
-    for (const link of links.filter((one) => isOutside(installs, one))) {
-      const { install, linkId, externalProjectId } = link;
-      alerts.raise(
-        'link_outside',
-        { install, link: linkId, project: externalProjectId },
-        'A link is outside the projects of its install: it gives nobody access',
-      );
-    }
+    for (const link of links) reportLink(walls, alerts, link);
     for (const contract of contracts.filter((one) => statusOfContract(one) === 'disputed')) {
       const { install, contractId } = contract;
       alerts.raise(
@@ -25,4 +18,21 @@ export function createReportEvidence(installs: RoutedInstalls, alerts: Alerts): 
       );
     }
   };
+}
+
+function reportLink(walls: Walls, alerts: Alerts, link: LinkEvidence): void {
+  const { install, linkId, externalProjectId: project } = link;
+  const tool = walls.installs.get(install)?.tool;
+  const reason = crossingOf(walls, link);
+  if (reason !== null) {
+    const fields = { install, link: linkId, project, tool, reason };
+    const says = 'A link is outside the projects of its install: it gives nobody access';
+    alerts.raise('link_outside', fields, says);
+    return;
+  }
+  const adapter = walls.adapters.get(tool ?? '');
+  if (project === null || adapter?.usageScopeFor === undefined) return;
+  if (usageScopeOf(adapter, link) !== undefined) return;
+  const says = 'The adapter has no place for the work on a link: none is read';
+  alerts.raise('usage_unread', { install, link: linkId, project, tool }, says);
 }

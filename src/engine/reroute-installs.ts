@@ -1,6 +1,6 @@
 import { type Database, inTransaction } from '../db/database.ts';
-import type { RoutedInstalls } from './link-router.ts';
 import type { MembershipStore } from './membership-store.ts';
+import type { RoutedInstalls } from './wall.ts';
 
 interface RerouteDeps {
   database: Database;

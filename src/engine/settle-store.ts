@@ -20,6 +20,7 @@ import {
   type InvitationStore,
   type NewInvitation,
 } from './invitation-store.ts';
+import { isOutdated, wantReset } from './reset-store.ts';
 
 /** The SQL of acting on a claim: the intent before a call, and the receipt after it. */
 export interface SettleStore {
@@ -64,8 +65,8 @@ export interface Result {
   invitation?: NewInvitation;
   /** Whether a password was made up for them, which is not needed any more. */
   hasPassword?: boolean;
-  /** Whether every invitation to the tool that was out there is worthless by now. */
-  hasReset?: boolean;
+  /** Whether the link that lets everybody in is to be made worthless. */
+  wantsReset?: boolean;
 }
 
 export function createSettleStore(database: Database, box: SecretBox): SettleStore {
@@ -86,13 +87,14 @@ export function createSettleStore(database: Database, box: SecretBox): SettleSto
 
     settle: (claim, result, now) =>
       inTransaction(database, async (tx) => {
+        const isWorthless = await isOutdated(database, tx, claim, result.invitation);
         if (isNews(claim, result)) await insertReceipt(tx, claim, result, now);
         const isHeld = await settleHeld(tx, claim, await withOwnership(tx, claim, result), now);
         if (!isHeld) await settleLost(tx, claim, result, now);
         await noteAccount(tx, claim, result, now);
         await tellAccount(tx, box, claim, result, now);
-        if (isHeld) await settleOurs(tx, invitations, claim, result, now);
-        if (result.hasReset) await invitations.renewAll(tx, claim.tool, now);
+        if (isHeld) await settleOurs(tx, invitations, claim, { ...result, isWorthless }, now);
+        if (result.wantsReset) await wantReset(tx, claim, now);
       }),
   };
 }
@@ -101,7 +103,7 @@ async function settleOurs(
   tx: Transaction,
   invitations: InvitationStore,
   claim: Claim,
-  result: Result,
+  result: Result & { isWorthless: boolean },
   now: string,
 ): Promise<void> {
   await noteAddresses(tx, claim, result, now);
@@ -113,13 +115,14 @@ async function settleInvitation(
   tx: Transaction,
   invitations: InvitationStore,
   claim: Claim,
-  { state, invitation, hasPassword = false }: Result,
+  { state, invitation, hasPassword = false, isWorthless }: Result & { isWorthless: boolean },
   now: string,
 ): Promise<void> {
   const { id } = claim;
   if (state === 'removed' || state === 'released') await invitations.drop(tx, id);
   if (state === 'active') await invitations.dropLink(tx, id);
   if (invitation !== undefined) await invitations.keep(tx, id, invitation, now);
+  if (isWorthless) await invitations.renew(tx, id, now);
   const isSettled = state === 'active' || state === 'invited' || state === 'removed';
   if (isSettled && (claim.password !== null || hasPassword)) await forgetPasswords(tx, id);
 }

@@ -1,6 +1,7 @@
 import { inBraces, type Placeholder } from '../domain/invitation.ts';
 import { domainOf } from '../domain/marketplace-text.ts';
 import { stripControl } from '../lib/strip-control.ts';
+import { withoutLinks } from '../lib/without-links.ts';
 import type { Mail } from './send-mail.ts';
 
 /** How mails are to look, as configured. */
@@ -70,8 +71,12 @@ const longestName = 100;
 
 /** On one line, and without a link of its own: the mail vouches for the one it brings. */
 function toPlain(text: string | null): string {
-  const plain = stripControl(text ?? '').replace(/[a-z][a-z\d+.-]*:\/\/\S*|\bwww\.\S*/gi, '…');
-  return plain.trim().slice(0, longestName).toWellFormed();
+  // Cut before it is looked at: what is left of an address may be another one.
+  const plain = stripControl(text ?? '')
+    .trim()
+    .slice(0, longestName)
+    .toWellFormed();
+  return withoutLinks(plain).trim();
 }
 
 function sayExpiry(expiresAt: string | null): string {

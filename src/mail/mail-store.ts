@@ -6,6 +6,7 @@ import { workEmailPlace } from '../engine/evidence-store.ts';
 import { contentPlace } from '../engine/invitation-store.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import type { Invited } from './compose-invitation.ts';
+import { countMail, hasRoom, lockCounts, purgeCounts, uncountMail } from './mail-count-store.ts';
 
 /**
  * The SQL of mailing invitations. A claim moves the next try behind its lease and counts the try:
@@ -18,6 +19,8 @@ export interface MailStore {
   settleSent(claim: MailClaim, now: string): Promise<void>;
   /** @param nextAttemptAt null where an operator has to see to it */
   settleUnsent(claim: MailClaim, failure: string, nextAttemptAt: string | null): Promise<void>;
+  /** Forgets who was mailed more than a day ago. */
+  purge(now: string): Promise<void>;
 }
 
 export interface MailOrder {
@@ -33,19 +36,18 @@ export interface MailClaim extends Invited {
 }
 
 export function createMailStore(database: Database, box: SecretBox): MailStore {
-  async function settle(
-    { membershipId, createdAt, attempts }: MailClaim,
-    values: object,
-  ): Promise<void> {
-    const write = (tx: Transaction) =>
-      tx
+  async function settle(claim: MailClaim, values: object, isSent: boolean): Promise<void> {
+    const write = async (tx: Transaction) => {
+      const { numUpdatedRows } = await tx
         .updateTable('invitation')
         .set(values)
-        .where('membershipId', '=', membershipId)
-        .where('createdAt', '=', createdAt)
-        .where('attempts', '=', attempts)
+        .where('membershipId', '=', claim.membershipId)
+        .where('createdAt', '=', claim.createdAt)
+        .where('attempts', '=', claim.attempts)
         .where('deliveredAt', 'is', null)
-        .execute();
+        .executeTakeFirst();
+      if (!isSent && numUpdatedRows === 1n) await uncountMail(tx, claim);
+    };
     // After a power cut it would be mailed again.
     await inTransaction(database, write, { isDurable: true });
   }
@@ -58,13 +60,15 @@ export function createMailStore(database: Database, box: SecretBox): MailStore {
       return claimed === null ? null : toClaim(box, claimed);
     },
 
-    settleSent: (claim, now) =>
-      settle(claim, {
-        ...{ content: null, deliveredAt: now, deliveredBy: 'mail' },
-        ...{ nextAttemptAt: null, failure: null },
-      }),
+    settleSent(claim, now) {
+      const delivered = { content: null, deliveredAt: now, deliveredBy: 'mail' };
+      return settle(claim, { ...delivered, nextAttemptAt: null, failure: null }, true);
+    },
 
-    settleUnsent: (claim, failure, nextAttemptAt) => settle(claim, { failure, nextAttemptAt }),
+    settleUnsent: (claim, failure, nextAttemptAt) =>
+      settle(claim, { failure, nextAttemptAt }, false),
+
+    purge: (now) => inTransaction(database, (tx) => purgeCounts(tx, now)),
   };
 }
 
@@ -97,11 +101,13 @@ function findDue(tx: Transaction, { now, managedDomains }: MailOrder) {
     .where('wanted', '=', 1)
     .where('state', 'in', ['invited', 'active'])
     .where((eb) => isReachable(eb, managedDomains))
+    .where((eb) => hasRoom(eb, now))
     .orderBy('invitation.nextAttemptAt')
     .limit(1);
 }
 
 async function claimOne({ dialect }: Pick<Database, 'dialect'>, tx: Transaction, order: MailOrder) {
+  await lockCounts(tx, dialect);
   const query = findDue(tx, order);
   const due = await (dialect === 'postgres'
     ? query.forUpdate('invitation').skipLocked()
@@ -114,7 +120,14 @@ async function claimOne({ dialect }: Pick<Database, 'dialect'>, tx: Transaction,
     .set((eb) => ({ attempts: eb('attempts', '+', 1), nextAttemptAt: order.leasedUntil }))
     .where('membershipId', '=', membershipId)
     .execute();
-  return { ...(await readOne(tx, membershipId)), project: await findProject(tx, membershipId) };
+  const { workEmailDigest, ...claimed } = await readOne(tx, membershipId);
+  const { createdAt, install } = claimed;
+  await countMail(
+    tx,
+    { membershipId, createdAt, install, addressDigest: workEmailDigest ?? '' },
+    order.now,
+  );
+  return { ...claimed, project: await findProject(tx, membershipId) };
 }
 
 async function readOne(tx: Transaction, membershipId: number) {
@@ -131,7 +144,7 @@ async function readOne(tx: Transaction, membershipId: number) {
     )
     .select(['membership.id as membershipId', 'content', 'createdAt', 'expiresAt', 'tool'])
     .select(['invitation.attempts', 'membershipAddress.install', 'membershipAddress.trainerId'])
-    .select(['displayName', 'membershipAddress.workEmail'])
+    .select(['displayName', 'membershipAddress.workEmail', 'membershipAddress.workEmailDigest'])
     .where('membership.id', '=', membershipId)
     .executeTakeFirstOrThrow();
 }

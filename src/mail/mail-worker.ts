@@ -20,13 +20,26 @@ export interface MailDeps {
 }
 
 const pollMs = 1000;
+const purgeMs = 3_600_000;
 /** A send fits into it, and whatever comes before and after. */
 const leaseMs = 2 * longestSendMs;
 
 /** Mails invitations, one after the other, whichever instance comes first. */
 export function createMailWorker(deps: MailDeps): Loop {
-  const { logger, clock } = deps;
-  return createLoop({ name: 'mail', intervalMs: pollMs, logger, clock, run: createMailing(deps) });
+  const { logger, clock, mails } = deps;
+  const mailNext = createMailing(deps);
+  let purgeAt = '';
+  return createLoop({
+    ...{ name: 'mail', intervalMs: pollMs, logger, clock },
+    async run(signal) {
+      const now = toInstant(clock.now());
+      if (now >= purgeAt) {
+        await mails.purge(now);
+        purgeAt = instantIn(clock, purgeMs);
+      }
+      return await mailNext(signal);
+    },
+  });
 }
 
 /** Mails what is due, one at each call. While the server can be used by nobody, nothing is tried. */

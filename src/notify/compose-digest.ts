@@ -1,5 +1,6 @@
 import type { BudgetFacts, NewNotice, NoticeKind } from '../domain/notice.ts';
 import { stripControl } from '../lib/strip-control.ts';
+import { withoutLinks } from '../lib/without-links.ts';
 
 /** What a message says to people: a line on the whole, and one for each notice. */
 export interface Digest {
@@ -85,7 +86,8 @@ function round(value: number): number {
 
 const longestId = 100;
 
-/** An id is whatever the marketplace says: on one line, and calling nobody's attention. */
+/** An id is whatever the marketplace says: on one line, no link, and calling nobody's attention. */
 function toShown(id: string): string {
-  return stripControl(id).slice(0, longestId).toWellFormed().replaceAll('@', '(at)');
+  const shown = stripControl(id).slice(0, longestId).toWellFormed();
+  return withoutLinks(shown.replaceAll('@', '(at)'));
 }

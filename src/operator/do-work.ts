@@ -12,6 +12,8 @@ export interface WorkDeps extends ApplyDeps {
   clock: Clock;
   /** The brake, and what brings each tool in line. */
   loops: readonly Loop[];
+  /** How many links for everybody are to be made worthless now, as people were taken out. */
+  countDueResets(): Promise<number>;
 }
 
 export interface Patience {
@@ -37,10 +39,14 @@ export async function doWork(
   since: Since,
   patience: Patience,
 ): Promise<Map<string, Work>> {
-  return await workUntil(deps, patience, countLeft, async (until) => {
+  const leftOf = ({ work, resets }: { work: Map<string, Work>; resets: number }) =>
+    countLeft(work) + resets;
+  const { work } = await workUntil(deps, patience, leftOf, async (until) => {
     await deriveAll(deps, patience.signal);
-    return await countWork(deps, installs, since, until);
+    const resets = await deps.countDueResets();
+    return { work: await countWork(deps, installs, since, until), resets };
   });
+  return work;
 }
 
 /**

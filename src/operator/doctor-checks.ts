@@ -6,9 +6,10 @@ import type { LinkEvidence } from '../domain/evidence.ts';
 import { statusOfLink } from '../domain/evidence-status.ts';
 import { callTool } from '../engine/call-tool.ts';
 import type { Orphan } from '../engine/find-orphans.ts';
-import { isOutside, type RoutedInstalls } from '../engine/link-router.ts';
+import { crossingOf, groupOf, type Walls } from '../engine/wall.ts';
 import type { Clock } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
+import { explainCrossing } from './explain-crossing.ts';
 
 /** One thing that was looked at: how it is, what that means, and what to do. */
 export interface Check {
@@ -99,17 +100,43 @@ export function checkOrphaned(orphans: Orphan[]): Check {
   };
 }
 
-/** Links that a customer made outside their projects. */
-export function checkWalls(installs: RoutedInstalls, links: LinkEvidence[]): Check[] {
-  const outside = links.filter(
-    (link) => statusOfLink(link) === 'live' && isOutside(installs, link),
+/** Links that a customer made outside their projects, and tools in which there are no walls. */
+export function checkWalls(walls: Walls, links: LinkEvidence[]): Check[] {
+  const found = [...checkLinks(walls, links), ...checkSharedGroups(walls)];
+  return found.length === 0 ? [ok('walls', 'every link is on a project of its install')] : found;
+}
+
+function checkLinks(walls: Walls, links: LinkEvidence[]): Check[] {
+  return links
+    .filter((link) => statusOfLink(link) === 'live')
+    .flatMap((link) => {
+      const { install, linkId, externalProjectId } = link;
+      const crossing = crossingOf(walls, link);
+      if (crossing === null) return [];
+      const { says, action } = explainCrossing(crossing, install, externalProjectId);
+      const where = `the link ${linkId} of ${install} is on ${externalProjectId}`;
+      const why = crossing === 'not_named' ? 'which is not its project' : says;
+      const asking = crossing === 'not_named' ? `${action}, or ask them why` : action;
+      return [warning('walls', `${where}, ${why}: nobody gets access by it`, asking)];
+    });
+}
+
+/** Whoever is in such a tool is in what every customer of it has. */
+function checkSharedGroups({ installs, adapters }: Walls): Check[] {
+  const byTool = Map.groupBy([...installs], ([, { tool }]) => tool);
+  return [...byTool].flatMap(([tool, sharing]) => {
+    const adapter = adapters.get(tool);
+    if (adapter === undefined || sharing.length < 2 || !hasOneGroup(adapter)) return [];
+    const names = sharing.map(([name]) => name).join(', ');
+    const says = `${names} share the tool ${tool}, which has one group for all projects: there are no walls between them in it`;
+    const action = 'give each customer a tool of its own where they must not meet';
+    return [warning('walls', says, action)];
+  });
+}
+
+function hasOneGroup(adapter: Adapter): boolean {
+  const [one, other] = ['1', '2'].map((externalProjectId) =>
+    groupOf(adapter, { install: '', externalProjectId, externalProjectName: null }),
   );
-  if (outside.length === 0) return [ok('walls', 'every link is on a project of its install')];
-  return outside.map(({ install, linkId, externalProjectId }) =>
-    warning(
-      'walls',
-      `the link ${linkId} of ${install} is on ${externalProjectId}, which is not its project: nobody gets access by it`,
-      `add it to installs.${install}.projects if it is this customer's, or ask them why`,
-    ),
-  );
+  return one !== undefined && one === other;
 }

@@ -26,11 +26,11 @@ export interface Examined {
 
 /** Looks at what is in the database, beside the configuration. Changes nothing. */
 export async function examine(subject: Examined): Promise<Check[]> {
-  const { installs, database, clock } = subject;
+  const { installs, adapters, database, clock } = subject;
   return [
     await checkClock(database, clock),
     checkOrphaned(await findOrphans(toOrphanDeps(subject))),
-    ...checkWalls(installs, await createLinkStore(database).live()),
+    ...checkWalls({ installs, adapters }, await createLinkStore(database).live()),
     ...checkAccounts(subject),
     ...(await checkWork(subject)),
   ];

@@ -6,8 +6,10 @@ import {
   statusOfContract,
   statusOfLink,
 } from '../domain/evidence-status.ts';
-import { isOutside, type RoutedInstalls, type RouteLink } from '../engine/link-router.ts';
+import type { RouteLink } from '../engine/link-router.ts';
+import { crossingOf, type Walls } from '../engine/wall.ts';
 import { maskText } from '../lib/mask.ts';
+import { explainCrossing } from './explain-crossing.ts';
 import { judgeMembership } from './explain-membership.ts';
 import type { Bearing, KnownPerson } from './explain-store.ts';
 
@@ -29,8 +31,7 @@ export interface Step {
   says: string;
 }
 
-export interface ExplainRules {
-  installs: RoutedInstalls;
+export interface ExplainRules extends Walls {
   routeLink: RouteLink;
   managedDomains: readonly string[];
 }
@@ -173,10 +174,9 @@ function judgeLink(rules: ExplainRules, install: string, link: LinkEvidence | un
     const action = 'have the customer link the job again if the people are to stay';
     return { step: 'link', holds: false, hasFallen: true, says, action };
   }
-  if (isOutside(rules.installs, link)) {
-    const says = `${project} is outside the projects of ${install}`;
-    const action = `add it to installs.${install}.projects if it is this customer's`;
-    return { step: 'link', holds: false, says, action };
+  const crossing = crossingOf(rules, link);
+  if (crossing !== null) {
+    return { step: 'link', holds: false, ...explainCrossing(crossing, install, project) };
   }
   if (provisioningMode === 'MANAGED_ADAPTER') {
     const says = `the marketplace itself provisions ${project}`;

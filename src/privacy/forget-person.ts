@@ -8,7 +8,7 @@ import { maskEmail } from '../lib/mask.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import { type Names, namesPerson } from './names-person.ts';
 import type { PersonStore } from './person-store.ts';
-import { isRunning } from './retention.ts';
+import { type ForgetPlan, type KnownPerson, type Need, planForget } from './plan-forget.ts';
 import type { RetentionStore } from './retention-store.ts';
 import { clearWorkTraces, countWorkTraces } from './work-trace-store.ts';
 
@@ -27,6 +27,10 @@ export interface ForgetDeps {
 /** What was cleared; or would be. */
 export interface Forgotten {
   trainerId: string;
+  /** The installs that know nothing of them any more. */
+  installs: string[];
+  /** Those that still need to know them: there nothing was cleared. */
+  neededBy: Need[];
   /** Installs in which a name or address was known. */
   people: number;
   /** Titles of their contracts. */
@@ -39,57 +43,84 @@ export interface Forgotten {
   deliveriesLeft: number;
 }
 
+export interface ForgetWish {
+  dryRun: boolean;
+  /** The one install that is to forget them; undefined for every one that can. */
+  install?: string | undefined;
+}
+
 /** Bodies are opened one after the other; between two pages others have the thread. */
 const pageSize = 100;
 const restMs = 5;
 
 /**
- * Clears everything personal of one person at once, whatever the retention. The ids stay, and a
- * note that keeps what an old delivery brings back from being kept, until they are hired again.
+ * Clears everything personal of one person at once, whatever the retention, in every install that
+ * does not need them any more. The ids stay, and a note that keeps what an old delivery brings back
+ * from being kept, until they are hired there again.
  *
  * @param who a trainer id, or a work address
- * @throws AppError `not_found`, or `conflict` while they have a contract or are in a tool
+ * @throws AppError `not_found`, or `conflict` while every install has a contract with them, or has
+ * them in a tool
  */
 export async function forgetPerson(
   deps: ForgetDeps,
   who: string,
-  { dryRun }: { dryRun: boolean },
+  { dryRun, install }: ForgetWish,
 ): Promise<Forgotten> {
-  const { database, people, retention } = deps;
-  const trainerId = await findTrainer(deps, who);
-  const names = await collectNames(deps, trainerId);
-  await refuseWhileNeeded(deps, database.kysely, trainerId);
+  const { database } = deps;
+  const trainerId = await findTrainer(deps, who, install);
+  const foreseen = planForget(await loadPerson(deps, database.kysely, trainerId), install);
   // First, and each chunk for good: by the addresses that are cleared last they are found again.
-  const deliveries = await clearDeliveries(deps, names, dryRun);
+  const scope = await collectNames(deps, trainerId, { install, ...foreseen });
+  const deliveries = await clearDeliveries(deps, scope, dryRun);
 
   const cleared = await inTransaction(database, async (tx) => {
     await deps.lockEvidence(tx);
-    await refuseWhileNeeded(deps, tx, trainerId);
-    const known = (await people.peopleOf(tx, trainerId)).filter(
-      ({ displayName, workEmail }) => displayName !== null || workEmail !== null,
-    );
-    const titled = (await retention.contractsOf(tx, [trainerId])).filter(
-      ({ title }) => title !== null,
-    );
-    const ofWork = await countWorkTraces(tx, trainerId);
-    const toolTraces = ofWork + (await people.countToolTraces(tx, trainerId));
-    if (!dryRun) {
-      await retention.clearPeople(tx, known);
-      await retention.clearTitles(tx, titled);
-      await clearWorkTraces(tx, trainerId);
-      await people.clearToolTraces(tx, trainerId);
-      await retention.clearInvitations(tx, [trainerId]);
-      await retention.forget(tx, trainerId, toInstant(deps.clock.now()));
-    }
-    return { people: known.length, titles: titled.length, toolTraces };
+    const known = await loadPerson(deps, tx, trainerId);
+    // Who was hired anywhere meanwhile is not half forgotten.
+    for (const one of foreseen.cleared) planForget(known, one);
+    const plan = planForget(known, install);
+    return { plan, ...(await clearKnown(deps, tx, known, plan, dryRun)) };
   });
-  return { trainerId, ...cleared, ...deliveries };
+  const { plan, ...counts } = cleared;
+  return { trainerId, installs: plan.cleared, neededBy: plan.neededBy, ...counts, ...deliveries };
 }
 
-async function findTrainer({ people, box }: ForgetDeps, who: string): Promise<string> {
+async function clearKnown(
+  { people, retention, clock }: ForgetDeps,
+  tx: Transaction,
+  { trainerId, contracts }: KnownPerson,
+  { cleared, membershipIds, keptMembershipIds }: ForgetPlan,
+  dryRun: boolean,
+): Promise<Pick<Forgotten, 'people' | 'titles' | 'toolTraces'>> {
+  const isCleared = ({ install }: { install: string }) => cleared.includes(install);
+  const named = (await people.peopleOf(tx, trainerId)).filter(
+    (person) => isCleared(person) && (person.displayName !== null || person.workEmail !== null),
+  );
+  const titled = contracts.filter((one) => isCleared(one) && one.title !== null);
+  const ofWork = await countWorkTraces(tx, trainerId, keptMembershipIds);
+  const toolTraces = ofWork + (await people.countToolTraces(tx, membershipIds));
+  if (!dryRun) {
+    await retention.clearPeople(tx, named);
+    await retention.clearTitles(tx, titled);
+    await clearWorkTraces(tx, trainerId, keptMembershipIds);
+    await people.clearToolTraces(tx, membershipIds);
+    await retention.clearInvitations(tx, membershipIds);
+    const forgotten = cleared.map((install) => ({ install, trainerId }));
+    await retention.forget(tx, forgotten, toInstant(clock.now()));
+  }
+  return { people: named.length, titles: titled.length, toolTraces };
+}
+
+async function findTrainer(
+  { people, box }: ForgetDeps,
+  who: string,
+  install: string | undefined,
+): Promise<string> {
   if (await people.isKnown(who)) return who;
   if (!who.includes('@')) throw new AppError('not_found', `There is no trainer ${who}`);
-  const [trainerId, ...others] = await people.findByDigest(box.digests(who.trim().toLowerCase()));
+  const digests = box.digests(who.trim().toLowerCase());
+  const [trainerId, ...others] = await people.findByDigest(digests, install);
   if (trainerId === undefined) {
     throw new AppError('not_found', `Nobody is known by the address ${maskEmail(who)}`);
   }
@@ -98,53 +129,60 @@ async function findTrainer({ people, box }: ForgetDeps, who: string): Promise<st
   throw new AppError('conflict', `Several trainers have that address: name one by id (${ids})`);
 }
 
-async function collectNames(deps: ForgetDeps, trainerId: string): Promise<Names> {
-  const { database, box, people, retention } = deps;
-  const known = await people.peopleOf(database.kysely, trainerId);
-  const contracts = await retention.contractsOf(database.kysely, [trainerId]);
-  const addresses = known.flatMap(({ install, workEmail }) =>
-    workEmail === null
-      ? []
-      : [box.open(workEmail, workEmailPlace({ install, trainerId })).toString('utf8')],
-  );
+async function loadPerson(
+  { people, retention }: ForgetDeps,
+  tx: Transaction,
+  trainerId: string,
+): Promise<KnownPerson> {
+  const memberships = await retention.membershipsOf(tx, [trainerId]);
+  const ids = memberships.map(({ id }) => id);
+  const forgotten = await retention.forgottenOf(tx, [trainerId]);
   return {
-    trainerId,
-    addresses: new Set(addresses.map((address) => address.toLowerCase())),
-    contractIds: new Set(contracts.map(({ contractId }) => contractId)),
+    ...{ trainerId, memberships },
+    installs: await people.installsOf(tx, trainerId),
+    forgottenBy: new Set(forgotten.map(({ install }) => install)),
+    contracts: await retention.contractsOf(tx, [trainerId]),
+    reasons: await retention.reasonsOf(tx, ids),
   };
 }
 
-async function refuseWhileNeeded(
-  { retention }: ForgetDeps,
-  tx: Transaction,
+/** What a delivery of an install may name them by; undefined for one whose deliveries are kept. */
+type NamesIn = (install: string) => Names | undefined;
+
+/** Of each install only what it said itself: an address that another made up may be anybody's. */
+async function collectNames(
+  { database, box, people, retention }: ForgetDeps,
   trainerId: string,
-): Promise<void> {
-  const running = (await retention.contractsOf(tx, [trainerId])).find(isRunning);
-  if (running !== undefined) {
-    const { install, contractId } = running;
-    throw new AppError(
-      'conflict',
-      `The trainer ${trainerId} has an active contract (${contractId}, install ${install}): end it first`,
-    );
-  }
-  const memberships = await retention.membershipsOf(tx, [trainerId]);
-  const held = memberships.find(
-    ({ wanted, state }) => wanted === 1 || (state !== 'removed' && state !== 'released'),
-  );
-  if (held === undefined) return;
-  const { tool, groupId, state } = held;
-  throw new AppError(
-    'conflict',
-    `The trainer ${trainerId} may still be in ${groupId} of ${tool} (${state}): their address is needed to take them out; try again when "gangway members" shows them as removed`,
-  );
+  { install: only, neededBy }: Pick<ForgetPlan, 'neededBy'> & Pick<ForgetWish, 'install'>,
+): Promise<NamesIn> {
+  const known = await people.peopleOf(database.kysely, trainerId);
+  const contracts = await retention.contractsOf(database.kysely, [trainerId]);
+  const kept = new Set(neededBy.map(({ install }) => install));
+  return (install) => {
+    if (only === undefined ? kept.has(install) : install !== only) return undefined;
+    const sealed = known.find((person) => person.install === install)?.workEmail ?? null;
+    const place = workEmailPlace({ install, trainerId });
+    const addresses = sealed === null ? [] : [box.open(sealed, place).toString('utf8')];
+    const theirs = contracts.filter((contract) => contract.install === install);
+    return {
+      trainerId,
+      addresses: new Set(addresses.map((address) => address.toLowerCase())),
+      contractIds: new Set(theirs.map(({ contractId }) => contractId)),
+    };
+  };
 }
 
 /** A page at a time, so that no transaction is long; those not handled yet are left and counted. */
-async function clearDeliveries({ inbox, signal }: ForgetDeps, names: Names, dryRun: boolean) {
+async function clearDeliveries({ inbox, signal }: ForgetDeps, namesIn: NamesIn, dryRun: boolean) {
   let [deliveries, deliveriesLeft] = [0, 0];
+  const names = new Map<string, Names | undefined>();
   for (let lastId = 0; ; ) {
     const page = await inbox.page(lastId, pageSize);
-    const theirs = page.filter((delivery) => isAbout(inbox, delivery, names));
+    const theirs = page.filter((delivery) => {
+      const { install } = delivery;
+      if (!names.has(install)) names.set(install, namesIn(install));
+      return isAbout(inbox, delivery, names.get(install));
+    });
     const settled = theirs.filter(({ nextAttemptAt }) => nextAttemptAt === null);
     const removed = dryRun ? settled.length : await inbox.remove(settled.map(({ id }) => id));
     deliveries += removed;
@@ -159,8 +197,9 @@ async function clearDeliveries({ inbox, signal }: ForgetDeps, names: Names, dryR
 function isAbout(
   inbox: InboxStore,
   delivery: Parameters<InboxStore['openBody']>[0],
-  names: Names,
+  names: Names | undefined,
 ): boolean {
+  if (names === undefined) return false;
   try {
     return namesPerson(inbox.openBody(delivery), names);
   } catch {

@@ -3,31 +3,31 @@ import type { PersonTable } from '../db/tables.ts';
 
 /** The only SQL that looks for one person, and clears what is known of them alone. */
 export interface PersonStore {
-  /** Trainers who are known, in any install, by one of these digests of their address. */
-  findByDigest(digests: string[]): Promise<string[]>;
+  /** Trainers who are known, in one install or any, by one of these digests of their address. */
+  findByDigest(digests: string[], install?: string): Promise<string[]>;
   /** Whether anything is or was known of a trainer. */
   isKnown(trainerId: string): Promise<boolean>;
   peopleOf(tx: Transaction, trainerId: string): Promise<PersonTable[]>;
+  /** Every install that ever named them. */
+  installsOf(tx: Transaction, trainerId: string): Promise<string[]>;
   /**
-   * Clears what a tool has said of them: their ids there, which may be addresses, and messages.
-   *
-   * @returns how many rows had something
+   * Clears what a tool has said of members: their ids there, which may be addresses, and messages.
    */
-  clearToolTraces(tx: Transaction, trainerId: string): Promise<number>;
-  /** The same, and their invitations. */
-  countToolTraces(tx: Transaction, trainerId: string): Promise<number>;
+  clearToolTraces(tx: Transaction, membershipIds: number[]): Promise<void>;
+  /** How many rows have any of that, with their invitations. */
+  countToolTraces(tx: Transaction, membershipIds: number[]): Promise<number>;
 }
 
 export function createPersonStore({ kysely }: Pick<Database, 'kysely'>): PersonStore {
   return {
-    async findByDigest(digests) {
-      const rows = await kysely
+    async findByDigest(digests, install) {
+      let query = kysely
         .selectFrom('person')
         .select('trainerId')
         .distinct()
-        .where('workEmailDigest', 'in', digests)
-        .orderBy('trainerId')
-        .execute();
+        .where('workEmailDigest', 'in', digests);
+      if (install !== undefined) query = query.where('install', '=', install);
+      const rows = await query.orderBy('trainerId').execute();
       return rows.map(({ trainerId }) => trainerId);
     },
 
@@ -47,43 +47,56 @@ export function createPersonStore({ kysely }: Pick<Database, 'kysely'>): PersonS
     peopleOf: (tx, trainerId) =>
       tx.selectFrom('person').selectAll().where('trainerId', '=', trainerId).execute(),
 
-    async clearToolTraces(tx, trainerId) {
-      const memberships = await tx
+    async installsOf(tx, trainerId) {
+      const reasons = tx
+        .selectFrom('reason')
+        .innerJoin('membership', 'membership.id', 'reason.membershipId')
+        .select('reason.install')
+        .where('trainerId', '=', trainerId);
+      const rows = await tx
+        .selectFrom('participation')
+        .select('install')
+        .where('trainerId', '=', trainerId)
+        .union(tx.selectFrom('person').select('install').where('trainerId', '=', trainerId))
+        .union(tx.selectFrom('membership').select('install').where('trainerId', '=', trainerId))
+        .union(reasons)
+        .execute();
+      return rows.map(({ install }) => install).sort();
+    },
+
+    async clearToolTraces(tx, membershipIds) {
+      if (membershipIds.length === 0) return;
+      await tx
         .updateTable('membership')
         .set({ memberId: null, failure: null })
-        .where('trainerId', '=', trainerId)
-        .where((eb) => eb.or([eb('memberId', 'is not', null), eb('failure', 'is not', null)]))
-        .executeTakeFirst();
-      const receipts = await tx
+        .where('id', 'in', membershipIds)
+        .execute();
+      await tx
         .updateTable('receipt')
         .set({ message: null })
         .where('message', 'is not', null)
-        .where('membershipId', 'in', (eb) =>
-          eb.selectFrom('membership').select('id').where('trainerId', '=', trainerId),
-        )
-        .executeTakeFirst();
-      return Number(memberships.numUpdatedRows + receipts.numUpdatedRows);
+        .where('membershipId', 'in', membershipIds)
+        .execute();
     },
 
-    async countToolTraces(tx, trainerId) {
+    async countToolTraces(tx, membershipIds) {
+      if (membershipIds.length === 0) return 0;
       const memberships = await tx
         .selectFrom('membership')
         .select((eb) => eb.fn.countAll<number>().as('n'))
-        .where('trainerId', '=', trainerId)
+        .where('id', 'in', membershipIds)
         .where((eb) => eb.or([eb('memberId', 'is not', null), eb('failure', 'is not', null)]))
         .executeTakeFirstOrThrow();
       const receipts = await tx
         .selectFrom('receipt')
-        .innerJoin('membership', 'membership.id', 'receipt.membershipId')
         .select((eb) => eb.fn.countAll<number>().as('n'))
-        .where('receipt.message', 'is not', null)
-        .where('membership.trainerId', '=', trainerId)
+        .where('message', 'is not', null)
+        .where('membershipId', 'in', membershipIds)
         .executeTakeFirstOrThrow();
       const invitations = await tx
         .selectFrom('invitation')
-        .innerJoin('membership', 'membership.id', 'invitation.membershipId')
         .select((eb) => eb.fn.countAll<number>().as('n'))
-        .where('membership.trainerId', '=', trainerId)
+        .where('membershipId', 'in', membershipIds)
         .executeTakeFirstOrThrow();
       return [memberships, receipts, invitations].reduce((sum, { n }) => sum + Number(n), 0);
     },

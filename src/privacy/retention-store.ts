@@ -13,7 +13,12 @@ export interface RetentionStore {
   /** Everything these trainers have or had, in every install. */
   contractsOf(tx: Transaction, trainerIds: string[]): Promise<PersonContract[]>;
   membershipsOf(tx: Transaction, trainerIds: string[]): Promise<MembershipRow[]>;
-  forgottenOf(tx: Transaction, trainerIds: string[]): Promise<Set<string>>;
+  /** What was a reason for these memberships, and for which install. */
+  reasonsOf(
+    tx: Transaction,
+    membershipIds: number[],
+  ): Promise<{ membershipId: number; install: string }[]>;
+  forgottenOf(tx: Transaction, trainerIds: string[]): Promise<PersonKey[]>;
   noteEnds(tx: Transaction, contracts: ContractKey[], seenAt: string): Promise<void>;
   dropNotes(tx: Transaction, contracts: ContractKey[]): Promise<void>;
   /** @returns how many had one */
@@ -21,11 +26,11 @@ export interface RetentionStore {
   /** @returns how many had something */
   clearPeople(tx: Transaction, people: PersonKey[]): Promise<number>;
   /** What tools have said about them, which may quote a name. */
-  clearMessages(tx: Transaction, trainerIds: string[]): Promise<void>;
+  clearMessages(tx: Transaction, membershipIds: number[]): Promise<void>;
   /** What they were to get in with: nobody tells them any more. */
-  clearInvitations(tx: Transaction, trainerIds: string[]): Promise<void>;
-  remember(tx: Transaction, trainerIds: string[]): Promise<void>;
-  forget(tx: Transaction, trainerId: string, now: string): Promise<void>;
+  clearInvitations(tx: Transaction, membershipIds: number[]): Promise<void>;
+  remember(tx: Transaction, people: PersonKey[]): Promise<void>;
+  forget(tx: Transaction, people: PersonKey[], now: string): Promise<void>;
 }
 
 export interface ContractKey {
@@ -108,15 +113,24 @@ export function createRetentionStore({ kysely }: Pick<Database, 'kysely'>): Rete
             .where('trainerId', 'in', trainerIds)
             .execute(),
 
-    async forgottenOf(tx, trainerIds) {
-      if (trainerIds.length === 0) return new Set();
-      const rows = await tx
-        .selectFrom('forgotten')
-        .select('trainerId')
-        .where('trainerId', 'in', trainerIds)
-        .execute();
-      return new Set(rows.map(({ trainerId }) => trainerId));
-    },
+    reasonsOf: async (tx, membershipIds) =>
+      membershipIds.length === 0
+        ? []
+        : await tx
+            .selectFrom('reason')
+            .select(['membershipId', 'install'])
+            .distinct()
+            .where('membershipId', 'in', membershipIds)
+            .execute(),
+
+    forgottenOf: async (tx, trainerIds) =>
+      trainerIds.length === 0
+        ? []
+        : await tx
+            .selectFrom('forgottenPerson')
+            .select(['install', 'trainerId'])
+            .where('trainerId', 'in', trainerIds)
+            .execute(),
 
     async noteEnds(tx, contracts, seenAt) {
       if (contracts.length === 0) return;
@@ -159,46 +173,50 @@ export function createRetentionStore({ kysely }: Pick<Database, 'kysely'>): Rete
       return Number(numUpdatedRows);
     },
 
-    async clearMessages(tx, trainerIds) {
-      if (trainerIds.length === 0) return;
+    async clearMessages(tx, membershipIds) {
+      if (membershipIds.length === 0) return;
       await tx
         .updateTable('membership')
         .set({ failure: null })
         .where('failure', 'is not', null)
-        .where('trainerId', 'in', trainerIds)
+        .where('id', 'in', membershipIds)
         .execute();
       await tx
         .updateTable('receipt')
         .set({ message: null })
         .where('message', 'is not', null)
-        .where('membershipId', 'in', (eb) =>
-          eb.selectFrom('membership').select('id').where('trainerId', 'in', trainerIds),
-        )
+        .where('membershipId', 'in', membershipIds)
         .execute();
     },
 
-    async clearInvitations(tx, trainerIds) {
-      if (trainerIds.length === 0) return;
-      const theirs = tx.selectFrom('membership').select('id').where('trainerId', 'in', trainerIds);
+    async clearInvitations(tx, membershipIds) {
+      if (membershipIds.length === 0) return;
       await tx
         .updateTable('intent')
         .set({ credential: null })
         .where('credential', 'is not', null)
-        .where('membershipId', 'in', theirs)
+        .where('membershipId', 'in', membershipIds)
         .execute();
-      await tx.deleteFrom('invitation').where('membershipId', 'in', theirs).execute();
+      await tx.deleteFrom('invitation').where('membershipId', 'in', membershipIds).execute();
+      await tx.deleteFrom('mailed').where('membershipId', 'in', membershipIds).execute();
     },
 
-    async remember(tx, trainerIds) {
-      if (trainerIds.length === 0) return;
-      await tx.deleteFrom('forgotten').where('trainerId', 'in', trainerIds).execute();
-    },
-
-    async forget(tx, trainerId, forgottenAt) {
+    async remember(tx, people) {
+      if (people.length === 0) return;
       await tx
-        .insertInto('forgotten')
-        .values({ trainerId, forgottenAt })
-        .onConflict((conflict) => conflict.column('trainerId').doUpdateSet({ forgottenAt }))
+        .deleteFrom('forgottenPerson')
+        .where(isIn(['install', 'trainerId'], people))
+        .execute();
+    },
+
+    async forget(tx, people, forgottenAt) {
+      if (people.length === 0) return;
+      await tx
+        .insertInto('forgottenPerson')
+        .values(people.map(({ install, trainerId }) => ({ install, trainerId, forgottenAt })))
+        .onConflict((conflict) =>
+          conflict.columns(['install', 'trainerId']).doUpdateSet({ forgottenAt }),
+        )
         .execute();
     },
   };

@@ -94,8 +94,8 @@ async function sweepPeople(deps: SweepDeps, after: PersonKey | null): Promise<Pe
     async (tx, plan) => {
       await retention.remember(tx, plan.remembered);
       await retention.clearPeople(tx, plan.over);
-      await retention.clearMessages(tx, trainersOf(plan.over));
-      await retention.clearInvitations(tx, trainersOf(plan.over));
+      await retention.clearMessages(tx, plan.membershipIds);
+      await retention.clearInvitations(tx, plan.membershipIds);
     },
   );
   return page.length < chunkSize ? null : (page.at(-1) ?? null);
@@ -111,21 +111,32 @@ async function planPeople(
   const memberships = await retention.membershipsOf(tx, trainerIds);
   const forgotten = await retention.forgottenOf(tx, trainerIds);
 
-  const inTools = new Set(memberships.filter(mayBeInTool).map(({ trainerId }) => trainerId));
-  const running = new Set(contracts.filter(isRunning).map(({ trainerId }) => trainerId));
+  // Each install by itself: what one says of a person has no other keep them.
+  const inTools = new Set(memberships.filter(mayBeInTool).map(keyOf));
+  const running = new Set(contracts.filter(isRunning).map(keyOf));
+  const isForgotten = new Set(forgotten.map(keyOf));
   const before = instantIn(clock, -retentionMs);
-  const isDue = ({ install, trainerId }: PersonKey) => {
-    if (inTools.has(trainerId)) return false;
-    if (forgotten.has(trainerId)) return !running.has(trainerId);
-    const theirs = contracts.filter(
-      (one) => one.install === install && one.trainerId === trainerId,
+  const isDue = (person: PersonKey) => {
+    const key = keyOf(person);
+    if (inTools.has(key)) return false;
+    if (isForgotten.has(key)) return !running.has(key);
+    return isPersonOver(
+      contracts.filter((one) => keyOf(one) === key),
+      before,
     );
-    return isPersonOver(theirs, before);
   };
+  const over = page.filter(isDue);
+  const isOverFor = new Set(over.map(keyOf));
+  const theirs = memberships.filter((row) => isOverFor.has(keyOf(row)));
   return {
-    over: page.filter(isDue),
-    remembered: [...forgotten].filter((trainerId) => running.has(trainerId)),
+    over,
+    membershipIds: theirs.map(({ id }) => id),
+    remembered: forgotten.filter((person) => running.has(keyOf(person))),
   };
+}
+
+function keyOf({ install, trainerId }: PersonKey): string {
+  return JSON.stringify([install, trainerId]);
 }
 
 function trainersOf(people: readonly PersonKey[]): string[] {

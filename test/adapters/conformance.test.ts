@@ -207,6 +207,9 @@ describe.each([...openers])('one tool with the adapter %s', (name, open) => {
       ...(leftOut.get(name) ?? usual),
       ...(harness.adapter.updateEmail === undefined ? ['gives one account another address'] : []),
       ...leftOutOfAccounts(harness),
+      ...(harness.adapter.canonicalGroup === undefined
+        ? ['knows one form of a project id, and the same every time']
+        : []),
     ];
     expect(namesOf('skipped').sort()).toEqual(left.sort());
     expect(await listGroups(harness)).toEqual(before);
@@ -266,6 +269,19 @@ const mistakes: [string, (adapter: Adapter) => Partial<Adapter>][] = [
   ],
   ['takes a name for the group', () => ({ groupFor: (link) => link.externalProjectName ?? '' })],
   ['makes every project one group', () => ({ groupFor: () => groups[0] })],
+  [
+    'gives a project another form each time',
+    () => {
+      let asked = 0;
+      return {
+        canonicalGroup(project: string) {
+          asked += 1;
+          return `${project}${asked}`;
+        },
+      };
+    },
+  ],
+  ['gives a form that has another form', () => ({ canonicalGroup: (project) => `/${project}` })],
   [
     'has no reason for what it cannot do',
     (adapter) => ({

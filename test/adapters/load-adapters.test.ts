@@ -185,6 +185,16 @@ describe('what an adapter of others answers', () => {
     const link = { externalProjectId: 'p', externalProjectName: null };
     expect(() => adapter.groupFor(link)).toThrow("The adapter's groupFor answered no text");
   });
+
+  it('is a form of a project id only where it is text or null', async () => {
+    const knowing = await load(writeAdapter('canonicalGroup: (id) => (id === "0" ? null : id),'));
+    expect(['0', '1'].map((id) => knowing.canonicalGroup?.(id))).toEqual([null, '1']);
+    const wrong = await load(writeAdapter('canonicalGroup: () => 7,'));
+    expect(() => wrong.canonicalGroup?.('1')).toThrow(
+      "The adapter's canonicalGroup answered neither a text nor null",
+    );
+    expect((await load(writeAdapter(''))).canonicalGroup).toBeUndefined();
+  });
 });
 
 describe('the kit', () => {

@@ -7,6 +7,7 @@ import { up as createInbox } from '../../migrations/0001-inbox.ts';
 import { up as createEvidence } from '../../migrations/0002-evidence.ts';
 import { up as createMembership } from '../../migrations/0003-membership.ts';
 import { up as createRemovals } from '../../migrations/0004-removals.ts';
+import { up as createResets } from '../../migrations/0019-resets.ts';
 import { type Database, inTransaction, type Transaction } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { readSetting, writeSetting } from '../../src/db/setting-store.ts';
@@ -33,6 +34,37 @@ describeEachDialect('migrating', ({ createEmpty, createMigrated }) => {
     for (const { kysely } of instances) {
       expect(await kysely.selectFrom('delivery').selectAll().execute()).toEqual([]);
     }
+  });
+
+  it('has each install forget whom all had forgotten', async () => {
+    const { kysely } = openForTest(await createMigrated());
+    for (const table of ['link_reset', 'mailed', 'forgotten_person']) {
+      await kysely.schema.dropTable(table).execute();
+    }
+    const forgottenAt = '2026-03-15T12:00:00.000Z';
+    await sql`insert into forgotten (trainer_id, forgotten_at) values ('t1', ${forgottenAt})`.execute(
+      kysely,
+    );
+    for (const [install, trainerId] of [
+      ['acme', 't1'],
+      ['globex', 't1'],
+      ['globex', 't2'],
+    ] as const) {
+      const participation = {
+        install,
+        trainerId,
+        contractId: 'c1',
+        seenAt: forgottenAt,
+        absences: null,
+      };
+      await kysely.insertInto('participation').values(participation).execute();
+    }
+    await createResets(kysely as unknown as Kysely<unknown>);
+    const forgotten = kysely.selectFrom('forgottenPerson').selectAll().orderBy('install');
+    expect(await forgotten.execute()).toEqual([
+      { install: 'acme', trainerId: 't1', forgottenAt },
+      { install: 'globex', trainerId: 't1', forgottenAt },
+    ]);
   });
 
   it('leaves what is stored as it is', async () => {

@@ -1,7 +1,9 @@
+import assert from 'node:assert/strict';
 import { describe, expect, it } from 'vitest';
 import type { Adapter } from '../../src/adapters/adapter.ts';
 import { emptyLink } from '../../src/domain/evidence.ts';
-import { createLinkRouter, isOutside } from '../../src/engine/link-router.ts';
+import { createLinkRouter } from '../../src/engine/link-router.ts';
+import { crossingOf } from '../../src/engine/wall.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
 
 const { adapter } = createMemoryTool();
@@ -76,7 +78,7 @@ describe('the wall around a customer', () => {
   ])('%s', (_, projects, externalProjectId, outside) => {
     const installs = newInstalls({ acme: ['studio', ...projects] });
     const link = { ...emptyLink('acme', 'l1'), externalProjectId };
-    expect(isOutside(installs, link)).toBe(outside);
+    expect(crossingOf({ installs, adapters }, link)).toBe(outside ? 'not_named' : null);
     expect(createLinkRouter(installs, adapters)(link)).toEqual(
       outside ? undefined : { tool: 'studio', groupId: externalProjectId },
     );
@@ -96,14 +98,15 @@ describe('the wall around a customer', () => {
   ])('gives a project of a shared tool to %s', (_, acme, globex, outside) => {
     const installs = newInstalls({ acme: ['studio', ...acme], globex: ['studio', ...globex] });
     const signs = { externalProjectId: 'signs' };
-    const isOut = (name: string) => isOutside(installs, { ...emptyLink(name, 'l1'), ...signs });
+    const isOut = (name: string) =>
+      crossingOf({ installs, adapters }, { ...emptyLink(name, 'l1'), ...signs }) !== null;
     expect([isOut('acme'), isOut('globex')]).toEqual(outside);
   });
 
   it('does not come between installs that each have a tool', () => {
     const installs = newInstalls({ acme: ['studio', '*'], globex: ['other', 'signs'] });
     const link = { ...emptyLink('acme', 'l1'), externalProjectId: 'signs' };
-    expect(isOutside(installs, link)).toBe(false);
+    expect(crossingOf({ installs, adapters }, link)).toBeNull();
     expect(createLinkRouter(installs, adapters)(link)).toEqual({
       ...{ tool: 'studio', groupId: 'signs' },
     });
@@ -111,8 +114,104 @@ describe('the wall around a customer', () => {
 
   it('is not crossed by a link of which nothing is known, or of nobody', () => {
     const installs = newInstalls({ acme: ['studio', 'signs'] });
-    expect(isOutside(installs, emptyLink('acme', 'l1'))).toBe(false);
+    expect(crossingOf({ installs, adapters }, emptyLink('acme', 'l1'))).toBeNull();
     const ofNobody = { ...emptyLink('gone', 'l1'), externalProjectId: 'lamps' };
-    expect(isOutside(installs, ofNobody)).toBe(false);
+    expect(crossingOf({ installs, adapters }, ofNobody)).toBeNull();
+  });
+});
+
+const strange = [
+  ...['a-/../b-1', 'a-/b-1', 'a-\\b-1', 'a-%2fb-1', 'a-\uff0fb-1', 'a-\uff05b-1'],
+  ...['.', '..', '\uff0e\uff0e', '', ' a-1', 'a-1 ', 'a-1\u00a0', '\u3000a-1'],
+  ...['a-\u0000', 'a-\n1', 'a-\u200b1', 'a-\u202e1', 'a-\ud800', 'a-\u{e0041}', 'a-\u{378}'],
+];
+
+describe('an id that a tool may resolve differently', () => {
+  const link = (externalProjectId: string) => ({ ...emptyLink('acme', 'l1'), externalProjectId });
+  const installs = newInstalls({ acme: ['studio', '*', 'a-*', ...strange] });
+
+  /** The walls of a tool whose adapter knows the forms of ids. */
+  const wallsOf = (canonicalGroup: unknown) => ({
+    installs,
+    adapters: new Map([['studio', { ...adapter, canonicalGroup } as Adapter]]),
+  });
+
+  it.each(strange)('is outside every wall, though it is named: %j', (projectId) => {
+    expect(crossingOf({ installs, adapters }, link(projectId))).toBe('strange_id');
+    expect(createLinkRouter(installs, adapters)(link(projectId))).toBeUndefined();
+  });
+
+  it.each(['a-1', 'a.b', '...', 'a-1.', 'プロジェクト', "o'neil & co", '12'])(
+    'is not %j',
+    (projectId) => {
+      expect(crossingOf({ installs, adapters }, link(projectId))).toBeNull();
+    },
+  );
+
+  it('is inside where the adapter says that this is its one form, and only then', () => {
+    const asPath = (id: string) => (id.includes('..') ? null : id.toLowerCase());
+    const { adapters: knowing } = wallsOf(asPath);
+    const of = (id: string) => crossingOf({ installs, adapters: knowing }, link(id));
+    expect(of('a-/b-1')).toBeNull();
+    expect(of('A-/b-1')).toBe('strange_id');
+    expect(of('a-/../b-1')).toBe('strange_id');
+    expect(of('')).toBe('no_group');
+    const walled = newInstalls({ acme: ['studio', 'a-*'] });
+    expect(crossingOf({ installs: walled, adapters: knowing }, link('b/1'))).toBe('not_named');
+  });
+
+  it.each([
+    ['throws', () => assert.fail('s3cret')],
+    ['answers neither text nor null', () => 7],
+  ])('is outside where its adapter %s', (_, canonicalGroup) => {
+    expect(crossingOf(wallsOf(canonicalGroup), link('a-1'))).toBe('no_group');
+  });
+});
+
+describe("a variant of another install's project", () => {
+  it.each<[string, string[], string[], string]>([
+    ['in another case', ['*'], ['b-*'], 'B-1'],
+    ['in another case, named whole', ['*'], ['b-1'], 'B-1'],
+    ['in another case than a longer prefix', ['B*'], ['b-*'], 'B-1'],
+    ['with wide letters', ['*'], ['b-*'], '\uff42-1'],
+    ['with a letter that is the same in the other case', ['*'], ['strasse'], 'STRAßE'],
+    ['with a composed letter', ['*'], ['cafe\u0301-*'], 'caf\u00e9-1'],
+    ['without an accent', ['*'], ['caf\u00e9-*'], 'cafe-1'],
+    ['with what nobody sees', ['*'], ['b-*'], 'b\u3164-1'],
+    ['with the sign of a unit', ['*'], ['k-*'], '\u212a-1'],
+    ['with a dotless letter', ['*'], ['i-*'], '\u0131-1'],
+  ])('is outside %s', (_, acme, globex, externalProjectId) => {
+    const installs = newInstalls({ acme: ['studio', ...acme], globex: ['studio', ...globex] });
+    const link = { ...emptyLink('acme', 'l1'), externalProjectId };
+    expect(crossingOf({ installs, adapters }, link)).toBe('anothers');
+    expect(createLinkRouter(installs, adapters)(link)).toBeUndefined();
+  });
+
+  it('is inside where the own install names it as it is, or the other has another tool', () => {
+    const link = { ...emptyLink('acme', 'l1'), externalProjectId: 'B-1' };
+    const named = newInstalls({ acme: ['studio', 'B-1'], globex: ['studio', 'b-*', 'b-1'] });
+    expect(crossingOf({ installs: named, adapters }, link)).toBeNull();
+    const apart = newInstalls({ acme: ['studio', '*'], globex: ['other', 'b-*'] });
+    expect(crossingOf({ installs: apart, adapters }, link)).toBeNull();
+    const alike = newInstalls({ acme: ['studio', 'B-*'], globex: ['studio', 'b-*'] });
+    expect(crossingOf({ installs: alike, adapters }, link)).toBeNull();
+  });
+});
+
+describe('an adapter that does not do as the port says', () => {
+  it.each([
+    ['throws', () => assert.fail('s3cret')],
+    ['answers nothing', () => undefined],
+    ['answers an empty text', () => ''],
+    ['answers a number', () => 7],
+  ])('leaves that link outside where its groupFor %s', (_, groupFor) => {
+    const broken = { ...adapter, groupFor } as unknown as Adapter;
+    const walls = {
+      installs: newInstalls({ acme: ['studio', '*'] }),
+      adapters: new Map([['studio', broken]]),
+    };
+    const link = { ...emptyLink('acme', 'l1'), externalProjectId: 'signs' };
+    expect(crossingOf(walls, link)).toBe('no_group');
+    expect(createLinkRouter(walls.installs, walls.adapters)(link)).toBeUndefined();
   });
 });

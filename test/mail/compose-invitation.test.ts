@@ -47,7 +47,9 @@ describe('the mail that tells somebody how they get in', () => {
   });
 
   it.each([
-    ['Eve\r\nBcc: all@example.com', 'Eve Bcc: all@example.com'],
+    ['Eve\r\nBcc: all@example.com', 'Eve Bcc: …'],
+    ['Eve, see evil.com/login', 'Eve, see …'],
+    [`${'a'.repeat(95)} 1.2.3.45`, `${'a'.repeat(95)} 1.2.`],
     ['\u001b[31mEve\u001b[0m\u0007', 'Eve'],
     ['\u202eevE', 'evE'],
     ['Eve https://evil.example/login', 'Eve …'],

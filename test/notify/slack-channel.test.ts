@@ -34,9 +34,7 @@ describe('a chat', () => {
 
   it('takes nothing in an id for a link or a mention', async () => {
     await send(newNotice({ contractId: '<!channel> & <http://evil.example|c1>' }));
-    expect(JSON.stringify(said())).toContain(
-      'contract &lt;!channel&gt; &amp; &lt;http://evil.example|c1&gt; of acme',
-    );
+    expect(JSON.stringify(said())).toContain('contract &lt;!channel&gt; &amp; … of acme');
   });
 
   it('gets no more than all that take such messages take', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Adapter, Capabilities } from '../../src/adapters/adapter.ts';
+import type { Adapter, AdapterLink, Capabilities } from '../../src/adapters/adapter.ts';
 import { emptyLink } from '../../src/domain/evidence.ts';
 import { checkClock, checkTool, checkWalls } from '../../src/operator/doctor-checks.ts';
 import { describeEachDatabase } from '../support/databases.ts';
@@ -46,10 +46,12 @@ describe('a check of a tool', () => {
 
 describe('a check of the walls', () => {
   const installs = new Map([['acme', { tool: 'studio', projects: ['acme-*'] }]]);
+  const { adapter } = createMemoryTool();
+  const adapters = new Map<string, Adapter>([['studio', adapter]]);
   const link = { ...emptyLink('acme', 'cml1'), externalProjectId: 'lamps' };
 
   it('warns of each live link outside, and of no other', () => {
-    expect(checkWalls(installs, [link])).toMatchObject([
+    expect(checkWalls({ installs, adapters }, [link])).toMatchObject([
       { status: 'warning', says: expect.stringMatching(/^the link cml1 of acme is on lamps/) },
     ]);
     const removedEventAt = '2026-03-15T12:00:00.000Z';
@@ -59,7 +61,39 @@ describe('a check of the walls', () => {
       { ...link, externalProjectId: null },
       { ...link, install: 'globex' },
     ];
-    expect(checkWalls(installs, others)).toMatchObject([{ name: 'walls', status: 'ok' }]);
+    expect(checkWalls({ installs, adapters }, others)).toMatchObject([
+      { name: 'walls', status: 'ok' },
+    ]);
+  });
+
+  it.each([
+    ['a-/../b', 'acme-*', /the tool may take its id for that of another project/],
+    ['ACME-1', '*', /a pattern of another install fits it more closely/],
+    ['broken', '*', /the adapter gives no group for broken/],
+  ])('says why the link to %s is outside', (externalProjectId, pattern, why) => {
+    const shared = new Map([
+      ['acme', { tool: 'studio', projects: [pattern] }],
+      ['globex', { tool: 'studio', projects: ['acme-*'] }],
+    ]);
+    const groupFor = (one: AdapterLink) => {
+      if (one.externalProjectId === 'broken') throw new Error('s3cret');
+      return one.externalProjectId;
+    };
+    const broken = new Map<string, Adapter>([['studio', { ...adapter, groupFor }]]);
+    expect(
+      checkWalls({ installs: shared, adapters: broken }, [{ ...link, externalProjectId }]),
+    ).toMatchObject([{ status: 'warning', says: expect.stringMatching(why) }]);
+  });
+
+  it('warns where customers share a tool that has one group for everybody', () => {
+    const shared = new Map([...installs, ['globex', { tool: 'studio', projects: ['*'] }]]);
+    const oneGroup = new Map<string, Adapter>([['studio', { ...adapter, groupFor: () => '1' }]]);
+    expect(checkWalls({ installs: shared, adapters: oneGroup }, [])).toMatchObject([
+      { status: 'warning', says: expect.stringMatching(/^acme, globex share the tool studio/) },
+    ]);
+    const ok = [{ status: 'ok' }];
+    expect(checkWalls({ installs: shared, adapters }, [])).toMatchObject(ok);
+    expect(checkWalls({ installs, adapters: oneGroup }, [])).toMatchObject(ok);
   });
 });
 

@@ -7,7 +7,8 @@ import {
   type LinkEvidence,
 } from '../../src/domain/evidence.ts';
 import { membershipStates } from '../../src/domain/membership.ts';
-import { createLinkRouter, type RoutedInstalls } from '../../src/engine/link-router.ts';
+import { createLinkRouter } from '../../src/engine/link-router.ts';
+import type { RoutedInstalls } from '../../src/engine/wall.ts';
 import { type ExplainRules, explain } from '../../src/operator/explain.ts';
 import type { Bearing } from '../../src/operator/explain-store.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
@@ -53,8 +54,9 @@ const acme = { tool: 'studio', projects: ['*'] };
 
 function rulesFor(installs: RoutedInstalls, managedDomains: string[] = []): ExplainRules {
   const { adapter } = createMemoryTool();
-  const routeLink = createLinkRouter(installs, new Map([['studio', adapter]]));
-  return { installs, routeLink, managedDomains };
+  const adapters = new Map([['studio', adapter]]);
+  const routeLink = createLinkRouter(installs, adapters);
+  return { installs, adapters, routeLink, managedDomains };
 }
 
 const usual = rulesFor(new Map([['acme', acme]]));

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { sqliteFileOf } from '../../src/db/sqlite-database.ts';
 import type { MembershipState } from '../../src/domain/membership.ts';
-import { forgetPerson } from '../../src/privacy/forget-person.ts';
+import { type ForgetWish, forgetPerson } from '../../src/privacy/forget-person.ts';
 import { createPersonStore } from '../../src/privacy/person-store.ts';
 import { createRetentionStore } from '../../src/privacy/retention-store.ts';
 import { createSweep } from '../../src/privacy/sweep.ts';
@@ -25,7 +25,8 @@ describeEachDatabase('forgetting a person', (openFresh) => {
     await engine.takeIn();
     await traceInTools(engine);
     expect(await forget('t1')).toEqual({
-      ...{ trainerId: 't1', people: 2, titles: 2, deliveries: 4 },
+      ...{ trainerId: 't1', installs: ['acme', 'globex'], neededBy: [] },
+      ...{ people: 2, titles: 2, deliveries: 4 },
       // A membership and a receipt.
       ...{ toolTraces: 2, deliveriesLeft: 0 },
     });
@@ -107,7 +108,7 @@ describeEachDatabase('forgetting a person', (openFresh) => {
         await engine.rows('delivery'),
         await engine.rows('membership'),
         await engine.rows('contract'),
-        await engine.rows('forgotten'),
+        await engine.rows('forgottenPerson'),
       ]);
     const before = await dump();
     const foreseen = await forget('t1', { dryRun: true });
@@ -145,18 +146,39 @@ describeEachDatabase('forgetting a person', (openFresh) => {
     });
   });
 
-  it('is refused while a contract of theirs is active anywhere', async () => {
+  it('is refused at the install with which a contract of theirs is active, and at no other', async () => {
     const { engine, forget } = await openWorld(openFresh);
     await hireAndEnd(engine);
     await engine.apply([event('contract.started', { contract: 'c7' })], 'initech');
     await settleMemberships(engine, 0, 'removed');
     for (const dryRun of [true, false]) {
-      await expect(forget('t1', { dryRun })).rejects.toMatchObject({
+      await expect(forget('t1', { dryRun, install: 'initech' })).rejects.toMatchObject({
         code: 'conflict',
-        message: expect.stringMatching(/active contract \(c7, install initech\)/),
+        message: expect.stringMatching(/install initech: .* active contract there \(c7\)/),
       });
     }
     expect(await bodiesOf(engine)).toHaveLength(4);
+    const why = 'they have an active contract there (c7)';
+    const expected = { installs: ['acme', 'globex'], neededBy: [{ install: 'initech', why }] };
+    expect(await forget('t1', { dryRun: true })).toMatchObject(expected);
+    expect(await forget('t1')).toMatchObject({ ...expected, deliveries: 4, people: 2 });
+    expect(await countNamed(engine)).toBe(1);
+    await engine.apply([event('contract.ended', { contract: 'c7' })], 'initech');
+    await settleMemberships(engine, 0, 'removed');
+    const rest = { installs: ['acme', 'globex', 'initech'], people: 1, deliveries: 0 };
+    expect(await forget('t1')).toMatchObject({ ...rest, neededBy: [] });
+    expect(await countNamed(engine)).toBe(0);
+  });
+
+  it('says so of an install that knows nothing of them', async () => {
+    const { engine, forget } = await openWorld(openFresh);
+    await hireAndEnd(engine);
+    await expect(forget('t1', { install: 'initech' })).rejects.toMatchObject({
+      ...{ code: 'not_found', message: 'initech knows nothing of the trainer t1' },
+    });
+    await expect(forget(address, { install: 'initech' })).rejects.toMatchObject({
+      code: 'not_found',
+    });
   });
 
   it.each<[number, MembershipState, boolean]>([
@@ -169,12 +191,13 @@ describeEachDatabase('forgetting a person', (openFresh) => {
     const { engine, forget } = await openWorld(openFresh);
     await hireAndEnd(engine);
     await settleMemberships(engine, wanted, state);
-    const forgetting = forget('t1').then(
+    const forgetting = forget('t1', { install: 'acme' }).then(
       () => true,
       ({ code }: { code: string }) => (code === 'conflict' ? false : code),
     );
     expect(await forgetting).toBe(isDone);
-    expect(await bodiesOf(engine)).toHaveLength(isDone ? 0 : 4);
+    // The one of globex stays: it is not asked.
+    expect(await bodiesOf(engine)).toHaveLength(isDone ? 1 : 4);
   });
 
   it('is refused also where they are hired while it looks', async () => {
@@ -188,7 +211,7 @@ describeEachDatabase('forgetting a person', (openFresh) => {
     };
     await expect(createForget(engine)('t1')).rejects.toMatchObject({
       code: 'conflict',
-      message: expect.stringContaining('active contract (c8'),
+      message: expect.stringContaining('active contract there (c8'),
     });
     expect(await countNamed(engine)).toBe(2);
   });
@@ -216,7 +239,7 @@ describeEachDatabase('forgetting a person', (openFresh) => {
     await engine.apply([event('contract.started', { contract: 'c8' })]);
     await sweepThrough(engine);
     expect(await countNamed(engine)).toBe(1);
-    expect(await engine.rows('forgotten')).toEqual([]);
+    expect(await engine.rows('forgottenPerson')).toMatchObject([{ install: 'globex' }]);
     await engine.apply([event('contract.ended', { contract: 'c8' })]);
     await settleMemberships(engine, 0, 'removed');
     await sweepThrough(engine);
@@ -231,6 +254,106 @@ describeEachDatabase('forgetting a person', (openFresh) => {
     await engine.takeIn();
     expect(await forget('t1')).toMatchObject({ deliveries: 231 });
     expect(await bodiesOf(engine)).toEqual([]);
+  });
+});
+
+describeEachDatabase('forgetting a person of whom another customer speaks too', (openFresh) => {
+  /** Of globex, and out; acme says that they have a contract with it, in the same project. */
+  async function openNamedByTwo() {
+    const world = await openWorld(openFresh);
+    const { engine } = world;
+    await engine.deliver([event('contract.started', { contract: 'c2' })], 'globex');
+    await engine.takeIn();
+    await engine.deliver([event('contract.started', { contract: 'forged' })]);
+    await engine.deliver([event('contract.ended', { contract: 'c2' })], 'globex');
+    await engine.takeIn();
+    await traceInTools(engine);
+    return world;
+  }
+
+  it('is not refused for that, and takes nothing from the other', async () => {
+    const { engine, forget } = await openNamedByTwo();
+    const ofAcme = async () =>
+      JSON.stringify(
+        await Promise.all(
+          (['person', 'contract', 'participation', 'delivery'] as const).map(async (table) =>
+            (await engine.rows(table)).filter((row) => Reflect.get(row, 'install') === 'acme'),
+          ),
+        ),
+      );
+    const [before, memberships] = [await ofAcme(), await engine.membershipRows()];
+    expect(memberships).toMatchObject([{ install: 'acme', wanted: 1, memberId: address }]);
+    const foreseen = await forget('t1', { dryRun: true });
+    expect(foreseen).toMatchObject({
+      ...{ installs: ['globex'], neededBy: [{ install: 'acme' }], people: 1, deliveries: 2 },
+      // What the tool has said is of a membership that acme was a reason for.
+      toolTraces: 0,
+    });
+    expect(await forget('t1')).toEqual(foreseen);
+    expect(await ofAcme()).toBe(before);
+    expect(await engine.membershipRows()).toEqual(memberships);
+    const people = (await engine.rows('person')) as { install: string; displayName: unknown }[];
+    expect(people.find(({ install }) => install === 'globex')).toMatchObject({
+      ...{ displayName: null, workEmail: null },
+    });
+  });
+
+  it('lasts there, whatever the other says', async () => {
+    const { engine, forget } = await openNamedByTwo();
+    await forget('t1', { install: 'globex' });
+    await engine.apply([event('contract.started', { contract: 'c2' })], 'globex');
+    expect(await countNamed(engine)).toBe(2);
+    await sweepThrough(engine);
+    expect(await countNamed(engine)).toBe(1);
+    expect(await engine.rows('forgottenPerson')).toMatchObject([
+      { install: 'globex', trainerId: 't1' },
+    ]);
+  });
+
+  it('clears what the tool has said once both have forgotten them', async () => {
+    const { engine, forget } = await openNamedByTwo();
+    await forget('t1', { install: 'globex' });
+    await engine.apply([event('contract.ended', { contract: 'forged' })]);
+    await settleMemberships(engine, 0, 'removed');
+    expect(await forget('t1', { install: 'acme' })).toMatchObject({ toolTraces: 2 });
+    expect(await engine.membershipRows()).toMatchObject([{ memberId: null, failure: null }]);
+  });
+
+  it('deletes no deliveries by an address that another made up', async () => {
+    const { engine, forget } = await openWorld(openFresh);
+    const victim = { trainer: 't2', contract: 'c2', workEmail: 't2@opentrain.work' };
+    await engine.deliver([event('contract.started', victim)], 'globex');
+    await engine.deliver([event('contract.ended', { contract: 'c9' })], 'globex');
+    await engine.deliver([event('contract.ended', { workEmail: victim.workEmail })]);
+    await engine.takeIn();
+    expect(await forget('t1')).toMatchObject({ deliveries: 2 });
+    expect(await bodiesOf(engine)).toEqual([expect.stringContaining('"t2"')]);
+  });
+
+  it('keeps what was read of their work where they still are', async () => {
+    const { engine, forget } = await openNamedByTwo();
+    const { kysely } = engine.database;
+    const away = { contract: 'c3', project: 'lamps', link: 'cml2' };
+    await engine.apply([event('contract.started', away)], 'globex');
+    await engine.apply([event('contract.ended', away)], 'globex');
+    await kysely
+      .updateTable('membership')
+      .set({ state: 'removed' })
+      .where('wanted', '=', 0)
+      .execute();
+    for (const scope of ['street-signs', 'lamps']) {
+      await kysely
+        .insertInto('usagePlaceGroup')
+        .values({ tool: 'studio', groupId: scope, scope })
+        .execute();
+      await kysely
+        .insertInto('usagePerson')
+        .values({ tool: 'studio', scope, memberId: address, trainerId: 't1', generation: 1 })
+        .execute();
+    }
+    expect(await forget('t1', { dryRun: true })).toMatchObject({ toolTraces: 1 });
+    expect(await forget('t1')).toMatchObject({ toolTraces: 1 });
+    expect(await engine.rows('usagePerson')).toMatchObject([{ scope: 'street-signs' }]);
   });
 });
 
@@ -258,8 +381,8 @@ function createForget(engine: Engine) {
   const stores = { people: createPersonStore(database), retention: createRetentionStore(database) };
   const deps = { ...stores, database, box, inbox, clock, lockEvidence: engine.evidence.lock };
   const { signal } = new AbortController();
-  return (who: string, { dryRun = false } = {}) =>
-    forgetPerson({ ...deps, signal }, who, { dryRun });
+  return (who: string, { dryRun = false, install }: Partial<ForgetWish> = {}) =>
+    forgetPerson({ ...deps, signal }, who, { dryRun, install });
 }
 
 function event(type: string, wish: Partial<EventWish> = {}): string {

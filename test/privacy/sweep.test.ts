@@ -65,6 +65,21 @@ describeEachDatabase('retention', (openFresh) => {
     expect(await namesOf(engine)).toEqual(['acme/t1 null']);
   });
 
+  it('clears in each install by itself, whatever another says of them', async () => {
+    const { engine, sweepAll } = await openWorld(openFresh);
+    await engine.apply([event('contract.started')]);
+    await engine.apply([event('contract.started', { contract: 'forged' })], 'globex');
+    await engine.apply([event('contract.ended')]);
+    expect(await engine.membershipRows()).toMatchObject([{ install: 'globex', wanted: 1 }]);
+    await settleMemberships(engine, { wanted: 1, state: 'active', memberId: 't1' });
+    await quoteName(engine);
+    engine.clock.advance(91 * dayMs);
+    await sweepAll();
+    expect(await namesOf(engine)).toEqual(['acme/t1 null', 'globex/t1 Amara O.']);
+    // What the tool said belongs to the one that still has them there.
+    expect(await engine.rows('receipt')).toMatchObject([{ message: 'no seat for Amara O.' }]);
+  });
+
   it('keeps whoever has a contract left in that install, whatever ended', async () => {
     const { engine, sweepAll } = await openWorld(openFresh);
     await engine.apply([event('contract.started'), event('contract.ended')]);

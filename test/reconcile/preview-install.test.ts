@@ -14,7 +14,7 @@ const tables = [
   ...(['delivery', 'contract', 'link', 'installGrant', 'contractLink', 'participation'] as const),
   ...(['person', 'derivation', 'readRequest', 'membership', 'intent', 'receipt'] as const),
   ...(['reason', 'plan', 'planItem', 'removal', 'installState', 'run', 'audit'] as const),
-  ...(['contractEnd', 'forgotten', 'namedLock', 'setting'] as const),
+  ...(['contractEnd', 'forgottenPerson', 'namedLock', 'setting'] as const),
 ];
 
 const links = { cml1: 'signs' };

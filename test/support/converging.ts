@@ -9,6 +9,8 @@ import {
 import { convergeMembership } from '../../src/engine/converge-membership.ts';
 import { leaseMs } from '../../src/engine/converge-steps.ts';
 import { createConvergeWorker } from '../../src/engine/converge-worker.ts';
+import { createResetStore } from '../../src/engine/reset-store.ts';
+import { createResetting } from '../../src/engine/reset-worker.ts';
 import { createSettleStore, type Result, type SettleStore } from '../../src/engine/settle-store.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import type { Loop } from '../../src/lib/loop.ts';
@@ -86,6 +88,20 @@ export async function convergeDue(
     outcomes.push(result === null ? 'put back' : `${result.operation} ${result.outcome}`);
   }
   return outcomes;
+}
+
+/** Resets the link of the tool `studio` where that is due, as its worker would. */
+export async function resetDue(
+  engine: Engine,
+  { adapter }: Pick<MemoryTool, 'adapter'>,
+  {
+    resets = createResetStore(engine.database, engine.box),
+    signal = new AbortController().signal,
+  } = {},
+): Promise<void> {
+  const { logger, clock, onMembershipDue } = engine;
+  const deps = { tool: 'studio', adapter, resets, timeoutMs: 5000, logger, clock };
+  await createResetting({ ...deps, onMembershipDue })(signal);
 }
 
 /** The real worker of the tool `studio`, over a database of its own where one is given. */

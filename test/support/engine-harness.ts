@@ -110,7 +110,7 @@ export function createEngine(
     ...{ rules: { routeLink, graces }, managedDomains, limits, canReturn },
     staleAfterMs: monthMs,
     wantInstallRead: installStates.wantRead,
-    report: createReportEvidence(new Map(), alerts),
+    report: createReportEvidence({ installs: new Map(), adapters: new Map() }, alerts),
     isReceiverBusy: () => false,
     // Nothing is known to tell of work.
     mayPass: createFinalReadingStore(() => false).mayPass,

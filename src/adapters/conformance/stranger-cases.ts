@@ -13,6 +13,12 @@ import {
 /** What strangers chose: names, addresses, project ids. */
 export const strangerCases: readonly ConformanceCase[] = [
   { name: 'maps a link to the same group every time', run: mapsPurely },
+  {
+    name: 'knows one form of a project id, and the same every time',
+    skip: ({ adapter }) =>
+      adapter.canonicalGroup === undefined ? 'the adapter knows no form of ids' : null,
+    run: knowsOneForm,
+  },
   { name: 'bears every name', run: bearsNames },
   { name: 'takes nobody for somebody with an address alike', run: tellsApart },
   { name: 'bears every address, or refuses it', run: bearsAddresses },
@@ -66,6 +72,23 @@ async function mapsPurely({ adapter }: ConformanceHarness): Promise<void> {
     assert.equal(adapter.groupFor(toLink(externalProjectId)), first);
     const renamed = { externalProjectId, externalProjectName: 'another name' };
     assert.equal(adapter.groupFor(renamed), first, 'a name is for showing only');
+  }
+}
+
+async function knowsOneForm({ adapter, groups }: ConformanceHarness): Promise<void> {
+  for (const project of ['street-signs', '1', '01', '+1', ' 1', ...groups, ...hostileProjects]) {
+    const form = adapter.canonicalGroup?.(project);
+    assert.ok(typeof form === 'string' || form === null, `a text or null: ${project}`);
+    assert.equal(
+      adapter.canonicalGroup?.(project),
+      form,
+      `another form at another time: ${project}`,
+    );
+    if (form === null) continue;
+    assert.notEqual(form, '');
+    assert.equal(adapter.canonicalGroup?.(form), form, `the form of a form: ${project}`);
+    const group = adapter.groupFor(toLink(form));
+    assert.equal(typeof group, 'string', `a group for the form: ${project}`);
   }
 }
 

@@ -33,6 +33,8 @@ export function createDoccanoAdapter(settings: DoccanoSettings): Adapter {
     capabilities,
     check: (signal) => checkDoccano(settings, api, signal),
     groupFor: ({ externalProjectId }) => externalProjectId,
+    canonicalGroup: (externalProjectId) =>
+      /^[1-9]\d{0,14}$/.test(externalProjectId) ? externalProjectId : null,
 
     async findMember(groupId, { memberId, email }, signal) {
       const known = memberId === null ? null : await members.find(groupId, memberId, signal);

@@ -20,7 +20,7 @@ export async function* readWork(
   request: UsageRequest,
   signal: AbortSignal,
 ): AsyncGenerator<UsageSighting> {
-  if (!/^\d{1,15}$/.test(project)) {
+  if (!/^[1-9]\d{0,14}$/.test(project)) {
     throw new AppError('invalid', 'Could not read the work: a project is a number in Label Studio');
   }
   for await (const { id, annotations } of readTasks(api, project, sinceOf(request), signal)) {

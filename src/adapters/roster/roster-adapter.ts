@@ -2,6 +2,12 @@ import type { Adapter, Member, Person } from '../adapter.ts';
 import { checkWritable, readRoster, removeStaleDrafts, writeRoster } from './roster-file.ts';
 import type { RosterMember, RosterSettings } from './roster-schema.ts';
 
+const capabilities: Adapter['capabilities'] = {
+  removal: { effect: 'locks_out' },
+  readding: 'yes',
+  exclusive: 'tool',
+};
+
 /**
  * A JSON file as a tool (design section 7): for tools that read their members from one, and for
  * trying Gangway out. Being off the list is being out.
@@ -10,11 +16,7 @@ export function createRosterAdapter({ path: file }: RosterSettings): Adapter {
   const change = createChange(file);
 
   return {
-    capabilities: {
-      removal: { effect: 'locks_out' },
-      readding: 'yes',
-      exclusive: 'tool',
-    },
+    capabilities,
 
     async check(signal) {
       await readRoster(file, signal);
@@ -23,6 +25,8 @@ export function createRosterAdapter({ path: file }: RosterSettings): Adapter {
     },
 
     groupFor: (link) => link.externalProjectId,
+    // The keys of a file are compared letter by letter.
+    canonicalGroup: (externalProjectId) => externalProjectId,
 
     async findMember(groupId, person, signal) {
       const { groups } = await readRoster(file, signal);

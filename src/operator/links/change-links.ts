@@ -1,14 +1,14 @@
 import { type Database, inTransaction } from '../../db/database.ts';
 import { AppError } from '../../domain/errors.ts';
-import { isOutside, type RoutedInstalls } from '../../engine/link-router.ts';
+import { crossingOf, type Walls } from '../../engine/wall.ts';
 import type { NewProjectLink, PlatformApi } from '../../marketplace/platform-api.ts';
 import type { ProjectLink } from '../../marketplace/platform-schema.ts';
 import type { InstallStateStore } from '../../reconcile/install-state-store.ts';
 import { type By, writeAudit } from '../audit-store.ts';
+import { explainCrossing } from '../explain-crossing.ts';
 
 interface ChangeDeps {
   database: Database;
-  installs: RoutedInstalls;
   installStates: Pick<InstallStateStore, 'wantRead'>;
   by: By;
 }
@@ -21,7 +21,7 @@ type LinkApi = Pick<PlatformApi, 'listProjectLinks' | 'createProjectLink' | 'del
  * @throws AppError `conflict` where the project is outside the install's wall, or linked already
  */
 export async function addLink(
-  deps: ChangeDeps,
+  deps: ChangeDeps & Walls,
   api: LinkApi,
   install: string,
   wanted: NewProjectLink,
@@ -29,11 +29,10 @@ export async function addLink(
 ): Promise<ProjectLink> {
   const { externalProjectId } = wanted;
   const place = { install, externalProjectId, externalProjectName: null };
-  if (isOutside(deps.installs, place)) {
-    throw new AppError(
-      'conflict',
-      `${externalProjectId} is not among the projects of ${install}: nobody would get in by that link`,
-    );
+  const crossing = crossingOf(deps, place);
+  if (crossing !== null) {
+    const { says } = explainCrossing(crossing, install, externalProjectId);
+    throw new AppError('conflict', `${says}: nobody would get in by that link`);
   }
   const link = await api.createProjectLink(wanted, signal);
   await note(deps, install, 'links add', link.id);

@@ -1,5 +1,6 @@
 import { toAppError } from '../../domain/errors.ts';
-import { isOutside, type RoutedInstalls, type RouteLink } from '../../engine/link-router.ts';
+import type { RouteLink } from '../../engine/link-router.ts';
+import { type Crossing, crossingOf, type Walls } from '../../engine/wall.ts';
 import { maskText } from '../../lib/mask.ts';
 import type { PlatformReader } from '../../marketplace/platform-api.ts';
 import type { ProjectLink } from '../../marketplace/platform-schema.ts';
@@ -13,6 +14,8 @@ export interface ListedLink {
   jobId: string | null;
   /** `managed`: the marketplace provisions it by itself; `outside`: beyond the wall of its install. */
   leads: 'here' | 'managed' | 'outside' | 'nowhere';
+  /** Why it is outside; null where it is not. */
+  outside: Crossing | null;
   tool: string | null;
   groupId: string | null;
 }
@@ -23,8 +26,7 @@ export interface ListedLinks {
   unread: { install: string; failure: string }[];
 }
 
-interface ListDeps {
-  installs: RoutedInstalls;
+interface ListDeps extends Walls {
   routeLink: RouteLink;
   platformApis: ReadonlyMap<string, Pick<PlatformReader, 'listProjectLinks'>>;
 }
@@ -47,19 +49,16 @@ export async function listLinks(
   return listed;
 }
 
-function toListed(
-  { installs, routeLink }: ListDeps,
-  install: string,
-  link: ProjectLink,
-): ListedLink {
+function toListed(deps: ListDeps, install: string, link: ProjectLink): ListedLink {
   const { id, externalProjectId, externalProjectName, provisioningMode, jobId = null } = link;
   const place = { install, externalProjectId, externalProjectName };
   const isManaged = provisioningMode === 'MANAGED_ADAPTER';
-  const route = isManaged ? undefined : routeLink(place);
-  const isBeyond = isOutside(installs, place);
+  const route = isManaged ? undefined : deps.routeLink(place);
+  const outside = isManaged ? null : crossingOf(deps, place);
   return {
     ...{ install, linkId: id, project: externalProjectId, name: externalProjectName, jobId },
-    leads: leadOf(isManaged, route !== undefined, isBeyond),
+    leads: leadOf(isManaged, route !== undefined, outside !== null),
+    outside,
     ...{ tool: route?.tool ?? null, groupId: route?.groupId ?? null },
   };
 }

@@ -2,6 +2,7 @@ import type { Adapter } from '../../adapters/adapter.ts';
 import type { LinkEvidence } from '../../domain/evidence.ts';
 import { statusOfLink } from '../../domain/evidence-status.ts';
 import type { RouteLink } from '../../engine/link-router.ts';
+import { usageScopeOf } from '../../engine/wall.ts';
 
 /** Where the work on a link's project is counted. */
 export interface LinkPlace {
@@ -11,7 +12,7 @@ export interface LinkPlace {
   timeZone: string;
 }
 
-/** Undefined for a link outside its install's projects, and for a tool that tells no work. */
+/** Undefined for a link outside its install's projects, and where its tool tells no work. */
 export type PlaceOf = (link: LinkedProject) => LinkPlace | undefined;
 
 export type LinkedProject = Pick<
@@ -28,13 +29,12 @@ interface PlacesDeps {
 
 export function createPlaceOf({ adapters, routeLink, links }: PlacesDeps): PlaceOf {
   return (link) => {
-    const { externalProjectId, externalProjectName } = link;
     const route = routeLink(link);
-    if (route === undefined || externalProjectId === null) return undefined;
+    if (route === undefined) return undefined;
     const adapter = adapters.get(route.tool);
-    if (adapter?.readUsage === undefined || adapter.usageScopeFor === undefined) return undefined;
-    const scope = adapter.usageScopeFor({ externalProjectId, externalProjectName });
-    return { ...route, scope, timeZone: timeZoneOf(links, externalProjectId) };
+    const scope = adapter?.readUsage && usageScopeOf(adapter, link);
+    if (scope === undefined) return undefined;
+    return { ...route, scope, timeZone: timeZoneOf(links, link.externalProjectId) };
   };
 }
 

@@ -1,0 +1,89 @@
+import { type ExpressionBuilder, type ExpressionWrapper, type SqlBool, sql } from 'kysely';
+import type { Transaction } from '../db/database.ts';
+import type { Tables } from '../db/tables.ts';
+import { toInstant } from '../lib/clock.ts';
+
+/**
+ * The SQL of how many mails somebody had today. They are counted by install and address: no customer
+ * uses up what another may send. A mail is counted before it is sent, and once, however often it is
+ * tried.
+ */
+
+/** How many mails somebody may have in a day from one install. */
+const mailsADay = 3;
+const dayMs = 24 * 3_600_000;
+
+/** Whether the person of an invitation may have another mail by now. */
+export function hasRoom(
+  eb: ExpressionBuilder<Tables, 'invitation' | 'membership'>,
+  now: string,
+): ExpressionWrapper<Tables, 'invitation' | 'membership', SqlBool> {
+  const others = eb
+    .selectFrom('mailed')
+    .innerJoin('person', (join) =>
+      join
+        .onRef('person.install', '=', 'mailed.install')
+        .onRef('person.workEmailDigest', '=', 'mailed.addressDigest'),
+    )
+    .select((of) => of.fn.countAll<number>().as('n'))
+    .whereRef('person.install', '=', 'membership.install')
+    .whereRef('person.trainerId', '=', 'membership.trainerId')
+    .where('mailedAt', '>', dayBefore(now))
+    .where((of) =>
+      of.or([
+        of('mailed.membershipId', '!=', of.ref('invitation.membershipId')),
+        of('mailed.invitedAt', '!=', of.ref('invitation.createdAt')),
+      ]),
+    );
+  return eb(others, '<', mailsADay);
+}
+
+/** Call before `hasRoom`: two instances would each find room for the last mail of a day. */
+export async function lockCounts(tx: Transaction, dialect: 'sqlite' | 'postgres'): Promise<void> {
+  if (dialect === 'postgres') await sql`select pg_advisory_xact_lock(hashtext('mail'))`.execute(tx);
+}
+
+interface Counted {
+  membershipId: number;
+  /** When the invitation was made. */
+  createdAt: string;
+}
+
+export async function countMail(
+  tx: Transaction,
+  {
+    membershipId,
+    createdAt: invitedAt,
+    ...mailed
+  }: Counted & { install: string; addressDigest: string },
+  mailedAt: string,
+): Promise<void> {
+  await tx
+    .insertInto('mailed')
+    .values({ membershipId, invitedAt, mailedAt, ...mailed })
+    .onConflict((conflict) =>
+      conflict.columns(['membershipId', 'invitedAt']).doUpdateSet({ mailedAt }),
+    )
+    .execute();
+}
+
+/** It did not get to anybody. */
+export async function uncountMail(
+  tx: Transaction,
+  { membershipId, createdAt }: Counted,
+): Promise<void> {
+  await tx
+    .deleteFrom('mailed')
+    .where('membershipId', '=', membershipId)
+    .where('invitedAt', '=', createdAt)
+    .execute();
+}
+
+/** Who was mailed before is nobody's matter any more. */
+export async function purgeCounts(tx: Transaction, now: string): Promise<void> {
+  await tx.deleteFrom('mailed').where('mailedAt', '<=', dayBefore(now)).execute();
+}
+
+function dayBefore(now: string): string {
+  return toInstant(new Date(Date.parse(now) - dayMs));
+}

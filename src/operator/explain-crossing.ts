@@ -1,0 +1,32 @@
+import type { Crossing } from '../engine/wall.ts';
+
+/** Why a project is outside the wall of an install, and what to do about it. Pure. */
+export function explainCrossing(
+  crossing: Crossing,
+  install: string,
+  project: string | null,
+): { says: string; action: string } {
+  const projects = `installs.${install}.projects`;
+  switch (crossing) {
+    case 'not_named':
+      return {
+        says: `${project} is outside the projects of ${install}`,
+        action: `add it to ${projects} if it is this customer's`,
+      };
+    case 'anothers':
+      return {
+        says: `${project} is outside the projects of ${install}: a pattern of another install fits it more closely, if only in another case or another form of its letters`,
+        action: `name the whole id in ${projects} if it is this customer's`,
+      };
+    case 'strange_id':
+      return {
+        says: `${project} is outside every wall: the tool may take its id for that of another project (it has "/", "\\", "%", ".", "..", space around it or characters that do not show, or is not as the tool writes it)`,
+        action: `have ${install} link the project by an id that is written as the tool writes it`,
+      };
+    case 'no_group':
+      return {
+        says: `the adapter gives no group for ${project}`,
+        action: 'mend the adapter, or have the customer link another project',
+      };
+  }
+}

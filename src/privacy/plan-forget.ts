@@ -1,0 +1,91 @@
+import type { MembershipRow } from '../db/tables.ts';
+import { AppError } from '../domain/errors.ts';
+import { isRunning } from './retention.ts';
+import type { PersonContract } from './retention-store.ts';
+
+/** All that is known of one person, by who knows it. */
+export interface KnownPerson {
+  trainerId: string;
+  /** Every install that ever named them. */
+  installs: readonly string[];
+  /** Installs that have forgotten them before. */
+  forgottenBy: ReadonlySet<string>;
+  contracts: readonly PersonContract[];
+  memberships: readonly MembershipRow[];
+  /** What was a reason for a membership, and for which install. */
+  reasons: readonly { membershipId: number; install: string }[];
+}
+
+export interface ForgetPlan {
+  /** Installs that need nothing of them any more. */
+  cleared: string[];
+  neededBy: Need[];
+  /** Memberships that no install needs, and that none which is kept was a reason for. */
+  membershipIds: number[];
+  keptMembershipIds: number[];
+}
+
+/** An install that still needs to know somebody, and for what. */
+export interface Need {
+  install: string;
+  why: string;
+}
+
+/**
+ * Pure: what may be forgotten of a person. Each install needs them by itself: what one customer says
+ * of a person keeps nobody else from forgetting them.
+ *
+ * @param only the one install that is to forget them; undefined for all
+ * @throws AppError `not_found`, or `conflict` where nobody can forget them yet
+ */
+export function planForget(known: KnownPerson, only?: string): ForgetPlan {
+  const { trainerId, installs, forgottenBy, memberships } = known;
+  const asked = installs.filter((install) => only === undefined || install === only);
+  if (only !== undefined && asked.length === 0) {
+    throw new AppError('not_found', `${only} knows nothing of the trainer ${trainerId}`);
+  }
+  const needs = installs.flatMap((install) => needOf(known, install) ?? []);
+  const needed = new Set(needs.map(({ install }) => install));
+  const cleared = asked.filter((install) => !needed.has(install));
+  if (cleared.length === 0 && needs.length > 0) throw toRefusal(known, needs, only);
+  const gone = new Set([...cleared, ...[...forgottenBy].filter((one) => !needed.has(one))]);
+  const isGone = (row: MembershipRow) =>
+    !isHeld(row) && ownersOf(known, row).every((install) => gone.has(install));
+  return {
+    ...{ cleared, neededBy: needs.filter(({ install }) => asked.includes(install)) },
+    membershipIds: memberships.filter(isGone).map(({ id }) => id),
+    keptMembershipIds: memberships.filter((row) => !isGone(row)).map(({ id }) => id),
+  };
+}
+
+function needOf({ contracts, memberships }: KnownPerson, install: string): Need | null {
+  const running = contracts.find((one) => one.install === install && isRunning(one));
+  if (running !== undefined) {
+    return { install, why: `they have an active contract there (${running.contractId})` };
+  }
+  const held = memberships.find((row) => row.install === install && isHeld(row));
+  if (held === undefined) return null;
+  const { groupId, tool, state } = held;
+  return { install, why: `they may still be in ${groupId} of ${tool} (${state})` };
+}
+
+function isHeld({ wanted, state }: MembershipRow): boolean {
+  return wanted === 1 || (state !== 'removed' && state !== 'released');
+}
+
+function ownersOf({ reasons }: KnownPerson, { id, install }: MembershipRow): string[] {
+  return [
+    install,
+    ...reasons.filter(({ membershipId }) => membershipId === id).map((reason) => reason.install),
+  ];
+}
+
+function toRefusal({ trainerId }: KnownPerson, needs: Need[], only?: string): AppError {
+  const said = needs
+    .filter(({ install }) => only === undefined || install === only)
+    .map(({ install, why }) => `install ${install}: ${why}`);
+  return new AppError(
+    'conflict',
+    `The trainer ${trainerId} is still needed (${said.join('; ')}): end the contract first, and try again when "gangway members" shows them as removed`,
+  );
+}

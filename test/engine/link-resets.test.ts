@@ -1,0 +1,151 @@
+import { beforeEach, expect, it } from 'vitest';
+import { AppError } from '../../src/domain/errors.ts';
+import { createResetStore, type ResetStore } from '../../src/engine/reset-store.ts';
+import { claimDue, converge, convergeDue, resetDue } from '../support/converging.ts';
+import { describeEachDatabase } from '../support/databases.ts';
+import { createEngine, type Engine } from '../support/engine-harness.ts';
+import { fullEvent } from '../support/event-bodies.ts';
+import { createSharedLinkTool } from '../support/inviting-tool.ts';
+
+const minuteMs = 60_000;
+
+describeEachDatabase('the link that lets everybody into a tool', (openFresh) => {
+  let engine: Engine;
+  let tool: ReturnType<typeof createSharedLinkTool>;
+  let resets: ResetStore;
+
+  const person = (index: number) => ({ contract: `c${index}`, trainer: `t${index}` });
+  const start = (index: number) => fullEvent({ type: 'contract.started', ...person(index) });
+
+  /** These come, and are invited. */
+  async function invite(...indexes: number[]): Promise<void> {
+    await engine.apply(indexes.map(start));
+    await convergeDue(engine, tool);
+  }
+
+  /** Their contracts end, and they are taken out. */
+  async function remove(...indexes: number[]): Promise<void> {
+    await engine.apply(
+      indexes.map((index) => fullEvent({ type: 'contract.ended', ...person(index) })),
+    );
+    expect(await convergeDue(engine, tool)).toEqual(indexes.map(() => 'remove already_absent'));
+  }
+
+  /** What a worker does within a second. */
+  async function turn(): Promise<string[]> {
+    await resetDue(engine, tool, { resets });
+    return await convergeDue(engine, tool);
+  }
+
+  const renewals = () => tool.calls.filter((call) => call.startsWith('renew'));
+
+  beforeEach(async () => {
+    engine = createEngine(await openFresh(), { limits: { max: 1000, maxFraction: 1 } });
+    tool = createSharedLinkTool();
+    resets = createResetStore(engine.database, engine.box);
+    await invite(1, 2, 3, 4, 5);
+  });
+
+  it('is reset right after the first removal, and for all others together when 15 minutes are over', async () => {
+    await remove(1);
+    expect(tool.resets()).toBe(0);
+    expect(await turn()).toEqual(Array.from({ length: 4 }, () => 'add invited'));
+    expect(tool.resets()).toBe(1);
+    engine.clock.advance(minuteMs);
+    await remove(2);
+    await turn();
+    engine.clock.advance(13 * minuteMs);
+    await remove(3);
+    await turn();
+    expect(tool.resets()).toBe(1);
+    expect(renewals()).toHaveLength(4);
+    engine.clock.advance(minuteMs);
+    expect(await turn()).toEqual(['add invited', 'add invited']);
+    expect(tool.resets()).toBe(2);
+    engine.clock.advance(60 * minuteMs);
+    await turn();
+    expect(tool.resets()).toBe(2);
+  });
+
+  it('is reset for a removal that is settled while it is being reset', async () => {
+    await remove(1);
+    tool.before = async (_, subject) => {
+      tool.before = () => undefined;
+      if (subject === 'link') await remove(2);
+    };
+    await turn();
+    expect(tool.resets()).toBe(1);
+    engine.clock.advance(15 * minuteMs - 1);
+    await turn();
+    expect(tool.resets()).toBe(1);
+    engine.clock.advance(1);
+    await turn();
+    expect(tool.resets()).toBe(2);
+  });
+
+  it('is reset by whoever comes next, where a crash came before or after the reset', async () => {
+    const crash = new AppError('unavailable', 'the process is gone');
+    await remove(1);
+    const before = { ...resets, settleFailed: () => Promise.reject(crash) };
+    tool.before = () => Promise.reject(crash);
+    await expect(resetDue(engine, tool, { resets: before })).rejects.toThrow(crash);
+    tool.before = () => undefined;
+    expect(await turn()).toEqual([]);
+    engine.clock.advance(minuteMs);
+    const after = { ...resets, settleDone: () => Promise.reject(crash) };
+    await expect(resetDue(engine, tool, { resets: after })).rejects.toThrow(crash);
+    expect([tool.resets(), renewals()]).toEqual([1, []]);
+    engine.clock.advance(minuteMs);
+    expect(await turn()).toHaveLength(4);
+    expect(tool.resets()).toBe(2);
+    expect(new Set(renewals()).size).toBe(4);
+  });
+
+  it('holds up no removal where it cannot be reset, and is tried until it can', async () => {
+    tool.before = (_, subject) => {
+      if (subject === 'link') throw new AppError('unavailable', 'not now');
+    };
+    await remove(1);
+    expect((await engine.membershipRows())[0]).toMatchObject({ state: 'removed' });
+    for (let tried = 0; tried < 5; tried += 1) {
+      await turn();
+      engine.clock.advance(60 * minuteMs);
+    }
+    expect(renewals()).toEqual([]);
+    expect(engine.log.lines()).toContainEqual(
+      expect.objectContaining({
+        msg: expect.stringContaining('could not be reset'),
+        group: 'street-signs',
+      }),
+    );
+    tool.before = () => undefined;
+    expect(await turn()).toHaveLength(4);
+    expect(tool.resets()).toBe(1);
+  });
+
+  it('is reset by one of several instances', async () => {
+    await remove(1);
+    await Promise.all([1, 2, 3].map(() => resetDue(engine, tool)));
+    expect(tool.resets()).toBe(1);
+    expect(await convergeDue(engine, tool)).toHaveLength(4);
+  });
+
+  it('that was asked for before a reset and kept after it, is asked for again', async () => {
+    await remove(1);
+    await engine.apply([start(6)]);
+    const [claim] = await claimDue(engine);
+    if (claim === undefined) throw new Error('nothing to add');
+    const { addMember } = tool.adapter;
+    tool.adapter.addMember = async (...call) => {
+      const added = await addMember(...call);
+      engine.clock.advance(1);
+      await resetDue(engine, tool, { resets });
+      return added;
+    };
+    expect(await converge(engine, tool, claim)).toMatchObject({ outcome: 'invited' });
+    tool.adapter.addMember = addMember;
+    expect(await convergeDue(engine, tool)).toHaveLength(5);
+    expect(renewals()).toContain('renew street-signs/invited:t6');
+    expect(await convergeDue(engine, tool)).toEqual([]);
+  });
+});

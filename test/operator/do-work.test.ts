@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest';
+import { createResetStore } from '../../src/engine/reset-store.ts';
+import { createResetWorker } from '../../src/engine/reset-worker.ts';
+import { toInstant } from '../../src/lib/clock.ts';
+import { doWork } from '../../src/operator/do-work.ts';
+import { convergeDue } from '../support/converging.ts';
+import { describeEachDatabase } from '../support/databases.ts';
+import { createEngine } from '../support/engine-harness.ts';
+import { fullEvent } from '../support/event-bodies.ts';
+import { createSharedLinkTool } from '../support/inviting-tool.ts';
+
+describeEachDatabase('a command that does the work', (openFresh) => {
+  it('also resets the link that somebody who was taken out may know, where nothing else is left', async () => {
+    const engine = createEngine(await openFresh());
+    const tool = createSharedLinkTool();
+    await engine.apply([fullEvent({ type: 'contract.started' })]);
+    await convergeDue(engine, tool);
+    await engine.apply([fullEvent({ type: 'contract.ended' })]);
+    await convergeDue(engine, tool);
+    expect(tool.resets()).toBe(0);
+
+    const { database, box, clock, logger, onMembershipDue } = engine;
+    const resets = createResetStore(database, box);
+    const given = { tool: 'studio', adapter: tool.adapter, resets, timeoutMs: 5000 };
+    const loops = [createResetWorker({ ...given, logger, clock, onMembershipDue })];
+    const countDueResets = () => resets.countDue(['studio'], toInstant(clock.now()));
+    const since = { at: toInstant(clock.now()), afterReceipt: 0 };
+    const { signal } = new AbortController();
+    const patience = { waitMs: 10_000, signal, onProgress: () => undefined };
+    const work = await doWork({ ...engine, loops, countDueResets }, ['acme'], since, patience);
+    expect(work.get('acme')).toMatchObject({ left: 0 });
+    expect(tool.resets()).toBe(1);
+  });
+});

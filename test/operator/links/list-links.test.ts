@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest';
+import type { Adapter, AdapterLink } from '../../../src/adapters/adapter.ts';
+import { createLinkRouter } from '../../../src/engine/link-router.ts';
+import { ProjectLink } from '../../../src/marketplace/platform-schema.ts';
+import { listLinks } from '../../../src/operator/links/list-links.ts';
+import { createMemoryTool } from '../../support/memory-tool.ts';
+
+const projects = ['acme-signs', 'globex-1', 'ACME-1', 'a/../b', 'acme-broken'];
+
+it('says of each link where it leads, and why it is outside', async () => {
+  const groupFor = ({ externalProjectId }: AdapterLink) => {
+    if (externalProjectId === 'acme-broken') throw new Error('s3cret');
+    return externalProjectId;
+  };
+  const installs = new Map([
+    ['acme', { tool: 'studio', projects: ['acme-*', 'ACME-*'] }],
+    ['initech', { tool: 'studio', projects: ['acme-1'] }],
+  ]);
+  const { adapter } = createMemoryTool();
+  const adapters = new Map<string, Adapter>([['studio', { ...adapter, groupFor }]]);
+  const links = projects.map((externalProjectId) =>
+    ProjectLink.parse({ id: externalProjectId, externalProjectId }),
+  );
+  const deps = {
+    ...{ installs, adapters, routeLink: createLinkRouter(installs, adapters) },
+    platformApis: new Map([['acme', { listProjectLinks: async () => links }]]),
+  };
+  const listed = await listLinks(deps, ['acme'], new AbortController().signal);
+  expect(listed.unread).toEqual([]);
+  expect(listed.links.map(({ leads, outside }) => [leads, outside])).toEqual([
+    ['here', null],
+    ['outside', 'not_named'],
+    ['outside', 'anothers'],
+    ['outside', 'strange_id'],
+    ['outside', 'no_group'],
+  ]);
+});
