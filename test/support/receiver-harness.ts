@@ -54,6 +54,7 @@ interface StoredDelivery {
   state: string;
   deliveryId: string | null;
   headers: Record<string, string>;
+  /** Empty where it was not kept. */
   body: Buffer;
 }
 
@@ -134,7 +135,7 @@ export async function openReceiver(
         state: row.state,
         deliveryId: row.deliveryId,
         headers: JSON.parse(row.headers) as Record<string, string>,
-        body: store.openBody(row),
+        body: row.body.length === 0 ? row.body : store.openBody(row),
       }));
     },
   };
