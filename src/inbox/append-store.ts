@@ -64,7 +64,8 @@ export function createAppendStatements(kysely: Transaction): AppendStatements {
       const inserted = await tx.executeQuery<InsertedRow>({ ...insert(rows.length), parameters });
       const keys = new Set(inserted.rows.map((row) => keyOf(row.install, row.bodySha256)));
       if (keys.size < rows.length) await retakeFailed(tx, rows, keys);
-      const added = rows.filter((row) => keys.has(keyOf(row.install, row.bodySha256)));
+      const isNew = (row: AppendedRow) => keys.has(keyOf(row.install, row.bodySha256));
+      const added = keys.size === rows.length ? rows : rows.filter(isNew);
       const sizes = added.map((row) => ({ install: row.install, bytes: bytesOf(row) }));
       await countStored(tx, sumByInstall(sizes));
       const ids = inserted.rows.flatMap((row) => row.deliveryId ?? []);

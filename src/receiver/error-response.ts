@@ -52,7 +52,7 @@ export function createErrorHandler(logger: Logger, quiet: Quiet): ErrorRequestHa
   };
 }
 
-/** Express and raw-body mark what the client got wrong with a status. */
+/** Express marks what the client got wrong with a status. */
 function isBadRequest(thrown: unknown): boolean {
   const { status } = thrown as { status?: unknown };
   return !(thrown instanceof AppError) && typeof status === 'number' && status < 500;

@@ -64,7 +64,7 @@ export function createStorageGate(deps: StorageGateDeps): StorageGate {
 
   function isShortWith(bytes: number): boolean {
     if (freeBytes === null || countInstalls() < 2) return false;
-    const toCome = sumOf(unseen.byInstall()) + bytes;
+    const toCome = unseen.total() + bytes;
     return freeBytes - timesWritten * toCome < limits.reserveBytes;
   }
 
@@ -96,14 +96,18 @@ export function createStorageGate(deps: StorageGateDeps): StorageGate {
 function createUnseen() {
   let since = new Map<string, number>();
   let both = new Map<string, number>();
+  let total = 0;
   return {
     byInstall: (): ReadonlyMap<string, number> => both,
+    total: () => total,
     add(install: string, bytes: number) {
       since.set(install, amountOf(since, install) + bytes);
       both.set(install, amountOf(both, install) + bytes);
+      total += bytes;
     },
     turn() {
       both = since;
+      total = sumOf(both);
       since = new Map();
     },
   };

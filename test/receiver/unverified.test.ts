@@ -151,8 +151,11 @@ describe('a flood of half-sent bodies with signatures that look right', () => {
 });
 
 describe('more connections than there may be', () => {
+  /** No connection is closed for being slow: only to make room. */
+  const tight = { maxConnections: 10, requestTimeoutMs: 120_000 };
+
   it('have those closed that lie idle, so that a newcomer gets in', async () => {
-    const receiver = await open({ maxConnections: 10 });
+    const receiver = await open(tight);
     const idle = await Promise.all(Array.from({ length: 10 }, () => openSocket(receiver.port)));
     const closed = idle.map((socket) =>
       once(
@@ -169,7 +172,7 @@ describe('more connections than there may be', () => {
   });
 
   it('have the oldest closed where none lies idle', async () => {
-    const receiver = await open({ maxConnections: 10 });
+    const receiver = await open(tight);
     const silent: Socket[] = [];
     let closed = 0;
     for (let opened = 0; opened < 30; opened += 1) {
