@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import type { Adapter } from './adapters/adapter.ts';
 import type { Config } from './config/config-schema.ts';
 import { createConsoleApp } from './console/console-app.ts';
 import { createEngine } from './create-engine.ts';
+import { createReceiver } from './create-receiver.ts';
 import { openRegistry } from './create-works.ts';
 import { createCheckpointer } from './db/checkpointer.ts';
 import { createDatabaseClock } from './db/database-clock.ts';
@@ -10,21 +10,14 @@ import { sqliteFileOf } from './db/sqlite-database.ts';
 import { findSharedAccounts, saySharedAccounts } from './engine/account-rules.ts';
 import { createInbox } from './inbox/inbox.ts';
 import { createThreadedAppend, type ThreadedAppend } from './inbox/threaded-append.ts';
-import type { InstallRegistry } from './installs/install-registry.ts';
 import { warningsOfInstalls } from './installs/install-warnings.ts';
 import { createSealerNotice } from './keys/sealer-notice.ts';
 import { createSealerStore } from './keys/sealer-store.ts';
 import { type Clock, systemClock, toInstant } from './lib/clock.ts';
-import { createHttpServer, type HttpServer } from './lib/http-server.ts';
+import { createHttpServer } from './lib/http-server.ts';
 import type { Logger } from './lib/logger.ts';
-import { createMetrics, type Metrics } from './lib/metrics.ts';
-import { createQuiet } from './lib/quiet.ts';
+import { createMetrics } from './lib/metrics.ts';
 import type { Storage } from './open-storage.ts';
-import { createMarketplaceHeaders } from './receiver/marketplace-headers.ts';
-import { createReceiverApp } from './receiver/receiver-app.ts';
-import { createRefusalLog } from './receiver/refusal-log.ts';
-import { createSigningKeys } from './receiver/signing-keys.ts';
-import { toSigningKey } from './receiver/verify-signature.ts';
 
 /** A running Gangway: two listeners and the loops behind them. */
 export interface App {
@@ -123,36 +116,4 @@ function createAppend({ database, inbox, secretKey }: Storage): ThreadedAppend {
   return database.dialect === 'sqlite'
     ? createThreadedAppend({ url: database.url, key: secretKey })
     : { append: (deliveries) => inbox.append(deliveries), close: async () => undefined };
-}
-
-interface ReceiverParts extends Pick<AppDeps, 'config' | 'storage' | 'logger'> {
-  clock: Clock;
-  metrics: Metrics;
-  inbox: ReturnType<typeof createInbox>;
-  installs: InstallRegistry['installs'];
-  onUnmatched(install: string): void;
-}
-
-function createReceiver({
-  config,
-  storage,
-  logger,
-  clock,
-  metrics,
-  inbox,
-  installs,
-  onUnmatched,
-}: ReceiverParts): HttpServer {
-  const { host, port } = config.receiver;
-  const quiet = createQuiet(clock);
-  const listener = createReceiverApp({
-    ...{ inbox, metrics, logger, clock },
-    signingKeys: createSigningKeys(installs),
-    decoySecret: toSigningKey(randomBytes(32).toString('hex')),
-    headers: createMarketplaceHeaders(config.marketplace.headerPrefixes),
-    refusals: createRefusalLog({ metrics, logger, quiet, onUnmatched }),
-    quiet,
-    checkStorage: () => storage.inbox.checkWritable(),
-  });
-  return createHttpServer({ host, port, listener });
 }

@@ -93,9 +93,15 @@ function createReplayCommand(terminal: Terminal): Command {
         const now = toInstant(systemClock.now());
         const named = ids.length > 0 ? await inbox.replay(ids, now) : 0;
         const replayed = named + (failed ? await inbox.replayFailed(now) : 0);
-        print(terminal, json, { replayed }, () => `${replayed} to be looked at again.`);
+        print(terminal, json, { replayed }, () => toReplayed(replayed, ids.length - named));
       });
     });
+}
+
+function toReplayed(replayed: number, left: number): string {
+  const text = `${replayed} to be looked at again.`;
+  if (left === 0) return text;
+  return `${text} ${left} left as they are: not there, or of a type that nothing uses, whose body was not kept.`;
 }
 
 function addRowNumber(value: string, before: number[] = []): number[] {

@@ -15,6 +15,7 @@ import {
   port,
   projectPattern,
   secret,
+  size,
   timeZone,
 } from './values-schema.ts';
 
@@ -28,6 +29,26 @@ import {
 
 const text = z.string().min(1, 'must not be empty');
 
+const limits = z
+  .strictObject({
+    deliveriesPerMinute: z
+      .int()
+      .min(1)
+      .default(6000)
+      .describe('How many deliveries of one install are taken in a minute, all at once or not.'),
+    bytesPerMinute: size('64MiB', 1024 * 1024).describe(
+      'How many bytes of them are; more is answered 429, and comes again.',
+    ),
+    storedBytes: size('1GiB', 1024 * 1024).describe(
+      'What one install may have stored until retention deletes some of it.',
+    ),
+    reserveBytes: size('64MiB').describe(
+      'When no more is free beside a SQLite file, every install may only use its even part of it.',
+    ),
+  })
+  .prefault({})
+  .describe('What one install may take of what is there for all.');
+
 const receiver = z
   .strictObject({
     host: host.default('0.0.0.0').describe('The address the public listener binds to.'),
@@ -35,6 +56,12 @@ const receiver = z
     publicUrl: httpUrl
       .optional()
       .describe('Where the marketplace reaches this listener: what to register there.'),
+    maxConnections: z
+      .int()
+      .min(10)
+      .default(1000)
+      .describe('How many connections are open at once; for more, idle and old ones are closed.'),
+    limits,
   })
   .prefault({})
   .describe('The public listener that takes deliveries.');

@@ -1,6 +1,7 @@
 import { Cron } from 'croner';
 import { z } from 'zod';
 import { toDurationMs } from '../lib/duration.ts';
+import { toSizeBytes } from '../lib/size.ts';
 
 /** The kinds of values a configuration is made of, each with a message that says what to write. */
 
@@ -15,6 +16,20 @@ export function duration(preset: string, minMs = 0) {
       return z.NEVER;
     })
     .refine((ms) => ms >= minMs, `must be at least ${minMs} ms`)
+    .prefault(preset);
+}
+
+/** Written `"512KiB"`, `"64MiB"` or `"1GiB"`, read as bytes. */
+export function size(preset: string, minBytes = 0) {
+  return z
+    .string()
+    .transform((text, context) => {
+      const bytes = toSizeBytes(text);
+      if (bytes !== undefined) return bytes;
+      context.addIssue('write a size such as "512KiB", "64MiB" or "1GiB"');
+      return z.NEVER;
+    })
+    .refine((bytes) => bytes >= minBytes, `must be at least ${minBytes} bytes`)
     .prefault(preset);
 }
 

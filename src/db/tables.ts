@@ -47,6 +47,7 @@ export interface Tables
     RemovalTables,
     ResetTables {
   delivery: DeliveryTable;
+  installStorage: InstallStorageTable;
   contract: ContractEvidence;
   link: LinkEvidence;
   installGrant: GrantEvidence;
@@ -99,7 +100,15 @@ export interface DeliveryTable {
   /** Which version of the event reader judged it. */
   readerVersion: number;
   headers: string;
+  /** Empty where it was not kept: nothing that is sealed is. */
   body: Buffer;
+}
+
+/** How much an install has stored: the sum of its parts. */
+export interface InstallStorageTable {
+  install: string;
+  part: number;
+  bytes: number;
 }
 
 /** As `PersonEvidence`, but the address is sealed and found by its digest. */

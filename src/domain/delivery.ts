@@ -2,7 +2,7 @@
 
 /**
  * `pending`: not looked at yet, or to be looked at again. `handled`: its evidence is merged.
- * `ignored`: a type that nothing uses. `unprocessable`: signed, but not an event this version can
+ * `ignored`: a type that nothing uses, whose body is not kept. `unprocessable`: signed, but not an event this version can
  * read. `failed`: looking at it went wrong too often; it waits for a repeat or for `replay`.
  */
 export const deliveryStates = ['pending', 'handled', 'ignored', 'unprocessable', 'failed'] as const;
@@ -27,3 +27,6 @@ export interface Appended {
   /** Whether its delivery id was known with another body. */
   isIdReused: boolean;
 }
+
+/** What a stored delivery takes beside its body and headers, about. */
+export const rowOverheadBytes = 512;

@@ -1,6 +1,7 @@
-import type { CompiledQuery } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import type { DeliveryRow } from '../db/tables.ts';
+import { oncePerSize } from './once-per-size-store.ts';
+import { bytesOf, createCountStored, sumByInstall } from './storage-store.ts';
 
 /**
  * Storing deliveries, once each: the statements inside the transaction that is answered for. They
@@ -54,6 +55,8 @@ export function createAppendStatements(kysely: Transaction): AppendStatements {
       .compile(),
   );
 
+  const countStored = createCountStored(kysely);
+
   return {
     async insertNew(tx, rows) {
       if (rows.length === 0) return { keys: new Set(), reusedIds: new Set() };
@@ -61,6 +64,10 @@ export function createAppendStatements(kysely: Transaction): AppendStatements {
       const inserted = await tx.executeQuery<InsertedRow>({ ...insert(rows.length), parameters });
       const keys = new Set(inserted.rows.map((row) => keyOf(row.install, row.bodySha256)));
       if (keys.size < rows.length) await retakeFailed(tx, rows, keys);
+      const isNew = (row: AppendedRow) => keys.has(keyOf(row.install, row.bodySha256));
+      const added = keys.size === rows.length ? rows : rows.filter(isNew);
+      const sizes = added.map((row) => ({ install: row.install, bytes: bytesOf(row) }));
+      await countStored(tx, sumByInstall(sizes));
       const ids = inserted.rows.flatMap((row) => row.deliveryId ?? []);
       if (ids.length === 0) return { keys, reusedIds: new Set() };
       const reused = await tx.executeQuery<SenderKey>({
@@ -98,17 +105,6 @@ const anyRow: AppendedRow = {
   headers: '',
   body: Buffer.alloc(0),
 };
-
-function oncePerSize<Row>(
-  build: (size: number) => CompiledQuery<Row>,
-): (size: number) => CompiledQuery<Row> {
-  const built = new Map<number, CompiledQuery<Row>>();
-  return (size) => {
-    const query = built.get(size) ?? build(size);
-    built.set(size, query);
-    return query;
-  };
-}
 
 /** The sender repeats what it believes to have failed; if it did fail here, it is looked at again. */
 async function retakeFailed(

@@ -1,17 +1,21 @@
 import { type Database, inTransaction } from '../db/database.ts';
+import { bytesOfRow, createCountStored, sumByInstall } from './storage-store.ts';
 
 /** The SQL of deleting deliveries: always a few at a time, and never one that is still due. */
 
 /** Those that were made due again meanwhile stay. */
 export async function deleteSettled(database: Database, ids: number[]): Promise<number> {
-  const result = await inTransaction(database, (tx) =>
-    tx
+  return await inTransaction(database, async (tx) => {
+    const deleted = await tx
       .deleteFrom('delivery')
       .where('id', 'in', ids)
       .where('nextAttemptAt', 'is', null)
-      .executeTakeFirst(),
-  );
-  return Number(result.numDeletedRows);
+      .returning(['install', bytesOfRow.as('bytes')])
+      .execute();
+    const freed = deleted.map(({ install, bytes }) => ({ install, bytes: -bytes }));
+    await createCountStored(tx)(tx, sumByInstall(freed));
+    return deleted.length;
+  });
 }
 
 /** @returns how many of the oldest settled ones from before `before` it has deleted */

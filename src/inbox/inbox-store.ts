@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto';
-import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { writeSetting } from '../db/setting-store.ts';
-import type { DeliveryRow, Tables } from '../db/tables.ts';
+import type { DeliveryRow } from '../db/tables.ts';
 import type { Appended, DeliveryState, NewDelivery } from '../domain/delivery.ts';
+import { AppError } from '../domain/errors.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
-import { type AppendedRow, createAppendStatements, dueAgain, keyOf } from './append-store.ts';
+import { type AppendedRow, createAppendStatements, keyOf } from './append-store.ts';
 import { bodyPlace } from './body-place.ts';
 import { deleteOld, deleteSettled } from './delete-store.ts';
 import { type ReadEvent, readEvent, readerVersion } from './event-schema.ts';
+import { type Condition, isIn, isKept, makeDue } from './replay-store.ts';
+import { readStored } from './storage-store.ts';
 
 /** The only SQL about deliveries. A delivery is known by its install and the digest of its body. */
 export interface InboxStore {
@@ -20,7 +22,9 @@ export interface InboxStore {
   hasDue(now: string): Promise<boolean>;
   /** Due deliveries, oldest first. Those from before a silence wait until their install was read. */
   due(tx: Transaction, now: string, limit: number): Promise<DueDelivery[]>;
-  /** @throws AppError `internal` when the stored body does not open */
+  /**
+   * @throws AppError `not_found` when the body was not kept, `internal` when it does not open
+   */
   openBody(delivery: SealedDelivery): Buffer;
   settle(tx: Transaction, ids: number[]): Promise<void>;
   /** Keeps a delivery as what this reader takes it for, which is no event. */
@@ -29,19 +33,24 @@ export interface InboxStore {
   postpone(id: number, failure: string, nextAttemptAt: string | null): Promise<void>;
   list(filter: DeliveryFilter): Promise<ListedDelivery[]>;
   find(id: number): Promise<ListedDelivery | undefined>;
-  /** A delivery's body, byte for byte. */
+  /** A delivery's body, byte for byte. @throws AppError as `openBody` does */
   findBody(id: number): Promise<Buffer | undefined>;
   /** In the order of their ids, for whoever goes through all of them. */
   page(afterId: number, limit: number): Promise<PagedDelivery[]>;
   /** Deletes those of them that are settled. @returns how many */
   remove(ids: number[]): Promise<number>;
-  /** Makes deliveries due again, whatever became of them before. @returns how many there were */
+  /**
+   * Makes deliveries due again, whatever became of them before, except those whose body was not
+   * kept. @returns how many there were
+   */
   replay(ids: number[], now: string): Promise<number>;
   /** Makes due what could not be handled. @returns how many there were */
   replayFailed(now: string): Promise<number>;
   /** Makes due what an older reader could not read. @returns how many there were */
   replayUnread(now: string): Promise<number>;
   countDue(): Promise<number>;
+  /** What each install has stored, in bytes. */
+  readStored(): Promise<ReadonlyMap<string, number>>;
   /** @throws AppError `unavailable` when nothing could be stored now */
   checkWritable(): Promise<void>;
   /** Deletes up to `limit` of the oldest settled ones from before `before`. @returns how many */
@@ -110,11 +119,15 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
       failure: read.outcome === 'unprocessable' ? read.reason : null,
       readerVersion,
       headers,
-      body: box.seal(body, bodyPlace(install, digest)),
+      // What nothing uses is remembered by its digest alone: that is enough to know it again.
+      body: read.outcome === 'ignored' ? notKept : box.seal(body, bodyPlace(install, digest)),
     };
   }
 
   function openBody({ install, bodySha256, body }: SealedDelivery): Buffer {
+    if (body.length === 0) {
+      throw new AppError('not_found', 'The body was not kept: nothing uses events of this type');
+    }
     return box.open(body, bodyPlace(install, bodySha256));
   }
 
@@ -218,7 +231,9 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
     remove: async (ids) => (ids.length === 0 ? 0 : await deleteSettled(database, ids)),
 
     replay: async (ids, now) =>
-      ids.length === 0 ? 0 : await makeDue(database, now, (which) => which('id', 'in', ids)),
+      ids.length === 0
+        ? 0
+        : await makeDue(database, now, (which) => which.and([which('id', 'in', ids), isKept])),
 
     replayFailed: (now) => makeDue(database, now, isIn('failed')),
 
@@ -235,6 +250,8 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
       return Number(count);
     },
 
+    readStored: () => readStored(kysely),
+
     async checkWritable() {
       // Begins as storing does, and so fails as it would: lock, disk, connection.
       await inTransaction(database, (tx) => writeSetting(tx, 'last_write_check', 'ok'), {
@@ -246,7 +263,7 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
   };
 }
 
-type Condition = (eb: ExpressionBuilder<Tables, 'delivery'>) => Expression<SqlBool>;
+const notKept = Buffer.alloc(0);
 
 function isDue(now: string): Condition {
   return (eb) =>
@@ -262,22 +279,6 @@ function isDue(now: string): Condition {
         ),
       ),
     ]);
-}
-
-/** What is in trouble says why, and by that it is found among millions that are not. */
-function isIn(state: DeliveryState): Condition {
-  const isTrouble = state === 'failed' || state === 'unprocessable';
-  return (eb) =>
-    isTrouble
-      ? eb.and([eb('state', '=', state), eb('failure', 'is not', null)])
-      : eb('state', '=', state);
-}
-
-async function makeDue(database: Database, now: string, which: Condition): Promise<number> {
-  const updated = await inTransaction(database, (tx) =>
-    tx.updateTable('delivery').set(dueAgain(now)).where(which).executeTakeFirst(),
-  );
-  return Number(updated.numUpdatedRows);
 }
 
 function toKeyed(delivery: NewDelivery): KeyedDelivery {

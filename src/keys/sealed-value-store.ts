@@ -86,6 +86,7 @@ export const sealedColumns: readonly SealedColumn[] = [
   },
 ];
 
+/** A value that is empty was never sealed: a body that was not kept. */
 export function createSealedValueStore({ kysely }: Pick<Database, 'kysely'>): SealedValueStore {
   return {
     async page({ table, column, key, placedBy = [], placeOf }, after, limit) {
@@ -93,7 +94,7 @@ export function createSealedValueStore({ kysely }: Pick<Database, 'kysely'>): Se
       const isAfter =
         after === null ? sql`true` : sql`(${listOf(key)}) > (${sql.join([...after])})`;
       const query = sql<Row>`select ${selected} from ${sql.table(table)}
-        where ${sql.ref(column)} is not null and ${isAfter} order by ${listOf(key)} limit ${limit}`;
+        where octet_length(${sql.ref(column)}) > 0 and ${isAfter} order by ${listOf(key)} limit ${limit}`;
       const { rows } = await query.execute(kysely);
       return rows.map((row) => ({
         key: key.map((name) => row[name] as string | number),

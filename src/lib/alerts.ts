@@ -26,7 +26,11 @@ export type AlertKind =
   | 'usage_refused'
   | 'budget_low'
   | 'budget_depleted'
-  | 'notification_failed';
+  | 'notification_failed'
+  /** An install has stored as much as it may. */
+  | 'storage_used_up'
+  /** The disk is nearly full, and an install has used its share of the rest. */
+  | 'disk_short';
 
 export interface Alerts {
   /** @param fields of the log line: names and ids, no addresses */

@@ -1,6 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { AppError } from '../domain/errors.ts';
+import { boundConnections } from './bound-connections.ts';
 
 /** A listener with the time-outs and the ending that every one of ours needs. */
 export interface HttpServer {
@@ -18,6 +19,8 @@ interface HttpServerOptions {
   graceMs?: number;
   /** How long a request may take to come in. */
   requestTimeoutMs?: number;
+  /** As many as there can be, unless told. */
+  maxConnections?: number;
 }
 
 /** The marketplace gives up on an answer after 10 s, so a request that takes longer is nobody's. */
@@ -29,6 +32,7 @@ export function createHttpServer({
   listener,
   graceMs = 5000,
   requestTimeoutMs = usualRequestTimeoutMs,
+  maxConnections,
 }: HttpServerOptions): HttpServer {
   const server = createServer(
     {
@@ -39,6 +43,7 @@ export function createHttpServer({
     },
     listener,
   );
+  if (maxConnections !== undefined) boundConnections(server, maxConnections);
   return {
     async start() {
       await listen(server, host, port);

@@ -32,6 +32,12 @@ function receivingMetrics(registers: Registry[]) {
       labelNames: ['install', 'reason'],
       registers,
     }),
+    deferrals: new Counter({
+      name: 'gangway_deferrals_total',
+      help: 'Requests that were asked to come again later, by reason; those for unknown installs have an empty install',
+      labelNames: ['install', 'reason'],
+      registers,
+    }),
     reusedDeliveryIds: new Counter({
       name: 'gangway_reused_delivery_ids_total',
       help: 'Deliveries that came with the id of another one',

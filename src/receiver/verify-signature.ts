@@ -2,16 +2,17 @@ import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'no
 
 export type RefusalReason = 'missing' | 'malformed' | 'too_old' | 'too_new' | 'no_secret_matched';
 
-export type Verification = { outcome: 'valid' } | { outcome: 'refused'; reason: RefusalReason };
-
-interface SignedRequest {
-  /** Every value of the signature header; more than one is malformed. */
-  headers: readonly string[];
-  body: Uint8Array;
-  secrets: readonly KeyObject[];
-  /** Unix seconds. */
-  now: number;
+/** What a signature header says, its form and its age being right. */
+export interface Signature {
+  /** As it was written: it is part of what was signed. */
+  timestamp: string;
+  /** 32 bytes each. */
+  digests: readonly Buffer[];
 }
+
+export type ReadSignature =
+  | { outcome: 'read'; signature: Signature }
+  | { outcome: 'refused'; reason: RefusalReason };
 
 const toleranceSeconds = 300;
 
@@ -21,11 +22,13 @@ export function toSigningKey(secret: string): KeyObject {
 }
 
 /**
- * Checks `t=<unix seconds>,v1=<hex>` over `<t>.<raw body>` (spec: part B section 5.5,
- * platform-api.md section 5). Several `v1` and several secrets may be on offer while a secret is
- * being rotated: one match is enough, and all are tried, so that the time taken tells nothing.
+ * Reads `t=<unix seconds>,v1=<hex>` (spec: part B section 5.5, platform-api.md section 5): all that
+ * can be told of a request before its body is there.
+ *
+ * @param headers every value of the signature header; more than one is malformed
+ * @param now Unix seconds
  */
-export function verifySignature({ headers, body, secrets, now }: SignedRequest): Verification {
+export function readSignature(headers: readonly string[], now: number): ReadSignature {
   const [header = ''] = headers;
   if (header === '') return refused('missing');
   const signature = headers.length === 1 ? parseSignature(header) : undefined;
@@ -34,22 +37,24 @@ export function verifySignature({ headers, body, secrets, now }: SignedRequest):
   const age = now - Number(signature.timestamp);
   if (age > toleranceSeconds) return refused('too_old');
   if (age < -toleranceSeconds) return refused('too_new');
-
-  const matches = secrets.flatMap((secret) => {
-    const expected = createHmac('sha256', secret)
-      .update(`${signature.timestamp}.`)
-      .update(body)
-      .digest();
-    return signature.digests.filter((digest) => timingSafeEqual(expected, digest));
-  });
-  return matches.length > 0 ? { outcome: 'valid' } : refused('no_secret_matched');
+  return { outcome: 'read', signature };
 }
 
-interface Signature {
-  /** As it was written: it is part of what was signed. */
-  timestamp: string;
-  /** 32 bytes each. */
-  digests: Buffer[];
+/**
+ * Whether one of the secrets made the signature over `<t>.<raw body>`. Several `v1` and several
+ * secrets may be on offer while a secret is being rotated: one match is enough, and all are tried,
+ * so that the time taken tells nothing.
+ */
+export function isSignedWith(
+  secrets: readonly KeyObject[],
+  { timestamp, digests }: Signature,
+  body: Uint8Array,
+): boolean {
+  const matches = secrets.flatMap((secret) => {
+    const expected = createHmac('sha256', secret).update(`${timestamp}.`).update(body).digest();
+    return digests.filter((digest) => timingSafeEqual(expected, digest));
+  });
+  return matches.length > 0;
 }
 
 const element = /^([a-z][a-z0-9_]*)=([^\s,]+)$/;
@@ -78,6 +83,6 @@ function parseSignature(header: string): Signature | undefined {
   return { timestamp, digests: digests.map((digest) => Buffer.from(digest, 'hex')) };
 }
 
-function refused(reason: RefusalReason): Verification {
+function refused(reason: RefusalReason): ReadSignature {
   return { outcome: 'refused', reason };
 }

@@ -1,6 +1,5 @@
 import type { KeyObject } from 'node:crypto';
 import type { Request, RequestHandler, Response } from 'express';
-import getRawBody from 'raw-body';
 import type { Appended } from '../domain/delivery.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Inbox } from '../inbox/inbox.ts';
@@ -8,11 +7,20 @@ import { type Clock, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { Quiet } from '../lib/quiet.ts';
-import { sendError } from './error-response.ts';
+import type { Admission } from './admission.ts';
+import type { ByteBudget, Share } from './byte-budget.ts';
+import type { DeferralLog } from './deferral-log.ts';
+import { refuseUnread, sendError } from './error-response.ts';
 import { keepHeaders, type MarketplaceHeaders } from './marketplace-headers.ts';
+import { readBody } from './read-body.ts';
 import type { RefusalLog } from './refusal-log.ts';
 import type { SigningKeys } from './signing-keys.ts';
-import { verifySignature } from './verify-signature.ts';
+import {
+  isSignedWith,
+  type RefusalReason,
+  readSignature,
+  type Signature,
+} from './verify-signature.ts';
 
 export interface WebhookRouteDeps {
   inbox: Inbox;
@@ -20,7 +28,12 @@ export interface WebhookRouteDeps {
   /** Stands in for the secret of an install that does not exist. */
   decoySecret: KeyObject;
   headers: MarketplaceHeaders;
+  /** Of what was sent and is not answered yet, by the name it was sent to. */
+  budget: ByteBudget;
+  /** Asked once a delivery is known to be the install's own. */
+  admission: Admission;
   refusals: RefusalLog;
+  deferrals: DeferralLog;
   quiet: Quiet;
   metrics: Metrics;
   logger: Logger;
@@ -28,30 +41,65 @@ export interface WebhookRouteDeps {
 }
 
 const maxBodyBytes = 256 * 1024;
+/** Whatever lies in memory now is answered, or cut off, by then. */
+const roomAfterMs = 10_000;
 
 /**
- * `POST /webhooks/:install` (design section 3): raw bytes, signature, then meaning; durable before
- * the answer; never waiting for a tool.
+ * `POST /webhooks/:install` (design section 3): what the headers tell, then raw bytes, signature,
+ * and meaning; durable before the answer; never waiting for a tool.
  */
 export function createWebhookRoute(deps: WebhookRouteDeps): RequestHandler {
-  const { metrics } = deps;
   return async (request, response) => {
-    const unsupported = findUnsupported(request);
-    if (unsupported !== undefined) return refuseUnread(response, unsupported);
-    const body = await readBody(request);
-    if (body === undefined) {
-      return refuseUnread(response, new AppError('too_large', 'The body is larger than 256 KiB'));
-    }
-    const readAt = performance.now();
+    const fault = findFault(request);
+    if (fault !== undefined) return refuseUnread(request, response, fault);
     const install = installOf(request);
-    if (!isSigned(deps, install, request, body)) {
-      return sendError(response, new AppError('unauthenticated', 'The signature is not valid'));
+    const signatures = deps.headers.signaturesOf(request.headers);
+    const read = readSignature(signatures, Math.floor(deps.clock.now().getTime() / 1000));
+    if (read.outcome === 'refused') {
+      return refuseUnread(request, response, notSigned(deps, install, read.reason));
     }
-    const status = await store(deps, install, request, body);
-    metrics.deliveries.inc({ install, status });
-    metrics.answerSeconds.observe((performance.now() - readAt) / 1000);
-    answer(response, status);
+    const share = deps.budget.open(install);
+    try {
+      await takeDelivery(deps, { request, response, install, signature: read.signature, share });
+    } finally {
+      share.release();
+    }
   };
+}
+
+interface Exchange {
+  request: Request;
+  response: Response;
+  /** As it was asked for; there may be none of that name. */
+  install: string;
+  signature: Signature;
+  share: Share;
+}
+
+async function takeDelivery(deps: WebhookRouteDeps, exchange: Exchange): Promise<void> {
+  const { request, response, install, signature, share } = exchange;
+  const read = await readBody(request, maxBodyBytes, share.take);
+  if (read.outcome === 'broken_off') return;
+  if (read.outcome === 'too_large') return refuseUnread(request, response, tooLarge());
+  if (read.outcome === 'no_room') {
+    return refuseUnread(request, response, noRoom(deps, install));
+  }
+  const { body } = read;
+  const readAt = performance.now();
+  const secrets = deps.signingKeys.get(install) ?? [deps.decoySecret];
+  if (!isSignedWith(secrets, signature, body)) {
+    return sendError(response, notSigned(deps, install, 'no_secret_matched'));
+  }
+  const deferral = await deps.admission.check(install, body.length);
+  if (deferral !== undefined) {
+    const { reason, message, retryAfterMs } = deferral;
+    deps.deferrals.report(install, reason);
+    return sendError(response, new AppError('rate_limited', message, { retryAfterMs }));
+  }
+  const status = await store(deps, install, request, body);
+  deps.metrics.deliveries.inc({ install, status });
+  deps.metrics.answerSeconds.observe((performance.now() - readAt) / 1000);
+  answer(response, status);
 }
 
 const answers = {
@@ -78,43 +126,35 @@ function installOf({ path }: Request): string {
   return path.split('/', 3)[2] ?? '';
 }
 
-function findUnsupported({ headers }: Request): AppError | undefined {
+function findFault({ headers }: Request): AppError | undefined {
   const [mediaType = ''] = (headers['content-type'] ?? '').split(';', 1);
   if (mediaType.trim().toLowerCase() !== 'application/json') {
     return new AppError('unsupported_media_type', 'The content type must be application/json');
   }
-  const encoding = headers['content-encoding'] ?? 'identity';
-  if (encoding === 'identity') return undefined;
-  return new AppError('unsupported_media_type', 'The body must not be compressed');
-}
-
-/** What was not read stands in the way of the connection's next request, so it is closed. */
-function refuseUnread(response: Response, error: AppError): void {
-  response.set('Connection', 'close');
-  sendError(response, error);
-}
-
-async function readBody(request: Request): Promise<Buffer | undefined> {
-  try {
-    const length = request.headers['content-length'] ?? null;
-    return await getRawBody(request, { length, limit: maxBodyBytes });
-  } catch (error) {
-    if ((error as { type?: unknown }).type === 'entity.too.large') return undefined;
-    throw error;
+  if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
+    return new AppError('unsupported_media_type', 'The body must not be compressed');
   }
+  return Number(headers['content-length'] ?? 0) > maxBodyBytes ? tooLarge() : undefined;
 }
 
-function isSigned(deps: WebhookRouteDeps, install: string, request: Request, body: Buffer) {
-  const known = deps.signingKeys.get(install);
-  const verification = verifySignature({
-    headers: deps.headers.signaturesOf(request.headers),
-    body,
-    secrets: known ?? [deps.decoySecret],
-    now: Math.floor(deps.clock.now().getTime() / 1000),
-  });
-  if (verification.outcome === 'valid') return true;
-  deps.refusals.report(known === undefined ? '' : install, verification.reason);
-  return false;
+function tooLarge(): AppError {
+  return new AppError('too_large', 'The body is larger than 256 KiB');
+}
+
+function notSigned(deps: WebhookRouteDeps, install: string, reason: RefusalReason): AppError {
+  deps.refusals.report(knownName(deps, install), reason);
+  return new AppError('unauthenticated', 'The signature is not valid');
+}
+
+function noRoom(deps: WebhookRouteDeps, install: string): AppError {
+  deps.deferrals.report(knownName(deps, install), 'bytes_in_flight');
+  const message = 'Too many requests are under way';
+  return new AppError('unavailable', message, { retryAfterMs: roomAfterMs });
+}
+
+/** Empty for one that does not exist: what a stranger made up is not written down. */
+function knownName({ signingKeys }: WebhookRouteDeps, install: string): string {
+  return signingKeys.get(install) === undefined ? '' : install;
 }
 
 async function store(

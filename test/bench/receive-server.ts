@@ -8,12 +8,13 @@ import { Config } from '../../src/config/config-schema.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { openStorage } from '../../src/open-storage.ts';
 import { createMarketplaceHeaders } from '../../src/receiver/marketplace-headers.ts';
-import { toSigningKey, verifySignature } from '../../src/receiver/verify-signature.ts';
+import { isSignedWith, readSignature, toSigningKey } from '../../src/receiver/verify-signature.ts';
 
 /**
  * One of the servers that `receive.ts` measures, in a process of its own: `node receive-server.ts
  * <kind> <secret> [database url] [retention]`. Tells its parent `{ port }` when it listens; asked
- * for `calls`, it answers when each trainer was first added to the tool.
+ * for `calls`, it answers when each trainer was first added to the tool; for `memory`, the bytes that
+ * are resident.
  */
 const [kind = '', secret = '', databaseUrl = '', retention = '30d'] = process.argv.slice(2);
 const accepted = JSON.stringify({ status: 'accepted' });
@@ -40,8 +41,8 @@ function createExpress(verifies: boolean): RequestListener {
     if (verifies) {
       const signatures = headers.signaturesOf(request.headers);
       const now = Math.floor(Date.now() / 1000);
-      const { outcome } = verifySignature({ headers: signatures, body, secrets, now });
-      if (outcome !== 'valid') {
+      const read = readSignature(signatures, now);
+      if (read.outcome === 'refused' || !isSignedWith(secrets, read.signature, body)) {
         response.status(401).json({ error: 'The signature is not valid', code: 'unauthenticated' });
         return;
       }
@@ -71,10 +72,13 @@ function createInstantAdapter(calls: Map<string, number>): Adapter {
   };
 }
 
+const unlimited = { deliveriesPerMinute: 1e9, bytesPerMinute: '999TiB', storedBytes: '999TiB' };
+
 async function startGangway(): Promise<number> {
   const calls = new Map<string, number>();
   const config = Config.parse({
-    receiver: { host: '127.0.0.1', port: 0 },
+    // What the machine can do is measured, and not what one install may have of it.
+    receiver: { host: '127.0.0.1', port: 0, limits: unlimited },
     console: { port: 0 },
     database: { url: databaseUrl },
     installs: { acme: { token: 'none', webhookSecrets: [secret], tool: 'studio' } },
@@ -86,7 +90,9 @@ async function startGangway(): Promise<number> {
   const adapters = new Map([['studio', createInstantAdapter(calls)]]);
   const app = createApp({ config, storage, logger, adapters });
   const { receiverUrl } = await app.start();
-  process.on('message', () => process.send?.(Object.fromEntries(calls)));
+  process.on('message', (asked) => {
+    process.send?.(asked === 'memory' ? process.memoryUsage.rss() : Object.fromEntries(calls));
+  });
   return Number(new URL(receiverUrl).port);
 }
 

@@ -116,6 +116,10 @@ describe('commands about what is stored', () => {
     const raw = (id: string) => run('deliveries', 'show', id, '--raw');
     expect(await raw('1')).toEqual({ status: 0, stdout: hired, stderr: '' });
     expect(await raw('3')).toEqual({ status: 0, stdout: unread, stderr: '' });
+    expect(await raw('2')).toEqual({
+      ...{ status: 1, stdout: '' },
+      stderr: 'gangway: The body was not kept: nothing uses events of this type\n',
+    });
     expect(await raw('99')).toEqual({
       ...{ status: 1, stdout: '', stderr: 'gangway: There is no delivery 99\n' },
     });
@@ -149,7 +153,7 @@ describe('commands about what is stored', () => {
   );
 
   it('deliveries replay has them looked at again', async () => {
-    expect(await run('deliveries', 'replay', '1', '3', '99')).toEqual({
+    expect(await run('deliveries', 'replay', '1', '3')).toEqual({
       ...{ status: 0, stdout: '2 to be looked at again.\n', stderr: '' },
     });
     const listed = (state: string) => runJson('deliveries', 'list', '--state', state);
@@ -157,6 +161,12 @@ describe('commands about what is stored', () => {
     await workspace.receive();
     expect(await listed('handled')).toMatchObject({ deliveries: [{ id: 1 }] });
     expect(await listed('unprocessable')).toMatchObject({ deliveries: [{ id: 3 }] });
+  });
+
+  it('deliveries replay says how many it left as they are', async () => {
+    const { status, stdout } = await run('deliveries', 'replay', '1', '2', '99');
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^1 to be looked at again\. 2 left as they are: .*not kept\.\n$/);
   });
 
   it('deliveries replay takes the number of any delivery, however many there are', async () => {

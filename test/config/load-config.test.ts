@@ -45,7 +45,13 @@ describe('loadConfig with a file', () => {
   it('fills in the defaults and turns durations into milliseconds and names into Maps', () => {
     const { config, folder, source, warnings, secretKey } = load(small);
     expect(config).toEqual({
-      receiver: { host: '0.0.0.0', port: 8787 },
+      receiver: {
+        ...{ host: '0.0.0.0', port: 8787, maxConnections: 1000 },
+        limits: {
+          ...{ deliveriesPerMinute: 6000, bytesPerMinute: 64 * 1024 ** 2 },
+          ...{ storedBytes: 1024 ** 3, reserveBytes: 64 * 1024 ** 2 },
+        },
+      },
       console: { host: '127.0.0.1', port: 8788 },
       database: { url: `sqlite:${folder}/data/gangway.db` },
       marketplace: {

@@ -53,6 +53,17 @@ describeEachDatabase('intake', (openFresh) => {
     ]);
   });
 
+  it('goes past a delivery whose body was not kept, should one ever be due', async () => {
+    const engine = createEngine(await openFresh());
+    await engine.deliver(['{"type":"payout.sent"}', started(1)]);
+    const due = { nextAttemptAt: toInstant(engine.clock.now()), state: 'pending' } as const;
+    await engine.database.kysely.updateTable('delivery').set(due).execute();
+    await engine.takeIn();
+    expect((await statesOf(engine)).sort()).toEqual(['handled', 'pending']);
+    const [left] = await engine.inbox.list({ state: 'pending', limit: 1 });
+    expect(left).toMatchObject({ attempts: 1, failure: expect.stringContaining('was not kept') });
+  });
+
   it('keeps addresses sealed', async () => {
     const engine = createEngine(await openFresh());
     await engine.deliver([started(1)]);

@@ -19,7 +19,7 @@ it('stores bodies of every size byte for byte, and answers in their order', asyn
     '[]',
     randomBytes(256 * 1024),
     contractStarted(),
-    '{"type":"x"}',
+    '{"type":"contract.ended","resourceId":"cmc1"}',
   ];
   const answers = await append(bodies.map((body) => newDelivery(body)));
   expect(answers.map(({ status }) => status)).toEqual([
@@ -28,7 +28,7 @@ it('stores bodies of every size byte for byte, and answers in their order', asyn
     'unprocessable',
     'unprocessable',
     'duplicate',
-    'ignored',
+    'accepted',
   ]);
   const stored = await storedBodies(database);
   const expected = bodies.filter((_, index) => index !== 4).map((body) => Buffer.from(body));

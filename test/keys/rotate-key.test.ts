@@ -152,6 +152,12 @@ describeEachDatabase('replacing the key', (openFresh) => {
     ]);
   });
 
+  it('passes over the bodies that were not kept', async () => {
+    const { engine } = await openSealed(openFresh);
+    await engine.deliver(['{"type":"payout.sent"}']);
+    expect(await rotate(engine)).toEqual({ resealed: 129, unopened: 0 });
+  });
+
   it('leaves what is broken as it is, and says how many', async () => {
     const { engine, database } = await openSealed(openFresh);
     const broken = { body: Buffer.from('spoilt') };

@@ -246,6 +246,15 @@ describeEachDatabase('forgetting a person', (openFresh) => {
     expect(await countNamed(engine)).toBe(1);
   });
 
+  it('passes over deliveries whose body was not kept: they name nobody', async () => {
+    const { engine, forget } = await openWorld(openFresh);
+    await engine.deliver(['{"type":"payout.sent","resourceId":"t1"}']);
+    await engine.deliver([event('contract.started'), event('contract.ended')]);
+    await engine.takeIn();
+    expect(await forget('t1')).toMatchObject({ deliveries: 2, deliveriesLeft: 0 });
+    expect(await engine.rows('delivery')).toMatchObject([{ state: 'ignored' }]);
+  });
+
   it('goes through more than one page of deliveries', async () => {
     const { engine, forget } = await openWorld(openFresh);
     const ids = Array.from({ length: 230 }, (_, index) => String(7_100_000_000 + index));

@@ -51,11 +51,11 @@ describeEachDatabase('a delivery', (openFresh) => {
     expect(values).toEqual([]);
   });
 
-  it('of a type that nothing uses is ignored and kept', async () => {
+  it('of a type that nothing uses is ignored, and remembered without its body', async () => {
     const receiver = await openReceiver(await openFresh());
     const answer = await receiver.deliver('{"type":"freelancer.renamed","resourceId":"x"}');
     expect(answer).toMatchObject({ status: 200, body: { status: 'ignored' } });
-    expect(await receiver.stored()).toMatchObject([{ state: 'ignored' }]);
+    expect(await receiver.stored()).toMatchObject([{ state: 'ignored', body: Buffer.alloc(0) }]);
   });
 
   it('that is signed but is no event is kept as unprocessable', async () => {

@@ -79,7 +79,7 @@ describe('a connection', () => {
 
   it('carries several deliveries one after the other, refused or not', async () => {
     const one = `${headOf(receiver)}${body}`;
-    const wrong = one.replace(/v1=./, 'v1=g');
+    const wrong = `${headOf(receiver, { 'X-OpenTrain-Signature': noSecretsSignature() })}${body}`;
     const last = one.replace('Content-Type', 'Connection: close\r\nContent-Type');
     const answers = await exchange(receiver.port, one, wrong, one, last);
     expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual([
@@ -97,6 +97,10 @@ describe('a connection', () => {
     expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 415']);
     expect(await receiver.stored()).toEqual([]);
   });
+
+  function noSecretsSignature(): string {
+    return receiver.signatureOf(body, 'whsec_wrong');
+  }
 
   /** The receiver still does its work, and nothing of what was refused was stored. */
   async function expectAlive(): Promise<void> {

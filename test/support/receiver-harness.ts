@@ -1,15 +1,22 @@
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { onTestFinished } from 'vitest';
+import { Config } from '../../src/config/config-schema.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createInbox } from '../../src/inbox/inbox.ts';
 import { createInboxStore, type InboxStore } from '../../src/inbox/inbox-store.ts';
+import { createAlerts } from '../../src/lib/alerts.ts';
 import { createHttpServer, type HttpServer } from '../../src/lib/http-server.ts';
 import { createMetrics, type Metrics } from '../../src/lib/metrics.ts';
 import { createQuiet } from '../../src/lib/quiet.ts';
 import { createSecretBox } from '../../src/lib/secret-box.ts';
+import { createAdmission } from '../../src/receiver/admission.ts';
+import { createByteBudget } from '../../src/receiver/byte-budget.ts';
+import { createDeferralLog } from '../../src/receiver/deferral-log.ts';
 import { createMarketplaceHeaders } from '../../src/receiver/marketplace-headers.ts';
+import { createRateLimit, type Rates } from '../../src/receiver/rate-limit.ts';
 import { createReceiverApp } from '../../src/receiver/receiver-app.ts';
 import { createRefusalLog } from '../../src/receiver/refusal-log.ts';
+import { createStorageGate, type StorageLimits } from '../../src/receiver/storage-gate.ts';
 import { toSigningKey } from '../../src/receiver/verify-signature.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 import { createLogLines, type LogLines } from './log-lines.ts';
@@ -27,6 +34,7 @@ export interface TestReceiver {
   log: LogLines;
   metrics: Metrics;
   server: HttpServer;
+  store: InboxStore;
   /** Posts a signed delivery; what is given replaces what is usual. */
   deliver(body: string | Uint8Array, changes?: Changes): Promise<Answer>;
   /** A signature header that is right now. */
@@ -54,6 +62,7 @@ interface StoredDelivery {
   state: string;
   deliveryId: string | null;
   headers: Record<string, string>;
+  /** Empty where it was not kept. */
   body: Buffer;
 }
 
@@ -62,13 +71,21 @@ interface ReceiverOptions {
   append?: (store: InboxStore, key: Buffer) => InboxStore['append'];
   checkStorage?: () => Promise<void>;
   requestTimeoutMs?: number;
+  maxConnections?: number;
+  inFlightBytes?: number;
+  /** What replaces the usual limits of one install. */
+  limits?: Partial<Rates & StorageLimits>;
+  /** What the disk has left; unless told, nobody knows. */
+  freeBytes?: () => number | null;
 }
 
 /** The whole receiving half on a loopback port, over a database of the test's own. */
 export async function openReceiver(
   database: Database,
-  { append, checkStorage = async () => undefined, requestTimeoutMs }: ReceiverOptions = {},
+  options: ReceiverOptions = {},
 ): Promise<TestReceiver> {
+  const { append, checkStorage = async () => undefined, requestTimeoutMs } = options;
+  const { inFlightBytes = 64 * 1024 * 1024, limits: changed, freeBytes = () => null } = options;
   const key = randomBytes(32);
   const store = createInboxStore(database, createSecretBox(key));
   const clock = createFakeClock();
@@ -79,6 +96,11 @@ export async function openReceiver(
   const inbox = createInbox({
     append: append?.(store, key) ?? store.append,
     onAppended: () => undefined,
+  });
+  const limits = { ...Config.parse({}).receiver.limits, ...changed };
+  const gate = createStorageGate({
+    ...{ limits, clock, readStored: store.readStored, countInstalls: () => 2 },
+    readFree: async () => freeBytes(),
   });
   let handedOver = 0;
   const listener = createReceiverApp({
@@ -95,6 +117,12 @@ export async function openReceiver(
     ]),
     decoySecret: createSecretKey(randomBytes(32)),
     headers: createMarketplaceHeaders(['X-OpenTrain-', 'X-Service-']),
+    budget: createByteBudget(inFlightBytes),
+    admission: createAdmission(createRateLimit(limits, clock), gate),
+    deferrals: createDeferralLog({
+      ...{ metrics, logger, quiet, alerts: createAlerts(logger, metrics) },
+      alertQuiet: createQuiet(clock, 3_600_000),
+    }),
     refusals: createRefusalLog({ metrics, logger, quiet, onUnmatched: () => undefined }),
     quiet,
     checkStorage,
@@ -102,9 +130,11 @@ export async function openReceiver(
     logger,
     clock,
   });
-  const timeouts = requestTimeoutMs === undefined ? {} : { requestTimeoutMs };
-  const options = { host: '127.0.0.1', port: 0, graceMs: 100, listener, ...timeouts };
-  const server = createHttpServer(options);
+  const server = createHttpServer({
+    ...{ host: '127.0.0.1', port: 0, graceMs: 100, listener },
+    ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
+    ...(options.maxConnections === undefined ? {} : { maxConnections: options.maxConnections }),
+  });
   const url = await server.start();
   onTestFinished(() => server.stop());
 
@@ -119,6 +149,7 @@ export async function openReceiver(
     log,
     metrics,
     server,
+    store,
     signatureOf,
     deliver: (body, { install = 'acme', secret, headers = {} } = {}) =>
       post(`${url}/webhooks/${install}`, body, {
@@ -134,7 +165,7 @@ export async function openReceiver(
         state: row.state,
         deliveryId: row.deliveryId,
         headers: JSON.parse(row.headers) as Record<string, string>,
-        body: store.openBody(row),
+        body: row.body.length === 0 ? row.body : store.openBody(row),
       }));
     },
   };

@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest';
+import type { Database } from '../../src/db/database.ts';
+import { describeEachDatabase } from '../support/databases.ts';
+import { contractStarted } from '../support/deliveries.ts';
+import { openReceiver, otherSecret, type TestReceiver } from '../support/receiver-harness.ts';
+
+const kib = 1024;
+const mib = 1024 * kib;
+const globex = { install: 'globex', secret: otherSecret };
+const rateLimited = { status: 429, body: { code: 'rate_limited', error: expect.any(String) } };
+
+/** Signed, an event, and as large as one may be; each number is another. */
+function largest(number: number): string {
+  const text = contractStarted(number);
+  return text.padEnd(256 * kib - (Buffer.byteLength(text) - text.length));
+}
+
+const ended = JSON.stringify({ id: '1', type: 'contract.ended', resourceId: 'cmc-of-globex' });
+
+async function deferralsOf({ metrics }: TestReceiver) {
+  const { values } = await metrics.deferrals.get();
+  return values.map(({ labels, value }) => [labels.install, labels.reason, value]);
+}
+
+describeEachDatabase('an install that delivers faster than it may', (openFresh) => {
+  it('is answered 429 alone, and as long as it has to wait', async () => {
+    const receiver = await openReceiver(await openFresh(), { limits: { deliveriesPerMinute: 6 } });
+    for (let number = 0; number < 6; number += 1) {
+      expect(await receiver.deliver(contractStarted(number))).toMatchObject({ status: 200 });
+    }
+    for (let number = 6; number < 9; number += 1) {
+      const answer = await receiver.deliver(contractStarted(number));
+      expect(answer).toMatchObject({ ...rateLimited, headers: { 'retry-after': '10' } });
+    }
+    expect((await receiver.deliver(ended, globex)).body).toEqual({ status: 'accepted' });
+    receiver.clock.advance(10_000);
+    expect(await receiver.deliver(contractStarted(6))).toMatchObject({ status: 200 });
+    expect(await receiver.stored()).toHaveLength(8);
+    expect(await deferralsOf(receiver)).toEqual([['acme', 'rate', 3]]);
+    expect(receiver.log.lines()).toMatchObject([{ install: 'acme', reason: 'rate' }]);
+  });
+
+  it('has its bytes counted too', async () => {
+    const receiver = await openReceiver(await openFresh(), { limits: { bytesPerMinute: mib } });
+    const answers = [];
+    for (let number = 0; number < 6; number += 1) {
+      answers.push((await receiver.deliver(largest(number))).status);
+    }
+    expect(answers).toEqual([200, 200, 200, 200, 429, 429]);
+  });
+
+  it('loses nothing of what it may have to a stranger without its secret', async () => {
+    const receiver = await openReceiver(await openFresh(), { limits: { deliveriesPerMinute: 3 } });
+    for (let number = 0; number < 20; number += 1) {
+      const forged = await receiver.deliver(contractStarted(number), { secret: 'whsec_wrong' });
+      expect(forged.status).toBe(401);
+    }
+    expect((await receiver.deliver(ended)).body).toEqual({ status: 'accepted' });
+  });
+});
+
+describeEachDatabase('an install that has stored as much as it may', (openFresh) => {
+  it('is answered 429 alone, with an alert, until something of it is purged', async () => {
+    const database = await openFresh();
+    const receiver = await openReceiver(database, { limits: { storedBytes: mib } });
+    const statuses = [];
+    for (let number = 0; number < 6; number += 1) {
+      statuses.push((await receiver.deliver(largest(number))).status);
+    }
+    expect(statuses).toEqual([200, 200, 200, 429, 429, 429]);
+    expect((await receiver.deliver(ended, globex)).body).toEqual({ status: 'accepted' });
+    expect(await deferralsOf(receiver)).toEqual([['acme', 'stored_bytes', 3]]);
+    expect(alertsOf(receiver)).toEqual([['acme', 'storage_used_up']]);
+
+    await purgeAll(receiver, database);
+    for (let look = 0; look < 2; look += 1) {
+      receiver.clock.advance(1000);
+      await receiver.deliver(contractStarted(100 + look), globex);
+    }
+    expect(await receiver.deliver(largest(7))).toMatchObject({ status: 200 });
+  });
+
+  it('knows so after a restart too: it is counted where it is stored', async () => {
+    const database = await openFresh();
+    const before = await openReceiver(database, { limits: { storedBytes: mib } });
+    for (let number = 0; number < 3; number += 1) await before.deliver(largest(number));
+    const after = await openReceiver(database, { limits: { storedBytes: mib } });
+    expect(await after.deliver(largest(3))).toMatchObject(rateLimited);
+  });
+});
+
+describe('a disk that one install floods', () => {
+  describeEachDatabase('with signed bodies of 256 KiB', (openFresh) => {
+    it('is not filled, and the end of a contract of another is stored', async () => {
+      // What is stored is on it four times, and nothing else is.
+      const diskBytes = 48 * mib;
+      const database = await openFresh();
+      let inboxBytes = 0;
+      const receiver = await openReceiver(database, {
+        limits: { reserveBytes: 32 * mib },
+        freeBytes: () => diskBytes - 4 * inboxBytes,
+        append: (store) => async (deliveries) => {
+          for (const { body } of deliveries) inboxBytes += body.length;
+          return await store.append(deliveries);
+        },
+      });
+      const answers: number[] = [];
+      for (let number = 0; number < 60; number += 1) {
+        answers.push((await receiver.deliver(largest(number))).status);
+        receiver.clock.advance(200);
+      }
+      expect(answers.slice(0, 10)).toEqual(Array(10).fill(200));
+      expect(answers.slice(-10)).toEqual(Array(10).fill(429));
+      expect(diskBytes - 4 * inboxBytes).toBeGreaterThanOrEqual(16 * mib);
+      expect(await receiver.deliver(ended, globex)).toMatchObject({
+        ...{ status: 200, body: { status: 'accepted' } },
+      });
+      expect(alertsOf(receiver)).toEqual([['acme', 'disk_short']]);
+    });
+  });
+});
+
+function alertsOf({ log }: TestReceiver) {
+  return log.lines().flatMap((line) => (line['alert'] ? [[line['install'], line['alert']]] : []));
+}
+
+async function purgeAll({ store }: TestReceiver, { kysely }: Database): Promise<void> {
+  await kysely.updateTable('delivery').set({ nextAttemptAt: null }).execute();
+  await store.purge('2099-01-01T00:00:00.000Z', 100);
+}
