@@ -31,8 +31,9 @@ export interface Site {
 
 /** An install at the marketplace, with a job. */
 export interface SiteCustomer {
+  installId: string;
   jobId: string;
-  link(externalProjectId: string): Promise<string>;
+  link(externalProjectId: string, wanted?: object): Promise<string>;
   unlink(linkId: string): Promise<void>;
 }
 
@@ -42,6 +43,10 @@ export interface SiteSetup {
   tools: Record<string, Adapter>;
   removals?: object;
   managedDomains?: string[];
+  /** Sections of the configuration. */
+  mail?: object;
+  /** Accounts that are never touched, in every tool. */
+  protected?: readonly string[];
   /** Instead of the site's. */
   marketplaceUrl?: string;
   acceptsOrphans?: boolean;
@@ -150,9 +155,9 @@ async function openAccount(sandbox: Sandbox, baseUrl: string): Promise<Account> 
     eventTypes,
   })) as { webhookEndpoint: { id: string }; secret: string };
   return {
-    ...{ jobId, token, secret },
-    async link(externalProjectId) {
-      const created = await api('POST', '/project-links', { externalProjectId, jobId });
+    ...{ installId, jobId, token, secret },
+    async link(externalProjectId, wanted = {}) {
+      const created = await api('POST', '/project-links', { externalProjectId, jobId, ...wanted });
       return (created as { projectLink: { id: string } }).projectLink.id;
     },
     unlink: async (linkId) => void (await api('DELETE', `/project-links/${linkId}`)),
@@ -161,7 +166,7 @@ async function openAccount(sandbox: Sandbox, baseUrl: string): Promise<Account> 
 }
 
 function toConfig(
-  { installs, tools, removals, managedDomains = [] }: SiteSetup,
+  { installs, tools, removals, mail, managedDomains = [], protected: kept = [] }: SiteSetup,
   accounts: ReadonlyMap<string, Account>,
   baseUrl: string,
 ): Config {
@@ -181,8 +186,11 @@ function toConfig(
     console: { port: 0 },
     marketplace: { baseUrl, managedDomains },
     installs: Object.fromEntries(Object.entries(wanted).map(toInstall)),
-    tools: Object.fromEntries(Object.keys(tools).map((name) => [name, { adapter: 'given' }])),
+    tools: Object.fromEntries(
+      Object.keys(tools).map((name) => [name, { adapter: 'given', protected: [...kept] }]),
+    ),
     ...(removals && { removals }),
+    ...(mail && { mail }),
   });
 }
 
