@@ -103,7 +103,7 @@ export function createForger(random: () => number, { accountIds, grants }: Known
   const bag = choices.flatMap(([weight, move]) => Array.from({ length: weight }, () => move));
 
   function next(now: Date): ForgedDelivery {
-    if (!isOpening() && random() < 0.1) return pick(sent);
+    if (!isOpening() && sent.length > 0 && random() < 0.1) return pick(sent);
     return write(pick(bag)(), now);
   }
 
