@@ -22,6 +22,8 @@ export interface Guard {
   release(person: KnownPerson): void;
   /** What was forged last, to be told with what it led to. */
   note(deliveries: readonly ForgedDelivery[]): void;
+  /** How much of all that was done it has seen. */
+  countChanges(): number;
   /** What was done that nobody may do, each once. */
   violations(): string[];
   /** When all is over: who is where they should not be, and who is not where they should be. */
@@ -43,6 +45,7 @@ export function createGuard(tool: WatchedTool, bystanders: Bystanders): Guard {
   const seen = new Map<string, string>();
   let lastForged: readonly ForgedDelivery[] = [];
   let before = begun;
+  let changeCount = 0;
 
   const isSeeded = (account: string, group: string) =>
     begun.members.get(group)?.includes(account) === true;
@@ -85,6 +88,7 @@ export function createGuard(tool: WatchedTool, bystanders: Bystanders): Guard {
   tool.watch((call) => {
     const after = tool.standing();
     for (const change of changesBetween(before, after)) {
+      changeCount += 1;
       const wrong = judge(change);
       if (wrong === undefined || seen.has(wrong)) continue;
       seen.set(wrong, `${wrong}, by ${call}${toldOf(change, before, lastForged)}`);
@@ -101,6 +105,7 @@ export function createGuard(tool: WatchedTool, bystanders: Bystanders): Guard {
     note(deliveries) {
       lastForged = deliveries;
     },
+    countChanges: () => changeCount,
     violations: () => [...seen.values()],
     judgeEnd(hired) {
       const { strangers, absent } = judgeMembers(tool, isSeeded, hired);

@@ -46,6 +46,8 @@ export interface HostileDayReport {
   wrong: string[];
   /** Of those whom the honest customer hired. */
   stepsToAccess: number[];
+  /** Of the tool, for whatever reason. */
+  changeCount: number;
   /** How many forged people of the flood were dealt with between an honest hire and its own turn. */
   overtakenBy: number;
 }
@@ -61,7 +63,9 @@ export async function liveHostileDay(
 ): Promise<HostileDayReport> {
   const world = await openWorld(dialect, day);
   const { guard, honest } = world;
-  const report: HostileDayReport = { wrong: [], stepsToAccess: [], overtakenBy: 0 };
+  const report: HostileDayReport = {
+    ...{ wrong: [], stepsToAccess: [], overtakenBy: 0, changeCount: 0 },
+  };
   try {
     report.overtakenBy = await liveSteps(world, day);
     await endAll(world, day.steps);
@@ -72,6 +76,7 @@ export async function liveHostileDay(
     report.wrong.push(`broken off: ${String(error)}`);
   }
   report.wrong.unshift(...guard.violations());
+  report.changeCount = guard.countChanges();
   report.stepsToAccess.push(...honest.stepsToAccess());
   return report;
 }
