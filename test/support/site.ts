@@ -58,8 +58,8 @@ export interface SiteBridge {
   consoleUrl: string;
   /** Signed as the marketplace signs, and past it. */
   deliver(install: string, body: string): Promise<Answer>;
-  /** Resolves when nothing is under way and nothing is due now. */
-  quiet(): Promise<void>;
+  /** Resolves when nothing is under way and nothing is due now; within a minute unless told. */
+  quiet(withinMs?: number): Promise<void>;
   /** `trainer state`, sorted. */
   memberships(): Promise<string[]>;
   stop(): Promise<void>;
@@ -112,11 +112,11 @@ export async function openSite(
           'content-type': 'application/json',
           'x-opentrain-signature': sign(body, accountOf(install).secret, clock.seconds()),
         }),
-      async quiet() {
+      async quiet(withinMs) {
         await sandbox.idle();
         const look = async () =>
           (await countUnfinished(storage, clock)) + (await countUnread(storage, clock));
-        await until('nothing is due', look, (unfinished) => unfinished === 0);
+        await until('nothing is due', look, (unfinished) => unfinished === 0, withinMs);
       },
       memberships: () => listMemberships(storage),
     };

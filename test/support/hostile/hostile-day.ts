@@ -54,6 +54,8 @@ export interface HostileDayReport {
 
 const twoHoursMs = 2 * 3_600_000;
 const connections = 16;
+/** Several days at once, on the busiest machine. */
+const patienceMs = 10 * 60_000;
 /** In which many of one sender stand in line already when the honest customer hires. */
 const floodedStep = 3;
 
@@ -175,7 +177,7 @@ async function hireInFlood(
   const query = bridge.storage.database.kysely.selectFrom('membership').select('id');
   const before = (await query.orderBy('id', 'desc').limit(1).executeTakeFirst())?.id ?? 0;
   honest.hire(trainer, step);
-  await bridge.quiet();
+  await bridge.quiet(patienceMs);
   const own = await query.where('trainerId', '=', trainerId).executeTakeFirst();
   const between = query
     .where('id', '>', before)
@@ -185,7 +187,7 @@ async function hireInFlood(
 
 /** Until nothing is due, mails are read, and what the readers did is seen. */
 async function settle({ bridge, site, tool, box, honest, managedDomains }: World, step: number) {
-  await bridge.quiet();
+  await bridge.quiet(patienceMs);
   const { kysely } = bridge.storage.database;
   const countUnsent = async () =>
     await kysely
@@ -201,7 +203,7 @@ async function settle({ bridge, site, tool, box, honest, managedDomains }: World
       .where('state', 'in', ['invited', 'active'])
       .where((eb) => isReachable(eb, managedDomains))
       .execute();
-  await until('mails are sent', countUnsent, (unsent) => unsent.length === 0);
+  await until('mails are sent', countUnsent, (unsent) => unsent.length === 0, patienceMs);
   for (const mail of box.mails.splice(0)) await tool.accept?.(mail);
   honest.look(step);
 }
