@@ -8,6 +8,10 @@ export interface ScimDialectTool extends ScimTool {
   seedMember(group: string, entry: string | { value: string; [attribute: string]: unknown }): void;
   /** Deletes a group and makes one of the same name. */
   remakeGroup(name: string): void;
+  /** The ids in every group, by its name. */
+  groups(): Map<string, string[]>;
+  /** Told of every request after its effect. */
+  watch: (call: string) => void;
 }
 
 /** A server that speaks SCIM in its own way. */
@@ -34,6 +38,7 @@ export async function openScimTool(
             ifMatch: request.headers['if-match'],
           })
         : refusal(401, 'who are you?');
+      tool.watch(`${front.requests.at(-1)?.line} → ${answer.status}`);
       response.status(answer.status);
       if (answer.body === undefined) response.end();
       else response.type('application/scim+json').send(JSON.stringify(answer.body));
@@ -42,9 +47,17 @@ export async function openScimTool(
     dialect.token,
   );
 
-  return {
+  const tool: ScimDialectTool = {
     ...front,
+    watch: () => undefined,
     group: groupOf,
+    groups: () =>
+      new Map(
+        [...Groups.values()].map(({ displayName = '', members = [] }) => [
+          displayName,
+          members.map(({ value }) => value),
+        ]),
+      ),
     users: () => [...Users.values()],
     seedMember(name, entry) {
       const value = typeof entry === 'string' ? { value: entry } : entry;
@@ -63,4 +76,5 @@ export async function openScimTool(
       return id;
     },
   };
+  return tool;
 }

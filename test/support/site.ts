@@ -31,8 +31,9 @@ export interface Site {
 
 /** An install at the marketplace, with a job. */
 export interface SiteCustomer {
+  installId: string;
   jobId: string;
-  link(externalProjectId: string): Promise<string>;
+  link(externalProjectId: string, wanted?: object): Promise<string>;
   unlink(linkId: string): Promise<void>;
 }
 
@@ -42,6 +43,10 @@ export interface SiteSetup {
   tools: Record<string, Adapter>;
   removals?: object;
   managedDomains?: string[];
+  /** Sections of the configuration. */
+  mail?: object;
+  /** Accounts that are never touched, in every tool. */
+  protected?: readonly string[];
   /** Instead of the site's. */
   marketplaceUrl?: string;
   acceptsOrphans?: boolean;
@@ -53,8 +58,8 @@ export interface SiteBridge {
   consoleUrl: string;
   /** Signed as the marketplace signs, and past it. */
   deliver(install: string, body: string): Promise<Answer>;
-  /** Resolves when nothing is under way and nothing is due now. */
-  quiet(): Promise<void>;
+  /** Resolves when nothing is under way and nothing is due now; within a minute unless told. */
+  quiet(withinMs?: number): Promise<void>;
   /** `trainer state`, sorted. */
   memberships(): Promise<string[]>;
   stop(): Promise<void>;
@@ -107,11 +112,11 @@ export async function openSite(
           'content-type': 'application/json',
           'x-opentrain-signature': sign(body, accountOf(install).secret, clock.seconds()),
         }),
-      async quiet() {
+      async quiet(withinMs) {
         await sandbox.idle();
         const look = async () =>
           (await countUnfinished(storage, clock)) + (await countUnread(storage, clock));
-        await until('nothing is due', look, (unfinished) => unfinished === 0);
+        await until('nothing is due', look, (unfinished) => unfinished === 0, withinMs);
       },
       memberships: () => listMemberships(storage),
     };
@@ -150,9 +155,9 @@ async function openAccount(sandbox: Sandbox, baseUrl: string): Promise<Account> 
     eventTypes,
   })) as { webhookEndpoint: { id: string }; secret: string };
   return {
-    ...{ jobId, token, secret },
-    async link(externalProjectId) {
-      const created = await api('POST', '/project-links', { externalProjectId, jobId });
+    ...{ installId, jobId, token, secret },
+    async link(externalProjectId, wanted = {}) {
+      const created = await api('POST', '/project-links', { externalProjectId, jobId, ...wanted });
       return (created as { projectLink: { id: string } }).projectLink.id;
     },
     unlink: async (linkId) => void (await api('DELETE', `/project-links/${linkId}`)),
@@ -161,7 +166,7 @@ async function openAccount(sandbox: Sandbox, baseUrl: string): Promise<Account> 
 }
 
 function toConfig(
-  { installs, tools, removals, managedDomains = [] }: SiteSetup,
+  { installs, tools, removals, mail, managedDomains = [], protected: kept = [] }: SiteSetup,
   accounts: ReadonlyMap<string, Account>,
   baseUrl: string,
 ): Config {
@@ -181,8 +186,11 @@ function toConfig(
     console: { port: 0 },
     marketplace: { baseUrl, managedDomains },
     installs: Object.fromEntries(Object.entries(wanted).map(toInstall)),
-    tools: Object.fromEntries(Object.keys(tools).map((name) => [name, { adapter: 'given' }])),
+    tools: Object.fromEntries(
+      Object.keys(tools).map((name) => [name, { adapter: 'given', protected: [...kept] }]),
+    ),
     ...(removals && { removals }),
+    ...(mail && { mail }),
   });
 }
 

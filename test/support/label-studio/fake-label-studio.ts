@@ -26,6 +26,8 @@ export interface FakeLabelStudio extends LabelStudioSite {
   showUsersAs(toBody: (users: unknown[]) => unknown): void;
   /** As an upgrade or an operator would. */
   settings: FormSettings & { version: object };
+  /** Told of every request after its effect. */
+  watch: (call: string) => void;
   faults: Faults;
 }
 
@@ -61,6 +63,7 @@ export async function openFakeLabelStudio(): Promise<FakeLabelStudio> {
       return misbehave(fault, `${request.url} ${sent} ${headers.authorization} ${personalToken}`);
     }
     const given = respond(request, url, sent, fault?.does === 'swallows');
+    fake.watch(`${requests.at(-1)} → ${given.status}`);
     return fault?.does === 'goes_silent' ? null : given;
   }
 
@@ -126,7 +129,8 @@ export async function openFakeLabelStudio(): Promise<FakeLabelStudio> {
     server.closeAllConnections();
   });
   const { port } = server.address() as AddressInfo;
-  return {
+  const fake: FakeLabelStudio = {
+    watch: () => undefined,
     ...createLabelStudioSite({ url: `http://127.0.0.1:${port}`, version: '1.23.2', owner }),
     personalToken: async () => personalToken,
     ...{ requests, sent: authorizations, tokens, work, users, settings },
@@ -145,6 +149,7 @@ export async function openFakeLabelStudio(): Promise<FakeLabelStudio> {
       secrets: [personalToken, owner.legacyToken],
     },
   };
+  return fake;
 }
 
 function kindOf(method: string, path: string): RequestKind | undefined {
