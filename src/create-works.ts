@@ -12,7 +12,7 @@ import { createConvergeWorker } from './engine/converge-worker.ts';
 import { createEvidenceStore } from './engine/evidence-store.ts';
 import { createFinalReadingStore } from './engine/final-reading-store.ts';
 import type { OrphanDeps } from './engine/find-orphans.ts';
-import { createLinkRouter } from './engine/link-router.ts';
+import { createLinkRouter, type RouteLink } from './engine/link-router.ts';
 import { createOrphanStore } from './engine/orphan-store.ts';
 import { createReadRequestStore, type ReadRequestStore } from './engine/read-request-store.ts';
 import { createRemovalWorker } from './engine/removal-worker.ts';
@@ -91,14 +91,15 @@ export function createWorks(deps: WorksDeps): Works {
   const alerts = createAlerts(logger, metrics);
   const channels = createConfiguredChannels(deps);
   const mayChange = (tool: string) => mayChangeAccounts(tool, installs, managedDomains);
-  const convergeWorkers = createConvergeWorkers(deps, alerts, mayChange);
+  const routeLink = createLinkRouter(installs, adapters);
+  const convergeWorkers = createConvergeWorkers(deps, { alerts, routeLink, mayChange });
   const resets = createResetStore(database, box);
   const resetting = [...adapters].flatMap(([tool, one]) => (one.resetInvitations ? [tool] : []));
   const works = {
     ...{ database, logger, clock, metrics, alerts, memberships, installs, platformApis },
     ...{ channels, addNotice: createNoticeStore(channels, clock).add },
     managedDomains,
-    rules: { routeLink: createLinkRouter(installs, adapters), graces: config.removals },
+    rules: { routeLink, graces: config.removals },
     evidence: createEvidenceStore(database, box),
     addresses: createAddressStore(box),
     readRequests: createReadRequestStore(database),
@@ -174,16 +175,22 @@ function createDrift(
   });
 }
 
+interface ConvergeRules {
+  alerts: Alerts;
+  routeLink: RouteLink;
+  /** Whether accounts of a tool may be ended, renamed or activated. */
+  mayChange(tool: string): boolean;
+}
+
 function createConvergeWorkers(
   { config, storage, logger, clock, metrics, adapters }: WorksDeps,
-  alerts: Alerts,
-  mayChange: (tool: string) => boolean,
+  { alerts, routeLink, mayChange }: ConvergeRules,
 ): Loop[] {
   const { database, box } = storage;
   const resets = createResetStore(database, box);
   const shared = { logger, clock, metrics, alerts, locks: createLockStore(database) };
   const claims = createClaimStore(database, box);
-  const settling = createSettleStore(database, box);
+  const settling = createSettleStore(database, box, routeLink);
   return [...config.tools].flatMap(([tool, { concurrency, timeoutMs, ...settings }]) => {
     const adapter = adapters.get(tool);
     if (adapter === undefined) return [];

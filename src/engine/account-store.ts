@@ -4,9 +4,16 @@ import type { MembershipRow, Tables } from '../db/tables.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import { createAddressStore } from './address-store.ts';
 import { type Claim, mayBeWorkedOn } from './claim-store.ts';
+import type { Route, RouteLink } from './link-router.ts';
 import type { Result } from './settle-store.ts';
 
 /** The SQL of accounts: several memberships, and several people, may share one (design section 2). */
+
+/** What tells whose an account is. */
+export interface AccountRules {
+  box: SecretBox;
+  routeLink: RouteLink;
+}
 
 /** What else the account is in use for, asked in the transaction that holds the intent. */
 export interface Begun {
@@ -18,24 +25,29 @@ export interface Begun {
   isLastOfAccount: boolean;
   /** Whether it is known that we made the account. */
   isAccountOurs: boolean;
+  /** Other groups that the account is to leave by now: it goes out of them before it is ended. */
+  leaving: readonly string[];
 }
 
 export const unshared: Begun = {
   ...{ isShared: false, isOfAnother: false, isLastOfAccount: false, isAccountOurs: false },
+  leaving: [],
 };
 
 /** Asks of every other membership of the account whether it is still to be there. */
 export async function askOthers(
   tx: Transaction,
-  box: SecretBox,
+  { box, routeLink }: AccountRules,
   claim: Claim,
   foundId: string | null,
 ): Promise<Begun> {
-  const others = await tx
+  const all = await tx
     .selectFrom('membership')
     .select(['id', 'groupId', 'memberId', 'trainerId', 'wanted'])
-    .where((eb) => eb.and([isOfAccount(eb, box, claim, foundId), isInUse(eb)]))
+    .select((eb) => ['state', eb.case().when(isInUse(eb)).then(1).else(0).end().as('isInUse')])
+    .where((eb) => isOfAccount(eb, box, claim, foundId))
     .execute();
+  const others = all.filter(({ isInUse: inUse }) => Number(inUse) === 1);
   const sameAccount = others.filter(({ memberId }) => memberId === foundId);
   const addresses = await createAddressStore(box).ofMemberships(
     tx,
@@ -43,15 +55,24 @@ export async function askOthers(
   );
   const isUnderAnother = ({ id }: { id: number }) =>
     addresses.get(id)?.some(({ isCurrent, address }) => isCurrent && address !== claim.email);
+  const managed = await managedPlaces(tx, { box, routeLink }, claim);
+  const isManagedHere = managed.some(({ groupId }) => groupId === claim.groupId);
+  const leaving = all.filter(
+    ({ isInUse: inUse, state, memberId }) =>
+      Number(inUse) === 0 && state === 'removing' && memberId === foundId,
+  );
   return {
-    isShared: others.some(
-      (other) => other.groupId === claim.groupId && isSame(other, claim, foundId),
-    ),
+    isShared:
+      isManagedHere ||
+      others.some((other) => other.groupId === claim.groupId && isSame(other, claim, foundId)),
     isOfAnother: sameAccount.some(
       (other) => other.trainerId !== claim.trainerId || isUnderAnother(other),
     ),
-    isLastOfAccount: others.length === 0 && !(await isManaged(tx, box, claim)),
+    isLastOfAccount: others.length === 0 && managed.length === 0,
     isAccountOurs: foundId !== null && (await isAccountOurs(tx, claim.tool, foundId)),
+    leaving: [...new Set(leaving.map(({ groupId }) => groupId))].filter(
+      (groupId) => groupId !== claim.groupId,
+    ),
   };
 }
 
@@ -94,14 +115,14 @@ export async function noteAccount(
 }
 
 /**
- * Whether the marketplace itself may have put them into a tool of ours, by a link that it provisions:
- * their account is then in use, whatever we know of it.
+ * Where in the tool the marketplace itself puts them, by links that it provisions: they are there by
+ * its doing, and their account is in use, whatever else we know of it.
  */
-async function isManaged(
+async function managedPlaces(
   tx: Transaction,
-  box: SecretBox,
-  { trainerId, addresses }: Claim,
-): Promise<boolean> {
+  { box, routeLink }: AccountRules,
+  { tool, trainerId, addresses }: Claim,
+): Promise<Route[]> {
   const digests = addresses.flatMap(({ address }) => box.digests(address));
   const managed = await tx
     .selectFrom('participation')
@@ -120,7 +141,8 @@ async function isManaged(
         .onRef('link.install', '=', 'contractLink.install')
         .onRef('link.linkId', '=', 'contractLink.linkId'),
     )
-    .select('participation.trainerId')
+    .select(['link.install', 'externalProjectId', 'externalProjectName'])
+    .distinct()
     .where((eb) =>
       eb.or([
         eb('participation.trainerId', '=', trainerId),
@@ -138,9 +160,8 @@ async function isManaged(
     .where('removedEventAt', 'is', null)
     .where('endedReadAt', 'is', null)
     .where('endedEventAt', 'is', null)
-    .limit(1)
-    .executeTakeFirst();
-  return managed !== undefined;
+    .execute();
+  return managed.flatMap((link) => routeLink(link) ?? []).filter((route) => route.tool === tool);
 }
 
 type MembershipBuilder = ExpressionBuilder<Tables, 'membership'>;

@@ -42,9 +42,14 @@ export async function removeMembership(
   const endsAccount = begun.isLastOfAccount && isOurs && deps.mayChangeAccounts();
   await callTool(deps.timeoutMs, signal, async (callSignal) => {
     const { removeAccount } = deps.adapter;
-    if (endsAccount && removeAccount !== undefined)
-      await removeAccount.call(deps.adapter, claim.groupId, found, callSignal);
-    else await deps.adapter.removeMember(claim.groupId, found, callSignal);
+    if (!endsAccount || removeAccount === undefined) {
+      return await deps.adapter.removeMember(claim.groupId, found, callSignal);
+    }
+    // Nobody finds an account that is ended, nor sees that it is left in a group.
+    for (const groupId of begun.leaving) {
+      await deps.adapter.removeMember(groupId, found, callSignal);
+    }
+    await removeAccount.call(deps.adapter, claim.groupId, found, callSignal);
   });
   await readUntil(deps, claim, { ...person, memberId: found.id }, signal);
   const message = sayWhatIsLeft(deps, begun, endsAccount, isOurs);

@@ -20,6 +20,7 @@ import {
   type InvitationStore,
   type NewInvitation,
 } from './invitation-store.ts';
+import type { RouteLink } from './link-router.ts';
 import { isOutdated, wantReset } from './reset-store.ts';
 
 /** The SQL of acting on a claim: the intent before a call, and the receipt after it. */
@@ -69,14 +70,20 @@ export interface Result {
   wantsReset?: boolean;
 }
 
-export function createSettleStore(database: Database, box: SecretBox): SettleStore {
+export function createSettleStore(
+  database: Database,
+  box: SecretBox,
+  routeLink: RouteLink,
+): SettleStore {
   const invitations = createInvitationStore(box);
   return {
     async begin(claim, intent, now, leasedUntil) {
       const write = async (tx: Transaction) => {
         if (!(await prolong(tx, claim, intent, now, leasedUntil))) return null;
         await insertIntent(tx, box, claim, intent, now);
-        if (intent.operation !== 'add') return await askOthers(tx, box, claim, intent.foundId);
+        if (intent.operation !== 'add') {
+          return await askOthers(tx, { box, routeLink }, claim, intent.foundId);
+        }
         await noteGiven(tx, claim, intent, now);
         return unshared;
       };

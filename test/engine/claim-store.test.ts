@@ -148,7 +148,7 @@ describeEachDialect('the claim store', (dialect) => {
     const [failed] = await claimDue(engine);
     if (failed === undefined) throw new Error('nothing was due');
     const inAnHour = instantIn(engine.clock, 3_600_000);
-    await createSettleStore(engine.database, engine.box).settle(
+    await createSettleStore(engine.database, engine.box, engine.rules.routeLink).settle(
       failed,
       { operation: 'add', outcome: 'failed', state: 'pending', nextAttemptAt: inAnHour },
       now(),

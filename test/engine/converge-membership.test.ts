@@ -106,7 +106,7 @@ describeEachDatabase('a membership', (openFresh) => {
   it('is known as ours after a crash between the call and its receipt', async () => {
     await engine.apply([started]);
     const settling = {
-      ...createSettleStore(engine.database, engine.box),
+      ...createSettleStore(engine.database, engine.box, engine.rules.routeLink),
       settle: () => Promise.reject(new Error('crash')),
     };
     await expect(converge(engine, tool, await claimOne(), { settling })).rejects.toThrow('crash');

@@ -101,6 +101,36 @@ describeEachDatabase('an account that was there before', (openFresh) => {
     expect(tool.accounts()).toContain(one);
   });
 
+  it('is out of every group before it is ended, where it leaves several at once', async () => {
+    const lamps = { contract: 'cmc2', link: 'cml2', project: 'lamps' };
+    await incident.event('contract.started', { workEmail: one });
+    await incident.event('contract.started', { workEmail: one, ...lamps });
+    await incident.take('contract.ended', { workEmail: one });
+    await incident.take('contract.ended', { workEmail: one, ...lamps });
+    await incident.settle();
+    expect(incident.removals().slice(0, 2)).toEqual([
+      expect.stringMatching(/^remove /),
+      expect.stringMatching(/^end /),
+    ]);
+    expect([tool.members(signs), tool.members('lamps'), tool.accounts()]).toEqual([
+      [],
+      [],
+      [admin],
+    ]);
+  });
+
+  it('keeps its place in a group that the marketplace itself has put it into', async () => {
+    const converging = { managedDomains: ['opentrain.work'] };
+    ({ incident, tool } = await openIncident(openFresh, converging));
+    tool.seed(signs, one, one);
+    const managed = { contract: 'cmc9', trainer: 'cmu9', provisioningMode: 'MANAGED_ADAPTER' };
+    await incident.event('contract.started', { ...managed, workEmail: one }, 'globex');
+    await incident.event('contract.started', { workEmail: one });
+    await incident.event('contract.ended', { workEmail: one });
+    expect(incident.removals()).toEqual([]);
+    expect(tool.members(signs)).toEqual([one]);
+  });
+
   it('stays while the marketplace itself provisions a project for them', async () => {
     const managed = {
       ...{ contract: 'cmc9', trainer: 'cmu9', link: 'cml9', project: 'b-1' },

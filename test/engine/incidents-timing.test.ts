@@ -21,7 +21,10 @@ describeEachDatabase('a worker that dies between the call and its receipt', (ope
     const { engine, tool } = incident;
     await engine.brake();
     const settle = () => Promise.reject(new Error('killed'));
-    const settling = { ...createSettleStore(engine.database, engine.box), settle };
+    const settling = {
+      ...createSettleStore(engine.database, engine.box, engine.rules.routeLink),
+      settle,
+    };
     for (const claim of await claimDue(engine, { token: 'dead' })) {
       await converge(engine, tool, claim, { settling }).catch(() => undefined);
     }

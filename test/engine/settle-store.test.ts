@@ -33,7 +33,7 @@ describeEachDialect('the settle store', (dialect) => {
   const now = () => toInstant(engine.clock.now());
   const later = () => instantIn(engine.clock, leaseMs);
 
-  const settling = () => createSettleStore(engine.database, engine.box);
+  const settling = () => createSettleStore(engine.database, engine.box, engine.rules.routeLink);
 
   async function hire(count: number): Promise<void> {
     const numbers = Array.from({ length: count }, (_, index) => index + 1);
@@ -125,7 +125,7 @@ describeEachDialect('the settle store', (dialect) => {
     const intent = { operation: 'add', foundId: null } as const;
     expect(await settling().begin(claim, intent, now(), later())).toEqual({
       ...{ isShared: false, isOfAnother: false },
-      ...{ isLastOfAccount: false, isAccountOurs: false },
+      ...{ isLastOfAccount: false, isAccountOurs: false, leaving: [] },
     });
     expect(await engine.membershipRows()).toMatchObject([{ leasedUntil: later(), isOurs: 1 }]);
     expect(await engine.rows('intent')).toMatchObject([

@@ -60,7 +60,7 @@ export async function converge(
   claim: Claim,
   {
     claims = openClaims(engine),
-    settling = createSettleStore(engine.database, engine.box),
+    settling = createSettleStore(engine.database, engine.box, engine.rules.routeLink),
     protectedAccounts = [],
     timeoutMs = 5000,
     mayChangeAccounts = true,
@@ -115,7 +115,7 @@ export function createStudioWorker(
     ...{ tool: 'studio', adapter: tool.adapter, concurrency, timeoutMs: 5000 },
     ...{
       claims: openClaims(engine, database),
-      settling: createSettleStore(database, engine.box),
+      settling: createSettleStore(database, engine.box, engine.rules.routeLink),
       locks,
     },
     ...{ metrics, logger, clock, alerts, managedDomains, protectedAccounts: [] },

@@ -62,7 +62,8 @@ describeEachDatabase('before somebody is taken out', (openFresh) => {
     const [claim] = await createClaimStore(database, box).claim({ ...order, leasedUntil });
     if (claim === undefined) throw new Error('nothing to claim');
     const removed = { operation: 'remove', outcome: 'removed', state: 'removed' } as const;
-    await createSettleStore(database, box).settle(claim, { ...removed, nextAttemptAt: null }, now);
+    const settling = createSettleStore(database, box, engine.rules.routeLink);
+    await settling.settle(claim, { ...removed, nextAttemptAt: null }, now);
     expect(await engine.rows('receipt')).toMatchObject([
       { outcome: 'removed', message: expect.stringContaining('could not be read') },
     ]);
