@@ -18,9 +18,6 @@ export interface AccountTool {
   close(): void;
 }
 
-/** Of the requests, those that look for an account in the whole tool. */
-const accountRequests: Record<string, object> = {};
-
 /** The settings of an adapter `http` for it, with all that it can do to an account. */
 export function accountSettings({ url, token }: { url: string; token: string }) {
   const members = '/groups/{group}/members';
@@ -39,7 +36,7 @@ export function accountSettings({ url, token }: { url: string; token: string }) 
       remove: { path: `${members}/{memberId}` },
       removeAccount: { path: '/users/{memberId}' },
       update: { path: '/users/{memberId}', body: { email: '{email}' } },
-      ...accountRequests,
+      findAccount: { path: '/users', query: { email: '{email}' }, items: 'data' },
     },
   };
 }
