@@ -14,6 +14,7 @@ import { up as createBudget } from '../../migrations/0012-budget.ts';
 import { up as createNotify } from '../../migrations/0013-notify.ts';
 import { up as createUsageInstants } from '../../migrations/0014-usage-instants.ts';
 import { up as createUsageReport } from '../../migrations/0015-usage-report.ts';
+import { up as createTurns } from '../../migrations/0018-turns.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Database, inTransaction, type Transaction } from './database.ts';
 import { readSetting, writeSetting } from './setting-store.ts';
@@ -35,6 +36,7 @@ const migrations: Record<string, Migration> = {
   '0013-notify': { up: createNotify },
   '0014-usage-instants': { up: createUsageInstants },
   '0015-usage-report': { up: createUsageReport },
+  '0018-turns': { up: createTurns },
 };
 
 /**

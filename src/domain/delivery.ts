@@ -3,7 +3,8 @@
 /**
  * `pending`: not looked at yet, or to be looked at again. `handled`: its evidence is merged.
  * `ignored`: a type that nothing uses. `unprocessable`: signed, but not an event this version can
- * read. `failed`: looking at it went wrong too often; it waits for a repeat or for `replay`.
+ * read. `failed`: looking at it went wrong too often, or not all of it could be taken in; it
+ * waits for a repeat or for `replay`.
  */
 export const deliveryStates = ['pending', 'handled', 'ignored', 'unprocessable', 'failed'] as const;
 

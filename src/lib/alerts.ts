@@ -13,6 +13,8 @@ export type AlertKind =
   | 'member_keeps_vanishing'
   | 'address_changed'
   | 'contract_suspect'
+  /** An install says more of one contract or trainer than is taken in. */
+  | 'evidence_held'
   | 'clock_drift'
   | 'invitation_refused'
   /** It was, and has been enabled again. */
