@@ -72,6 +72,8 @@ export function createEvidenceStore({ dialect }: Database, box: SecretBox): Evid
       people: await mergeInto(tx, 'person', ['install', 'trainerId'], evidence.people, {
         toRow: (person) => sealPerson(box, person),
         fromRow: (row) => openPerson(box, row as unknown as PersonTable),
+        // Nobody is in or out by their name.
+        meaningOf: ({ workEmail }) => workEmail,
       }),
     }),
 

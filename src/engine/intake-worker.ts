@@ -46,6 +46,12 @@ const manyAtOnce = 10;
 /** A twentieth of the time: enough not to stand still, and too little to be felt. */
 const restFactor = 19;
 const longestRestMs = 500;
+/**
+ * A batch that takes longer is followed by a breath as long, in which others have the database: else
+ * somebody's hire would wait for a batch at each of its many steps.
+ */
+const unfeltMs = 4;
+const breathMs = 50;
 /** In a rest, what others send is seen after this long. */
 const lookEveryMs = 25;
 
@@ -63,7 +69,9 @@ export function createIntakeWorker(deps: IntakeDeps): Loop {
       if (!isNeeded) return 'idle';
       const beganAt = performance.now();
       const { count, installs } = await takeBatch(deps);
-      if (count >= manyAtOnce) await giveWay(performance.now() - beganAt, installs, signal);
+      const tookMs = performance.now() - beganAt;
+      if (count >= manyAtOnce && deps.isReceiverBusy()) await giveWay(tookMs, installs, signal);
+      else if (tookMs > unfeltMs) await wait(Math.min(tookMs, breathMs), undefined, { signal });
       // What is due by then is looked for before anything else is done.
       return 'more';
     },
@@ -74,7 +82,6 @@ export function createIntakeWorker(deps: IntakeDeps): Loop {
    * somebody else sends meanwhile, whose turn would be next.
    */
   async function giveWay(tookMs: number, but: ReadonlySet<string>, signal: AbortSignal) {
-    if (!deps.isReceiverBusy()) return;
     const until = performance.now() + Math.min(tookMs * restFactor, longestRestMs);
     for (let left = until - performance.now(); left > 0; left = until - performance.now()) {
       await wait(Math.min(left, lookEveryMs), undefined, { signal });

@@ -127,7 +127,7 @@ describeEachDatabase('installs take turns at derivation', (openFresh) => {
         type: 'contract.started',
         contract: 'crowd',
         id: '9000000000',
-        displayName: 'Other',
+        workEmail: 'other@opentrain.work',
       }),
     ]);
     expect(derived.trainers()).toEqual(['newcomer', 'cmu1']);
