@@ -12,8 +12,12 @@ export interface DerivationStore {
   postponeDerivation(tx: Transaction, waiting: readonly Waiting[]): Promise<void>;
   /** The same for everybody who is or was on a contract of these installs. */
   postponeInstalls(tx: Transaction, installs: string[]): Promise<void>;
-  /** Those of installs that are to be read first wait for that. */
-  hasPostponed(): Promise<boolean>;
+  /**
+   * Those of installs that are to be read first wait for that.
+   *
+   * @param of on this install's word; on anybody's by default
+   */
+  hasPostponed(of?: string): Promise<boolean>;
   /**
    * Takes those whose turn it is, for as many contracts as there is room for; but always one.
    *
@@ -81,8 +85,9 @@ export function createDerivationStore({ kysely }: Database): DerivationStore {
         .execute();
     },
 
-    async hasPostponed() {
-      const postponed = kysely.selectFrom('derivation').select('trainerId').where(mayBeDerived);
+    async hasPostponed(of) {
+      let postponed = kysely.selectFrom('derivation').select('trainerId').where(mayBeDerived);
+      if (of !== undefined) postponed = postponed.where('install', '=', of);
       return (await postponed.limit(1).executeTakeFirst()) !== undefined;
     },
 
@@ -143,7 +148,7 @@ function mayBeDerived(eb: ExpressionBuilder<Tables, 'derivation'>): Expression<S
         .innerJoin('installState', 'installState.install', 'participation.install')
         .select('participation.trainerId')
         .whereRef('participation.trainerId', '=', 'derivation.trainerId')
-        .whereRef('installState.heldSince', '>=', 'derivation.evidenceAt'),
+        .whereRef('installState.heldSince', '>', 'derivation.evidenceAt'),
     ),
   );
 }

@@ -1,6 +1,6 @@
 import { type Database, inTransaction } from '../db/database.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
-import type { Evidence } from '../domain/evidence.ts';
+import { type Evidence, emptyEvidence } from '../domain/evidence.ts';
 import { type ApplyDeps, applyEvidence } from '../engine/apply-evidence.ts';
 import type { ReportEvidence } from '../engine/report-evidence.ts';
 import type { Alerts } from '../lib/alerts.ts';
@@ -107,8 +107,19 @@ async function readAndApply(
   const steps = readInSteps(api, install, known, beganAt, signal);
   for (;;) {
     const step = await steps.next();
-    if (step.done) return step.value;
+    if (step.done) {
+      await deriveAll(deps, lease);
+      return step.value;
+    }
     await apply(deps, step.value);
+    await lease.progress();
+  }
+}
+
+/** All that follows from the read, before what was held until then is let go. */
+async function deriveAll(deps: ReconcileDeps, lease: Lease): Promise<void> {
+  while (await deps.memberships.hasPostponed(lease.claim().install)) {
+    await apply(deps, emptyEvidence());
     await lease.progress();
   }
 }

@@ -72,7 +72,12 @@ describeEachDatabase('what an install says beyond a bound', (openFresh) => {
     expect(await failuresOf(engine)).toHaveLength(60);
     expect(alertsIn(engine)).toMatchObject([{ install: 'acme', trainer: 't1' }]);
     await engine.apply([
-      started({ contract: 'c0', trainer: 't1', id: '9000000000', workEmail: 'other@opentrain.work' }),
+      started({
+        contract: 'c0',
+        trainer: 't1',
+        id: '9000000000',
+        workEmail: 'other@opentrain.work',
+      }),
     ]);
     expect(most).toBe(maxContracts);
 
