@@ -1,5 +1,6 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
+import { firstIdSince } from '../db/first-id-since.ts';
 import type { DeliveryRow, Tables } from '../db/tables.ts';
 
 /** The SQL of the deliveries whose time has come. */
@@ -16,8 +17,20 @@ export function selectDue(db: Transaction, now: string) {
     .where(isDue(now));
 }
 
-/** The installs that have any. */
-export async function installsDue(db: Transaction, now: string): Promise<string[]> {
+export interface Due {
+  /** That have any. */
+  installs: string[];
+  /** The first of one install that came in. */
+  select(install: string, limit: number): Promise<DueDelivery[]>;
+}
+
+export async function findDue(db: Transaction, now: string): Promise<Due> {
+  const firstIds = await findFirstIds(db);
+  const select = (install: string) =>
+    selectDue(db, now)
+      .where('install', '=', install)
+      .where('id', '>=', firstIds.get(install) ?? 0)
+      .orderBy('id');
   // Leaps from install to install in the index, however many deliveries each has due.
   const { rows } = await sql<{ install: string }>`
     with recursive turn (install) as (
@@ -28,13 +41,26 @@ export async function installsDue(db: Transaction, now: string): Promise<string[
         from turn where turn.install is not null
     )
     select install from turn where install is not null`.execute(db);
-  const due = [];
+  const installs: string[] = [];
   for (const { install } of rows) {
-    const any = db.selectFrom('delivery').select('id').where('install', '=', install);
-    const one = await any.where(isDue(now)).limit(1).executeTakeFirst();
-    if (one !== undefined) due.push(install);
+    const any = select(install).clearSelect().select('id').limit(1);
+    if ((await any.executeTakeFirst()) !== undefined) installs.push(install);
   }
-  return due;
+  return { installs, select: (install, limit) => select(install).limit(limit).execute() };
+}
+
+/** Of installs that are to be read first: what came in before is not looked at, however much it is. */
+async function findFirstIds(db: Transaction): Promise<Map<string, number>> {
+  const held = await db
+    .selectFrom('installState')
+    .select(['install', 'heldSince'])
+    .where('heldSince', 'is not', null)
+    .execute();
+  const firstIds = new Map<string, number>();
+  for (const { install, heldSince } of held) {
+    firstIds.set(install, await firstIdSince(db, 'delivery', 'receivedAt', heldSince ?? ''));
+  }
+  return firstIds;
 }
 
 function isDue(now: string) {

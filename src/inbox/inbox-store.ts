@@ -9,7 +9,7 @@ import { createTurns } from '../lib/turns.ts';
 import { type AppendedRow, createAppendStatements, dueAgain, keyOf } from './append-store.ts';
 import { bodyPlace } from './body-place.ts';
 import { deleteOld, deleteSettled } from './delete-store.ts';
-import { type DueDelivery, installsDue, selectDue } from './due-store.ts';
+import { type DueDelivery, findDue, selectDue } from './due-store.ts';
 import { type ReadEvent, readEvent, readerVersion } from './event-schema.ts';
 
 /** The only SQL about deliveries. A delivery is known by its install and the digest of its body. */
@@ -145,14 +145,14 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
     },
 
     async hasDue(now, except) {
-      const installs = await installsDue(kysely, now);
+      const { installs } = await findDue(kysely, now);
       return installs.some((install) => !except?.has(install));
     },
 
-    due: async (tx, now, limit) =>
-      await turns.take(await installsDue(tx, now), limit, (install, part) =>
-        selectDue(tx, now).where('install', '=', install).orderBy('id').limit(part).execute(),
-      ),
+    async due(tx, now, limit) {
+      const { installs, select } = await findDue(tx, now);
+      return await turns.take(installs, limit, select);
+    },
 
     dueById: (tx, now, id) => selectDue(tx, now).where('id', '=', id).execute(),
 
