@@ -16,6 +16,7 @@ import { up as createUsageInstants } from '../../migrations/0014-usage-instants.
 import { up as createUsageReport } from '../../migrations/0015-usage-report.ts';
 import { up as createIdentity } from '../../migrations/0016-identity.ts';
 import { up as createStorage } from '../../migrations/0017-storage.ts';
+import { up as createTurns } from '../../migrations/0018-turns.ts';
 import { up as createResets } from '../../migrations/0019-resets.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Database, inTransaction, type Transaction } from './database.ts';
@@ -40,6 +41,7 @@ const migrations: Record<string, Migration> = {
   '0015-usage-report': { up: createUsageReport },
   '0016-identity': { up: createIdentity },
   '0017-storage': { up: createStorage },
+  '0018-turns': { up: createTurns },
   '0019-resets': { up: createResets },
 };
 

@@ -119,9 +119,15 @@ export interface PersonTable extends Omit<PersonEvidence, 'workEmail'> {
   workEmailDomain: string | null;
 }
 
-/** Trainers whose memberships are still to be derived from the evidence. */
+/** Trainers whose memberships are still to be derived from the evidence, as they were queued. */
 export interface DerivationTable {
+  /** Counts up. */
+  arrival: Generated<number>;
+  /** On whose word; empty where an older version had queued them. */
+  install: Generated<string>;
   trainerId: string;
+  /** When evidence about them came in last; empty where it is not for that that they wait. */
+  evidenceAt: Generated<string>;
 }
 
 /** A contract about which an event left something to be asked of the marketplace. */

@@ -2,8 +2,9 @@
 
 /**
  * `pending`: not looked at yet, or to be looked at again. `handled`: its evidence is merged.
- * `ignored`: a type that nothing uses, whose body is not kept. `unprocessable`: signed, but not an event this version can
- * read. `failed`: looking at it went wrong too often; it waits for a repeat or for `replay`.
+ * `ignored`: a type that nothing uses, whose body is not kept. `unprocessable`: signed, but not an
+ * event this version can read. `failed`: looking at it went wrong too often, or not all of it could
+ * be taken in; it waits for a repeat or for `replay`.
  */
 export const deliveryStates = ['pending', 'handled', 'ignored', 'unprocessable', 'failed'] as const;
 

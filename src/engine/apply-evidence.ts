@@ -2,6 +2,7 @@ import type { Transaction } from '../db/database.ts';
 import type { Evidence } from '../domain/evidence.ts';
 import { type DeriveDeps, type Derived, deriveMemberships } from './derive-memberships.ts';
 import type { EvidenceStore } from './evidence-store.ts';
+import { type Held, holdEvidence } from './hold-evidence.ts';
 
 export interface ApplyDeps extends DeriveDeps {
   evidence: EvidenceStore;
@@ -9,38 +10,62 @@ export interface ApplyDeps extends DeriveDeps {
 
 /** What one link's end can touch is not bounded; what one transaction does must be. */
 const maxTrainersAtOnce = 100;
+/** So many participations are looked at in a few hundredths of a second. */
+export const maxContractsAtOnce = 500;
+/** Whatever comes in, of those who were left before there is somebody derived too. */
+const leastRoom = maxContractsAtOnce / 5;
 
 export interface Applied extends Derived {
-  /** Whether trainers were left for another transaction. */
-  isUnfinished: boolean;
   /** The rows from which something else follows than before. */
   changed: Evidence;
+  /** What was not taken in. */
+  held: Held[];
+}
+
+/** A trainer whom an event names, and the contract that it is about. */
+export interface Named {
+  install: string;
+  contractId: string;
+  trainerId: string;
 }
 
 /**
- * Merges evidence, wherever it came from, and derives what follows, for these trainers and for some
- * of those that were left before. Call inside a transaction that holds `evidence.lock`.
+ * Merges evidence, wherever it came from, and derives what follows: for whomever an event names at
+ * once, for all others as installs take turns, some now and the rest in later transactions. Call
+ * inside a transaction that holds `evidence.lock`.
+ *
+ * @param named so few that one transaction can derive them all
  */
 export async function applyEvidence(
   deps: ApplyDeps,
   tx: Transaction,
   evidence: Evidence,
   now: string,
+  named: readonly Named[] = [],
 ): Promise<Applied> {
   const { memberships } = deps;
-  const changed = await deps.evidence.merge(tx, evidence);
-  const touched = await deps.evidence.trainersOf(tx, changed);
-  await deps.evidence.postponeTrainersOf(tx, changed);
-  const later = touched.slice(maxTrainersAtOnce);
-  if (later.length > 0) await memberships.postponeDerivation(tx, later);
-  await memberships.dropPostponed(tx, touched.slice(0, maxTrainersAtOnce));
-  const room = maxTrainersAtOnce - Math.min(touched.length, maxTrainersAtOnce);
-  const earlier = room > 0 ? await memberships.takePostponed(tx, room) : [];
-  const trainerIds = [...new Set([...touched.slice(0, maxTrainersAtOnce), ...earlier])];
-  const derived = await deriveMemberships(deps, tx, trainerIds, now);
-  return {
-    ...derived,
-    changed,
-    isUnfinished: later.length > 0 || earlier.length === room,
-  };
+  const { kept, held } = await holdEvidence(tx, evidence);
+  const changed = await deps.evidence.merge(tx, kept);
+  await deps.evidence.postponeTrainersOf(tx, changed, now);
+  const first = findTouched(named, changed);
+  await memberships.dropPostponed(tx, first);
+  const used = await memberships.countContracts(tx, first);
+  const room = maxContractsAtOnce - [...used.values()].reduce((sum, count) => sum + count, 0);
+  const others = await memberships.takePostponed(tx, maxTrainersAtOnce, Math.max(room, leastRoom));
+  const derived = await deriveMemberships(deps, tx, [...first, ...others], now);
+  return { ...derived, changed, held };
+}
+
+function findTouched(
+  named: readonly Named[],
+  { contracts, pairs, participations, people }: Evidence,
+): string[] {
+  const contractKey = (one: Omit<Named, 'trainerId'>) => `${one.install}/${one.contractId}`;
+  const trainerKey = (one: Omit<Named, 'contractId'>) => `${one.install}/${one.trainerId}`;
+  const touched = new Set([...contracts, ...pairs].map(contractKey));
+  const trainers = new Set([...participations, ...people].map(trainerKey));
+  const first = named.filter(
+    (one) => touched.has(contractKey(one)) || trainers.has(trainerKey(one)),
+  );
+  return [...new Set(first.map(({ trainerId }) => trainerId))];
 }

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../domain/errors.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Result } from './settle-store.ts';
@@ -5,57 +6,91 @@ import type { Result } from './settle-store.ts';
 /**
  * Leaves a tool alone that does not answer, or no longer lets us in: after that one probe at a time
  * asks whether it does again. Without, everybody's retries would find out, each for themselves.
+ * What is refused about one group is that group's trouble: only where the check of the whole tool
+ * fails as well is the tool left alone.
  */
 export interface Breaker {
   isOpen(): boolean;
   isProbeDue(): boolean;
+  /** Whether a result has put the tool in doubt, so that it is to be checked now. */
+  isCheckDue(): boolean;
+  report(result: Pick<Result, 'errorCode' | 'retryAfterMs'>): void;
+  /** A check has begun: there is one at a time, and not more often than every few seconds. */
+  checking(): void;
   /** @returns whether it has opened just now */
-  report(result: Pick<Result, 'errorCode' | 'retryAfterMs'>): boolean;
+  checked(finding: Pick<Result, 'errorCode' | 'retryAfterMs'>): boolean;
   /** @param isWell what the probe found: it closes, or waits longer for the next */
   probed(isWell: boolean): void;
 }
 
-/** So many in a row are the tool's trouble and not a person's. */
+/** So many in a row may be the tool's trouble and not a person's. */
 const failuresInARow = 5;
 const longestWaitMs = 60_000;
+/** However often one group is refused, the tool is not asked more often. */
+const checkEveryMs = 10_000;
 
 export function createBreaker(clock: Clock, random = Math.random): Breaker {
   let failures = 0;
   let probes = 0;
   let probeAtMs: number | null = null;
+  /** Until when the tool wants to be left alone, as far as it has told. */
+  let leaveUntilMs = 0;
+  let isInDoubt = false;
+  let isChecking = false;
+  let checkedAtMs = Number.NEGATIVE_INFINITY;
 
   const nowMs = () => clock.now().getTime();
 
-  function open(atLeastMs: number): void {
+  function open(): void {
     probes += 1;
     const waitMs = Math.min(backoffMs(probes, 0, random), longestWaitMs);
-    probeAtMs = nowMs() + Math.max(waitMs, atLeastMs);
+    probeAtMs = Math.max(nowMs() + waitMs, leaveUntilMs);
   }
 
   return {
     isOpen: () => probeAtMs !== null,
     isProbeDue: () => probeAtMs !== null && nowMs() >= probeAtMs,
+    isCheckDue: () =>
+      isInDoubt && !isChecking && probeAtMs === null && nowMs() >= checkedAtMs + checkEveryMs,
     report({ errorCode, retryAfterMs = 0 }) {
       if (!concernsTool(errorCode)) {
         failures = 0;
         // What refuses one person lets others in; only an answer that is none keeps counting.
         if (errorCode === undefined) probes = 0;
-        return false;
+        return;
       }
       failures += errorCode === 'unavailable' ? 1 : failuresInARow;
-      if (probeAtMs !== null || failures < failuresInARow) return false;
-      open(retryAfterMs);
+      leaveUntilMs = Math.max(leaveUntilMs, nowMs() + retryAfterMs);
+      isInDoubt ||= failures >= failuresInARow;
+    },
+    checking() {
+      isChecking = true;
+      isInDoubt = false;
+    },
+    checked({ errorCode, retryAfterMs = 0 }) {
+      isChecking = false;
+      checkedAtMs = nowMs();
+      failures = 0;
+      if (!concernsTool(errorCode)) {
+        leaveUntilMs = 0;
+        return false;
+      }
+      leaveUntilMs = Math.max(leaveUntilMs, nowMs() + retryAfterMs);
+      isInDoubt = false;
+      open();
       return true;
     },
     probed(isWell) {
       failures = 0;
+      isInDoubt = false;
+      leaveUntilMs = 0;
       if (isWell) probeAtMs = null;
-      else open(0);
+      else open();
     },
   };
 }
 
-function concernsTool(errorCode: Result['errorCode']): boolean {
+function concernsTool(errorCode: ErrorCode | undefined): boolean {
   return (
     errorCode === 'unavailable' ||
     errorCode === 'rate_limited' ||

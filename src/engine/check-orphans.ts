@@ -21,9 +21,8 @@ export async function checkOrphans(deps: OrphanDeps, isAccepted: boolean): Promi
         'they are then kept as they are and reported, until "gangway retire"',
     );
   }
-  const trainerIds = [...new Set(orphans.map(({ trainerId }) => trainerId))];
   await inTransaction(deps.database, async (tx) => {
-    if (trainerIds.length > 0) await deps.memberships.postponeDerivation(tx, trainerIds);
+    await deps.memberships.postponeDerivation(tx, orphans);
     await deps.orphans.postponeOrphans(tx);
   });
   return summary;

@@ -5,7 +5,9 @@ import type { Alerts } from '../lib/alerts.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
+import { maskText } from '../lib/mask.ts';
 import type { Metrics } from '../lib/metrics.ts';
+import { createTurns } from '../lib/turns.ts';
 import { type Breaker, createBreaker } from './breaker.ts';
 import { callTool } from './call-tool.ts';
 import type { Claim, ClaimOrder } from './claim-store.ts';
@@ -39,6 +41,8 @@ export function createConvergeWorker(given: ConvergeWorkerDeps): Loop {
   const slots = isToolExclusive ? 1 : deps.concurrency;
   const breaker = createBreaker(clock);
   const underway: Underway = new Map();
+  const turns = createTurns();
+  let checking: Promise<void> = Promise.resolve();
 
   const loop = createLoop({
     name: `converge ${tool}`,
@@ -46,8 +50,8 @@ export function createConvergeWorker(given: ConvergeWorkerDeps): Loop {
     logger,
     clock,
     async run(signal) {
-      if (breaker.isOpen() && !(await probe(deps, breaker, signal))) return 'idle';
-      const waiting = await claims.installsDue(tool, toInstant(clock.now()));
+      if (await isLeftAlone(signal)) return 'idle';
+      const waiting = turns.inOrder(await claims.installsDue(tool, toInstant(clock.now())));
       if (waiting.length === 0 && underway.size === 0) return 'idle';
       // Held again at every turn, so that it is never lost to others while this one lives.
       if (isToolExclusive && !(await holdTool(deps, token))) return 'idle';
@@ -57,10 +61,17 @@ export function createConvergeWorker(given: ConvergeWorkerDeps): Loop {
     },
   });
 
+  async function isLeftAlone(signal: AbortSignal): Promise<boolean> {
+    // Beside what goes on: what is refused about one group holds up no other.
+    if (breaker.isCheckDue()) checking = check(deps, breaker, signal);
+    return breaker.isOpen() && !(await probe(deps, breaker, signal));
+  }
+
   function start(claim: Claim, signal: AbortSignal): void {
+    turns.served(claim.install);
     const work = converge(deps, claim, signal)
       .then((result) => {
-        if (result !== null && breaker.report(result)) reportOpen(deps, result);
+        if (result !== null) breaker.report(result);
       })
       .finally(() => {
         underway.delete(work);
@@ -73,7 +84,7 @@ export function createConvergeWorker(given: ConvergeWorkerDeps): Loop {
     ...loop,
     async stop() {
       await loop.stop();
-      await Promise.all(underway.keys());
+      await Promise.all([...underway.keys(), checking]);
       if (isToolExclusive) await locks.release(lockName(tool), token);
     },
   };
@@ -113,6 +124,29 @@ function toOrder(deps: ConvergeWorkerDeps, install: string, limit: number): Clai
   const exclusiveBy = toExclusiveBy(deps);
   const makesLogins = deps.adapter.capabilities.invitation === 'password';
   return { tool, install, token: randomUUID(), limit, exclusiveBy, makesLogins, ...times };
+}
+
+/** Asks a tool that was refused to somebody whether it lets us in at all. */
+async function check(
+  { tool, adapter, timeoutMs, alerts, logger }: ConvergeWorkerDeps,
+  breaker: Breaker,
+  signal: AbortSignal,
+): Promise<void> {
+  breaker.checking();
+  try {
+    await callTool(timeoutMs, signal, (callSignal) => adapter.check(callSignal));
+    breaker.checked({});
+    logger.info(
+      { tool },
+      'A tool answers: what it refuses is the trouble of those whom it concerns',
+    );
+  } catch (thrown) {
+    if (signal.aborted) return;
+    const { code: errorCode, retryAfterMs, message } = toAppError(thrown);
+    if (!breaker.checked({ errorCode, retryAfterMs })) return;
+    const fields = { tool, errorCode, message: maskText(message).slice(0, 300) };
+    alerts.raise('tool_left_alone', fields, 'A tool is left alone for a while');
+  }
 }
 
 /** @returns whether the tool answers again */
@@ -156,10 +190,6 @@ function lockName(tool: string): string {
 /** Where two calls at once could undo each other (a file), one instance at a time has the tool. */
 async function holdTool({ tool, locks, clock }: ConvergeWorkerDeps, token: string) {
   return await locks.hold(lockName(tool), token, toInstant(clock.now()), instantIn(clock, leaseMs));
-}
-
-function reportOpen({ tool, alerts }: ConvergeWorkerDeps, { errorCode, message }: Result): void {
-  alerts.raise('tool_left_alone', { tool, errorCode, message }, 'A tool is left alone for a while');
 }
 
 async function converge(

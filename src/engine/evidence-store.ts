@@ -1,6 +1,7 @@
-import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
-import type { PersonTable, Tables } from '../db/tables.ts';
+import { inParts, keyIn } from '../db/key-in.ts';
+import type { PersonTable } from '../db/tables.ts';
 import {
   type ContractEvidence,
   type Evidence,
@@ -12,6 +13,7 @@ import {
 import { leftSince, statusOfContract, statusOfLink } from '../domain/evidence-status.ts';
 import { domainOf } from '../domain/marketplace-text.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
+import { postponeTouched } from './touched-store.ts';
 
 /** The only SQL about the registers. Merging reads, merges by the domain's rule, and writes back. */
 export interface EvidenceStore {
@@ -22,13 +24,12 @@ export interface EvidenceStore {
   lock(tx: Transaction): Promise<void>;
   /** @returns only the rows from which something else follows than before */
   merge(tx: Transaction, evidence: Evidence): Promise<Evidence>;
-  /** Whose memberships these rows touch directly: those of contracts and people. */
-  trainersOf(tx: Transaction, changed: Evidence): Promise<string[]>;
   /**
-   * Leaves the trainers of links and grants to be derived later: there is no bound to how many
-   * they are. A link touches those of every link to its project, for it may take over from them.
+   * Leaves everybody to be derived whose memberships these rows touch: there may be very many.
+   *
+   * @param at when they came in; empty where they can wait for what an install is to be asked
    */
-  postponeTrainersOf(tx: Transaction, changed: Evidence): Promise<void>;
+  postponeTrainersOf(tx: Transaction, changed: Evidence, at: string): Promise<void>;
 }
 
 type Table = 'contract' | 'link' | 'installGrant' | 'contractLink' | 'participation' | 'person';
@@ -71,23 +72,12 @@ export function createEvidenceStore({ dialect }: Database, box: SecretBox): Evid
       people: await mergeInto(tx, 'person', ['install', 'trainerId'], evidence.people, {
         toRow: (person) => sealPerson(box, person),
         fromRow: (row) => openPerson(box, row as unknown as PersonTable),
+        // Nobody is in or out by their name.
+        meaningOf: ({ workEmail }) => workEmail,
       }),
     }),
 
-    async trainersOf(tx, { contracts, pairs, participations, people }) {
-      const rows = [...contracts, ...pairs, ...participations];
-      const onContracts = await trainersOnContracts(tx, rows);
-      return [...new Set([...onContracts, ...people.map((one) => one.trainerId)])];
-    },
-
-    async postponeTrainersOf(tx, { links, grants }) {
-      const installs = [...new Set(grants.map(({ install }) => install))];
-      if (links.length > 0) await postpone(tx, trainersOnProjects(tx, links));
-      if (installs.length > 0) {
-        const all = tx.selectFrom('participation').where('install', 'in', installs);
-        await postpone(tx, all.select('trainerId').distinct());
-      }
-    },
+    postponeTrainersOf: postponeTouched,
   };
 }
 
@@ -135,7 +125,7 @@ async function mergeInto<T extends object>(
     return isSame(before, after) ? [] : [{ before, after }];
   });
   const rows = changed.map(({ after }) => toRow(after));
-  if (rows.length > 0) await save(tx, table, key, rows);
+  for (const part of inParts(rows)) await save(tx, table, key, part);
   return changed.flatMap(({ before, after }) =>
     before !== undefined && meaningOf && isSame(meaningOf(before), meaningOf(after)) ? [] : [after],
   );
@@ -155,8 +145,12 @@ function foldByKey<T extends object>(rows: T[], keyOf: (row: T) => string): Map<
 }
 
 async function load(tx: Transaction, table: Table, key: string[], rows: Row[]): Promise<Row[]> {
-  const query = sql<Row>`select * from ${sql.table(table)} where ${keyIn(key, rows)}`;
-  return (await query.execute(tx)).rows;
+  const loaded: Row[] = [];
+  for (const part of inParts(rows)) {
+    const query = sql<Row>`select * from ${sql.table(table)} where ${keyIn(key, part)}`;
+    loaded.push(...(await query.execute(tx)).rows);
+  }
+  return loaded;
 }
 
 async function save(tx: Transaction, table: Table, key: string[], rows: Row[]): Promise<void> {
@@ -168,58 +162,6 @@ async function save(tx: Transaction, table: Table, key: string[], rows: Row[]): 
   const action = others.length === 0 ? sql`nothing` : sql`update set ${sql.join(updates)}`;
   await sql`insert into ${sql.table(table)} (${refs(columns)}) values ${sql.join(values)}
     on conflict (${refs(key)}) do ${action}`.execute(tx);
-}
-
-/** `(a, b) in (values (…), (…))`, which both databases understand. */
-function keyIn(key: string[], rows: object[], of?: string): RawBuilder<boolean> {
-  const refs = key.map((column) => sql.ref(of === undefined ? column : `${of}.${column}`));
-  const values = rows.map((row) => sql`(${sql.join(key.map((column) => (row as Row)[column]))})`);
-  return sql`(${sql.join(refs)}) in (values ${sql.join(values)})`;
-}
-
-async function trainersOnContracts(tx: Transaction, rows: object[]): Promise<string[]> {
-  if (rows.length === 0) return [];
-  const found = await tx
-    .selectFrom('participation')
-    .select('trainerId')
-    .distinct()
-    .where(keyIn(['install', 'contractId'], rows))
-    .execute();
-  return found.map((row) => row.trainerId);
-}
-
-/** Those of the links themselves, and of every other link to the same project. */
-function trainersOnProjects(tx: Transaction, links: LinkEvidence[]) {
-  const projects = links.filter((link) => link.externalProjectId !== null);
-  const byProject = keyIn(['install', 'externalProjectId'], projects, 'link');
-  const byId = keyIn(['install', 'linkId'], links, 'link');
-  return tx
-    .selectFrom('link')
-    .innerJoin('contractLink', (join) =>
-      join
-        .onRef('contractLink.install', '=', 'link.install')
-        .onRef('contractLink.linkId', '=', 'link.linkId'),
-    )
-    .innerJoin('participation', (join) =>
-      join
-        .onRef('participation.install', '=', 'contractLink.install')
-        .onRef('participation.contractId', '=', 'contractLink.contractId'),
-    )
-    .select('participation.trainerId')
-    .distinct()
-    .where(projects.length === 0 ? byId : sql<boolean>`(${byId} or ${byProject})`);
-}
-
-async function postpone(
-  tx: Transaction,
-  trainers: SelectQueryBuilder<Tables, 'participation', { trainerId: string }>,
-): Promise<void> {
-  await tx
-    .insertInto('derivation')
-    .columns(['trainerId'])
-    .expression(trainers)
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
 }
 
 function sealPerson(box: SecretBox, person: PersonEvidence): Row {

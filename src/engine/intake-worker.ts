@@ -1,17 +1,17 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { type AppError, toAppError } from '../domain/errors.ts';
-import { type Evidence, emptyEvidence } from '../domain/evidence.ts';
-import { readEvent } from '../inbox/event-schema.ts';
-import type { DueDelivery, InboxStore, Unread } from '../inbox/inbox-store.ts';
+import type { DueDelivery } from '../inbox/due-store.ts';
+import type { InboxStore } from '../inbox/inbox-store.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import { type ApplyDeps, applyEvidence } from './apply-evidence.ts';
-import { evidenceOfEvent } from './evidence-of-event.ts';
-import type { ReadRequestStore, ReadTarget } from './read-request-store.ts';
+import { type ApplyDeps, applyEvidence, maxContractsAtOnce } from './apply-evidence.ts';
+import { type Held, keyOf, reasonOf } from './hold-evidence.ts';
+import { collect, type ReadDelivery, readDelivery } from './read-delivery.ts';
+import type { ReadRequestStore } from './read-request-store.ts';
 import type { ReportEvidence } from './report-evidence.ts';
 
 export interface IntakeDeps extends ApplyDeps {
@@ -46,6 +46,14 @@ const manyAtOnce = 10;
 /** A twentieth of the time: enough not to stand still, and too little to be felt. */
 const restFactor = 19;
 const longestRestMs = 500;
+/**
+ * A batch that takes longer is followed by a breath as long, in which others have the database: else
+ * somebody's hire would wait for a batch at each of its many steps.
+ */
+const unfeltMs = 4;
+const breathMs = 50;
+/** In a rest, what others send is seen after this long. */
+const lookEveryMs = 25;
 
 /** Turns stored deliveries into evidence, once each: both are one transaction. */
 export function createIntakeWorker(deps: IntakeDeps): Loop {
@@ -60,46 +68,56 @@ export function createIntakeWorker(deps: IntakeDeps): Loop {
       const isNeeded = (await inbox.hasDue(now)) || (await memberships.hasPostponed());
       if (!isNeeded) return 'idle';
       const beganAt = performance.now();
-      const { count, isMore } = await takeBatch(deps);
-      if (count >= manyAtOnce) await giveWay(performance.now() - beganAt, signal);
-      return isMore ? 'more' : 'idle';
+      const { count, installs } = await takeBatch(deps);
+      const tookMs = performance.now() - beganAt;
+      if (count >= manyAtOnce && deps.isReceiverBusy()) await giveWay(tookMs, installs, signal);
+      else if (tookMs > unfeltMs) await wait(Math.min(tookMs, breathMs), undefined, { signal });
+      // What is due by then is looked for before anything else is done.
+      return 'more';
     },
   });
 
-  /** While many come in, most of the time is theirs: what is stored can wait longer. */
-  async function giveWay(tookMs: number, signal: AbortSignal): Promise<void> {
-    if (!deps.isReceiverBusy()) return;
-    await wait(Math.min(tookMs * restFactor, longestRestMs), undefined, { signal });
+  /**
+   * While many come in, most of the time is theirs: what is stored can wait longer. But not what
+   * somebody else sends meanwhile, whose turn would be next.
+   */
+  async function giveWay(tookMs: number, but: ReadonlySet<string>, signal: AbortSignal) {
+    const until = performance.now() + Math.min(tookMs * restFactor, longestRestMs);
+    for (let left = until - performance.now(); left > 0; left = until - performance.now()) {
+      await wait(Math.min(left, lookEveryMs), undefined, { signal });
+      if (await inbox.hasDue(toInstant(clock.now()), but)) return;
+    }
   }
 }
 
 interface Taken {
   /** How many deliveries were looked at. */
   count: number;
-  isMore: boolean;
+  /** Whose they were. */
+  installs: ReadonlySet<string>;
 }
 
 async function takeBatch(deps: IntakeDeps): Promise<Taken> {
   try {
-    return await takeDue(deps, batchSize);
+    return await takeDue(deps, (tx, now) => deps.inbox.due(tx, now, batchSize));
   } catch (error) {
     if (toAppError(error).code === 'unavailable') throw error;
     // One delivery spoils its batch: taken one at a time, it is found and does not hold up others.
-    return { count: await takeSingly(deps), isMore: true };
+    return await takeSingly(deps);
   }
 }
 
-async function takeSingly(deps: IntakeDeps): Promise<number> {
-  for (let count = 0; count < batchSize; count += 1) {
-    const [delivery] = await deps.inbox.due(deps.database.kysely, toInstant(deps.clock.now()), 1);
-    if (delivery === undefined) return count;
+async function takeSingly(deps: IntakeDeps): Promise<Taken> {
+  const { database, inbox, clock } = deps;
+  const batch = await inbox.due(database.kysely, toInstant(clock.now()), batchSize);
+  for (const delivery of batch) {
     try {
-      await takeDue(deps, 1);
+      await takeDue(deps, (tx, now) => inbox.dueById(tx, now, delivery.id));
     } catch (error) {
       await putOff(deps, delivery, toAppError(error));
     }
   }
-  return batchSize;
+  return { count: batch.length, installs: new Set(batch.map(({ install }) => install)) };
 }
 
 async function putOff(deps: IntakeDeps, delivery: DueDelivery, error: AppError): Promise<void> {
@@ -115,61 +133,62 @@ async function putOff(deps: IntakeDeps, delivery: DueDelivery, error: AppError):
   );
 }
 
-async function takeDue(deps: IntakeDeps, limit: number): Promise<Taken> {
+async function takeDue(
+  deps: IntakeDeps,
+  choose: (tx: Transaction, now: string) => Promise<DueDelivery[]>,
+): Promise<Taken> {
   const { database, inbox, metrics, clock } = deps;
   const now = toInstant(clock.now());
   const taken = await inTransaction(database, async (tx) => {
     await deps.evidence.lock(tx);
-    const deliveries = await inbox.due(tx, now, limit);
-    const { evidence, toRead, installs, handled, unread } = collect(deps, deliveries);
-    const applied = await applyEvidence(deps, tx, evidence, now);
+    const due = (await choose(tx, now)).map((one) => readDelivery(inbox, one, deps.staleAfterMs));
+    const batch = await withinBounds(deps, tx, due);
+    const { evidence, toRead, installs, named } = collect(batch);
+    const applied = await applyEvidence(deps, tx, evidence, now, named);
     await deps.readRequests.request(tx, toRead, now);
     await deps.wantInstallRead(tx, installs, now);
-    if (handled.length > 0) await inbox.settle(tx, handled);
-    for (const { id, read } of unread) await inbox.settleUnread(tx, id, read);
-    return {
-      count: deliveries.length,
-      ...applied,
-      isReadWanted: toRead.length + installs.length > 0,
-    };
+    await settleAll(inbox, tx, batch, applied.held);
+    return { ...applied, batch, isReadWanted: toRead.length + installs.length > 0 };
   });
-  metrics.intakes.inc({ outcome: 'handled' }, taken.count);
-  deps.report(taken.changed);
+  const { batch, changed, held } = taken;
+  metrics.intakes.inc({ outcome: 'handled' }, batch.length);
+  deps.report(changed, held);
   if (taken.isDue) deps.onMembershipDue();
   if (taken.isRemovalDue) deps.onRemovalDue();
   if (taken.isReadWanted) deps.onReadWanted();
-  return { count: taken.count, isMore: taken.count === limit || taken.isUnfinished };
+  return { count: batch.length, installs: new Set(batch.map(({ install }) => install)) };
 }
 
-/** What several deliveries add together. */
-function collect({ inbox, staleAfterMs }: IntakeDeps, deliveries: DueDelivery[]) {
-  const evidence = emptyEvidence();
-  const installs = new Set<string>();
-  const toRead = new Map<string, ReadTarget>();
+/** The first of them, for whose people one transaction has room; but always one. */
+async function withinBounds(
+  { memberships }: IntakeDeps,
+  tx: Transaction,
+  due: ReadDelivery[],
+): Promise<ReadDelivery[]> {
+  const trainers = due.flatMap(({ named }) => named.map(({ trainerId }) => trainerId));
+  const counts = await memberships.countContracts(tx, [...new Set(trainers)]);
+  let room = maxContractsAtOnce;
+  return due.filter(({ named }, index) => {
+    for (const { trainerId } of named) room -= counts.get(trainerId) ?? 0;
+    return index === 0 || room >= 0;
+  });
+}
+
+/** One of which something is held waits, as failed, until there is room for it. */
+async function settleAll(
+  inbox: InboxStore,
+  tx: Transaction,
+  batch: readonly ReadDelivery[],
+  held: readonly Held[],
+): Promise<void> {
+  const reasons = new Map(held.map((one) => [keyOf(one), reasonOf(one)]));
   const handled: number[] = [];
-  const unread: { id: number; read: Unread }[] = [];
-  for (const delivery of deliveries) {
-    const { id, install, receivedAt } = delivery;
-    const read = readEvent(inbox.openBody(delivery));
-    if (read.outcome !== 'event') {
-      unread.push({ id, read });
-      continue;
-    }
-    handled.push(id);
-    const added = evidenceOfEvent(install, read.event, receivedAt, staleAfterMs);
-    addTo(evidence, added.evidence);
-    if (added.isInstallToRead) installs.add(install);
-    const contractId = added.contractToRead;
-    if (contractId !== null) toRead.set(`${install}/${contractId}`, { install, contractId });
+  for (const { id, evidence, unread } of batch) {
+    const rows = [...evidence.participations, ...evidence.pairs];
+    const [reason] = rows.flatMap((row) => reasons.get(keyOf(row)) ?? []);
+    if (unread !== null) await inbox.settleUnread(tx, id, unread);
+    else if (reason !== undefined) await inbox.refuse(tx, id, reason);
+    else handled.push(id);
   }
-  return { evidence, toRead: [...toRead.values()], installs: [...installs], handled, unread };
-}
-
-function addTo(evidence: Evidence, added: Evidence): void {
-  evidence.contracts.push(...added.contracts);
-  evidence.links.push(...added.links);
-  evidence.grants.push(...added.grants);
-  evidence.pairs.push(...added.pairs);
-  evidence.participations.push(...added.participations);
-  evidence.people.push(...added.people);
+  if (handled.length > 0) await inbox.settle(tx, handled);
 }

@@ -1,11 +1,11 @@
-import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
-import type { MembershipRow, NewMembershipRow, ReasonRow, Tables } from '../db/tables.ts';
+import type { MembershipRow, NewMembershipRow, ReasonRow } from '../db/tables.ts';
 import type { Absences } from '../domain/absences.ts';
 import type { GrantEvidence, LinkEvidence } from '../domain/evidence.ts';
 import { type ContractRegisters, statusOfLink } from '../domain/evidence-status.ts';
 import type { MembershipState } from '../domain/membership.ts';
-
+import { createDerivationStore, type DerivationStore } from './derivation-store.ts';
 import {
   countByState,
   type ListedMembership,
@@ -14,7 +14,7 @@ import {
 } from './membership-list-store.ts';
 
 /** The only SQL about memberships: what derivation reads and writes, and what a person may see. */
-export interface MembershipStore {
+export interface MembershipStore extends DerivationStore {
   /** Everything that could be a reason for these trainers, with the registers that decide it. */
   participationsOf(tx: Transaction, trainerIds: string[]): Promise<Participation[]>;
   membershipsOf(tx: Transaction, trainerIds: string[]): Promise<MembershipRow[]>;
@@ -28,15 +28,6 @@ export interface MembershipStore {
   /** Takes back what the brake let pass and nobody has executed. */
   retractRemovals(tx: Transaction, membershipIds: number[]): Promise<void>;
   update(tx: Transaction, id: number, values: Partial<MembershipRow>): Promise<void>;
-  /** Leaves trainers to be derived in a transaction of their own. */
-  postponeDerivation(tx: Transaction, trainerIds: string[]): Promise<void>;
-  /** The same for everybody who is or was on a contract of these installs. */
-  postponeInstalls(tx: Transaction, installs: string[]): Promise<void>;
-  /** Those of installs that are to be read first wait for that. */
-  hasPostponed(): Promise<boolean>;
-  takePostponed(tx: Transaction, limit: number): Promise<string[]>;
-  /** Forgets that trainers were left: they are derived now. */
-  dropPostponed(tx: Transaction, trainerIds: string[]): Promise<void>;
   list(filter: MembershipFilter): Promise<ListedMembership[]>;
   countByState(): Promise<{ tool: string; state: MembershipState; count: number }[]>;
 }
@@ -56,9 +47,6 @@ export interface ProjectKey {
   install: string;
   externalProjectId: string;
 }
-
-/** Per statement: what both databases take as parameters, with room. */
-const maxRows = 1000;
 
 export function createMembershipStore(database: Database): MembershipStore {
   const { kysely } = database;
@@ -181,72 +169,8 @@ export function createMembershipStore(database: Database): MembershipStore {
       await tx.updateTable('membership').set(values).where('id', '=', id).execute();
     },
 
-    async postponeDerivation(tx, trainerIds) {
-      for (let begin = 0; begin < trainerIds.length; begin += maxRows) {
-        const rows = trainerIds.slice(begin, begin + maxRows).map((trainerId) => ({ trainerId }));
-        await tx
-          .insertInto('derivation')
-          .values(rows)
-          .onConflict((conflict) => conflict.doNothing())
-          .execute();
-      }
-    },
-
-    async postponeInstalls(tx, installs) {
-      await tx
-        .insertInto('derivation')
-        .columns(['trainerId'])
-        .expression(
-          tx
-            .selectFrom('participation')
-            .select('trainerId')
-            .distinct()
-            .where('install', 'in', installs),
-        )
-        .onConflict((conflict) => conflict.doNothing())
-        .execute();
-    },
-
-    async hasPostponed() {
-      const postponed = kysely.selectFrom('derivation').select('trainerId').where(mayBeDerived);
-      return (await postponed.limit(1).executeTakeFirst()) !== undefined;
-    },
-
-    async takePostponed(tx, limit) {
-      const due = tx
-        .selectFrom('derivation')
-        .select('trainerId')
-        .where(mayBeDerived)
-        .orderBy('trainerId')
-        .limit(limit);
-      const taken = await tx
-        .deleteFrom('derivation')
-        .where('trainerId', 'in', due)
-        .returning('trainerId')
-        .execute();
-      return taken.map((row) => row.trainerId);
-    },
-
-    async dropPostponed(tx, trainerIds) {
-      if (trainerIds.length === 0) return;
-      await tx.deleteFrom('derivation').where('trainerId', 'in', trainerIds).execute();
-    },
-
+    ...createDerivationStore(database),
     list: (filter) => listMemberships(kysely, filter),
     countByState: () => countByState(kysely),
   };
-}
-
-/** Not from what was known before a silence, while the marketplace has not been asked since. */
-function mayBeDerived(eb: ExpressionBuilder<Tables, 'derivation'>): Expression<SqlBool> {
-  return eb.not(
-    eb.exists(
-      eb
-        .selectFrom('participation')
-        .innerJoin('installState', 'installState.install', 'participation.install')
-        .select('participation.trainerId')
-        .whereRef('participation.trainerId', '=', 'derivation.trainerId')
-        .where('installState.heldSince', 'is not', null),
-    ),
-  );
 }

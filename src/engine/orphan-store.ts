@@ -55,11 +55,11 @@ export function createOrphanStore({ kysely }: Database): OrphanStore {
     async postponeOrphans(tx) {
       await tx
         .insertInto('derivation')
-        .columns(['trainerId'])
+        .columns(['install', 'trainerId'])
         .expression(
           tx
             .selectFrom('membership')
-            .select('trainerId')
+            .select(['install', 'trainerId'])
             .distinct()
             .where('state', '=', 'orphaned'),
         )

@@ -1,14 +1,16 @@
+import { sql } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 
 /** The only SQL about what is still to be asked of the marketplace: one row per contract. */
 export interface ReadRequestStore {
   request(tx: Transaction, wanted: ReadTarget[], now: string): Promise<void>;
-  hasDue(now: string): Promise<boolean>;
+  /** The installs for which something is to be asked now. */
+  installsDue(now: string): Promise<string[]>;
   /**
-   * Leases what is due of one install, so that its contracts are read together. Contracts that have
-   * ended since need no asking any more.
+   * Leases what an install asked for first, so that its contracts are read together. Contracts that
+   * have ended since need no asking any more.
    */
-  claim(now: string, leasedUntil: string, limit: number): Promise<ReadRequest[]>;
+  claim(install: string, now: string, leasedUntil: string, limit: number): Promise<ReadRequest[]>;
   /** Removes a request, unless it was made again while it was being answered. */
   settle(tx: Transaction, request: ReadRequest): Promise<void>;
   postpone(request: ReadRequest, nextAttemptAt: string): Promise<void>;
@@ -24,6 +26,9 @@ export interface ReadRequest extends ReadTarget {
   attempts: number;
 }
 
+/** So many more of them are looked at in a claim, so that it is short. */
+const maxDropped = 500;
+
 export function createReadRequestStore(database: Database): ReadRequestStore {
   return {
     async request(tx, wanted, now) {
@@ -36,37 +41,45 @@ export function createReadRequestStore(database: Database): ReadRequestStore {
         .execute();
     },
 
-    async hasDue(now) {
-      const due = database.kysely
-        .selectFrom('readRequest')
-        .select('contractId')
-        .where('nextAttemptAt', '<=', now)
-        .where((eb) => eb.or([eb('leasedUntil', 'is', null), eb('leasedUntil', '<=', now)]));
-      return (await due.limit(1).executeTakeFirst()) !== undefined;
+    async installsDue(now) {
+      // Leaps from install to install in the index, however much each has to ask.
+      const { rows } = await sql<{ install: string }>`
+        with recursive turn (install) as (
+          select min(install) from read_request
+          union all
+          select (select min(install) from read_request where install > turn.install)
+            from turn where turn.install is not null
+        )
+        select install from turn where exists (
+          select 1 from read_request where read_request.install = turn.install
+            and next_attempt_at <= ${now} and (leased_until is null or leased_until <= ${now})
+        )`.execute(database.kysely);
+      return rows.map((row) => row.install);
     },
 
-    async claim(now, leasedUntil, limit) {
+    async claim(install, now, leasedUntil, limit) {
       return await inTransaction(database, async (tx) => {
-        await dropEnded(tx, now);
+        await dropEnded(tx, install, now, limit);
         let due = tx
           .selectFrom('readRequest')
           .select(['install', 'contractId', 'wantedAt', 'attempts'])
+          .where('install', '=', install)
           .where('nextAttemptAt', '<=', now)
           .where((eb) => eb.or([eb('leasedUntil', 'is', null), eb('leasedUntil', '<=', now)]))
           .orderBy('nextAttemptAt')
+          .orderBy('wantedAt')
           .limit(limit);
         if (database.dialect === 'postgres') due = due.forUpdate().skipLocked();
         const rows = await due.execute();
-        const ofOneInstall = rows.filter((row) => row.install === rows[0]?.install);
-        for (const { install, contractId } of ofOneInstall) {
-          await tx
-            .updateTable('readRequest')
-            .set({ leasedUntil })
-            .where('install', '=', install)
-            .where('contractId', '=', contractId)
-            .execute();
-        }
-        return ofOneInstall;
+        if (rows.length === 0) return [];
+        const contractIds = rows.map(({ contractId }) => contractId);
+        await tx
+          .updateTable('readRequest')
+          .set({ leasedUntil })
+          .where('install', '=', install)
+          .where('contractId', 'in', contractIds)
+          .execute();
+        return rows;
       });
     },
 
@@ -92,10 +105,24 @@ export function createReadRequestStore(database: Database): ReadRequestStore {
   };
 }
 
-async function dropEnded(tx: Transaction, now: string): Promise<void> {
+/** As many as there are among those that come first: whoever claims comes again for the others. */
+async function dropEnded(
+  tx: Transaction,
+  install: string,
+  now: string,
+  limit: number,
+): Promise<void> {
+  const first = tx
+    .selectFrom('readRequest')
+    .select('contractId')
+    .where('install', '=', install)
+    .where('nextAttemptAt', '<=', now)
+    .orderBy('nextAttemptAt')
+    .limit(maxDropped + limit);
   await tx
     .deleteFrom('readRequest')
-    .where('nextAttemptAt', '<=', now)
+    .where('install', '=', install)
+    .where('contractId', 'in', first)
     .where((eb) =>
       eb.exists(
         eb

@@ -1,13 +1,38 @@
 import type { Evidence, LinkEvidence } from '../domain/evidence.ts';
 import { statusOfContract } from '../domain/evidence-status.ts';
 import type { Alerts } from '../lib/alerts.ts';
+import { type Held, reasonOf } from './hold-evidence.ts';
 import { crossingOf, usageScopeOf, type Walls } from './wall.ts';
 
 /** Tells an operator what evidence, once it is stored, means that they should know. */
-export type ReportEvidence = (changed: Evidence) => void;
+export type ReportEvidence = (changed: Evidence, held: readonly Held[]) => void;
+
+/** So many are remembered as told; an alert too much harms nobody. */
+const maxTold = 10_000;
 
 export function createReportEvidence(walls: Walls, alerts: Alerts): ReportEvidence {
-  return ({ links, contracts }) => {
+  const told = new Set<string>();
+
+  /** Once for each contract or trainer, however much more is said of it. */
+  function reportHeld(held: readonly Held[]): void {
+    for (const one of held) {
+      const { install, bound, contractId, trainerId } = one;
+      const subject =
+        bound === 'contracts_of_trainer' ? { trainer: trainerId } : { contract: contractId };
+      const key = JSON.stringify([install, bound, subject]);
+      if (told.has(key)) continue;
+      if (told.size >= maxTold) told.clear();
+      told.add(key);
+      alerts.raise(
+        'evidence_held',
+        { install, ...subject, reason: reasonOf(one) },
+        'An install says more of a contract or a trainer than is taken in: the rest is held',
+      );
+    }
+  }
+
+  return ({ links, contracts }, held) => {
+    reportHeld(held);
     for (const link of links) reportLink(walls, alerts, link);
     for (const contract of contracts.filter((one) => statusOfContract(one) === 'disputed')) {
       const { install, contractId } = contract;

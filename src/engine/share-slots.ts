@@ -2,7 +2,7 @@
  * Installs take turns in a tool: the one that has least under way is next, and while others wait
  * none gets more than half. Pure.
  *
- * @param waiting installs for which something is due
+ * @param waiting installs for which something is due; of two that have the same, the first is next
  * @param underway how many calls each has under way now
  * @returns how many of the free slots each gets
  */
@@ -17,9 +17,7 @@ export function shareSlots(
   const shares = new Map<string, number>();
   let free = slots - [...underway.values()].reduce((sum, count) => sum + count, 0);
   for (; free > 0; free -= 1) {
-    const [next] = [...counts]
-      .filter(([, count]) => count < most)
-      .sort(([nameA, a], [nameB, b]) => a - b || (nameA < nameB ? -1 : 1));
+    const [next] = [...counts].filter(([, count]) => count < most).sort(([, a], [, b]) => a - b);
     if (next === undefined) break;
     const [install, count] = next;
     counts.set(install, count + 1);

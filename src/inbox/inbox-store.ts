@@ -5,11 +5,13 @@ import type { DeliveryRow } from '../db/tables.ts';
 import type { Appended, DeliveryState, NewDelivery } from '../domain/delivery.ts';
 import { AppError } from '../domain/errors.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
+import { createTurns } from '../lib/turns.ts';
 import { type AppendedRow, createAppendStatements, keyOf } from './append-store.ts';
 import { bodyPlace } from './body-place.ts';
 import { deleteOld, deleteSettled } from './delete-store.ts';
+import { type DueDelivery, findDue, selectDue } from './due-store.ts';
 import { type ReadEvent, readEvent, readerVersion } from './event-schema.ts';
-import { type Condition, isIn, isKept, makeDue } from './replay-store.ts';
+import { isIn, isKept, makeDue } from './replay-store.ts';
 import { readStored } from './storage-store.ts';
 
 /** The only SQL about deliveries. A delivery is known by its install and the digest of its body. */
@@ -19,9 +21,15 @@ export interface InboxStore {
    * duplicate; where handling that one had failed, it is taken up again.
    */
   append(deliveries: readonly NewDelivery[]): Promise<Appended[]>;
-  hasDue(now: string): Promise<boolean>;
-  /** Due deliveries, oldest first. Those from before a silence wait until their install was read. */
+  /** @param except installs whose deliveries do not count */
+  hasDue(now: string, except?: ReadonlySet<string>): Promise<boolean>;
+  /**
+   * Due deliveries, as installs take turns: of each the first that came in first. Those from before a
+   * silence wait until their install was read.
+   */
   due(tx: Transaction, now: string, limit: number): Promise<DueDelivery[]>;
+  /** One of them, where it is still due. */
+  dueById(tx: Transaction, now: string, id: number): Promise<DueDelivery[]>;
   /**
    * @throws AppError `not_found` when the body was not kept, `internal` when it does not open
    */
@@ -29,6 +37,8 @@ export interface InboxStore {
   settle(tx: Transaction, ids: number[]): Promise<void>;
   /** Keeps a delivery as what this reader takes it for, which is no event. */
   settleUnread(tx: Transaction, id: number, read: Unread): Promise<void>;
+  /** Keeps a delivery of which not all could be taken in, for a repeat or a replay. */
+  refuse(tx: Transaction, id: number, failure: string): Promise<void>;
   /** Puts a delivery off until `nextAttemptAt`, or for good when that is null. */
   postpone(id: number, failure: string, nextAttemptAt: string | null): Promise<void>;
   list(filter: DeliveryFilter): Promise<ListedDelivery[]>;
@@ -56,11 +66,6 @@ export interface InboxStore {
   /** Deletes up to `limit` of the oldest settled ones from before `before`. @returns how many */
   purge(before: string, limit: number): Promise<number>;
 }
-
-export type DueDelivery = Pick<
-  DeliveryRow,
-  'id' | 'install' | 'bodySha256' | 'receivedAt' | 'attempts' | 'body'
->;
 
 type SealedDelivery = Pick<DeliveryRow, 'install' | 'bodySha256' | 'body'>;
 
@@ -104,6 +109,7 @@ interface KeyedDelivery {
 export function createInboxStore(database: Database, box: SecretBox): InboxStore {
   const { kysely } = database;
   const statements = createAppendStatements(kysely);
+  const turns = createTurns();
 
   function toRow({ delivery, read, digest }: KeyedDelivery): AppendedRow {
     const { install, deliveryId, receivedAt, headers, body } = delivery;
@@ -151,20 +157,17 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
       });
     },
 
-    async hasDue(now) {
-      const due = kysely.selectFrom('delivery').select('id').where(isDue(now));
-      return (await due.limit(1).executeTakeFirst()) !== undefined;
+    async hasDue(now, except) {
+      const { installs } = await findDue(kysely, now);
+      return installs.some((install) => !except?.has(install));
     },
 
-    due: (tx, now, limit) =>
-      tx
-        .selectFrom('delivery')
-        .select(['id', 'install', 'bodySha256', 'receivedAt', 'attempts', 'body'])
-        .where(isDue(now))
-        .orderBy('nextAttemptAt')
-        .orderBy('id')
-        .limit(limit)
-        .execute(),
+    async due(tx, now, limit) {
+      const { installs, select } = await findDue(tx, now);
+      return await turns.take(installs, limit, select);
+    },
+
+    dueById: (tx, now, id) => selectDue(tx, now).where('id', '=', id).execute(),
 
     openBody,
 
@@ -181,6 +184,14 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
       await tx
         .updateTable('delivery')
         .set({ state: read.outcome, nextAttemptAt: null, failure, readerVersion })
+        .where('id', '=', id)
+        .execute();
+    },
+
+    async refuse(tx, id, failure) {
+      await tx
+        .updateTable('delivery')
+        .set({ state: 'failed', nextAttemptAt: null, failure })
         .where('id', '=', id)
         .execute();
     },
@@ -264,22 +275,6 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
 }
 
 const notKept = Buffer.alloc(0);
-
-function isDue(now: string): Condition {
-  return (eb) =>
-    eb.and([
-      eb('delivery.nextAttemptAt', '<=', now),
-      eb.not(
-        eb.exists(
-          eb
-            .selectFrom('installState')
-            .select('installState.install')
-            .whereRef('installState.install', '=', 'delivery.install')
-            .whereRef('installState.heldSince', '>', 'delivery.receivedAt'),
-        ),
-      ),
-    ]);
-}
 
 function toKeyed(delivery: NewDelivery): KeyedDelivery {
   const digest = createHash('sha256').update(delivery.body).digest();

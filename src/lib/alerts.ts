@@ -15,6 +15,8 @@ export type AlertKind =
   /** Customers know different addresses for one person in one tool. */
   | 'address_disagreement'
   | 'contract_suspect'
+  /** An install says more of one contract or trainer than is taken in. */
+  | 'evidence_held'
   | 'clock_drift'
   | 'invitation_refused'
   /** It was, and has been enabled again. */

@@ -14,7 +14,7 @@ export interface Loop {
   isHealthy(): boolean;
 }
 
-interface LoopOptions {
+export interface LoopOptions {
   name: string;
   /** How long to rest after a run that found nothing more to do. */
   intervalMs: number;

@@ -3,7 +3,6 @@ import { AppError } from '../domain/errors.ts';
 import { type ContractEvidence, emptyContract, emptyEvidence } from '../domain/evidence.ts';
 import { statusOfContract } from '../domain/evidence-status.ts';
 import type { EvidenceStore } from '../engine/evidence-store.ts';
-import type { MembershipStore } from '../engine/membership-store.ts';
 import { type By, writeAudit } from './audit-store.ts';
 import type { ContractStore } from './contract-store.ts';
 
@@ -11,7 +10,6 @@ export interface DecideContractDeps {
   database: Database;
   contracts: ContractStore;
   evidence: EvidenceStore;
-  memberships: MembershipStore;
   by: By;
 }
 
@@ -24,7 +22,7 @@ export type ContractDecision = 'end' | 'reopen';
  * @throws AppError `not_found`, or `conflict` where the word would change nothing
  */
 export async function decideContract(
-  { database, contracts, evidence, memberships, by }: DecideContractDeps,
+  { database, contracts, evidence, by }: DecideContractDeps,
   decision: ContractDecision,
   contractId: string,
   install: string | undefined,
@@ -35,7 +33,7 @@ export async function decideContract(
     refuseIdle(contract, decision);
     const said = toWord(contract, decision, by.at);
     const changed = await evidence.merge(tx, { ...emptyEvidence(), contracts: [said] });
-    await memberships.postponeDerivation(tx, await evidence.trainersOf(tx, changed));
+    await evidence.postponeTrainersOf(tx, changed, '');
     await writeAudit(tx, by, `contracts ${decision}`, `${contract.install}/${contractId}`);
     return contract;
   });

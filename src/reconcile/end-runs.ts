@@ -30,7 +30,7 @@ async function endRun(
     return;
   }
   // First: what is derived meanwhile is counted as left, or as done.
-  const hasPostponed = await memberships.hasPostponed();
+  const hasPostponed = await memberships.hasPostponed(install);
   const work = await runs.count(install, { at: beganAt, afterReceipt }, now, now);
   const isDone = work.left === 0 && !hasPostponed;
   if (isDone || ageMs >= workMs) await runs.end(id, work, now);

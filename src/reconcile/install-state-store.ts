@@ -18,8 +18,8 @@ export interface InstallStateStore {
   /** Has nothing older than `now` converged before the installs have been read. */
   hold(installs: string[], now: string): Promise<void>;
   hasDue(now: string): Promise<boolean>;
-  /** @param only of this install; of any by default */
-  claim(now: string, leasedUntil: string, only?: string): Promise<InstallClaim | null>;
+  /** @param which of this install, or of none of these; of any by default */
+  claim(now: string, leasedUntil: string, which?: WhichInstall): Promise<InstallClaim | null>;
   /** @returns the claim as it is then; null where it ran out and another has taken the install */
   renew(claim: InstallClaim, leasedUntil: string): Promise<InstallClaim | null>;
   /** Ends what waited for a read that began then, and lets go of what was held. */
@@ -29,6 +29,11 @@ export interface InstallStateStore {
   known(install: string): Promise<KnownInstall>;
   find(install: string): Promise<InstallState | undefined>;
   list(): Promise<InstallState[]>;
+}
+
+export interface WhichInstall {
+  only?: string;
+  except?: readonly string[];
 }
 
 export interface InstallClaim {
@@ -83,16 +88,9 @@ export function createInstallStateStore(database: Database): InstallStateStore {
       return (await due.limit(1).executeTakeFirst()) !== undefined;
     },
 
-    async claim(now, leasedUntil, only) {
+    async claim(now, leasedUntil, which = {}) {
       return await inTransaction(database, async (tx) => {
-        let due = tx
-          .selectFrom('installState')
-          .select(['install', 'readWantedAt', 'readWantedBy', 'attempts'])
-          .where('nextAttemptAt', '<=', now)
-          .where((eb) => eb.or([eb('leasedUntil', 'is', null), eb('leasedUntil', '<=', now)]))
-          .orderBy('nextAttemptAt')
-          .limit(1);
-        if (only !== undefined) due = due.where('install', '=', only);
+        let due = selectClaimable(tx, now, which).orderBy('nextAttemptAt').limit(1);
         if (database.dialect === 'postgres') due = due.forUpdate().skipLocked();
         const row = await due.executeTakeFirst();
         if (row === undefined) return null;
@@ -164,6 +162,17 @@ export function createInstallStateStore(database: Database): InstallStateStore {
     find: (install) => selectStates(kysely).where('install', '=', install).executeTakeFirst(),
     list: () => selectStates(kysely).orderBy('install').execute(),
   };
+}
+
+function selectClaimable(tx: Transaction, now: string, { only, except = [] }: WhichInstall) {
+  let claimable = tx
+    .selectFrom('installState')
+    .select(['install', 'readWantedAt', 'readWantedBy', 'attempts'])
+    .where('nextAttemptAt', '<=', now)
+    .where((eb) => eb.or([eb('leasedUntil', 'is', null), eb('leasedUntil', '<=', now)]));
+  if (only !== undefined) claimable = claimable.where('install', '=', only);
+  if (except.length > 0) claimable = claimable.where('install', 'not in', except);
+  return claimable;
 }
 
 function updateClaimed(tx: Transaction, { install, leasedUntil }: InstallClaim) {

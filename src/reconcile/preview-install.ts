@@ -73,9 +73,8 @@ async function findTouched(deps: PreviewDeps, steps: Evidence[]): Promise<string
   for (const step of steps) {
     const trainerIds = await rollingBack(deps, async (tx) => {
       const changed = await evidence.merge(tx, step);
-      const direct = await evidence.trainersOf(tx, changed);
-      await evidence.postponeTrainersOf(tx, changed);
-      return [...direct, ...(await previews.postponed(tx))];
+      await evidence.postponeTrainersOf(tx, changed, '');
+      return await previews.postponed(tx);
     });
     for (const trainerId of trainerIds) touched.add(trainerId);
   }

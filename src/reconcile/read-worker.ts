@@ -5,9 +5,11 @@ import type { ReadRequest, ReadRequestStore } from '../engine/read-request-store
 import type { ReportEvidence } from '../engine/report-evidence.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
+import { createLanes } from '../lib/lanes.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createLoop, type Loop } from '../lib/loop.ts';
+import type { Loop } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
+import { createTurns } from '../lib/turns.ts';
 import type { PlatformReader } from '../marketplace/platform-api.ts';
 import { evidenceOfRead, type MarketplaceRead } from './evidence-of-read.ts';
 import { readMarketplace } from './read-marketplace.ts';
@@ -29,29 +31,37 @@ export interface ReadWorkerDeps extends ApplyDeps {
   onMembershipDue(): void;
 }
 
+/** Of one install, so that they share what has to be listed for them. */
 const batchSize = 20;
+/** So many installs are read side by side. */
+const installsAtOnce = 8;
 /** As long as a dead worker may hold things up. A read that takes longer is at worst made twice. */
 const leaseMs = 30_000;
 /** Many contracts of a slow marketplace, each request with its tries. */
 const stallMs = 5 * 60_000;
 const pollMs = 1000;
 
+/** Installs take turns, one read at a time for each: none waits for the answers of another's. */
 export function createReadWorker(deps: ReadWorkerDeps): Loop {
   const { readRequests, logger, clock } = deps;
-  return createLoop({
+  const turns = createTurns();
+  return createLanes({
     name: 'read',
     intervalMs: pollMs,
-    logger,
-    clock,
-    stallMs,
-    async run(signal) {
+    ...{ logger, clock, stallMs },
+    atOnce: installsAtOnce,
+    async next(underway, signal) {
       const now = toInstant(clock.now());
-      if (!(await readRequests.hasDue(now))) return 'idle';
-      const requests = await readRequests.claim(now, instantIn(clock, leaseMs), batchSize);
-      const [first] = requests;
-      if (first === undefined) return 'idle';
-      await answer(deps, first.install, requests, signal);
-      return 'more';
+      const due = await readRequests.installsDue(now);
+      const waiting = due.filter((install) => !underway.has(install));
+      for (const install of turns.inOrder(waiting)) {
+        const leasedUntil = instantIn(clock, leaseMs);
+        const requests = await readRequests.claim(install, now, leasedUntil, batchSize);
+        if (requests.length === 0) continue;
+        turns.served(install);
+        return { name: install, work: () => answer(deps, install, requests, signal) };
+      }
+      return null;
     },
   });
 }
@@ -105,7 +115,7 @@ async function apply(
     }
     return applied;
   });
-  deps.report(applied.changed);
+  deps.report(applied.changed, applied.held);
   if (applied.isDue) deps.onMembershipDue();
   for (const request of requests) if (!isAnswered(read, request)) await putOff(deps, request);
 }

@@ -1,6 +1,6 @@
 import { type Database, inTransaction } from '../db/database.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
-import type { Evidence } from '../domain/evidence.ts';
+import { type Evidence, emptyEvidence } from '../domain/evidence.ts';
 import { type ApplyDeps, applyEvidence } from '../engine/apply-evidence.ts';
 import type { ReportEvidence } from '../engine/report-evidence.ts';
 import type { Alerts } from '../lib/alerts.ts';
@@ -12,7 +12,7 @@ import type { Metrics } from '../lib/metrics.ts';
 import type { PlatformApi, PlatformReader } from '../marketplace/platform-api.ts';
 import type { CheckDrift } from './check-drift.ts';
 import { createLease, type Lease, leaseMs, withProgress } from './hold-lease.ts';
-import type { InstallStateStore } from './install-state-store.ts';
+import type { InstallClaim, InstallStateStore, WhichInstall } from './install-state-store.ts';
 import { type ReadSummary, readInSteps } from './read-in-steps.ts';
 import type { ReportClock } from './report-clock.ts';
 import { reportRead } from './report-read.ts';
@@ -41,25 +41,38 @@ export interface ReconcileDeps extends ApplyDeps {
  * Takes an install that is to be read, if one is, and reads it. Every instance does so by this, the
  * command line too.
  *
- * @param only this install; any by default
- * @param beat is told of every step
+ * @param which this install; any by default
  * @returns false where there was none to take: another has it, or it need not be read
  */
 export async function reconcileNext(
   deps: ReconcileDeps,
   signal: AbortSignal,
-  { only, beat = () => undefined }: { only?: string; beat?: () => void } = {},
+  which: WhichInstall = {},
 ): Promise<boolean> {
-  const { installStates, clock } = deps;
-  const now = toInstant(clock.now());
-  const claim = await installStates.claim(now, instantIn(clock, leaseMs), only);
-  if (claim === null) return false;
-  await reconcile(deps, createLease(deps, claim, beat), signal);
+  const taken = await takeNext(deps, which);
+  if (taken === null) return false;
+  await reconcile(
+    deps,
+    createLease(deps, taken, () => undefined),
+    signal,
+  );
   return true;
 }
 
+/** The same, in two steps: whoever takes it is the one to read it. */
+export async function takeNext(
+  { installStates, clock }: ReconcileDeps,
+  which: WhichInstall,
+): Promise<InstallClaim | null> {
+  return await installStates.claim(toInstant(clock.now()), instantIn(clock, leaseMs), which);
+}
+
 /** Reads a claimed install, adds what it says as evidence, and writes down how that went. */
-async function reconcile(deps: ReconcileDeps, lease: Lease, signal: AbortSignal): Promise<void> {
+export async function reconcile(
+  deps: ReconcileDeps,
+  lease: Lease,
+  signal: AbortSignal,
+): Promise<void> {
   const { installStates, runs, clock } = deps;
   const { install, trigger, attempts } = lease.claim();
   const beganAt = toInstant(clock.now());
@@ -94,8 +107,19 @@ async function readAndApply(
   const steps = readInSteps(api, install, known, beganAt, signal);
   for (;;) {
     const step = await steps.next();
-    if (step.done) return step.value;
+    if (step.done) {
+      await deriveAll(deps, lease);
+      return step.value;
+    }
     await apply(deps, step.value);
+    await lease.progress();
+  }
+}
+
+/** All that follows from the read, before what was held until then is let go. */
+async function deriveAll(deps: ReconcileDeps, lease: Lease): Promise<void> {
+  while (await deps.memberships.hasPostponed(lease.claim().install)) {
+    await apply(deps, emptyEvidence());
     await lease.progress();
   }
 }
@@ -106,7 +130,7 @@ async function apply(deps: ReconcileDeps, evidence: Evidence): Promise<void> {
     await deps.evidence.lock(tx);
     return await applyEvidence(deps, tx, evidence, toInstant(clock.now()));
   });
-  deps.report(applied.changed);
+  deps.report(applied.changed, applied.held);
   if (applied.isDue) deps.onMembershipDue();
 }
 

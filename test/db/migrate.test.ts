@@ -7,6 +7,7 @@ import { up as createInbox } from '../../migrations/0001-inbox.ts';
 import { up as createEvidence } from '../../migrations/0002-evidence.ts';
 import { up as createMembership } from '../../migrations/0003-membership.ts';
 import { up as createRemovals } from '../../migrations/0004-removals.ts';
+import { up as createTurns } from '../../migrations/0018-turns.ts';
 import { up as createResets } from '../../migrations/0019-resets.ts';
 import { type Database, inTransaction, type Transaction } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
@@ -86,6 +87,15 @@ describeEachDialect('migrating', ({ createEmpty, createMigrated }) => {
     expect(await kysely.selectFrom('derivation').selectAll().execute()).toEqual([
       { trainerId: 't1' },
     ]);
+
+    // And still does once there is a row for each install.
+    await createTurns(db);
+    expect(await kysely.selectFrom('derivation').selectAll().execute()).toMatchObject([
+      { install: '', trainerId: 't1' },
+    ]);
+    const again = { install: 'acme', trainerId: 't1' };
+    await kysely.insertInto('derivation').values(again).execute();
+    expect(await kysely.selectFrom('derivation').selectAll().execute()).toHaveLength(2);
   });
 
   it('keeps memberships, and what refers to them, when their key goes', async () => {

@@ -4,17 +4,34 @@ import { createBreaker } from '../../src/engine/breaker.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 
 const minuteMs = 60_000;
+const checkEveryMs = 10_000;
 
 /** Jitter at its most, so that waits are known: 2 s, 4 s, 8 s, … a minute. */
 function openBreaker() {
   const clock = createFakeClock();
   const breaker = createBreaker(clock, () => 1);
+
+  /** Checks where that is due. @returns whether it has opened by that */
+  function check(errorCode?: ErrorCode, retryAfterMs?: number): boolean {
+    if (!breaker.isCheckDue()) return false;
+    breaker.checking();
+    return breaker.checked(errorCode === undefined ? {} : { errorCode, retryAfterMs });
+  }
+
   return {
-    ...{ clock, breaker },
-    /** @returns at which report it opened */
-    fail(errorCode: ErrorCode, times: number): number[] {
+    ...{ clock, breaker, check },
+    /** Reports it so often. @returns at which report a check was due for the first time */
+    fail(errorCode: ErrorCode, times: number): number | undefined {
       const reports = Array.from({ length: times }, (_, index) => index + 1);
-      return reports.filter(() => breaker.report({ errorCode }));
+      return reports.find(() => {
+        breaker.report({ errorCode });
+        return breaker.isCheckDue();
+      });
+    },
+    /** As a tool that is down: everybody fails, and the check does too. */
+    goDown(errorCode: ErrorCode = 'unavailable'): void {
+      for (let count = 0; count < 5; count += 1) breaker.report({ errorCode });
+      if (!check(errorCode)) throw new Error('it is not left alone');
     },
     /** How long from now no probe is due. */
     waitMs(): number {
@@ -27,20 +44,18 @@ function openBreaker() {
   };
 }
 
-describe('a tool is left alone', () => {
+describe('a tool is checked', () => {
   it('not while it answers', () => {
     const { breaker } = openBreaker();
-    for (let count = 0; count < 100; count += 1) expect(breaker.report({})).toBe(false);
+    for (let count = 0; count < 100; count += 1) breaker.report({});
+    expect(breaker.isCheckDue()).toBe(false);
     expect(breaker.isOpen()).toBe(false);
     expect(breaker.isProbeDue()).toBe(false);
   });
 
   it('after the fifth failure in a row', () => {
-    const { breaker, fail } = openBreaker();
-    expect(fail('unavailable', 4)).toEqual([]);
-    expect(breaker.isOpen()).toBe(false);
-    expect(fail('unavailable', 1)).toEqual([1]);
-    expect(breaker.isOpen()).toBe(true);
+    const { fail } = openBreaker();
+    expect(fail('unavailable', 10)).toBe(5);
   });
 
   it.each([undefined, 'invalid', 'not_found', 'conflict', 'internal'] as const)(
@@ -49,57 +64,119 @@ describe('a tool is left alone', () => {
       const { breaker, fail } = openBreaker();
       fail('unavailable', 4);
       breaker.report(errorCode === undefined ? {} : { errorCode });
-      fail('unavailable', 4);
-      expect(breaker.isOpen()).toBe(false);
+      expect(fail('unavailable', 4)).toBeUndefined();
     },
   );
 
   it.each(['invalid', 'not_found', 'conflict', 'too_large', 'internal'] as const)(
     'never for what concerns a person alone: %s',
     (errorCode) => {
-      const { breaker, fail } = openBreaker();
-      fail(errorCode, 50);
-      expect(breaker.isOpen()).toBe(false);
+      const { fail } = openBreaker();
+      expect(fail(errorCode, 50)).toBeUndefined();
     },
   );
 
   it.each(['unauthenticated', 'forbidden', 'rate_limited'] as const)(
     'at once where it answers %s',
     (errorCode) => {
-      const { breaker, fail } = openBreaker();
-      expect(fail(errorCode, 1)).toEqual([1]);
+      const { fail } = openBreaker();
+      expect(fail(errorCode, 1)).toBe(1);
+    },
+  );
+
+  it('once at a time, and every ten seconds at most, however often one group is refused', () => {
+    const { breaker, fail, check, clock } = openBreaker();
+    fail('forbidden', 1);
+    breaker.checking();
+    expect(fail('forbidden', 10)).toBeUndefined();
+    breaker.checked({});
+    expect(fail('forbidden', 10)).toBeUndefined();
+    clock.advance(checkEveryMs - 1);
+    expect(breaker.isCheckDue()).toBe(false);
+    clock.advance(1);
+    expect(breaker.isCheckDue()).toBe(true);
+    check();
+    expect(breaker.isOpen()).toBe(false);
+  });
+
+  it('later where it was checked just before, so that no refusal is forgotten', () => {
+    const { breaker, fail, check, clock } = openBreaker();
+    fail('forbidden', 1);
+    check();
+    fail('unauthenticated', 1);
+    clock.advance(checkEveryMs);
+    expect(check('unauthenticated')).toBe(true);
+    expect(breaker.isOpen()).toBe(true);
+  });
+});
+
+describe('a tool is left alone', () => {
+  it.each(['unavailable', 'unauthenticated', 'forbidden', 'rate_limited'] as const)(
+    'where its check fails as well: %s',
+    (errorCode) => {
+      const { breaker, fail, check } = openBreaker();
+      fail('forbidden', 1);
+      expect(breaker.isOpen()).toBe(false);
+      expect(check(errorCode)).toBe(true);
       expect(breaker.isOpen()).toBe(true);
     },
   );
 
-  it('and that is told once, whatever was under way comes back with', () => {
-    const { fail } = openBreaker();
-    expect(fail('unavailable', 30)).toEqual([5]);
+  it.each([undefined, 'invalid', 'not_found', 'conflict', 'internal'] as const)(
+    'not where its check lets us in, or fails with what does not concern it: %s',
+    (errorCode) => {
+      const { breaker, fail, check } = openBreaker();
+      fail('forbidden', 1);
+      expect(check(errorCode)).toBe(false);
+      expect(breaker.isOpen()).toBe(false);
+      expect(breaker.isProbeDue()).toBe(false);
+    },
+  );
+
+  it('and not checked any more, whatever was under way comes back with', () => {
+    const { fail, goDown, clock } = openBreaker();
+    goDown();
+    clock.advance(checkEveryMs);
+    expect(fail('unavailable', 30)).toBeUndefined();
   });
 });
 
 describe('one probe at a time asks whether it answers again', () => {
   it('not before its wait is over', () => {
-    const { breaker, fail, clock } = openBreaker();
-    fail('forbidden', 1);
+    const { breaker, goDown, clock } = openBreaker();
+    goDown();
     clock.advance(1999);
     expect(breaker.isProbeDue()).toBe(false);
     clock.advance(1);
     expect(breaker.isProbeDue()).toBe(true);
   });
 
-  it('as late as the tool asked for', () => {
-    const { breaker, clock } = openBreaker();
-    breaker.report({ errorCode: 'rate_limited', retryAfterMs: 5 * minuteMs });
+  it.each([
+    ['a call', 5 * minuteMs, undefined],
+    ['its check', undefined, 5 * minuteMs],
+  ])('as late as the tool asked for in %s', (_, toCall, toCheck) => {
+    const { breaker, check, clock } = openBreaker();
+    breaker.report({ errorCode: 'rate_limited', retryAfterMs: toCall });
+    expect(check('rate_limited', toCheck)).toBe(true);
     clock.advance(5 * minuteMs - 1);
     expect(breaker.isProbeDue()).toBe(false);
     clock.advance(1);
     expect(breaker.isProbeDue()).toBe(true);
   });
 
+  it('not as late as one call was told whose refusal was its own', () => {
+    const { breaker, check, goDown, clock } = openBreaker();
+    breaker.report({ errorCode: 'rate_limited', retryAfterMs: 5 * minuteMs });
+    expect(check()).toBe(false);
+    clock.advance(checkEveryMs);
+    goDown();
+    clock.advance(2000);
+    expect(breaker.isProbeDue()).toBe(true);
+  });
+
   it('ever less often while it does not, and once a minute in the end', () => {
-    const { breaker, fail, waitMs } = openBreaker();
-    fail('unavailable', 5);
+    const { breaker, goDown, waitMs } = openBreaker();
+    goDown();
     const waits = Array.from({ length: 8 }, () => {
       const waited = waitMs();
       breaker.probed(false);
@@ -110,8 +187,8 @@ describe('one probe at a time asks whether it answers again', () => {
   });
 
   it('is not put off by failures of what was under way', () => {
-    const { breaker, fail, clock } = openBreaker();
-    fail('unavailable', 5);
+    const { breaker, goDown, fail, clock } = openBreaker();
+    goDown();
     clock.advance(2000);
     fail('unavailable', 5);
     expect(breaker.isProbeDue()).toBe(true);
@@ -120,42 +197,45 @@ describe('one probe at a time asks whether it answers again', () => {
 
 describe('a tool that answers again', () => {
   it('is worked on', () => {
-    const { breaker, fail } = openBreaker();
-    fail('unavailable', 5);
+    const { breaker, goDown, fail } = openBreaker();
+    goDown();
     breaker.probed(true);
     expect(breaker.isOpen()).toBe(false);
     expect(breaker.isProbeDue()).toBe(false);
-    expect(fail('unavailable', 4)).toEqual([]);
+    expect(fail('unavailable', 4)).toBeUndefined();
   });
 
   it('to the probe alone is left alone for ever longer', () => {
-    const { breaker, fail, waitMs } = openBreaker();
+    const { breaker, goDown, waitMs, clock } = openBreaker();
     const waits = Array.from({ length: 3 }, () => {
-      fail('forbidden', 1);
+      goDown('forbidden');
       const waited = waitMs();
       breaker.probed(true);
+      clock.advance(checkEveryMs);
       return waited / 1000;
     });
     expect(waits).toEqual([2, 4, 8]);
   });
 
   it('to a call is forgiven', () => {
-    const { breaker, fail, waitMs } = openBreaker();
+    const { breaker, goDown, waitMs, clock } = openBreaker();
     for (const _ of [1, 2, 3]) {
-      fail('forbidden', 1);
+      goDown('forbidden');
       expect(waitMs()).toBe(2000);
       breaker.probed(true);
       breaker.report({});
+      clock.advance(checkEveryMs);
     }
   });
 
   it('with a refusal for one person is not thereby forgiven', () => {
-    const { breaker, fail, waitMs } = openBreaker();
-    fail('forbidden', 1);
+    const { breaker, goDown, waitMs, clock } = openBreaker();
+    goDown('forbidden');
     waitMs();
     breaker.probed(true);
     breaker.report({ errorCode: 'invalid' });
-    fail('forbidden', 1);
+    clock.advance(checkEveryMs);
+    goDown('forbidden');
     expect(waitMs()).toBe(4000);
   });
 });

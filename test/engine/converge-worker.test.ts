@@ -207,4 +207,112 @@ describeEachDialect('the worker of a tool', (dialect) => {
     worker.wake();
     await untilActive(1);
   });
+
+  it("removes another's while it is refused about one group, and asks the tool once", async () => {
+    const tool = createCheckedTool();
+    for (const install of ['acme', 'globex'])
+      await engine.apply([inGroup(install, 'contract.started')], install);
+    const worker = createStudioWorker(engine, tool.memory);
+    startLoops(worker);
+    await untilActive(2);
+    tool.memory.before = (_call, subject) => {
+      if (subject.startsWith('acme-signs')) throw forbidden;
+    };
+    await engine.apply([inGroup('acme', 'contract.ended')], 'acme');
+    await engine.brake();
+    worker.wake();
+    await until('it was asked', tool.checks, (checks) => checks === 1);
+    await engine.apply([inGroup('globex', 'contract.ended')], 'globex');
+    await engine.brake();
+    worker.wake();
+    await until(
+      'the other is out',
+      () => tool.memory.members('globex-signs'),
+      ({ length }) => length === 0,
+    );
+    expect(tool.memory.members('acme-signs')).toEqual(['of-acme']);
+    expect(tool.checks()).toBe(1);
+    const states = (await engine.membershipRows()).map(({ trainerId, state }) => [
+      trainerId,
+      state,
+    ]);
+    expect(states).toContainEqual(['of-acme', 'failed']);
+    expect(alertsIn(engine)).toEqual([]);
+  });
+
+  it('leaves a tool alone that refuses its token altogether, after one check', async () => {
+    const tool = createCheckedTool();
+    tool.memory.before = () => {
+      throw forbidden;
+    };
+    tool.refuse(forbidden);
+    await engine.apply([inGroup('acme', 'contract.started')], 'acme');
+    const worker = createStudioWorker(engine, tool.memory);
+    startLoops(worker);
+    await until(
+      'an operator is told',
+      () => alertsIn(engine),
+      ({ length }) => length === 1,
+    );
+    const calls = tool.memory.calls.length;
+    await engine.apply([inGroup('globex', 'contract.started')], 'globex');
+    expect(tool.checks()).toBe(1);
+    engine.clock.advance(60_000);
+    worker.wake();
+    await until('it is probed', tool.checks, (checks) => checks === 2);
+    expect(tool.memory.calls).toHaveLength(calls);
+
+    tool.refuse(undefined);
+    tool.memory.before = () => undefined;
+    engine.clock.advance(60_000);
+    worker.wake();
+    await untilActive(2);
+    expect(alertsIn(engine)).toHaveLength(1);
+  });
+
+  it('takes turns where there is one slot, whoever comes first by name', async () => {
+    const tool = createMemoryTool('tool');
+    const started = (install: string, number: number) =>
+      fullEvent({
+        ...{ type: 'contract.started', contract: `c${number}`, trainer: `t${number}` },
+        ...{ link: `of-${install}`, project: `${install}-signs` },
+      });
+    const crowd = Array.from({ length: 30 }, (_, number) => started('acme', number));
+    await engine.apply(crowd, 'acme');
+    await engine.apply([started('globex', 30)], 'globex');
+    startLoops(createStudioWorker(engine, tool));
+    await untilActive(31);
+    const adds = tool.calls.filter((call) => call.startsWith('add '));
+    expect(adds.findIndex((call) => call.includes('globex'))).toBeLessThanOrEqual(1);
+  });
 });
+
+const forbidden = new AppError('forbidden', 'The tool answered 403', { status: 403 });
+
+function inGroup(install: string, type: string): string {
+  const names = { contract: `of-${install}`, trainer: `of-${install}`, link: `of-${install}` };
+  return fullEvent({ type, ...names, project: `${install}-signs` });
+}
+
+/** A tool that counts how often it is checked, and may refuse that. */
+function createCheckedTool() {
+  const memory = createMemoryTool();
+  let checks = 0;
+  let refusal: AppError | undefined;
+  memory.adapter.check = async () => {
+    checks += 1;
+    if (refusal !== undefined) throw refusal;
+    return [];
+  };
+  return {
+    memory,
+    checks: () => checks,
+    refuse(error: AppError | undefined) {
+      refusal = error;
+    },
+  };
+}
+
+function alertsIn({ log }: Engine): unknown[] {
+  return log.lines().filter(({ alert }) => alert === 'tool_left_alone');
+}

@@ -32,6 +32,6 @@ it.each<[string, string, [AlertKind, string | undefined][]]>([
     { installs, adapters: new Map([['studio', reading]]) },
     alerts,
   );
-  report({ ...emptyEvidence(), links: [{ ...emptyLink('acme', 'l1'), externalProjectId }] });
+  report({ ...emptyEvidence(), links: [{ ...emptyLink('acme', 'l1'), externalProjectId }] }, []);
   expect(raised).toEqual(expected);
 });

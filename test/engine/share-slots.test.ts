@@ -15,8 +15,8 @@ describe('the slots of a tool', () => {
     ['half goes to each of two', ['acme', 'globex'], {}, 8, { acme: 4, globex: 4 }],
     ['are evened out', ['acme', 'globex'], { acme: 3 }, 8, { acme: 1, globex: 4 }],
     ['go to whoever has less', ['acme', 'globex'], { acme: 4 }, 8, { globex: 4 }],
-    ['go round three', ['c', 'a', 'b'], {}, 8, { a: 3, b: 3, c: 2 }],
-    ['go to the first by name where one is left', ['b', 'a'], {}, 1, { a: 1 }],
+    ['go round three', ['c', 'a', 'b'], {}, 8, { c: 3, a: 3, b: 2 }],
+    ['go to the first in turn where one is left', ['b', 'a'], {}, 1, { b: 1 }],
     [
       'never more than half to one while another is at work',
       ['acme'],

@@ -166,19 +166,19 @@ describeEachDatabase('a repeat', (openFresh) => {
 });
 
 describeEachDatabase('what is due', (openFresh) => {
-  it('comes oldest first, as many as are asked for, and is gone once it is settled', async () => {
+  it('comes as it came in, as many as are asked for, and is gone once it is settled', async () => {
     const { append, due, settle } = await openWorld(openFresh);
     const times = ['12:00:03', '12:00:01', '12:00:02', '12:00:01'];
     for (const [index, time] of times.entries()) {
       const receivedAt = `2026-03-15T${time}.000Z`;
       await append(newDelivery(contractStarted(index), { receivedAt }));
     }
-    expect(await due()).toEqual([2, 4, 3, 1]);
-    expect(await due(muchLater, 2)).toEqual([2, 4]);
-    expect(await due('2026-03-15T12:00:02.000Z')).toEqual([2, 4, 3]);
+    expect(await due()).toEqual([1, 2, 3, 4]);
+    expect(await due(muchLater, 2)).toEqual([1, 2]);
+    expect(await due('2026-03-15T12:00:02.000Z')).toEqual([2, 3, 4]);
     expect(await due('2026-03-15T12:00:00.999Z')).toEqual([]);
     await settle(2, 3);
-    expect(await due()).toEqual([4, 1]);
+    expect(await due()).toEqual([1, 4]);
   });
 
   it('waits for its time once it is postponed, and for ever once it is given up', async () => {
@@ -225,7 +225,7 @@ describeEachDatabase('what is due', (openFresh) => {
     const older = { readerVersion: readerVersion - 1 };
     await database.kysely.updateTable('delivery').set(older).where('id', 'in', [1, 3]).execute();
     expect(await store.replayUnread(later)).toBe(1);
-    expect(await due(later)).toEqual([3, 1]);
+    expect(await due(later)).toEqual([1, 3]);
   });
 });
 

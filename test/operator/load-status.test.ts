@@ -163,7 +163,7 @@ describeEachDatabase('how it is doing', (openFresh) => {
         action: expect.stringMatching(/^wait for it/),
       },
     ]);
-    const claim = await engine.installStates.claim(now, now, 'acme');
+    const claim = await engine.installStates.claim(now, now, { only: 'acme' });
     if (claim === null) throw new Error('there is nothing to read');
     await engine.installStates.postpone(claim, 'answered 401', now);
     expect(await load()).toMatchObject({

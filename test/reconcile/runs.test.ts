@@ -64,7 +64,7 @@ describeEachDatabase('a run', (openFresh) => {
     const until = instantIn(clock, minutes);
     const installs = ['acme', 'globex'];
     await inTransaction(database, (tx) => installStates.wantRead(tx, installs, now, 'command'));
-    const claims = [1, 2].map(() => installStates.claim(now, until, 'globex'));
+    const claims = [1, 2].map(() => installStates.claim(now, until, { only: 'globex' }));
     const taken = (await Promise.all(claims)).filter((claim) => claim !== null);
     expect(taken).toMatchObject([{ install: 'globex', trigger: 'command' }]);
     expect(await installStates.claim(now, until)).toMatchObject({ install: 'acme' });

@@ -5,7 +5,7 @@ import type { MembershipRow, Tables } from '../../src/db/tables.ts';
 import type { BrakeLimits } from '../../src/domain/brake.ts';
 import type { Evidence } from '../../src/domain/evidence.ts';
 import { createAddressStore } from '../../src/engine/address-store.ts';
-import { applyEvidence } from '../../src/engine/apply-evidence.ts';
+import { applyEvidence, type Named } from '../../src/engine/apply-evidence.ts';
 import { createBrakeStore } from '../../src/engine/brake-store.ts';
 import { evidenceOfEvent } from '../../src/engine/evidence-of-event.ts';
 import { createEvidenceStore } from '../../src/engine/evidence-store.ts';
@@ -143,14 +143,22 @@ export function createEngine(
         engine,
         bodies.map((body) => toEvidence(body, install, now)),
         now,
+        true,
       );
     },
-    merge: (evidence) => applyAll(engine, [evidence], toInstant(clock.now())),
+    merge: (evidence) => applyAll(engine, [evidence], toInstant(clock.now()), false),
     membershipRows: () =>
       database.kysely.selectFrom('membership').selectAll().orderBy('id').execute(),
     rows: (table) => database.kysely.selectFrom(table).selectAll().execute(),
   };
   return engine;
+}
+
+/** Whom an event names, as intake finds them. */
+function namedIn({ contracts, people }: Evidence): Named[] {
+  return people.flatMap(({ install, trainerId }) =>
+    contracts.map(({ contractId }) => ({ install, contractId, trainerId })),
+  );
 }
 
 export function toEvidence(body: string, install: string, now: string): Evidence {
@@ -159,10 +167,17 @@ export function toEvidence(body: string, install: string, now: string): Evidence
   return evidenceOfEvent(install, read.event, now, monthMs).evidence;
 }
 
-async function applyAll(engine: Engine, added: Evidence[], now: string): Promise<void> {
+async function applyAll(
+  engine: Engine,
+  added: Evidence[],
+  now: string,
+  namesPeople: boolean,
+): Promise<void> {
   await inTransaction(engine.database, async (tx) => {
     await engine.evidence.lock(tx);
-    for (const evidence of added) await applyEvidence(engine, tx, evidence, now);
+    for (const evidence of added) {
+      await applyEvidence(engine, tx, evidence, now, namesPeople ? namedIn(evidence) : []);
+    }
   });
 }
 

@@ -1,0 +1,26 @@
+import { type RawBuilder, sql } from 'kysely';
+
+/** Rows of several columns that one statement names: few enough parameters for both databases. */
+const keysAtOnce = 1000;
+
+/** `(a, b) in (values (…), (…))`, which both databases understand. */
+export function keyIn(
+  key: readonly string[],
+  rows: readonly object[],
+  of?: string,
+): RawBuilder<boolean> {
+  const refs = key.map((column) => sql.ref(of === undefined ? column : `${of}.${column}`));
+  const values = rows.map((row) => {
+    const fields = row as Readonly<Record<string, unknown>>;
+    return sql`(${sql.join(key.map((column) => fields[column]))})`;
+  });
+  return sql`(${sql.join(refs)}) in (values ${sql.join(values)})`;
+}
+
+/** In parts that one statement can name. */
+export function inParts<T>(rows: readonly T[]): T[][] {
+  const count = Math.ceil(rows.length / keysAtOnce);
+  return Array.from({ length: count }, (_, part) =>
+    rows.slice(part * keysAtOnce, (part + 1) * keysAtOnce),
+  );
+}

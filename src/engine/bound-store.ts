@@ -1,0 +1,59 @@
+import { sql } from 'kysely';
+import type { Transaction } from '../db/database.ts';
+import { inParts, keyIn } from '../db/key-in.ts';
+import type { PairEvidence, ParticipationEvidence } from '../domain/evidence.ts';
+import type { Bounded } from './hold-evidence.ts';
+
+/** The SQL of how much an install has said of a contract or a trainer so far. */
+
+/** Those of the rows that are not stored yet. */
+export async function findNew<Row extends PairEvidence | ParticipationEvidence>(
+  tx: Transaction,
+  table: 'contractLink' | 'participation',
+  key: readonly (keyof Row & string)[],
+  rows: readonly Row[],
+): Promise<Row[]> {
+  const keyOf = (row: Row) => JSON.stringify(key.map((column) => row[column]));
+  const known = new Set<string>();
+  for (const part of inParts(rows)) {
+    const columns = sql.join(key.map((column) => sql.ref(column)));
+    const { rows: stored } = await sql<Row>`select ${columns} from ${sql.table(table)}
+      where ${keyIn(key, part)}`.execute(tx);
+    for (const row of stored) known.add(keyOf(row));
+  }
+  return rows.filter((row) => !known.has(keyOf(row)));
+}
+
+/** Of what a bound is counted, and for which install. */
+export interface Counted {
+  install: string;
+  id: string;
+}
+
+/** How many there are of each, by `keyOfCounted`; none where there are none. */
+export async function countAll(
+  tx: Transaction,
+  bound: Bounded,
+  of: readonly Counted[],
+): Promise<Map<string, number>> {
+  const { table, id } = countedBy[bound];
+  const counts = new Map<string, number>();
+  for (const part of inParts(of)) {
+    const rows = part.map((one) => ({ install: one.install, [id]: one.id }));
+    const found = await sql<Counted & { count: number }>`
+      select install, ${sql.ref(id)} as id, count(*) as count from ${sql.table(table)}
+      where ${keyIn(['install', id], rows)} group by install, ${sql.ref(id)}`.execute(tx);
+    for (const { count, ...one } of found.rows) counts.set(keyOfCounted(one), Number(count));
+  }
+  return counts;
+}
+
+export function keyOfCounted({ install, id }: Counted): string {
+  return JSON.stringify([install, id]);
+}
+
+const countedBy = {
+  trainers_of_contract: { table: 'participation', id: 'contractId' },
+  contracts_of_trainer: { table: 'participation', id: 'trainerId' },
+  links_of_contract: { table: 'contractLink', id: 'contractId' },
+} as const satisfies Record<Bounded, { table: string; id: string }>;

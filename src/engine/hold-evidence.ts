@@ -1,0 +1,118 @@
+import type { Transaction } from '../db/database.ts';
+import type { Evidence, PairEvidence, ParticipationEvidence } from '../domain/evidence.ts';
+import { type Counted, countAll, findNew, keyOfCounted } from './bound-store.ts';
+
+export type Bounded = 'trainers_of_contract' | 'contracts_of_trainer' | 'links_of_contract';
+
+/**
+ * How much one install may say of one contract or one trainer: with each, what has to be looked at
+ * for every one of its people grows, for good, and everybody waits for that. Many times what a
+ * marketplace has: a contract is one hire, and a trainer has a few in a year.
+ */
+const bounds: Record<Bounded, number> = {
+  trainers_of_contract: 1000,
+  contracts_of_trainer: 500,
+  links_of_contract: 10,
+};
+
+/** What was said and is not taken in: it would be beyond a bound. */
+export interface Held {
+  bound: Bounded;
+  install: string;
+  contractId: string;
+  /** The one beyond it. */
+  trainerId?: string;
+  linkId?: string;
+}
+
+/**
+ * Leaves out what would be beyond a bound. Whatever is known already stays, and ends are taken in:
+ * nobody is removed by what is left out, and nobody keeps access by it.
+ */
+export async function holdEvidence(
+  tx: Transaction,
+  evidence: Evidence,
+): Promise<{ kept: Evidence; held: Held[] }> {
+  const participations = await holdParticipations(tx, evidence.participations);
+  const pairs = await holdPairs(tx, evidence.pairs);
+  const held = [...participations, ...pairs];
+  if (held.length === 0) return { kept: evidence, held };
+  const left = new Set(held.map(keyOf));
+  const kept = {
+    ...evidence,
+    participations: evidence.participations.filter((one) => !left.has(keyOf(one))),
+    pairs: evidence.pairs.filter((one) => !left.has(keyOf(one))),
+  };
+  return { kept, held };
+}
+
+/** Why, for an operator. */
+export function reasonOf({ bound, contractId, trainerId }: Held): string {
+  const [what, of] = {
+    trainers_of_contract: ['trainers', `contract ${contractId}`],
+    contracts_of_trainer: ['contracts', `trainer ${trainerId}`],
+    links_of_contract: ['links', `contract ${contractId}`],
+  }[bound];
+  return `Held: there are ${bounds[bound]} ${what} of the ${of} already`;
+}
+
+/** The same for a row and for what is held of it. */
+export function keyOf({ install, contractId, ...row }: Omit<Held, 'bound'>): string {
+  return JSON.stringify([install, contractId, row.trainerId ?? null, row.linkId ?? null]);
+}
+
+async function holdParticipations(tx: Transaction, rows: ParticipationEvidence[]): Promise<Held[]> {
+  const added = distinct(
+    await findNew(tx, 'participation', ['install', 'contractId', 'trainerId'], rows),
+  );
+  const onContract = await createCount(tx, 'trainers_of_contract', added.map(toContract));
+  const ofTrainer = await createCount(tx, 'contracts_of_trainer', added.map(toTrainer));
+  return added.flatMap((one) => {
+    const { install, contractId, trainerId } = one;
+    const isFull = onContract.isFull(toContract(one));
+    if (isFull || ofTrainer.isFull(toTrainer(one))) {
+      const bound = isFull ? onContract.bound : ofTrainer.bound;
+      return [{ bound, install, contractId, trainerId }];
+    }
+    onContract.add(toContract(one));
+    ofTrainer.add(toTrainer(one));
+    return [];
+  });
+}
+
+async function holdPairs(tx: Transaction, rows: PairEvidence[]): Promise<Held[]> {
+  const added = distinct(
+    await findNew(tx, 'contractLink', ['install', 'contractId', 'linkId'], rows),
+  );
+  const ofContract = await createCount(tx, 'links_of_contract', added.map(toContract));
+  return added.flatMap((one) => {
+    const { install, contractId, linkId } = one;
+    if (ofContract.isFull(toContract(one)))
+      return [{ bound: ofContract.bound, install, contractId, linkId }];
+    ofContract.add(toContract(one));
+    return [];
+  });
+}
+
+async function createCount(tx: Transaction, bound: Bounded, of: readonly Counted[]) {
+  const each = [...new Map(of.map((one) => [keyOfCounted(one), one])).values()];
+  const counts = await countAll(tx, bound, each);
+  const countOf = (one: Counted) => counts.get(keyOfCounted(one)) ?? 0;
+  return {
+    bound,
+    isFull: (one: Counted) => countOf(one) >= bounds[bound],
+    add: (one: Counted) => void counts.set(keyOfCounted(one), countOf(one) + 1),
+  };
+}
+
+function distinct<Row extends Omit<Held, 'bound'>>(rows: readonly Row[]): Row[] {
+  return [...new Map(rows.map((row) => [keyOf(row), row])).values()];
+}
+
+function toContract({ install, contractId }: { install: string; contractId: string }): Counted {
+  return { install, id: contractId };
+}
+
+function toTrainer({ install, trainerId }: ParticipationEvidence): Counted {
+  return { install, id: trainerId };
+}

@@ -1,0 +1,71 @@
+import { type Evidence, emptyEvidence } from '../domain/evidence.ts';
+import type { DueDelivery } from '../inbox/due-store.ts';
+import { readEvent } from '../inbox/event-schema.ts';
+import type { InboxStore, Unread } from '../inbox/inbox-store.ts';
+import type { Named } from './apply-evidence.ts';
+import { evidenceOfEvent } from './evidence-of-event.ts';
+import type { ReadTarget } from './read-request-store.ts';
+
+/** A stored delivery, and what it adds. */
+export interface ReadDelivery {
+  id: number;
+  install: string;
+  evidence: Evidence;
+  /** Whom it names; at most one. */
+  named: Named[];
+  /** About what it left something to be asked. */
+  toRead: ReadTarget[];
+  isInstallToRead: boolean;
+  /** What it is, where that is no event. */
+  unread: Unread | null;
+}
+
+/** @throws AppError `internal` when the stored body does not open */
+export function readDelivery(
+  inbox: Pick<InboxStore, 'openBody'>,
+  delivery: DueDelivery,
+  staleAfterMs: number,
+): ReadDelivery {
+  const { id, install, receivedAt } = delivery;
+  const read = readEvent(inbox.openBody(delivery));
+  if (read.outcome !== 'event') {
+    const added = { evidence: emptyEvidence(), named: [], toRead: [], isInstallToRead: false };
+    return { id, install, ...added, unread: read };
+  }
+  const added = evidenceOfEvent(install, read.event, receivedAt, staleAfterMs);
+  const { evidence, contractToRead: contractId, isInstallToRead } = added;
+  return {
+    ...{ id, install, evidence, isInstallToRead, unread: null },
+    named: evidence.people.flatMap(({ trainerId }) =>
+      evidence.contracts.map((contract) => ({
+        install,
+        contractId: contract.contractId,
+        trainerId,
+      })),
+    ),
+    toRead: contractId === null ? [] : [{ install, contractId }],
+  };
+}
+
+/** What several add together. */
+export function collect(deliveries: readonly ReadDelivery[]) {
+  const toRead = deliveries.flatMap((delivery) => delivery.toRead);
+  const unread = deliveries.filter(({ isInstallToRead }) => isInstallToRead);
+  return {
+    evidence: joinEvidence(deliveries.map((delivery) => delivery.evidence)),
+    named: deliveries.flatMap((delivery) => delivery.named),
+    toRead: [...new Map(toRead.map((one) => [JSON.stringify(one), one])).values()],
+    installs: [...new Set(unread.map(({ install }) => install))],
+  };
+}
+
+function joinEvidence(all: readonly Evidence[]): Evidence {
+  return {
+    contracts: all.flatMap(({ contracts }) => contracts),
+    links: all.flatMap(({ links }) => links),
+    grants: all.flatMap(({ grants }) => grants),
+    pairs: all.flatMap(({ pairs }) => pairs),
+    participations: all.flatMap(({ participations }) => participations),
+    people: all.flatMap(({ people }) => people),
+  };
+}

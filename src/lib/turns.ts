@@ -1,0 +1,59 @@
+/** Whose turn it is: several that wait share what there is, and none of them is left out for ever. */
+export interface Turns {
+  /** The same names, beginning after whoever was served last. */
+  inOrder(names: readonly string[]): string[];
+  served(name: string): void;
+  /**
+   * Takes up to `limit` in all. Everyone gets an equal part, and what one leaves goes to those after
+   * it. Where there are more names than that, the others are next.
+   *
+   * @returns what was taken, one of each name in turn
+   */
+  take<T>(
+    names: readonly string[],
+    limit: number,
+    takeFrom: (name: string, limit: number) => Promise<T[]>,
+  ): Promise<T[]>;
+}
+
+export function createTurns(): Turns {
+  let last = '';
+
+  function inOrder(names: readonly string[]): string[] {
+    const sorted = names.toSorted();
+    const after = sorted.findIndex((name) => name > last);
+    return after === -1 ? sorted : [...sorted.slice(after), ...sorted.slice(0, after)];
+  }
+
+  return {
+    inOrder,
+    served(name) {
+      last = name;
+    },
+    async take<T>(
+      names: readonly string[],
+      limit: number,
+      takeFrom: (name: string, limit: number) => Promise<T[]>,
+    ) {
+      const served = inOrder(names).slice(0, limit);
+      const parts: T[][] = [];
+      let left = limit;
+      for (const [index, name] of served.entries()) {
+        const part = await takeFrom(name, Math.ceil(left / (served.length - index)));
+        parts.push(part);
+        left -= part.length;
+      }
+      // Whoever was first is last next time, so that what comes first is no name's for good.
+      last = (served.length < names.length ? served.at(-1) : served[0]) ?? last;
+      return interleave(parts);
+    },
+  };
+}
+
+/** The first of each list, then the second of each, and so on. */
+function interleave<T>(lists: readonly T[][]): T[] {
+  const longest = Math.max(0, ...lists.map((list) => list.length));
+  return Array.from({ length: longest }, (_, index) =>
+    lists.flatMap((list) => (index < list.length ? list.slice(index, index + 1) : [])),
+  ).flat();
+}
