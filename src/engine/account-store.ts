@@ -47,14 +47,16 @@ export async function askOthers(
     .select((eb) => ['state', eb.case().when(isInUse(eb)).then(1).else(0).end().as('isInUse')])
     .where((eb) => isOfAccount(eb, box, claim, foundId))
     .execute();
-  const others = all.filter(({ isInUse: inUse }) => Number(inUse) === 1);
-  const sameAccount = others.filter(({ memberId }) => memberId === foundId);
   const addresses = await createAddressStore(box).ofMemberships(
     tx,
-    sameAccount.map(({ id }) => id),
+    all.map(({ id }) => id),
   );
-  const isUnderAnother = ({ id }: { id: number }) =>
-    addresses.get(id)?.some(({ isCurrent, address }) => isCurrent && address !== claim.email);
+  const isOfAddress = (id: number) =>
+    addresses.get(id)?.some(({ isCurrent, address }) => isCurrent && address === claim.email) ===
+    true;
+  const others = all
+    .filter(({ isInUse: inUse }) => Number(inUse) === 1)
+    .map((other) => ({ ...other, isOfAddress: isOfAddress(other.id) }));
   const managed = await managedPlaces(tx, { box, routeLink }, claim);
   const isManagedHere = managed.some(({ groupId }) => groupId === claim.groupId);
   const leaving = all.filter(
@@ -64,9 +66,10 @@ export async function askOthers(
   return {
     isShared:
       isManagedHere ||
-      others.some((other) => other.groupId === claim.groupId && isSame(other, claim, foundId)),
-    isOfAnother: sameAccount.some(
-      (other) => other.trainerId !== claim.trainerId || isUnderAnother(other),
+      others.some((other) => other.groupId === claim.groupId && isSame(other, foundId)),
+    isOfAnother: others.some(
+      (other) =>
+        other.memberId === foundId && (other.trainerId !== claim.trainerId || !other.isOfAddress),
     ),
     isLastOfAccount: others.length === 0 && managed.length === 0,
     isAccountOurs: foundId !== null && (await isAccountOurs(tx, claim.tool, foundId)),
@@ -76,14 +79,22 @@ export async function askOthers(
   };
 }
 
-/** By the tool's id; another install's word for the same trainer may not have been looked at yet. */
-function isSame(
-  { memberId, trainerId, wanted }: Pick<MembershipRow, 'memberId' | 'trainerId' | 'wanted'>,
-  claim: Claim,
-  foundId: string | null,
-): boolean {
-  if (memberId !== null) return memberId === foundId;
-  return wanted === 1 && trainerId === claim.trainerId;
+/**
+ * By the tool's id; or by the address that somebody is wanted under of whom nothing is known in the
+ * tool yet: they may be in it by now.
+ */
+function isSame({ memberId, wanted, isOfAddress }: KnownOther, foundId: string | null): boolean {
+  return isUnknown(memberId) ? wanted === 1 && isOfAddress : memberId === foundId;
+}
+
+interface KnownOther extends Pick<MembershipRow, 'memberId' | 'wanted'> {
+  /** Whether it is for the address that the account was looked for by. */
+  isOfAddress: boolean;
+}
+
+/** Not looked at yet, or invited by a link of which the tool does not know who has it. */
+function isUnknown(memberId: string | null): boolean {
+  return memberId === null || memberId.startsWith('invited:');
 }
 
 export async function isAccountOurs(
@@ -226,6 +237,8 @@ async function handOver(
   claim: Claim,
   accountId: string | null,
 ): Promise<void> {
+  // No more than the address by which the account was found.
+  const addresses = claim.addresses.filter(({ address }) => address === claim.email);
   await tx
     .updateTable('membership')
     .set({ isOurs: 1, memberId: accountId })
@@ -234,13 +247,12 @@ async function handOver(
       eb.or([
         eb('memberId', '=', accountId),
         eb.and([
-          eb('memberId', 'is', null),
           eb('wanted', '=', 1),
-          eb('trainerId', '=', claim.trainerId),
+          eb.or([eb('memberId', 'is', null), eb('memberId', 'like', 'invited:%')]),
         ]),
       ]),
     )
-    .where((eb) => eb.and([isOfAccount(eb, box, claim, accountId), isInUse(eb)]))
+    .where((eb) => eb.and([isOfAccount(eb, box, { ...claim, addresses }, accountId), isInUse(eb)]))
     .execute();
 }
 

@@ -42,6 +42,8 @@ export async function letGoOf(tx: Transaction, membershipId: number, now: string
 /** An address that a membership is, or was, for. */
 export interface GivenAddress {
   id: number;
+  /** Whose word it was. */
+  install: string;
   address: string;
   isCurrent: boolean;
   /** Since when somebody may be in the tool under it by our doing; null where nobody is. */
@@ -129,9 +131,9 @@ async function copyFromPerson(
 }
 
 function toGiven(box: SecretBox, row: MembershipAddressRow): GivenAddress {
-  const { id, isCurrent, givenAt, endedAt, wasAbsent } = row;
+  const { id, install, isCurrent, givenAt, endedAt, wasAbsent } = row;
   return {
-    ...{ id, address: openAddress(box, row), isCurrent: isCurrent === 1 },
+    ...{ id, install, address: openAddress(box, row), isCurrent: isCurrent === 1 },
     givenAt: endedAt === null ? givenAt : null,
     wasAbsent: wasAbsent === null ? null : wasAbsent === 1,
   };

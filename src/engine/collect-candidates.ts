@@ -23,6 +23,8 @@ export interface Known {
   addresses: ReadonlyMap<string, string>;
   /** By membership: the address that it is for, in lower case. */
   current: ReadonlyMap<number, string>;
+  /** By membership: the installs whose word an address was that it is, or was, for. */
+  words: ReadonlyMap<number, ReadonlySet<string>>;
 }
 
 export interface Rules {
@@ -87,7 +89,7 @@ interface RoutedParticipation {
 
 /** Each install's reasons at a place belong to one membership there (`share-place.ts`). */
 function assignSeats(
-  { addresses, current, reasons }: Known,
+  { addresses, current, reasons, words }: Known,
   routed: readonly RoutedParticipation[],
   candidates: Candidates,
 ): (place: Place, install: string) => number | string {
@@ -113,7 +115,7 @@ function assignSeats(
         id: before.id,
         address: current.get(before.id) ?? null,
         isWanted: before.wanted === 1,
-        installs: toInstalls(installsBy.get(before.id) ?? []),
+        installs: toInstalls(installsBy.get(before.id) ?? [], words.get(before.id)),
       }));
       return [key, sharePlace([...claimants.values()], seats)];
     }),
@@ -121,9 +123,13 @@ function assignSeats(
   return (place, install) => shared.get(keyOf(place))?.get(install) ?? '';
 }
 
-function toInstalls(reasons: readonly ReasonRow[]): Map<string, { isNamed: boolean }> {
-  const named = reasons.filter(({ isNamed }) => isNamed === 1).map(({ install }) => install);
-  return new Map(reasons.map(({ install }) => [install, { isNamed: named.includes(install) }]));
+function toInstalls(
+  reasons: readonly ReasonRow[],
+  words: ReadonlySet<string> = new Set(),
+): Map<string, { isNamed: boolean }> {
+  const named = new Set(words);
+  for (const { install, isNamed } of reasons) if (isNamed === 1) named.add(install);
+  return new Map(reasons.map(({ install }) => [install, { isNamed: named.has(install) }]));
 }
 
 function candidateAt(candidates: Candidates, place: Place, seat: number | string): Candidate {

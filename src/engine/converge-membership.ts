@@ -53,7 +53,7 @@ async function bringInLine(
 ): Promise<Result | null> {
   const person = toPerson(claim);
   refuseProtected(deps, claim, person);
-  const found = await look(deps, claim, person, signal);
+  const found = ofMembership(deps, claim, await look(deps, claim, person, signal));
   if (found === null && claim.wanted && isUnlisted(deps.adapter, claim))
     return await attend(deps, claim, signal);
   const step = decideStep(claim.wanted, {
@@ -72,6 +72,13 @@ async function bringInLine(
   }
   const tended = await tend(deps, claim, { person, found, state: step.state }, signal);
   return tended === 'left' ? settled : tended;
+}
+
+/** Who only has the address that is named by now is nobody whom this membership let in. */
+function ofMembership(deps: ConvergeDeps, claim: Claim, found: Member | null): Member | null {
+  if (found === null || claim.wanted || claim.memberId === null) return found;
+  const isTheirs = found.id === claim.memberId;
+  return isTheirs || isMembershipOurs(claim, found, deps.managedDomains) ? found : null;
 }
 
 interface Present {

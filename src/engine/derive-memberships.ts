@@ -68,17 +68,19 @@ export async function loadKnown(
     grants: await memberships.grantsOf(tx, [...new Set(participations.map((one) => one.install))]),
     heirs: await memberships.heirsOf(tx, goneProjects(participations)),
     addresses: await addresses.known(tx, trainerIds, managedDomains),
-    current: toCurrent(await addresses.ofMemberships(tx, ids)),
+    ...toGiven(await addresses.ofMemberships(tx, ids)),
   };
 }
 
-function toCurrent(given: Map<number, GivenAddress[]>): Map<number, string> {
-  return new Map(
-    [...given].flatMap(([id, addresses]) => {
-      const current = addresses.find(({ isCurrent }) => isCurrent);
-      return current === undefined ? [] : [[id, current.address]];
-    }),
+function toGiven(given: Map<number, GivenAddress[]>): Pick<Known, 'current' | 'words'> {
+  const current = [...given].flatMap(([id, addresses]) => {
+    const one = addresses.find(({ isCurrent }) => isCurrent);
+    return one === undefined ? [] : [[id, one.address] as const];
+  });
+  const words = [...given].map(
+    ([id, addresses]) => [id, new Set(addresses.map(({ install }) => install))] as const,
   );
+  return { current: new Map(current), words: new Map(words) };
 }
 
 /** Where another link may take over. */

@@ -32,7 +32,7 @@ export async function noteGiven(
 /** They are out under every address, or stay without our doing; or go by another from now on. */
 export async function noteAddresses(
   tx: Transaction,
-  { id, addresses }: Claim,
+  { id, addresses, memberId }: Claim,
   { state, outcome, operation }: Result,
   now: string,
 ): Promise<void> {
@@ -44,7 +44,10 @@ export async function noteAddresses(
       .where('id', '=', current.id)
       .execute();
   }
-  if (state === 'removed' || state === 'released') await letGoOf(tx, id, now);
+  // Whom nobody has seen there yet may come late, by a call of which nobody knows the end.
+  const isUnseen = outcome === 'already_absent' && memberId === null;
+  const isOver = state === 'removed' || state === 'released';
+  if (isOver && !isUnseen) await letGoOf(tx, id, now);
   // A tool that refused has made nobody an account: what is there later was made by somebody else.
   else if (operation === 'add' && outcome === 'refused') {
     await tx

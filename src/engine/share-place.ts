@@ -17,7 +17,7 @@ export interface Seat {
   address: string | null;
   /** Whether somebody is to be in by it now. */
   isWanted: boolean;
-  /** The installs that have been a reason for it, and whether they named its address. */
+  /** The installs that have been a reason for it, and whether they ever named its address. */
   installs: ReadonlyMap<string, { isNamed: boolean }>;
 }
 

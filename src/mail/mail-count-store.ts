@@ -20,14 +20,13 @@ export function hasRoom(
 ): ExpressionWrapper<Tables, 'invitation' | 'membership', SqlBool> {
   const others = eb
     .selectFrom('mailed')
-    .innerJoin('person', (join) =>
-      join
-        .onRef('person.install', '=', 'mailed.install')
-        .onRef('person.workEmailDigest', '=', 'mailed.addressDigest'),
+    .innerJoin('membershipAddress', (join) =>
+      join.onRef('membershipAddress.workEmailDigest', '=', 'mailed.addressDigest'),
     )
     .select((of) => of.fn.countAll<number>().as('n'))
-    .whereRef('person.install', '=', 'membership.install')
-    .whereRef('person.trainerId', '=', 'membership.trainerId')
+    .whereRef('mailed.install', '=', 'membership.install')
+    .whereRef('membershipAddress.membershipId', '=', 'membership.id')
+    .where('isCurrent', '=', 1)
     .where('mailedAt', '>', dayBefore(now))
     .where((of) =>
       of.or([

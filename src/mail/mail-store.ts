@@ -120,13 +120,13 @@ async function claimOne({ dialect }: Pick<Database, 'dialect'>, tx: Transaction,
     .set((eb) => ({ attempts: eb('attempts', '+', 1), nextAttemptAt: order.leasedUntil }))
     .where('membershipId', '=', membershipId)
     .execute();
-  const { workEmailDigest, ...claimed } = await readOne(tx, membershipId);
-  const { createdAt, install } = claimed;
-  await countMail(
-    tx,
-    { membershipId, createdAt, install, addressDigest: workEmailDigest ?? '' },
-    order.now,
-  );
+  const {
+    workEmailDigest: addressDigest,
+    countedFor,
+    ...claimed
+  } = await readOne(tx, membershipId);
+  const { createdAt } = claimed;
+  await countMail(tx, { membershipId, createdAt, install: countedFor, addressDigest }, order.now);
   return { ...claimed, project: await findProject(tx, membershipId) };
 }
 
@@ -145,6 +145,7 @@ async function readOne(tx: Transaction, membershipId: number) {
     .select(['membership.id as membershipId', 'content', 'createdAt', 'expiresAt', 'tool'])
     .select(['invitation.attempts', 'membershipAddress.install', 'membershipAddress.trainerId'])
     .select(['displayName', 'membershipAddress.workEmail', 'membershipAddress.workEmailDigest'])
+    .select('membership.install as countedFor')
     .where('membership.id', '=', membershipId)
     .executeTakeFirstOrThrow();
 }

@@ -251,6 +251,29 @@ describeEachDatabase('installs that know different addresses for one trainer', (
     expect(tool.members(signs)).toEqual([]);
   });
 
+  it('leave nothing behind when an address was named late and changed then', async () => {
+    const of = { contract: 'c1' };
+    await incident.event('contract.started', { ...of, workEmail: null }, 'hostile');
+    await incident.event('contract.started', { ...of, workEmail: colluder }, 'hostile');
+    await incident.event('contract.started', { ...of, workEmail: 'x@evil.example' }, 'hostile');
+    await incident.event('contract.ended', of, 'hostile');
+    expect(tool.members(signs)).toEqual([]);
+    expect(await incident.states()).toEqual({ [`${signs}/cmu1`]: 'removed' });
+  });
+
+  it('take nobody for theirs who has an address that they only named later', async () => {
+    await incident.event('contract.started', { contract: 'c1', workEmail: one }, 'honest');
+    const other = { contract: 'c2', trainer: 'cmu2' };
+    await incident.event('contract.started', { ...other, workEmail: colluder }, 'hostile');
+    await incident.event('contract.started', { ...other, workEmail: one }, 'hostile');
+    await incident.event('contract.ended', other, 'hostile');
+    await incident.pass(hours);
+    expect(tool.members(signs)).toEqual([one]);
+    expect((await incident.states())[`${signs}/cmu2`]).toBe('removed');
+    await incident.event('contract.ended', { contract: 'c1' }, 'honest');
+    expect(tool.members(signs)).toEqual([]);
+  });
+
   it('gets an access of its own to whoever named no address at first', async () => {
     await incident.event('contract.started', { contract: 'c1', workEmail: colluder }, 'hostile');
     await incident.event('contract.started', { contract: 'c2', workEmail: null }, 'honest');

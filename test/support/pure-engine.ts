@@ -40,6 +40,7 @@ export function createPureEngine(): PureEngine {
   const registers = createRegisters();
   const memberships = new Map<number, MembershipRow>();
   const current = new Map<number, string>();
+  const words = new Map<number, Set<string>>();
   const reasons = new Map<string, ReasonRow>();
   /** Memberships by which somebody is in. */
   const tool = new Set<number>();
@@ -47,7 +48,7 @@ export function createPureEngine(): PureEngine {
   function plan(): MembershipChange[] {
     const known = toKnown(registers);
     const rows = { memberships: [...memberships.values()], reasons: [...reasons.values()] };
-    return planMemberships({ ...known, ...rows, current }, rules);
+    return planMemberships({ ...known, ...rows, current, words }, rules);
   }
 
   return {
@@ -59,7 +60,10 @@ export function createPureEngine(): PureEngine {
         const id = before?.id ?? memberships.size + 1;
         const row = { ...newRow, ...before, ...place, ...after, id, wanted: after.wanted ? 1 : 0 };
         memberships.set(id, row);
-        if (address !== null) current.set(id, address.address);
+        if (address !== null) {
+          current.set(id, address.address);
+          words.set(id, new Set(words.get(id)).add(address.install));
+        }
         for (const reason of added) {
           const { install, contractId, linkId } = reason;
           const reasonKey = [id, install, contractId, linkId].join('/');

@@ -25,8 +25,6 @@ export function createRosterAdapter({ path: file }: RosterSettings): Adapter {
     },
 
     groupFor: (link) => link.externalProjectId,
-    // The keys of a file are compared letter by letter.
-    canonicalGroup: (externalProjectId) => externalProjectId,
 
     async findMember(groupId, person, signal) {
       const { groups } = await readRoster(file, signal);

@@ -1,4 +1,5 @@
 import { mapBounded } from '../../../src/lib/map-bounded.ts';
+import { hasRoom } from '../../../src/mail/mail-count-store.ts';
 import { isReachable } from '../../../src/mail/mail-store.ts';
 import type { Dialect } from '../databases.ts';
 import { newDelivery } from '../deliveries.ts';
@@ -202,6 +203,8 @@ async function settle({ bridge, site, tool, box, honest, managedDomains }: World
       .where('wanted', '=', 1)
       .where('state', 'in', ['invited', 'active'])
       .where((eb) => isReachable(eb, managedDomains))
+      // Who has had enough mails today waits for tomorrow.
+      .where((eb) => hasRoom(eb, site.clock.now().toISOString()))
       .execute();
   await until('mails are sent', countUnsent, (unsent) => unsent.length === 0, patienceMs);
   for (const mail of box.mails.splice(0)) await tool.accept?.(mail);
