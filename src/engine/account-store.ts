@@ -66,7 +66,7 @@ export async function askOthers(
   return {
     isShared:
       isManagedHere ||
-      others.some((other) => other.groupId === claim.groupId && isSame(other, foundId)),
+      others.some((other) => other.groupId === claim.groupId && isSame(other, claim, foundId)),
     isOfAnother: others.some(
       (other) =>
         other.memberId === foundId && (other.trainerId !== claim.trainerId || !other.isOfAddress),
@@ -80,21 +80,27 @@ export async function askOthers(
 }
 
 /**
- * By the tool's id; or by the address that somebody is wanted under of whom nothing is known in the
- * tool yet: they may be in it by now.
+ * By the tool's id. Of whom nothing is known in the tool yet, by the address that they are wanted
+ * under: the same trainer by another install's word, or whoever was invited by a link and may be in by
+ * now. Whether two other people of one address are one account, only the tool's own id can tell.
  */
-function isSame({ memberId, wanted, isOfAddress }: KnownOther, foundId: string | null): boolean {
-  return isUnknown(memberId) ? wanted === 1 && isOfAddress : memberId === foundId;
+function isSame(
+  { memberId, trainerId, wanted, isOfAddress }: KnownOther,
+  claim: Claim,
+  foundId: string | null,
+): boolean {
+  const isUnknown = memberId === null ? trainerId === claim.trainerId : isUnlistedId(memberId);
+  return isUnknown ? wanted === 1 && isOfAddress : memberId === foundId;
 }
 
-interface KnownOther extends Pick<MembershipRow, 'memberId' | 'wanted'> {
+interface KnownOther extends Pick<MembershipRow, 'memberId' | 'trainerId' | 'wanted'> {
   /** Whether it is for the address that the account was looked for by. */
   isOfAddress: boolean;
 }
 
-/** Not looked at yet, or invited by a link of which the tool does not know who has it. */
-function isUnknown(memberId: string | null): boolean {
-  return memberId === null || memberId.startsWith('invited:');
+/** Of somebody who was invited by a link of which the tool does not know who has it. */
+function isUnlistedId(memberId: string): boolean {
+  return memberId.startsWith('invited:');
 }
 
 export async function isAccountOurs(
@@ -248,7 +254,10 @@ async function handOver(
         eb('memberId', '=', accountId),
         eb.and([
           eb('wanted', '=', 1),
-          eb.or([eb('memberId', 'is', null), eb('memberId', 'like', 'invited:%')]),
+          eb.or([
+            eb.and([eb('memberId', 'is', null), eb('trainerId', '=', claim.trainerId)]),
+            eb('memberId', 'like', 'invited:%'),
+          ]),
         ]),
       ]),
     )
