@@ -11,7 +11,7 @@ const createdAt = minutesAgo(1);
 const hired = fullEvent({ type: 'contract.started', createdAt, displayName: hostileName });
 const waiting = fullEvent({
   ...{ type: 'contract.started', contract: 'cmc2', trainer: 'cmu2', link: 'cml2', createdAt },
-  ...{ project: 'la\u202emps', workEmail: null, displayName: 'Bruno S.' },
+  ...{ project: 'lamps', workEmail: null, displayName: 'Bru\u202eno S.' },
 });
 const unread = '{"type": "contract.started"}';
 
