@@ -266,6 +266,7 @@ describeEachDatabase('installs that know different addresses for one trainer', (
     const other = { contract: 'c2', trainer: 'cmu2' };
     await incident.event('contract.started', { ...other, workEmail: colluder }, 'hostile');
     await incident.event('contract.started', { ...other, workEmail: one }, 'hostile');
+    tool.unseat(signs, colluder);
     await incident.event('contract.ended', other, 'hostile');
     await incident.pass(hours);
     expect(tool.members(signs)).toEqual([one]);
