@@ -40,6 +40,8 @@ export interface SharedAccounts {
   installs: string[];
   /** How whoever is removed may still get in; null where they cannot. */
   stillIn: string | null;
+  /** Whether whoever is removed cannot be added again. */
+  isForGood: boolean;
 }
 
 /** Where accounts could be ended or changed, and are not (design section 2, *Identity*). */
@@ -52,16 +54,15 @@ export function findSharedAccounts(
     const { removeAccount, updateEmail } = adapter;
     const changesNone = removeAccount === undefined && updateEmail === undefined;
     if (changesNone || mayChangeAccounts(tool, installs, managedDomains)) return [];
-    const { removal } = capabilitiesOf(adapter, false);
+    const { removal, readding } = capabilitiesOf(adapter, false);
     const stillIn = removal.effect === 'membership_only' ? removal.reason : null;
-    return [{ tool, installs: installsOf(tool, installs), stillIn }];
+    return [{ tool, installs: installsOf(tool, installs), stillIn, isForGood: readding === 'no' }];
   });
 }
 
-export function saySharedAccounts({ tool, installs, stillIn }: SharedAccounts): string {
+export function saySharedAccounts({ tool, installs, stillIn, isForGood }: SharedAccounts): string {
   const names = installs.join(', ');
   const what = `${names} share ${tool}, and marketplace.managedDomains is not set: no account is ended, renamed or activated in it`;
-  return stillIn === null
-    ? what
-    : `${what}, so that whoever is removed may still get in: ${stillIn}`;
+  const stays = stillIn === null ? '' : `, so that whoever is removed may still get in: ${stillIn}`;
+  return `${what}${stays}${isForGood ? '; and they cannot be added again' : ''}`;
 }

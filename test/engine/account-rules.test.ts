@@ -46,9 +46,10 @@ describe('changing accounts', () => {
     expect(findSharedAccounts(adapters, shared, ['opentrain.work'])).toEqual([]);
     const [one, ...others] = findSharedAccounts(adapters, shared, []);
     expect(others).toEqual([]);
-    expect(one).toEqual({ tool: 'studio', installs: ['acme', 'initech'], stillIn: reason });
-    expect(saySharedAccounts(one ?? { tool: '', installs: [], stillIn: null })).toBe(
-      'acme, initech share studio, and marketplace.managedDomains is not set: no account is ended, renamed or activated in it, so that whoever is removed may still get in: their login stays',
+    const expected = { tool: 'studio', installs: ['acme', 'initech'], stillIn: reason };
+    expect(one).toEqual({ ...expected, isForGood: true });
+    expect(saySharedAccounts({ ...expected, isForGood: true })).toBe(
+      'acme, initech share studio, and marketplace.managedDomains is not set: no account is ended, renamed or activated in it, so that whoever is removed may still get in: their login stays; and they cannot be added again',
     );
   });
 });
