@@ -138,9 +138,16 @@ export async function noteAccount(
 async function managedPlaces(
   tx: Transaction,
   { box, routeLink }: AccountRules,
-  { tool, trainerId, addresses }: Claim,
+  { tool, install, trainerId, addresses }: Claim,
 ): Promise<Route[]> {
   const digests = addresses.flatMap(({ address }) => box.digests(address));
+  const ofAddress = await tx
+    .selectFrom('person')
+    .select(['install', 'trainerId'])
+    .where('workEmailDigest', 'in', digests.length > 0 ? digests : [''])
+    .execute();
+  // By an id alone only its own word counts: another customer may name any.
+  const people = [...ofAddress, { install, trainerId }];
   const managed = await tx
     .selectFrom('participation')
     .innerJoin('contract', (join) =>
@@ -161,17 +168,14 @@ async function managedPlaces(
     .select(['link.install', 'externalProjectId', 'externalProjectName'])
     .distinct()
     .where((eb) =>
-      eb.or([
-        eb('participation.trainerId', '=', trainerId),
-        eb(
-          'participation.trainerId',
-          'in',
-          eb
-            .selectFrom('person')
-            .select('person.trainerId')
-            .where('workEmailDigest', 'in', digests.length > 0 ? digests : ['']),
+      eb.or(
+        people.map((one) =>
+          eb.and({
+            'participation.trainerId': one.trainerId,
+            'participation.install': one.install,
+          }),
         ),
-      ]),
+      ),
     )
     .where('provisioningMode', '=', 'MANAGED_ADAPTER')
     .where('removedEventAt', 'is', null)

@@ -131,6 +131,16 @@ describeEachDatabase('an account that was there before', (openFresh) => {
     expect(tool.members(signs)).toEqual([one]);
   });
 
+  it("is not kept by another customer's word for a trainer of theirs", async () => {
+    const managed = { contract: 'cmc9', provisioningMode: 'MANAGED_ADAPTER' };
+    await incident.event('contract.started', { workEmail: one }, 'honest');
+    for (const workEmail of [null, colluder]) {
+      await incident.event('contract.started', { ...managed, workEmail }, 'hostile');
+    }
+    await incident.event('contract.ended', { workEmail: one }, 'honest');
+    expect([tool.members(signs), tool.accounts()]).toEqual([[], [admin]]);
+  });
+
   it('stays while the marketplace itself provisions a project for them', async () => {
     const managed = {
       ...{ contract: 'cmc9', trainer: 'cmu9', link: 'cml9', project: 'b-1' },
