@@ -173,7 +173,8 @@ async function probe(
 function toExclusiveBy({ adapter }: ConvergeWorkerDeps): ClaimOrder['exclusiveBy'] {
   return [
     ...(adapter.capabilities.exclusive === 'group' ? (['groupId'] as const) : []),
-    ...(adapter.removeAccount === undefined ? [] : (['trainerId'] as const)),
+    // Their account is one, by whatever words and in however many groups they are wanted.
+    'trainerId',
   ];
 }
 

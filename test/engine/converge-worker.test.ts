@@ -69,6 +69,22 @@ describeEachDialect('the worker of a tool', (dialect) => {
     await untilActive(4);
   });
 
+  it('makes one call at a time about one person, whatever words they are wanted by', async () => {
+    for (const [number, install] of ['acme', 'globex', 'initech'].entries()) {
+      const workEmail = `t${number}@opentrain.work`;
+      await engine.apply([fullEvent({ type: 'contract.started', workEmail })], install);
+    }
+    const tool = createMemoryTool('membership', { keyedBy: 'address' });
+    tool.before = () => new Promise((resolve) => setImmediate(resolve));
+    const other = openForTest(url);
+    startLoops(
+      createStudioWorker(engine, tool),
+      createStudioWorker(engine, tool, { database: other }),
+    );
+    await untilActive(3);
+    expect(tool.mostAtOnce()).toBe(1);
+  });
+
   it('makes one call at a time in a tool that bears no more, with two workers too', async () => {
     await hire(12);
     const tool = createMemoryTool('tool');
