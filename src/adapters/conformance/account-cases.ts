@@ -3,6 +3,7 @@ import type { Member, Person } from '../adapter.ts';
 import {
   type ConformanceCase,
   type ConformanceHarness,
+  cleanUp,
   find,
   remove,
   signalOf,
@@ -56,7 +57,7 @@ async function tellsWhoseItIs(harness: ConformanceHarness): Promise<void> {
     const again = await adapter.addMember(groups[0], person, signalOf(harness));
     assert.notEqual(again.account, 'made', 'who is there already is not made');
   } finally {
-    await end(harness, added);
+    await cleanUp(harness, added);
   }
 }
 
@@ -70,7 +71,7 @@ async function leavesTheAccount(harness: ConformanceHarness): Promise<void> {
     assert.equal((await findAccount(harness, person))?.id, added.id, 'the account is there');
     if (isOut) assert.equal(await find(harness, person), null);
   } finally {
-    await end(harness, added);
+    await cleanUp(harness, added);
   }
 }
 
@@ -104,12 +105,4 @@ async function findAccount(
   person: Person,
 ): Promise<Member | null | undefined> {
   return await harness.adapter.findAccount?.(person, signalOf(harness));
-}
-
-/** What the suite made itself. */
-async function end(harness: ConformanceHarness, member: Member): Promise<void> {
-  const { adapter, groups } = harness;
-  const { removeAccount } = adapter;
-  if (removeAccount === undefined) return await remove(harness, member);
-  await removeAccount.call(adapter, groups[0], member, signalOf(harness));
 }

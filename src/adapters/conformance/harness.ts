@@ -78,7 +78,7 @@ export async function withMember(
   try {
     await work(member);
   } finally {
-    await remove(harness, member);
+    await cleanUp(harness, member);
   }
 }
 
@@ -115,6 +115,18 @@ export async function remove(
   group = harness.groups[0],
 ): Promise<void> {
   await harness.adapter.removeMember(group, member, signalOf(harness));
+}
+
+/**
+ * Puts back what the suite made. Where somebody who was taken out can never be added again, their
+ * account goes too: it would be in the way of whoever runs the suite after this.
+ */
+export async function cleanUp(harness: ConformanceHarness, member: Member): Promise<void> {
+  const { adapter, groups } = harness;
+  const { removeAccount, capabilities } = adapter;
+  const isForGood = capabilities.keepingAccount?.readding === 'no';
+  if (!isForGood || removeAccount === undefined) return await remove(harness, member);
+  await removeAccount.call(adapter, groups[0], member, signalOf(harness));
 }
 
 /** Nobody where the adapter has no list. */

@@ -5,9 +5,9 @@ import {
   assertListed,
   type ConformanceCase,
   type ConformanceHarness,
+  cleanUp,
   find,
   list,
-  remove,
   skipsWithoutList,
   withMember,
 } from './harness.ts';
@@ -52,6 +52,6 @@ async function findsTheLast(harness: ConformanceHarness): Promise<void> {
     }
     assert.equal(new Set(members.map(({ id }) => id)).size, people.length, 'each has an id');
   } finally {
-    for (const member of members) await remove(harness, member);
+    for (const member of members) await cleanUp(harness, member);
   }
 }

@@ -4,6 +4,7 @@ import {
   add,
   type ConformanceCase,
   type ConformanceHarness,
+  cleanUp,
   find,
   remove,
   toLink,
@@ -145,7 +146,7 @@ async function bearsAddresses(harness: ConformanceHarness): Promise<void> {
     try {
       assert.equal((await find(harness, odd))?.id, member.id, odd.email);
     } finally {
-      await remove(harness, member);
+      await cleanUp(harness, member);
     }
     assert.equal(await find(harness, odd), null, odd.email);
   }
