@@ -21,7 +21,7 @@ export interface RestTool {
   /** Makes a login that is in no project. */
   seedAccount(email: string): void;
   hasLogin(email: string): boolean;
-  faults: Faults;
+  faults: Faults & { begin(kind: RequestKind | 'any', fault: Fault): void };
 }
 
 const token = 'tool-token/1+2==';
@@ -29,7 +29,7 @@ const token = 'tool-token/1+2==';
 export async function openRestTool(options: RestToolOptions = {}): Promise<RestTool> {
   const state = createRestToolState(options);
   const requests: RestTool['requests'] = [];
-  let begun: { kind: RequestKind; fault: Fault } | undefined;
+  let begun: { kind: RequestKind | 'any'; fault: Fault } | undefined;
   let origin = '';
 
   async function answer(request: IncomingMessage): Promise<RestAnswer | null> {
@@ -37,7 +37,8 @@ export async function openRestTool(options: RestToolOptions = {}): Promise<RestT
     const url = new URL(`${origin}${request.url}`);
     const body: unknown = JSON.parse((await text(request)) || 'null');
     requests.push({ line: `${method} ${request.url}`, headers, body });
-    const fault = begun?.kind === kindOf(method, url.pathname) ? begun.fault : undefined;
+    const isMeant = begun?.kind === 'any' || begun?.kind === kindOf(method, url.pathname);
+    const fault = isMeant ? begun?.fault : undefined;
     if (fault?.does === 'answers') return refuse(fault, `${request.url} ${JSON.stringify(body)}`);
     if (fault?.does === 'stalls') return null;
     if (headers.authorization !== `Bearer ${token}`) return { status: 401 };
