@@ -2,7 +2,6 @@ import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kyse
 import type { Transaction } from '../db/database.ts';
 import type { MembershipRow, Tables } from '../db/tables.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
-import { createAddressStore } from './address-store.ts';
 import { type Claim, mayBeWorkedOn } from './claim-store.ts';
 import { type AccountRules, managedPlaces } from './managed-place-store.ts';
 import type { Result } from './settle-store.ts';
@@ -38,19 +37,22 @@ export async function askOthers(
   const all = await tx
     .selectFrom('membership')
     .select(['id', 'groupId', 'memberId', 'trainerId', 'wanted'])
-    .select((eb) => ['state', eb.case().when(isInUse(eb)).then(1).else(0).end().as('isInUse')])
+    .select((eb) => [
+      'state',
+      eb.case().when(isInUse(eb)).then(1).else(0).end().as('isInUse'),
+      eb
+        .case()
+        .when(isOfAddress(eb, box, claim))
+        .then(1)
+        .else(0)
+        .end()
+        .as('isOfAddress'),
+    ])
     .where((eb) => isOfAccount(eb, box, claim, foundId))
     .execute();
-  const addresses = await createAddressStore(box).ofMemberships(
-    tx,
-    all.map(({ id }) => id),
-  );
-  const isOfAddress = (id: number) =>
-    addresses.get(id)?.some(({ isCurrent, address }) => isCurrent && address === claim.email) ===
-    true;
   const others = all
     .filter(({ isInUse: inUse }) => Number(inUse) === 1)
-    .map((other) => ({ ...other, isOfAddress: isOfAddress(other.id) }));
+    .map((other) => ({ ...other, isOfAddress: Number(other.isOfAddress) === 1 }));
   const managed = await managedPlaces(tx, { box, routeLink }, claim);
   const isManagedHere = managed.some(({ groupId }) => groupId === claim.groupId);
   const leaving = all.filter(
@@ -152,6 +154,20 @@ function isOfAccount(
     eb('tool', '=', tool),
     sql<SqlBool>`membership.id in ${ofAccount}`,
   ]);
+}
+
+/** Not opened one by one: another customer may give any number of people this address. */
+function isOfAddress(
+  eb: MembershipBuilder,
+  box: SecretBox,
+  { email }: Pick<Claim, 'email'>,
+): Expression<SqlBool> {
+  const ofAddress = eb
+    .selectFrom('membershipAddress')
+    .select('membershipId')
+    .where('isCurrent', '=', 1)
+    .where('workEmailDigest', 'in', email === null ? [''] : box.digests(email));
+  return eb('membership.id', 'in', ofAddress);
 }
 
 /** Wanted, there before us, or not yet let go of: by grace, by the brake, or by an operator. */

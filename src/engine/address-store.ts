@@ -1,5 +1,6 @@
 import type { Transaction } from '../db/database.ts';
 import type { MembershipAddressRow } from '../db/identity-tables.ts';
+import { inParts } from '../db/key-in.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import { workEmailPlace } from './evidence-store.ts';
 
@@ -54,15 +55,11 @@ export interface GivenAddress {
 
 export function createAddressStore(box: SecretBox): AddressStore {
   async function ofMemberships(tx: Transaction, membershipIds: number[]) {
-    const rows =
-      membershipIds.length === 0
-        ? []
-        : await tx
-            .selectFrom('membershipAddress')
-            .selectAll()
-            .where('membershipId', 'in', membershipIds)
-            .orderBy('id')
-            .execute();
+    const rows = [];
+    for (const part of inParts(membershipIds)) {
+      const found = tx.selectFrom('membershipAddress').selectAll();
+      rows.push(...(await found.where('membershipId', 'in', part).orderBy('id').execute()));
+    }
     return Map.groupBy(
       rows.map((row) => ({ ...toGiven(box, row), membershipId: row.membershipId })),
       ({ membershipId }) => membershipId,

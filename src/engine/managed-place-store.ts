@@ -1,7 +1,9 @@
+import { type SqlBool, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import type { Claim } from './claim-store.ts';
 import type { Route, RouteLink } from './link-router.ts';
+import { linkedParticipations } from './membership-store.ts';
 
 /** The SQL of projects that the marketplace itself provisions (`MANAGED_ADAPTER`). */
 
@@ -21,42 +23,16 @@ export async function managedPlaces(
   { tool, install, trainerId, addresses }: Claim,
 ): Promise<Route[]> {
   const digests = addresses.flatMap(({ address }) => box.digests(address));
-  const ofAddress = await tx
-    .selectFrom('person')
-    .select(['install', 'trainerId'])
-    .where('workEmailDigest', 'in', digests.length > 0 ? digests : [''])
-    .execute();
-  // By an id alone only its own word counts: another customer may name any.
-  const people = [...ofAddress, { install, trainerId }];
-  const managed = await tx
-    .selectFrom('participation')
-    .innerJoin('contract', (join) =>
-      join
-        .onRef('contract.install', '=', 'participation.install')
-        .onRef('contract.contractId', '=', 'participation.contractId'),
-    )
-    .innerJoin('contractLink', (join) =>
-      join
-        .onRef('contractLink.install', '=', 'participation.install')
-        .onRef('contractLink.contractId', '=', 'participation.contractId'),
-    )
-    .innerJoin('link', (join) =>
-      join
-        .onRef('link.install', '=', 'contractLink.install')
-        .onRef('link.linkId', '=', 'contractLink.linkId'),
-    )
+  // By an id alone only its own word counts: another customer may name any. One statement, as another
+  // customer may also give any number of people this address.
+  const people = sql`
+    select install, trainer_id from person
+    where work_email_digest in (${sql.join(digests.length > 0 ? digests : [''])})
+    union select cast(${install} as text), cast(${trainerId} as text)`;
+  const managed = await linkedParticipations(tx)
     .select(['link.install', 'externalProjectId', 'externalProjectName'])
     .distinct()
-    .where((eb) =>
-      eb.or(
-        people.map((one) =>
-          eb.and({
-            'participation.trainerId': one.trainerId,
-            'participation.install': one.install,
-          }),
-        ),
-      ),
-    )
+    .where(sql<SqlBool>`(participation.install, participation.trainer_id) in (${people})`)
     .where('provisioningMode', '=', 'MANAGED_ADAPTER')
     .where('removedEventAt', 'is', null)
     .where('endedReadAt', 'is', null)

@@ -48,27 +48,32 @@ export interface ProjectKey {
   externalProjectId: string;
 }
 
+/** Whoever is on a contract, by every link that the contract is on. */
+export function linkedParticipations(tx: Transaction) {
+  return tx
+    .selectFrom('participation')
+    .innerJoin('contract', (join) =>
+      join
+        .onRef('contract.install', '=', 'participation.install')
+        .onRef('contract.contractId', '=', 'participation.contractId'),
+    )
+    .innerJoin('contractLink', (join) =>
+      join
+        .onRef('contractLink.install', '=', 'participation.install')
+        .onRef('contractLink.contractId', '=', 'participation.contractId'),
+    )
+    .innerJoin('link', (join) =>
+      join
+        .onRef('link.install', '=', 'contractLink.install')
+        .onRef('link.linkId', '=', 'contractLink.linkId'),
+    );
+}
+
 export function createMembershipStore(database: Database): MembershipStore {
   const { kysely } = database;
   return {
     async participationsOf(tx, trainerIds) {
-      return await tx
-        .selectFrom('participation')
-        .innerJoin('contract', (join) =>
-          join
-            .onRef('contract.install', '=', 'participation.install')
-            .onRef('contract.contractId', '=', 'participation.contractId'),
-        )
-        .innerJoin('contractLink', (join) =>
-          join
-            .onRef('contractLink.install', '=', 'participation.install')
-            .onRef('contractLink.contractId', '=', 'participation.contractId'),
-        )
-        .innerJoin('link', (join) =>
-          join
-            .onRef('link.install', '=', 'contractLink.install')
-            .onRef('link.linkId', '=', 'contractLink.linkId'),
-        )
+      return await linkedParticipations(tx)
         .select([
           'participation.install',
           'participation.trainerId',

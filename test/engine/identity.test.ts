@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import { receiptsOf } from '../support/converging.ts';
@@ -74,6 +75,36 @@ describeEachDatabase('an account that was there before', (openFresh) => {
     await incident.event('contract.ended', { workEmail: one, ...lamps });
     expect(incident.removals()).toEqual([`remove ${signs}/${one}`, `end lamps/${one}`]);
     expect(tool.accounts()).toEqual([admin]);
+  });
+
+  it('is ended however many people have its address by the word of another', async () => {
+    await incident.event('contract.started', { workEmail: one });
+    const { kysely } = incident.engine.database;
+    await sql`
+      with recursive many (n) as (select 1 union all select n + 1 from many where n < 40000)
+      insert into person (install, trainer_id, work_email, work_email_digest, work_email_domain)
+      select 'globex', 'usr_' || n, work_email, work_email_digest, work_email_domain
+      from person, many`.execute(kysely);
+    await incident.event('contract.ended', { workEmail: one });
+    expect(incident.removals()).toEqual([`end ${signs}/${one}`]);
+  });
+
+  it('leaves however many others have been given its address in the tool', async () => {
+    await incident.event('contract.started', { workEmail: one });
+    const { kysely } = incident.engine.database;
+    await sql`
+      with recursive many (n) as (select 1 union all select n + 1 from many where n < 40000)
+      insert into membership
+        (tool, group_id, trainer_id, wanted, generation, state, is_ours, attempts, updated_at, install)
+      select tool, 'lamps', 'usr_' || n, 0, 1, 'held', 0, 0, updated_at, 'globex'
+      from membership, many`.execute(kysely);
+    await sql`
+      insert into membership_address
+        (membership_id, install, trainer_id, work_email, work_email_digest, is_current)
+      select other.id, 'globex', other.trainer_id, work_email, work_email_digest, 1
+      from membership other, membership_address where other.group_id = 'lamps'`.execute(kysely);
+    await incident.event('contract.ended', { workEmail: one });
+    expect(incident.removals()).toEqual([`remove ${signs}/${one}`]);
   });
 
   it('is ours where the answer to making it was lost', async () => {
