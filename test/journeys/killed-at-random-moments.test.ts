@@ -18,6 +18,9 @@ import { tries } from '../support/tries.ts';
 import { until } from '../support/until.ts';
 
 const kills = Number(process.env['GANGWAY_KILLS'] ?? tries(25));
+/** This many must hit it at work; on a busy machine, which gets to little work, more are tried. */
+const fewestInterrupted = Math.floor(kills / 5) + 1;
+const mostKills = kills * 4;
 const seed = Number(process.env['GANGWAY_SEED'] ?? randomInt(2 ** 31));
 
 /** Of a process that is ready; the longer, the more of them had not come to anything. */
@@ -43,7 +46,8 @@ describeEachDialect(`killed at ${kills} random moments (seed ${seed})`, (dialect
 
       let interrupted = 0;
       let lifeMs = shortLifeMs;
-      for (let count = 0; count < kills; count += 1) {
+      let count = 0;
+      for (; count < kills || (interrupted < fewestInterrupted && count < mostKills); count += 1) {
         await liveAndDie(setup, traffic, random, lifeMs);
         const atWork = await letLeasesRunOut(state.database);
         interrupted += atWork;
@@ -71,10 +75,10 @@ describeEachDialect(`killed at ${kills} random moments (seed ${seed})`, (dialect
 
       // The journey was one: there was load, and the kills interrupted it.
       expect(traffic.countFailed()).toBeGreaterThan(kills);
-      expect(interrupted).toBeGreaterThan(kills / 5);
+      expect(interrupted).toBeGreaterThanOrEqual(fewestInterrupted);
       expect(await last.stop()).toBe(0);
     },
-    60_000 + kills * 4000,
+    60_000 + mostKills * 4000,
   );
 });
 
