@@ -44,10 +44,17 @@ export async function attend(
 
 /**
  * Where one link lets everybody in, whoever is taken out has it too: so it is to be made worthless,
- * also where nobody was found. That is written down with the removal, and done after it.
+ * also where nobody was found. That is written down with the removal, and done after it. Then they
+ * are looked for once more, and what that look settles needs no other link.
  */
-export function withReset({ adapter }: Pick<InvitationDeps, 'adapter'>, result: Result): Result {
-  return adapter.resetInvitations === undefined ? result : { ...result, wantsReset: true };
+export function withReset(
+  { adapter }: Pick<InvitationDeps, 'adapter'>,
+  { state }: Pick<Claim, 'state'>,
+  result: Result,
+): Result {
+  const isLastLook = state === 'removed';
+  if (adapter.resetInvitations === undefined || isLastLook) return result;
+  return { ...result, wantsReset: true };
 }
 
 /** @param password the one that a login was made with; null where none was */

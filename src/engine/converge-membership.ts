@@ -68,7 +68,7 @@ async function bringInLine(
   }
   const settled = toSettled(deps, claim, step, found);
   if (found === null) {
-    return claim.memberId === null ? settled : withReset(deps, settled);
+    return claim.memberId === null ? settled : withReset(deps, claim, settled);
   }
   const tended = await tend(deps, claim, { person, found, state: step.state }, signal);
   return tended === 'left' ? settled : tended;

@@ -11,7 +11,7 @@ import type { Intent, Result } from './settle-store.ts';
  */
 export async function noteGiven(
   tx: Transaction,
-  { addresses }: Claim,
+  { addresses, isOurs }: Claim,
   { isAccountAbsent = null }: Intent,
   now: string,
 ): Promise<void> {
@@ -21,7 +21,8 @@ export async function noteGiven(
   await tx
     .updateTable('membershipAddress')
     .set(
-      current.givenAt === null
+      // Who was seen out since, and is only to be looked for again, begins anew.
+      current.givenAt === null || !isOurs
         ? { givenAt: now, endedAt: null, wasAbsent }
         : { wasAbsent: current.wasAbsent === true ? 1 : wasAbsent },
     )
@@ -33,7 +34,7 @@ export async function noteGiven(
 export async function noteAddresses(
   tx: Transaction,
   { id, addresses, memberId }: Claim,
-  { state, outcome, operation }: Result,
+  { state, outcome, operation, wantsReset = false }: Result,
   now: string,
 ): Promise<void> {
   const current = addresses.find(({ isCurrent }) => isCurrent);
@@ -47,7 +48,8 @@ export async function noteAddresses(
   // Whom nobody has seen there yet may come late, by a call of which nobody knows the end.
   const isUnseen = outcome === 'already_absent' && memberId === null;
   const isOver = state === 'removed' || state === 'released';
-  if (isOver && !isUnseen) await letGoOf(tx, id, now);
+  // Until the link is worthless that everybody has, they may be in again by it.
+  if (isOver && !isUnseen && !wantsReset) await letGoOf(tx, id, now);
   // A tool that refused has made nobody an account: what is there later was made by somebody else.
   else if (operation === 'add' && outcome === 'refused') {
     await tx

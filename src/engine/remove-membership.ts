@@ -60,7 +60,7 @@ export async function removeMembership(
     ...(message !== null && { message }),
     ...restIn(deps.clock, 'removed'),
   };
-  return withReset(deps, removed);
+  return withReset(deps, claim, removed);
 }
 
 /** How somebody who was taken out could still get in; null where they cannot. */
