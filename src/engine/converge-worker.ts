@@ -163,9 +163,10 @@ async function probe(
     logger.warn({ tool, err: toAppError(error) }, 'A tool is still left alone');
     return false;
   }
+  // Before it counts as well: should the database be away, the next probe has them tried again.
+  await claims.tryAgain(tool, toInstant(clock.now()));
   breaker.probed(true);
   logger.info({ tool }, 'A tool answers again');
-  await claims.tryAgain(tool, toInstant(clock.now()));
   return true;
 }
 

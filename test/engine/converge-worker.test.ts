@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { createLockStore, type LockStore } from '../../src/db/lock-store.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { leaseMs } from '../../src/engine/converge-steps.ts';
-import { createStudioWorker, receiptsOf } from '../support/converging.ts';
+import { createStudioWorker, openClaims, receiptsOf } from '../support/converging.ts';
 import { describeEachDialect, openForTest } from '../support/databases.ts';
 import { createEngine, type Engine, startLoops } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
@@ -286,6 +286,37 @@ describeEachDialect('the worker of a tool', (dialect) => {
     expect(alertsIn(engine)).toHaveLength(1);
   });
 
+  it('has everybody tried again once a tool is well, should the database be away just then', async () => {
+    const tool = createCheckedTool();
+    tool.memory.before = () => {
+      throw down;
+    };
+    tool.refuse(down);
+    await hire(5);
+    let fails = 1;
+    const claims = openClaims(engine);
+    const tryAgain: typeof claims.tryAgain = async (...given) => {
+      if (fails-- > 0) throw new AppError('unavailable', 'No connection');
+      await claims.tryAgain(...given);
+    };
+    const worker = createStudioWorker(engine, tool.memory, { claims: { ...claims, tryAgain } });
+    startLoops(worker);
+    await until(
+      'it is left alone',
+      () => alertsIn(engine).length,
+      (count) => count === 1,
+    );
+    // So far off that nobody's own time comes before the end of the test.
+    const nextAttemptAt = new Date(engine.clock.now().getTime() + 3_600_000).toISOString();
+    await engine.database.kysely.updateTable('membership').set({ nextAttemptAt }).execute();
+
+    tool.refuse(undefined);
+    tool.memory.before = () => undefined;
+    engine.clock.advance(60_000);
+    worker.wake();
+    await untilActive(5);
+  });
+
   it('takes turns where there is one slot, whoever comes first by name', async () => {
     const tool = createMemoryTool('tool');
     const started = (install: string, number: number) =>
@@ -303,6 +334,7 @@ describeEachDialect('the worker of a tool', (dialect) => {
   });
 });
 
+const down = new AppError('unavailable', 'The tool answered 503', { status: 503 });
 const forbidden = new AppError('forbidden', 'The tool answered 403', { status: 403 });
 
 function inGroup(install: string, type: string): string {

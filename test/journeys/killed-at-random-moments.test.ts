@@ -13,7 +13,7 @@ import { describeEachDialect } from '../support/databases.ts';
 import { createFolder } from '../support/folder.ts';
 import { createRandom } from '../support/random.ts';
 import { listRoster } from '../support/roster.ts';
-import { startTraffic, type Traffic } from '../support/traffic.ts';
+import { membersOf, startTraffic, type Traffic } from '../support/traffic.ts';
 import { tries } from '../support/tries.ts';
 import { until } from '../support/until.ts';
 
@@ -112,29 +112,6 @@ async function letLeasesRunOut({ kysely }: Database): Promise<number> {
     .where('leaseToken', 'is not', null)
     .executeTakeFirst();
   return Number(numUpdatedRows);
-}
-
-/** Who belongs in the roster by what is stored, worked out without the bridge's own rules. */
-function membersOf(bodies: ReadonlySet<string>): string[] {
-  const events = [...bodies].map((body) => JSON.parse(body) as StoredEvent);
-  const ended = new Set(
-    events.flatMap(({ type, resourceId }) => (type === 'contract.ended' ? [resourceId] : [])),
-  );
-  const active = events.filter(({ resourceId }) => !ended.has(resourceId));
-  const members = active.map(
-    ({ data: { projectLink, freelancer } }) =>
-      `${projectLink.externalProjectId}/${freelancer.opentrainUserId}`,
-  );
-  return [...new Set(members)].sort();
-}
-
-interface StoredEvent {
-  type: string;
-  resourceId: string;
-  data: {
-    projectLink: { externalProjectId: string };
-    freelancer: { opentrainUserId: string };
-  };
 }
 
 /** The states there are. `released` would be somebody of ours whom it took for a stranger. */
