@@ -188,12 +188,47 @@ export async function tellAccount(
   tx: Transaction,
   box: SecretBox,
   claim: Claim,
-  { outcome, memberId }: Result,
+  { operation, outcome, memberId, state, isOurs = claim.isOurs }: Result,
   now: string,
 ): Promise<void> {
   const accountId = memberId ?? claim.memberId;
+  const isAdded = operation === 'add' && state === 'active' && claim.state !== state;
+  if (isAdded && isOurs && accountId !== null) await shareOwnership(tx, claim, accountId);
   if (outcome === 'kept_for_another' && claim.isOurs) await handOver(tx, box, claim, accountId);
   if (outcome === 'removed') await lookAtAccount(tx, box, claim, accountId, now);
+}
+
+/**
+ * Who was found in the group while our call was under way is in by that call: it is ours for them as
+ * well, also for who was let go of meanwhile as not ours.
+ */
+async function shareOwnership(
+  tx: Transaction,
+  { id, tool, groupId, generation }: Claim,
+  accountId: string,
+): Promise<void> {
+  await tx
+    .updateTable('membership')
+    .set((eb) => ({
+      isOurs: 1,
+      state: eb
+        .case()
+        .when('state', '=', 'released')
+        .then<MembershipRow['state']>('removed')
+        .else(eb.ref('state'))
+        .end(),
+    }))
+    .where((eb) => eb.and({ tool, groupId, memberId: accountId, isOurs: 0 }))
+    .where('id', '<>', id)
+    .where('updatedAt', '>=', (eb) =>
+      eb
+        .selectFrom('intent')
+        .select((min) => min.fn.min('createdAt').as('begunAt'))
+        .where((intent) =>
+          intent.and({ membershipId: id, generation, operation: 'add', wasFound: 0 }),
+        ),
+    )
+    .execute();
 }
 
 /** What we made stays ours, by whoever keeps it now; also where that was not looked at yet. */
