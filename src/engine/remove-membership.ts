@@ -31,7 +31,7 @@ export async function removeMembership(
   { person, found }: Removal,
   signal: AbortSignal,
 ): Promise<Result | null> {
-  const begun = await begin(deps, claim, { operation: 'remove', foundId: found.id });
+  const begun = await begin(deps, claim, { operation: 'remove', found });
   if (begun === null) return null;
   if (begun.isShared) {
     const learnt = { memberId: found.id, isOurs: false };
@@ -126,7 +126,7 @@ async function removeUnder(
   const { trainerId, displayName } = claim;
   const person = { trainerId, displayName, email, memberId: null };
   const former = { ...claim, email, memberId: null, isOurs: false };
-  const found = await look(deps, former, person, signal);
+  const { found } = await look(deps, former, person, signal);
   if (found === null || isProtected(deps.protectedAccounts, found)) return null;
   if (!isMembershipOurs(former, found, deps.managedDomains)) return null;
   return await removeMembership(deps, former, { person, found }, signal);
