@@ -97,5 +97,24 @@ export async function readUntil(
     const [did, shows] = claim.wanted ? ['added', 'does not list'] : ['removed', 'still lists'];
     throw new AppError('unavailable', `The tool says it ${did} the member but ${shows} them`);
   };
+  return await soon(readBack, signal);
+}
+
+/** Where a look at the group alone would not show an account that was only hidden. */
+export async function readUntilEnded(
+  { adapter, timeoutMs }: Pick<ConvergeDeps, 'adapter' | 'timeoutMs'>,
+  { id }: Member,
+  signal: AbortSignal,
+): Promise<void> {
+  await soon(async () => {
+    const account = await callTool(timeoutMs, signal, (callSignal) =>
+      Promise.resolve(adapter.findAccountById?.(id, callSignal)),
+    );
+    if (account == null) return;
+    throw new AppError('unavailable', 'The tool says it ended the account but still has it');
+  }, signal);
+}
+
+async function soon<T>(readBack: () => Promise<T>, signal: AbortSignal): Promise<T> {
   return await retry(readBack, { attempts: 3, firstWaitMs: 100, maxWaitMs: 500, signal });
 }
