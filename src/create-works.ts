@@ -149,12 +149,12 @@ function createSubscription(
 }
 
 function createUsageOf(
-  { config, adapters }: WorksDeps,
+  { config, adapters, storage: { box } }: WorksDeps,
   works: UnwiredWorks,
   { keepAnswer }: Budgets,
 ): Usage {
   return createUsage({
-    ...{ ...works, adapters, usage: config.usage, links: config.links },
+    ...{ ...works, adapters, box, usage: config.usage, links: config.links },
     routeLink: works.rules.routeLink,
     onAnswer: keepAnswer,
     otherSightings: [createImportSightings(works.database)],

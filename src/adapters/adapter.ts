@@ -29,7 +29,9 @@ export interface Adapter {
 
   /**
    * The person as a member of the group, or null. By `memberId` where that is known and still good,
-   * else by what identifies a person in this tool; the case of an address never matters.
+   * else by what identifies a person in this tool; the case of an address never matters. Whoever has
+   * the id by now is told with the address that they have by now: whether it is still the same person
+   * is not the adapter's to judge.
    */
   findMember(groupId: string, person: Person, signal: AbortSignal): Promise<Member | null>;
 
@@ -41,6 +43,13 @@ export interface Adapter {
    * then no account counts as ours.
    */
   findAccount?(person: Person, signal: AbortSignal): Promise<Member | null>;
+
+  /**
+   * The account with this id in the tool as a whole, whatever hides it there; null where there is none,
+   * or it is ended already. Asked where no look finds any more somebody who is to be out: not being
+   * listed is not being out. Goes with `removeAccount`.
+   */
+  findAccountById?(id: string, signal: AbortSignal): Promise<Member | null>;
 
   /**
    * Makes the person a member. Someone who is one already is left as they are. An account that is
@@ -156,6 +165,10 @@ export interface Person {
 export interface Member {
   /** The tool's own id, as text. */
   id: string;
+  /**
+   * The address that the tool shows, or the name where it knows people by a name alone. Null where it
+   * tells neither, or anybody may choose it: then nobody can tell whether an id was given out again.
+   */
   email: string | null;
   /** Invited and not in yet: access all the same, and revoked like a membership. */
   isInvited?: boolean;
@@ -195,7 +208,11 @@ export interface UsageRequest {
 }
 
 /** What a member has done; counts that the tool does not have are left out. */
-export type UsageSighting = { memberId: string } & Counts &
+export type UsageSighting = {
+  memberId: string;
+  /** As `Member.email`, at the time of the reading: whose the work is by now. */
+  email?: string | null;
+} & Counts &
   (
     | /** All of one day, as the tool counts it: it replaces what was seen of that day. */
     { of: 'day'; day: string }

@@ -7,7 +7,7 @@ import { memberFaults } from './adapter-faults.ts';
  * says no more than where it was thrown, as it may quote anything.
  */
 export function guardAdapter(adapter: Adapter): Adapter {
-  const { canonicalGroup, findAccount, removeAccount, updateEmail, listMembers } = adapter;
+  const { canonicalGroup, removeAccount, updateEmail, listMembers } = adapter;
   return {
     capabilities: adapter.capabilities,
     check: (signal) =>
@@ -34,13 +34,7 @@ export function guardAdapter(adapter: Adapter): Adapter {
         const member = await adapter.findMember(group, person, signal);
         return member === null ? null : toChecked('findMember', member);
       }),
-    ...(findAccount && {
-      findAccount: (person, signal) =>
-        guard('findAccount', signal, async () => {
-          const account = await findAccount.call(adapter, person, signal);
-          return account === null ? null : toChecked('findAccount', account);
-        }),
-    }),
+    ...guardAccounts(adapter),
     addMember: (group, person, signal) =>
       guard('addMember', signal, async () =>
         toChecked('addMember', await adapter.addMember(group, person, signal)),
@@ -60,6 +54,26 @@ export function guardAdapter(adapter: Adapter): Adapter {
     }),
     ...guardInvitations(adapter),
     ...guardUsage(adapter),
+  };
+}
+
+function guardAccounts(adapter: Adapter): Pick<Adapter, 'findAccount' | 'findAccountById'> {
+  const { findAccount, findAccountById } = adapter;
+  return {
+    ...(findAccount && {
+      findAccount: (person, signal) =>
+        guard('findAccount', signal, async () => {
+          const account = await findAccount.call(adapter, person, signal);
+          return account === null ? null : toChecked('findAccount', account);
+        }),
+    }),
+    ...(findAccountById && {
+      findAccountById: (id, signal) =>
+        guard('findAccountById', signal, async () => {
+          const account = await findAccountById.call(adapter, id, signal);
+          return account === null ? null : toChecked('findAccountById', account);
+        }),
+    }),
   };
 }
 

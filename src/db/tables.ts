@@ -151,6 +151,8 @@ export interface MembershipTable {
   state: MembershipState;
   /** The tool's own id for the member, once known. */
   memberId: string | null;
+  /** One that was theirs, and by now shows an address that is none of theirs: nobody knows whose it is. */
+  doubtedId: string | null;
   /** Whether an intent found the person absent before adding them. */
   isOurs: number;
   attempts: number;

@@ -1,4 +1,5 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
+import type { Member } from '../adapters/adapter.ts';
 import type { Transaction } from '../db/database.ts';
 import type { MembershipRow, Tables } from '../db/tables.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
@@ -32,8 +33,10 @@ export async function askOthers(
   tx: Transaction,
   { box, routeLink }: AccountRules,
   claim: Claim,
-  foundId: string | null,
+  found: Member | null,
 ): Promise<Begun> {
+  const foundId = found?.id ?? null;
+  const shown = found?.email ?? null;
   const all = await tx
     .selectFrom('membership')
     .select(['id', 'groupId', 'memberId', 'trainerId', 'wanted'])
@@ -47,15 +50,26 @@ export async function askOthers(
         .else(0)
         .end()
         .as('isOfAddress'),
+      eb
+        .case()
+        .when(shown === null ? sql<SqlBool>`1 = 1` : isKnownUnder(eb, box, shown))
+        .then(1)
+        .else(0)
+        .end()
+        .as('isKnownUnder'),
     ])
     .where((eb) => isOfAccount(eb, box, claim, foundId))
     .execute();
-  const others = all
+  // Who had the id before the tool gave it out again has nothing to do with this account.
+  const ofAccount = all.filter(
+    ({ memberId, isKnownUnder: known }) => memberId !== foundId || Number(known) === 1,
+  );
+  const others = ofAccount
     .filter(({ isInUse: inUse }) => Number(inUse) === 1)
     .map((other) => ({ ...other, isOfAddress: Number(other.isOfAddress) === 1 }));
   const managed = await managedPlaces(tx, { box, routeLink }, claim);
   const isManagedHere = managed.some(({ groupId }) => groupId === claim.groupId);
-  const leaving = all.filter(
+  const leaving = ofAccount.filter(
     ({ isInUse: inUse, state, memberId }) =>
       Number(inUse) === 0 && state === 'removing' && memberId === foundId,
   );
@@ -68,7 +82,7 @@ export async function askOthers(
         other.memberId === foundId && (other.trainerId !== claim.trainerId || !other.isOfAddress),
     ),
     isLastOfAccount: others.length === 0 && managed.length === 0,
-    isAccountOurs: foundId !== null && (await isAccountOurs(tx, claim.tool, foundId)),
+    isAccountOurs: found !== null && (await isAccountOurs(tx, claim, found)),
     leaving: [...new Set(leaving.map(({ groupId }) => groupId))].filter(
       (groupId) => groupId !== claim.groupId,
     ),
@@ -99,32 +113,46 @@ function isUnlistedId(memberId: string): boolean {
   return memberId.startsWith('invited:');
 }
 
+/** By its id, and for the trainer whom it was made for: another account may have the id by now. */
 export async function isAccountOurs(
   db: Transaction,
-  tool: string,
-  accountId: string,
+  { tool, trainerId }: Pick<Claim, 'tool' | 'trainerId'>,
+  found: Pick<Member, 'id' | 'madeAt'>,
 ): Promise<boolean> {
   const account = await db
     .selectFrom('account')
-    .select('isOurs')
-    .where((eb) => eb.and({ tool, accountId }))
+    .select(['isOurs', 'trainerId', 'madeAt'])
+    .where((eb) => eb.and({ tool, accountId: found.id }))
     .executeTakeFirst();
-  return account?.isOurs === 1;
+  if (account?.isOurs !== 1) return false;
+  const { trainerId: owner, madeAt } = account;
+  if (owner !== null && owner !== trainerId) return false;
+  return madeAt === null || found.madeAt === undefined || madeAt === found.madeAt;
 }
 
 /** Keeps what was learnt of whose an account is; that it is ours stays so. */
 export async function noteAccount(
   tx: Transaction,
-  { tool }: Claim,
-  { memberId: accountId, isAccountOurs: isOurs }: Result,
+  { tool, trainerId }: Claim,
+  { memberId: accountId, isAccountOurs: isOurs, madeAt }: Result,
   seenAt: string,
 ): Promise<void> {
-  if (isOurs !== true || accountId === undefined) return;
-  await tx
-    .insertInto('account')
-    .values({ tool, accountId, isOurs: 1, seenAt })
-    .onConflict((conflict) => conflict.columns(['tool', 'accountId']).doUpdateSet({ isOurs: 1 }))
-    .execute();
+  if (accountId === undefined) return;
+  if (isOurs === true) {
+    const learnt = { isOurs: 1, trainerId, madeAt: madeAt ?? null };
+    await tx
+      .insertInto('account')
+      .values({ tool, accountId, seenAt, ...learnt })
+      .onConflict((conflict) => conflict.columns(['tool', 'accountId']).doUpdateSet(learnt))
+      .execute();
+  } else if (madeAt !== undefined) {
+    await tx
+      .updateTable('account')
+      .set({ madeAt })
+      .where((eb) => eb.and({ tool, accountId, trainerId }))
+      .where('madeAt', 'is', null)
+      .execute();
+  }
 }
 
 type MembershipBuilder = ExpressionBuilder<Tables, 'membership'>;
@@ -168,6 +196,19 @@ function isOfAddress(
     .where('isCurrent', '=', 1)
     .where('workEmailDigest', 'in', email === null ? [''] : box.digests(email));
   return eb('membership.id', 'in', ofAddress);
+}
+
+/** Whether an address is one of those that a membership is, or was, for. */
+export function isKnownUnder(
+  eb: MembershipBuilder,
+  box: SecretBox,
+  address: string,
+): Expression<SqlBool> {
+  const known = eb
+    .selectFrom('membershipAddress')
+    .select('membershipId')
+    .where('workEmailDigest', 'in', box.digests(address));
+  return eb('membership.id', 'in', known);
 }
 
 /** Wanted, there before us, or not yet let go of: by grace, by the brake, or by an operator. */
@@ -257,6 +298,29 @@ async function handOver(
       ]),
     )
     .where((eb) => eb.and([isOfAccount(eb, box, { ...claim, addresses }, accountId), isInUse(eb)]))
+    .execute();
+  await bindToKeeper(tx, claim, accountId);
+}
+
+/** The account is from now on that of somebody who stays in it. */
+async function bindToKeeper(
+  tx: Transaction,
+  { id, tool, groupId, trainerId }: Claim,
+  accountId: string | null,
+): Promise<void> {
+  const keeper = await tx
+    .selectFrom('membership')
+    .select('trainerId')
+    .where((eb) => eb.and({ tool, groupId, memberId: accountId }))
+    .where('id', '<>', id)
+    .where(isInUse)
+    .orderBy('id')
+    .executeTakeFirst();
+  if (keeper === undefined || accountId === null) return;
+  await tx
+    .updateTable('account')
+    .set({ trainerId: keeper.trainerId })
+    .where((eb) => eb.and({ tool, accountId, trainerId }))
     .execute();
 }
 

@@ -4,7 +4,7 @@ import type { MembershipRow, Tables } from '../db/tables.ts';
 import type { MembershipState } from '../domain/membership.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import { createAddressStore, type GivenAddress } from './address-store.ts';
-import { findNames, findPasswords, findRenewals } from './claim-details-store.ts';
+import { findMadeAt, findNames, findPasswords, findRenewals } from './claim-details-store.ts';
 
 /**
  * The SQL of claiming: a claim is a lease with a token. Whoever lost the lease can no longer settle,
@@ -45,6 +45,10 @@ export interface Claim {
   generation: number;
   state: MembershipState;
   memberId: string | null;
+  /** An account that was theirs, of which nobody knows whose it is by now. */
+  doubtedId: string | null;
+  /** By the tool's id: when it made the accounts that are known to be theirs. */
+  madeAt: ReadonlyMap<string, string>;
   /** Whether we made the membership of `memberId`. */
   isOurs: boolean;
   attempts: number;
@@ -87,9 +91,11 @@ export function createClaimStore(database: Database, box: SecretBox): ClaimStore
           rows.map(({ id }) => id),
         );
         const renewals = await findRenewals(tx, rows);
+        const madeAt = await findMadeAt(tx, order.tool, rows);
         const passwords = order.makesLogins ? await findPasswords(tx, box, rows) : new Map();
         return rows.map((row) => ({
           ...toClaim(row, order.token, addresses.get(row.id) ?? []),
+          madeAt: madeAt.get(row.trainerId) ?? new Map(),
           displayName: names.get(row.trainerId) ?? null,
           password: passwords.get(row.id) ?? null,
           isRenewalWanted: renewals.has(row.id),
@@ -228,9 +234,11 @@ function firstOfEach<Row extends { groupId: string; trainerId: string }>(
 }
 
 function toClaim(row: MembershipRow, token: string, addresses: readonly GivenAddress[]) {
-  const { id, tool, install, groupId, trainerId, generation, state, memberId, attempts } = row;
+  const { id, tool, install, groupId, trainerId, generation, state, attempts } = row;
+  const { memberId, doubtedId } = row;
   return {
-    ...{ id, token, tool, install, groupId, trainerId, generation, state, memberId, attempts },
+    ...{ id, token, tool, install, groupId, trainerId, generation, state, attempts },
+    ...{ memberId, doubtedId },
     wanted: row.wanted === 1,
     isOurs: row.isOurs === 1,
     email: addresses.find(({ isCurrent }) => isCurrent)?.address ?? null,

@@ -8,12 +8,13 @@ import { addMembership } from './add-membership.ts';
 import type { Claim } from './claim-store.ts';
 import { attend, isUnlisted, withReset } from './converge-invitation.ts';
 import { type ConvergeDeps, look } from './converge-steps.ts';
+import { disown, findHidden, settleDoubt } from './doubted-account.ts';
 import { followAddress, isToFollow } from './follow-address.ts';
 import { isProtected } from './protected-account.ts';
 import { removeFormer, removeMembership } from './remove-membership.ts';
 import { restIn } from './rest-in.ts';
 import type { Result } from './settle-store.ts';
-import { isAccountMadeByUs, isMembershipOurs } from './whose.ts';
+import { isAccountMadeByUs, isMembershipOurs, toMadeAt } from './whose.ts';
 
 const refusedRetryMs = 3_600_000;
 
@@ -38,22 +39,23 @@ export async function convergeMembership(
 /** @returns null where the claim no longer holds and nothing was done */
 async function attempt(
   deps: ConvergeDeps,
-  claim: Claim,
+  given: Claim,
   signal: AbortSignal,
 ): Promise<Result | null> {
-  const result = await bringInLine(deps, claim, signal);
+  const sought = await findPerson(deps, given, signal);
+  const { claim } = sought;
+  const result = await bringInLine(deps, sought, signal);
   const isOut = result?.state === 'removed' || result?.state === 'released';
-  return isOut && !claim.wanted ? await removeFormer(deps, claim, result, signal) : result;
+  if (!isOut || claim.wanted) return result;
+  const removed = await removeFormer(deps, claim, result, signal);
+  return removed.state === 'removing' ? removed : await settleDoubt(deps, claim, removed, signal);
 }
 
 async function bringInLine(
   deps: ConvergeDeps,
-  claim: Claim,
+  { claim, person, found }: Sought,
   signal: AbortSignal,
 ): Promise<Result | null> {
-  const person = toPerson(claim);
-  refuseProtected(deps, claim, person);
-  const found = ofMembership(deps, claim, await look(deps, claim, person, signal));
   if (found === null && claim.wanted && isUnlisted(deps.adapter, claim))
     return await attend(deps, claim, signal);
   const step = decideStep(claim.wanted, {
@@ -72,6 +74,34 @@ async function bringInLine(
   }
   const tended = await tend(deps, claim, { person, found, state: step.state }, signal);
   return tended === 'left' ? settled : tended;
+}
+
+interface Sought {
+  claim: Claim;
+  person: Person;
+  found: Member | null;
+}
+
+/** Whoever they are in the tool by now: where their id is not theirs any more, without it. */
+async function findPerson(deps: ConvergeDeps, claim: Claim, signal: AbortSignal): Promise<Sought> {
+  const person = toPerson(claim);
+  refuseProtected(deps, claim, person);
+  const looked = await look(deps, claim, person, signal);
+  const sought = { claim, person, found: ofMembership(deps, claim, looked.found) };
+  const known = await withoutStray(deps, sought, looked.stray);
+  if (known.found !== null || claim.wanted) return known;
+  const { found, stray } = await findHidden(deps, known.claim, known.person, signal);
+  return await withoutStray(deps, { ...known, found }, stray);
+}
+
+async function withoutStray(
+  deps: ConvergeDeps,
+  { claim, person, found }: Sought,
+  stray: Member | null,
+): Promise<Sought> {
+  if (stray === null) return { claim, person, found };
+  const disowned = await disown(deps, claim, stray);
+  return { claim: disowned, person: { ...person, memberId: null }, found };
 }
 
 /** Who only has the address that is named by now is nobody whom this membership let in. */
@@ -114,6 +144,7 @@ function toSettled(
       memberId: found.id,
       isOurs: outcome !== 'protected' && isMembershipOurs(claim, found, deps.managedDomains),
       isAccountOurs: outcome !== 'protected' && isAccountMadeByUs(claim, found),
+      ...toMadeAt(found),
     }),
     // Gone, by our removal (its answer was lost) or another's: whoever comes back is not ours.
     ...(outcome === 'already_absent' && claim.memberId !== null && { isOurs: false }),

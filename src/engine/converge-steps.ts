@@ -1,11 +1,13 @@
 import type { Adapter, Member, Person } from '../adapters/adapter.ts';
 import { AppError } from '../domain/errors.ts';
+import type { Alerts } from '../lib/alerts.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import { retry } from '../lib/retry.ts';
 import type { Begun } from './account-store.ts';
 import { callTool } from './call-tool.ts';
 import type { Claim, ClaimStore } from './claim-store.ts';
 import type { Intent, SettleStore } from './settle-store.ts';
+import { judgeId } from './whose.ts';
 
 /** What bringing a membership in line is made of: a look, an intent, a call, and a read back. */
 
@@ -24,6 +26,7 @@ export interface ConvergeDeps {
    * of them may name an address of anybody's.
    */
   mayChangeAccounts(): boolean;
+  alerts: Alerts;
   clock: Clock;
 }
 
@@ -43,8 +46,33 @@ export async function begin(
   return performance.now() - begunAt > leaseMs / 2 ? null : begun;
 }
 
+export interface Looked {
+  found: Member | null;
+  /** What has the id by now that was theirs, where that is not known to be theirs any more. */
+  stray: Member | null;
+}
+
+/**
+ * Finds somebody in the group. An id is believed only with an address that they have or had: else
+ * they are looked for anew, by whatever else identifies a person in the tool.
+ */
 export async function look(
-  { adapter, timeoutMs }: ConvergeDeps,
+  deps: Pick<ConvergeDeps, 'adapter' | 'timeoutMs'>,
+  claim: Claim,
+  person: Person,
+  signal: AbortSignal,
+): Promise<Looked> {
+  const found = await findIn(deps, claim, person, signal);
+  if (found === null || found.id !== person.memberId) return { found, stray: null };
+  const belief = judgeId(claim, found);
+  if (belief === 'theirs' || belief === 'untold') return { found, stray: null };
+  const anew = await findIn(deps, claim, { ...person, memberId: null }, signal);
+  return { found: anew, stray: anew?.id === found.id ? null : found };
+}
+
+/** Without asking whether who has the id is still who had it. */
+export async function findIn(
+  { adapter, timeoutMs }: Pick<ConvergeDeps, 'adapter' | 'timeoutMs'>,
   { groupId }: Claim,
   person: Person,
   signal: AbortSignal,
@@ -62,12 +90,31 @@ export async function readUntil(
   signal: AbortSignal,
 ): Promise<Member | null> {
   const readBack = async () => {
-    const member = await look(deps, claim, person, signal);
+    const { found: member } = await look(deps, claim, person, signal);
     // Somebody else may have the address by now: who was taken out is known by their id.
     const isThere = member !== null && (claim.wanted || member.id === person.memberId);
     if (isThere === claim.wanted) return member;
     const [did, shows] = claim.wanted ? ['added', 'does not list'] : ['removed', 'still lists'];
     throw new AppError('unavailable', `The tool says it ${did} the member but ${shows} them`);
   };
+  return await soon(readBack, signal);
+}
+
+/** Where a look at the group alone would not show an account that was only hidden. */
+export async function readUntilEnded(
+  { adapter, timeoutMs }: Pick<ConvergeDeps, 'adapter' | 'timeoutMs'>,
+  { id }: Member,
+  signal: AbortSignal,
+): Promise<void> {
+  await soon(async () => {
+    const account = await callTool(timeoutMs, signal, (callSignal) =>
+      Promise.resolve(adapter.findAccountById?.(id, callSignal)),
+    );
+    if (account == null) return;
+    throw new AppError('unavailable', 'The tool says it ended the account but still has it');
+  }, signal);
+}
+
+async function soon<T>(readBack: () => Promise<T>, signal: AbortSignal): Promise<T> {
   return await retry(readBack, { attempts: 3, firstWaitMs: 100, maxWaitMs: 500, signal });
 }

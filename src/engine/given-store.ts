@@ -1,9 +1,14 @@
 import type { Transaction } from '../db/database.ts';
+import type { SecretBox } from '../lib/secret-box.ts';
+import { isKnownUnder } from './account-store.ts';
 import { letGoOf } from './address-store.ts';
 import type { Claim } from './claim-store.ts';
 import type { Intent, Result } from './settle-store.ts';
 
-/** The SQL of giving access under an address, and of having taken it away (design section 2). */
+/**
+ * The SQL of giving access under an address, and of having taken it away (design section 2): by which
+ * account somebody is in, and whose that is.
+ */
 
 /**
  * From now on somebody may be in the tool under this address by our doing. What an earlier try found,
@@ -59,4 +64,43 @@ export async function noteAddresses(
       .where('endedAt', 'is', null)
       .execute();
   }
+}
+
+/** Who is found under an account that we made for another is ours too. */
+export async function withOwnership(
+  tx: Transaction,
+  box: SecretBox,
+  claim: Claim,
+  result: Result,
+): Promise<Result> {
+  const { outcome, memberId, isOurs = claim.isOurs } = result;
+  if (outcome !== 'already_member' || isOurs || memberId === undefined) return result;
+  const owner = await tx
+    .selectFrom('membership')
+    .select('id')
+    .where('tool', '=', claim.tool)
+    .where('memberId', '=', memberId)
+    .where('groupId', '=', claim.groupId)
+    .where('isOurs', '=', 1)
+    // Who had the id before the tool gave it out again says nothing of this account.
+    .where((eb) => isKnownUnder(eb, box, claim.email ?? ''))
+    .executeTakeFirst();
+  return owner === undefined ? result : { ...result, isOurs: true };
+}
+
+/** @returns whether the id was believed until now */
+export async function disown(
+  tx: Transaction,
+  { id: membershipId, token }: Claim,
+  accountId: string,
+  isInDoubt: boolean,
+): Promise<boolean> {
+  const disowned = await tx
+    .updateTable('membership')
+    .set({ memberId: null, ...(isInDoubt && { doubtedId: accountId }) })
+    .where('id', '=', membershipId)
+    .where('leaseToken', '=', token)
+    .where('memberId', '=', accountId)
+    .executeTakeFirst();
+  return disowned.numUpdatedRows === 1n;
 }

@@ -1,3 +1,4 @@
+import type { Member } from '../adapters/adapter.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import type { MembershipState, Operation, ReceiptOutcome } from '../domain/membership.ts';
@@ -13,7 +14,7 @@ import {
 } from './account-store.ts';
 import { type Claim, noLease } from './claim-store.ts';
 import { unreadNote } from './final-reading-store.ts';
-import { noteAddresses, noteGiven } from './given-store.ts';
+import { disown, noteAddresses, noteGiven, withOwnership } from './given-store.ts';
 import {
   createInvitationStore,
   credentialPlace,
@@ -32,15 +33,24 @@ export interface SettleStore {
    */
   begin(claim: Claim, intent: Intent, now: string, leasedUntil: string): Promise<Begun | null>;
   /** Whether it is known that we made an account of the tool. */
-  isAccountOurs(tool: string, accountId: string): Promise<boolean>;
+  isAccountOurs(
+    claim: Pick<Claim, 'tool' | 'trainerId'>,
+    found: Pick<Member, 'id' | 'madeAt'>,
+  ): Promise<boolean>;
+  /**
+   * Lets go of an id that means another account by now, or may.
+   *
+   * @returns whether it was believed until now
+   */
+  disown(claim: Claim, id: string, isInDoubt: boolean): Promise<boolean>;
   /** Writes the receipt, and the result where the claim still holds; else asks for another look. */
   settle(claim: Claim, result: Result, now: string): Promise<void>;
 }
 
 export interface Intent {
   operation: Operation;
-  /** What the look before the call found in the group, by the tool's id. */
-  foundId: string | null;
+  /** What the look before the call found in the group. */
+  found: Member | null;
   /** Before adding: whether a look at the whole tool found no account of the address. */
   isAccountAbsent?: boolean | null;
   /** For the login that the call may make: kept, as nobody can say whether it did. */
@@ -56,6 +66,10 @@ export interface Result {
   isOurs?: boolean;
   /** Whether we made the account; left out where that was not learnt. */
   isAccountOurs?: boolean;
+  /** When the tool made it. */
+  madeAt?: string;
+  /** Whether nothing is left of an account of which it was not known whose it is. */
+  isDoubtSettled?: true;
   /** When to try again; null when there is nothing left to do. */
   nextAttemptAt: string | null;
   errorCode?: ErrorCode;
@@ -82,7 +96,7 @@ export function createSettleStore(
         if (!(await prolong(tx, claim, intent, now, leasedUntil))) return null;
         await insertIntent(tx, box, claim, intent, now);
         if (intent.operation !== 'add') {
-          return await askOthers(tx, { box, routeLink }, claim, intent.foundId);
+          return await askOthers(tx, { box, routeLink }, claim, intent.found);
         }
         await noteGiven(tx, claim, intent, now);
         return unshared;
@@ -90,13 +104,17 @@ export function createSettleStore(
       return await inTransaction(database, write, { isDurable: true });
     },
 
-    isAccountOurs: (tool, accountId) => isAccountOurs(database.kysely, tool, accountId),
+    isAccountOurs: (claim, found) => isAccountOurs(database.kysely, claim, found),
+
+    disown: (claim, id, isInDoubt) =>
+      inTransaction(database, (tx) => disown(tx, claim, id, isInDoubt)),
 
     settle: (claim, result, now) =>
       inTransaction(database, async (tx) => {
         const isWorthless = await isOutdated(database, tx, claim, result.invitation);
         if (isNews(claim, result)) await insertReceipt(tx, claim, result, now);
-        const isHeld = await settleHeld(tx, claim, await withOwnership(tx, claim, result), now);
+        const known = await withOwnership(tx, box, claim, result);
+        const isHeld = await settleHeld(tx, claim, known, now);
         if (!isHeld) await settleLost(tx, claim, result, now);
         await noteAccount(tx, claim, result, now);
         await tellAccount(tx, box, claim, result, now);
@@ -146,11 +164,11 @@ async function forgetPasswords(tx: Transaction, membershipId: number): Promise<v
 async function prolong(
   tx: Transaction,
   { id, token, generation }: Claim,
-  { operation, foundId }: Intent,
+  { operation, found }: Intent,
   now: string,
   leasedUntil: string,
 ): Promise<boolean> {
-  const isAbsentBeforeAdding = operation === 'add' && foundId === null;
+  const isAbsentBeforeAdding = operation === 'add' && found === null;
   const held = await tx
     .updateTable('membership')
     .set({ leasedUntil, ...(isAbsentBeforeAdding && { isOurs: 1 }) })
@@ -166,10 +184,10 @@ async function insertIntent(
   tx: Transaction,
   box: SecretBox,
   { id: membershipId, generation }: Claim,
-  { operation, foundId, password = null }: Intent,
+  { operation, found, password = null }: Intent,
   now: string,
 ): Promise<void> {
-  const wasFound = foundId === null ? 0 : 1;
+  const wasFound = found === null ? 0 : 1;
   const place = credentialPlace(membershipId, generation);
   const credential = password === null ? null : box.seal(Buffer.from(password), place);
   await tx
@@ -182,21 +200,6 @@ async function insertIntent(
 function isNews(claim: Claim, { outcome, state }: Result): boolean {
   const isUnchanged = outcome === 'already_member' || outcome === 'already_absent';
   return !isUnchanged || claim.state !== state;
-}
-
-/** Who is found under an account that we made for another is ours too. */
-async function withOwnership(tx: Transaction, claim: Claim, result: Result): Promise<Result> {
-  const { outcome, memberId, isOurs = claim.isOurs } = result;
-  if (outcome !== 'already_member' || isOurs || memberId === undefined) return result;
-  const owner = await tx
-    .selectFrom('membership')
-    .select('id')
-    .where('tool', '=', claim.tool)
-    .where('memberId', '=', memberId)
-    .where('groupId', '=', claim.groupId)
-    .where('isOurs', '=', 1)
-    .executeTakeFirst();
-  return owner === undefined ? result : { ...result, isOurs: true };
 }
 
 async function insertReceipt(
@@ -223,7 +226,7 @@ async function insertReceipt(
 async function settleHeld(
   tx: Transaction,
   { id, token, generation, attempts }: Claim,
-  { outcome, state, memberId, isOurs, nextAttemptAt, message }: Result,
+  { outcome, state, memberId, isOurs, nextAttemptAt, message, isDoubtSettled }: Result,
   now: string,
 ): Promise<boolean> {
   const hasFailed = outcome === 'failed' || outcome === 'refused';
@@ -234,6 +237,7 @@ async function settleHeld(
       state,
       ...(memberId !== undefined && { memberId }),
       ...(isOurs !== undefined && { isOurs: isOurs ? 1 : 0 }),
+      ...(isDoubtSettled && { doubtedId: null }),
       nextAttemptAt: eb.case().when('lookAgain', '=', 1).then(now).else(nextAttemptAt).end(),
       lookAgain: 0,
       attempts: hasFailed ? attempts + 1 : 0,

@@ -12,6 +12,8 @@ export type AlertKind =
   | 'removed_member_returned'
   | 'member_keeps_vanishing'
   | 'address_changed'
+  /** A known id shows somebody else's address: the tool gave it out again, or somebody was renamed. */
+  | 'id_of_another'
   /** Customers know different addresses for one person in one tool. */
   | 'address_disagreement'
   | 'contract_suspect'

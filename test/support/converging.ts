@@ -67,9 +67,9 @@ export async function converge(
     signal,
   }: Converging = {},
 ): Promise<Result | null> {
-  const { clock, managedDomains } = engine;
+  const { clock, managedDomains, alerts } = engine;
   const deps = {
-    ...{ claims, settling, adapter: tool.adapter, timeoutMs, clock },
+    ...{ claims, settling, adapter: tool.adapter, timeoutMs, clock, alerts },
     ...{ protectedAccounts, managedDomains, mayChangeAccounts: () => mayChangeAccounts },
   };
   return await convergeMembership(deps, claim, signal ?? new AbortController().signal);

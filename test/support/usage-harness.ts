@@ -57,6 +57,7 @@ interface Hired {
   contractId: string;
   trainerId: string;
   memberId: string;
+  email: string;
 }
 
 export interface WorkTool {
@@ -66,6 +67,8 @@ export interface WorkTool {
   /** Ends the next readings after so many sightings. */
   breaksAfter: number | null;
   gone: Set<string>;
+  /** What it shows as the address of an id; nothing unless told. */
+  emails: Map<string, string>;
   requests: (string | null)[];
 }
 
@@ -78,8 +81,10 @@ export interface ItemWork {
 }
 
 function createWorkTool(): WorkTool {
+  const emailOf = (id: string) => tool.emails.get(id) ?? null;
   const tool: WorkTool = {
     ...{ items: new Map(), breaksAfter: null, gone: new Set(), requests: [] },
+    emails: new Map(),
     adapter: {
       capabilities: {
         ...{ removal: { effect: 'locks_out' }, readding: 'yes', exclusive: 'membership' },
@@ -88,7 +93,9 @@ function createWorkTool(): WorkTool {
       check: async () => [],
       groupFor: ({ externalProjectId }) => externalProjectId,
       findMember: async (_group, { memberId }) =>
-        memberId === null || tool.gone.has(memberId) ? null : { id: memberId, email: null },
+        memberId === null || tool.gone.has(memberId)
+          ? null
+          : { id: memberId, email: emailOf(memberId) },
       addMember: async (_group, { trainerId }) => ({ id: `m${trainerId}`, email: null }),
       removeMember: async () => undefined,
       usageScopeFor: ({ externalProjectId }) => externalProjectId,
@@ -100,7 +107,7 @@ function createWorkTool(): WorkTool {
             throw new AppError('unavailable', 'The export broke off');
           if (changedSince !== null && (work.changedAt ?? work.at) < changedSince) continue;
           told += 1;
-          yield toSighting(itemId, work);
+          yield { ...toSighting(itemId, work), email: emailOf(work.memberId) };
         }
       },
     },
@@ -198,8 +205,8 @@ export async function openUsageWorld(
     },
     hire() {
       const { contractId, trainers } = sandbox.hire({ jobId });
-      const trainerId = trainers[0]?.opentrainUserId ?? '';
-      return { contractId, trainerId, memberId: `m${trainerId}` };
+      const { opentrainUserId: trainerId = '', workEmail } = trainers[0] ?? {};
+      return { contractId, trainerId, memberId: `m${trainerId}`, email: workEmail ?? '' };
     },
     async learn() {
       const known = await engine.installStates.known('acme');

@@ -36,7 +36,8 @@ export async function* readDoccanoUsage(
     const memberId = ids.get(user);
     if (memberId === undefined) throw renamed();
     const count = labels?.get(user);
-    yield { memberId, of: 'total', tasks: done, ...(count !== undefined && { labels: count }) };
+    const labelled = count === undefined ? {} : { labels: count };
+    yield { memberId, email: user, of: 'total', tasks: done, ...labelled };
   }
 }
 

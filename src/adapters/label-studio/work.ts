@@ -1,5 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
 import type { UsageRequest, UsageSighting } from '../adapter.ts';
+import { isMember, toMember } from './find-user.ts';
 import type { LabelStudioApi } from './label-studio-api.ts';
 import type { Annotation, TaskPage } from './label-studio-schema.ts';
 
@@ -23,12 +24,29 @@ export async function* readWork(
   if (!/^[1-9]\d{0,14}$/.test(project)) {
     throw new AppError('invalid', 'Could not read the work: a project is a number in Label Studio');
   }
+  const addressOf = createAddressBook(api, signal);
   for await (const { id, annotations } of readTasks(api, project, sinceOf(request), signal)) {
     for (const annotation of annotations) {
       const sighting = toSighting(String(id), annotation);
-      if (sighting !== null) yield sighting;
+      if (sighting !== null) yield { ...sighting, email: await addressOf(sighting.memberId) };
     }
   }
+}
+
+/** Tasks name people by their ids alone. Who is not listed yet may have come after the list was read. */
+function createAddressBook(api: LabelStudioApi, signal: AbortSignal) {
+  const known = new Map<string, string | null>();
+  return async (memberId: string): Promise<string | null> => {
+    if (!known.has(memberId)) {
+      for await (const user of api.users(signal)) {
+        const { id, email } = toMember(user);
+        known.set(id, isMember(user) ? email : null);
+      }
+    }
+    const email = known.get(memberId) ?? null;
+    known.set(memberId, email);
+    return email;
+  };
 }
 
 async function* readTasks(

@@ -7,18 +7,21 @@ import { type Clock, instantIn, toInstant } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { mapBounded } from '../../lib/map-bounded.ts';
 import { maskText } from '../../lib/mask.ts';
+import type { SecretBox } from '../../lib/secret-box.ts';
 import type { ContractSourceStore } from './contract-source-store.ts';
 import { findPlaces, type Place, type PlaceOf, placeKey } from './find-places.ts';
 import { firstReadDay } from './look-back.ts';
 import type { Reading } from './merge-items.ts';
 import { freezeWork, mergeWork } from './merge-work.ts';
 import type { PlaceClaim, PlaceStore } from './place-store.ts';
+import { assignWork } from './whose-work.ts';
 import type { PlaceMember, WorkStore } from './work-store.ts';
 
 export interface ReadPlaceDeps {
   places: PlaceStore;
   work: WorkStore;
   sources: ContractSourceStore;
+  box: Pick<SecretBox, 'digests'>;
   adapters: ReadonlyMap<string, Adapter>;
   placeOf: PlaceOf;
   lookbackMs: number;
@@ -86,9 +89,12 @@ async function readClaimed(
   const beganAt = clock.now();
   try {
     const isComplete = isCompleteDue(claim, beganAt);
-    const members = await membersAt(deps, place);
+    const all = await deps.work.membersOf(tool, place.groupIds);
     const request = toRequest(deps, claim, place, isComplete);
     const sightings = await readSightings(deps, place, request, signal);
+    const { members, strays } = assignWork(all, sightings, toIsAddressOf(deps));
+    // A look finds them by another account, or tells an operator.
+    await deps.work.lookAgain(strays, toInstant(clock.now()));
     const reading = { beganAt, isComplete, isFirst: claim.readBeganAt === null };
     await mergeReading(deps, { claim, place, members, sightings, ...reading }, signal);
     await places.settle(claim, { beganAt: toInstant(beganAt), isComplete });
@@ -158,20 +164,6 @@ async function readSightings(
   });
 }
 
-/** By the tool's id; without those whose id more than one trainer has, as nobody can tell them apart. */
-async function membersAt(
-  { work }: ReadPlaceDeps,
-  { tool, groupIds }: Place,
-): Promise<PlaceMember[]> {
-  const byId = Map.groupBy(await work.membersOf(tool, groupIds), ({ memberId }) => memberId);
-  return [...byId.values()].flatMap((members) => {
-    const inside = members.filter(({ isIn }) => isIn);
-    const trainers = new Set((inside.length > 0 ? inside : members).map((one) => one.trainerId));
-    const [first] = inside.length > 0 ? inside : members;
-    return trainers.size === 1 && first !== undefined ? [first] : [];
-  });
-}
-
 interface EndedReading {
   claim: PlaceClaim;
   place: Place;
@@ -234,18 +226,25 @@ async function mergeMember(
   if (!holds) throw new AppError('unavailable', 'The reading took so long that another has begun');
 }
 
+function toIsAddressOf({ box }: Pick<ReadPlaceDeps, 'box'>) {
+  return (email: string, digests: readonly string[]) =>
+    box.digests(email.toLowerCase()).some((digest) => digests.includes(digest));
+}
+
 /** Whoever a whole reading says nothing of may have lost their account, and not their work. */
 async function isStillThere(
-  { adapters, logger }: ReadPlaceDeps,
+  deps: ReadPlaceDeps,
   { tool }: Place,
-  { groupId, trainerId, memberId }: PlaceMember,
+  { groupId, trainerId, memberId, digests }: PlaceMember,
   signal: AbortSignal,
 ): Promise<boolean> {
+  const { adapters, logger } = deps;
   const person = { trainerId, memberId, email: '', displayName: null };
   try {
     const find = (of: AbortSignal) => adapters.get(tool)?.findMember(groupId, person, of);
     const found = await callTool(checkMs, signal, async (of) => await find(of));
-    return found?.id === memberId;
+    if (found?.id !== memberId) return false;
+    return found.email === null || toIsAddressOf(deps)(found.email, digests);
   } catch (error) {
     logger.warn(
       { err: error, tool, trainer: trainerId },

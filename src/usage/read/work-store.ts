@@ -1,4 +1,5 @@
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
+import { inParts } from '../../db/key-in.ts';
 import type { Counts, Day } from '../../domain/usage.ts';
 import { toItem, toItemColumns } from './item-row.ts';
 import type { Item } from './merge-items.ts';
@@ -9,6 +10,8 @@ import type { PlaceClaim, PlaceKey } from './place-store.ts';
 export interface WorkStore {
   /** Whom the tool knows by which id in these groups, and whom it is known that it did. */
   membersOf(tool: string, groupIds: readonly string[]): Promise<PlaceMember[]>;
+  /** Has those who are wanted in looked at in the tool. */
+  lookAgain(members: readonly PlaceMember[], now: string): Promise<void>;
   /** The members of whom work was seen at a place. */
   seenAt(place: PlaceKey): Promise<Set<string>>;
   /**
@@ -37,12 +40,32 @@ export interface PlaceMember {
   isIn: boolean;
   /** When they were added first, if it was by us. */
   addedAt: string | null;
+  /** Of every address that it is, or was, for. */
+  digests: readonly string[];
+  /** Whether other trainers have, or had, the same account, by an address that they share. */
+  isShared?: boolean;
 }
 
 export function createWorkStore(database: Database): WorkStore {
   const { kysely } = database;
   return {
     membersOf: (tool, groupIds) => membersOf(kysely, tool, groupIds),
+
+    async lookAgain(members, now) {
+      if (members.length === 0) return;
+      await inTransaction(database, async (tx) => {
+        for (const { membershipId } of members) {
+          await tx
+            .updateTable('membership')
+            .set({ nextAttemptAt: now })
+            .where('id', '=', membershipId)
+            .where('wanted', '=', 1)
+            .where('state', 'in', ['active', 'invited'])
+            .where('nextAttemptAt', 'is', null)
+            .execute();
+        }
+      });
+    },
 
     async seenAt({ tool, scope }) {
       const rows = await kysely
@@ -57,12 +80,7 @@ export function createWorkStore(database: Database): WorkStore {
     update: (claim, member, { firstDay, now }, change) =>
       inTransaction(database, async (tx) => {
         if (!(await holds(tx, claim, now))) return false;
-        const key = { tool: claim.tool, scope: claim.scope, memberId: member.memberId };
-        const person = await tx
-          .selectFrom('usagePerson')
-          .selectAll()
-          .where((eb) => eb.and(key))
-          .executeTakeFirst();
+        const { key, person } = await findPerson(tx, claim, member);
         const generation = await generationOf(tx, member);
         const isSame = generation === member.generation;
         const hasEnded = person !== undefined && person.generation !== generation;
@@ -90,6 +108,21 @@ interface MemberKey extends PlaceKey {
   memberId: string;
 }
 
+/** What one trainer did by an id stays theirs, and apart from what another did who got it later. */
+async function findPerson(tx: Transaction, { tool, scope }: PlaceKey, member: PlaceMember) {
+  const { memberId, trainerId, isShared = false } = member;
+  const key = { tool, scope, memberId };
+  const person = await personAt(tx, key);
+  if (person === undefined || person.trainerId === trainerId || isShared) return { key, person };
+  const apart = { ...key, memberId: `${memberId} of ${trainerId}` };
+  return { key: apart, person: await personAt(tx, apart) };
+}
+
+async function personAt(tx: Transaction, key: MemberKey) {
+  const people = tx.selectFrom('usagePerson').selectAll();
+  return await people.where((eb) => eb.and(key)).executeTakeFirst();
+}
+
 async function membersOf(
   db: Transaction,
   tool: string,
@@ -112,11 +145,31 @@ async function membersOf(
     .where('memberId', 'is not', null)
     .orderBy('id')
     .execute();
+  const digests = await digestsOf(
+    db,
+    rows.map(({ id }) => id),
+  );
   return rows.flatMap(({ id, memberId, wanted, state, addedAt, ...row }) => {
     if (memberId === null) return [];
     const isIn = wanted === 1 && (state === 'active' || state === 'invited');
-    return [{ ...row, membershipId: id, memberId, isIn, addedAt }];
+    const known = digests.get(id) ?? [];
+    return [{ ...row, membershipId: id, memberId, isIn, addedAt, digests: known }];
   });
+}
+
+async function digestsOf(db: Transaction, ids: readonly number[]): Promise<Map<number, string[]>> {
+  const digests = new Map<number, string[]>();
+  for (const part of inParts(ids)) {
+    const rows = await db
+      .selectFrom('membershipAddress')
+      .select(['membershipId', 'workEmailDigest'])
+      .where('membershipId', 'in', part)
+      .execute();
+    for (const { membershipId, workEmailDigest } of rows) {
+      digests.set(membershipId, [...(digests.get(membershipId) ?? []), workEmailDigest]);
+    }
+  }
+  return digests;
 }
 
 async function generationOf(tx: Transaction, { membershipId }: PlaceMember): Promise<number> {

@@ -13,23 +13,23 @@ async function openReading() {
   const adapter = doccanoAdapter(fake);
   const read = () => Array.fromAsync(adapter.readUsage?.(String(project), request, signal) ?? []);
   const metrics = `GET /projects/${project}/metrics`;
-  return { fake, read, metrics, memberId: String(admin.id) };
+  return { fake, read, metrics, person: { memberId: String(admin.id), email: admin.username } };
 }
 
 describe('the usage that the adapter doccano reads', () => {
   it('adds up labels of every kind that the project has', async () => {
-    const { fake, read, metrics, memberId } = await openReading();
+    const { fake, read, metrics, person } = await openReading();
     const spans = JSON.parse('{"admin": {"sign": 2, "__proto__": 3}}') as object;
     fake.answerWith(`${metrics}/span-distribution`, { status: 200, body: spans });
     const relations = { admin: { of: 4 } };
     fake.answerWith(`${metrics}/relation-distribution`, { status: 200, body: relations });
-    expect(await read()).toEqual([{ memberId, of: 'total', tasks: 0, labels: 9 }]);
+    expect(await read()).toEqual([{ ...person, of: 'total', tasks: 0, labels: 9 }]);
   });
 
   it('has no labels at all where one kind cannot be counted', async () => {
-    const { fake, read, metrics, memberId } = await openReading();
+    const { fake, read, metrics, person } = await openReading();
     fake.answerWith(`${metrics}/relation-distribution`, { status: 500, body: '<html></html>' });
-    expect(await read()).toEqual([{ memberId, of: 'total', tasks: 0 }]);
+    expect(await read()).toEqual([{ ...person, of: 'total', tasks: 0 }]);
   });
 
   it.each([502, 503, 504, 429, 403, 404])('fails where a part is answered %d', async (status) => {

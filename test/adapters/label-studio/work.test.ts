@@ -16,6 +16,12 @@ const annotation = {
   ...{ created_at: '2026-03-02T08:00:00.000000Z', updated_at: '2026-03-02T09:00:00.000000Z' },
 };
 
+/** One who is in, and one whose membership was ended, whom Label Studio masks. */
+async function* listUsers() {
+  yield { id: 17, email: 'ada@opentrain.work' };
+  yield { id: 18, email: 'deleted-18-user@example.com' };
+}
+
 /** What one annotation of a task is told as. */
 async function tell(given: object): Promise<UsageSighting[]> {
   const page = { tasks: [{ id: 3, annotations: [{ ...annotation, ...given }] }], total: 1 };
@@ -32,7 +38,7 @@ async function readPages(
     asked.push(query);
     return TaskPage.parse(left.shift());
   };
-  const api = { taskPage } as LabelStudioApi;
+  const api = { taskPage, users: () => listUsers() } as unknown as LabelStudioApi;
   return await Array.fromAsync(readWork(api, '8', { ...request, changedSince }, signal));
 }
 
@@ -40,7 +46,7 @@ describe('an annotation', () => {
   it('is one piece of work', async () => {
     expect(await tell({})).toEqual([
       {
-        ...{ of: 'item', memberId: '17', itemId: '5', taskId: '3' },
+        ...{ of: 'item', memberId: '17', email: 'ada@opentrain.work', itemId: '5', taskId: '3' },
         ...{ doneAt: annotation.created_at, changedAt: annotation.updated_at },
         ...{ seconds: 12.5, tasks: 1, labels: 1 },
       },
@@ -49,6 +55,8 @@ describe('an annotation', () => {
 
   it.each([
     ['a whole user', { completed_by: { id: 17, email: 'a@example.com' } }, { memberId: '17' }],
+    ['somebody who is masked', { completed_by: 18 }, { memberId: '18', email: null }],
+    ['somebody who is not listed', { completed_by: 19 }, { memberId: '19', email: null }],
     ['a region of several entries', { result: [{ id: 'x' }, { id: 'x' }] }, { labels: 1 }],
     ['relations, which have no id', { result: [{ type: 'relation' }] }, { labels: 0 }],
     ['no result', { result: null }, { labels: 0 }],
