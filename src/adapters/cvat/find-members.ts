@@ -6,11 +6,14 @@ import { type Membership, readMemberships, readUsers, toOrganization } from './c
 /**
  * Who is in an organization. CVAT shows no addresses: whoever was invited before they had an account
  * is called by their address until they register, and anybody else is known by the id of their
- * account, which the answer to the invitation told.
+ * account, which the answer to the invitation told. Anybody may call themselves by somebody else's
+ * address at any time, so that the name of whoever is in proves nothing.
  */
 export interface CvatMembers {
   find(groupId: string, person: Person, signal: AbortSignal): Promise<CvatMember | null>;
   findById(groupId: string, member: Member, signal: AbortSignal): Promise<CvatMember | null>;
+  /** Whether a member who is in calls themselves by this address. */
+  isNameTaken(groupId: string, email: string, signal: AbortSignal): Promise<boolean>;
   list(groupId: string, signal: AbortSignal): AsyncIterable<CvatMember>;
 }
 
@@ -57,18 +60,23 @@ export function createCvatMembers(api: CvatApi): CvatMembers {
   }
 
   /** `search` finds any part of a name in any case; an exact filter minds the case. */
-  async function findByAddress(email: string, search: Search): Promise<CvatMember | null> {
-    for await (const found of read({ search: email.toLowerCase() }, search)) {
-      if (isSameAddress(found.user.username, email)) return found;
-    }
-    return null;
+  async function findByName(email: string, search: Search): Promise<CvatMember[]> {
+    const named = await Array.fromAsync(read({ search: email.toLowerCase() }, search));
+    return named.filter(({ user }) => isSameAddress(user.username, email));
   }
 
   return {
     async find(groupId, { memberId, email }, signal) {
       const search = { organization: toOrganization(groupId), secrets: [email], signal };
       const known = memberId === null ? null : await findById(memberId, search);
-      return known ?? (await findByAddress(email, search));
+      if (known !== null) return known;
+      const named = await findByName(email, search);
+      return named.find(({ is_active }) => !is_active) ?? null;
+    },
+
+    async isNameTaken(groupId, email, signal) {
+      const search = { organization: toOrganization(groupId), secrets: [email], signal };
+      return (await findByName(email, search)).some(({ is_active }) => is_active);
     },
 
     findById: async (groupId, { id, email }, signal) =>
@@ -83,11 +91,11 @@ export function createCvatMembers(api: CvatApi): CvatMembers {
   };
 }
 
-/** A name that looks like an address is the only address there is. */
+/** Of whoever has not come in yet, a name that looks like an address is the only address there is. */
 export function toMember({ user, is_active }: CvatMember): Member {
   return {
     id: String(user.id),
-    email: user.username.includes('@') ? user.username : null,
+    email: !is_active && user.username.includes('@') ? user.username : null,
     ...(!is_active && { isInvited: true }),
   };
 }

@@ -56,9 +56,10 @@ export function createInvites(settings: CvatSettings, api: CvatApi, members: Cva
         const invitation = await api.ask(readInvitation, post);
         return await toAdded(groupId, invitation, { email, signal });
       } catch (error) {
-        const found = mayBeThere(error) ? await members.find(groupId, person, signal) : null;
+        if (!mayBeThere(error)) throw error;
+        const found = await members.find(groupId, person, signal);
         if (found !== null) return toPresent(found, email);
-        throw toRefusal(error);
+        throw toRefusal(error, await members.isNameTaken(groupId, email, signal));
       }
     },
 
@@ -73,18 +74,28 @@ export function createInvites(settings: CvatSettings, api: CvatApi, members: Cva
 }
 
 /** 400 says that they are a member already; and 500, that they were made one but no mail was sent. */
-function mayBeThere(error: unknown): boolean {
+function mayBeThere(error: unknown): error is AppError {
   return error instanceof AppError && (error.status === 400 || error.status === 500);
 }
 
-function toRefusal(error: unknown): unknown {
-  const isKnown = error instanceof AppError && /already/.test(error.message);
-  if (!isKnown || error.status !== 400) return error;
-  return new AppError(
-    'conflict',
-    'CVAT says that this address is in the organization already, under a name that is not the address, and does not say which: remove that member in CVAT and they are invited anew',
-    { status: error.status },
-  );
+function toRefusal(error: AppError, isNameTaken: boolean): AppError {
+  const { status, message } = error;
+  if (status === 400 && /already/.test(message)) {
+    return new AppError(
+      'conflict',
+      'CVAT says that this address is in the organization already, under a name that is not the address, or that proves nothing, and does not say which: remove that member in CVAT and they are invited anew',
+      { status },
+    );
+  }
+  // A new account is called by its address, and the server breaks down where somebody has that name.
+  if (isNameTaken && status === 500) {
+    return new AppError(
+      'conflict',
+      'Another member of the organization calls themselves by this address, so that CVAT can make no account for it: have an administrator of CVAT give that account another name',
+      { status },
+    );
+  }
+  return error;
 }
 
 function nothingToRenew(found: CvatMember | null): AppError {

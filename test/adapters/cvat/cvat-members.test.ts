@@ -157,6 +157,39 @@ describe('an invitation that is renewed', () => {
   });
 });
 
+describe('a name that is an address', () => {
+  it('proves nothing once somebody is in: they are not taken for who has the address', async () => {
+    const { adapter, state } = await openCvat(realName);
+    const colleague = await adapter.addMember(org, person, signal);
+    const other = { ...person, trainerId: 'cmu2', email: 'zoe@opentrain.work' };
+    state.rename(Number(colleague.id), other.email);
+    expect(await adapter.findMember(org, other, signal)).toBeNull();
+    expect(await listAll(adapter, org, signal)).toContainEqual({ id: colleague.id, email: null });
+    // By their own id they are who they were.
+    const known = { ...person, memberId: colleague.id };
+    expect(await adapter.findMember(org, known, signal)).toEqual({ id: colleague.id, email: null });
+  });
+
+  it('keeps its owner out, which says what to do while the other is a member', async () => {
+    let name: string | undefined = 'amara_n';
+    const { adapter, state } = await openCvat({ nameOf: () => name });
+    const colleague = await adapter.addMember(org, person, signal);
+    name = undefined;
+    const other = { ...person, trainerId: 'cmu2', email: 'zoe@opentrain.work' };
+    state.rename(Number(colleague.id), other.email);
+    await expect(adapter.addMember(org, other, signal)).rejects.toMatchObject({
+      ...{ code: 'conflict', status: 500 },
+      message: expect.stringMatching(/calls themselves by this address.*another name/) as string,
+    });
+    await adapter.removeMember(org, colleague, signal);
+    await expect(adapter.addMember(org, other, signal)).rejects.toMatchObject({
+      ...{ code: 'unavailable', status: 500 },
+    });
+    state.rename(Number(colleague.id), 'amara_n');
+    expect(await adapter.addMember(org, other, signal)).toMatchObject({ isInvited: true });
+  });
+});
+
 describe('a search', () => {
   it('takes nobody for another whose address is a part of theirs', async () => {
     const { adapter, state } = await openCvat();
