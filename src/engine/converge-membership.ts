@@ -1,21 +1,17 @@
 import type { Member, Person } from '../adapters/adapter.ts';
-import { AppError, isTransient, toAppError } from '../domain/errors.ts';
+import { AppError, toAppError } from '../domain/errors.ts';
 import { decideStep, type MembershipState, type Step } from '../domain/membership.ts';
-import { backoffMs } from '../lib/backoff.ts';
-import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
-import { maskText } from '../lib/mask.ts';
+import { toInstant } from '../lib/clock.ts';
 import { addMembership } from './add-membership.ts';
 import type { Claim } from './claim-store.ts';
 import { attend, isUnlisted, withReset } from './converge-invitation.ts';
-import { type ConvergeDeps, look } from './converge-steps.ts';
+import { type ConvergeDeps, look, toFailure } from './converge-steps.ts';
 import { followAddress, isToFollow } from './follow-address.ts';
 import { isProtected } from './protected-account.ts';
 import { removeFormer, removeMembership } from './remove-membership.ts';
 import { restIn } from './rest-in.ts';
 import type { Result } from './settle-store.ts';
 import { isAccountMadeByUs, isMembershipOurs } from './whose.ts';
-
-const refusedRetryMs = 3_600_000;
 
 /**
  * One membership, from claim to receipt: look, intent, call, read back (design section 2). The
@@ -139,22 +135,4 @@ function toPerson({ trainerId, email, displayName, memberId }: Claim): Person {
 function refuseProtected(deps: ConvergeDeps, { wanted }: Claim, { email }: Person): void {
   if (!wanted || !isProtected(deps.protectedAccounts, { id: '', email })) return;
   throw new AppError('invalid', 'The address is that of a protected account of the tool');
-}
-
-/** What may pass is tried again soon, then ever later; a refusal once an hour. */
-function toFailure(claim: Claim, error: AppError, clock: Clock): Result {
-  const { attempts, state, wanted } = claim;
-  const transient = isTransient(error);
-  const waitMs = transient ? backoffMs(attempts + 1, error.retryAfterMs) : refusedRetryMs;
-  return {
-    operation: wanted ? 'add' : 'remove',
-    outcome: transient ? 'failed' : 'refused',
-    state: transient ? state : 'failed',
-    nextAttemptAt: instantIn(clock, waitMs),
-    errorCode: error.code,
-    retryAfterMs: error.retryAfterMs,
-    toolStatus: error.status,
-    // Adapters are others' code, and what they throw may quote an address.
-    message: maskText(error.message).slice(0, 300),
-  };
 }

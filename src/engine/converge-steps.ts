@@ -1,11 +1,13 @@
 import type { Adapter, Member, Person } from '../adapters/adapter.ts';
-import { AppError } from '../domain/errors.ts';
+import { AppError, isTransient } from '../domain/errors.ts';
+import { backoffMs } from '../lib/backoff.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
+import { maskText } from '../lib/mask.ts';
 import { retry } from '../lib/retry.ts';
 import type { Begun } from './account-store.ts';
 import { callTool } from './call-tool.ts';
 import type { Claim, ClaimStore } from './claim-store.ts';
-import type { Intent, SettleStore } from './settle-store.ts';
+import type { Intent, Result, SettleStore } from './settle-store.ts';
 
 /** What bringing a membership in line is made of: a look, an intent, a call, and a read back. */
 
@@ -29,6 +31,26 @@ export interface ConvergeDeps {
 
 /** A dead worker's work is taken over after this long. */
 export const leaseMs = 30_000;
+
+const refusedRetryMs = 3_600_000;
+
+/** What may pass is tried again soon, then ever later; a refusal once an hour. */
+export function toFailure(claim: Claim, error: AppError, clock: Clock): Result {
+  const { attempts, state, wanted } = claim;
+  const transient = isTransient(error);
+  const waitMs = transient ? backoffMs(attempts + 1, error.retryAfterMs) : refusedRetryMs;
+  return {
+    operation: wanted ? 'add' : 'remove',
+    outcome: transient ? 'failed' : 'refused',
+    state: transient ? state : 'failed',
+    nextAttemptAt: instantIn(clock, waitMs),
+    errorCode: error.code,
+    retryAfterMs: error.retryAfterMs,
+    toolStatus: error.status,
+    // Adapters are others' code, and what they throw may quote an address.
+    message: maskText(error.message).slice(0, 300),
+  };
+}
 
 /** Commits what is meant before the call that does it. @returns null where it must not be made */
 export async function begin(

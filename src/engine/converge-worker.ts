@@ -71,7 +71,7 @@ export function createConvergeWorker(given: ConvergeWorkerDeps): Loop {
     turns.served(claim.install);
     const work = converge(deps, claim, signal)
       .then((result) => {
-        if (result !== null) breaker.report(result);
+        if (result !== null && result.isOfToolItself !== false) breaker.report(result);
       })
       .finally(() => {
         underway.delete(work);

@@ -59,6 +59,8 @@ export interface Result {
   /** When to try again; null when there is nothing left to do. */
   nextAttemptAt: string | null;
   errorCode?: ErrorCode;
+  /** False where what went wrong says nothing of how the tool is. */
+  isOfToolItself?: false;
   retryAfterMs?: number | undefined;
   toolStatus?: number | undefined;
   message?: string | undefined;

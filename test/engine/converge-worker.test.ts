@@ -1,7 +1,9 @@
 import { beforeEach, expect, it } from 'vitest';
+import { inTransaction } from '../../src/db/database.ts';
 import { createLockStore, type LockStore } from '../../src/db/lock-store.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { leaseMs } from '../../src/engine/converge-steps.ts';
+import { createInvitationStore } from '../../src/engine/invitation-store.ts';
 import { createStudioWorker, receiptsOf } from '../support/converging.ts';
 import { describeEachDialect, openForTest } from '../support/databases.ts';
 import { createEngine, type Engine, startLoops } from '../support/engine-harness.ts';
@@ -254,6 +256,60 @@ describeEachDialect('the worker of a tool', (dialect) => {
     ]);
     expect(states).toContainEqual(['of-acme', 'failed']);
     expect(alertsIn(engine)).toEqual([]);
+  });
+
+  it('goes on where the tool renews no invitations for an hour', async () => {
+    const tool = createCheckedTool();
+    const { adapter } = tool.memory;
+    const busy = new AppError('rate_limited', 'The tool answered 429', { retryAfterMs: 60_000 });
+    tool.refuse(busy);
+    tool.memory.adapter = {
+      ...adapter,
+      async findMember(group, person, signal) {
+        const found = await adapter.findMember(group, person, signal);
+        return found && { ...found, isInvited: found.id === 't1' };
+      },
+      async renewInvitation() {
+        throw busy;
+      },
+    };
+    await hire(2);
+    const worker = createStudioWorker(engine, tool.memory);
+    startLoops(worker);
+    await untilActive(1);
+    const isThere = async (state: string) =>
+      (await engine.membershipRows()).filter((row) => row.state === state).length;
+    await until(
+      'the other is invited',
+      () => isThere('invited'),
+      (count) => count === 1,
+    );
+    const invited = (await engine.membershipRows()).find(({ state }) => state === 'invited');
+    const invitations = createInvitationStore(engine.box);
+    const now = engine.clock.now().toISOString();
+    await inTransaction(engine.database, async (tx) => {
+      const link = {
+        content: { kind: 'link', url: 'https://x.example' },
+        expiresAt: null,
+      } as const;
+      await invitations.keep(tx, invited?.id ?? 0, link, now);
+      await invitations.renew(tx, invited?.id ?? 0, now);
+    });
+    worker.wake();
+    await until(
+      'it was refused',
+      () => receiptsOf(engine),
+      (receipts) => receipts.includes('add failed'),
+    );
+    await engine.apply([fullEvent({ type: 'contract.ended', contract: 'c2', trainer: 't2' })]);
+    await engine.brake();
+    worker.wake();
+    await until(
+      'the other is out',
+      () => isThere('removed'),
+      (count) => count === 1,
+    );
+    expect([tool.checks(), alertsIn(engine)]).toEqual([0, []]);
   });
 
   it('leaves a tool alone that refuses its token altogether, after one check', async () => {

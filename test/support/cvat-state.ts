@@ -13,6 +13,8 @@ export interface CvatOptions {
   /** What the account of the token is in every organization. */
   ownRole?: string;
   hasAnalytics?: boolean;
+  /** Its clock: that of the machine unless told. */
+  now?: () => Date;
   /** Whether an invitation tells that it was accepted, as only newer servers do. */
   tellsAccepted?: boolean;
 }
@@ -63,6 +65,7 @@ const hourMs = 3_600_000;
 
 export function createCvatState(options: CvatOptions) {
   const { hasMail = true, nameOf, mustConfirm = false, ownRole = 'owner' } = options;
+  const { now = () => new Date() } = options;
   const users: CvatUser[] = [];
   const memberships: CvatMembership[] = [];
   const work: Record<CvatKind, CvatAssignable[]> = { jobs: [], tasks: [], projects: [] };
@@ -80,7 +83,7 @@ export function createCvatState(options: CvatOptions) {
 
   function createOrganization(slug: string): void {
     organizations.set(slug, ++lastId);
-    const joined = new Date().toISOString();
+    const joined = now().toISOString();
     const member = { id: ++lastId, userId: own.id, org: slug, isActive: true, joined };
     if (ownRole !== 'none') memberships.push({ ...member, role: ownRole, invitation: null });
   }
@@ -103,7 +106,7 @@ export function createCvatState(options: CvatOptions) {
     const user = findByEmail(email) ?? createInvited(email);
     if (user === null) return 'broken down';
     if (memberships.some((one) => one.userId === user.id && one.org === org)) return 'is member';
-    const invitation = { key: `key-${++lastId}`, created: new Date().toISOString(), sent: null };
+    const invitation = { key: `key-${++lastId}`, created: now().toISOString(), sent: null };
     const membership: CvatMembership = {
       ...{ id: ++lastId, userId: user.id, org, isActive: false, joined: null, role, invitation },
     };
@@ -115,7 +118,7 @@ export function createCvatState(options: CvatOptions) {
   }
 
   function accept(membership: CvatMembership): void {
-    Object.assign(membership, { isActive: true, joined: new Date().toISOString() });
+    Object.assign(membership, { isActive: true, joined: now().toISOString() });
   }
 
   function hasName(name: string): boolean {
@@ -131,7 +134,7 @@ export function createCvatState(options: CvatOptions) {
 
   /** @returns seconds until it may be tried again; counts whatever comes of it */
   function throttleResend(): number | null {
-    const nowMs = Date.now();
+    const nowMs = now().getTime();
     resends.push(nowMs);
     const [first = nowMs, ...more] = resends.filter((atMs) => atMs > nowMs - hourMs);
     if (more.length < resendsAnHour) return null;
@@ -142,7 +145,7 @@ export function createCvatState(options: CvatOptions) {
   function resend(membership: CvatMembership) {
     if (membership.isActive) return 'accepted';
     if (!hasMail) return 'no mail';
-    Object.assign(membership.invitation ?? {}, { sent: new Date().toISOString() });
+    Object.assign(membership.invitation ?? {}, { sent: now().toISOString() });
     return 'sent';
   }
 
@@ -185,7 +188,7 @@ export function createCvatState(options: CvatOptions) {
     ...{ invite, accept, throttleResend, resend, register, rename, membershipOf, findByEmail },
     ...{ assign, jobsOpenTo, jobsListedTo },
     isExpired: ({ sent }: CvatInvitation) =>
-      sent === null ? null : Date.parse(sent) + expiryMs <= Date.now(),
+      sent === null ? null : Date.parse(sent) + expiryMs <= now().getTime(),
     remove(id: number): boolean {
       const index = memberships.findIndex((one) => one.id === id);
       if (index !== -1) memberships.splice(index, 1);
