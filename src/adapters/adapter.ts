@@ -73,6 +73,14 @@ export interface Adapter {
   /** All members, page by page; a page that cannot be read is an error, never an end. */
   listMembers?(groupId: string, signal: AbortSignal): AsyncIterable<Member>;
 
+  /**
+   * Only for a tool that shows no addresses, so that `findMember` by address may miss somebody who is
+   * in: all who may have come into the group, or may still come, by a call made at or after `since`
+   * (an instant, by the clock of Gangway). Asked before somebody counts as out whose adding was never
+   * answered: where it lists nobody, that call let nobody in.
+   */
+  listNewcomers?(groupId: string, since: string, signal: AbortSignal): AsyncIterable<Member>;
+
   /** Another way in for someone who was invited, where the first expired, was used up or was lost. */
   renewInvitation?(groupId: string, member: Member, signal: AbortSignal): Promise<Invitation>;
 
@@ -161,6 +169,8 @@ export interface Member {
   isInvited?: boolean;
   /** When the tool made their account, where it tells: an instant. */
   madeAt?: string;
+  /** What the tool calls them, where that tells no address: for showing, and for finding them there. */
+  name?: string;
 }
 
 export interface Added extends Member {

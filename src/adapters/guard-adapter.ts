@@ -7,7 +7,7 @@ import { memberFaults } from './adapter-faults.ts';
  * says no more than where it was thrown, as it may quote anything.
  */
 export function guardAdapter(adapter: Adapter): Adapter {
-  const { canonicalGroup, findAccount, removeAccount, updateEmail, listMembers } = adapter;
+  const { canonicalGroup, findAccount, removeAccount, updateEmail } = adapter;
   return {
     capabilities: adapter.capabilities,
     check: (signal) =>
@@ -55,11 +55,23 @@ export function guardAdapter(adapter: Adapter): Adapter {
       updateEmail: (group, member, email, signal) =>
         guard('updateEmail', signal, () => updateEmail.call(adapter, group, member, email, signal)),
     }),
-    ...(listMembers && {
-      listMembers: (group, signal) => guardList(listMembers.bind(adapter, group, signal), signal),
-    }),
+    ...guardLists(adapter),
     ...guardInvitations(adapter),
     ...guardUsage(adapter),
+  };
+}
+
+function guardLists(adapter: Adapter): Pick<Adapter, 'listMembers' | 'listNewcomers'> {
+  const { listMembers, listNewcomers } = adapter;
+  return {
+    ...(listMembers && {
+      listMembers: (group, signal) =>
+        guardList('listMembers', listMembers.bind(adapter, group, signal), signal),
+    }),
+    ...(listNewcomers && {
+      listNewcomers: (group, since, signal) =>
+        guardList('listNewcomers', listNewcomers.bind(adapter, group, since, signal), signal),
+    }),
   };
 }
 
@@ -124,14 +136,15 @@ function guardNow<T>(what: string, call: () => T): T {
 }
 
 async function* guardList(
+  what: string,
   list: () => AsyncIterable<Member>,
   signal: AbortSignal,
 ): AsyncGenerator<Member> {
   try {
     signal.throwIfAborted();
-    for await (const member of list()) yield toChecked('listMembers', member);
+    for await (const member of list()) yield toChecked(what, member);
   } catch (error) {
-    throw toGuarded(error, 'listMembers', signal);
+    throw toGuarded(error, what, signal);
   }
 }
 

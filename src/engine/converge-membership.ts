@@ -8,6 +8,7 @@ import { attend, isUnlisted, withReset } from './converge-invitation.ts';
 import { type ConvergeDeps, look, toFailure } from './converge-steps.ts';
 import { followAddress, isToFollow } from './follow-address.ts';
 import { isProtected } from './protected-account.ts';
+import { proveAbsence } from './prove-absence.ts';
 import { removeFormer, removeMembership } from './remove-membership.ts';
 import { restIn } from './rest-in.ts';
 import type { Result } from './settle-store.ts';
@@ -63,11 +64,21 @@ async function bringInLine(
       : await removeMembership(deps, claim, { person, found }, signal);
   }
   const settled = toSettled(deps, claim, step, found);
-  if (found === null) {
-    return claim.memberId === null ? settled : withReset(deps, settled);
-  }
+  if (found === null) return await settleAbsent(deps, claim, settled, signal);
   const tended = await tend(deps, claim, { person, found, state: step.state }, signal);
   return tended === 'left' ? settled : tended;
+}
+
+/** Nobody is found who is to be out. */
+async function settleAbsent(
+  deps: ConvergeDeps,
+  claim: Claim,
+  settled: Result,
+  signal: AbortSignal,
+): Promise<Result> {
+  const unproven = await proveAbsence(deps, claim, signal);
+  if (unproven !== null) return unproven;
+  return claim.memberId === null ? settled : withReset(deps, settled);
 }
 
 /** Who only has the address that is named by now is nobody whom this membership let in. */

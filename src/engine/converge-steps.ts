@@ -32,7 +32,7 @@ export interface ConvergeDeps {
 /** A dead worker's work is taken over after this long. */
 export const leaseMs = 30_000;
 
-const refusedRetryMs = 3_600_000;
+export const refusedRetryMs = 3_600_000;
 
 /** What may pass is tried again soon, then ever later; a refusal once an hour. */
 export function toFailure(claim: Claim, error: AppError, clock: Clock): Result {

@@ -198,12 +198,12 @@ async function converge(
   claim: Claim,
   signal: AbortSignal,
 ): Promise<Result | null> {
-  const { tool, metrics, logger } = deps;
+  const { tool, metrics, alerts, logger } = deps;
   const subject = { tool, membership: claim.id, group: claim.groupId, trainer: claim.trainerId };
   try {
     const result = await convergeMembership(deps, claim, signal);
     if (result === null) return null;
-    const { operation, outcome, message, nextAttemptAt } = result;
+    const { operation, outcome, message, nextAttemptAt, mayBeIn } = result;
     metrics.toolCalls.inc({ tool, operation, outcome });
     const hasFailed = outcome === 'failed' || outcome === 'refused';
     if (hasFailed)
@@ -212,6 +212,11 @@ async function converge(
         'A membership could not be brought in line',
       );
     else logger.info({ ...subject, operation, outcome }, 'A membership is in line');
+    if (mayBeIn !== undefined) {
+      const says =
+        'Somebody who is to be out may be in as one of these accounts: remove theirs in the tool, and protect the others';
+      alerts.raise('absence_unproven', { ...subject, accounts: mayBeIn }, says);
+    }
     return result;
   } catch (error) {
     // The lease runs out, and the membership is taken again.

@@ -7,6 +7,7 @@ import {
   type Begun,
   dueAgain,
   isAccountOurs,
+  knownMembers,
   noteAccount,
   tellAccount,
   unshared,
@@ -33,6 +34,8 @@ export interface SettleStore {
   begin(claim: Claim, intent: Intent, now: string, leasedUntil: string): Promise<Begun | null>;
   /** Whether it is known that we made an account of the tool. */
   isAccountOurs(tool: string, accountId: string): Promise<boolean>;
+  /** Which of these ids of the tool's belong to somebody of whom we know. */
+  knownMembers(tool: string, ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Writes the receipt, and the result where the claim still holds; else asks for another look. */
   settle(claim: Claim, result: Result, now: string): Promise<void>;
 }
@@ -68,6 +71,8 @@ export interface Result {
   invitation?: NewInvitation;
   /** Whether a password was made up for them, which is not needed any more. */
   hasPassword?: boolean;
+  /** As whom they may be in, where it cannot be proven that they are out: accounts, as they are shown. */
+  mayBeIn?: readonly string[];
   /** Whether the link that lets everybody in is to be made worthless. */
   wantsReset?: boolean;
 }
@@ -93,6 +98,7 @@ export function createSettleStore(
     },
 
     isAccountOurs: (tool, accountId) => isAccountOurs(database.kysely, tool, accountId),
+    knownMembers: (tool, ids) => knownMembers(database.kysely, tool, ids),
 
     settle: (claim, result, now) =>
       inTransaction(database, async (tx) => {

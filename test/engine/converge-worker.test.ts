@@ -312,6 +312,49 @@ describeEachDialect('the worker of a tool', (dialect) => {
     expect([tool.checks(), alertsIn(engine)]).toEqual([0, []]);
   });
 
+  it('says as whom somebody may be in whose adding was never answered', async () => {
+    const tool = createMemoryTool();
+    const { adapter } = tool;
+    tool.adapter = {
+      ...adapter,
+      async addMember(group) {
+        tool.seed(group, 'x9');
+        throw new AppError('unavailable', 'no answer');
+      },
+      async *listNewcomers() {
+        yield { id: 't2', email: null, name: 'somebody_known' };
+        yield { id: 'x9', email: null, name: 'amara_n' };
+        yield { id: 'x8', email: null, name: 'amara@private.example' };
+      },
+    };
+    await hire(1);
+    const worker = createStudioWorker(engine, tool);
+    startLoops(worker);
+    await until(
+      'it was not answered',
+      () => receiptsOf(engine),
+      ({ length }) => length === 1,
+    );
+    await hire(1, 2);
+    await engine.database.kysely
+      .updateTable('membership')
+      .set({ memberId: 't2', state: 'active', nextAttemptAt: null })
+      .where('trainerId', '=', 't2')
+      .execute();
+    await engine.apply([fullEvent({ type: 'contract.ended', contract: 'c1', trainer: 't1' })]);
+    await engine.brake();
+    worker.wake();
+    const alerts = () => engine.log.lines().filter(({ alert }) => alert === 'absence_unproven');
+    await until('an operator is told', alerts, ({ length }) => length === 1);
+    expect(alerts()).toMatchObject([
+      { tool: 'studio', trainer: 't1', accounts: ['x9 amara_n', 'x8 a…@private.example'] },
+    ]);
+    const [kept] = await engine.membershipRows();
+    expect(kept).toMatchObject({ state: 'failed', wanted: 0 });
+    expect(kept?.failure).toContain('x9, x8');
+    expect(kept?.failure).not.toContain('amara');
+  });
+
   it('leaves a tool alone that refuses its token altogether, after one check', async () => {
     const tool = createCheckedTool();
     tool.memory.before = () => {

@@ -48,6 +48,8 @@ const Membership = z.object({
   /** Null where the account was deleted. */
   user: User.nullable(),
   is_active: z.boolean(),
+  /** When they came in. */
+  joined_date: z.string().nullish(),
   role: z.string(),
   /** The key of the invitation by which they came. */
   invitation: z.string().nullable(),

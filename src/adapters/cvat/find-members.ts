@@ -91,11 +91,27 @@ export function createCvatMembers(api: CvatApi): CvatMembers {
   };
 }
 
+/** The clocks of CVAT and of this machine may differ by so much. */
+const clockMarginMs = 3_600_000;
+
+/** Whether somebody may be in, or may still come in, by what happened at or after an instant. */
+export function isNewcomer(
+  { is_active, joined_date, role, invitation }: CvatMember,
+  since: string,
+): boolean {
+  if (role === 'owner') return false;
+  if (!is_active) return invitation !== null;
+  const joinedMs = Date.parse(joined_date ?? '');
+  return Number.isNaN(joinedMs) || joinedMs >= Date.parse(since) - clockMarginMs;
+}
+
 /** Of whoever has not come in yet, a name that looks like an address is the only address there is. */
 export function toMember({ user, is_active }: CvatMember): Member {
+  const isAddress = user.username.includes('@');
   return {
     id: String(user.id),
-    email: !is_active && user.username.includes('@') ? user.username : null,
+    email: !is_active && isAddress ? user.username : null,
+    ...(!isAddress && { name: user.username }),
     ...(!is_active && { isInvited: true }),
   };
 }

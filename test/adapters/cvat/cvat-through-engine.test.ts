@@ -4,8 +4,8 @@ import { inTransaction } from '../../../src/db/database.ts';
 import { createInvitationStore } from '../../../src/engine/invitation-store.ts';
 import type { RouteLink } from '../../../src/engine/link-router.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
-import { type CvatFake, openCvatFake } from '../../support/cvat-fake.ts';
-import type { CvatOptions } from '../../support/cvat-state.ts';
+import { type CvatFake, type CvatFakeOptions, openCvatFake } from '../../support/cvat-fake.ts';
+import type { CvatAnswer } from '../../support/cvat-routes.ts';
 import { describeEachDatabase, type OpenFresh } from '../../support/databases.ts';
 import { createIncident, hours, type Incident } from '../../support/incident.ts';
 import { createMemoryTool } from '../../support/memory-tool.ts';
@@ -18,6 +18,8 @@ const toOrganization: RouteLink = ({ externalProjectId }) =>
 interface Stage {
   cvat: CvatFake;
   incident: Incident;
+  /** The tool's ids. */
+  protectedAccounts: string[];
   /** The account with this address, which CVAT itself shows to nobody. */
   account(email: string): number;
   isIn(email: string): boolean;
@@ -25,16 +27,19 @@ interface Stage {
 }
 
 /** CVAT behind the engine, with its clock. */
-async function openStage(openFresh: OpenFresh, options: CvatOptions = {}): Promise<Stage> {
+async function openStage(openFresh: OpenFresh, options: CvatFakeOptions = {}): Promise<Stage> {
   let now = () => new Date();
   const cvat = await openCvatFake({ ...options, now: () => now() });
   const adapter = createAdapter('studio', 'cvat', cvat.settings);
   const tool = { ...createMemoryTool(), adapter };
-  const incident = createIncident(await openFresh(), { tool, routeLink: toOrganization });
+  const protectedAccounts: string[] = [];
+  const converging = { protectedAccounts };
+  const routing = { tool, converging, routeLink: toOrganization };
+  const incident = createIncident(await openFresh(), routing);
   now = () => incident.engine.clock.now();
   const account = (email: string) => cvat.state.findByEmail(email)?.id ?? 0;
   return {
-    ...{ cvat, incident, account },
+    ...{ cvat, incident, account, protectedAccounts },
     isIn: (email) => cvat.state.membershipOf(org, account(email))?.isActive === true,
     async membership(trainer) {
       const rows = await incident.engine.membershipRows();
@@ -64,6 +69,96 @@ describeEachDatabase('who calls themselves by a colleague’s address in CVAT', 
     expect([isIn(amara.workEmail), isIn(zoe.workEmail)]).toEqual([false, true]);
     await incident.event('contract.ended', zoe);
     expect(isIn(zoe.workEmail)).toBe(false);
+  });
+});
+
+describeEachDatabase('an invitation of CVAT of which nobody knows the end', (openFresh) => {
+  /** CVAT does what is asked, and the answer is lost. */
+  const losesAnswers = () => {
+    let isLosing = true;
+    return {
+      end: () => {
+        isLosing = false;
+      },
+      options: {
+        ...everybodyHasAnAccount,
+        spoil: (line: string, answer: CvatAnswer) =>
+          isLosing && line.startsWith('POST /api/invitations') ? { status: 502 } : answer,
+      },
+    };
+  };
+
+  it('lets nobody count as out who may be in under another name', async () => {
+    const { end, options } = losesAnswers();
+    const { cvat, incident, account, isIn, membership } = await openStage(openFresh, options);
+    await incident.event('contract.started', amara);
+    expect(isIn(amara.workEmail)).toBe(true);
+    end();
+    await incident.pass(hours);
+    expect(await membership('cmu1')).toMatchObject({
+      ...{ state: 'failed', failure: expect.stringContaining('in the organization already') },
+    });
+    await incident.event('contract.ended', amara);
+    const id = account(amara.workEmail);
+    expect(await membership('cmu1')).toMatchObject({
+      ...{ state: 'failed', wanted: 0 },
+      failure: `They may still be in, as one of these accounts, as adding them was never answered: ${id}. Remove the one that is theirs in studio; put the ids of the others into tools.studio.protected`,
+    });
+    await incident.pass(hours);
+    expect(await membership('cmu1')).toMatchObject({ state: 'failed' });
+    expect(isIn(amara.workEmail)).toBe(true);
+
+    cvat.state.remove(cvat.state.membershipOf(org, id)?.id ?? 0);
+    await incident.pass(hours);
+    expect(await membership('cmu1')).toMatchObject({ state: 'removed', failure: null });
+  });
+
+  it('is proven to have let nobody in where all who came since are known', async () => {
+    const { end, options } = losesAnswers();
+    const { cvat, incident, membership, account } = await openStage(openFresh, options);
+    const early = cvat.state.createUser('early', 'early@lab.example', true);
+    cvat.state.invite(org, early.email, 'worker');
+    incident.engine.clock.advance(2 * hours);
+    await incident.event('contract.started', amara);
+    end();
+    await incident.event('contract.started', zoe);
+    // Somebody has put it right by hand.
+    const id = account(amara.workEmail);
+    cvat.state.remove(cvat.state.membershipOf(org, id)?.id ?? 0);
+    await incident.event('contract.ended', amara);
+    expect(await membership('cmu1')).toMatchObject({ state: 'removed', failure: null });
+    expect(await membership('cmu2')).toMatchObject({ state: 'active' });
+  });
+
+  it('and that is still to be accepted, as there is no mail, is held as well', async () => {
+    const options = { ...everybodyHasAnAccount, mustConfirm: true, hasMail: false };
+    const { cvat, incident, isIn, account, membership } = await openStage(openFresh, options);
+    await incident.event('contract.started', amara);
+    await incident.event('contract.ended', amara);
+    expect(await membership('cmu1')).toMatchObject({ state: 'failed', wanted: 0 });
+    const id = account(amara.workEmail);
+    const pending = cvat.state.membershipOf(org, id);
+    if (pending !== undefined) cvat.state.accept(pending);
+    await incident.pass(hours);
+    expect([isIn(amara.workEmail), (await membership('cmu1')).state]).toEqual([true, 'failed']);
+    cvat.state.remove(pending?.id ?? 0);
+    await incident.pass(hours);
+    expect(await membership('cmu1')).toMatchObject({ state: 'removed' });
+  });
+
+  it('holds up nobody for accounts that are protected', async () => {
+    const { options } = losesAnswers();
+    const stage = await openStage(openFresh, options);
+    const { cvat, incident, account, membership } = stage;
+    const boss = cvat.state.createUser('boss', 'boss@lab.example', true);
+    expect(boss.id).toBeGreaterThan(0);
+    stage.protectedAccounts.push(String(boss.id));
+    await incident.event('contract.started', amara);
+    cvat.state.invite(org, boss.email, 'supervisor');
+    const id = account(amara.workEmail);
+    cvat.state.remove(cvat.state.membershipOf(org, id)?.id ?? 0);
+    await incident.event('contract.ended', amara);
+    expect(await membership('cmu1')).toMatchObject({ state: 'removed' });
   });
 });
 
