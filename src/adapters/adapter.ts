@@ -55,6 +55,21 @@ export interface Adapter {
   removeMember(groupId: string, member: Member, signal: AbortSignal): Promise<void>;
 
   /**
+   * For a tool that leaves with whoever is taken out what was assigned to them: takes that away, in
+   * one project or, where it is null, in the whole group. Called after they were taken out, and where
+   * they leave one project and stay for another; they need not be a member any more, nor have
+   * anything. No more at a time than a call may take: it is called again while it answers `more`.
+   *
+   * @param project an `externalProjectId`
+   */
+  endAssignments?(
+    groupId: string,
+    member: Member,
+    project: string | null,
+    signal: AbortSignal,
+  ): Promise<'done' | 'more'>;
+
+  /**
    * Instead of `removeMember`, where the tool knows logins apart from groups: takes the member out
    * of this group and ends their login in the whole tool. Called only for an account that Gangway
    * made, and when nothing else in the tool is wanted for it. Someone who has none any more is no
@@ -169,7 +184,7 @@ export interface Member {
   isInvited?: boolean;
   /** When the tool made their account, where it tells: an instant. */
   madeAt?: string;
-  /** What the tool calls them, where that tells no address: for showing, and for finding them there. */
+  /** What the tool calls them: text of a stranger's, and maybe somebody else's address. */
   name?: string;
 }
 

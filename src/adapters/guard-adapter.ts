@@ -7,7 +7,7 @@ import { memberFaults } from './adapter-faults.ts';
  * says no more than where it was thrown, as it may quote anything.
  */
 export function guardAdapter(adapter: Adapter): Adapter {
-  const { canonicalGroup, findAccount, removeAccount, updateEmail } = adapter;
+  const { canonicalGroup, findAccount, endAssignments, removeAccount, updateEmail } = adapter;
   return {
     capabilities: adapter.capabilities,
     check: (signal) =>
@@ -47,6 +47,12 @@ export function guardAdapter(adapter: Adapter): Adapter {
       ),
     removeMember: (group, member, signal) =>
       guard('removeMember', signal, () => adapter.removeMember(group, member, signal)),
+    ...(endAssignments && {
+      endAssignments: (group, member, project, signal) =>
+        guard('endAssignments', signal, () =>
+          endAssignments.call(adapter, group, member, project, signal),
+        ),
+    }),
     ...(removeAccount && {
       removeAccount: (group, member, signal) =>
         guard('removeAccount', signal, () => removeAccount.call(adapter, group, member, signal)),

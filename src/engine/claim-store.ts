@@ -15,6 +15,8 @@ export interface ClaimStore {
   /** The installs for which something is due in the tool. */
   installsDue(tool: string, now: string): Promise<string[]>;
   claim(order: ClaimOrder): Promise<Claim[]>;
+  /** @returns false where the claim no longer holds, so that nothing more may be done under it */
+  prolong(claim: Claim, now: string, leasedUntil: string): Promise<boolean>;
   /** Gives a claim back without having done anything, to be taken again at `nextAttemptAt`. */
   putBack(claim: Claim, nextAttemptAt: string): Promise<void>;
   /** Makes due what has failed and waits for another try: the tool answers again. */
@@ -96,6 +98,19 @@ export function createClaimStore(database: Database, box: SecretBox): ClaimStore
         }));
       });
     },
+
+    prolong: ({ id, token, generation }, now, leasedUntil) =>
+      inTransaction(database, async (tx) => {
+        const held = await tx
+          .updateTable('membership')
+          .set({ leasedUntil })
+          .where('id', '=', id)
+          .where('leaseToken', '=', token)
+          .where('leasedUntil', '>', now)
+          .where('generation', '=', generation)
+          .executeTakeFirst();
+        return held.numUpdatedRows === 1n;
+      }),
 
     async putBack({ id, token, generation }, nextAttemptAt) {
       await inTransaction(database, (tx) =>

@@ -5,7 +5,7 @@ import { toInstant } from '../lib/clock.ts';
 import { addMembership } from './add-membership.ts';
 import type { Claim } from './claim-store.ts';
 import { attend, isUnlisted, withReset } from './converge-invitation.ts';
-import { type ConvergeDeps, look, toFailure } from './converge-steps.ts';
+import { begin, type ConvergeDeps, endAssignments, look, toFailure } from './converge-steps.ts';
 import { followAddress, isToFollow } from './follow-address.ts';
 import { isProtected } from './protected-account.ts';
 import { proveAbsence } from './prove-absence.ts';
@@ -75,10 +75,31 @@ async function settleAbsent(
   claim: Claim,
   settled: Result,
   signal: AbortSignal,
-): Promise<Result> {
+): Promise<Result | null> {
   const unproven = await proveAbsence(deps, claim, signal);
   if (unproven !== null) return unproven;
-  return claim.memberId === null ? settled : withReset(deps, settled);
+  if (claim.memberId === null) return settled;
+  const isEnded = await endLeftOver(deps, claim, claim.memberId, signal);
+  return isEnded ? withReset(deps, settled) : null;
+}
+
+/**
+ * What is assigned to whom another hand took out, or we in a try that was cut short. Their account may
+ * be another's reason to be there as well, who is only missing just now.
+ *
+ * @returns false where the claim no longer holds
+ */
+async function endLeftOver(
+  deps: ConvergeDeps,
+  claim: Claim,
+  id: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (deps.adapter.endAssignments === undefined || !claim.isOurs) return true;
+  const begun = await begin(deps, claim, { operation: 'remove', foundId: id });
+  if (begun === null) return false;
+  if (begun.isShared) return true;
+  return await endAssignments(deps, claim, { member: { id, email: claim.email } }, signal);
 }
 
 /** Who only has the address that is named by now is nobody whom this membership let in. */

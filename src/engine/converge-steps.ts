@@ -93,3 +93,30 @@ export async function readUntil(
   };
   return await retry(readBack, { attempts: 3, firstWaitMs: 100, maxWaitMs: 500, signal });
 }
+
+const mostParts = 1000;
+
+/**
+ * Takes away what is assigned to whoever was taken out, where the tool leaves it with them: part by
+ * part, each in a time of its own. Nobody counts as out before.
+ *
+ * @returns false where the claim no longer holds
+ */
+export async function endAssignments(
+  { adapter, claims, timeoutMs, clock }: ConvergeDeps,
+  claim: Claim,
+  { member, project = null }: { member: Member; project?: string | null },
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { endAssignments: end } = adapter;
+  if (end === undefined) return true;
+  for (let parts = 0; parts < mostParts; parts += 1) {
+    const leasedUntil = instantIn(clock, leaseMs);
+    if (!(await claims.prolong(claim, toInstant(clock.now()), leasedUntil))) return false;
+    const left = await callTool(timeoutMs, signal, (callSignal) =>
+      end.call(adapter, claim.groupId, member, project, callSignal),
+    );
+    if (left === 'done') return true;
+  }
+  throw new AppError('unavailable', 'What is assigned to the member does not come to an end');
+}

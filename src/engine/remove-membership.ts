@@ -8,7 +8,7 @@ import type { GivenAddress } from './address-store.ts';
 import { callTool } from './call-tool.ts';
 import type { Claim } from './claim-store.ts';
 import { withReset } from './converge-invitation.ts';
-import { begin, type ConvergeDeps, look, readUntil } from './converge-steps.ts';
+import { begin, type ConvergeDeps, endAssignments, look, readUntil } from './converge-steps.ts';
 import { isProtected } from './protected-account.ts';
 import { restIn } from './rest-in.ts';
 import type { Result } from './settle-store.ts';
@@ -52,6 +52,7 @@ export async function removeMembership(
     await removeAccount.call(deps.adapter, claim.groupId, found, callSignal);
   });
   await readUntil(deps, claim, { ...person, memberId: found.id }, signal);
+  if (!(await endAssignments(deps, claim, { member: found }, signal))) return null;
   const message = sayWhatIsLeft(deps, begun, endsAccount, isOurs);
   const removed: Result = {
     ...{ operation: 'remove', outcome: 'removed', memberId: found.id },

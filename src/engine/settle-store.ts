@@ -159,9 +159,14 @@ async function prolong(
   leasedUntil: string,
 ): Promise<boolean> {
   const isAbsentBeforeAdding = operation === 'add' && foundId === null;
+  // Whoever is about to be taken out is found by no look after that: only their id leads to the rest.
+  const isLastSeen = operation === 'remove' && foundId !== null;
   const held = await tx
     .updateTable('membership')
-    .set({ leasedUntil, ...(isAbsentBeforeAdding && { isOurs: 1 }) })
+    .set((eb) => ({
+      ...{ leasedUntil, ...(isAbsentBeforeAdding && { isOurs: 1 }) },
+      ...(isLastSeen && { memberId: eb.fn.coalesce('memberId', eb.val(foundId)) }),
+    }))
     .where('id', '=', id)
     .where('leaseToken', '=', token)
     .where('leasedUntil', '>', now)

@@ -107,8 +107,9 @@ export function createCvatRoutes(state: CvatState, options: CvatOptions, events:
         const fields = { id, assignee: nameOf(assigneeId), state: is };
         return hasFiltered(request, { ...fields, project_id: projectId, type: 'annotation' });
       });
-    const showWork = ({ id, assigneeId, state: is }: CvatAssignable) => ({
+    const showWork = ({ id, assigneeId, projectId, state: is }: CvatAssignable) => ({
       ...{ id, assignee: showById(assigneeId), state: is },
+      ...(kind !== 'projects' && { project_id: projectId }),
     });
     return toPage(request, found, showWork);
   }

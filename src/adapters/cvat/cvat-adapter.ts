@@ -2,6 +2,7 @@ import type { Adapter, Capabilities } from '../adapter.ts';
 import { checkCvat } from './check-cvat.ts';
 import { createCvatApi } from './cvat-api.ts';
 import type { CvatSettings } from './cvat-schema.ts';
+import { createEndAssignments } from './end-assignments.ts';
 import { createCvatMembers, isNewcomer, toMember } from './find-members.ts';
 import { createInvites } from './invite-member.ts';
 import { readEventUsage, readJobUsage } from './read-usage.ts';
@@ -27,6 +28,7 @@ export function createCvatAdapter(settings: CvatSettings): Adapter {
 
     ...createInvites(settings, api, members),
     removeMember: createRemoval(api, members),
+    endAssignments: createEndAssignments(settings, api, members),
 
     async *listMembers(groupId, signal) {
       for await (const member of members.list(groupId, signal)) yield toMember(member);

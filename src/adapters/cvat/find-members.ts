@@ -36,7 +36,7 @@ export function createCvatMembers(api: CvatApi): CvatMembers {
     const call = {
       ...{ path: '/api/memberships', purpose: 'list the members', secrets, signal },
       query: { org, ...(search !== undefined && { search }) },
-      ...(name !== undefined && { filter: isExactly('user', name) }),
+      ...(name !== undefined && { filters: [isExactly('user', name)] }),
     };
     for await (const found of api.list(readMemberships, call)) {
       const { user } = found;
@@ -49,7 +49,7 @@ export function createCvatMembers(api: CvatApi): CvatMembers {
     if (!/^\d{1,15}$/.test(id)) return null;
     const { organization: org, secrets, signal } = search;
     const call = {
-      ...{ path: '/api/users', query: { org }, filter: isExactly('id', Number(id)) },
+      ...{ path: '/api/users', query: { org }, filters: [isExactly('id', Number(id))] },
       ...{ purpose: 'find the account', secrets, signal },
     };
     for await (const user of api.list(readUsers, call)) {
@@ -111,7 +111,7 @@ export function toMember({ user, is_active }: CvatMember): Member {
   return {
     id: String(user.id),
     email: !is_active && isAddress ? user.username : null,
-    ...(!isAddress && { name: user.username }),
+    name: user.username,
     ...(!is_active && { isInvited: true }),
   };
 }

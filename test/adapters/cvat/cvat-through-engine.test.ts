@@ -4,6 +4,7 @@ import { inTransaction } from '../../../src/db/database.ts';
 import { createInvitationStore } from '../../../src/engine/invitation-store.ts';
 import type { RouteLink } from '../../../src/engine/link-router.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
+import { claimDue, converge } from '../../support/converging.ts';
 import { type CvatFake, type CvatFakeOptions, openCvatFake } from '../../support/cvat-fake.ts';
 import type { CvatAnswer } from '../../support/cvat-routes.ts';
 import { describeEachDatabase, type OpenFresh } from '../../support/databases.ts';
@@ -159,6 +160,98 @@ describeEachDatabase('an invitation of CVAT of which nobody knows the end', (ope
     cvat.state.remove(cvat.state.membershipOf(org, id)?.id ?? 0);
     await incident.event('contract.ended', amara);
     expect(await membership('cmu1')).toMatchObject({ state: 'removed' });
+  });
+});
+
+describeEachDatabase('the jobs of somebody whose contract ends in CVAT', (openFresh) => {
+  let stage: Stage;
+  let isBroken: boolean;
+
+  beforeEach(async () => {
+    isBroken = false;
+    stage = await openStage(openFresh, {
+      ...everybodyHasAnAccount,
+      spoil: (line, answer) => (isBroken && line.startsWith('PATCH') ? { status: 503 } : answer),
+    });
+    await stage.incident.event('contract.started', amara);
+  });
+
+  function assign(count: number): void {
+    const assigneeId = stage.account(amara.workEmail);
+    for (let number = 0; number < count; number += 1) {
+      stage.cvat.state.assign('jobs', org, { assigneeId });
+    }
+  }
+
+  const listed = () => stage.cvat.state.jobsListedTo(stage.account(amara.workEmail)).length;
+
+  it('keep nobody in, and are all taken away before they count as out', async () => {
+    assign(100);
+    const order: string[] = [];
+    await stage.incident.event('contract.ended', amara);
+    for (const { line } of stage.cvat.requests) {
+      const [method = ''] = line.split(' ');
+      if (/^(PATCH|DELETE)$/.test(method)) order.push(method);
+    }
+    expect(order).toEqual(['DELETE', ...Array(100).fill('PATCH')]);
+    expect([stage.isIn(amara.workEmail), listed()]).toEqual([false, 0]);
+    expect(await stage.membership('cmu1')).toMatchObject({ state: 'removed' });
+  });
+
+  it('are gone on with where that was cut short, by the id alone', async () => {
+    assign(3);
+    isBroken = true;
+    await stage.incident.event('contract.ended', amara);
+    expect(stage.isIn(amara.workEmail)).toBe(false);
+    expect(await stage.membership('cmu1')).toMatchObject({ state: 'removing', wanted: 0 });
+    isBroken = false;
+    assign(2);
+    await stage.incident.pass(hours);
+    expect(listed()).toBe(0);
+    expect(await stage.membership('cmu1')).toMatchObject({ state: 'removed', failure: null });
+  });
+
+  it('are gone on with after the process was lost, also of whom only a name was known', async () => {
+    assign(3);
+    const { engine } = stage.incident;
+    await stage.incident.take('contract.ended', amara);
+    await engine.brake();
+    const [claim] = await claimDue(engine);
+    const dies = new AbortController();
+    const { adapter } = stage.incident.tool;
+    const crashing = {
+      ...stage.incident.tool,
+      adapter: {
+        ...adapter,
+        endAssignments: async () => {
+          dies.abort();
+          return await new Promise<never>(() => undefined);
+        },
+      },
+    };
+    if (claim === undefined) throw new Error('nothing is due');
+    const known = { ...claim, memberId: null };
+    await engine.database.kysely.updateTable('membership').set({ memberId: null }).execute();
+    const pending = stage.cvat.state.membershipOf(org, stage.account(amara.workEmail));
+    Object.assign(pending ?? {}, { isActive: false });
+    stage.cvat.state.rename(stage.account(amara.workEmail), amara.workEmail);
+    expect(await converge(engine, crashing, known, { signal: dies.signal })).toBeNull();
+    expect([pending && stage.cvat.state.memberships.includes(pending), listed()]).toEqual([
+      false,
+      3,
+    ]);
+    await stage.incident.pass(hours);
+    expect(listed()).toBe(0);
+    expect(await stage.membership('cmu1')).toMatchObject({ state: 'removed' });
+  });
+
+  it('are taken away where another hand has taken them out', async () => {
+    assign(2);
+    const membership = stage.cvat.state.membershipOf(org, stage.account(amara.workEmail));
+    stage.cvat.state.remove(membership?.id ?? 0);
+    await stage.incident.event('contract.ended', amara);
+    expect(listed()).toBe(0);
+    expect(await stage.membership('cmu1')).toMatchObject({ state: 'removed' });
   });
 });
 
