@@ -21,6 +21,15 @@ export interface ClaimStore {
   putBack(claim: Claim, nextAttemptAt: string): Promise<void>;
   /** Makes due what has failed and waits for another try: the tool answers again. */
   tryAgain(tool: string, now: string): Promise<void>;
+  /**
+   * Makes due whom the tool has refused by refusing our token, as far as one call can tell: it lets
+   * us in.
+   *
+   * @param mostAttempts only whom it has not refused more often
+   */
+  tryRefused(tool: string, now: string, mostAttempts?: number): Promise<void>;
+  /** Whether there is anybody of that kind. */
+  hasRefused(tool: string, now: string): Promise<boolean>;
 }
 
 export interface ClaimOrder {
@@ -143,6 +152,43 @@ export function createClaimStore(database: Database, box: SecretBox): ClaimStore
           .execute(),
       );
     },
+
+    async tryRefused(tool, now, mostAttempts) {
+      await inTransaction(database, async (tx) => {
+        const refused = tx
+          .updateTable('membership')
+          .set({ nextAttemptAt: now })
+          .where(isRefused(tool, now));
+        const few = mostAttempts && refused.where('attempts', '<=', mostAttempts);
+        await (few || refused).execute();
+      });
+    },
+
+    async hasRefused(tool, now) {
+      const refused = database.kysely.selectFrom('membership').select('id').limit(1);
+      return (await refused.where(isRefused(tool, now)).executeTakeFirst()) !== undefined;
+    },
+  };
+}
+
+/** By its last receipt: a tool that refuses a token answers 401 or 403 to everything. */
+function isRefused(tool: string, now: string): Condition {
+  return (eb) => {
+    const last = eb
+      .selectFrom('receipt')
+      .select((receipt) => receipt.fn.max('receipt.id').as('id'))
+      .whereRef('receipt.membershipId', '=', 'membership.id');
+    const isTold = eb
+      .selectFrom('receipt')
+      .select('receipt.id')
+      .where('receipt.id', '=', last)
+      .where('receipt.toolStatus', 'in', [401, 403]);
+    return eb.and([
+      eb('membership.tool', '=', tool),
+      eb('membership.state', '=', 'failed'),
+      eb('membership.nextAttemptAt', '>', now),
+      eb.exists(isTold),
+    ]);
   };
 }
 

@@ -385,6 +385,57 @@ describeEachDialect('the worker of a tool', (dialect) => {
     expect(alertsIn(engine)).toHaveLength(1);
   });
 
+  it('tries again at its start whom the tool refused before, once it lets us in', async () => {
+    const tool = createCheckedTool();
+    tool.refuse(forbidden);
+    tool.memory.before = () => {
+      throw forbidden;
+    };
+    for (const install of ['acme', 'globex'])
+      await engine.apply([inGroup(install, 'contract.started')], install);
+    const first = createStudioWorker(engine, tool.memory);
+    startLoops(first);
+    const failed = async () =>
+      (await engine.membershipRows()).filter(({ state }) => state === 'failed').length;
+    await until('both are refused', failed, (count) => count === 2);
+    await first.stop();
+    // The token is mended while nothing runs.
+    tool.refuse(undefined);
+    tool.memory.before = (_call, subject) => {
+      if (subject.startsWith('globex-signs')) throw forbidden;
+    };
+    engine.clock.advance(60_000);
+    const checks = tool.checks();
+    startLoops(createStudioWorker(engine, tool.memory));
+    await untilActive(1);
+    expect(tool.checks()).toBe(checks + 1);
+    await until(
+      'the other was asked for again',
+      () => receiptsOf(engine),
+      (receipts) => receipts.filter((receipt) => receipt === 'add refused').length === 3,
+    );
+  });
+
+  it('tries once more whom the tool refused just before it let us in again', async () => {
+    const tool = createCheckedTool();
+    let refusals = 1;
+    tool.memory.before = () => {
+      if (refusals-- > 0) throw forbidden;
+    };
+    await engine.apply([inGroup('acme', 'contract.started')], 'acme');
+    startLoops(createStudioWorker(engine, tool.memory));
+    await untilActive(1);
+    expect(tool.checks()).toBe(1);
+  });
+
+  it('asks a tool nothing at its start that has refused nobody', async () => {
+    const tool = createCheckedTool();
+    await hire(1);
+    startLoops(createStudioWorker(engine, tool.memory));
+    await untilActive(1);
+    expect(tool.checks()).toBe(0);
+  });
+
   it('takes turns where there is one slot, whoever comes first by name', async () => {
     const tool = createMemoryTool('tool');
     const started = (install: string, number: number) =>
