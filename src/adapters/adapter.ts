@@ -64,6 +64,21 @@ export interface Adapter {
   removeMember(groupId: string, member: Member, signal: AbortSignal): Promise<void>;
 
   /**
+   * For a tool that leaves with whoever is taken out what was assigned to them: takes that away, in
+   * one project or, where it is null, in the whole group. Called after they were taken out, and where
+   * they leave one project and stay for another; they need not be a member any more, nor have
+   * anything. No more at a time than a call may take: it is called again while it answers `more`.
+   *
+   * @param project an `externalProjectId`
+   */
+  endAssignments?(
+    groupId: string,
+    member: Member,
+    project: string | null,
+    signal: AbortSignal,
+  ): Promise<'done' | 'more'>;
+
+  /**
    * Instead of `removeMember`, where the tool knows logins apart from groups: takes the member out
    * of this group and ends their login in the whole tool. Called only for an account that Gangway
    * made, and when nothing else in the tool is wanted for it. Someone who has none any more is no
@@ -81,6 +96,14 @@ export interface Adapter {
 
   /** All members, page by page; a page that cannot be read is an error, never an end. */
   listMembers?(groupId: string, signal: AbortSignal): AsyncIterable<Member>;
+
+  /**
+   * Only for a tool that shows no addresses, so that `findMember` by address may miss somebody who is
+   * in: all who may have come into the group, or may still come, by a call made at or after `since`
+   * (an instant, by the clock of Gangway). Asked before somebody counts as out whose adding was never
+   * answered: where it lists nobody, that call let nobody in.
+   */
+  listNewcomers?(groupId: string, since: string, signal: AbortSignal): AsyncIterable<Member>;
 
   /** Another way in for someone who was invited, where the first expired, was used up or was lost. */
   renewInvitation?(groupId: string, member: Member, signal: AbortSignal): Promise<Invitation>;
@@ -174,6 +197,8 @@ export interface Member {
   isInvited?: boolean;
   /** When the tool made their account, where it tells: an instant. */
   madeAt?: string;
+  /** What the tool calls them: text of a stranger's, and maybe somebody else's address. */
+  name?: string;
 }
 
 export interface Added extends Member {

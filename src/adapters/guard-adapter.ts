@@ -7,7 +7,7 @@ import { memberFaults } from './adapter-faults.ts';
  * says no more than where it was thrown, as it may quote anything.
  */
 export function guardAdapter(adapter: Adapter): Adapter {
-  const { canonicalGroup, removeAccount, updateEmail, listMembers } = adapter;
+  const { canonicalGroup, endAssignments, removeAccount, updateEmail } = adapter;
   return {
     capabilities: adapter.capabilities,
     check: (signal) =>
@@ -41,6 +41,12 @@ export function guardAdapter(adapter: Adapter): Adapter {
       ),
     removeMember: (group, member, signal) =>
       guard('removeMember', signal, () => adapter.removeMember(group, member, signal)),
+    ...(endAssignments && {
+      endAssignments: (group, member, project, signal) =>
+        guard('endAssignments', signal, () =>
+          endAssignments.call(adapter, group, member, project, signal),
+        ),
+    }),
     ...(removeAccount && {
       removeAccount: (group, member, signal) =>
         guard('removeAccount', signal, () => removeAccount.call(adapter, group, member, signal)),
@@ -49,9 +55,7 @@ export function guardAdapter(adapter: Adapter): Adapter {
       updateEmail: (group, member, email, signal) =>
         guard('updateEmail', signal, () => updateEmail.call(adapter, group, member, email, signal)),
     }),
-    ...(listMembers && {
-      listMembers: (group, signal) => guardList(listMembers.bind(adapter, group, signal), signal),
-    }),
+    ...guardLists(adapter),
     ...guardInvitations(adapter),
     ...guardUsage(adapter),
   };
@@ -73,6 +77,20 @@ function guardAccounts(adapter: Adapter): Pick<Adapter, 'findAccount' | 'findAcc
           const account = await findAccountById.call(adapter, id, signal);
           return account === null ? null : toChecked('findAccountById', account);
         }),
+    }),
+  };
+}
+
+function guardLists(adapter: Adapter): Pick<Adapter, 'listMembers' | 'listNewcomers'> {
+  const { listMembers, listNewcomers } = adapter;
+  return {
+    ...(listMembers && {
+      listMembers: (group, signal) =>
+        guardList('listMembers', listMembers.bind(adapter, group, signal), signal),
+    }),
+    ...(listNewcomers && {
+      listNewcomers: (group, since, signal) =>
+        guardList('listNewcomers', listNewcomers.bind(adapter, group, since, signal), signal),
     }),
   };
 }
@@ -138,14 +156,15 @@ function guardNow<T>(what: string, call: () => T): T {
 }
 
 async function* guardList(
+  what: string,
   list: () => AsyncIterable<Member>,
   signal: AbortSignal,
 ): AsyncGenerator<Member> {
   try {
     signal.throwIfAborted();
-    for await (const member of list()) yield toChecked('listMembers', member);
+    for await (const member of list()) yield toChecked(what, member);
   } catch (error) {
-    throw toGuarded(error, 'listMembers', signal);
+    throw toGuarded(error, what, signal);
   }
 }
 

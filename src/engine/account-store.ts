@@ -1,6 +1,7 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import type { Member } from '../adapters/adapter.ts';
-import type { Transaction } from '../db/database.ts';
+import type { Database, Transaction } from '../db/database.ts';
+import { inParts } from '../db/key-in.ts';
 import type { MembershipRow, Tables } from '../db/tables.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import { type Claim, mayBeWorkedOn } from './claim-store.ts';
@@ -128,6 +129,25 @@ export async function isAccountOurs(
   const { trainerId: owner, madeAt } = account;
   if (owner !== null && owner !== trainerId) return false;
   return madeAt === null || found.madeAt === undefined || madeAt === found.madeAt;
+}
+
+/** Which of these ids of the tool's belong to somebody of whom we know. */
+export async function knownMembers(
+  db: Database['kysely'],
+  tool: string,
+  ids: readonly string[],
+): Promise<Set<string>> {
+  const known = new Set<string>();
+  for (const part of inParts(ids)) {
+    const found = await db
+      .selectFrom('membership')
+      .select('memberId')
+      .where('tool', '=', tool)
+      .where('memberId', 'in', part)
+      .execute();
+    for (const { memberId } of found) if (memberId !== null) known.add(memberId);
+  }
+  return known;
 }
 
 /** Keeps what was learnt of whose an account is; that it is ours stays so. */

@@ -1,22 +1,19 @@
 import type { Member, Person } from '../adapters/adapter.ts';
-import { AppError, isTransient, toAppError } from '../domain/errors.ts';
+import { AppError, toAppError } from '../domain/errors.ts';
 import { decideStep, type MembershipState, type Step } from '../domain/membership.ts';
-import { backoffMs } from '../lib/backoff.ts';
-import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
-import { maskText } from '../lib/mask.ts';
+import { toInstant } from '../lib/clock.ts';
 import { addMembership } from './add-membership.ts';
 import type { Claim } from './claim-store.ts';
 import { attend, isUnlisted, withReset } from './converge-invitation.ts';
-import { type ConvergeDeps, look } from './converge-steps.ts';
+import { begin, type ConvergeDeps, endAssignments, look, toFailure } from './converge-steps.ts';
 import { disown, findHidden, settleDoubt } from './doubted-account.ts';
 import { followAddress, isToFollow } from './follow-address.ts';
 import { isProtected } from './protected-account.ts';
+import { proveAbsence } from './prove-absence.ts';
 import { removeFormer, removeMembership } from './remove-membership.ts';
 import { restIn } from './rest-in.ts';
 import type { Result } from './settle-store.ts';
 import { isAccountMadeByUs, isMembershipOurs, toMadeAt } from './whose.ts';
-
-const refusedRetryMs = 3_600_000;
 
 /**
  * One membership, from claim to receipt: look, intent, call, read back (design section 2). The
@@ -69,9 +66,7 @@ async function bringInLine(
       : await removeMembership(deps, claim, { person, found }, signal);
   }
   const settled = toSettled(deps, claim, step, found);
-  if (found === null) {
-    return claim.memberId === null ? settled : withReset(deps, claim, settled);
-  }
+  if (found === null) return await settleAbsent(deps, claim, settled, signal);
   const tended = await tend(deps, claim, { person, found, state: step.state }, signal);
   return tended === 'left' ? settled : tended;
 }
@@ -102,6 +97,40 @@ async function withoutStray(
   if (stray === null) return { claim, person, found };
   const disowned = await disown(deps, claim, stray);
   return { claim: disowned, person: { ...person, memberId: null }, found };
+}
+
+/** Nobody is found who is to be out. */
+async function settleAbsent(
+  deps: ConvergeDeps,
+  claim: Claim,
+  settled: Result,
+  signal: AbortSignal,
+): Promise<Result | null> {
+  const unproven = await proveAbsence(deps, claim, signal);
+  if (unproven !== null) return unproven;
+  if (claim.memberId === null) return settled;
+  const isEnded = await endLeftOver(deps, claim, claim.memberId, signal);
+  return isEnded ? withReset(deps, claim, settled) : null;
+}
+
+/**
+ * What is assigned to whom another hand took out, or we in a try that was cut short. Their account may
+ * be another's reason to be there as well, who is only missing just now.
+ *
+ * @returns false where the claim no longer holds
+ */
+async function endLeftOver(
+  deps: ConvergeDeps,
+  claim: Claim,
+  id: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (deps.adapter.endAssignments === undefined || !claim.isOurs) return true;
+  const member = { id, email: claim.email };
+  const begun = await begin(deps, claim, { operation: 'remove', found: member });
+  if (begun === null) return false;
+  if (begun.isShared) return true;
+  return await endAssignments(deps, claim, { member }, signal);
 }
 
 /** Who only has the address that is named by now is nobody whom this membership let in. */
@@ -170,22 +199,4 @@ function toPerson({ trainerId, email, displayName, memberId }: Claim): Person {
 function refuseProtected(deps: ConvergeDeps, { wanted }: Claim, { email }: Person): void {
   if (!wanted || !isProtected(deps.protectedAccounts, { id: '', email })) return;
   throw new AppError('invalid', 'The address is that of a protected account of the tool');
-}
-
-/** What may pass is tried again soon, then ever later; a refusal once an hour. */
-function toFailure(claim: Claim, error: AppError, clock: Clock): Result {
-  const { attempts, state, wanted } = claim;
-  const transient = isTransient(error);
-  const waitMs = transient ? backoffMs(attempts + 1, error.retryAfterMs) : refusedRetryMs;
-  return {
-    operation: wanted ? 'add' : 'remove',
-    outcome: transient ? 'failed' : 'refused',
-    state: transient ? state : 'failed',
-    nextAttemptAt: instantIn(clock, waitMs),
-    errorCode: error.code,
-    retryAfterMs: error.retryAfterMs,
-    toolStatus: error.status,
-    // Adapters are others' code, and what they throw may quote an address.
-    message: maskText(error.message).slice(0, 300),
-  };
 }

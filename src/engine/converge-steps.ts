@@ -1,12 +1,14 @@
 import type { Adapter, Member, Person } from '../adapters/adapter.ts';
-import { AppError } from '../domain/errors.ts';
+import { AppError, isTransient } from '../domain/errors.ts';
 import type { Alerts } from '../lib/alerts.ts';
+import { backoffMs } from '../lib/backoff.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
+import { maskText } from '../lib/mask.ts';
 import { retry } from '../lib/retry.ts';
 import type { Begun } from './account-store.ts';
 import { callTool } from './call-tool.ts';
 import type { Claim, ClaimStore } from './claim-store.ts';
-import type { Intent, SettleStore } from './settle-store.ts';
+import type { Intent, Result, SettleStore } from './settle-store.ts';
 import { judgeId } from './whose.ts';
 
 /** What bringing a membership in line is made of: a look, an intent, a call, and a read back. */
@@ -32,6 +34,26 @@ export interface ConvergeDeps {
 
 /** A dead worker's work is taken over after this long. */
 export const leaseMs = 30_000;
+
+export const refusedRetryMs = 3_600_000;
+
+/** What may pass is tried again soon, then ever later; a refusal once an hour. */
+export function toFailure(claim: Claim, error: AppError, clock: Clock): Result {
+  const { attempts, state, wanted } = claim;
+  const transient = isTransient(error);
+  const waitMs = transient ? backoffMs(attempts + 1, error.retryAfterMs) : refusedRetryMs;
+  return {
+    operation: wanted ? 'add' : 'remove',
+    outcome: transient ? 'failed' : 'refused',
+    state: transient ? state : 'failed',
+    nextAttemptAt: instantIn(clock, waitMs),
+    errorCode: error.code,
+    retryAfterMs: error.retryAfterMs,
+    toolStatus: error.status,
+    // Adapters are others' code, and what they throw may quote an address.
+    message: maskText(error.message).slice(0, 300),
+  };
+}
 
 /** Commits what is meant before the call that does it. @returns null where it must not be made */
 export async function begin(
@@ -117,4 +139,31 @@ export async function readUntilEnded(
 
 async function soon<T>(readBack: () => Promise<T>, signal: AbortSignal): Promise<T> {
   return await retry(readBack, { attempts: 3, firstWaitMs: 100, maxWaitMs: 500, signal });
+}
+
+const mostParts = 1000;
+
+/**
+ * Takes away what is assigned to whoever was taken out, where the tool leaves it with them: part by
+ * part, each in a time of its own. Nobody counts as out before.
+ *
+ * @returns false where the claim no longer holds
+ */
+export async function endAssignments(
+  { adapter, claims, timeoutMs, clock }: ConvergeDeps,
+  claim: Claim,
+  { member, project = null }: { member: Member; project?: string | null },
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { endAssignments: end } = adapter;
+  if (end === undefined) return true;
+  for (let parts = 0; parts < mostParts; parts += 1) {
+    const leasedUntil = instantIn(clock, leaseMs);
+    if (!(await claims.prolong(claim, toInstant(clock.now()), leasedUntil))) return false;
+    const left = await callTool(timeoutMs, signal, (callSignal) =>
+      end.call(adapter, claim.groupId, member, project, callSignal),
+    );
+    if (left === 'done') return true;
+  }
+  throw new AppError('unavailable', 'What is assigned to the member does not come to an end');
 }

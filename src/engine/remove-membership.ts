@@ -8,7 +8,14 @@ import type { GivenAddress } from './address-store.ts';
 import { callTool } from './call-tool.ts';
 import type { Claim } from './claim-store.ts';
 import { withReset } from './converge-invitation.ts';
-import { begin, type ConvergeDeps, look, readUntil, readUntilEnded } from './converge-steps.ts';
+import {
+  begin,
+  type ConvergeDeps,
+  endAssignments,
+  look,
+  readUntil,
+  readUntilEnded,
+} from './converge-steps.ts';
 import { isProtected } from './protected-account.ts';
 import { restIn } from './rest-in.ts';
 import type { Result } from './settle-store.ts';
@@ -53,6 +60,7 @@ export async function removeMembership(
   });
   await readUntil(deps, claim, { ...person, memberId: found.id }, signal);
   if (endsAccount) await readUntilEnded(deps, found, signal);
+  if (!(await endAssignments(deps, claim, { member: found }, signal))) return null;
   const message = sayWhatIsLeft(deps, begun, endsAccount, isOurs);
   const removed: Result = {
     ...{ operation: 'remove', outcome: 'removed', memberId: found.id },

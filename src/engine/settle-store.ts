@@ -8,6 +8,7 @@ import {
   type Begun,
   dueAgain,
   isAccountOurs,
+  knownMembers,
   noteAccount,
   tellAccount,
   unshared,
@@ -43,6 +44,8 @@ export interface SettleStore {
    * @returns whether it was believed until now
    */
   disown(claim: Claim, id: string, isInDoubt: boolean): Promise<boolean>;
+  /** Which of these ids of the tool's belong to somebody of whom we know. */
+  knownMembers(tool: string, ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Writes the receipt, and the result where the claim still holds; else asks for another look. */
   settle(claim: Claim, result: Result, now: string): Promise<void>;
 }
@@ -73,6 +76,8 @@ export interface Result {
   /** When to try again; null when there is nothing left to do. */
   nextAttemptAt: string | null;
   errorCode?: ErrorCode;
+  /** False where what went wrong says nothing of how the tool is. */
+  isOfToolItself?: false;
   retryAfterMs?: number | undefined;
   toolStatus?: number | undefined;
   message?: string | undefined;
@@ -80,6 +85,8 @@ export interface Result {
   invitation?: NewInvitation;
   /** Whether a password was made up for them, which is not needed any more. */
   hasPassword?: boolean;
+  /** As whom they may be in, where it cannot be proven that they are out: accounts, as they are shown. */
+  mayBeIn?: readonly string[];
   /** Whether the link that lets everybody in is to be made worthless. */
   wantsReset?: boolean;
 }
@@ -108,6 +115,8 @@ export function createSettleStore(
 
     disown: (claim, id, isInDoubt) =>
       inTransaction(database, (tx) => disown(tx, claim, id, isInDoubt)),
+
+    knownMembers: (tool, ids) => knownMembers(database.kysely, tool, ids),
 
     settle: (claim, result, now) =>
       inTransaction(database, async (tx) => {
@@ -169,9 +178,14 @@ async function prolong(
   leasedUntil: string,
 ): Promise<boolean> {
   const isAbsentBeforeAdding = operation === 'add' && found === null;
+  // Whoever is about to be taken out is found by no look after that: only their id leads to the rest.
+  const foundId = operation === 'remove' ? found?.id : undefined;
   const held = await tx
     .updateTable('membership')
-    .set({ leasedUntil, ...(isAbsentBeforeAdding && { isOurs: 1 }) })
+    .set((eb) => ({
+      ...{ leasedUntil, ...(isAbsentBeforeAdding && { isOurs: 1 }) },
+      ...(foundId !== undefined && { memberId: eb.fn.coalesce('memberId', eb.val(foundId)) }),
+    }))
     .where('id', '=', id)
     .where('leaseToken', '=', token)
     .where('leasedUntil', '>', now)

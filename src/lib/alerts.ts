@@ -7,6 +7,8 @@ export type AlertKind =
   | 'contract_disputed'
   | 'link_outside'
   | 'tool_left_alone'
+  /** Somebody is to be out, and the tool does not tell whether they are. */
+  | 'absence_unproven'
   | 'marketplace_refuses'
   | 'managed_address_leaked'
   | 'removed_member_returned'
