@@ -44,7 +44,9 @@ export interface UsageItemTable {
   scope: string;
   memberId: string;
   itemId: string;
+  /** Empty where nothing came of it; then its task is the other. */
   taskId: string;
+  skippedTaskId: string | null;
   doneDay: Day;
   /** The last day to which it counts anything. */
   lastDay: Day;

@@ -61,11 +61,15 @@ interface Hired {
 
 export interface WorkTool {
   adapter: Adapter;
-  /** All pieces of work there are, by place and then by id. */
+  /** All pieces of work there are, by place and then by id. Taking one away leaves its task. */
   items: Map<string, Map<string, ItemWork>>;
-  /** Ends the next readings after so many sightings. */
+  /** Takes the tasks of these pieces away, and the pieces with them. */
+  deleteTasks(place: string, ...itemIds: string[]): void;
+  /** Ends the next readings after so many pieces. */
   breaksAfter: number | null;
   gone: Set<string>;
+  /** Whether it says which tasks there are. */
+  tellsTasks: boolean;
   requests: (string | null)[];
 }
 
@@ -78,8 +82,29 @@ export interface ItemWork {
 }
 
 function createWorkTool(): WorkTool {
+  /** That there ever were at a place, whatever became of the pieces. */
+  const tasks = new Map<string, Set<string>>();
+  function tasksAt(scope: string): ReadonlySet<string> {
+    const known = tasks.get(scope) ?? new Set();
+    for (const itemId of tool.items.get(scope)?.keys() ?? []) known.add(taskOf(itemId));
+    tasks.set(scope, known);
+    return known;
+  }
+  function* itemsAt(scope: string): Iterable<[string, ItemWork]> {
+    for (const [passed, one] of [...(tool.items.get(scope) ?? [])].entries()) {
+      if (tool.breaksAfter !== null && passed >= tool.breaksAfter)
+        throw new AppError('unavailable', 'The export broke off');
+      yield one;
+    }
+  }
   const tool: WorkTool = {
-    ...{ items: new Map(), breaksAfter: null, gone: new Set(), requests: [] },
+    ...{ items: new Map(), breaksAfter: null, gone: new Set(), requests: [], tellsTasks: true },
+    deleteTasks(place, ...itemIds) {
+      for (const itemId of itemIds) {
+        tasks.get(place)?.delete(taskOf(itemId));
+        tool.items.get(place)?.delete(itemId);
+      }
+    },
     adapter: {
       capabilities: {
         ...{ removal: { effect: 'locks_out' }, readding: 'yes', exclusive: 'membership' },
@@ -94,13 +119,11 @@ function createWorkTool(): WorkTool {
       usageScopeFor: ({ externalProjectId }) => externalProjectId,
       async *readUsage(scope, { changedSince }) {
         tool.requests.push(changedSince);
-        let told = 0;
-        for (const [itemId, work] of tool.items.get(scope) ?? []) {
-          if (tool.breaksAfter !== null && told >= tool.breaksAfter)
-            throw new AppError('unavailable', 'The export broke off');
-          if (changedSince !== null && (work.changedAt ?? work.at) < changedSince) continue;
-          told += 1;
-          yield toSighting(itemId, work);
+        const known = tasksAt(scope);
+        if (tool.tellsTasks) for (const taskId of known) yield { of: 'task', taskId };
+        for (const [itemId, work] of itemsAt(scope)) {
+          if (changedSince === null || (work.changedAt ?? work.at) >= changedSince)
+            yield toSighting(itemId, work);
         }
       },
     },
@@ -108,10 +131,14 @@ function createWorkTool(): WorkTool {
   return tool;
 }
 
+function taskOf(itemId: string): string {
+  return `task of ${itemId}`;
+}
+
 function toSighting(itemId: string, { memberId, seconds, labels, at, changedAt }: ItemWork) {
   const instants = { doneAt: at, changedAt: changedAt ?? at };
   return {
-    ...{ memberId, of: 'item', itemId, taskId: `task of ${itemId}`, seconds, labels },
+    ...{ memberId, of: 'item', itemId, taskId: taskOf(itemId), seconds, labels },
     ...instants,
   } satisfies UsageSighting;
 }
@@ -121,7 +148,11 @@ export const longestOnItsWayMs = 10 * 60_000;
 
 export async function openUsageWorld(
   database: Database,
-  { maxLoweredFraction = 1, timeZone = 'UTC' } = {},
+  {
+    maxLoweredFraction = 1,
+    timeZone = 'UTC',
+    deletedTasks = 'keep',
+  }: { maxLoweredFraction?: number; timeZone?: string; deletedTasks?: 'keep' | 'lower' } = {},
   onAnswer: OnAnswer = async () => undefined,
 ): Promise<UsageWorld> {
   const tool = createWorkTool();
@@ -168,7 +199,10 @@ export async function openUsageWorld(
       onAnswer,
     },
     links: new Map([['signs', { timeZone }]]),
-    usage: { schedule: '30 * * * *', lookbackMs: 14 * 86_400_000, maxLoweredFraction },
+    usage: {
+      ...{ schedule: '30 * * * *', lookbackMs: 14 * 86_400_000 },
+      ...{ maxLoweredFraction, deletedTasks },
+    },
     platformApis: new Map([['acme', { reportUsage: reportThrough }]]),
   });
   const { deps } = usage;

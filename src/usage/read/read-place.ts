@@ -1,4 +1,4 @@
-import type { Adapter, UsageRequest, UsageSighting } from '../../adapters/adapter.ts';
+import type { Adapter, UsageNote, UsageRequest, UsageSighting } from '../../adapters/adapter.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
 import { callTool } from '../../engine/call-tool.ts';
 import type { Alerts } from '../../lib/alerts.ts';
@@ -22,6 +22,8 @@ export interface ReadPlaceDeps {
   adapters: ReadonlyMap<string, Adapter>;
   placeOf: PlaceOf;
   lookbackMs: number;
+  /** Whether what was reported of a task that was deleted stays reported. */
+  deletedTasks: 'keep' | 'lower';
   alerts: Alerts;
   logger: Logger;
   clock: Clock;
@@ -88,9 +90,9 @@ async function readClaimed(
     const isComplete = isCompleteDue(claim, beganAt);
     const members = await membersAt(deps, place);
     const request = toRequest(deps, claim, place, isComplete);
-    const sightings = await readSightings(deps, place, request, signal);
+    const told = await readTold(deps, place, request, signal);
     const reading = { beganAt, isComplete, isFirst: claim.readBeganAt === null };
-    await mergeReading(deps, { claim, place, members, sightings, ...reading }, signal);
+    await mergeReading(deps, { claim, place, members, ...told, ...reading }, signal);
     await places.settle(claim, { beganAt: toInstant(beganAt), isComplete });
     logger.info({ tool, scope, isComplete }, 'The work at a place was read');
   } catch (thrown) {
@@ -136,26 +138,49 @@ function toRequest(
   };
 }
 
-/** Collected until it has ended: a reading that breaks off says nothing. By the tool's id. */
-async function readSightings(
+/** What a reading has told. */
+interface Told {
+  /** By the tool's id of whose work it is. */
+  sightings: ReadonlyMap<string, UsageSighting[]>;
+  /** The tasks that there are, as far as it told of any. */
+  tasks: ReadonlySet<string>;
+  /** What the tool cannot tell at present. */
+  gaps: ReadonlySet<string>;
+}
+
+/** Collected until it has ended: a reading that breaks off says nothing. */
+async function readTold(
   { adapters, timeoutMs = readingMs }: ReadPlaceDeps,
   { tool, scope }: Place,
   request: UsageRequest,
   signal: AbortSignal,
-): Promise<Map<string, UsageSighting[]>> {
+): Promise<Told> {
   const adapter = adapters.get(tool);
   return await callTool(timeoutMs, signal, async (callSignal) => {
     const read = adapter?.readUsage?.(scope, request, callSignal);
     if (read === undefined) throw new AppError('invalid', `The tool ${tool} tells no work`);
-    const sightings = new Map<string, UsageSighting[]>();
-    for await (const sighting of read) {
-      callSignal.throwIfAborted();
-      const of = sightings.get(sighting.memberId);
-      if (of === undefined) sightings.set(sighting.memberId, [sighting]);
-      else of.push(sighting);
-    }
-    return sightings;
+    return await collectTold(read, callSignal);
   });
+}
+
+async function collectTold(
+  read: AsyncIterable<UsageSighting | UsageNote>,
+  signal: AbortSignal,
+): Promise<Told> {
+  const sightings = new Map<string, UsageSighting[]>();
+  const tasks = new Set<string>();
+  const gaps = new Set<string>();
+  for await (const one of read) {
+    signal.throwIfAborted();
+    if (one.of === 'task') tasks.add(one.taskId);
+    else if (one.of === 'gap') gaps.add(one.says);
+    else {
+      const of = sightings.get(one.memberId);
+      if (of === undefined) sightings.set(one.memberId, [one]);
+      else of.push(one);
+    }
+  }
+  return { sightings, tasks, gaps };
 }
 
 /** By the tool's id; without those whose id more than one trainer has, as nobody can tell them apart. */
@@ -172,12 +197,11 @@ async function membersAt(
   });
 }
 
-interface EndedReading {
+interface EndedReading extends Told {
   claim: PlaceClaim;
   place: Place;
   /** As they were before it began. */
   members: PlaceMember[];
-  sightings: ReadonlyMap<string, UsageSighting[]>;
   beganAt: Date;
   isComplete: boolean;
   /** Whether nobody had ever looked at the place before. */
@@ -212,17 +236,18 @@ async function mergeReading(
 
 async function mergeMember(
   deps: ReadPlaceDeps,
-  { claim, place, beganAt, isFirst }: EndedReading,
+  { claim, place, beganAt, isFirst, tasks }: EndedReading,
   member: PlaceMember,
   told: UsageSighting[],
   canLower: boolean,
 ): Promise<void> {
-  const { clock, lookbackMs, work } = deps;
+  const { clock, lookbackMs, work, deletedTasks } = deps;
   const firstDay = firstReadDay(deps);
   const { timeZone } = place;
   const isNew = Date.parse(member.addedAt ?? '') > beganAt.getTime() - lookbackMs;
   const toReading = (lowers: boolean): Reading => ({
     ...{ beganAt, timeZone, firstDay, lowers },
+    tasks: deletedTasks === 'keep' ? tasks : null,
     countsFirstTotal: isNew || !isFirst,
   });
   const window = { firstDay, now: toInstant(clock.now()) };
