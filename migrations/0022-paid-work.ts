@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 
 /**
  * What work stays counted, what was lowered, which places a removal waits for, and what keeps a
@@ -10,7 +10,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createIndex('usage_ledger_lowered')
     .on('usage_ledger')
-    .column('lowered_at')
+    .columns(['install', 'lowered_at'])
+    .where(sql.ref('lowered_at'), 'is not', null)
     .execute();
   await addTexts(db, 'usage_person', ['fallen_since']);
   await addTexts(db, 'usage_place', ['failing_since', 'gone_since', 'told_at', 'gap', 'gap_since']);

@@ -87,6 +87,10 @@ export interface UsageLedgerTable extends Counts {
   doubtedUntil: string | null;
   /** Since when what would lower it waits for somebody to look. */
   loweringHeldAt: string | null;
+  /** When a lower count was answered last, where it has not risen again since. */
+  loweredAt: string | null;
+  /** JSON of the most that had been answered before. */
+  loweredFrom: string | null;
   sentAt: string;
   answeredAt: string | null;
   /** When it was sent for the last time, as it had left the look-back. */

@@ -29,7 +29,7 @@ describeEachDatabase('how it is doing', (openFresh) => {
   it('needs nobody where nothing has happened', async () => {
     expect(await load()).toEqual({
       ...{ since: hour, memberships: [], deliveries: [], receipts: [], removals: [] },
-      ...{ installs: [], plans: [], budgets: [], attention: [] },
+      ...{ installs: [], plans: [], budgets: [], lowered: [], attention: [] },
     });
   });
 
