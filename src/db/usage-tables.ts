@@ -16,6 +16,15 @@ export interface UsagePlaceTable {
   /** When the last reading that ended began, and the last one of everything. */
   readBeganAt: string | null;
   completeBeganAt: string | null;
+  /** Since when it cannot be read although a live link leads there. */
+  failingSince: string | null;
+  /** Since when the tool says that there is no such place. */
+  goneSince: string | null;
+  /** When somebody was told of that. */
+  toldAt: string | null;
+  /** What the tool could not tell at the last reading, and since when. */
+  gap: string | null;
+  gapSince: string | null;
 }
 
 /** The groups whose members work at a place. */
@@ -126,6 +135,13 @@ export interface UsageDecisionTable {
   install: string | null;
   contractId: string | null;
   decidedAt: string;
+}
+
+/** A place whose work a removal waits for. */
+export interface FinalReadingPlaceTable {
+  membershipId: number;
+  tool: string;
+  scope: string;
 }
 
 /** A removal that has waited for the work at its place to be read. */

@@ -29,9 +29,11 @@ export interface UsageWorld {
   tool: WorkTool;
   api(method: string, path: string, body?: object): Promise<unknown>;
   jobId: string;
-  link(project: string): Promise<string>;
+  /** Another job of the install. */
+  openJob(): string;
+  link(project: string, ofJob?: string): Promise<string>;
   /** Hires somebody on the job; `m` and their id is what the tool calls them. */
-  hire(): Hired;
+  hire(onJob?: string): Hired;
   /** Learns all there is at the marketplace, and lets in whoever is wanted. */
   learn(): Promise<void>;
   /** Reads every place once; of everything, where that is asked for. */
@@ -68,6 +70,10 @@ export interface WorkTool {
   /** Ends the next readings after so many pieces. */
   breaksAfter: number | null;
   gone: Set<string>;
+  /** Places that are not there. */
+  goneScopes: Set<string>;
+  /** Whether all projects have one group. */
+  isOneGroup: boolean;
   /** Whether it says which tasks there are. */
   tellsTasks: boolean;
   requests: (string | null)[];
@@ -84,11 +90,12 @@ export interface ItemWork {
 function createWorkTool(): WorkTool {
   /** That there ever were at a place, whatever became of the pieces. */
   const tasks = new Map<string, Set<string>>();
-  function tasksAt(scope: string): ReadonlySet<string> {
+  function tasksAt(scope: string): Iterable<string> {
+    if (tool.goneScopes.has(scope)) throw new AppError('not_found', `There is no ${scope}`);
     const known = tasks.get(scope) ?? new Set();
     for (const itemId of tool.items.get(scope)?.keys() ?? []) known.add(taskOf(itemId));
     tasks.set(scope, known);
-    return known;
+    return tool.tellsTasks ? known : [];
   }
   function* itemsAt(scope: string): Iterable<[string, ItemWork]> {
     for (const [passed, one] of [...(tool.items.get(scope) ?? [])].entries()) {
@@ -99,6 +106,7 @@ function createWorkTool(): WorkTool {
   }
   const tool: WorkTool = {
     ...{ items: new Map(), breaksAfter: null, gone: new Set(), requests: [], tellsTasks: true },
+    ...{ goneScopes: new Set(), isOneGroup: false },
     deleteTasks(place, ...itemIds) {
       for (const itemId of itemIds) {
         tasks.get(place)?.delete(taskOf(itemId));
@@ -111,7 +119,7 @@ function createWorkTool(): WorkTool {
         usage: { counts: ['seconds', 'tasks', 'labels'], outlivesRemoval: true },
       },
       check: async () => [],
-      groupFor: ({ externalProjectId }) => externalProjectId,
+      groupFor: ({ externalProjectId }) => (tool.isOneGroup ? 'org' : externalProjectId),
       findMember: async (_group, { memberId }) =>
         memberId === null || tool.gone.has(memberId) ? null : { id: memberId, email: null },
       addMember: async (_group, { trainerId }) => ({ id: `m${trainerId}`, email: null }),
@@ -119,8 +127,7 @@ function createWorkTool(): WorkTool {
       usageScopeFor: ({ externalProjectId }) => externalProjectId,
       async *readUsage(scope, { changedSince }) {
         tool.requests.push(changedSince);
-        const known = tasksAt(scope);
-        if (tool.tellsTasks) for (const taskId of known) yield { of: 'task', taskId };
+        for (const taskId of tasksAt(scope)) yield { of: 'task', taskId };
         for (const [itemId, work] of itemsAt(scope)) {
           if (changedSince === null || (work.changedAt ?? work.at) >= changedSince)
             yield toSighting(itemId, work);
@@ -226,12 +233,14 @@ export async function openUsageWorld(
   return {
     ...world,
     ...{ engine, sandbox, usage, tool, api, jobId },
-    async link(project) {
-      const created = await api('POST', '/project-links', { externalProjectId: project, jobId });
+    openJob: () => sandbox.createJob({ installId }).id,
+    async link(project, ofJob = jobId) {
+      const link = { externalProjectId: project, jobId: ofJob };
+      const created = await api('POST', '/project-links', link);
       return (created as { projectLink: { id: string } }).projectLink.id;
     },
-    hire() {
-      const { contractId, trainers } = sandbox.hire({ jobId });
+    hire(onJob = jobId) {
+      const { contractId, trainers } = sandbox.hire({ jobId: onJob });
       const trainerId = trainers[0]?.opentrainUserId ?? '';
       return { contractId, trainerId, memberId: `m${trainerId}` };
     },

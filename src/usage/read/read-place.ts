@@ -13,6 +13,7 @@ import { firstReadDay } from './look-back.ts';
 import type { Reading } from './merge-items.ts';
 import { freezeWork, mergeWork } from './merge-work.ts';
 import type { PlaceClaim, PlaceStore } from './place-store.ts';
+import { sayTrouble, worsen } from './place-trouble.ts';
 import type { PlaceMember, WorkStore } from './work-store.ts';
 
 export interface ReadPlaceDeps {
@@ -37,7 +38,6 @@ const leaseSlackMs = 60_000;
 /** Changes that were under way when the last reading began, and clocks that differ. */
 const overlapMs = 10 * 60_000;
 const completeEveryMs = 20 * 3_600_000;
-const dayMs = 86_400_000;
 const checksAtOnce = 4;
 
 /** All places where somebody may work, by `placeKey`. */
@@ -70,7 +70,7 @@ export async function readNextPlace(
   const claim = await places.claim(now, instantIn(clock, timeoutMs + leaseSlackMs), tool);
   if (claim === null) return false;
   const place = (await listPlaces(deps)).get(placeKey(claim));
-  const nothing = { beganAt: now, isComplete: false };
+  const nothing = { beganAt: now, isComplete: false, gap: null };
   // Nobody works there any more, or the configuration leads elsewhere.
   if (place === undefined) await places.settle(claim, nothing);
   else await readClaimed(deps, claim, place, signal);
@@ -93,30 +93,36 @@ async function readClaimed(
     const told = await readTold(deps, place, request, signal);
     const reading = { beganAt, isComplete, isFirst: claim.readBeganAt === null };
     await mergeReading(deps, { claim, place, members, ...told, ...reading }, signal);
-    await places.settle(claim, { beganAt: toInstant(beganAt), isComplete });
+    const gap = [...told.gaps].sort().join('; ') || null;
+    await places.settle(claim, { beganAt: toInstant(beganAt), isComplete, gap });
     logger.info({ tool, scope, isComplete }, 'The work at a place was read');
   } catch (thrown) {
-    const error = toAppError(thrown);
-    const failure = maskText(error.message);
-    const waitMs = backoffMs(claim.attempts + 1, error.retryAfterMs);
-    await places.postpone(claim, failure, instantIn(clock, waitMs));
-    if (signal.aborted) return;
-    logger.warn({ tool, scope, failure }, 'The work at a place could not be read');
-    reportOld(deps, claim, beganAt);
+    await postpone(deps, claim, place, toAppError(thrown), signal.aborted);
   }
 }
 
-function reportOld(
-  { alerts }: ReadPlaceDeps,
-  { tool, scope, readBeganAt }: PlaceClaim,
-  now: Date,
-): void {
-  if (readBeganAt === null || now.getTime() - Date.parse(readBeganAt) < dayMs) return;
-  alerts.raise(
-    'usage_unread',
-    { tool, scope, since: readBeganAt },
-    'The work at a place could not be read for a day: nothing new of it is reported',
-  );
+/** @param isStopping then nothing is wrong with the place */
+async function postpone(
+  { places, alerts, clock, logger }: ReadPlaceDeps,
+  claim: PlaceClaim,
+  { tool, scope, isLinked }: Place,
+  error: AppError,
+  isStopping: boolean,
+): Promise<void> {
+  const [failure, now] = [maskText(error.message), clock.now()];
+  const nextReadAt = instantIn(clock, backoffMs(claim.attempts + 1, error.retryAfterMs));
+  if (isStopping) {
+    await places.postpone(claim, { failure, nextReadAt, trouble: claim });
+    return;
+  }
+  const failed = { isLinked, isGone: error.code === 'not_found', now: toInstant(now) };
+  const trouble = worsen(claim, failed);
+  const says = sayTrouble(trouble, claim.readBeganAt, now);
+  const toldAt = says === null ? trouble.toldAt : toInstant(now);
+  await places.postpone(claim, { failure, nextReadAt, trouble: { ...trouble, toldAt } });
+  logger.warn({ tool, scope, failure }, 'The work at a place could not be read');
+  const since = claim.readBeganAt ?? trouble.failingSince;
+  if (says !== null) alerts.raise('usage_unread', { tool, scope, since, failure }, says);
 }
 
 function isCompleteDue({ completeBeganAt }: PlaceClaim, now: Date): boolean {
