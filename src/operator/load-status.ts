@@ -49,7 +49,7 @@ type Rows<Name extends keyof StatusStore> = Awaited<ReturnType<StatusStore[Name]
 export async function loadStatus(
   database: Database,
   since: string,
-  configured: Pick<ReadonlyMap<string, unknown>, 'has'>,
+  configured: ReadonlyMap<string, { tool: string }>,
   mailed: Mailed | null = null,
 ): Promise<Status> {
   const store = createStatusStore(database);

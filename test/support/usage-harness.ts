@@ -72,6 +72,8 @@ export interface WorkTool {
   gone: Set<string>;
   /** Places that are not there. */
   goneScopes: Set<string>;
+  /** Places that the account may not read. */
+  refusedScopes: Set<string>;
   /** Whether all projects have one group. */
   isOneGroup: boolean;
   /** Whether it says which tasks there are. */
@@ -92,6 +94,7 @@ function createWorkTool(): WorkTool {
   const tasks = new Map<string, Set<string>>();
   function tasksAt(scope: string): Iterable<string> {
     if (tool.goneScopes.has(scope)) throw new AppError('not_found', `There is no ${scope}`);
+    if (tool.refusedScopes.has(scope)) throw new AppError('forbidden', 'You may not');
     const known = tasks.get(scope) ?? new Set();
     for (const itemId of tool.items.get(scope)?.keys() ?? []) known.add(taskOf(itemId));
     tasks.set(scope, known);
@@ -106,7 +109,7 @@ function createWorkTool(): WorkTool {
   }
   const tool: WorkTool = {
     ...{ items: new Map(), breaksAfter: null, gone: new Set(), requests: [], tellsTasks: true },
-    ...{ goneScopes: new Set(), isOneGroup: false },
+    ...{ goneScopes: new Set(), refusedScopes: new Set(), isOneGroup: false },
     deleteTasks(place, ...itemIds) {
       for (const itemId of itemIds) {
         tasks.get(place)?.delete(taskOf(itemId));
