@@ -123,13 +123,14 @@ export interface Adapter {
 
   /**
    * The work done in a place. It is complete when it ends without an error: what is not in a reading
-   * of everything is gone from the tool. A part that cannot be read is an error, never an end.
+   * of everything is gone from the tool. A part that cannot be read is an error, never an end;
+   * `not_found` says that there is no such place (any more).
    */
   readUsage?(
     scope: string,
     request: UsageRequest,
     signal: AbortSignal,
-  ): AsyncIterable<UsageSighting>;
+  ): AsyncIterable<UsageSighting | UsageNote>;
 }
 
 export interface Capabilities {
@@ -249,5 +250,20 @@ export type UsageSighting = {
     /** Everything until now, without days: they come from how it grows. */
     | { of: 'total' }
   );
+
+/** What is to be known of a reading beside the work itself. */
+export type UsageNote =
+  /**
+   * A task that there is, whether anything was done on it or not: a piece of work on it that a
+   * reading of everything does not tell was deleted by somebody, and lowers what was reported. A
+   * piece whose task is not told went with its task, or nobody can tell: it stays reported, unless
+   * the operator wants it otherwise (`usage.deletedTasks`).
+   */
+  | { of: 'task'; taskId: string }
+  /**
+   * Counts that the tool cannot tell at present, of anybody: a sentence for operators, without names
+   * and addresses. What was counted so far stays.
+   */
+  | { of: 'gap'; says: string };
 
 export type Counts = { [count in UsageCount]?: number };

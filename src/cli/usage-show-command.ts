@@ -118,7 +118,7 @@ function laterOf(one: string, other: string): string {
 const remarks: Record<WhyDifferent, string> = {
   not_begun: 'its day has not begun in UTC',
   not_sent: 'to be sent with the next report',
-  lowering_held: 'held: it would be lowered, see "gangway usage report --dry-run"',
+  lowering_held: 'held: it would be lowered, see "gangway usage held"',
   refused: 'refused by the marketplace',
   unsent: 'could not be sent',
   in_doubt: 'in doubt: a request may have arrived, or may arrive',
@@ -126,16 +126,19 @@ const remarks: Record<WhyDifferent, string> = {
   unseen: 'not seen any more: what was reported stays',
 };
 
-function toRemark({ why, message, status }: ShownDay): string {
+function toRemark({ why, message, status, lowered }: ShownDay): string {
   const answer = message === null ? '' : `${status === null ? '' : `${status}: `}${message}`;
-  return [why === null ? '' : remarks[why], answer].filter((text) => text !== '').join('; ');
+  const less = lowered === null ? '' : `lowered at ${lowered.at} from ${toSum(lowered.from)}`;
+  return [why === null ? '' : remarks[why], less, answer].filter((text) => text !== '').join('; ');
 }
 
 function toSums({ reported }: Shown, consumed: Consumed): string[] {
-  const toText = (counts: Counts) =>
-    countNames.map((name) => `${counts[name] ?? 'no'} ${name}`).join(', ');
-  const said = typeof consumed === 'string' ? consumed : toText(consumed);
-  return [`Reported in all: ${toText(reported)}`, `Consumed by the marketplace: ${said}`];
+  const said = typeof consumed === 'string' ? consumed : toSum(consumed);
+  return [`Reported in all: ${toSum(reported)}`, `Consumed by the marketplace: ${said}`];
+}
+
+function toSum(counts: Counts): string {
+  return countNames.map((name) => `${counts[name] ?? 'no'} ${name}`).join(', ');
 }
 
 /** Why tool and ledger differ, and on how many days. */

@@ -24,6 +24,7 @@ import type { RemovalTables } from './removal-tables.ts';
 import type { ResetTables } from './reset-tables.ts';
 import type { UsageImportEntryTable, UsageImportTable } from './usage-import-tables.ts';
 import type {
+  FinalReadingPlaceTable,
   FinalReadingTable,
   UsageDayTable,
   UsageDecisionTable,
@@ -78,6 +79,7 @@ export interface Tables
   usageDecision: UsageDecisionTable;
   usageTrouble: UsageTroubleTable;
   finalReading: FinalReadingTable;
+  finalReadingPlace: FinalReadingPlaceTable;
   namedLock: NamedLockTable;
   setting: SettingTable;
   usageImport: UsageImportTable;

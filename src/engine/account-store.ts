@@ -1,9 +1,9 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import type { Member } from '../adapters/adapter.ts';
-import type { Database, Transaction } from '../db/database.ts';
-import { inParts } from '../db/key-in.ts';
+import type { Transaction } from '../db/database.ts';
 import type { MembershipRow, Tables } from '../db/tables.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
+import { bindAccount, isAccountOurs } from './account-owner-store.ts';
 import { type Claim, mayBeWorkedOn } from './claim-store.ts';
 import { type AccountRules, managedPlaces } from './managed-place-store.ts';
 import type { Result } from './settle-store.ts';
@@ -112,67 +112,6 @@ interface KnownOther extends Pick<MembershipRow, 'memberId' | 'trainerId' | 'wan
 /** Of somebody who was invited by a link of which the tool does not know who has it. */
 function isUnlistedId(memberId: string): boolean {
   return memberId.startsWith('invited:');
-}
-
-/** By its id, and for the trainer whom it was made for: another account may have the id by now. */
-export async function isAccountOurs(
-  db: Transaction,
-  { tool, trainerId }: Pick<Claim, 'tool' | 'trainerId'>,
-  found: Pick<Member, 'id' | 'madeAt'>,
-): Promise<boolean> {
-  const account = await db
-    .selectFrom('account')
-    .select(['isOurs', 'trainerId', 'madeAt'])
-    .where((eb) => eb.and({ tool, accountId: found.id }))
-    .executeTakeFirst();
-  if (account?.isOurs !== 1) return false;
-  const { trainerId: owner, madeAt } = account;
-  if (owner !== null && owner !== trainerId) return false;
-  return madeAt === null || found.madeAt === undefined || madeAt === found.madeAt;
-}
-
-/** Which of these ids of the tool's belong to somebody of whom we know. */
-export async function knownMembers(
-  db: Database['kysely'],
-  tool: string,
-  ids: readonly string[],
-): Promise<Set<string>> {
-  const known = new Set<string>();
-  for (const part of inParts(ids)) {
-    const found = await db
-      .selectFrom('membership')
-      .select('memberId')
-      .where('tool', '=', tool)
-      .where('memberId', 'in', part)
-      .execute();
-    for (const { memberId } of found) if (memberId !== null) known.add(memberId);
-  }
-  return known;
-}
-
-/** Keeps what was learnt of whose an account is; that it is ours stays so. */
-export async function noteAccount(
-  tx: Transaction,
-  { tool, trainerId }: Claim,
-  { memberId: accountId, isAccountOurs: isOurs, madeAt }: Result,
-  seenAt: string,
-): Promise<void> {
-  if (accountId === undefined) return;
-  if (isOurs === true) {
-    const learnt = { isOurs: 1, trainerId, madeAt: madeAt ?? null };
-    await tx
-      .insertInto('account')
-      .values({ tool, accountId, seenAt, ...learnt })
-      .onConflict((conflict) => conflict.columns(['tool', 'accountId']).doUpdateSet(learnt))
-      .execute();
-  } else if (madeAt !== undefined) {
-    await tx
-      .updateTable('account')
-      .set({ madeAt })
-      .where((eb) => eb.and({ tool, accountId, trainerId }))
-      .where('madeAt', 'is', null)
-      .execute();
-  }
 }
 
 type MembershipBuilder = ExpressionBuilder<Tables, 'membership'>;
@@ -319,29 +258,15 @@ async function handOver(
     )
     .where((eb) => eb.and([isOfAccount(eb, box, { ...claim, addresses }, accountId), isInUse(eb)]))
     .execute();
-  await bindToKeeper(tx, claim, accountId);
-}
-
-/** The account is from now on that of somebody who stays in it. */
-async function bindToKeeper(
-  tx: Transaction,
-  { id, tool, groupId, trainerId }: Claim,
-  accountId: string | null,
-): Promise<void> {
   const keeper = await tx
     .selectFrom('membership')
     .select('trainerId')
-    .where((eb) => eb.and({ tool, groupId, memberId: accountId }))
-    .where('id', '<>', id)
+    .where((eb) => eb.and({ tool: claim.tool, groupId: claim.groupId, memberId: accountId }))
+    .where('id', '<>', claim.id)
     .where(isInUse)
     .orderBy('id')
     .executeTakeFirst();
-  if (keeper === undefined || accountId === null) return;
-  await tx
-    .updateTable('account')
-    .set({ trainerId: keeper.trainerId })
-    .where((eb) => eb.and({ tool, accountId, trainerId }))
-    .execute();
+  if (keeper !== undefined) await bindAccount(tx, claim, accountId, keeper.trainerId);
 }
 
 /** What else the account was in may be gone with it, and is put back where it is wanted. */

@@ -3,16 +3,8 @@ import { type Database, inTransaction, type Transaction } from '../db/database.t
 import type { ErrorCode } from '../domain/errors.ts';
 import type { MembershipState, Operation, ReceiptOutcome } from '../domain/membership.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
-import {
-  askOthers,
-  type Begun,
-  dueAgain,
-  isAccountOurs,
-  knownMembers,
-  noteAccount,
-  tellAccount,
-  unshared,
-} from './account-store.ts';
+import { isAccountOurs, knownMembers, noteAccount } from './account-owner-store.ts';
+import { askOthers, type Begun, dueAgain, tellAccount, unshared } from './account-store.ts';
 import { type Claim, noLease } from './claim-store.ts';
 import { unreadNote } from './final-reading-store.ts';
 import { disown, noteAddresses, noteGiven, withOwnership } from './given-store.ts';

@@ -31,7 +31,12 @@ export interface UsageParts {
   routeLink: RouteLink;
   /** By `externalProjectId`. */
   links: ReadonlyMap<string, { timeZone: string }>;
-  usage: { schedule: string; lookbackMs: number; maxLoweredFraction: number };
+  usage: {
+    schedule: string;
+    lookbackMs: number;
+    maxLoweredFraction: number;
+    deletedTasks: 'keep' | 'lower';
+  };
   /** By name; live. */
   installs: ReadonlyMap<string, unknown>;
   platformApis: ReadonlyMap<string, Pick<PlatformApi, 'reportUsage'>>;

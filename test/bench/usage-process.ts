@@ -91,7 +91,10 @@ function createBenchUsage(database: Database, market: { baseUrl: string; token: 
     otherSightings: [createImportSightings(database)],
     alerts: createAlerts(logger, metrics),
     onAnswer: async () => undefined,
-    usage: { schedule: '0 * * * *', lookbackMs: 14 * 86_400_000, maxLoweredFraction: 0.2 },
+    usage: {
+      ...{ schedule: '0 * * * *', lookbackMs: 14 * 86_400_000, maxLoweredFraction: 0.2 },
+      deletedTasks: 'keep',
+    },
     platformApis: new Map([['acme', createPlatformApi({ ...market, pacing })]]),
   });
 }

@@ -129,6 +129,15 @@ describe('gangway usage', { timeout: 60_000 }, () => {
     });
   }
 
+  /** As it is once a day. */
+  async function readWhollyNext(): Promise<void> {
+    await workspace.withStorage(async ({ database }) => {
+      await inTransaction(database, (tx) =>
+        tx.updateTable('usagePlace').set({ completeBeganAt: null }).execute(),
+      );
+    });
+  }
+
   it('says what is held, and does what an operator decides about it', async () => {
     tell({ seconds: 90_000 });
     expect(await run('usage', 'report')).toMatchObject({
@@ -146,6 +155,44 @@ describe('gangway usage', { timeout: 60_000 }, () => {
       const audit = await kysely.selectFrom('audit').select('subject').execute();
       expect(audit).toEqual([{ subject: `${id} discarded` }]);
     });
+  });
+
+  it('shows a lowering that is held alike wherever it is asked for, and what became of it', async () => {
+    await run('usage', 'report');
+    tell({ seconds: 100, tasks: 1, labels: 2 });
+    await readWhollyNext();
+    expect(await run('usage', 'report')).toMatchObject({ status: 3 });
+    const { contractId, trainerId } = hired;
+    const of = { install: 'acme', contractId, trainerId, day: today };
+    const before = { seconds: 600, tasks: 2, labels: 9 };
+    const after = { seconds: 100, tasks: 1, labels: 2 };
+    const held = await run('usage', 'held');
+    expect(held.said).toMatchObject({
+      held: [],
+      lowerings: [{ ...of, state: 'held', from: before, to: after }],
+    });
+    const shown = await run('usage', 'show', contractId);
+    expect(shown.said.days).toMatchObject([
+      { why: 'lowering_held', heldSince: held.said.lowerings[0].since, seen: after, sent: before },
+    ]);
+    const says = 'days of usage of acme that would be lowered, held until somebody has looked: 1';
+    expect((await run('status')).said.attention).toContainEqual(expect.objectContaining({ says }));
+    const { stdout } = await runCommand('usage', 'held', '--config', workspace.configFile);
+    expect(stdout).toMatch(/600 → 100 +2 → 1 +9 → 2 +waits for you/);
+
+    await run('usage', 'report', '--accept-lowered');
+    const reported = await run('usage', 'held');
+    expect(reported.said.lowerings).toMatchObject([
+      { ...of, state: 'reported', from: before, to: after },
+    ]);
+    expect((await run('usage', 'show', contractId)).said.days).toMatchObject([
+      { why: null, lowered: { from: before } },
+    ]);
+    const { attention, lowered } = (await run('status')).said;
+    expect([attention, lowered]).toEqual([
+      expect.not.arrayContaining([expect.objectContaining({ says })]),
+      [{ install: 'acme', days: 1 }],
+    ]);
   });
 
   it('says which tool could not be read, and reports what was seen before', async () => {

@@ -14,6 +14,7 @@ import {
   makeProject,
   rowsOf,
 } from './doccano-site.ts';
+import { readWork } from './read-work.ts';
 
 /** What the adapter does, seen by the people it is done to: in the real doccano and the fake one. */
 export interface DoccanoStory {
@@ -47,7 +48,7 @@ function newPerson(): Person & { newPassword: string } {
 }
 
 async function readUsage(adapter: Adapter, project: number): Promise<UsageSighting[]> {
-  return await Array.fromAsync(adapter.readUsage?.(String(project), usage, signal) ?? []);
+  return (await readWork(adapter, String(project), usage, signal)).work;
 }
 
 interface Hired {

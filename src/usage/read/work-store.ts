@@ -236,6 +236,7 @@ async function saveItems(tx: Transaction, key: MemberKey, before: Work, after: W
       .onConflict((conflict) =>
         conflict.columns(['tool', 'scope', 'memberId', 'itemId']).doUpdateSet((eb) => ({
           taskId: eb.ref('excluded.taskId'),
+          skippedTaskId: eb.ref('excluded.skippedTaskId'),
           doneDay: eb.ref('excluded.doneDay'),
           lastDay: eb.ref('excluded.lastDay'),
           labels: eb.ref('excluded.labels'),

@@ -8,6 +8,7 @@ import { TaskPage } from '../../../src/adapters/label-studio/label-studio-schema
 import { readWork } from '../../../src/adapters/label-studio/work.ts';
 import { openFakeLabelStudio } from '../../support/label-studio/fake-label-studio.ts';
 import { createLabelStudio } from '../../support/label-studio/label-studio-harness.ts';
+import { collectWork } from '../../support/read-work.ts';
 
 const { signal } = new AbortController();
 const request = { timeZone: 'UTC', firstDay: '2026-03-02', changedSince: null };
@@ -39,7 +40,8 @@ async function readPages(
     return TaskPage.parse(left.shift());
   };
   const api = { taskPage, users: () => listUsers() } as unknown as LabelStudioApi;
-  return await Array.fromAsync(readWork(api, '8', { ...request, changedSince }, signal));
+  const reading = readWork(api, '8', { ...request, changedSince }, signal);
+  return (await collectWork(reading)).work;
 }
 
 describe('an annotation', () => {
@@ -104,6 +106,22 @@ describe('a reading', () => {
     const asked: TaskQuery[] = [];
     await readPages([{ tasks: [], total: 0 }], asked, changedSince);
     expect(asked).toMatchObject([{ updatedSince }]);
+  });
+
+  it('tells of tasks on which nothing is left, too', async () => {
+    const fake = await openFakeLabelStudio();
+    const { id: project } = fake.work.addProject('Deleting');
+    fake.work.import(project, Array.from({ length: 3 }));
+    const query = new URLSearchParams({ project: String(project) });
+    const ids = fake.work.page(query)?.tasks.map(({ id }) => id) ?? [];
+    const made = ids.map((id) => fake.work.annotate(id, 1, {})?.id ?? 0);
+    fake.work.deleteAnnotation(made[0] ?? 0);
+    fake.work.deleteTask(ids[1] ?? 0);
+    const asked = { ...request, firstDay: new Date().toISOString().slice(0, 10) };
+    const reading = createLabelStudio(fake).readUsage?.(String(project), asked, signal);
+    const { tasks, work } = await collectWork(reading ?? []);
+    expect(tasks).toEqual([String(ids[0]), String(ids[2])]);
+    expect(work).toMatchObject([{ taskId: String(ids[2]) }]);
   });
 
   it('misses nothing where tasks are deleted meanwhile', async () => {

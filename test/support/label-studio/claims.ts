@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Adapter, Invitation, Member, UsageSighting } from '../../../src/adapters/adapter.ts';
 import { listAll } from '../list-all.ts';
+import { readWork } from '../read-work.ts';
 import { addProject, annotate, projectsOf, regions, tokenOf } from './at-work.ts';
 import type { BrowserSession, LabelStudioSite } from './label-studio-client.ts';
 import { createLabelStudio, person } from './label-studio-harness.ts';
@@ -285,7 +286,7 @@ async function read(
 ): Promise<UsageSighting[]> {
   const firstDay = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
   const request = { timeZone: 'UTC', firstDay, changedSince };
-  return await Array.fromAsync(adapter.readUsage?.(String(project), request, signal) ?? []);
+  return (await readWork(adapter, String(project), request, signal)).work;
 }
 
 function countsOf(sighting: UsageSighting | undefined) {

@@ -9,6 +9,7 @@ const reading: Reading = {
   timeZone: 'UTC',
   firstDay: '2026-03-01',
   lowers: true,
+  tasks: null,
   countsFirstTotal: true,
 };
 
@@ -59,6 +60,20 @@ describe('pieces of work', () => {
     expect(daysOf(mergeWork(partly, [], reading))).toEqual({
       '2026-03-15': { seconds: 0, tasks: 0, labels: 0 },
     });
+  });
+
+  it('stay where their task is gone with them, a skipped one too, and are taken from one that is there', () => {
+    const skipped = item('b', { tasks: 0, labels: 0, seconds: 20 });
+    const work = mergeWork(noWork, [item('a'), skipped, item('c')], reading);
+    const without = (...ids: string[]) => {
+      const all = ['a', 'b', 'c'].map((id) => `task of ${id}`);
+      const tasks = new Set(all.filter((id) => !ids.some((gone) => id === `task of ${gone}`)));
+      return daysOf(mergeWork(work, [], { ...reading, tasks }));
+    };
+    expect(without('a', 'b', 'c')).toEqual(daysOf(work));
+    expect(without('a', 'b')).toEqual({ '2026-03-15': { seconds: 80, tasks: 1, labels: 3 } });
+    expect(without('b')).toEqual({ '2026-03-15': { seconds: 20, tasks: 0, labels: 0 } });
+    expect(without()).toEqual({ '2026-03-15': { seconds: 0, tasks: 0, labels: 0 } });
   });
 
   it('neither move nor shrink by a reading of changes', () => {

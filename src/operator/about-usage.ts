@@ -1,0 +1,74 @@
+import type { Database } from '../db/database.ts';
+import type { UsagePlaceRow } from '../db/usage-tables.ts';
+import { createPlaceStore } from '../usage/read/place-store.ts';
+import { createLoweringStore } from '../usage/report/lowering-store.ts';
+import type { Attention } from './load-status.ts';
+
+/**
+ * What needs somebody about the work in the tools.
+ *
+ * @param configured the installs there are
+ */
+export async function aboutUsage(
+  database: Database,
+  configured: ReadonlyMap<string, { tool: string }>,
+): Promise<Attention[]> {
+  const tools = new Set([...configured.values()].map(({ tool }) => tool));
+  const places = await createPlaceStore(database).list();
+  const held = await createLoweringStore(database).countHeld();
+  return [
+    ...held
+      .filter(({ install }) => configured.has(install))
+      .map(({ install, days }) => ({
+        says: `days of usage of ${install} that would be lowered, held until somebody has looked: ${days}`,
+        action: 'gangway usage held, then gangway usage report --accept-lowered',
+      })),
+    ...aboutPlaces(places.filter(({ tool }) => tools.has(tool))),
+  ];
+}
+
+/** A reading that fails once or twice is tried again, and needs nobody. */
+const worrying = 3;
+
+function aboutPlaces(places: readonly UsagePlaceRow[]): Attention[] {
+  const failing = places.filter(({ failingSince }) => failingSince !== null);
+  const gone = failing.filter(({ goneSince }) => goneSince !== null);
+  const others = failing.filter(({ goneSince }) => goneSince === null);
+  const never = others.filter(({ readBeganAt }) => readBeganAt === null);
+  const old = others.filter(
+    ({ readBeganAt, attempts, toldAt }) =>
+      readBeganAt !== null && (attempts >= worrying || toldAt !== null),
+  );
+  const again = 'see that its account may read them; it is tried again by itself';
+  return [
+    ...perTool(gone, (tool, named) => ({
+      says: `${tool} says that places of work are not there: ${named}`,
+      action:
+        'gangway links list says which links lead there: bring the project back, or remove the link',
+    })),
+    ...perTool(never, (tool, named) => ({
+      says: `places of ${tool} whose work could never be read: ${named}`,
+      action: again,
+    })),
+    ...perTool(old, (tool, named) => ({
+      says: `places of ${tool} whose work cannot be read at present: ${named}`,
+      action: again,
+    })),
+  ];
+}
+
+const mostNamed = 5;
+
+function perTool(
+  places: readonly UsagePlaceRow[],
+  say: (tool: string, named: string) => Attention,
+): Attention[] {
+  return [...Map.groupBy(places, ({ tool }) => tool)].map(([tool, some]) => {
+    const named = some.slice(0, mostNamed).map(({ scope, readBeganAt, failingSince, failure }) => {
+      const since = readBeganAt === null ? failingSince : readBeganAt;
+      return `${scope} (since ${since}: ${failure ?? 'no answer'})`;
+    });
+    const more = some.length > mostNamed ? `, and ${some.length - mostNamed} more` : '';
+    return say(tool, `${named.join(', ')}${more}`);
+  });
+}
