@@ -1,5 +1,6 @@
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
-import type { Counts, Day } from '../../domain/usage.ts';
+import { jsonTexts } from '../../db/json-list.ts';
+import { type Counts, type Day, noCounts } from '../../domain/usage.ts';
 import { toItem, toItemColumns } from './item-row.ts';
 import type { Item } from './merge-items.ts';
 import type { SeenDay, Totals, Work } from './merge-work.ts';
@@ -11,6 +12,8 @@ export interface WorkStore {
   membersOf(tool: string, groupIds: readonly string[]): Promise<PlaceMember[]>;
   /** The members of whom work was seen at a place. */
   seenAt(place: PlaceKey): Promise<Set<string>>;
+  /** Of whom their tool tells less than was counted, while they are in: of some, or of everybody. */
+  listFallen(trainerIds?: readonly string[]): Promise<FallenTotal[]>;
   /**
    * Changes what is known of one member's work, in one transaction, while the claim holds.
    *
@@ -23,6 +26,14 @@ export interface WorkStore {
     window: { firstDay: Day; now: string },
     change: (known: Work, hasEnded: boolean) => Work,
   ): Promise<boolean>;
+}
+
+/** A running total that has become less. */
+export interface FallenTotal extends PlaceKey {
+  trainerId: string;
+  since: string;
+  /** By how much. */
+  fallen: Counts;
 }
 
 /** A membership, as far as the work of its person depends on it. */
@@ -54,6 +65,30 @@ export function createWorkStore(database: Database): WorkStore {
       return new Set(rows.map(({ memberId }) => memberId));
     },
 
+    async listFallen(trainerIds) {
+      let all = kysely
+        .selectFrom('usagePerson')
+        .select(['tool', 'scope', 'trainerId', 'fallenSince', 'totals'])
+        .where('fallenSince', 'is not', null)
+        .where((eb) =>
+          eb.exists(
+            eb
+              .selectFrom('membership')
+              .select('membership.id')
+              .whereRef('membership.tool', '=', 'usagePerson.tool')
+              .whereRef('membership.memberId', '=', 'usagePerson.memberId')
+              .where('membership.wanted', '=', 1),
+          ),
+        );
+      if (trainerIds !== undefined)
+        all = all.where('trainerId', 'in', jsonTexts(database, trainerIds));
+      const rows = await all.orderBy('tool').orderBy('scope').orderBy('trainerId').execute();
+      return rows.map(({ fallenSince, totals, ...of }) => {
+        const { fallen = noCounts } = JSON.parse(totals ?? '{}') as Partial<Totals>;
+        return { ...of, since: fallenSince ?? '', fallen };
+      });
+    },
+
     update: (claim, member, { firstDay, now }, change) =>
       inTransaction(database, async (tx) => {
         if (!(await holds(tx, claim, now))) return false;
@@ -70,8 +105,7 @@ export function createWorkStore(database: Database): WorkStore {
         // Something else is wanted than when the tool was asked: that decides what absence means.
         const work = change(known, hasEnded || !isSame);
         const { trainerId } = member;
-        const totals = work.totals === null ? null : JSON.stringify(work.totals);
-        const remembered = { trainerId, generation, totals };
+        const remembered = { trainerId, generation, ...toTotalColumns(work, person, now) };
         await tx
           .insertInto('usagePerson')
           .values({ ...key, ...remembered })
@@ -83,6 +117,18 @@ export function createWorkStore(database: Database): WorkStore {
         await saveDays(tx, key, { trainerId, seenAt: now }, known, work);
         return true;
       }),
+  };
+}
+
+function toTotalColumns(
+  { totals }: Work,
+  before: { fallenSince: string | null } | undefined,
+  now: string,
+) {
+  const isFallen = totals?.fallen !== undefined;
+  return {
+    totals: totals === null ? null : JSON.stringify(totals),
+    fallenSince: isFallen ? (before?.fallenSince ?? now) : null,
   };
 }
 
