@@ -57,7 +57,9 @@ function aboutCounts(
 const worrying = 3;
 
 function aboutPlaces(places: readonly UsagePlaceRow[]): Attention[] {
-  const failing = places.filter(({ failingSince }) => failingSince !== null);
+  const failing = places.filter(
+    ({ failingSince, failure }) => failingSince !== null && failure !== null,
+  );
   const gone = failing.filter(({ goneSince }) => goneSince !== null);
   const others = failing.filter(({ goneSince }) => goneSince === null);
   const never = others.filter(({ readBeganAt }) => readBeganAt === null);
