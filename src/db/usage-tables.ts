@@ -46,6 +46,8 @@ export interface UsagePersonTable {
   generation: number;
   /** JSON of `Totals`, for tools that know no days; null for others. */
   totals: string | null;
+  /** Since when the tool tells less of them than was counted; null where it does not. */
+  fallenSince: string | null;
 }
 
 export interface UsageItemTable {

@@ -1,6 +1,7 @@
 import type { Database } from '../db/database.ts';
 import type { UsagePlaceRow } from '../db/usage-tables.ts';
 import { createPlaceStore } from '../usage/read/place-store.ts';
+import { createWorkStore, type FallenTotal } from '../usage/read/work-store.ts';
 import { createLoweringStore } from '../usage/report/lowering-store.ts';
 import type { Attention } from './load-status.ts';
 
@@ -23,7 +24,32 @@ export async function aboutUsage(
         says: `days of usage of ${install} that would be lowered, held until somebody has looked: ${days}`,
         action: 'gangway usage held, then gangway usage report --accept-lowered',
       })),
+    ...aboutCounts(
+      places.filter(({ tool }) => tools.has(tool)),
+      await createWorkStore(database).listFallen(),
+    ),
     ...aboutPlaces(places.filter(({ tool }) => tools.has(tool))),
+  ];
+}
+
+/** What is read, and is not the whole truth. */
+function aboutCounts(
+  places: readonly UsagePlaceRow[],
+  fallen: readonly FallenTotal[],
+): Attention[] {
+  const gaps = places.flatMap(({ tool, scope, gap, gapSince }) =>
+    gap === null ? [] : [{ tool, scope, gap, gapSince }],
+  );
+  return [
+    ...gaps.map(({ tool, scope, gap, gapSince }) => ({
+      says: `not all of the work at ${scope} in ${tool} can be counted since ${gapSince}: ${gap}`,
+      action: 'mend that in the tool; what was counted so far stays, and the rest is made up for',
+    })),
+    ...[...Map.groupBy(fallen, ({ tool, scope }) => `${scope} in ${tool}`)].map(([at, some]) => ({
+      says: `people of whom less is told at ${at} than was counted, as work was taken back or deleted: ${some.length}`,
+      action:
+        'gangway usage show <contract> says how much: so much of what they do next does not count',
+    })),
   ];
 }
 
@@ -31,7 +57,9 @@ export async function aboutUsage(
 const worrying = 3;
 
 function aboutPlaces(places: readonly UsagePlaceRow[]): Attention[] {
-  const failing = places.filter(({ failingSince }) => failingSince !== null);
+  const failing = places.filter(
+    ({ failingSince, failure }) => failingSince !== null && failure !== null,
+  );
   const gone = failing.filter(({ goneSince }) => goneSince !== null);
   const others = failing.filter(({ goneSince }) => goneSince === null);
   const never = others.filter(({ readBeganAt }) => readBeganAt === null);

@@ -55,9 +55,9 @@ describe('gangway usage', { timeout: 60_000 }, () => {
     expect([status, stderr]).toEqual([0, '']);
   });
 
-  function tell(counts: object): void {
+  function tell(counts: object, ...more: object[]): void {
     const day = { memberId: hired.trainerId, of: 'day', day: today, ...counts };
-    writeFileSync(path.join(workspace.folder, 'work.json'), JSON.stringify([day]));
+    writeFileSync(path.join(workspace.folder, 'work.json'), JSON.stringify([day, ...more]));
   }
 
   async function run(...argv: string[]) {
@@ -193,6 +193,26 @@ describe('gangway usage', { timeout: 60_000 }, () => {
       expect.not.arrayContaining([expect.objectContaining({ says })]),
       [{ install: 'acme', days: 1 }],
     ]);
+  });
+
+  it('says of a contract, its link and the whole what cannot be counted or read', async () => {
+    tell({ seconds: 600 }, { of: 'gap', says: 'labels are not counted today' });
+    await run('usage', 'report');
+    const { contractId } = hired;
+    const shown = await run('usage', 'show', contractId);
+    const says = /^not all of the work at signs in studio .+: labels are not counted today/i;
+    expect(shown.said.differences).toEqual([expect.stringMatching(says)]);
+    const { attention } = (await run('status')).said;
+    expect(attention).toContainEqual(
+      expect.objectContaining({ says: expect.stringMatching(says) }),
+    );
+    writeFileSync(path.join(workspace.folder, 'work.json'), 'not even JSON');
+    await run('usage', 'report');
+    expect((await run('usage', 'show', contractId)).said.differences).toContainEqual(
+      expect.stringMatching(/^The work at signs in studio was read last at /),
+    );
+    const { stdout } = await runCommand('links', 'list', '--config', workspace.configFile);
+    expect(stdout).toMatch(/signs .+ read last 2\S+: /);
   });
 
   it('says which tool could not be read, and reports what was seen before', async () => {

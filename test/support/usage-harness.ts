@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import type { Adapter, UsageSighting } from '../../src/adapters/adapter.ts';
+import type { Adapter, UsageNote, UsageSighting } from '../../src/adapters/adapter.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import type { Counts } from '../../src/domain/usage.ts';
@@ -68,6 +68,10 @@ export interface WorkTool {
   items: Map<string, Map<string, ItemWork>>;
   /** Takes the tasks of these pieces away, and the pieces with them. */
   deleteTasks(place: string, ...itemIds: string[]): void;
+  /** The tasks that each member has done until now, told at every place, where it tells totals. */
+  totals: Map<string, number>;
+  /** What it cannot tell at present. */
+  gap: string | null;
   /** Ends the next readings after so many pieces. */
   breaksAfter: number | null;
   gone: Set<string>;
@@ -113,7 +117,8 @@ function createWorkTool(): WorkTool {
   const emailOf = (id: string) => tool.emails.get(id) ?? null;
   const tool: WorkTool = {
     ...{ items: new Map(), breaksAfter: null, gone: new Set(), requests: [], tellsTasks: true },
-    ...{ goneScopes: new Set(), refusedScopes: new Set(), isOneGroup: false, emails: new Map() },
+    ...{ totals: new Map(), gap: null, emails: new Map() },
+    ...{ goneScopes: new Set(), refusedScopes: new Set(), isOneGroup: false },
     deleteTasks(place, ...itemIds) {
       for (const itemId of itemIds) {
         tasks.get(place)?.delete(taskOf(itemId));
@@ -136,6 +141,7 @@ function createWorkTool(): WorkTool {
       usageScopeFor: ({ externalProjectId }) => externalProjectId,
       async *readUsage(scope, { changedSince }) {
         tool.requests.push(changedSince);
+        yield* totalsOf(tool);
         for (const taskId of tasksAt(scope)) yield { of: 'task', taskId };
         for (const [itemId, work] of itemsAt(scope)) {
           if (changedSince === null || (work.changedAt ?? work.at) >= changedSince)
@@ -145,6 +151,11 @@ function createWorkTool(): WorkTool {
     },
   };
   return tool;
+}
+
+function* totalsOf({ totals, gap }: WorkTool): Iterable<UsageSighting | UsageNote> {
+  for (const [memberId, tasks] of totals) yield { memberId, of: 'total', tasks };
+  if (gap !== null) yield { of: 'gap', says: gap };
 }
 
 function taskOf(itemId: string): string {

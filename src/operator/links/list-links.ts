@@ -92,9 +92,8 @@ function stateOf({
   failure,
   goneSince,
 }: Pick<ListedWork, 'readAt' | 'failure'> & { goneSince: string | null }): ListedWork['state'] {
-  if (goneSince !== null) return 'gone';
-  if (failure !== null) return 'failing';
-  return readAt === null ? 'unread' : 'read';
+  if (failure === null) return readAt === null ? 'unread' : 'read';
+  return goneSince === null ? 'failing' : 'gone';
 }
 
 function leadOf(isManaged: boolean, isRouted: boolean, isBeyond: boolean): ListedLink['leads'] {

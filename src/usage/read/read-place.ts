@@ -13,10 +13,11 @@ import { findPlaces, type Place, type PlaceOf, placeKey } from './find-places.ts
 import { firstReadDay } from './look-back.ts';
 import type { Reading } from './merge-items.ts';
 import { freezeWork, mergeWork } from './merge-work.ts';
+import type { PlaceMember } from './place-member-store.ts';
 import type { PlaceClaim, PlaceStore } from './place-store.ts';
 import { sayTrouble, worsen } from './place-trouble.ts';
 import { assignWork } from './whose-work.ts';
-import type { PlaceMember, WorkStore } from './work-store.ts';
+import type { WorkStore } from './work-store.ts';
 
 export interface ReadPlaceDeps {
   places: PlaceStore;

@@ -1,5 +1,5 @@
 import type { UsageSighting } from '../../adapters/adapter.ts';
-import type { PlaceMember } from './work-store.ts';
+import type { PlaceMember } from './place-member-store.ts';
 
 /** Whose the work is that a reading tells of, by the tool's id and the address that goes with it. */
 export interface AssignedWork {

@@ -130,6 +130,27 @@ describe('running totals', () => {
     expect(tasksOf(work)).toEqual({ '10': 100, '11': 0, '12': 0, '13': 4 });
   });
 
+  it('remember by how much they have fallen below what was counted, until that is made up for', () => {
+    const partly = { lowers: false };
+    let work = mergeWork(noWork, [total(10)], at(10));
+    expect(work.totals).not.toHaveProperty('fallen');
+    work = mergeWork(work, [total(8)], { ...at(10, 18), ...partly });
+    expect(work.totals?.fallen).toEqual({ seconds: null, tasks: 2, labels: null });
+    // A reading that says nothing of them changes nothing about it.
+    work = mergeWork(work, [], { ...at(10, 19), ...partly });
+    expect(work.totals?.fallen?.tasks).toBe(2);
+    work = mergeWork(work, [total(9)], at(11));
+    expect([work.totals?.fallen?.tasks, tasksOf(work)]).toEqual([1, { '10': 10, '11': 0 }]);
+    work = mergeWork(work, [total(12)], at(11, 18));
+    expect(work.totals).not.toHaveProperty('fallen');
+    expect(tasksOf(work)).toEqual({ '10': 10, '11': 2 });
+  });
+
+  it('are not below what was counted where a reading of everything lowers their day', () => {
+    const work = mergeWork(mergeWork(noWork, [total(10)], at(10)), [total(8)], at(10, 18));
+    expect([work.totals?.fallen, tasksOf(work)]).toEqual([undefined, { '10': 8 }]);
+  });
+
   it('do not count what was there before anybody looked', () => {
     const seen = mergeWork(noWork, [total(500)], { ...at(10), countsFirstTotal: false });
     expect(tasksOf(mergeWork(seen, [total(503)], at(11)))).toEqual({ '10': 0, '11': 3 });
