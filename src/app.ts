@@ -8,15 +8,17 @@ import { createCheckpointer } from './db/checkpointer.ts';
 import { createDatabaseClock } from './db/database-clock.ts';
 import { sqliteFileOf } from './db/sqlite-database.ts';
 import { findSharedAccounts, saySharedAccounts } from './engine/account-rules.ts';
+import { listRemoved } from './engine/removal-total-store.ts';
 import { createInbox } from './inbox/inbox.ts';
 import { createThreadedAppend, type ThreadedAppend } from './inbox/threaded-append.ts';
 import { warningsOfInstalls } from './installs/install-warnings.ts';
 import { createSealerNotice } from './keys/sealer-notice.ts';
 import { createSealerStore } from './keys/sealer-store.ts';
 import { type Clock, systemClock, toInstant } from './lib/clock.ts';
-import { createHttpServer } from './lib/http-server.ts';
+import { createHttpServer, type HttpServer } from './lib/http-server.ts';
 import type { Logger } from './lib/logger.ts';
-import { createMetrics } from './lib/metrics.ts';
+import type { Loop } from './lib/loop.ts';
+import { createMetrics, type Metrics } from './lib/metrics.ts';
 import type { Storage } from './open-storage.ts';
 
 /** A running Gangway: two listeners and the loops behind them. */
@@ -70,14 +72,7 @@ export function createApp({
     ...{ config, installs, logger, clock, metrics, inbox, storage },
     onUnmatched: engine.noteUnmatched,
   });
-  const operator = createHttpServer({
-    host: config.console.host,
-    port: config.console.port,
-    listener: createConsoleApp({
-      ...{ loops: engine.loops, metrics, token: config.console.token },
-      ...{ inbox: storage.inbox, memberships: storage.memberships },
-    }),
-  });
+  const operator = createOperatorListener({ config, storage, metrics, loops: engine.loops });
   return {
     async start() {
       // Nothing to store, but the thread is up before the first delivery would wait for it.
@@ -109,6 +104,27 @@ export function createApp({
       await checkpointer.stop();
     },
   };
+}
+
+/** What shows an operator how it is doing. */
+function createOperatorListener({
+  config,
+  storage,
+  metrics,
+  loops,
+}: {
+  config: Config;
+  storage: Storage;
+  metrics: Metrics;
+  loops: readonly Loop[];
+}): HttpServer {
+  const { host, port, token } = config.console;
+  const { inbox, memberships } = storage;
+  const listener = createConsoleApp({
+    ...{ loops, metrics, token, inbox, memberships },
+    listRemoved: () => listRemoved(storage.database),
+  });
+  return createHttpServer({ host, port, listener });
 }
 
 /** SQLite stores in a thread of its own; PostgreSQL waits elsewhere by nature. */

@@ -14,6 +14,8 @@ export interface ConsoleDeps {
   metrics: Metrics;
   inbox: InboxStore;
   memberships: MembershipStore;
+  /** How many people were removed, ever. */
+  listRemoved(): Promise<{ install: string; removed: number }[]>;
   /** Asked for by everything but the health checks, where it is set. */
   token: string | undefined;
 }
@@ -63,9 +65,16 @@ function isSame(given: string | undefined, wanted: string): boolean {
 }
 
 /** What lies in the database is counted when somebody asks, not kept in step. */
-async function measureStores({ metrics, inbox, memberships }: ConsoleDeps): Promise<void> {
-  const [due, counts] = await Promise.all([inbox.countDue(), memberships.countByState()]);
+async function measureStores({ metrics, ...stores }: ConsoleDeps): Promise<void> {
+  const { inbox, memberships, listRemoved } = stores;
+  const [due, counts, totals] = await Promise.all([
+    inbox.countDue(),
+    memberships.countByState(),
+    listRemoved(),
+  ]);
   metrics.dueDeliveries.set(due);
   metrics.memberships.reset();
   for (const { tool, state, count } of counts) metrics.memberships.set({ tool, state }, count);
+  metrics.removals.reset();
+  for (const { install, removed } of totals) metrics.removals.inc({ install }, removed);
 }

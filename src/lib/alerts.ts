@@ -2,37 +2,40 @@ import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
 
 /** What an operator should look at. A line in the log and a count: whoever watches either will know. */
-export type AlertKind =
-  | 'removals_held'
-  | 'contract_disputed'
-  | 'link_outside'
-  | 'tool_left_alone'
-  | 'marketplace_refuses'
-  | 'managed_address_leaked'
-  | 'removed_member_returned'
-  | 'member_keeps_vanishing'
-  | 'address_changed'
+export const alertKinds = [
+  'removals_held',
+  'contract_disputed',
+  'link_outside',
+  'tool_left_alone',
+  'marketplace_refuses',
+  'managed_address_leaked',
+  'removed_member_returned',
+  'member_keeps_vanishing',
+  'address_changed',
   /** Customers know different addresses for one person in one tool. */
-  | 'address_disagreement'
-  | 'contract_suspect'
+  'address_disagreement',
+  'contract_suspect',
   /** An install says more of one contract or trainer than is taken in. */
-  | 'evidence_held'
-  | 'clock_drift'
-  | 'invitation_refused'
+  'evidence_held',
+  'clock_drift',
+  'invitation_refused',
   /** It was, and has been enabled again. */
-  | 'endpoint_disabled'
+  'endpoint_disabled',
   /** Deliveries do not come, and that is not to be mended by itself. */
-  | 'endpoint_trouble'
-  | 'usage_unread'
-  | 'usage_held'
-  | 'usage_refused'
-  | 'budget_low'
-  | 'budget_depleted'
-  | 'notification_failed'
+  'endpoint_trouble',
+  'usage_unread',
+  'usage_held',
+  'usage_refused',
+  'budget_low',
+  'budget_depleted',
+  'notification_failed',
   /** An install has stored as much as it may. */
-  | 'storage_used_up'
+  'storage_used_up',
   /** The disk is nearly full, and an install has used its share of the rest. */
-  | 'disk_short';
+  'disk_short',
+] as const;
+
+export type AlertKind = (typeof alertKinds)[number];
 
 export interface Alerts {
   /** @param fields of the log line: names and ids, no addresses */
@@ -40,6 +43,8 @@ export interface Alerts {
 }
 
 export function createAlerts(logger: Logger, metrics: Metrics): Alerts {
+  // A rule that watches for the first of a kind needs the series to be there before it.
+  for (const kind of alertKinds) metrics.alerts.inc({ kind }, 0);
   return {
     raise(kind, fields, message) {
       metrics.alerts.inc({ kind });

@@ -86,7 +86,13 @@ function actingMetrics(registers: Registry[]) {
     }),
     removals: new Counter({
       name: 'gangway_removals_total',
-      help: 'Removals that were let pass, by grounds, and those that are held',
+      help: 'People who were removed from a tool, ever, by whichever instance or command',
+      labelNames: ['install'],
+      registers,
+    }),
+    removalDecisions: new Counter({
+      name: 'gangway_removal_decisions_total',
+      help: 'Decisions of the brake: removals that it let pass, by grounds, and those that it held',
       labelNames: ['install', 'clearance'],
       registers,
     }),

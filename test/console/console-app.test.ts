@@ -1,15 +1,26 @@
 import request from 'supertest';
 import { beforeEach, expect, it } from 'vitest';
 import { createConsoleApp } from '../../src/console/console-app.ts';
+import { AppError } from '../../src/domain/errors.ts';
+import { listRemoved } from '../../src/engine/removal-total-store.ts';
+import { alertKinds } from '../../src/lib/alerts.ts';
+import { toInstant } from '../../src/lib/clock.ts';
 import { createLoop, type Loop } from '../../src/lib/loop.ts';
-import { convergeDue } from '../support/converging.ts';
+import { decidePlan } from '../../src/operator/decide-plan.ts';
+import { convergeDue, receiptsOf } from '../support/converging.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { createEngine, type Engine, startLoops } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
+import { createIncident, minutes } from '../support/incident.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
 import { until } from '../support/until.ts';
 
 const token = 'console-secret';
+const numbers = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
+
+function wishOf(number: number) {
+  return { trainer: `cmu${number}`, contract: `cmc${number}` };
+}
 
 describeEachDatabase('the console', (openFresh) => {
   let engine: Engine;
@@ -20,7 +31,12 @@ describeEachDatabase('the console', (openFresh) => {
 
   function open({ loops = [] as Loop[], token: wanted = undefined as string | undefined } = {}) {
     const { metrics, inbox, memberships } = engine;
-    return request(createConsoleApp({ loops, metrics, inbox, memberships, token: wanted }));
+    return request(
+      createConsoleApp({
+        ...{ loops, metrics, inbox, memberships, token: wanted },
+        listRemoved: () => listRemoved(engine.database),
+      }),
+    );
   }
 
   /** A loop whose every run waits for the test. */
@@ -107,6 +123,48 @@ describeEachDatabase('the console', (openFresh) => {
     const after = await open().get('/metrics').expect(200);
     expect(after.text).toContain('gangway_memberships{tool="studio",state="removed"} 1');
     expect(after.text).not.toContain('state="active"');
+  });
+
+  it('shows every kind of alert before the first is raised', async () => {
+    const { text } = await open().get('/metrics').expect(200);
+    for (const kind of alertKinds) expect(text).toContain(`gangway_alerts_total{kind="${kind}"} 0`);
+  });
+
+  it('counts as removed whoever was, and nobody else', async () => {
+    const incident = createIncident(engine.database);
+    await incident.takeAll('contract.started', numbers.slice(0, 9).map(wishOf));
+    await incident.settle();
+    incident.tool.seed('street-signs', 'cmu9');
+    await incident.event('contract.started', wishOf(9));
+    // One was there before us and stays; one is hired again before they are out.
+    await incident.takeAll('contract.ended', [wishOf(0), wishOf(1), wishOf(8), wishOf(9)]);
+    await incident.engine.brake();
+    await incident.event('contract.started', { ...wishOf(8), contract: 'cmc8b' });
+    // The answer of one is lost: whoever tries again finds them gone.
+    let isLost = false;
+    incident.tool.after = (call, subject) => {
+      if (call !== 'remove' || subject !== 'street-signs/cmu2') return;
+      if (isLost) return;
+      isLost = true;
+      throw new AppError('unavailable', 'The connection broke');
+    };
+    await incident.event('contract.ended', wishOf(2));
+    await incident.pass(5 * minutes);
+    // All the rest is held, and approved in part by another process.
+    await incident.event('project_link.removed', wishOf(3));
+    await incident.pass(15 * minutes);
+    const operator = { actor: 'somebody', at: toInstant(incident.engine.clock.now()) };
+    const [plan] = await incident.engine.plans.list({});
+    await decidePlan({ ...incident.engine, by: operator }, 'approve', plan?.id ?? 0);
+    await incident.settle();
+
+    const removed = (await receiptsOf(incident.engine)).filter((one) => one === 'remove removed');
+    const { text } = await open().get('/metrics').expect(200);
+    expect(removed.length).toBeGreaterThan(5);
+    expect(text).toContain(`gangway_removals_total{install="acme"} ${removed.length}\n`);
+    // Another process, with counters of its own, has removed them: this one says so all the same.
+    const { values } = await engine.metrics.removalDecisions.get();
+    expect(values).toEqual([]);
   });
 
   it('has nobody in its metrics, and nothing secret', async () => {
