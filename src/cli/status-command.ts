@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { instantIn, systemClock, toInstant } from '../lib/clock.ts';
 import { stripControl } from '../lib/strip-control.ts';
+import { loadRunning, type Running, type ShownInstance } from '../operator/about-instances.ts';
 import { type Attention, loadStatus, type Status, toMailed } from '../operator/load-status.ts';
 import { loadRegistry, print, withStorage } from './command-context.ts';
 import { toDuration } from './duration-option.ts';
@@ -20,13 +21,16 @@ export function createStatusCommand(terminal: Terminal): Command {
         const { installs } = await loadRegistry({ config }, storage);
         const from = instantIn(systemClock, -since);
         const mailed = toMailed(config, toInstant(systemClock.now()));
-        const status = await loadStatus(storage.database, from, installs, mailed);
-        print(terminal, json, status, () => toText(status));
+        const { database } = storage;
+        const status = await loadStatus(database, from, installs, mailed);
+        const { instances, attention } = await loadRunning(database, systemClock);
+        const all = { ...status, instances, attention: [...attention, ...status.attention] };
+        print(terminal, json, all, () => toText(all));
       }),
     );
 }
 
-function toText(status: Status): string {
+function toText(status: Status & Running): string {
   const { since, memberships, budgets, deliveries, receipts, removals, installs, attention } =
     status;
   const section = (title: string, columns: string[], rows: (string | number)[][]) =>
@@ -34,6 +38,13 @@ function toText(status: Status): string {
   const todo = attention.map(toLines).join('\n');
   return [
     attention.length === 0 ? 'Nothing needs you.' : `Needs you:\n${todo}`,
+    ...section(
+      'Instances',
+      ['name', 'version', 'state', 'started', 'heard of last'],
+      toShown(status.instances).map((one) => [
+        ...[one.name, one.version, one.state, one.startedAt, one.beatAt],
+      ]),
+    ),
     ...section(
       'Memberships now',
       ['tool', 'state', 'count'],
@@ -69,6 +80,12 @@ function toText(status: Status): string {
       ]),
     ),
   ].join('\n\n');
+}
+
+/** Those that have stopped are of interest only while none runs, and of them the last. */
+function toShown(instances: ShownInstance[]): ShownInstance[] {
+  const unstopped = instances.filter(({ state }) => state !== 'stopped');
+  return unstopped.length > 0 ? unstopped : instances.slice(0, 1);
 }
 
 function toLines({ says, action }: Attention): string {

@@ -13,6 +13,7 @@ export function createMetrics() {
     ...usageMetrics(registers),
     ...budgetMetrics(registers),
     ...tellingMetrics(registers),
+    ...instanceMetrics(registers),
   };
 }
 
@@ -174,6 +175,23 @@ function tellingMetrics(registers: Registry[]) {
       name: 'gangway_notifications_total',
       help: 'Tries to send a message with notices, by what came of them; and notices whose channel is gone',
       labelNames: ['channel', 'outcome'],
+      registers,
+    }),
+  };
+}
+
+function instanceMetrics(registers: Registry[]) {
+  return {
+    instances: new Gauge({
+      name: 'gangway_instances',
+      help: 'Instances on the database: running ones, and those that fell silent without having stopped',
+      labelNames: ['state'],
+      registers,
+    }),
+    beatAge: new Gauge({
+      name: 'gangway_instance_beat_age_seconds',
+      help: 'How long ago an instance that has not stopped was alive last, by the clock of the database',
+      labelNames: ['instance', 'version'],
       registers,
     }),
   };

@@ -107,14 +107,33 @@ describe('commands of an operator', { timeout: 20_000 }, () => {
 
   describe('status', () => {
     it('says that nobody is needed, before anything has happened', async () => {
-      expect(await runOk('status')).toBe('Nothing needs you.\n');
+      await workspace.pretendRunning();
+      expect(await runOk('status')).toMatch(
+        /^Nothing needs you\.\n\nInstances\nname +version .*\nhost\/1 +0\.1\.0 +running .*\n$/,
+      );
+    });
+
+    it('says that nothing runs, since when, and what to do', async () => {
+      const never = '! nothing has run on this database yet\n      → start it: gangway start\n';
+      expect(await runOk('status')).toBe(`Needs you:\n  ${never}`);
+      await workspace.whileRunning(async () => {
+        const text = await runOk('status');
+        expect(text).toMatch(/^Nothing needs you\.\n\nInstances\nname .*\n\S+ .* running /);
+      });
+      const text = await runOk('status');
+      const [, since] = /nothing runs since (\S+): no delivery is stored/.exec(text) ?? [];
+      expect(text).toMatch(/\n +→ start it: gangway start; .*\n\nInstances\n.*\n\S+ .* stopped /);
+      expect(await runJson('status')).toMatchObject({
+        instances: [{ state: 'stopped', stoppedAt: since, silentForSeconds: expect.any(Number) }],
+      });
     });
 
     it('counts what is and what has happened', async () => {
       await hireAll();
+      await workspace.pretendRunning();
       const text = await runOk('status', '--since', '30m');
       expect(text).toMatch(
-        /^Nothing needs you\.\n\nMemberships now\ntool +state +count\nlist +active +3\n/,
+        /^Nothing needs you\.\n\nInstances\nname .*\nhost\/1 .* running .*\n\nMemberships now\ntool +state +count\nlist +active +3\n/,
       );
       expect(text).toMatch(/\n\nDeliveries since \S+Z\ninstall +state +count\nacme +handled +3\n/);
       expect(text).toMatch(
@@ -127,6 +146,7 @@ describe('commands of an operator', { timeout: 20_000 }, () => {
           plans: [],
           budgets: [],
           attention: [],
+          instances: ['running', 'stopped'].map((state) => expect.objectContaining({ state })),
         },
         memberships: [{ tool: 'list', state: 'active', count: 3 }],
         deliveries: [{ install: 'acme', state: 'handled', count: 3 }],
@@ -138,6 +158,7 @@ describe('commands of an operator', { timeout: 20_000 }, () => {
 
     it('says what needs somebody', async () => {
       await holdAll();
+      await workspace.pretendRunning();
       const text = await runOk('status');
       expect(text).toMatch(
         /^Needs you:\n {2}! plan 1 holds removals of acme: 3\n +→ gangway plans show 1/,
