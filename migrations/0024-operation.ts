@@ -21,7 +21,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('error_code', 'text', (column) => column.notNull())
     .addColumn('message', 'text', (column) => column.notNull())
     .addColumn('since', 'text', (column) => column.notNull())
-    .addColumn('asked_at', 'text', (column) => column.notNull())
+    .addColumn('asks_again_at', 'text', (column) => column.notNull())
     .execute();
 
   await db.schema

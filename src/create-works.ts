@@ -20,6 +20,7 @@ import { createReportEvidence } from './engine/report-evidence.ts';
 import { createResetStore } from './engine/reset-store.ts';
 import { createResetWorker } from './engine/reset-worker.ts';
 import { createSettleStore, type SettleStore } from './engine/settle-store.ts';
+import { createToolTroubleStore } from './engine/tool-trouble-store.ts';
 import { createEndpointStore } from './installs/endpoint-store.ts';
 import { createInstallRegistry, type InstallRegistry } from './installs/install-registry.ts';
 import { type Alerts, createAlerts } from './lib/alerts.ts';
@@ -188,7 +189,8 @@ function createConvergeWorkers(
 ): Loop[] {
   const { database, box } = storage;
   const resets = createResetStore(database, box);
-  const shared = { logger, clock, metrics, alerts, locks: createLockStore(database) };
+  const troubles = createToolTroubleStore(database);
+  const shared = { logger, clock, metrics, alerts, locks: createLockStore(database), troubles };
   const claims = createClaimStore(database, box);
   const settling = createSettleStore(database, box, routeLink);
   return [...config.tools].flatMap(([tool, { concurrency, timeoutMs, ...settings }]) => {

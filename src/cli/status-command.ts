@@ -23,8 +23,9 @@ export function createStatusCommand(terminal: Terminal): Command {
         const mailed = toMailed(config, toInstant(systemClock.now()));
         const { database } = storage;
         const status = await loadStatus(database, from, installs, mailed);
-        const { instances, attention } = await loadRunning(database, systemClock);
-        const all = { ...status, instances, attention: [...attention, ...status.attention] };
+        const running = await loadRunning(database, systemClock);
+        const attention = [...running.attention, ...status.attention];
+        const all = { ...status, ...running, attention };
         print(terminal, json, all, () => toText(all));
       }),
     );
@@ -35,7 +36,7 @@ function toText(status: Status & Running): string {
     status;
   const section = (title: string, columns: string[], rows: (string | number)[][]) =>
     rows.length === 0 ? [] : [`${title}\n${formatTable(columns, rows)}`];
-  const todo = attention.map(toLines).join('\n');
+  const todo = attention.map(toAttentionText).join('\n');
   return [
     attention.length === 0 ? 'Nothing needs you.' : `Needs you:\n${todo}`,
     ...section(
@@ -88,6 +89,7 @@ function toShown(instances: ShownInstance[]): ShownInstance[] {
   return unstopped.length > 0 ? unstopped : instances.slice(0, 1);
 }
 
-function toLines({ says, action }: Attention): string {
+/** A line on what needs somebody, and one on what to do. */
+export function toAttentionText({ says, action }: Attention): string {
   return `  ! ${stripControl(says)}\n      → ${stripControl(action)}`;
 }

@@ -12,6 +12,8 @@ import type { Result } from './settle-store.ts';
 export interface Breaker {
   isOpen(): boolean;
   isProbeDue(): boolean;
+  /** When the next probe is due; null where it is not open. */
+  probesAt(): Date | null;
   /** Whether a result has put the tool in doubt, so that it is to be checked now. */
   isCheckDue(): boolean;
   report(result: Pick<Result, 'errorCode' | 'retryAfterMs'>): void;
@@ -49,6 +51,7 @@ export function createBreaker(clock: Clock, random = Math.random): Breaker {
 
   return {
     isOpen: () => probeAtMs !== null,
+    probesAt: () => (probeAtMs === null ? null : new Date(probeAtMs)),
     isProbeDue: () => probeAtMs !== null && nowMs() >= probeAtMs,
     isCheckDue: () =>
       isInDoubt && !isChecking && probeAtMs === null && nowMs() >= checkedAtMs + checkEveryMs,
@@ -71,11 +74,9 @@ export function createBreaker(clock: Clock, random = Math.random): Breaker {
       isChecking = false;
       checkedAtMs = nowMs();
       failures = 0;
-      if (!concernsTool(errorCode)) {
-        leaveUntilMs = 0;
-        return false;
-      }
-      leaveUntilMs = Math.max(leaveUntilMs, nowMs() + retryAfterMs);
+      const isTroubled = concernsTool(errorCode);
+      leaveUntilMs = isTroubled ? Math.max(leaveUntilMs, nowMs() + retryAfterMs) : 0;
+      if (!isTroubled) return false;
       isInDoubt = false;
       open();
       return true;

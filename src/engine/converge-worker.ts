@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { LockStore } from '../db/lock-store.ts';
-import { toAppError } from '../domain/errors.ts';
+import { type AppError, toAppError } from '../domain/errors.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -15,12 +15,14 @@ import { convergeMembership } from './converge-membership.ts';
 import { type ConvergeDeps, leaseMs } from './converge-steps.ts';
 import type { Result } from './settle-store.ts';
 import { shareSlots } from './share-slots.ts';
+import type { ToolTroubleStore } from './tool-trouble-store.ts';
 
 export interface ConvergeWorkerDeps extends ConvergeDeps {
   tool: string;
   /** How many memberships of the tool are worked on at once. */
   concurrency: number;
   locks: LockStore;
+  troubles: ToolTroubleStore;
   metrics: Metrics;
   alerts: Alerts;
   logger: Logger;
@@ -43,6 +45,7 @@ export function createConvergeWorker(given: ConvergeWorkerDeps): Loop {
   const underway: Underway = new Map();
   const turns = createTurns();
   let checking: Promise<void> = Promise.resolve();
+  let isFirstRun = true;
 
   const loop = createLoop({
     name: `converge ${tool}`,
@@ -62,6 +65,8 @@ export function createConvergeWorker(given: ConvergeWorkerDeps): Loop {
   });
 
   async function isLeftAlone(signal: AbortSignal): Promise<boolean> {
+    if (isFirstRun) checking = checkAgain(deps, breaker, signal);
+    isFirstRun = false;
     // Beside what goes on: what is refused about one group holds up no other.
     if (breaker.isCheckDue()) checking = check(deps, breaker, signal);
     return breaker.isOpen() && !(await probe(deps, breaker, signal));
@@ -128,14 +133,16 @@ function toOrder(deps: ConvergeWorkerDeps, install: string, limit: number): Clai
 
 /** Asks a tool that was refused to somebody whether it lets us in at all. */
 async function check(
-  { tool, adapter, timeoutMs, alerts, logger }: ConvergeWorkerDeps,
+  deps: ConvergeWorkerDeps,
   breaker: Breaker,
   signal: AbortSignal,
 ): Promise<void> {
+  const { tool, adapter, timeoutMs, alerts, logger } = deps;
   breaker.checking();
   try {
     await callTool(timeoutMs, signal, (callSignal) => adapter.check(callSignal));
     breaker.checked({});
+    await tellTrouble(deps, breaker, null);
     logger.info(
       { tool },
       'A tool answers: what it refuses is the trouble of those whom it concerns',
@@ -144,29 +151,65 @@ async function check(
     if (signal.aborted) return;
     const { code: errorCode, retryAfterMs, message } = toAppError(thrown);
     if (!breaker.checked({ errorCode, retryAfterMs })) return;
+    await tellTrouble(deps, breaker, toAppError(thrown));
     const fields = { tool, errorCode, message: maskText(message).slice(0, 300) };
     alerts.raise('tool_left_alone', fields, 'A tool is left alone for a while');
   }
 }
 
+/** Whoever wrote down that a tool is in trouble may be gone, and nobody else would find out more. */
+async function checkAgain(
+  deps: ConvergeWorkerDeps,
+  breaker: Breaker,
+  signal: AbortSignal,
+): Promise<void> {
+  const { tool, troubles, logger } = deps;
+  try {
+    const known = await troubles.list();
+    if (known.some((trouble) => trouble.tool === tool)) await check(deps, breaker, signal);
+  } catch (thrown) {
+    logger.warn({ tool, err: thrown }, 'How a tool was could not be read');
+  }
+}
+
 /** @returns whether the tool answers again */
 async function probe(
-  { tool, adapter, claims, timeoutMs, logger, clock }: ConvergeWorkerDeps,
+  deps: ConvergeWorkerDeps,
   breaker: Breaker,
   signal: AbortSignal,
 ): Promise<boolean> {
+  const { tool, adapter, claims, timeoutMs, logger, clock } = deps;
   if (!breaker.isProbeDue()) return false;
   try {
     await callTool(timeoutMs, signal, (callSignal) => adapter.check(callSignal));
   } catch (error) {
     breaker.probed(false);
     logger.warn({ tool, err: toAppError(error) }, 'A tool is still left alone');
+    if (!signal.aborted) await tellTrouble(deps, breaker, toAppError(error));
     return false;
   }
   breaker.probed(true);
+  await tellTrouble(deps, breaker, null);
   logger.info({ tool }, 'A tool answers again');
   await claims.tryAgain(tool, toInstant(clock.now()));
   return true;
+}
+
+/** For other processes. Nothing waits for it but what is shown to an operator. */
+async function tellTrouble(
+  { tool, troubles, logger, clock }: ConvergeWorkerDeps,
+  breaker: Breaker,
+  error: AppError | null,
+): Promise<void> {
+  const asksAgainAt = breaker.probesAt();
+  try {
+    if (error === null || asksAgainAt === null) return await troubles.clear(tool);
+    const message = maskText(error.message).slice(0, 300);
+    const times = { since: toInstant(clock.now()), asksAgainAt: toInstant(asksAgainAt) };
+    await troubles.note({ tool, errorCode: error.code, message, ...times });
+  } catch (thrown) {
+    logger.warn({ tool, err: thrown }, 'How a tool is could not be written down');
+  }
 }
 
 /** What must not be changed by two calls at once, beyond the membership itself. */

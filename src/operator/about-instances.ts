@@ -4,11 +4,13 @@ import { createInstanceStore } from '../db/instance-store.ts';
 import { readSetting } from '../db/setting-store.ts';
 import { type Instance, isRunning, silentSince } from '../domain/instance.ts';
 import type { Clock } from '../lib/clock.ts';
+import { loadTools, type ToolStanding } from './about-tools.ts';
 import type { Attention } from './load-status.ts';
 
-/** Who runs on the database, as seen from a process that does not. */
+/** Who runs on the database and how their tools are, as seen from a process that is none of them. */
 export interface Running {
   instances: ShownInstance[];
+  tools: ToolStanding[];
   /** Empty where all is well. */
   attention: Attention[];
 }
@@ -25,9 +27,15 @@ export async function loadRunning(database: Database, local: Clock): Promise<Run
   const now = clock.now();
   const instances = await createInstanceStore(database).list();
   const lastAliveAt = await inTransaction(database, (tx) => readSetting(tx, 'last_alive_at'));
+  const { tools, attention } = await loadTools(database, now);
+  const isAnyRunning = instances.some((instance) => isRunning(instance, now));
   return {
-    instances: instances.map((instance) => toShown(instance, now)),
-    attention: aboutInstances(instances, lastAliveAt, now),
+    ...{ instances: instances.map((instance) => toShown(instance, now)), tools },
+    attention: [
+      ...aboutInstances(instances, lastAliveAt, now),
+      // While nothing runs, that is what everybody waits for.
+      ...(isAnyRunning ? attention : []),
+    ],
   };
 }
 
