@@ -259,10 +259,15 @@ describe('commands of an operator', { timeout: 20_000 }, () => {
       expect(await runJson('plans', 'list', '--install', 'globex')).toEqual({ plans: [] });
       expect(await runJson('plans', 'list', '--state', 'approved')).toEqual({ plans: [] });
       const text = await runOk('plans', 'show', '1');
-      expect(text).toMatch(/\n1 +list +street-signs +cmu1 +Amara O\. +link_removed +held\n/);
+      expect(text).toMatch(
+        /\n1 +list +street-signs +cmu1 +Amara O\. +cmc1 +the link to the project was removed +held\n/,
+      );
       expect(await runJson('plans', 'show', '1')).toMatchObject({
         ...{ id: 1, install: 'acme', state: 'open', size: 3 },
-        items: numbers.map((number) => ({ trainerId: `cmu${number}`, isStale: false })),
+        items: numbers.map((number) => ({
+          ...{ trainerId: `cmu${number}`, isStale: false, contractIds: [`cmc${number}`] },
+          ...{ cause: 'link_removed', because: 'the link to the project was removed' },
+        })),
       });
     });
 
@@ -274,7 +279,7 @@ describe('commands of an operator', { timeout: 20_000 }, () => {
       await expectRefused('Plan 1 was approved before', 'plans', 'reject', '1');
       expect(await runJson('plans', 'list')).toEqual({ plans: [] });
       expect(await runJson('plans', 'list', '--all')).toMatchObject({ plans: [{ id: 1 }] });
-      expect(await runOk('plans', 'show', '1')).toMatch(/link_removed +approved\n/);
+      expect(await runOk('plans', 'show', '1')).toMatch(/was removed +approved\n/);
     });
 
     it('approve leaves them to a running bridge where nobody wants to wait', async () => {

@@ -142,7 +142,7 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     const argv = ['reconcile', '--dry-run', '--install', 'acme', '--config', workspace.configFile];
     const { status, stdout } = await runCommand(...argv);
     expect(status).toBe(2);
-    expect(stdout).toMatch(/^- +acme +list +street-signs +\S+ +contract_read_ended$/m);
+    expect(stdout).toMatch(/^- +acme +list +street-signs +\S+ +the contract is listed as ended$/m);
     expect(stdout).toMatch(new RegExp(`^\\+ +acme +list +street-signs +${trainerId}$`, 'm'));
     expect([await dump(), roster()]).toEqual(before);
   });
@@ -160,7 +160,7 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     const argv = ['reconcile', '--dry-run', '--install', 'acme', '--config', workspace.configFile];
     const { status, stdout } = await runCommand(...argv);
     expect(status).toBe(0);
-    expect(stdout).toMatch(/^- +acme .+ link_removed +not before \S+Z$/m);
+    expect(stdout).toMatch(/^- +acme .+ the link to the project was removed +not before \S+Z$/m);
     expect(roster()).toHaveLength(1);
   });
 
