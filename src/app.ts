@@ -78,6 +78,7 @@ export function createApp({
   const readiness = createReadiness(() => storage.inbox.checkWritable(), clock);
   const receiver = createReceiver({
     ...{ config, installs, logger, clock, metrics, inbox, storage, readiness },
+    alerts: engine.alerts,
     onUnmatched: engine.noteUnmatched,
   });
   const operator = createOperatorListener({
@@ -103,12 +104,10 @@ export function createApp({
     },
     async stop() {
       readiness.drain();
-      await Promise.all([
-        receiver.drain(config.receiver.drainMs),
-        ...engine.loops.map((loop) => loop.stop()),
-      ]);
+      await Promise.all([receiver.drain(config.receiver.drainMs), engine.stop()]);
       await receiver.stop();
       await operator.stop();
+      await engine.alertsTold();
       await append.close();
       await heartbeat.stop();
       await sealerNotice.stop();

@@ -4,7 +4,7 @@ import type { Config } from './config/config-schema.ts';
 import { sqliteFileOf } from './db/sqlite-database.ts';
 import type { Inbox } from './inbox/inbox.ts';
 import type { InstallRegistry } from './installs/install-registry.ts';
-import { createAlerts } from './lib/alerts.ts';
+import type { Alerts } from './lib/alerts.ts';
 import type { Clock } from './lib/clock.ts';
 import { readFreeBytes } from './lib/free-space.ts';
 import { createHttpServer, type HttpServer } from './lib/http-server.ts';
@@ -33,6 +33,7 @@ export interface ReceiverParts {
   inbox: Inbox;
   installs: InstallRegistry['installs'];
   readiness: Readiness;
+  alerts: Alerts;
   /** Told when no secret made a signature, at most once a minute for each install. */
   onUnmatched(install: string): void;
 }
@@ -43,11 +44,10 @@ const alertQuietMs = 3_600_000;
 
 /** The public listener with everything behind it, up to the inbox. */
 export function createReceiver(parts: ReceiverParts): HttpServer {
-  const { config, logger, clock, metrics, inbox, installs, readiness, onUnmatched } = parts;
+  const { config, logger, clock, metrics, inbox, installs, alerts, readiness, onUnmatched } = parts;
   const { host, port, maxConnections } = config.receiver;
   const quiet = createQuiet(clock);
   const alertQuiet = createQuiet(clock, alertQuietMs);
-  const alerts = createAlerts(logger, metrics);
   const listener = createReceiverApp({
     ...{ inbox, metrics, logger, clock, quiet, readiness },
     signingKeys: createSigningKeys(installs),

@@ -42,13 +42,19 @@ export interface Alerts {
   raise(kind: AlertKind, fields: object, message: string): void;
 }
 
-export function createAlerts(logger: Logger, metrics: Metrics): Alerts {
+/** @param tell has it told outside too */
+export function createAlerts(
+  logger: Logger,
+  metrics: Metrics,
+  tell: Alerts['raise'] = () => undefined,
+): Alerts {
   // A rule that watches for the first of a kind needs the series to be there before it.
   for (const kind of alertKinds) metrics.alerts.inc({ kind }, 0);
   return {
     raise(kind, fields, message) {
       metrics.alerts.inc({ kind });
       logger.warn({ ...fields, alert: kind }, message);
+      tell(kind, fields, message);
     },
   };
 }

@@ -1,10 +1,13 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
 import { fullEvent } from '../support/event-bodies.ts';
+import { answering, openHook } from '../support/hook.ts';
+import { secret as channelSecret } from '../support/notices.ts';
 import { readRoster } from '../support/roster.ts';
 import { runCommand } from '../support/run-command.ts';
+import { until } from '../support/until.ts';
 
 /** Nothing is delivered in these: whatever happens is learnt by asking. */
 describe('gangway reconcile', { timeout: 30_000 }, () => {
@@ -129,6 +132,33 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
       expect(await run('plans', 'approve', '1')).toMatchObject({ status: 0, said: { removed: 3 } });
     });
     expect(roster()).toEqual([]);
+  });
+
+  it('has people outside told of what it alerts of, by whoever runs next', async () => {
+    const hook = await openHook('/ops');
+    hook.answer = answering(200);
+    const channels = { ops: { type: 'webhook', url: hook.url, secret: channelSecret } };
+    const config = JSON.parse(readFileSync(workspace.configFile, 'utf8')) as object;
+    const changed = { ...config, notifications: { channels } };
+    writeFileSync(workspace.configFile, JSON.stringify(changed));
+    // Its token is refused, which two readings find out.
+    await run('reconcile', '--install', 'globex', '--dry-run');
+    expect((await run('notifications', 'list')).said).toEqual({ notifications: [] });
+    await run('reconcile', '--install', 'globex');
+    await run('reconcile', '--install', 'globex');
+    expect((await run('notifications', 'list')).said).toMatchObject({
+      notifications: [{ kind: 'alert.marketplace_refuses', state: 'waiting', channel: 'ops' }],
+    });
+    await workspace.whileRunning(async () => {
+      await until(
+        'it is told',
+        () => hook.posts.map(({ body }) => JSON.parse(body) as object),
+        (posts) => posts.length > 0,
+      );
+    });
+    expect(hook.posts.map(({ body }) => JSON.parse(body) as object)).toMatchObject([
+      { type: 'alert.marketplace_refuses', data: { about: { install: 'globex' } } },
+    ]);
   });
 
   it('says what it would do, and does nothing of it', async () => {
