@@ -1,29 +1,37 @@
 import type { Adapter } from './adapters/adapter.ts';
 import type { Config } from './config/config-schema.ts';
-import { createConsoleApp } from './console/console-app.ts';
+import { type ConsoleDeps, createConsoleApp } from './console/console-app.ts';
 import { createEngine } from './create-engine.ts';
 import { createReceiver } from './create-receiver.ts';
 import { openRegistry } from './create-works.ts';
 import { createCheckpointer } from './db/checkpointer.ts';
 import { createDatabaseClock, type DatabaseClock } from './db/database-clock.ts';
+import { createHeartbeat } from './db/heartbeat.ts';
+import { createInstanceStore } from './db/instance-store.ts';
 import { sqliteFileOf } from './db/sqlite-database.ts';
 import { findSharedAccounts, saySharedAccounts } from './engine/account-rules.ts';
+import { listRemoved } from './engine/removal-total-store.ts';
 import { createInbox } from './inbox/inbox.ts';
 import { createThreadedAppend, type ThreadedAppend } from './inbox/threaded-append.ts';
+import type { InstallRegistry } from './installs/install-registry.ts';
 import { warningsOfInstalls } from './installs/install-warnings.ts';
 import { createSealerNotice } from './keys/sealer-notice.ts';
 import { createSealerStore } from './keys/sealer-store.ts';
 import { type Clock, systemClock, toInstant } from './lib/clock.ts';
-import { createHttpServer } from './lib/http-server.ts';
+import { createHttpServer, type HttpServer } from './lib/http-server.ts';
 import type { Logger } from './lib/logger.ts';
 import { createMetrics } from './lib/metrics.ts';
+import { createReadiness } from './lib/readiness.ts';
 import type { Storage } from './open-storage.ts';
 
 /** A running Gangway: two listeners and the loops behind them. */
 export interface App {
   /** The listener first, then the engine. */
   start(): Promise<{ receiverUrl: string; consoleUrl: string }>;
-  /** The engine first, the listener last: deliveries are stored until it closes. */
+  /**
+   * Says that deliveries are to go elsewhere, and stores those that come until that is known. The
+   * engine stops meanwhile, the listener last.
+   */
   stop(): Promise<void>;
 }
 
@@ -68,17 +76,15 @@ export function createApp({
     fingerprint: storage.box.fingerprint,
   });
   const { installs } = registry;
+  const heartbeat = createHeartbeat(storage.database, leaseClock, logger);
+  const readiness = createReadiness(() => storage.inbox.checkWritable(), clock);
   const receiver = createReceiver({
-    ...{ config, installs, logger, clock, metrics, inbox, storage },
+    ...{ config, installs, logger, clock, metrics, inbox, storage, readiness },
+    alerts: engine.alerts,
     onUnmatched: engine.noteUnmatched,
   });
-  const operator = createHttpServer({
-    host: config.console.host,
-    port: config.console.port,
-    listener: createConsoleApp({
-      ...{ loops: engine.loops, metrics, token: config.console.token },
-      ...{ inbox: storage.inbox, memberships: storage.memberships },
-    }),
+  const operator = createOperatorListener({
+    ...{ config, storage, metrics, readiness, loops: engine.loops, clock: leaseClock },
   });
   return {
     async start() {
@@ -87,14 +93,10 @@ export function createApp({
       checkpointer.start();
       await leaseClock.correct();
       await registry.load();
-      const { publicUrl } = config.receiver;
-      for (const warning of warningsOfInstalls(installs, publicUrl)) logger.warn(warning);
-      const { managedDomains } = config.marketplace;
-      for (const shared of findSharedAccounts(adapters, installs, managedDomains)) {
-        logger.warn(saySharedAccounts(shared));
-      }
+      sayWarnings({ config, adapters, logger }, installs);
       await engine.prepare({ acceptsOrphans, isRestored });
       await sealerNotice.start();
+      await heartbeat.start();
       const receiverUrl = await receiver.start();
       const consoleUrl = await operator.start();
       const reread = await storage.inbox.replayUnread(toInstant(clock.now()));
@@ -103,14 +105,44 @@ export function createApp({
       return { receiverUrl, consoleUrl };
     },
     async stop() {
-      await Promise.all(engine.loops.map((loop) => loop.stop()));
+      readiness.drain();
+      await Promise.all([receiver.drain(config.receiver.drainMs), engine.stop()]);
       await receiver.stop();
       await operator.stop();
+      await engine.alertsTold();
       await append.close();
+      await heartbeat.stop();
       await sealerNotice.stop();
       await checkpointer.stop();
     },
   };
+}
+
+function sayWarnings(
+  { config, adapters, logger }: Pick<AppDeps, 'config' | 'adapters' | 'logger'>,
+  installs: InstallRegistry['installs'],
+): void {
+  const { publicUrl } = config.receiver;
+  for (const warning of warningsOfInstalls(installs, publicUrl)) logger.warn(warning);
+  const { managedDomains } = config.marketplace;
+  for (const shared of findSharedAccounts(adapters, installs, managedDomains)) {
+    logger.warn(saySharedAccounts(shared));
+  }
+}
+
+type OperatorParts = Pick<AppDeps, 'config' | 'storage'> &
+  Pick<ConsoleDeps, 'metrics' | 'readiness' | 'loops' | 'clock'>;
+
+/** What shows an operator how it is doing. */
+function createOperatorListener({ config, storage, ...parts }: OperatorParts): HttpServer {
+  const { host, port, token } = config.console;
+  const { inbox, memberships } = storage;
+  const listener = createConsoleApp({
+    ...{ ...parts, token, inbox, memberships },
+    listRemoved: () => listRemoved(storage.database),
+    listInstances: createInstanceStore(storage.database).list,
+  });
+  return createHttpServer({ host, port, listener });
 }
 
 /** SQLite stores in a thread of its own; PostgreSQL waits elsewhere by nature. */

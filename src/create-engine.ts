@@ -7,6 +7,7 @@ import { createIntakeWorker } from './engine/intake-worker.ts';
 import { rerouteInstalls } from './engine/reroute-installs.ts';
 import { createPurgeWorker } from './inbox/purge-worker.ts';
 import { createInstallsWorker } from './installs/installs-worker.ts';
+import type { Alerts } from './lib/alerts.ts';
 import type { Loop } from './lib/loop.ts';
 import { createMailStore } from './mail/mail-store.ts';
 import { createMailWorker } from './mail/mail-worker.ts';
@@ -42,6 +43,11 @@ export interface Engine {
    * @throws AppError `conflict` where the configuration no longer leads to people in a tool
    */
   prepare(options: StartOptions): Promise<void>;
+  /** Every loop has ended then. */
+  stop(): Promise<void>;
+  alerts: Alerts;
+  /** After its loops have stopped. */
+  alertsTold(): Promise<void>;
   /** Deliveries were stored. */
   wakeIntake(): void;
   /** A request for an install was signed with none of its secrets. */
@@ -95,9 +101,13 @@ export function createEngine(deps: EngineDeps): Engine {
     works.budgets.reader,
     ...createNotifyWorkers(works),
   ];
+  const loops = [...acting, ...createHousekeeping(deps, evidence)];
   return {
-    loops: [...acting, ...createHousekeeping(deps, evidence)],
+    loops,
+    stop: async () => void (await Promise.all(loops.map((loop) => loop.stop()))),
     prepare: (options: StartOptions) => prepare(deps, works, options),
+    alerts: works.alerts,
+    alertsTold: works.alertsTold,
     wakeIntake: () => intakeWorker.wake(),
     noteUnmatched: (install) => subscriptionWorker?.noteUnmatched(install),
   };

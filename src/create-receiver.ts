@@ -4,13 +4,14 @@ import type { Config } from './config/config-schema.ts';
 import { sqliteFileOf } from './db/sqlite-database.ts';
 import type { Inbox } from './inbox/inbox.ts';
 import type { InstallRegistry } from './installs/install-registry.ts';
-import { createAlerts } from './lib/alerts.ts';
+import type { Alerts } from './lib/alerts.ts';
 import type { Clock } from './lib/clock.ts';
 import { readFreeBytes } from './lib/free-space.ts';
 import { createHttpServer, type HttpServer } from './lib/http-server.ts';
 import type { Logger } from './lib/logger.ts';
 import type { Metrics } from './lib/metrics.ts';
 import { createQuiet } from './lib/quiet.ts';
+import type { Readiness } from './lib/readiness.ts';
 import type { Storage } from './open-storage.ts';
 import { type Admission, createAdmission } from './receiver/admission.ts';
 import { createByteBudget } from './receiver/byte-budget.ts';
@@ -31,6 +32,8 @@ export interface ReceiverParts {
   metrics: Metrics;
   inbox: Inbox;
   installs: InstallRegistry['installs'];
+  readiness: Readiness;
+  alerts: Alerts;
   /** Told when no secret made a signature, at most once a minute for each install. */
   onUnmatched(install: string): void;
 }
@@ -41,13 +44,12 @@ const alertQuietMs = 3_600_000;
 
 /** The public listener with everything behind it, up to the inbox. */
 export function createReceiver(parts: ReceiverParts): HttpServer {
-  const { config, storage, logger, clock, metrics, inbox, installs, onUnmatched } = parts;
+  const { config, logger, clock, metrics, inbox, installs, alerts, readiness, onUnmatched } = parts;
   const { host, port, maxConnections } = config.receiver;
   const quiet = createQuiet(clock);
   const alertQuiet = createQuiet(clock, alertQuietMs);
-  const alerts = createAlerts(logger, metrics);
   const listener = createReceiverApp({
-    ...{ inbox, metrics, logger, clock, quiet },
+    ...{ inbox, metrics, logger, clock, quiet, readiness },
     signingKeys: createSigningKeys(installs),
     decoySecret: toSigningKey(randomBytes(32).toString('hex')),
     headers: createMarketplaceHeaders(config.marketplace.headerPrefixes),
@@ -55,7 +57,6 @@ export function createReceiver(parts: ReceiverParts): HttpServer {
     admission: createBounds(parts),
     refusals: createRefusalLog({ metrics, logger, quiet, onUnmatched }),
     deferrals: createDeferralLog({ metrics, logger, alerts, quiet, alertQuiet }),
-    checkStorage: () => storage.inbox.checkWritable(),
   });
   return createHttpServer({ host, port, listener, maxConnections });
 }

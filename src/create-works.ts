@@ -20,6 +20,7 @@ import { createReportEvidence } from './engine/report-evidence.ts';
 import { createResetStore } from './engine/reset-store.ts';
 import { createResetWorker } from './engine/reset-worker.ts';
 import { createSettleStore, type SettleStore } from './engine/settle-store.ts';
+import { createToolTroubleStore } from './engine/tool-trouble-store.ts';
 import { createEndpointStore } from './installs/endpoint-store.ts';
 import { createInstallRegistry, type InstallRegistry } from './installs/install-registry.ts';
 import { type Alerts, createAlerts } from './lib/alerts.ts';
@@ -31,6 +32,7 @@ import { createSendMail } from './mail/send-mail.ts';
 import type { Channel } from './notify/channel.ts';
 import { createChannels } from './notify/create-channels.ts';
 import { createNoticeStore, type NoticeStore } from './notify/notice-store.ts';
+import { createTellAlerts } from './notify/tell-alerts.ts';
 import type { Storage } from './open-storage.ts';
 import { type CheckDrift, createCheckDrift } from './reconcile/check-drift.ts';
 import { createDriftStore } from './reconcile/drift-store.ts';
@@ -56,6 +58,8 @@ export interface WorksDeps {
   adapters: ReadonlyMap<string, Adapter>;
   /** Loaded before anything of this is used. */
   registry: InstallRegistry;
+  /** Whether nothing is to be written. */
+  isDry?: boolean;
 }
 
 /** What leads from a marketplace to the tools without a receiver: the command line has it too. */
@@ -76,6 +80,8 @@ export interface Works extends ReconcileDeps, OrphanDeps {
   channels: readonly Channel[];
   /** Has them told, once the transaction has been committed. */
   addNotice: NoticeStore['add'];
+  /** Resolves when every alert so far is kept to be told: a process must not end before. */
+  alertsTold(): Promise<void>;
   /** How many links for everybody are to be made worthless now. */
   countDueResets(): Promise<number>;
   /** Called when there is something for the brake to look at. */
@@ -89,8 +95,10 @@ export function createWorks(deps: WorksDeps): Works {
   const { database, box, memberships } = storage;
   const { installs, platformApis } = registry;
   const { managedDomains } = config.marketplace;
-  const alerts = createAlerts(logger, metrics);
   const channels = createConfiguredChannels(deps);
+  const notices = createNoticeStore(database, channels, clock);
+  const { tell, settled } = createTellAlerts({ database, notices, logger, clock });
+  const alerts = createAlerts(logger, metrics, deps.isDry ? undefined : tell);
   const mayChange = (tool: string) => mayChangeAccounts(tool, installs, managedDomains);
   const routeLink = createLinkRouter(installs, adapters);
   const convergeWorkers = createConvergeWorkers(deps, { alerts, routeLink, mayChange });
@@ -98,7 +106,7 @@ export function createWorks(deps: WorksDeps): Works {
   const resetting = [...adapters].flatMap(([tool, one]) => (one.resetInvitations ? [tool] : []));
   const works = {
     ...{ database, logger, clock, metrics, alerts, memberships, installs, platformApis },
-    ...{ channels, addNotice: createNoticeStore(channels, clock).add },
+    ...{ channels, addNotice: notices.add, alertsTold: settled },
     managedDomains,
     rules: { routeLink, graces: config.removals },
     evidence: createEvidenceStore(database, box),
@@ -190,7 +198,8 @@ function createConvergeWorkers(
 ): Loop[] {
   const { database, box } = storage;
   const resets = createResetStore(database, box);
-  const shared = { logger, clock, metrics, alerts, locks: createLockStore(database) };
+  const troubles = createToolTroubleStore(database);
+  const shared = { logger, clock, metrics, alerts, locks: createLockStore(database), troubles };
   const claims = createClaimStore(database, box);
   const settling = createSettleStore(database, box, routeLink);
   return [...config.tools].flatMap(([tool, { concurrency, timeoutMs, ...settings }]) => {

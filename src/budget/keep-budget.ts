@@ -1,6 +1,6 @@
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { toAppError } from '../domain/errors.ts';
-import type { NewNotice } from '../domain/notice.ts';
+import type { BudgetNotice } from '../domain/notice.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -12,7 +12,7 @@ export interface KeepDeps {
   database: Database;
   budgets: BudgetStore;
   /** Called in the transaction that writes down that it was told. */
-  addNotice(tx: Transaction, notice: NewNotice): Promise<void>;
+  addNotice(tx: Transaction, notice: BudgetNotice): Promise<void>;
   /** When to say once more what is still so; null is never. */
   repeatMs: number | null;
   alerts: Alerts;
@@ -57,7 +57,7 @@ export function createKeepAnswer(deps: KeepDeps): KeepAnswer {
 }
 
 /** An operator is alerted once for each thing told; that it is still so is no news. */
-function raise({ alerts, logger }: KeepDeps, notice: NewNotice): void {
+function raise({ alerts, logger }: KeepDeps, notice: BudgetNotice): void {
   const { kind, install, contractId, isRepeat, budget } = notice;
   const fields = { install, contractId, notice: kind, isRepeat, ...budget };
   if (isRepeat) logger.info(fields, 'The budget of a contract is still as it was');

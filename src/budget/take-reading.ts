@@ -1,6 +1,6 @@
 import type { BudgetRow } from '../db/budget-tables.ts';
 import type { BudgetState } from '../domain/budget.ts';
-import type { NewNotice } from '../domain/notice.ts';
+import type { BudgetNotice } from '../domain/notice.ts';
 import type { Budget } from '../marketplace/platform-schema.ts';
 import {
   type Decision,
@@ -23,7 +23,7 @@ export interface BudgetReading {
 
 export interface Taken {
   row: BudgetRow;
-  notice: NewNotice | null;
+  notice: BudgetNotice | null;
 }
 
 const hourMs = 3_600_000;
@@ -98,7 +98,7 @@ function nextReadAt(row: BudgetRow, now: Date): string {
   return settled !== null && settled < regular ? settled : regular;
 }
 
-function toNotice(row: BudgetRow, { state, isRepeat }: Decision, occurredAt: string): NewNotice {
+function toNotice(row: BudgetRow, { state, isRepeat }: Decision, occurredAt: string): BudgetNotice {
   const { install, contractId } = row;
   const { fundedVolume, fundedAmountUsd, consumedVolume, remainingVolume, consumedFraction } = row;
   return {

@@ -2,12 +2,15 @@ import { Command } from 'commander';
 import { loadAdapters } from '../adapters/load-adapters.ts';
 import { AppError } from '../domain/errors.ts';
 import { createLinkRouter } from '../engine/link-router.ts';
+import { systemClock } from '../lib/clock.ts';
 import { stripControl } from '../lib/strip-control.ts';
+import { loadRunning } from '../operator/about-instances.ts';
 import { type Explanation, explain } from '../operator/explain.ts';
 import { explainBudgets } from '../operator/explain-budgets.ts';
 import { createExplainStore } from '../operator/explain-store.ts';
 import { toBudgetText } from './budget-text.ts';
 import { loadRegistry, print, withStorage } from './command-context.ts';
+import { toAttentionText } from './status-command.ts';
 import type { Terminal } from './terminal.ts';
 
 /** `gangway explain`: every reason for somebody's access, or what is missing of it. */
@@ -24,7 +27,13 @@ export function createExplainCommand(terminal: Terminal): Command {
         const routeLink = createLinkRouter(installs, adapters);
         const bearing = await createExplainStore(database, box).load(subject);
         const { managedDomains } = config.marketplace;
-        const rules = { installs, adapters, routeLink, managedDomains };
+        const { instances, tools, attention } = await loadRunning(database, systemClock);
+        const troubles = new Map(
+          tools.flatMap(({ tool, trouble }) =>
+            trouble === null ? [] : [[tool, trouble] as const],
+          ),
+        );
+        const rules = { installs, adapters, routeLink, managedDomains, troubles };
         const explanations = explain(bearing, rules);
         if (explanations.length === 0) {
           throw new AppError(
@@ -33,11 +42,22 @@ export function createExplainCommand(terminal: Terminal): Command {
           );
         }
         const budgets = await explainBudgets(database, subject);
+        const isRunning = instances.some(({ state }) => state === 'running');
+        const stopped = isRunning || !explanations.some(isToChange) ? [] : attention;
         print(terminal, json, { explanations, budgets }, () =>
-          [...explanations.map(toText), ...budgets.map(toBudgetText)].join('\n\n'),
+          [
+            ...explanations.map(toText),
+            ...budgets.map(toBudgetText),
+            ...stopped.map(toAttentionText),
+          ].join('\n\n'),
         );
       }),
     );
+}
+
+/** Whether something is to come that nobody brings about while nothing runs. */
+function isToChange({ action }: Explanation): boolean {
+  return action.startsWith('wait: ') || action.includes('still in');
 }
 
 function toText(explanation: Explanation): string {

@@ -82,10 +82,17 @@ function toTable(notifications: ListedDispatch[]): string {
   return formatTable(
     ['id', 'added', 'channel', 'kind', 'install', 'contract', 'state', 'tries', 'next', 'why'],
     notifications.map((one) => [
-      ...[one.id, one.createdAt, one.channel, one.kind, one.install, one.contractId],
+      ...[one.id, one.createdAt, one.channel, one.kind, ...toSubject(one)],
       ...[one.state, one.attempts, one.nextAttemptAt ?? '', one.failure ?? ''],
     ]),
   );
+}
+
+/** The install and the contract. */
+function toSubject(one: ListedDispatch): [string, string] {
+  if (!('about' in one)) return [one.install, one.contractId];
+  const { install = '', contract = '' } = one.about;
+  return [install, contract];
 }
 
 function toTrialTable(trials: Trial[]): string {

@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { type PlanState, planStates } from '../domain/brake.ts';
 import { AppError } from '../domain/errors.ts';
+import { sayCause } from '../domain/standing.ts';
 import { createEvidenceStore } from '../engine/evidence-store.ts';
 import { createPlanStore, type Decided, type Plan, type PlanItem } from '../engine/plan-store.ts';
 import { maskText } from '../lib/mask.ts';
@@ -78,28 +79,30 @@ function createShowCommand(terminal: Terminal): Command {
         const store = createPlanStore(database);
         const plan = await store.find(id);
         if (plan === undefined) throw new AppError('not_found', `There is no plan ${id}`);
-        const items = (await store.show(id)).map(masked);
+        const items = (await store.show(id)).map(toShown);
         print(terminal, json, { ...plan, items }, () => `${toTable([plan])}\n\n${toItems(items)}`);
       }),
     );
 }
 
-/** Strangers choose names. */
-function masked(item: PlanItem): PlanItem {
-  const { displayName } = item;
-  return { ...item, displayName: displayName === null ? null : maskText(displayName) };
+/** With the reason in words. Strangers choose names. */
+function toShown(item: PlanItem) {
+  const { displayName, cause } = item;
+  const name = displayName === null ? null : maskText(displayName);
+  return { ...item, because: sayCause(cause), displayName: name };
 }
 
-function toItems(items: PlanItem[]): string {
+function toItems(items: ReturnType<typeof toShown>[]): string {
   return formatTable(
-    ['membership', 'tool', 'group', 'trainer', 'name', 'because', 'now'],
+    ['membership', 'tool', 'group', 'trainer', 'name', 'contracts', 'because', 'now'],
     items.map((item) => [
       item.membershipId,
       item.tool,
       item.groupId,
       item.trainerId,
       item.displayName ?? '',
-      item.cause,
+      item.contractIds.join(', '),
+      item.because,
       item.isStale ? 'stale' : (item.outcome ?? 'held'),
     ]),
   );

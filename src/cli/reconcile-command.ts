@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import type { Works } from '../create-works.ts';
 import { exitStatusOf } from '../domain/run.ts';
+import { sayCause } from '../domain/standing.ts';
 import { maskText } from '../lib/mask.ts';
 import { type Previewed, type PreviewedChange, previewAll } from '../operator/preview-all.ts';
 import { type Reconciled, reconcileNow } from '../operator/reconcile-now.ts';
@@ -111,7 +112,7 @@ function toDiff(installs: Previewed[]): string {
   const rows = changes.map((change) => [
     signs[change.change],
     ...[change.install, change.tool, change.groupId, change.trainerId],
-    change.cause ?? '',
+    change.cause === null ? '' : sayCause(change.cause),
     remarkOn(change),
   ]);
   const diff =

@@ -2,7 +2,9 @@ import { once } from 'node:events';
 import { Command } from 'commander';
 import { loadAdapters } from '../adapters/load-adapters.ts';
 import { createApp } from '../app.ts';
-import { createLogger } from '../lib/logger.ts';
+import type { LoadedConfig } from '../config/load-config.ts';
+import { createLogger, type Logger } from '../lib/logger.ts';
+import { version } from '../lib/version.ts';
 import { loadCommandConfig, openConfigured } from './command-context.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -31,12 +33,29 @@ interface StartOptions {
 export async function runStart(
   terminal: Terminal,
   command: Command,
-  { json, acceptOrphans = false, restored = false }: StartOptions = {},
+  options: StartOptions = {},
 ): Promise<void> {
   const loaded = loadCommandConfig(command);
   const { config, warnings } = loaded;
   const logger = createLogger({ level: config.log.level, destination: terminal.stderr });
   for (const warning of warnings) logger.warn(warning);
+  // It would end the process, and with that everything, at the wish of a log rotation.
+  const noteHangUp = () => logger.info('SIGHUP ends nothing: restart for another configuration');
+  process.on('SIGHUP', noteHangUp);
+  try {
+    await run(terminal, loaded, logger, options);
+  } finally {
+    process.off('SIGHUP', noteHangUp);
+  }
+}
+
+async function run(
+  terminal: Terminal,
+  loaded: LoadedConfig,
+  logger: Logger,
+  { json, acceptOrphans = false, restored = false }: StartOptions,
+): Promise<void> {
+  const { config } = loaded;
   const adapters = await loadAdapters(config);
   const storage = await openConfigured(loaded);
   try {
@@ -46,10 +65,11 @@ export async function runStart(
     });
     try {
       const addresses = await app.start();
-      logger.info(addresses, 'Gangway is running');
+      logger.info({ version, ...addresses }, 'Gangway is running');
       if (json) terminal.stdout.write(`${JSON.stringify(addresses)}\n`);
       if (!terminal.signal.aborted) await once(terminal.signal, 'abort');
-      logger.info('Gangway is stopping');
+      const { drainMs } = config.receiver;
+      logger.info({ drainMs }, 'Gangway is stopping: deliveries are to go elsewhere');
     } finally {
       // Also what began to start: a listener left open would keep the process alive.
       await app.stop();

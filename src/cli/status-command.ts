@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { instantIn, systemClock, toInstant } from '../lib/clock.ts';
 import { stripControl } from '../lib/strip-control.ts';
+import { loadRunning, type Running, type ShownInstance } from '../operator/about-instances.ts';
 import { type Attention, loadStatus, type Status, toMailed } from '../operator/load-status.ts';
 import { loadRegistry, print, withStorage } from './command-context.ts';
 import { toDuration } from './duration-option.ts';
@@ -20,21 +21,48 @@ export function createStatusCommand(terminal: Terminal): Command {
         const { installs } = await loadRegistry({ config }, storage);
         const from = instantIn(systemClock, -since);
         const mailed = toMailed(config, toInstant(systemClock.now()));
-        const status = await loadStatus(storage.database, from, installs, mailed);
-        print(terminal, json, status, () => toText(status));
+        const { database } = storage;
+        const status = await loadStatus(database, from, installs, mailed);
+        const running = await loadRunning(database, systemClock);
+        const attention = [...running.attention, ...status.attention];
+        const all = { ...status, ...running, attention };
+        print(terminal, json, all, () => toText(all));
       }),
     );
 }
 
-function toText(status: Status): string {
-  const { since, memberships, budgets, deliveries, receipts, removals, installs, attention } =
-    status;
-  const { lowered } = status;
-  const section = (title: string, columns: string[], rows: (string | number)[][]) =>
-    rows.length === 0 ? [] : [`${title}\n${formatTable(columns, rows)}`];
-  const todo = attention.map(toLines).join('\n');
+function toText(status: Status & Running): string {
+  const { attention, installs } = status;
+  const todo = attention.map(toAttentionText).join('\n');
   return [
     attention.length === 0 ? 'Nothing needs you.' : `Needs you:\n${todo}`,
+    ...nowText(status),
+    ...sinceText(status),
+    ...section(
+      'Read from the marketplace',
+      ['install', 'last read', 'trouble'],
+      installs.map(({ install, readBeganAt, failure }) => [
+        install,
+        readBeganAt ?? 'never',
+        failure ?? '',
+      ]),
+    ),
+  ].join('\n\n');
+}
+
+function section(title: string, columns: string[], rows: (string | number)[][]): string[] {
+  return rows.length === 0 ? [] : [`${title}\n${formatTable(columns, rows)}`];
+}
+
+function nowText({ instances, memberships, budgets }: Status & Running): string[] {
+  return [
+    ...section(
+      'Instances',
+      ['name', 'version', 'state', 'started', 'heard of last'],
+      toShown(instances).map((one) => [
+        ...[one.name, one.version, one.state, one.startedAt, one.beatAt],
+      ]),
+    ),
     ...section(
       'Memberships now',
       ['tool', 'state', 'count'],
@@ -45,6 +73,11 @@ function toText(status: Status): string {
       ['install', 'state', 'count'],
       budgets.map(({ install, state, count }) => [install, state, count]),
     ),
+  ];
+}
+
+function sinceText({ since, deliveries, receipts, removals, lowered }: Status): string[] {
+  return [
     ...section(
       `Deliveries since ${since}`,
       ['install', 'state', 'count'],
@@ -65,18 +98,16 @@ function toText(status: Status): string {
       ['install', 'days'],
       lowered.map(({ install, days }) => [install, days]),
     ),
-    ...section(
-      'Read from the marketplace',
-      ['install', 'last read', 'trouble'],
-      installs.map(({ install, readBeganAt, failure }) => [
-        install,
-        readBeganAt ?? 'never',
-        failure ?? '',
-      ]),
-    ),
-  ].join('\n\n');
+  ];
 }
 
-function toLines({ says, action }: Attention): string {
+/** Those that have stopped are of interest only while none runs, and of them the last. */
+function toShown(instances: ShownInstance[]): ShownInstance[] {
+  const unstopped = instances.filter(({ state }) => state !== 'stopped');
+  return unstopped.length > 0 ? unstopped : instances.slice(0, 1);
+}
+
+/** A line on what needs somebody, and one on what to do. */
+export function toAttentionText({ says, action }: Attention): string {
   return `  ! ${stripControl(says)}\n      → ${stripControl(action)}`;
 }

@@ -6,7 +6,7 @@ export interface Column {
   title: string;
   /** `right` for numbers. */
   align?: 'left' | 'right';
-  /** In columns of the terminal; a longer cell ends in `…`. 40 unless told otherwise. */
+  /** In columns of the terminal; a longer cell ends in `…`. Unless told, so wide that only a stranger's prank is. */
   maxWidth?: number;
 }
 
@@ -34,8 +34,11 @@ export function formatTable(
     .join('\n');
 }
 
+/** More than any id, name or failure takes, and what one row may make all others wide by. */
+const widest = 400;
+
 /** One column: every cell cut and padded to the same width. */
-function layOut(cells: Cell[], { align = 'left', maxWidth = 40 }: Column): string[] {
+function layOut(cells: Cell[], { align = 'left', maxWidth = widest }: Column): string[] {
   const cut = cells.map((cell) => truncate(stripControl(String(cell ?? '')), maxWidth));
   const width = cut.reduce((widest, cell) => Math.max(widest, widthOf(cell)), 0);
   return cut.map((cell) => {

@@ -40,7 +40,7 @@ export async function runTry(terminal: Terminal, { exit, json }: TryOptions): Pr
     const customer = await prepareCustomer(sandbox, marketplace.baseUrl, port);
     const rosterFile = path.join(folder, 'roster.json');
     const config = Config.parse({
-      receiver: { host: '127.0.0.1', port, publicUrl: `http://127.0.0.1:${port}` },
+      receiver: { host: '127.0.0.1', port, publicUrl: `http://127.0.0.1:${port}`, drain: '0s' },
       console: { port: 0 },
       database: { url: `sqlite:${path.join(folder, 'gangway.db')}` },
       marketplace: { baseUrl: marketplace.baseUrl },

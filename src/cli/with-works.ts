@@ -55,7 +55,8 @@ export async function withWorks(
     });
     try {
       if (!isDry) await notice.start();
-      await work(createWorks(parts), { config, storage, registry, adapters });
+      const works = createWorks({ ...parts, isDry });
+      await work(works, { config, storage, registry, adapters }).finally(works.alertsTold);
     } finally {
       await notice.stop();
     }

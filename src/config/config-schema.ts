@@ -61,8 +61,12 @@ const receiver = z
       .min(10)
       .default(1000)
       .describe('How many connections are open at once; for more, idle and old ones are closed.'),
+    drain: duration('5s').describe(
+      'How long a stopping instance says by /readyz that deliveries are to go elsewhere, and still stores them, before it closes.',
+    ),
     limits,
   })
+  .transform(({ drain, ...rest }) => ({ ...rest, drainMs: drain }))
   .prefault({})
   .describe('The public listener that takes deliveries.');
 

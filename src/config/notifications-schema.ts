@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { noticeTopics } from '../domain/notice.ts';
 import { duration, mapOf, name } from './values-schema.ts';
 
-/** Where people are told of budgets, outside of Gangway: the section `notifications`. */
+/** Where people are told of budgets and alerts, outside of Gangway: the section `notifications`. */
 
 /** As it is: a query or a slash at its end may matter to whoever gave it. */
 const url = z
@@ -38,12 +39,19 @@ const address = z
   .string()
   .regex(/^[^\s<>@",;:\p{Cc}]+@[^\s<>@",;:\p{Cc}]+$/u, 'write an address: "ops@example.com"');
 
+const tells = z
+  .array(z.enum(noticeTopics))
+  .min(1, 'name at least one')
+  .default([...noticeTopics])
+  .describe('What it is for: "budgets", or "alerts" (what an operator should look at), or both.');
+
 const webhook = z.strictObject({
   type: z.literal('webhook').describe('A request for each notice, signed: Standard Webhooks.'),
   url: url.describe('Where the requests go: https.'),
   secret: signingSecret.describe(
     'What they are signed with: "whsec_" and 24 to 64 bytes in base64.',
   ),
+  tells,
 });
 
 const slack = z.strictObject({
@@ -51,11 +59,13 @@ const slack = z.strictObject({
     .literal('slack')
     .describe('A message for what comes within a minute: Slack, Mattermost, Discord (…/slack).'),
   url: url.describe('The URL of the incoming webhook. Who has it can write there: a secret.'),
+  tells,
 });
 
 const mail = z.strictObject({
   type: z.literal('mail').describe('A mail for what comes within a minute, by the server of mail.'),
   to: z.array(address).min(1, 'name at least one').max(50).describe('The addresses it goes to.'),
+  tells,
 });
 
 const channel = z.discriminatedUnion('type', [webhook, slack, mail], {
@@ -72,4 +82,6 @@ export const notifications = z
   })
   .transform(({ repeat, ...rest }) => ({ ...rest, repeatMs: repeat }))
   .prefault({})
-  .describe('Telling people of budgets that run low or out. Without a channel, nobody is told.');
+  .describe(
+    'Telling people of budgets that run low or out, and of alerts. Without a channel, nobody is told.',
+  );

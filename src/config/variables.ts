@@ -26,6 +26,7 @@ export const variables: readonly Variable[] = [
   row('GANGWAY_DATABASE_URL', 'database.url', 'text', 'sqlite:<file> or postgres://…'),
   row('GANGWAY_RECEIVER_HOST', 'receiver.host', 'text', 'where the public listener binds'),
   row('GANGWAY_RECEIVER_PORT', 'receiver.port', 'number', 'its port'),
+  row('GANGWAY_RECEIVER_DRAIN', 'receiver.drain', 'text', 'how long it drains before it closes'),
   row('GANGWAY_PUBLIC_URL', 'receiver.publicUrl', 'text', 'where the marketplace reaches it'),
   row('GANGWAY_CONSOLE_HOST', 'console.host', 'text', 'where the operator listener binds'),
   row('GANGWAY_CONSOLE_PORT', 'console.port', 'number', 'its port'),

@@ -1,10 +1,13 @@
 import { timingSafeEqual } from 'node:crypto';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import { httpStatusOf, toAppError } from '../domain/errors.ts';
+import { type Instance, isRunning } from '../domain/instance.ts';
 import type { MembershipStore } from '../engine/membership-store.ts';
 import type { InboxStore } from '../inbox/inbox-store.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { Loop } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
+import type { Readiness } from '../lib/readiness.ts';
 
 /**
  * The operator's side, on a listener of its own. It shows how Gangway is doing and changes nothing.
@@ -14,6 +17,13 @@ export interface ConsoleDeps {
   metrics: Metrics;
   inbox: InboxStore;
   memberships: MembershipStore;
+  readiness: Readiness;
+  /** Those that run on the database, and those that lately did. */
+  listInstances(): Promise<Instance[]>;
+  /** The database's. */
+  clock: Clock;
+  /** How many people were removed, ever. */
+  listRemoved(): Promise<{ install: string; removed: number }[]>;
   /** Asked for by everything but the health checks, where it is set. */
   token: string | undefined;
 }
@@ -23,12 +33,14 @@ export function createConsoleApp(deps: ConsoleDeps): Express {
   app.disable('x-powered-by');
 
   app.get('/healthz', (_request, response) => {
-    response.json({ status: 'ok' });
-  });
-  app.get('/readyz', (_request, response) => {
     const stalled = deps.loops.filter((loop) => !loop.isHealthy()).map((loop) => loop.name);
-    const status = stalled.length === 0 ? 'ok' : 'stalled';
-    response.status(stalled.length === 0 ? 200 : 503).json({ status, stalled });
+    if (stalled.length === 0) response.json({ status: 'ok' });
+    else response.status(503).json({ status: 'stalled', stalled });
+  });
+  // What the public listener says: one that stores deliveries is not to be taken out for a loop.
+  app.get('/readyz', async (_request, response) => {
+    const status = await deps.readiness.ask();
+    response.status(status === 'ok' ? 200 : 503).json({ status });
   });
   app.get('/metrics', requireToken(deps.token), async (_request, response) => {
     await measureStores(deps);
@@ -63,9 +75,29 @@ function isSame(given: string | undefined, wanted: string): boolean {
 }
 
 /** What lies in the database is counted when somebody asks, not kept in step. */
-async function measureStores({ metrics, inbox, memberships }: ConsoleDeps): Promise<void> {
-  const [due, counts] = await Promise.all([inbox.countDue(), memberships.countByState()]);
+async function measureStores({ metrics, ...stores }: ConsoleDeps): Promise<void> {
+  const { inbox, memberships, listRemoved, listInstances } = stores;
+  const [due, counts, totals, instances] = await Promise.all([
+    inbox.countDue(),
+    memberships.countByState(),
+    listRemoved(),
+    listInstances(),
+  ]);
   metrics.dueDeliveries.set(due);
   metrics.memberships.reset();
   for (const { tool, state, count } of counts) metrics.memberships.set({ tool, state }, count);
+  measureInstances(metrics, instances, stores.clock.now());
+  metrics.removals.reset();
+  for (const { install, removed } of totals) metrics.removals.inc({ install }, removed);
+}
+
+function measureInstances(metrics: Metrics, instances: readonly Instance[], now: Date): void {
+  const unstopped = instances.filter(({ stoppedAt }) => stoppedAt === null);
+  const running = unstopped.filter((instance) => isRunning(instance, now)).length;
+  metrics.instances.set({ state: 'running' }, running);
+  metrics.instances.set({ state: 'silent' }, unstopped.length - running);
+  metrics.beatAge.reset();
+  for (const { name, version, beatAt } of unstopped) {
+    metrics.beatAge.set({ instance: name, version }, (now.getTime() - Date.parse(beatAt)) / 1000);
+  }
 }

@@ -18,6 +18,10 @@ interface NoticeTable {
   isRepeat: number;
   /** JSON of `BudgetFacts`. */
   budget: string;
+  /** JSON of what an alert said; null where it was no alert. */
+  alert: Generated<string | null>;
+  /** The same for alerts that say the same of the same. */
+  subjectDigest: Generated<string | null>;
 }
 
 /** A notice on its way through one channel. */

@@ -20,6 +20,7 @@ import type {
   WebhookEndpointTable,
 } from './install-tables.ts';
 import type { NoticeTables } from './notice-tables.ts';
+import type { OperationTables } from './operation-tables.ts';
 import type { RemovalTables } from './removal-tables.ts';
 import type { ResetTables } from './reset-tables.ts';
 import type { UsageImportEntryTable, UsageImportTable } from './usage-import-tables.ts';
@@ -45,6 +46,7 @@ export interface Tables
   extends BudgetTables,
     IdentityTables,
     NoticeTables,
+    OperationTables,
     RemovalTables,
     ResetTables {
   delivery: DeliveryTable;

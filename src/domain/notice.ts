@@ -3,12 +3,29 @@
  * have to be found again by whoever is asked to forget them.
  */
 
-export const noticeKinds = ['budget.low', 'budget.depleted', 'budget.ok'] as const;
+/** What a channel may be for. */
+export const noticeTopics = ['budgets', 'alerts'] as const;
 
-export type NoticeKind = (typeof noticeKinds)[number];
+export type NoticeTopic = (typeof noticeTopics)[number];
 
-export interface NewNotice {
-  kind: NoticeKind;
+export type BudgetKind = 'budget.low' | 'budget.depleted' | 'budget.ok';
+
+/** An alert by its kind: what an operator should look at. */
+export type NoticeKind = BudgetKind | `alert.${string}`;
+
+export type NewNotice = BudgetNotice | AlertNotice;
+
+export interface AlertNotice {
+  kind: `alert.${string}`;
+  occurredAt: string;
+  /** A sentence of ours. */
+  message: string;
+  /** Ids and names, by what they are of. */
+  about: Record<string, string>;
+}
+
+export interface BudgetNotice {
+  kind: BudgetKind;
   install: string;
   contractId: string;
   occurredAt: string;

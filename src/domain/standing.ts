@@ -36,6 +36,24 @@ export const removalCauses = [
 
 export type RemovalCause = (typeof removalCauses)[number];
 
+/** Why somebody is to be taken out, for people: goes behind “because”. */
+export function sayCause(cause: RemovalCause): string {
+  return causeWords[cause];
+}
+
+const causeWords: Record<RemovalCause, string> = {
+  contract_ended: 'the contract has ended',
+  contract_read_ended: 'the contract is listed as ended',
+  contract_ended_by_operator: 'an operator ended the contract',
+  contract_eliminated: 'the contract is no longer listed',
+  link_removed: 'the link to the project was removed',
+  link_absent: 'the link to the project is no longer listed',
+  participation_left: 'they are no longer on the contract',
+  grant_revoked: 'the customer has disconnected',
+  found_again: 'they were removed before, and are there again',
+  retired: 'an operator retired them',
+};
+
 export interface Fall {
   cause: RemovalCause;
   since: Instant;

@@ -12,6 +12,8 @@ import type { Result } from './settle-store.ts';
 export interface Breaker {
   isOpen(): boolean;
   isProbeDue(): boolean;
+  /** When the next probe is due; null where it is not open. */
+  probesAt(): Date | null;
   /** Whether a result has put the tool in doubt, so that it is to be checked now. */
   isCheckDue(): boolean;
   report(result: Pick<Result, 'errorCode' | 'retryAfterMs'>): void;
@@ -52,6 +54,7 @@ export function createBreaker(clock: Clock, random = Math.random): Breaker {
 
   return {
     isOpen: () => probeAtMs !== null,
+    probesAt: () => (probeAtMs === null ? null : new Date(probeAtMs)),
     isProbeDue: () => probeAtMs !== null && nowMs() >= probeAtMs,
     isCheckDue: () =>
       isInDoubt && !isChecking && probeAtMs === null && nowMs() >= checkedAtMs + checkEveryMs,
@@ -75,13 +78,11 @@ export function createBreaker(clock: Clock, random = Math.random): Breaker {
       isChecking = false;
       checkedAtMs = nowMs();
       failures = 0;
-      if (!concernsTool(errorCode)) {
-        leaveUntilMs = 0;
-        return false;
-      }
-      leave(retryAfterMs);
-      open();
-      return true;
+      const isTroubled = concernsTool(errorCode);
+      if (isTroubled) leave(retryAfterMs);
+      else leaveUntilMs = 0;
+      if (isTroubled) open();
+      return isTroubled;
     },
     probed(isWell) {
       failures = 0;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { LockStore } from '../db/lock-store.ts';
-import { toAppError } from '../domain/errors.ts';
+import { type AppError, toAppError } from '../domain/errors.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -15,12 +15,14 @@ import { convergeMembership } from './converge-membership.ts';
 import { type ConvergeDeps, leaseMs } from './converge-steps.ts';
 import type { Result } from './settle-store.ts';
 import { shareSlots } from './share-slots.ts';
+import type { ToolTroubleStore } from './tool-trouble-store.ts';
 
 export interface ConvergeWorkerDeps extends ConvergeDeps {
   tool: string;
   /** How many memberships of the tool are worked on at once. */
   concurrency: number;
   locks: LockStore;
+  troubles: ToolTroubleStore;
   metrics: Metrics;
   alerts: Alerts;
   logger: Logger;
@@ -86,7 +88,7 @@ export function createConvergeWorker(given: ConvergeWorkerDeps): Loop {
 
 /** Whether a tool is to be left alone, by checks beside what goes on. */
 function createWatch(deps: ConvergeWorkerDeps, breaker: Breaker) {
-  const { tool, claims, clock } = deps;
+  const { tool, claims, troubles, clock } = deps;
   let checking: Promise<void> = Promise.resolve();
   let hasBegun = false;
   let isForRefused = false;
@@ -96,7 +98,9 @@ function createWatch(deps: ConvergeWorkerDeps, breaker: Breaker) {
       if (!hasBegun) {
         // Who was refused before may wait for an hour, and the token have been mended meanwhile.
         isForRefused = await claims.hasRefused(tool, toInstant(clock.now()));
-        if (isForRefused) breaker.report({ errorCode: 'forbidden' });
+        // Whoever wrote down that it is in trouble may be gone, and nobody else would find out more.
+        const isTroubled = (await troubles.list()).some((trouble) => trouble.tool === tool);
+        if (isForRefused || isTroubled) breaker.report({ errorCode: 'forbidden' });
         hasBegun = true;
       }
       // What is refused about one group holds up no other.
@@ -152,16 +156,18 @@ function toOrder(deps: ConvergeWorkerDeps, install: string, limit: number): Clai
  * start everybody.
  */
 async function check(
-  { tool, adapter, claims, timeoutMs, alerts, logger, clock }: ConvergeWorkerDeps,
+  deps: ConvergeWorkerDeps,
   breaker: Breaker,
   signal: AbortSignal,
   isForRefused: boolean,
 ): Promise<void> {
+  const { tool, adapter, timeoutMs, alerts, logger } = deps;
   breaker.checking();
   try {
     await callTool(timeoutMs, signal, (callSignal) => adapter.check(callSignal));
     breaker.checked({});
-    await claims.tryRefused(tool, toInstant(clock.now()), isForRefused ? undefined : 1);
+    await deps.claims.tryRefused(tool, toInstant(deps.clock.now()), isForRefused ? undefined : 1);
+    await tellTrouble(deps, breaker, null);
     logger.info(
       { tool },
       'A tool answers: what it refuses is the trouble of those whom it concerns',
@@ -170,6 +176,7 @@ async function check(
     if (signal.aborted) return;
     const { code: errorCode, retryAfterMs, message } = toAppError(thrown);
     if (!breaker.checked({ errorCode, retryAfterMs })) return;
+    await tellTrouble(deps, breaker, toAppError(thrown));
     const fields = { tool, errorCode, message: maskText(message).slice(0, 300) };
     alerts.raise('tool_left_alone', fields, 'A tool is left alone for a while');
   }
@@ -177,23 +184,43 @@ async function check(
 
 /** @returns whether the tool answers again */
 async function probe(
-  { tool, adapter, claims, timeoutMs, logger, clock }: ConvergeWorkerDeps,
+  deps: ConvergeWorkerDeps,
   breaker: Breaker,
   signal: AbortSignal,
 ): Promise<boolean> {
+  const { tool, adapter, claims, timeoutMs, logger, clock } = deps;
   if (!breaker.isProbeDue()) return false;
   try {
     await callTool(timeoutMs, signal, (callSignal) => adapter.check(callSignal));
   } catch (error) {
     breaker.probed(false);
     logger.warn({ tool, err: toAppError(error) }, 'A tool is still left alone');
+    if (!signal.aborted) await tellTrouble(deps, breaker, toAppError(error));
     return false;
   }
   // Before it counts as well: should the database be away, the next probe has them tried again.
   await claims.tryAgain(tool, toInstant(clock.now()));
   breaker.probed(true);
+  await tellTrouble(deps, breaker, null);
   logger.info({ tool }, 'A tool answers again');
   return true;
+}
+
+/** For other processes. Nothing waits for it but what is shown to an operator. */
+async function tellTrouble(
+  { tool, troubles, logger, clock }: ConvergeWorkerDeps,
+  breaker: Breaker,
+  error: AppError | null,
+): Promise<void> {
+  const asksAgainAt = breaker.probesAt();
+  try {
+    if (error === null || asksAgainAt === null) return await troubles.clear(tool);
+    const message = maskText(error.message).slice(0, 300);
+    const times = { since: toInstant(clock.now()), asksAgainAt: toInstant(asksAgainAt) };
+    await troubles.note({ tool, errorCode: error.code, message, ...times });
+  } catch (thrown) {
+    logger.warn({ tool, err: thrown }, 'How a tool is could not be written down');
+  }
 }
 
 /** What must not be changed by two calls at once, beyond the membership itself. */

@@ -37,6 +37,8 @@ export interface PlanItem {
   displayName: string | null;
   cause: RemovalCause;
   outcome: PlanItemOutcome | null;
+  /** The contracts of the install that were a reason for it. */
+  contractIds: string[];
   /** Whether something else has been found out since. */
   isStale: boolean;
 }
@@ -84,8 +86,10 @@ export function createPlanStore({ kysely }: Database): PlanStore {
         .where('planId', '=', planId)
         .orderBy('membershipId')
         .execute();
+      const contracts = await contractsOf(kysely, planId);
       return rows.map(({ generation, currentGeneration, ...item }) => ({
         ...item,
+        contractIds: contracts.get(item.membershipId) ?? [],
         isStale:
           item.outcome === null ? generation !== currentGeneration : item.outcome === 'stale',
       }));
@@ -107,6 +111,27 @@ export function createPlanStore({ kysely }: Database): PlanStore {
       return { install, decided: standing.length, stale };
     },
   };
+}
+
+async function contractsOf(db: Transaction, planId: number): Promise<Map<number, string[]>> {
+  const rows = await db
+    .selectFrom('planItem')
+    .innerJoin('plan', 'plan.id', 'planItem.planId')
+    .innerJoin('reason', (join) =>
+      join
+        .onRef('reason.membershipId', '=', 'planItem.membershipId')
+        .onRef('reason.install', '=', 'plan.install'),
+    )
+    .select(['planItem.membershipId', 'contractId'])
+    .distinct()
+    .where('planId', '=', planId)
+    .orderBy('contractId')
+    .execute();
+  const contracts = new Map<number, string[]>();
+  for (const { membershipId, contractId } of rows) {
+    contracts.set(membershipId, [...(contracts.get(membershipId) ?? []), contractId]);
+  }
+  return contracts;
 }
 
 function selectPlans(db: Transaction) {

@@ -66,10 +66,10 @@ async function brake(deps: RemovalWorkerDeps, install: string): Promise<void> {
     await deps.evidence.lock(tx);
     return await decide(deps, tx, install);
   });
-  for (const { clearance } of cleared) metrics.removals.inc({ install, clearance });
+  for (const { clearance } of cleared) metrics.removalDecisions.inc({ install, clearance });
   if (cleared.length > 0) deps.onMembershipDue();
   if (planId === null) return;
-  metrics.removals.inc({ install, clearance: 'held' }, held);
+  metrics.removalDecisions.inc({ install, clearance: 'held' }, held);
   alerts.raise(
     'removals_held',
     { install, plan: planId, held },

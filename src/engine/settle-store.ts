@@ -15,6 +15,7 @@ import {
   type NewInvitation,
 } from './invitation-store.ts';
 import type { RouteLink } from './link-router.ts';
+import { countRemoved } from './removal-total-store.ts';
 import { isOutdated, wantReset } from './reset-store.ts';
 
 /** The SQL of acting on a claim: the intent before a call, and the receipt after it. */
@@ -121,6 +122,7 @@ export function createSettleStore(
         await tellAccount(tx, box, claim, result, now);
         if (isHeld) await settleOurs(tx, invitations, claim, { ...result, isWorthless }, now);
         if (result.wantsReset) await wantReset(tx, claim, now);
+        await countRemoved(tx, claim, result);
       }),
   };
 }

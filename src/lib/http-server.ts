@@ -1,5 +1,6 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '../domain/errors.ts';
 import { boundConnections } from './bound-connections.ts';
 
@@ -7,6 +8,11 @@ import { boundConnections } from './bound-connections.ts';
 export interface HttpServer {
   /** @returns the address to reach it at, e.g. `http://127.0.0.1:8787` */
   start(): Promise<string>;
+  /**
+   * For so long requests are answered as before, each as the last of its connection: whoever sends
+   * more may connect elsewhere. At once where it does not listen.
+   */
+  drain(forMs: number): Promise<void>;
   /** Takes no new connections, lets requests under way finish for `graceMs`, then cuts them. */
   stop(): Promise<void>;
 }
@@ -43,12 +49,20 @@ export function createHttpServer({
     },
     listener,
   );
+  let isDraining = false;
+  server.prependListener('request', (_request, response) => {
+    if (isDraining) response.setHeader('Connection', 'close');
+  });
   if (maxConnections !== undefined) boundConnections(server, maxConnections);
   return {
     async start() {
       await listen(server, host, port);
       const { address, family, port: bound } = server.address() as AddressInfo;
       return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`;
+    },
+    async drain(forMs) {
+      isDraining = true;
+      if (server.listening && forMs > 0) await wait(forMs);
     },
     async stop() {
       if (!server.listening) return;

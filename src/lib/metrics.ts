@@ -13,6 +13,7 @@ export function createMetrics() {
     ...usageMetrics(registers),
     ...budgetMetrics(registers),
     ...tellingMetrics(registers),
+    ...instanceMetrics(registers),
   };
 }
 
@@ -86,7 +87,13 @@ function actingMetrics(registers: Registry[]) {
     }),
     removals: new Counter({
       name: 'gangway_removals_total',
-      help: 'Removals that were let pass, by grounds, and those that are held',
+      help: 'People who were removed from a tool, ever, by whichever instance or command',
+      labelNames: ['install'],
+      registers,
+    }),
+    removalDecisions: new Counter({
+      name: 'gangway_removal_decisions_total',
+      help: 'Decisions of the brake: removals that it let pass, by grounds, and those that it held',
       labelNames: ['install', 'clearance'],
       registers,
     }),
@@ -168,6 +175,23 @@ function tellingMetrics(registers: Registry[]) {
       name: 'gangway_notifications_total',
       help: 'Tries to send a message with notices, by what came of them; and notices whose channel is gone',
       labelNames: ['channel', 'outcome'],
+      registers,
+    }),
+  };
+}
+
+function instanceMetrics(registers: Registry[]) {
+  return {
+    instances: new Gauge({
+      name: 'gangway_instances',
+      help: 'Instances on the database: running ones, and those that fell silent without having stopped',
+      labelNames: ['state'],
+      registers,
+    }),
+    beatAge: new Gauge({
+      name: 'gangway_instance_beat_age_seconds',
+      help: 'How long ago an instance that has not stopped was alive last, by the clock of the database',
+      labelNames: ['instance', 'version'],
       registers,
     }),
   };

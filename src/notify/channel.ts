@@ -1,4 +1,4 @@
-import type { NewNotice } from '../domain/notice.ts';
+import type { NewNotice, NoticeTopic } from '../domain/notice.ts';
 
 /**
  * This folder tells people outside of Gangway what they want to know of, each notice once in each
@@ -20,6 +20,8 @@ export interface ChannelShape {
   maxNotices: number;
   /** No send takes longer. */
   longestSendMs: number;
+  /** What it is for; all there is unless told. */
+  tells?: readonly NoticeTopic[];
 }
 
 export interface Message {

@@ -1,4 +1,4 @@
-import type { BudgetFacts, NewNotice, NoticeKind } from '../domain/notice.ts';
+import type { BudgetFacts, BudgetKind, NewNotice } from '../domain/notice.ts';
 import { stripControl } from '../lib/strip-control.ts';
 import { withoutLinks } from '../lib/without-links.ts';
 
@@ -9,7 +9,7 @@ export interface Digest {
 }
 
 /** The gravest first. */
-const words = new Map<NoticeKind, string>([
+const words = new Map<BudgetKind, string>([
   ['budget.depleted', 'DEPLETED'],
   ['budget.low', 'LOW'],
   ['budget.ok', 'OK again'],
@@ -29,9 +29,7 @@ export function composeDigest(
   toPlain = (line: string) => line,
 ): Digest {
   if (notices.length === 0) return { title: 'Gangway: a test notice', lines: [] };
-  const sorted = notices.toSorted(
-    (one, other) => order.indexOf(one.kind) - order.indexOf(other.kind),
-  );
+  const sorted = notices.toSorted((one, other) => rankOf(one) - rankOf(other));
   const title = toTitle(notices);
   const lines: string[] = [];
   let left = maxLength - title.length - 1 - toRest(notices.length).length;
@@ -44,21 +42,40 @@ export function composeDigest(
   return { title, lines };
 }
 
+/** Alerts come first. */
+function rankOf(notice: NewNotice): number {
+  return 'about' in notice ? -1 : order.indexOf(notice.kind);
+}
+
 function toTitle(notices: readonly NewNotice[]): string {
+  const alerts = notices.filter((notice) => 'about' in notice).length;
+  const parts = [
+    ...(alerts === 0 ? [] : [`${alerts} ${alerts === 1 ? 'alert' : 'alerts'}`]),
+    ...(alerts === notices.length ? [] : [toBudgetTitle(notices)]),
+  ];
+  return `Gangway: ${parts.join('; ')}`;
+}
+
+function toBudgetTitle(notices: readonly NewNotice[]): string {
   const counts = order.flatMap((kind) => {
     const count = notices.filter((notice) => notice.kind === kind).length;
     return count === 0 ? [] : [`${count} ${words.get(kind)}`];
   });
-  return `Gangway: budgets of contracts: ${counts.join(', ')}`;
+  return `budgets of contracts: ${counts.join(', ')}`;
 }
 
 function toRest(count: number): string {
   return `… and ${count} more: gangway notifications list`;
 }
 
-function toLine({ kind, install, contractId, occurredAt, isRepeat, budget }: NewNotice): string {
+function toLine(notice: NewNotice): string {
+  const at = `${notice.occurredAt.slice(0, 10)} ${notice.occurredAt.slice(11, 16)} UTC`;
+  if ('about' in notice) {
+    const about = Object.entries(notice.about).map(([name, id]) => `${name} ${toShown(id)}`);
+    return ['ALERT', withoutLinks(stripControl(notice.message)), ...about, at].join(' · ');
+  }
+  const { kind, install, contractId, isRepeat, budget } = notice;
   const word = `${isRepeat ? 'still ' : ''}${words.get(kind)}`;
-  const at = `${occurredAt.slice(0, 10)} ${occurredAt.slice(11, 16)} UTC`;
   const facts = sayBudget(budget);
   const parts = [word, `contract ${toShown(contractId)} of ${toShown(install)}`, ...facts, at];
   return parts.join(' · ');

@@ -1,3 +1,4 @@
+import type { NoticeTopic } from '../domain/notice.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { SendMail } from '../mail/send-mail.ts';
 import type { Channel } from './channel.ts';
@@ -5,7 +6,9 @@ import { createMailChannel, type MailSender, type MailSettings } from './mail-ch
 import { createSlackChannel, type SlackSettings } from './slack-channel.ts';
 import { createWebhookChannel, type WebhookSettings } from './webhook-channel.ts';
 
-export type ChannelSettings = WebhookSettings | SlackSettings | MailSettings;
+export type ChannelSettings = (WebhookSettings | SlackSettings | MailSettings) & {
+  tells: readonly NoticeTopic[];
+};
 
 export interface ChannelsDeps {
   /** By name, as configured. */
@@ -16,9 +19,13 @@ export interface ChannelsDeps {
 }
 
 export function createChannels({ channels, mail, clock }: ChannelsDeps): Channel[] {
-  return [...channels].flatMap(([name, settings]) => {
+  const create = (name: string, settings: ChannelSettings): Channel | undefined => {
     if (settings.type === 'webhook') return createWebhookChannel(name, settings, clock);
     if (settings.type === 'slack') return createSlackChannel(name, settings);
-    return mail === undefined ? [] : createMailChannel(name, settings, mail.sender, mail.send);
+    return mail && createMailChannel(name, settings, mail.sender, mail.send);
+  };
+  return [...channels].flatMap(([name, settings]) => {
+    const channel = create(name, settings);
+    return channel === undefined ? [] : [{ ...channel, tells: settings.tells }];
   });
 }

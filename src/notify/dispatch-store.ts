@@ -1,7 +1,14 @@
 import { sql } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import type { DispatchState } from '../domain/dispatch.ts';
-import type { BudgetFacts, NewNotice } from '../domain/notice.ts';
+import type {
+  AlertNotice,
+  BudgetFacts,
+  BudgetKind,
+  BudgetNotice,
+  NewNotice,
+  NoticeKind,
+} from '../domain/notice.ts';
 import type { Message } from './channel.ts';
 
 /**
@@ -128,10 +135,23 @@ export function createDispatchStore(database: Database): DispatchStore {
         .select(['nextAttemptAt', 'failure', 'createdAt', 'settledAt']);
       if (state !== undefined) query = query.where('state', '=', state);
       const rows = await query.orderBy('dispatch.id', 'desc').limit(limit).execute();
-      return rows.map((row) => ({ ...row, ...toNotice(row) }));
+      return rows.map(toListed);
     },
   };
 }
+
+function toListed({
+  budget,
+  alert,
+  isRepeat,
+  install,
+  contractId,
+  ...row
+}: ListedRow): ListedDispatch {
+  return { ...row, ...toNotice({ ...row, budget, alert, isRepeat, install, contractId }) };
+}
+
+type ListedRow = StoredNotice & Omit<ListedDispatch, keyof NewNotice>;
 
 export type ListedDispatch = NewNotice & {
   id: number;
@@ -220,17 +240,24 @@ function selectWithNotice(tx: Transaction) {
   return tx
     .selectFrom('dispatch')
     .innerJoin('notice', 'notice.id', 'dispatch.noticeId')
-    .select(['kind', 'install', 'contractId', 'occurredAt', 'isRepeat', 'budget']);
+    .select(['kind', 'install', 'contractId', 'occurredAt', 'isRepeat', 'budget', 'alert']);
 }
 
-interface StoredNotice extends Omit<NewNotice, 'isRepeat' | 'budget'> {
+interface StoredNotice extends Omit<BudgetNotice, 'kind' | 'isRepeat' | 'budget'> {
+  kind: NoticeKind;
   isRepeat: number;
   budget: string;
+  alert: string | null;
 }
 
 function toNotice({ kind, install, contractId, occurredAt, ...rest }: StoredNotice): NewNotice {
+  if (rest.alert !== null) {
+    const said = JSON.parse(rest.alert) as Pick<AlertNotice, 'message' | 'about'>;
+    return { ...said, kind: kind as AlertNotice['kind'], occurredAt };
+  }
   return {
-    ...{ kind, install, contractId, occurredAt, isRepeat: rest.isRepeat === 1 },
+    ...{ kind: kind as BudgetKind, install, contractId, occurredAt },
+    isRepeat: rest.isRepeat === 1,
     budget: JSON.parse(rest.budget) as BudgetFacts,
   };
 }

@@ -1,21 +1,45 @@
-import type { Transaction } from '../db/database.ts';
-import type { NewNotice } from '../domain/notice.ts';
+import type { Database, Transaction } from '../db/database.ts';
+import type { AlertNotice, BudgetNotice, NoticeTopic } from '../domain/notice.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import type { ChannelShape } from './channel.ts';
 
 /** The SQL of adding notices: with the transaction that found them, or not at all. */
 export interface NoticeStore {
-  /** For each configured channel; where there is none, nothing is stored. */
-  add(tx: Transaction, notice: NewNotice): Promise<void>;
+  /** For each channel that tells of budgets; where there is none, nothing is stored. */
+  add(tx: Transaction, notice: BudgetNotice): Promise<void>;
+  /**
+   * For each channel that tells of alerts.
+   *
+   * @param subjectDigest the same for alerts that say the same of the same
+   */
+  addAlert(tx: Transaction, notice: AlertNotice, subjectDigest: string): Promise<void>;
+  hasAlertSince(subjectDigest: string, since: string): Promise<boolean>;
 }
 
+type Told = Pick<ChannelShape, 'name' | 'gatherMs'> & Partial<Pick<ChannelShape, 'tells'>>;
+
 export function createNoticeStore(
-  channels: readonly Pick<ChannelShape, 'name' | 'gatherMs'>[],
+  { kysely }: Pick<Database, 'kysely'>,
+  channels: readonly Told[],
   clock: Clock,
 ): NoticeStore {
+  /** A channel tells of all there is unless it says of what. */
+  const telling = (topic: NoticeTopic) =>
+    channels.filter(({ tells }) => tells === undefined || tells.includes(topic));
+
+  async function dispatch(tx: Transaction, noticeId: number, told: readonly Told[]): Promise<void> {
+    const createdAt = toInstant(clock.now());
+    const dispatches = told.map(({ name, gatherMs }) => ({
+      ...{ noticeId, channel: name, createdAt },
+      nextAttemptAt: instantIn(clock, gatherMs),
+    }));
+    await tx.insertInto('dispatch').values(dispatches).execute();
+  }
+
   return {
     async add(tx, { kind, install, contractId, occurredAt, isRepeat, budget }) {
-      if (channels.length === 0) return;
+      const told = telling('budgets');
+      if (told.length === 0) return;
       const { id } = await tx
         .insertInto('notice')
         .values({
@@ -24,12 +48,33 @@ export function createNoticeStore(
         })
         .returning('id')
         .executeTakeFirstOrThrow();
-      const createdAt = toInstant(clock.now());
-      const dispatches = channels.map(({ name, gatherMs }) => ({
-        ...{ noticeId: id, channel: name, createdAt },
-        nextAttemptAt: instantIn(clock, gatherMs),
-      }));
-      await tx.insertInto('dispatch').values(dispatches).execute();
+      await dispatch(tx, id, told);
+    },
+
+    async addAlert(tx, { kind, occurredAt, message, about }, subjectDigest) {
+      const told = telling('alerts');
+      if (told.length === 0) return;
+      const { id } = await tx
+        .insertInto('notice')
+        .values({
+          ...{ kind, install: about['install'] ?? '', contractId: about['contract'] ?? '' },
+          ...{ occurredAt, isRepeat: 0, budget: '{}', subjectDigest },
+          alert: JSON.stringify({ message, about }),
+        })
+        .returning('id')
+        .executeTakeFirstOrThrow();
+      await dispatch(tx, id, told);
+    },
+
+    async hasAlertSince(subjectDigest, since) {
+      const known = await kysely
+        .selectFrom('notice')
+        .select('id')
+        .where('subjectDigest', '=', subjectDigest)
+        .where('occurredAt', '>', since)
+        .limit(1)
+        .executeTakeFirst();
+      return known !== undefined;
     },
   };
 }

@@ -1,4 +1,3 @@
-import type { NewNotice } from '../domain/notice.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Channel, Message } from './channel.ts';
 import { longestPostMs, postMessage } from './post-message.ts';
@@ -31,10 +30,11 @@ export function createWebhookChannel(
 /** Pure, and the same at every try. */
 function toBody({ createdAt, notices: [notice] }: Message): object {
   if (notice === undefined) return { type: 'test', timestamp: createdAt, data: {} };
-  const { kind, occurredAt, install, contractId, isRepeat, budget }: NewNotice = notice;
-  return {
-    type: kind,
-    timestamp: occurredAt,
-    data: { install, contractId, isRepeat, budget },
-  };
+  const { kind: type, occurredAt: timestamp } = notice;
+  if ('about' in notice) {
+    const { message, about } = notice;
+    return { type, timestamp, data: { message, about } };
+  }
+  const { install, contractId, isRepeat, budget } = notice;
+  return { type, timestamp, data: { install, contractId, isRepeat, budget } };
 }

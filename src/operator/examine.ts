@@ -10,6 +10,7 @@ import { createOrphanStore } from '../engine/orphan-store.ts';
 import type { Install } from '../installs/install.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
+import { loadRunning } from './about-instances.ts';
 import { type Check, checkClock, checkOrphaned, checkWalls, ok, warning } from './doctor-checks.ts';
 import { createLinkStore } from './link-store.ts';
 import { loadStatus, toMailed } from './load-status.ts';
@@ -29,10 +30,21 @@ export async function examine(subject: Examined): Promise<Check[]> {
   const { installs, adapters, database, clock } = subject;
   return [
     await checkClock(database, clock),
+    ...(await checkRunning(database, clock)),
     checkOrphaned(await findOrphans(toOrphanDeps(subject))),
     ...checkWalls({ installs, adapters }, await createLinkStore(database).live()),
     ...checkAccounts(subject),
     ...(await checkWork(subject)),
+  ];
+}
+
+async function checkRunning(database: Database, clock: Clock): Promise<Check[]> {
+  const { instances, attention } = await loadRunning(database, clock);
+  const running = instances.filter(({ state }) => state === 'running');
+  const names = running.map(({ name, version }) => `${name} (${version})`).join(', ');
+  return [
+    ...(running.length === 0 ? [] : [ok('running', `instances: ${running.length}: ${names}`)]),
+    ...attention.map(({ says, action }) => warning('running', says, action)),
   ];
 }
 

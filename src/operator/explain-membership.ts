@@ -1,4 +1,6 @@
 import type { MembershipRow } from '../db/tables.ts';
+import { isExplicit, sayCause } from '../domain/standing.ts';
+import { adviseOnTrouble, sayTrouble, type ToolTrouble } from '../domain/tool-trouble.ts';
 import type { KnownInvitation } from './explain-store.ts';
 
 /** What is to be said of one membership, and what to do about it. */
@@ -17,13 +19,18 @@ export interface Circumstances {
   plan: number | undefined;
   /** What they get in with, if they have to be told. */
   invitation: KnownInvitation | undefined;
+  /** Why its tool is left alone. */
+  trouble: ToolTrouble | undefined;
+  /** Whether any reason for it is recorded beside the one that is being explained. */
+  hasOthers: boolean;
 }
 
 /** Pure: where somebody stands in a tool. */
 export function judgeMembership(
   membership: MembershipRow,
-  { hasFallen, plan, invitation }: Circumstances,
+  circumstances: Circumstances,
 ): JudgedMembership {
+  const { plan, invitation } = circumstances;
   const { state, failure } = membership;
   const why = failure === null ? '' : `: ${failure}`;
   const isToBeIn = membership.wanted === 1 && (state === 'invited' || state === 'active');
@@ -31,8 +38,8 @@ export function judgeMembership(
   return {
     holds: state === 'active',
     says: `${sayWhere(membership, plan)}${sayTold(told)}${why}`,
-    action: told?.deliveredAt === null ? adviseToTell : adviseOn(membership, hasFallen, plan),
-    comesFirst: comesFirst(membership, hasFallen),
+    action: told?.deliveredAt === null ? adviseToTell : adviseOn(membership, circumstances),
+    comesFirst: comesFirst(membership, circumstances),
   };
 }
 
@@ -48,15 +55,20 @@ function sayTold(invitation: KnownInvitation | undefined): string {
 }
 
 function sayWhere(membership: MembershipRow, plan: number | undefined): string {
-  const { tool, groupId, state, cause } = membership;
+  const { tool, groupId, state, wanted, memberId } = membership;
   const place = `${groupId} of ${tool}`;
+  // Whom nobody ever found there may have been let in by a call whose answer was lost.
+  const isIn = `${memberId === null ? 'perhaps still' : 'still'} in ${place}`;
+  const because = sayBecause(membership);
   switch (state) {
     case 'removing':
-      return `${sayRemoving(membership)} ${place} (${cause})`;
+      return `${isIn}, ${sayRemoving(membership)}${because}`;
+    case 'failed':
+      return wanted === 1 ? `failed in ${place}` : `${isIn}, as their removal fails${because}`;
     case 'held':
       return plan === undefined
-        ? `kept in ${place}: their removal (${cause}) was rejected`
-        : `held in ${place} by plan ${plan} (${cause})`;
+        ? `${isIn}, as their removal was rejected${because}`
+        : `${isIn}, as plan ${plan} holds their removal${because}`;
     case 'orphaned':
       return `kept in ${place}, where the configuration no longer leads`;
     case 'released':
@@ -68,34 +80,36 @@ function sayWhere(membership: MembershipRow, plan: number | undefined): string {
   }
 }
 
+function sayBecause({ cause }: MembershipRow): string {
+  return cause === null ? '' : ` (because ${sayCause(cause)})`;
+}
+
 function sayRemoving({ removeAfter }: MembershipRow): string {
-  if (removeAfter === null) return 'being removed from';
-  return `to be removed after ${removeAfter} from`;
+  return removeAfter === null ? 'to be removed now' : `to be removed after ${removeAfter}`;
 }
 
 /** What ended says nothing of somebody who is in all the same. */
-function comesFirst(membership: MembershipRow, hasFallen: boolean): boolean {
+function comesFirst(membership: MembershipRow, { hasFallen, trouble }: Circumstances): boolean {
   const { state, wanted, cause, failure } = membership;
   // An operator's word, whatever is configured.
   if (cause === 'retired') return true;
   if (!hasFallen) return false;
   const isKept = wanted === 1 && (state === 'active' || state === 'invited');
-  const isStuck = state === 'removing' && failure !== null;
+  const isSaidOutright = cause !== null && isExplicit(cause);
+  const isStuck = state === 'removing' && (failure !== null || trouble !== undefined);
+  if (state === 'removing' && isSaidOutright) return true;
   return isKept || isStuck || ['held', 'failed', 'orphaned', 'released'].includes(state);
 }
 
-function adviseOn(membership: MembershipRow, hasFallen: boolean, plan: number | undefined): string {
-  const { id, tool, trainerId, state, install, wanted } = membership;
-  const isKept = hasFallen && wanted === 1;
+function adviseOn(membership: MembershipRow, circumstances: Circumstances): string {
+  const { plan } = circumstances;
+  const { id, tool, state, install, wanted } = membership;
   switch (state) {
     case 'active':
-      return isKept
-        ? `nothing: something else keeps them in; see "gangway explain ${trainerId}"`
-        : 'nothing: they can log in';
     case 'invited':
-      return isKept
-        ? `nothing: something else keeps them invited; see "gangway explain ${trainerId}"`
-        : 'have them accept the invitation';
+      return circumstances.hasFallen && wanted === 1
+        ? adviseOnKept(membership, circumstances)
+        : adviseOnPresent(membership, circumstances);
     case 'held':
       return plan === undefined
         ? 'nothing: an operator decided to keep them, until there is new evidence'
@@ -109,11 +123,33 @@ function adviseOn(membership: MembershipRow, hasFallen: boolean, plan: number | 
         ? `nothing: the account is protected (tools.${tool}.protected)`
         : `nothing: they stay; to have them removed: gangway members adopt ${id}`;
     default:
-      return adviseOnMoving(membership);
+      return adviseOnMoving(membership, circumstances);
   }
 }
 
-function adviseOnMoving(membership: MembershipRow): string {
+/** What is explained has ended, and they are in. */
+function adviseOnKept({ state, trainerId }: MembershipRow, { hasOthers }: Circumstances): string {
+  if (!hasOthers) return 'wait: they are still in, and a running "gangway start" takes them out';
+  const keeps = state === 'active' ? 'keeps them in' : 'keeps them invited';
+  return `nothing: something else ${keeps}; see "gangway explain ${trainerId}"`;
+}
+
+/** Who was in when the tool was last looked at can log in as long as that is how it is. */
+function adviseOnPresent(
+  { tool, state, nextAttemptAt }: MembershipRow,
+  { trouble }: Circumstances,
+): string {
+  if (state === 'invited') return 'have them accept the invitation';
+  if (trouble?.errorCode === 'unavailable') {
+    return `see how ${tool} is: they are in, but ${tool} ${sayTrouble(trouble)}`;
+  }
+  if (nextAttemptAt !== null) {
+    return `wait: they were in, and ${tool} is looked at again`;
+  }
+  return 'nothing: they can log in';
+}
+
+function adviseOnMoving(membership: MembershipRow, { trouble }: Circumstances): string {
   const { state, tool, cause, failure, removeAfter } = membership;
   switch (state) {
     case 'waiting_email':
@@ -123,15 +159,21 @@ function adviseOnMoving(membership: MembershipRow): string {
         ? 'nothing: an operator retired them'
         : 'wait: a running "gangway start" acts on what is known within seconds';
     case 'removing':
-      if (removeAfter !== null) return 'nothing: it waits for its time, or for other evidence';
+      if (removeAfter !== null && trouble === undefined) {
+        return 'nothing: they are still in until its time has come, or other evidence';
+      }
       break;
     default:
       break;
   }
+  const isIn = state === 'removing' ? 'they are still in: ' : '';
+  if (trouble !== undefined) {
+    return `${adviseOnTrouble(trouble)}; ${isIn}${tool} ${sayTrouble(trouble)}`;
+  }
   if (failure !== null) {
     return `see how ${tool} is: gangway doctor; ${sayNextTry(membership)}`;
   }
-  return `wait: it is worked on; if it stays so, "gangway doctor" tells how ${tool} is`;
+  return `wait: ${isIn}it is worked on; if it stays so, "gangway doctor" tells how ${tool} is`;
 }
 
 function sayNextTry({ nextAttemptAt }: MembershipRow): string {

@@ -6,6 +6,7 @@ import {
   statusOfContract,
   statusOfLink,
 } from '../domain/evidence-status.ts';
+import type { ToolTrouble } from '../domain/tool-trouble.ts';
 import type { RouteLink } from '../engine/link-router.ts';
 import { crossingOf, type Walls } from '../engine/wall.ts';
 import { maskText } from '../lib/mask.ts';
@@ -34,6 +35,8 @@ export interface Step {
 export interface ExplainRules extends Walls {
   routeLink: RouteLink;
   managedDomains: readonly string[];
+  /** By tool: why those are left alone that are. */
+  troubles: ReadonlyMap<string, ToolTrouble>;
 }
 
 /** Pure: one explanation for every person on every contract, and link of it. */
@@ -237,7 +240,7 @@ interface ReasonedWay extends Way {
 /** Where the configuration leads now, and where it led when the reason was recorded. */
 function judgeMemberships(
   { memberships, reasons: recorded, plans, invitations }: Bearing,
-  { routeLink }: ExplainRules,
+  { routeLink, troubles }: ExplainRules,
   { contract, trainerId, linkId, link, reasons }: ReasonedWay,
 ): Judged[] {
   const { install, contractId } = contract;
@@ -261,6 +264,11 @@ function judgeMemberships(
       step: 'membership',
       ...judgeMembership(one, {
         ...{ hasFallen, plan: plans.get(one.id), invitation: invitations.get(one.id) },
+        trouble: troubles.get(one.tool),
+        hasOthers: recorded.some(
+          (reason) =>
+            reason.membershipId === one.id && !isOf({ install, contractId, linkId })(reason),
+        ),
       }),
     }));
   }

@@ -1,20 +1,10 @@
 import type { RequestHandler } from 'express';
-import type { Clock } from '../lib/clock.ts';
-
-/** Anybody may ask and asking costs a write, so an answer is good for a moment. */
-const goodForMs = 1000;
+import type { Readiness } from '../lib/readiness.ts';
 
 /** `/readyz`: whether a delivery could be stored now, and nothing more. */
-export function createReadyRoute(checkStorage: () => Promise<void>, clock: Clock): RequestHandler {
-  let checkedAt = Number.NEGATIVE_INFINITY;
-  let checked: Promise<void> = Promise.resolve();
+export function createReadyRoute(readiness: Readiness): RequestHandler {
   return async (_request, response) => {
-    const now = clock.now().getTime();
-    if (now - checkedAt >= goodForMs) {
-      checkedAt = now;
-      checked = checkStorage();
-    }
-    await checked;
-    response.json({ status: 'ok' });
+    const status = await readiness.ask();
+    response.status(status === 'ok' ? 200 : 503).json({ status });
   };
 }

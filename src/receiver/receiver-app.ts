@@ -1,5 +1,6 @@
 import express, { type Express } from 'express';
 import { AppError } from '../domain/errors.ts';
+import type { Readiness } from '../lib/readiness.ts';
 import { createErrorHandler, sendError } from './error-response.ts';
 import { createReadyRoute } from './health-route.ts';
 import { createWebhookRoute, type WebhookRouteDeps } from './webhook-route.ts';
@@ -9,8 +10,7 @@ import { createWebhookRoute, type WebhookRouteDeps } from './webhook-route.ts';
  * cannot trust costs nothing but a counter, and that no answer waits for a tool.
  */
 export interface ReceiverDeps extends WebhookRouteDeps {
-  /** @throws AppError when a delivery could not be stored now */
-  checkStorage(): Promise<void>;
+  readiness: Readiness;
 }
 
 /** Without a parameter, which Express would decode, and answer differently where it cannot. */
@@ -33,7 +33,7 @@ export function createReceiverApp(deps: ReceiverDeps): Express {
   app.get('/healthz', (_request, response) => {
     response.json({ status: 'ok' });
   });
-  app.get('/readyz', createReadyRoute(deps.checkStorage, deps.clock));
+  app.get('/readyz', createReadyRoute(deps.readiness));
 
   app.use((_request, response) => {
     response.set('Connection', 'close');

@@ -85,7 +85,7 @@ async function measure(
 
 function createBenchApp(storage: Storage, adapter: Adapter): App {
   const config = Config.parse({
-    receiver: { host: '127.0.0.1', port: 0 },
+    receiver: { host: '127.0.0.1', port: 0, drain: '0s' },
     console: { port: 0 },
     // Nobody listens there: nothing has to be asked.
     marketplace: { baseUrl: 'http://127.0.0.1:9/api/partner/v1' },

@@ -69,7 +69,7 @@ async function measure(databaseUrl: string, isFlooded: boolean): Promise<number[
     ...{ tool: 'studio', projects },
   });
   const config = Config.parse({
-    ...{ receiver: { host: '127.0.0.1', port: 0 }, console: { port: 0 } },
+    ...{ receiver: { host: '127.0.0.1', port: 0, drain: '0s' }, console: { port: 0 } },
     marketplace: { baseUrl },
     installs: { honest: install('honest', ['b-*']), hostile: install('hostile', ['a-*']) },
     tools: { studio: { adapter: 'given' } },

@@ -78,7 +78,7 @@ async function startGangway(): Promise<number> {
   const calls = new Map<string, number>();
   const config = Config.parse({
     // What the machine can do is measured, and not what one install may have of it.
-    receiver: { host: '127.0.0.1', port: 0, limits: unlimited },
+    receiver: { host: '127.0.0.1', port: 0, drain: '0s', limits: unlimited },
     console: { port: 0 },
     database: { url: databaseUrl },
     installs: { acme: { token: 'none', webhookSecrets: [secret], tool: 'studio' } },

@@ -109,7 +109,7 @@ function writeConfig(folder: string, baseUrl: string, customers: Record<string, 
     { token, webhookSecrets: [secret], tool: 'list', projects: [`${name}-*`] },
   ];
   const config = {
-    receiver: { host: '127.0.0.1', port: 0 },
+    receiver: { host: '127.0.0.1', port: 0, drain: '0s' },
     console: { port: 0 },
     database: { url: 'sqlite:./gangway.db' },
     marketplace: { baseUrl },

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { takeReading } from '../../src/budget/take-reading.ts';
 import type { BudgetRow } from '../../src/db/budget-tables.ts';
-import type { NewNotice } from '../../src/domain/notice.ts';
+import type { BudgetNotice } from '../../src/domain/notice.ts';
 import { noBudget, toBudget } from '../support/budgets.ts';
 
 const begin = Date.parse('2026-03-15T12:00:00.000Z');
@@ -18,7 +18,7 @@ const reading = fc.record({
 });
 type Reading = typeof reading extends fc.Arbitrary<infer T> ? T : never;
 
-interface Told extends NewNotice {
+interface Told extends BudgetNotice {
   at: number;
 }
 

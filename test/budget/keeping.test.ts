@@ -5,7 +5,7 @@ import { createKeepAnswer, keepBudget } from '../../src/budget/keep-budget.ts';
 import type { BudgetReading } from '../../src/budget/take-reading.ts';
 import type { BudgetRow } from '../../src/db/budget-tables.ts';
 import type { Database } from '../../src/db/database.ts';
-import type { NewNotice } from '../../src/domain/notice.ts';
+import type { BudgetNotice } from '../../src/domain/notice.ts';
 import { type BudgetWorld, openBudgetWorld } from '../support/budget-world.ts';
 import { toBudget } from '../support/budgets.ts';
 import { describeEachDatabase } from '../support/databases.ts';
@@ -69,7 +69,7 @@ describeEachDatabase('a budget that was read', (openFresh) => {
     await keepBudget({ ...deps, budgets: { ...deps.budgets, save } }, reading('LOW'));
     await Promise.all(others);
     expect(world.told()).toEqual(['budget.low']);
-    const { contractId } = world.notices[0] as NewNotice;
+    const { contractId } = world.notices[0] as BudgetNotice;
     const alerts = world.engine.log.lines().filter(({ alert }) => alert === 'budget_low');
     expect(alerts).toMatchObject([{ install: 'acme', contractId, notice: 'budget.low' }]);
   });

@@ -64,7 +64,8 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
   /** Those that are not well, as `name: status`. */
   async function findTrouble(...argv: string[]): Promise<Shown[]> {
     const { checks } = await examine(...argv);
-    return checks.filter(({ status }) => status !== 'ok');
+    // Nothing runs beside these tests, which is told of in one of its own.
+    return checks.filter(({ status, name }) => status !== 'ok' && name !== 'running');
   }
 
   function changeConfig(changes: object): void {
@@ -120,8 +121,36 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     expect(readFileSync(path.join(workspace.folder, 'gangway.db'), 'utf8')).toBe('');
   });
 
+  it('finds that nothing runs, since when, and what to do', async () => {
+    const findRunning = async () =>
+      (await examine()).checks.filter(({ name }) => name === 'running');
+    await workspace.withStorage(async () => undefined);
+    expect(await findRunning()).toEqual([
+      {
+        ...{ name: 'running', status: 'warning' },
+        ...{ says: 'nothing has run on this database yet', action: 'start it: gangway start' },
+      },
+    ]);
+    await workspace.receive();
+    expect(await findRunning()).toMatchObject([
+      {
+        ...{
+          status: 'warning',
+          says: expect.stringMatching(/^nothing runs since 20\S+Z: no deliv/),
+        },
+        action: expect.stringMatching(/^start it: gangway start/),
+      },
+    ]);
+    await workspace.whileRunning(async () => {
+      expect(await findRunning()).toMatchObject([
+        { status: 'ok', says: expect.stringMatching(/^instances: 1: \S+\/\d+ \(\d/) },
+      ]);
+    });
+  });
+
   it('finds nothing amiss where there is nothing, and changes nothing', async () => {
     await workspace.receive(hired());
+    await workspace.pretendRunning();
     const [files, tables, roster] = [listFolder(), await digestTables(), workspace.rosterFile];
     const members = readFileSync(roster, 'utf8');
     const { status, checks } = await examine();
@@ -129,7 +158,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     expect(checks.map((check) => `${check.name}: ${check.status}`)).toEqual([
       ...['configuration: ok', 'tool list: ok', 'install acme: ok', 'webhooks: ok'],
       ...['marketplace clock: ok', 'contract: ok', 'database: ok', 'key: ok', 'clock: ok'],
-      ...['orphans: ok', 'walls: ok', 'work: ok'],
+      ...['running: ok', 'orphans: ok', 'walls: ok', 'work: ok'],
     ]);
     expect(listFolder()).toEqual(files);
     expect(await digestTables()).toBe(tables);
@@ -158,7 +187,9 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
   });
 
   it('finds the endpoint of an install by its address', async () => {
-    changeConfig({ receiver: { host: '127.0.0.1', port: 0, publicUrl: 'https://b.example.com' } });
+    changeConfig({
+      receiver: { host: '127.0.0.1', port: 0, drain: '0s', publicUrl: 'https://b.example.com' },
+    });
     const missing = await findTrouble();
     expect(missing[0]).toMatchObject({
       ...{ name: 'install acme', status: 'failure' },

@@ -33,7 +33,7 @@ describe('gangway endpoint', { timeout: 30_000 }, () => {
     const webhookSecrets = ['whsec_of_the_configuration'];
     const acme = { token, webhookSecrets, tool: 'list', projects: ['*'] };
     ({ configFile } = createBridgeWorkspace({
-      receiver: { host: '127.0.0.1', port: 0, publicUrl, ...changes.receiver },
+      receiver: { host: '127.0.0.1', port: 0, drain: '0s', publicUrl, ...changes.receiver },
       marketplace: { baseUrl },
       installs: { acme, ...changes.installs },
     }));

@@ -146,6 +146,7 @@ describe('commands about invitations', { timeout: 20_000 }, () => {
 
   it('status needs somebody for those whom nobody has told, and explain says so', async () => {
     const says = 'people who wait for being told how they get in: 1';
+    await workspace.pretendRunning();
     await invite(password);
     expect(await runOk('status')).toContain(`! ${says}\n      → gangway members --waiting`);
     expect(await runOk('explain', 'cmu1')).toMatch(

@@ -37,7 +37,11 @@ describe('gangway notifications', () => {
   describe('list', () => {
     beforeEach(async () => {
       await workspace.withStorage(async ({ database }) => {
-        const { add } = createNoticeStore([{ name: 'billing', gatherMs: 0 }], systemClock);
+        const { add } = createNoticeStore(
+          database,
+          [{ name: 'billing', gatherMs: 0 }],
+          systemClock,
+        );
         await inTransaction(database, async (tx) => {
           await add(tx, newNotice());
           await add(tx, newNotice({ kind: 'budget.depleted', contractId: 'c2', isRepeat: true }));

@@ -107,14 +107,33 @@ describe('commands of an operator', { timeout: 20_000 }, () => {
 
   describe('status', () => {
     it('says that nobody is needed, before anything has happened', async () => {
-      expect(await runOk('status')).toBe('Nothing needs you.\n');
+      await workspace.pretendRunning();
+      expect(await runOk('status')).toMatch(
+        /^Nothing needs you\.\n\nInstances\nname +version .*\nhost\/1 +0\.1\.0 +running .*\n$/,
+      );
+    });
+
+    it('says that nothing runs, since when, and what to do', async () => {
+      const never = '! nothing has run on this database yet\n      → start it: gangway start\n';
+      expect(await runOk('status')).toBe(`Needs you:\n  ${never}`);
+      await workspace.whileRunning(async () => {
+        const text = await runOk('status');
+        expect(text).toMatch(/^Nothing needs you\.\n\nInstances\nname .*\n\S+ .* running /);
+      });
+      const text = await runOk('status');
+      const [, since] = /nothing runs since (\S+): no delivery is stored/.exec(text) ?? [];
+      expect(text).toMatch(/\n +→ start it: gangway start; .*\n\nInstances\n.*\n\S+ .* stopped /);
+      expect(await runJson('status')).toMatchObject({
+        instances: [{ state: 'stopped', stoppedAt: since, silentForSeconds: expect.any(Number) }],
+      });
     });
 
     it('counts what is and what has happened', async () => {
       await hireAll();
+      await workspace.pretendRunning();
       const text = await runOk('status', '--since', '30m');
       expect(text).toMatch(
-        /^Nothing needs you\.\n\nMemberships now\ntool +state +count\nlist +active +3\n/,
+        /^Nothing needs you\.\n\nInstances\nname .*\nhost\/1 .* running .*\n\nMemberships now\ntool +state +count\nlist +active +3\n/,
       );
       expect(text).toMatch(/\n\nDeliveries since \S+Z\ninstall +state +count\nacme +handled +3\n/);
       expect(text).toMatch(
@@ -127,6 +146,9 @@ describe('commands of an operator', { timeout: 20_000 }, () => {
           plans: [],
           budgets: [],
           attention: [],
+          tools: [],
+          lowered: [],
+          instances: ['running', 'stopped'].map((state) => expect.objectContaining({ state })),
         },
         memberships: [{ tool: 'list', state: 'active', count: 3 }],
         deliveries: [{ install: 'acme', state: 'handled', count: 3 }],
@@ -138,6 +160,7 @@ describe('commands of an operator', { timeout: 20_000 }, () => {
 
     it('says what needs somebody', async () => {
       await holdAll();
+      await workspace.pretendRunning();
       const text = await runOk('status');
       expect(text).toMatch(
         /^Needs you:\n {2}! plan 1 holds removals of acme: 3\n +→ gangway plans show 1/,
@@ -190,7 +213,7 @@ describe('commands of an operator', { timeout: 20_000 }, () => {
       const text = await runOk('explain', 'cmu1');
       expect(text).toContain('  no   link        the link cml1 to street-signs is removed\n');
       expect(text).toContain(
-        '  no   membership  held in street-signs of list by plan 1 (link_removed)\n',
+        '  no   membership  still in street-signs of list, as plan 1 holds their removal (because the link to the project was removed)\n',
       );
       expect(text).toMatch(/\n {2}To do: decide about it: gangway plans show 1\n$/);
     });
@@ -201,7 +224,7 @@ describe('commands of an operator', { timeout: 20_000 }, () => {
       await workspace.receive(unlink());
       const text = await runOk('explain', 'cmu1');
       const [, until = ''] =
-        /to be removed after (\S+Z) from street-signs of list/.exec(text) ?? [];
+        /still in street-signs of list, to be removed after (\S+Z) \(/.exec(text) ?? [];
       expect(Date.parse(until) - Date.now()).toBeGreaterThan(115 * 60_000);
       expect(Date.parse(until) - Date.now()).toBeLessThan(121 * 60_000);
     });
@@ -237,10 +260,15 @@ describe('commands of an operator', { timeout: 20_000 }, () => {
       expect(await runJson('plans', 'list', '--install', 'globex')).toEqual({ plans: [] });
       expect(await runJson('plans', 'list', '--state', 'approved')).toEqual({ plans: [] });
       const text = await runOk('plans', 'show', '1');
-      expect(text).toMatch(/\n1 +list +street-signs +cmu1 +Amara O\. +link_removed +held\n/);
+      expect(text).toMatch(
+        /\n1 +list +street-signs +cmu1 +Amara O\. +cmc1 +the link to the project was removed +held\n/,
+      );
       expect(await runJson('plans', 'show', '1')).toMatchObject({
         ...{ id: 1, install: 'acme', state: 'open', size: 3 },
-        items: numbers.map((number) => ({ trainerId: `cmu${number}`, isStale: false })),
+        items: numbers.map((number) => ({
+          ...{ trainerId: `cmu${number}`, isStale: false, contractIds: [`cmc${number}`] },
+          ...{ cause: 'link_removed', because: 'the link to the project was removed' },
+        })),
       });
     });
 
@@ -252,7 +280,7 @@ describe('commands of an operator', { timeout: 20_000 }, () => {
       await expectRefused('Plan 1 was approved before', 'plans', 'reject', '1');
       expect(await runJson('plans', 'list')).toEqual({ plans: [] });
       expect(await runJson('plans', 'list', '--all')).toMatchObject({ plans: [{ id: 1 }] });
-      expect(await runOk('plans', 'show', '1')).toMatch(/link_removed +approved\n/);
+      expect(await runOk('plans', 'show', '1')).toMatch(/was removed +approved\n/);
     });
 
     it('approve leaves them to a running bridge where nobody wants to wait', async () => {

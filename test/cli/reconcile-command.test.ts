@@ -1,10 +1,13 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
 import { fullEvent } from '../support/event-bodies.ts';
+import { answering, openHook } from '../support/hook.ts';
+import { secret as channelSecret } from '../support/notices.ts';
 import { readRoster } from '../support/roster.ts';
 import { runCommand } from '../support/run-command.ts';
+import { until } from '../support/until.ts';
 
 /** Nothing is delivered in these: whatever happens is learnt by asking. */
 describe('gangway reconcile', { timeout: 30_000 }, () => {
@@ -131,6 +134,33 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     expect(roster()).toEqual([]);
   });
 
+  it('has people outside told of what it alerts of, by whoever runs next', async () => {
+    const hook = await openHook('/ops');
+    hook.answer = answering(200);
+    const channels = { ops: { type: 'webhook', url: hook.url, secret: channelSecret } };
+    const config = JSON.parse(readFileSync(workspace.configFile, 'utf8')) as object;
+    const changed = { ...config, notifications: { channels } };
+    writeFileSync(workspace.configFile, JSON.stringify(changed));
+    // Its token is refused, which two readings find out.
+    await run('reconcile', '--install', 'globex', '--dry-run');
+    expect((await run('notifications', 'list')).said).toEqual({ notifications: [] });
+    await run('reconcile', '--install', 'globex');
+    await run('reconcile', '--install', 'globex');
+    expect((await run('notifications', 'list')).said).toMatchObject({
+      notifications: [{ kind: 'alert.marketplace_refuses', state: 'waiting', channel: 'ops' }],
+    });
+    await workspace.whileRunning(async () => {
+      await until(
+        'it is told',
+        () => hook.posts.map(({ body }) => JSON.parse(body) as object),
+        (posts) => posts.length > 0,
+      );
+    });
+    expect(hook.posts.map(({ body }) => JSON.parse(body) as object)).toMatchObject([
+      { type: 'alert.marketplace_refuses', data: { about: { install: 'globex' } } },
+    ]);
+  });
+
   it('says what it would do, and does nothing of it', async () => {
     const { contractId } = hire();
     await reconcile();
@@ -142,7 +172,7 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     const argv = ['reconcile', '--dry-run', '--install', 'acme', '--config', workspace.configFile];
     const { status, stdout } = await runCommand(...argv);
     expect(status).toBe(2);
-    expect(stdout).toMatch(/^- +acme +list +street-signs +\S+ +contract_read_ended$/m);
+    expect(stdout).toMatch(/^- +acme +list +street-signs +\S+ +the contract is listed as ended$/m);
     expect(stdout).toMatch(new RegExp(`^\\+ +acme +list +street-signs +${trainerId}$`, 'm'));
     expect([await dump(), roster()]).toEqual(before);
   });
@@ -160,7 +190,7 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     const argv = ['reconcile', '--dry-run', '--install', 'acme', '--config', workspace.configFile];
     const { status, stdout } = await runCommand(...argv);
     expect(status).toBe(0);
-    expect(stdout).toMatch(/^- +acme .+ link_removed +not before \S+Z$/m);
+    expect(stdout).toMatch(/^- +acme .+ the link to the project was removed +not before \S+Z$/m);
     expect(roster()).toHaveLength(1);
   });
 

@@ -67,7 +67,7 @@ describe('gangway start', () => {
     onTestFinished(() => void taken.close());
     const port = await takeFreePort();
     const { configFile } = createBridgeWorkspace({
-      receiver: { host: '127.0.0.1', port },
+      receiver: { host: '127.0.0.1', port, drain: '0s' },
       console: { port: (taken.address() as { port: number }).port },
     });
     const { status, stderr } = await runCommand('start', '--config', configFile);
@@ -113,6 +113,7 @@ describe('gangway auto', () => {
       ...{ GANGWAY_TOKEN: 'ot_ptk_acme', GANGWAY_WEBHOOK_SECRET: 'whsec_acme' },
       ...{ GANGWAY_RECEIVER_PORT: '0', GANGWAY_CONSOLE_PORT: '0' },
       GANGWAY_RECEIVER_HOST: '127.0.0.1',
+      GANGWAY_RECEIVER_DRAIN: '0s',
     };
     const bridge = launch(['auto'], { env });
     const log: string[] = [];

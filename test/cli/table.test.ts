@@ -65,6 +65,22 @@ describe('formatTable', () => {
     expect(line).toBe(expected);
   });
 
+  it('cuts no id, no link and no failure', () => {
+    const cells = [
+      'ab12'.repeat(30),
+      `https://tool.example/${'path/'.repeat(40)}`,
+      'x'.repeat(300),
+    ];
+    expect(
+      formatTable(
+        ['A'],
+        cells.map((cell) => [cell]),
+      )
+        .split('\n')
+        .slice(1),
+    ).toEqual(cells);
+  });
+
   it('lines up what stands behind wide characters', () => {
     const rows = [
       ['李雷', 'x'],

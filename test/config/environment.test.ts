@@ -72,6 +72,7 @@ describe('the variables alone', () => {
       GANGWAY_DATABASE_URL: 'sqlite:/db',
       GANGWAY_RECEIVER_HOST: '::',
       GANGWAY_RECEIVER_PORT: '1',
+      GANGWAY_RECEIVER_DRAIN: '10s',
       GANGWAY_PUBLIC_URL: 'https://bridge',
       GANGWAY_CONSOLE_HOST: '::1',
       GANGWAY_CONSOLE_PORT: '2',
@@ -80,7 +81,7 @@ describe('the variables alone', () => {
     };
     const { config } = loadConfig({ env, cwd: '/srv' });
     expect(config).toMatchObject({
-      receiver: { host: '::', port: 1, publicUrl: 'https://bridge' },
+      receiver: { host: '::', port: 1, drainMs: 10_000, publicUrl: 'https://bridge' },
       console: { host: '::1', port: 2, token: 'console-token' },
       database: { url: 'sqlite:/db' },
       marketplace: { baseUrl: 'https://market/api', managedDomains: ['a.example', 'b.example'] },

@@ -46,7 +46,7 @@ describe('loadConfig with a file', () => {
     const { config, folder, source, warnings, secretKey } = load(small);
     expect(config).toEqual({
       receiver: {
-        ...{ host: '0.0.0.0', port: 8787, maxConnections: 1000 },
+        ...{ host: '0.0.0.0', port: 8787, maxConnections: 1000, drainMs: 5000 },
         limits: {
           ...{ deliveriesPerMinute: 6000, bytesPerMinute: 64 * 1024 ** 2 },
           ...{ storedBytes: 1024 ** 3, reserveBytes: 64 * 1024 ** 2 },

@@ -1,26 +1,54 @@
 import request from 'supertest';
 import { beforeEach, expect, it } from 'vitest';
 import { createConsoleApp } from '../../src/console/console-app.ts';
+import { createInstanceStore } from '../../src/db/instance-store.ts';
+import { AppError } from '../../src/domain/errors.ts';
+import { keepForMs } from '../../src/domain/instance.ts';
+import { listRemoved } from '../../src/engine/removal-total-store.ts';
+import { alertKinds } from '../../src/lib/alerts.ts';
+import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import { createLoop, type Loop } from '../../src/lib/loop.ts';
-import { convergeDue } from '../support/converging.ts';
+import { createReadiness, type Readiness } from '../../src/lib/readiness.ts';
+import { decidePlan } from '../../src/operator/decide-plan.ts';
+import { convergeDue, receiptsOf } from '../support/converging.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { createEngine, type Engine, startLoops } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
+import { createIncident, minutes } from '../support/incident.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
 import { until } from '../support/until.ts';
 
 const token = 'console-secret';
+const numbers = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
+
+function wishOf(number: number) {
+  return { trainer: `cmu${number}`, contract: `cmc${number}` };
+}
 
 describeEachDatabase('the console', (openFresh) => {
   let engine: Engine;
+  let readiness: Readiness;
+  let storageFailure: AppError | undefined;
 
   beforeEach(async () => {
     engine = createEngine(await openFresh());
+    storageFailure = undefined;
+    readiness = createReadiness(async () => {
+      if (storageFailure !== undefined) throw storageFailure;
+    }, engine.clock);
   });
 
   function open({ loops = [] as Loop[], token: wanted = undefined as string | undefined } = {}) {
     const { metrics, inbox, memberships } = engine;
-    return request(createConsoleApp({ loops, metrics, inbox, memberships, token: wanted }));
+    return request(
+      createConsoleApp({
+        ...{ loops, metrics, inbox, memberships, token: wanted },
+        listRemoved: () => listRemoved(engine.database),
+        listInstances: createInstanceStore(engine.database).list,
+        readiness,
+        clock: engine.clock,
+      }),
+    );
   }
 
   /** A loop whose every run waits for the test. */
@@ -37,10 +65,25 @@ describeEachDatabase('the console', (openFresh) => {
     expect(answer.headers).not.toHaveProperty('x-powered-by');
   });
 
-  it('is ready while every loop goes round', async () => {
+  it('is well while every loop goes round', async () => {
     const loops = [openLoop('intake'), openLoop('converge studio')];
-    const answer = await open({ loops, token }).get('/readyz').expect(200);
-    expect(answer.body).toEqual({ status: 'ok', stalled: [] });
+    const answer = await open({ loops, token }).get('/healthz').expect(200);
+    expect(answer.body).toEqual({ status: 'ok' });
+  });
+
+  it('is ready as long as a delivery can be stored and is to come here', async () => {
+    const readyz = (status: number) => open({ token }).get('/readyz').expect(status);
+    expect((await readyz(200)).body).toEqual({ status: 'ok' });
+
+    engine.clock.advance(1000);
+    storageFailure = new AppError('unavailable', 'The database could not be used (SQLITE_FULL)');
+    expect((await readyz(503)).body).toMatchObject({ code: 'unavailable' });
+
+    engine.clock.advance(1000);
+    storageFailure = undefined;
+    await readyz(200);
+    readiness.drain();
+    expect((await readyz(503)).body).toEqual({ status: 'draining' });
   });
 
   it('names the loop that hangs, and takes it back when it goes on', async () => {
@@ -53,13 +96,13 @@ describeEachDatabase('the console', (openFresh) => {
       });
     });
     const sound = openLoop('intake');
-    const readyz = () => open({ loops: [sound, hanging] }).get('/readyz');
+    const healthz = () => open({ loops: [sound, hanging] }).get('/healthz');
     await until(
       'it hangs',
       () => runs,
       (count) => count === 1,
     );
-    await readyz().expect(200);
+    await healthz().expect(200);
 
     engine.clock.advance(61_000);
     sound.wake();
@@ -68,8 +111,12 @@ describeEachDatabase('the console', (openFresh) => {
       () => sound.isHealthy(),
       (healthy) => healthy,
     );
-    const answer = await readyz().expect(503);
+    const answer = await healthz().expect(503);
     expect(answer.body).toEqual({ status: 'stalled', stalled: ['read'] });
+    // Deliveries are stored all the same.
+    await open({ loops: [sound, hanging] })
+      .get('/readyz')
+      .expect(200);
 
     goOn();
     await until(
@@ -77,7 +124,7 @@ describeEachDatabase('the console', (openFresh) => {
       () => hanging.isHealthy(),
       (healthy) => healthy,
     );
-    await readyz().expect(200);
+    await healthz().expect(200);
     goOn();
   });
 
@@ -107,6 +154,74 @@ describeEachDatabase('the console', (openFresh) => {
     const after = await open().get('/metrics').expect(200);
     expect(after.text).toContain('gangway_memberships{tool="studio",state="removed"} 1');
     expect(after.text).not.toContain('state="active"');
+  });
+
+  it('shows which instances run, and how long ago each was heard of', async () => {
+    const instances = createInstanceStore(engine.database);
+    const beat = (id: string, secondsAgo: number) => {
+      const beatAt = instantIn(engine.clock, -secondsAgo * 1000);
+      const instance = { id, name: `host-${id}/1`, version: '0.1.0', startedAt: beatAt, beatAt };
+      return instances.beat(instance, instantIn(engine.clock, -keepForMs));
+    };
+    await beat('a', 86_401);
+    await beat('b', 3600);
+    await beat('c', 2);
+    await beat('d', 1);
+    await instances.stop('d', toInstant(engine.clock.now()));
+
+    const { text } = await open().get('/metrics').expect(200);
+    expect(text).toContain('gangway_instances{state="running"} 1');
+    expect(text).toContain('gangway_instances{state="silent"} 1');
+    const age = (name: string) =>
+      new RegExp(
+        `^gangway_instance_beat_age_seconds{instance="${name}",version="0.1.0"} (.*)$`,
+        'm',
+      ).exec(text)?.[1];
+    expect([age('host-a/1'), age('host-b/1'), age('host-c/1'), age('host-d/1')]).toEqual([
+      ...[undefined, '3600', '2', undefined],
+    ]);
+  });
+
+  it('shows every kind of alert before the first is raised', async () => {
+    const { text } = await open().get('/metrics').expect(200);
+    for (const kind of alertKinds) expect(text).toContain(`gangway_alerts_total{kind="${kind}"} 0`);
+  });
+
+  it('counts as removed whoever was, and nobody else', async () => {
+    const incident = createIncident(engine.database);
+    await incident.takeAll('contract.started', numbers.slice(0, 9).map(wishOf));
+    await incident.settle();
+    incident.tool.seed('street-signs', 'cmu9');
+    await incident.event('contract.started', wishOf(9));
+    // One was there before us and stays; one is hired again before they are out.
+    await incident.takeAll('contract.ended', [wishOf(0), wishOf(1), wishOf(8), wishOf(9)]);
+    await incident.engine.brake();
+    await incident.event('contract.started', { ...wishOf(8), contract: 'cmc8b' });
+    // The answer of one is lost: whoever tries again finds them gone.
+    let isLost = false;
+    incident.tool.after = (call, subject) => {
+      if (call !== 'remove' || subject !== 'street-signs/cmu2') return;
+      if (isLost) return;
+      isLost = true;
+      throw new AppError('unavailable', 'The connection broke');
+    };
+    await incident.event('contract.ended', wishOf(2));
+    await incident.pass(5 * minutes);
+    // All the rest is held, and approved in part by another process.
+    await incident.event('project_link.removed', wishOf(3));
+    await incident.pass(15 * minutes);
+    const operator = { actor: 'somebody', at: toInstant(incident.engine.clock.now()) };
+    const [plan] = await incident.engine.plans.list({});
+    await decidePlan({ ...incident.engine, by: operator }, 'approve', plan?.id ?? 0);
+    await incident.settle();
+
+    const removed = (await receiptsOf(incident.engine)).filter((one) => one === 'remove removed');
+    const { text } = await open().get('/metrics').expect(200);
+    expect(removed.length).toBeGreaterThan(5);
+    expect(text).toContain(`gangway_removals_total{install="acme"} ${removed.length}\n`);
+    // Another process, with counters of its own, has removed them: this one says so all the same.
+    const { values } = await engine.metrics.removalDecisions.get();
+    expect(values).toEqual([]);
   });
 
   it('has nobody in its metrics, and nothing secret', async () => {

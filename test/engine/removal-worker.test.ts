@@ -271,7 +271,7 @@ describeEachDatabase('removals', (openFresh) => {
     expect(await engine.membershipRows()).toMatchObject([
       { state: 'removing', removeAfter: null, clearedGeneration: 2 },
     ]);
-    const { values } = await engine.metrics.removals.get();
+    const { values } = await engine.metrics.removalDecisions.get();
     expect(values).toMatchObject([
       { labels: { install: 'acme', clearance: 'delivered' }, value: 1 },
     ]);

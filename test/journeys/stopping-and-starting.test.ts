@@ -230,7 +230,7 @@ async function startInProcess(
   const storage = await openStorage(databaseUrl, secretKey);
   onTestFinished(() => storage.database.close());
   const config = Config.parse({
-    receiver: { host: '127.0.0.1', port: 0 },
+    receiver: { host: '127.0.0.1', port: 0, drain: '0s' },
     console: { port: 0 },
     marketplace: { baseUrl: marketplaceUrl },
     installs: { acme: { token: 'ot_ptk_acme', webhookSecrets: [acmeSecret], tool: 'list' } },

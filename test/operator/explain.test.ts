@@ -1,85 +1,23 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { MembershipRow } from '../../src/db/tables.ts';
-import {
-  emptyContract,
-  emptyGrant,
-  emptyLink,
-  type LinkEvidence,
-} from '../../src/domain/evidence.ts';
+import { emptyContract, emptyGrant, emptyLink } from '../../src/domain/evidence.ts';
 import { membershipStates } from '../../src/domain/membership.ts';
-import { createLinkRouter } from '../../src/engine/link-router.ts';
 import type { RoutedInstalls } from '../../src/engine/wall.ts';
-import { type ExplainRules, explain } from '../../src/operator/explain.ts';
+import { explain } from '../../src/operator/explain.ts';
 import type { Bearing } from '../../src/operator/explain-store.ts';
-import { createMemoryTool } from '../support/memory-tool.ts';
-
-const at = '2026-03-15T12:00:00.000Z';
-const later = '2026-03-15T12:15:00.000Z';
-const absences = '2026-03-15T12:01:00.000Z 2026-03-15T12:20:00.000Z';
-
-const ids = { install: 'acme', contractId: 'cmc1' };
-const link: LinkEvidence = {
-  ...emptyLink('acme', 'cml1'),
-  ...{ externalProjectId: 'street-signs', provisioningMode: 'PARTNER_WEBHOOK' },
-};
-const membership: MembershipRow = {
-  ...{ id: 7, tool: 'studio', groupId: 'street-signs', trainerId: 'cmu1', install: 'acme' },
-  ...{
-    wanted: 1,
-    generation: 1,
-    state: 'active',
-    doubtedId: null,
-    memberId: '42',
-    isOurs: 1,
-    attempts: 0,
-  },
-  ...{ nextAttemptAt: null, leaseToken: null, leasedUntil: null, lookAgain: 0, failure: null },
-  ...{ updatedAt: at, cause: null, removeAfter: null, clearedGeneration: null },
-};
-
-/** Somebody of whom every step holds; the tests take one away. */
-function healthy(): Bearing {
-  return {
-    contracts: [{ ...emptyContract('acme', 'cmc1'), startedEventAt: at }],
-    participations: [{ ...ids, trainerId: 'cmu1', seenAt: at, absences: null }],
-    pairs: [{ ...ids, linkId: 'cml1' }],
-    links: [link],
-    grants: [],
-    people: [
-      {
-        ...{ install: 'acme', trainerId: 'cmu1', displayName: 'Amara O.' },
-        ...{ workEmailDomain: 'opentrain.work', workEmailDigest: 'digest' },
-      },
-    ],
-    memberships: [membership],
-    reasons: [{ ...ids, membershipId: 7, linkId: 'cml1', isNamed: 1 }],
-    plans: new Map(),
-    invitations: new Map(),
-  };
-}
-
-const acme = { tool: 'studio', projects: ['*'] };
-
-function rulesFor(installs: RoutedInstalls, managedDomains: string[] = []): ExplainRules {
-  const { adapter } = createMemoryTool();
-  const adapters = new Map([['studio', adapter]]);
-  const routeLink = createLinkRouter(installs, adapters);
-  return { installs, adapters, routeLink, managedDomains };
-}
-
-const usual = rulesFor(new Map([['acme', acme]]));
-
-function explainOne(bearing: Bearing, rules = usual) {
-  const [explanation, ...others] = explain(bearing, rules);
-  expect(others).toEqual([]);
-  const steps = explanation?.steps ?? [];
-  return {
-    failing: steps.filter(({ holds }) => !holds).map(({ step }) => step),
-    says: (name: string) => steps.find(({ step }) => step === name)?.says,
-    action: explanation?.action,
-    steps,
-  };
-}
+import {
+  absences,
+  acme,
+  at,
+  explainOne,
+  healthy,
+  ids,
+  later,
+  link,
+  membership,
+  rulesFor,
+  usual,
+} from '../support/explaining.ts';
 
 describe('explaining', () => {
   let bearing: Bearing;
@@ -412,11 +350,15 @@ describe('explaining a membership', () => {
       /^removed from street-signs/,
       /^nothing: an operator retired them$/,
     ],
-    [{ ...gone, state: 'held' }, /was rejected$/, /^nothing: an operator decided to keep them/],
+    [
+      { ...gone, state: 'held' },
+      /^still in .+, as their removal was rejected \(because the contract is no longer listed\)$/,
+      /^nothing: an operator decided to keep them/,
+    ],
     [
       { ...gone, state: 'removing', cause: 'retired', removeAfter: at },
-      /^to be removed after 2026-03-15T12:00:00.000Z from street-signs of studio \(retired\)$/,
-      /^nothing: it waits for its time/,
+      /^still in street-signs of studio, to be removed after 2026-03-15T12:00:00.000Z \(because an operator retired them\)$/,
+      /^nothing: they are still in until its time/,
     ],
   ];
 
@@ -435,19 +377,19 @@ describe('explaining a membership', () => {
     [{ ...gone, state: 'waiting_email' }, /^waiting_email in/, reopen],
     [
       { ...gone, state: 'removing', removeAfter: later },
-      /^to be removed after 2026-03-15T12:15:00.000Z from .+ \(contract_eliminated\)$/,
+      /^still in .+, to be removed after 2026-03-15T12:15:00.000Z \(because the contract is no/,
       reopen,
     ],
-    [{ ...gone, state: 'removing' }, /^being removed from street-signs of studio/, reopen],
+    [{ ...gone, state: 'removing' }, /^still in street-signs of studio, to be removed now/, reopen],
     [
       { ...gone, state: 'removing', failure: 'answered 503', nextAttemptAt: later },
-      /^being removed from .+: answered 503$/,
+      /^still in .+, to be removed now \(.+\): answered 503$/,
       /^see how studio is: gangway doctor; it is tried again at /,
     ],
     [{ ...gone, state: 'removed' }, /^removed from/, reopen],
     [
       { ...gone, state: 'failed', failure: 'answered 403' },
-      /^failed in .+: answered 403$/,
+      /^still in .+, as their removal fails \(.+\): answered 403$/,
       /^mend what studio says; it is tried again when there is new evidence$/,
     ],
     [
@@ -455,7 +397,7 @@ describe('explaining a membership', () => {
       /^left in place in street-signs of studio/,
       /^nothing: they stay; to have them removed: gangway members adopt 7$/,
     ],
-    [{ ...gone, state: 'held' }, /was rejected$/, /^nothing: an operator decided to keep them/],
+    [{ ...gone, state: 'held' }, /was rejected \(/, /^nothing: an operator decided to keep them/],
     [{ state: 'orphaned' }, /^kept in/, /or end this with "gangway retire --install acme"$/],
   ];
 
@@ -463,7 +405,9 @@ describe('explaining a membership', () => {
 
   it.each(onceFallen)('%o whose reason has fallen', (row, says, action) => {
     const memberships = [{ ...membership, ...row }];
-    const explained = explainOne({ ...healthy(), contracts: [eliminated], memberships });
+    const other = { ...ids, membershipId: 7, linkId: 'cml1', isNamed: 1, contractId: 'cmc2' };
+    const reasons = [...healthy().reasons, other];
+    const explained = explainOne({ ...healthy(), contracts: [eliminated], memberships, reasons });
     expect(explained.says('membership')).toMatch(says);
     expect(explained.action).toMatch(action);
   });
@@ -475,7 +419,7 @@ describe('explaining a membership', () => {
       ...{ contracts: [eliminated], memberships: [held], plans: new Map([[7, 3]]) },
     });
     expect(explained.says('membership')).toBe(
-      'held in street-signs of studio by plan 3 (contract_eliminated)',
+      'still in street-signs of studio, as plan 3 holds their removal (because the contract is no longer listed)',
     );
     expect(explained.action).toBe('decide about it: gangway plans show 3');
   });

@@ -53,7 +53,7 @@ export function writeBridgeConfig(
   const configFile = path.join(folder, 'gangway.config.json');
   const rosterFile = path.join(folder, 'roster.json');
   const config = {
-    receiver: { host: '127.0.0.1', port: 0 },
+    receiver: { host: '127.0.0.1', port: 0, drain: '0s' },
     console: { port: 0 },
     database: { url: { env: 'DATABASE_URL' } },
     marketplace: { baseUrl: marketplaceUrl },

@@ -4,6 +4,7 @@ import { onTestFinished } from 'vitest';
 import { loadAdapters } from '../../src/adapters/load-adapters.ts';
 import { createApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
+import { createInstanceStore } from '../../src/db/instance-store.ts';
 import { openStorage, type Storage } from '../../src/open-storage.ts';
 import { createFolder } from './folder.ts';
 import { hardlyEver } from './journey.ts';
@@ -24,6 +25,8 @@ export interface Workspace {
   /** Runs the bridge in this process while something else is done. */
   whileRunning(work: () => Promise<void>): Promise<void>;
   withStorage(work: (storage: Storage) => Promise<void>): Promise<void>;
+  /** Leaves the heartbeat of an instance that is taken to run until the test is over. */
+  pretendRunning(): Promise<void>;
 }
 
 export function createBridgeWorkspace(changes: object = {}): Workspace {
@@ -31,7 +34,7 @@ export function createBridgeWorkspace(changes: object = {}): Workspace {
   const configFile = path.join(folder, 'gangway.config.json');
   const rosterFile = path.join(folder, 'roster.json');
   const config = {
-    receiver: { host: '127.0.0.1', port: 0 },
+    receiver: { host: '127.0.0.1', port: 0, drain: '0s' },
     console: { port: 0 },
     database: { url: 'sqlite:./gangway.db' },
     // Nobody listens there.
@@ -93,6 +96,13 @@ export function createBridgeWorkspace(changes: object = {}): Workspace {
       const app = createApp({ config: loaded, storage, logger, adapters });
       await app.start();
       await work().finally(() => app.stop());
+    },
+    async pretendRunning() {
+      const storage = await open();
+      const beatAt = new Date(Date.now() + 3_600_000).toISOString();
+      const instance = { id: 'pretended', name: 'host/1', version: '0.1.0', startedAt: beatAt };
+      await createInstanceStore(storage.database).beat({ ...instance, beatAt }, '');
+      await storage.database.close();
     },
     async withStorage(work) {
       const storage = await open();

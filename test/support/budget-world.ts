@@ -7,7 +7,7 @@ import { sweepContracts } from '../../src/budget/sweep-contracts.ts';
 import { createSweepStore } from '../../src/budget/sweep-store.ts';
 import type { BudgetRow } from '../../src/db/budget-tables.ts';
 import type { Database } from '../../src/db/database.ts';
-import type { NewNotice } from '../../src/domain/notice.ts';
+import type { BudgetNotice } from '../../src/domain/notice.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { createPlatformApi, type PlatformApi } from '../../src/marketplace/platform-api.ts';
 import { evidenceOfInstall } from '../../src/reconcile/evidence-of-install.ts';
@@ -24,7 +24,7 @@ export interface BudgetWorld {
   platform: PlatformApi;
   /** As another instance would have them. */
   open(changes?: Partial<BudgetParts>): BudgetWorkerDeps;
-  notices: NewNotice[];
+  notices: BudgetNotice[];
   told(): string[];
   /** Hires somebody for the linked job, with hours that are paid for; the bridge learns of it. */
   hire(hours?: number): Promise<string>;
@@ -47,7 +47,7 @@ export async function openBudgetWorld(database: Database): Promise<BudgetWorld> 
   const pacing = { requestsPerSecond: 10_000, burst: 10_000 };
   const direct = createPlatformApi({ ...market, pacing, clock });
   const { signal } = new AbortController();
-  const notices: NewNotice[] = [];
+  const notices: BudgetNotice[] = [];
 
   function open(changes: Partial<BudgetParts> = {}): BudgetWorkerDeps {
     const api = createPlatformApi({ baseUrl: front.baseUrl, token: market.token, pacing, clock });

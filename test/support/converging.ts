@@ -12,6 +12,7 @@ import { createConvergeWorker } from '../../src/engine/converge-worker.ts';
 import { createResetStore } from '../../src/engine/reset-store.ts';
 import { createResetting } from '../../src/engine/reset-worker.ts';
 import { createSettleStore, type Result, type SettleStore } from '../../src/engine/settle-store.ts';
+import { createToolTroubleStore } from '../../src/engine/tool-trouble-store.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import type { Loop } from '../../src/lib/loop.ts';
 import type { Engine } from './engine-harness.ts';
@@ -122,6 +123,7 @@ export function createStudioWorker(
       claims,
       settling: createSettleStore(database, engine.box, engine.rules.routeLink),
       locks,
+      troubles: createToolTroubleStore(database),
     },
     ...{ metrics, logger, clock, alerts, managedDomains, protectedAccounts: [] },
     mayChangeAccounts: () => true,

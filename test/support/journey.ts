@@ -179,7 +179,7 @@ function toConfig(
   { projects = ['*'], toolTimeout = '15s', schedule = hardlyEver, ...sections }: JourneyOptions,
 ): Config {
   return Config.parse({
-    receiver: { host: '127.0.0.1', port: 0 },
+    receiver: { host: '127.0.0.1', port: 0, drain: '0s' },
     console: { port: 0 },
     marketplace: { baseUrl },
     reconcile: { schedule },

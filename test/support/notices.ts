@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Database, inTransaction } from '../../src/db/database.ts';
-import type { NewNotice } from '../../src/domain/notice.ts';
+import type { BudgetNotice } from '../../src/domain/notice.ts';
 import { createAlerts } from '../../src/lib/alerts.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
@@ -14,7 +14,7 @@ import { createLogLines, type LogLines } from './log-lines.ts';
 export const secret = `whsec_${Buffer.alloc(32, 'a key of ours').toString('base64')}`;
 export const never = new AbortController().signal;
 
-export function newNotice(changes: Partial<NewNotice> = {}): NewNotice {
+export function newNotice(changes: Partial<BudgetNotice> = {}): BudgetNotice {
   return {
     ...{ kind: 'budget.low', install: 'acme', contractId: 'c1', isRepeat: false },
     occurredAt: '2026-03-15T11:59:00.000Z',
@@ -32,7 +32,7 @@ export interface Telling extends Omit<NotifyDeps, 'channel'> {
   database: Database;
   clock: FakeClock;
   log: LogLines;
-  add(channels: readonly Channel[], ...notices: NewNotice[]): Promise<void>;
+  add(channels: readonly Channel[], ...notices: BudgetNotice[]): Promise<void>;
   /** Sends in a channel until nothing is due, as a process does that has just started. */
   sendAll(channel: Channel, dispatches?: DispatchStore): Promise<void>;
   rows(): Promise<DispatchRow[]>;
@@ -69,9 +69,9 @@ export function createTelling(database: Database): Telling {
 export async function addNotices(
   { database, clock }: { database: Database; clock: Clock },
   channels: readonly Pick<Channel, 'name' | 'gatherMs'>[],
-  notices: readonly NewNotice[],
+  notices: readonly BudgetNotice[],
 ): Promise<void> {
-  const store = createNoticeStore(channels, clock);
+  const store = createNoticeStore(database, channels, clock);
   await inTransaction(database, async (tx) => {
     for (const notice of notices) await store.add(tx, notice);
   });

@@ -8,6 +8,7 @@ import { createAlerts } from '../../src/lib/alerts.ts';
 import { createHttpServer, type HttpServer } from '../../src/lib/http-server.ts';
 import { createMetrics, type Metrics } from '../../src/lib/metrics.ts';
 import { createQuiet } from '../../src/lib/quiet.ts';
+import { createReadiness } from '../../src/lib/readiness.ts';
 import { createSecretBox } from '../../src/lib/secret-box.ts';
 import { createAdmission } from '../../src/receiver/admission.ts';
 import { createByteBudget } from '../../src/receiver/byte-budget.ts';
@@ -125,7 +126,7 @@ export async function openReceiver(
     }),
     refusals: createRefusalLog({ metrics, logger, quiet, onUnmatched: () => undefined }),
     quiet,
-    checkStorage,
+    readiness: createReadiness(checkStorage, clock),
     metrics,
     logger,
     clock,

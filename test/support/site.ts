@@ -183,7 +183,7 @@ function toConfig(
   };
   return Config.parse({
     reconcile: { schedule: hardlyEver },
-    receiver: { host: '127.0.0.1', port: 0 },
+    receiver: { host: '127.0.0.1', port: 0, drain: '0s' },
     console: { port: 0 },
     marketplace: { baseUrl, managedDomains },
     installs: Object.fromEntries(Object.entries(wanted).map(toInstall)),

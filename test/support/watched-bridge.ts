@@ -60,7 +60,7 @@ export async function openWatchedBridge(
   const storage = await openStorage(await dialect.createMigrated(), randomBytes(32));
   onTestFinished(() => storage.database.close());
   const config = Config.parse({
-    receiver: { host: '127.0.0.1', port: 0, publicUrl: door.url },
+    receiver: { host: '127.0.0.1', port: 0, drain: '0s', publicUrl: door.url },
     console: { port: 0 },
     marketplace: { baseUrl: market.baseUrl },
     reconcile: { schedule: hardlyEver },

@@ -150,7 +150,7 @@ function toConfig({
   rosterFile: string;
 }): Config {
   return Config.parse({
-    receiver: { host: '127.0.0.1', port: 0, publicUrl },
+    receiver: { host: '127.0.0.1', port: 0, drain: '0s', publicUrl },
     console: { port: 0 },
     marketplace: { baseUrl },
     installs: { acme: { token, webhookSecrets: secrets, tool: 'list', projects: ['*'] } },

@@ -1,0 +1,51 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { beatEveryMs, keepForMs } from '../domain/instance.ts';
+import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import { createLoop } from '../lib/loop.ts';
+import { version } from '../lib/version.ts';
+import type { Database } from './database.ts';
+import { createInstanceStore } from './instance-store.ts';
+
+/** Tells whoever looks at the database that this process runs, and when it has ended. */
+export interface Heartbeat {
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** @param clock the database's: others judge by it how long ago a beat was */
+export function createHeartbeat(database: Database, clock: Clock, logger: Logger): Heartbeat {
+  const instances = createInstanceStore(database);
+  const id = randomUUID();
+  // Several may run on one machine.
+  const name = `${hostname()}/${process.pid}`;
+  let startedAt: string | null = null;
+
+  async function beat(): Promise<void> {
+    const beatAt = toInstant(clock.now());
+    startedAt ??= beatAt;
+    await instances.beat({ id, name, version, startedAt, beatAt }, instantIn(clock, -keepForMs));
+  }
+
+  const loop = createLoop({
+    ...{ name: 'heartbeat', intervalMs: beatEveryMs, logger, clock },
+    async run() {
+      await beat();
+      return 'idle';
+    },
+  });
+  return {
+    async start() {
+      await beat();
+      loop.start();
+    },
+    async stop() {
+      await loop.stop();
+      if (startedAt === null) return;
+      await instances.stop(id, toInstant(clock.now())).catch((error: unknown) => {
+        logger.warn({ err: error }, 'That this instance has stopped shows by its silence alone');
+      });
+    },
+  };
+}

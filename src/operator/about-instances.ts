@@ -1,0 +1,85 @@
+import { type Database, inTransaction } from '../db/database.ts';
+import { createDatabaseClock } from '../db/database-clock.ts';
+import { createInstanceStore } from '../db/instance-store.ts';
+import { readSetting } from '../db/setting-store.ts';
+import { type Instance, isRunning, silentSince } from '../domain/instance.ts';
+import type { Clock } from '../lib/clock.ts';
+import { loadTools, type ToolStanding } from './about-tools.ts';
+import type { Attention } from './load-status.ts';
+
+/** Who runs on the database and how their tools are, as seen from a process that is none of them. */
+export interface Running {
+  instances: ShownInstance[];
+  tools: ToolStanding[];
+  /** Empty where all is well. */
+  attention: Attention[];
+}
+
+export interface ShownInstance extends Omit<Instance, 'id'> {
+  state: 'running' | 'silent' | 'stopped';
+  /** How long ago it was heard of, by the database's clock. */
+  silentForSeconds: number;
+}
+
+export async function loadRunning(database: Database, local: Clock): Promise<Running> {
+  const clock = createDatabaseClock(database, local);
+  await clock.correct();
+  const now = clock.now();
+  const instances = await createInstanceStore(database).list();
+  const lastAliveAt = await inTransaction(database, (tx) => readSetting(tx, 'last_alive_at'));
+  const { tools, attention } = await loadTools(database, now);
+  const isAnyRunning = instances.some((instance) => isRunning(instance, now));
+  return {
+    ...{ instances: instances.map((instance) => toShown(instance, now)), tools },
+    attention: [
+      ...aboutInstances(instances, lastAliveAt, now),
+      // While nothing runs, that is what everybody waits for.
+      ...(isAnyRunning ? attention : []),
+    ],
+  };
+}
+
+function toShown(instance: Instance, now: Date): ShownInstance {
+  const { id: _, ...shown } = instance;
+  const silentForMs = Math.max(0, now.getTime() - Date.parse(instance.beatAt));
+  return {
+    ...shown,
+    state: stateOf(instance, now),
+    silentForSeconds: Math.round(silentForMs / 1000),
+  };
+}
+
+function stateOf(instance: Instance, now: Date): ShownInstance['state'] {
+  if (instance.stoppedAt !== null) return 'stopped';
+  return isRunning(instance, now) ? 'running' : 'silent';
+}
+
+/** Versions that leave no heartbeat write down once a minute that they are alive. */
+const olderVersionMs = 120_000;
+
+/** Pure. @param lastAliveAt when any version was alive last, to the minute */
+export function aboutInstances(
+  instances: readonly Instance[],
+  lastAliveAt: string | undefined,
+  now: Date,
+): Attention[] {
+  if (instances.some((instance) => isRunning(instance, now))) {
+    return instances
+      .filter((one) => one.stoppedAt === null && !isRunning(one, now))
+      .map(({ name, version, beatAt }) => ({
+        says: `the instance ${name} (${version}) has not been heard of since ${beatAt}`,
+        action: 'see whether it still runs, and what its log says: others have taken over its work',
+      }));
+  }
+  const since = silentSince(instances, now) ?? lastAliveAt;
+  if (since === undefined) {
+    return [{ says: 'nothing has run on this database yet', action: 'start it: gangway start' }];
+  }
+  if (instances.length === 0 && now.getTime() - Date.parse(since) < olderVersionMs) return [];
+  return [
+    {
+      says: `nothing runs since ${since}: no delivery is stored, and nobody is added or removed`,
+      action: 'start it: gangway start; the log of what ran before says why it ended',
+    },
+  ];
+}

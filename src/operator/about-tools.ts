@@ -1,0 +1,99 @@
+import type { Database } from '../db/database.ts';
+import {
+  adviseOnTrouble,
+  isCurrent,
+  sayTrouble,
+  type ToolTrouble,
+} from '../domain/tool-trouble.ts';
+import { createToolTroubleStore, type Waiting } from '../engine/tool-trouble-store.ts';
+import type { Attention } from './load-status.ts';
+
+/** What running instances know of the tools, and who waits for them. */
+export interface ToolStanding {
+  tool: string;
+  /** Null where it is not left alone. */
+  trouble: ToolTrouble | null;
+  /** People whose call is due, or is to be tried again. */
+  waiting: number;
+  /** Some of them, by id. */
+  trainers: string[];
+  waitsSince: string | null;
+  /** What most of those were told who were told anything. */
+  failure: string | null;
+}
+
+/** A call that takes longer than usual needs nobody; who waits for longer than this may. */
+const patienceMs = 2 * 60_000;
+const named = 3;
+
+export async function loadTools(
+  database: Database,
+  now: Date,
+): Promise<{ tools: ToolStanding[]; attention: Attention[] }> {
+  const store = createToolTroubleStore(database);
+  const troubles = (await store.list()).filter((trouble) => isCurrent(trouble, now));
+  const waiting = Map.groupBy(await store.listWaiting(), ({ tool }) => tool);
+  const names = [...new Set([...troubles.map(({ tool }) => tool), ...waiting.keys()])].sort();
+  const tools: ToolStanding[] = [];
+  const attention: Attention[] = [];
+  for (const tool of names) {
+    const trouble = troubles.find((one) => one.tool === tool) ?? null;
+    const all = waiting.get(tool) ?? [];
+    const trainers = all.length === 0 ? [] : await store.nameWaiting(tool, named);
+    const standing = toStanding({ tool, trouble, trainers }, all);
+    tools.push(standing);
+    attention.push(...aboutTool(standing, all, now));
+  }
+  return { tools, attention };
+}
+
+function toStanding(
+  known: Pick<ToolStanding, 'tool' | 'trouble' | 'trainers'>,
+  all: readonly Waiting[],
+): ToolStanding {
+  const [most] = all.filter(({ failure }) => failure !== null).sort((a, b) => b.count - a.count);
+  const [waitsSince = null] = all.map(({ since }) => since).sort();
+  return { ...known, waiting: count(all), waitsSince, failure: most?.failure ?? null };
+}
+
+/** Pure. */
+function aboutTool(standing: ToolStanding, all: readonly Waiting[], now: Date): Attention[] {
+  const { tool, trouble } = standing;
+  if (trouble !== null) {
+    const who = all.length === 0 ? 'nobody waits for it now' : sayWho(standing, all);
+    return [
+      {
+        says: `${tool} ${sayTrouble(trouble)}: ${trouble.message}; ${who}`,
+        action: adviseOnTrouble(trouble),
+      },
+    ];
+  }
+  // Whom it refuses is told of by itself.
+  const stuck = all.filter(
+    ({ isRefused, since }) => !isRefused && now.getTime() - Date.parse(since) >= patienceMs,
+  );
+  if (stuck.length === 0) return [];
+  const slow = toStanding(standing, stuck);
+  const why = slow.failure === null ? '' : `; most were told: ${slow.failure}`;
+  return [
+    {
+      says: `${tool} is slow, or fails for some, since ${slow.waitsSince}; ${sayWho(slow, stuck)}${why}`,
+      action: `see how it is: gangway doctor; who waits: gangway members --tool ${tool} --state pending (or removing)`,
+    },
+  ];
+}
+
+function sayWho({ waiting, trainers }: ToolStanding, all: readonly Waiting[]): string {
+  const out = count(all.filter(({ isWanted }) => !isWanted));
+  const shown = trainers.slice(0, waiting);
+  const rest = waiting > shown.length ? ', …' : '';
+  const parts = [
+    waiting > out && `${waiting - out} to get in`,
+    out > 0 && `${out} to be taken out, who are still in`,
+  ].filter((part) => part !== false);
+  return `who waits for it: ${waiting} (${parts.join(', ')}): ${shown.join(', ')}${rest}`;
+}
+
+function count(all: readonly Waiting[]): number {
+  return all.reduce((sum, one) => sum + one.count, 0);
+}

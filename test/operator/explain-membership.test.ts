@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import type { MembershipRow } from '../../src/db/tables.ts';
+import { emptyContract } from '../../src/domain/evidence.ts';
+import type { ToolTrouble } from '../../src/domain/tool-trouble.ts';
+import { at, explainOne, healthy, later, membership, usual } from '../support/explaining.ts';
+
+type Row = Partial<MembershipRow> & Pick<MembershipRow, 'state'>;
+
+describe('a membership that is explained', () => {
+  const ended = { ...emptyContract('acme', 'cmc1'), startedEventAt: at, endedEventAt: at };
+  const left = { wanted: 0, cause: 'contract_ended', updatedAt: at } as const;
+  const stillIn: [Row, RegExp, RegExp][] = [
+    [
+      { ...left, state: 'removing' },
+      /^still in street-signs of studio, to be removed now \(because the contract has ended\)$/,
+      /^wait: they are still in: it is worked on; .+"gangway doctor"/,
+    ],
+    [
+      { ...left, state: 'removing', removeAfter: later },
+      /^still in street-signs of studio, to be removed after /,
+      /^nothing: they are still in until its time has come/,
+    ],
+    [
+      { ...left, state: 'removing', memberId: null },
+      /^perhaps still in street-signs of studio, /,
+      /^wait: they are still in: /,
+    ],
+    [{ ...left, state: 'failed' }, /^still in .+, as their removal fails/, /^mend what studio/],
+    // The end has come in, and what follows from it has not been worked out.
+    [{ state: 'active' }, /^active in street-signs/, /^wait: they are still in, and a running/],
+  ];
+
+  it.each(stillIn)('%o of a contract that has ended is still in', (row, says, action) => {
+    const memberships = [{ ...membership, ...row }];
+    const explained = explainOne({ ...healthy(), contracts: [ended], memberships });
+    expect(explained.says('membership')).toMatch(says);
+    expect(explained.action).toMatch(action);
+  });
+
+  it('who is out needs nothing once the contract has ended', () => {
+    const memberships = [{ ...membership, ...left, state: 'removed' } as const];
+    const { action } = explainOne({ ...healthy(), contracts: [ended], memberships });
+    expect(action).toBe('nothing: access ends with the contract');
+  });
+
+  const trouble: ToolTrouble = {
+    ...{ tool: 'studio', errorCode: 'unavailable', message: 'no answer' },
+    ...{ since: at, asksAgainAt: later },
+  };
+  const refusal: ToolTrouble = { ...trouble, errorCode: 'unauthenticated' };
+
+  it.each([
+    [{ state: 'active' }, trouble, /^see how studio is: they are in, but studio does not answer/],
+    [{ state: 'active' }, refusal, /^nothing: they can log in$/],
+    [
+      { state: 'active', nextAttemptAt: at },
+      undefined,
+      /^wait: they were in, and studio is looked/,
+    ],
+    [
+      { state: 'pending' },
+      trouble,
+      /^see that it runs, .+; studio does not answer as it should si/,
+    ],
+    [{ state: 'pending' }, refusal, /^give tools.studio a token that is good/],
+  ] as [Row, ToolTrouble | undefined, RegExp][])(
+    '%o says what stands between them and the tool: %o',
+    (row, known, action) => {
+      const troubles = new Map(known && [['studio', known]]);
+      const memberships = [{ ...membership, ...row }];
+      const explained = explainOne({ ...healthy(), memberships }, { ...usual, troubles });
+      expect(explained.action).toMatch(action);
+    },
+  );
+
+  it('of a contract that has ended says that they are still in while the tool is down', () => {
+    const memberships = [{ ...membership, ...left, state: 'removing' } as const];
+    const rules = { ...usual, troubles: new Map([['studio', trouble]]) };
+    const { action } = explainOne({ ...healthy(), contracts: [ended], memberships }, rules);
+    expect(action).toMatch(/^see that it runs, .+; they are still in: studio does not answer/);
+  });
+});

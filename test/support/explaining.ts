@@ -1,0 +1,68 @@
+import type { MembershipRow } from '../../src/db/tables.ts';
+import { emptyContract, emptyLink, type LinkEvidence } from '../../src/domain/evidence.ts';
+import { createLinkRouter } from '../../src/engine/link-router.ts';
+import type { RoutedInstalls } from '../../src/engine/wall.ts';
+import { type ExplainRules, explain } from '../../src/operator/explain.ts';
+import type { Bearing } from '../../src/operator/explain-store.ts';
+import { createMemoryTool } from './memory-tool.ts';
+
+export const at = '2026-03-15T12:00:00.000Z';
+export const later = '2026-03-15T12:15:00.000Z';
+export const absences = '2026-03-15T12:01:00.000Z 2026-03-15T12:20:00.000Z';
+
+export const ids = { install: 'acme', contractId: 'cmc1' };
+export const link: LinkEvidence = {
+  ...emptyLink('acme', 'cml1'),
+  ...{ externalProjectId: 'street-signs', provisioningMode: 'PARTNER_WEBHOOK' },
+};
+export const membership: MembershipRow = {
+  ...{ id: 7, tool: 'studio', groupId: 'street-signs', trainerId: 'cmu1', install: 'acme' },
+  ...{ wanted: 1, generation: 1, state: 'active', memberId: '42', isOurs: 1, attempts: 0 },
+  doubtedId: null,
+  ...{ nextAttemptAt: null, leaseToken: null, leasedUntil: null, lookAgain: 0, failure: null },
+  ...{ updatedAt: at, cause: null, removeAfter: null, clearedGeneration: null },
+};
+
+/** Somebody of whom every step holds; the tests take one away. */
+export function healthy(): Bearing {
+  return {
+    contracts: [{ ...emptyContract('acme', 'cmc1'), startedEventAt: at }],
+    participations: [{ ...ids, trainerId: 'cmu1', seenAt: at, absences: null }],
+    pairs: [{ ...ids, linkId: 'cml1' }],
+    links: [link],
+    grants: [],
+    people: [
+      {
+        ...{ install: 'acme', trainerId: 'cmu1', displayName: 'Amara O.' },
+        ...{ workEmailDomain: 'opentrain.work', workEmailDigest: 'digest' },
+      },
+    ],
+    memberships: [membership],
+    reasons: [{ ...ids, membershipId: 7, linkId: 'cml1', isNamed: 1 }],
+    plans: new Map(),
+    invitations: new Map(),
+  };
+}
+
+export const acme = { tool: 'studio', projects: ['*'] };
+
+export function rulesFor(installs: RoutedInstalls, managedDomains: string[] = []): ExplainRules {
+  const { adapter } = createMemoryTool();
+  const adapters = new Map([['studio', adapter]]);
+  const routeLink = createLinkRouter(installs, adapters);
+  return { installs, adapters, routeLink, managedDomains, troubles: new Map() };
+}
+
+export const usual = rulesFor(new Map([['acme', acme]]));
+
+export function explainOne(bearing: Bearing, rules = usual) {
+  const [explanation, ...others] = explain(bearing, rules);
+  if (others.length > 0) throw new Error('there is more than one explanation');
+  const steps = explanation?.steps ?? [];
+  return {
+    failing: steps.filter(({ holds }) => !holds).map(({ step }) => step),
+    says: (name: string) => steps.find(({ step }) => step === name)?.says,
+    action: explanation?.action,
+    steps,
+  };
+}
