@@ -58,7 +58,7 @@ function stateOf(instance: Instance, now: Date): ShownInstance['state'] {
 const olderVersionMs = 120_000;
 
 /** Pure. @param lastAliveAt when any version was alive last, to the minute */
-export function aboutInstances(
+function aboutInstances(
   instances: readonly Instance[],
   lastAliveAt: string | undefined,
   now: Date,

@@ -61,7 +61,7 @@ describe('gangway connect', { timeout: 30_000 }, () => {
   });
 
   it('registers one webhook endpoint, however often it is run', async () => {
-    const receiver = { host: '127.0.0.1', port: 0, publicUrl: 'http://127.0.0.1:9' };
+    const receiver = { host: '127.0.0.1', port: 0, drain: '0s', publicUrl: 'http://127.0.0.1:9' };
     workspace = createBridgeWorkspace({ receiver, marketplace: { baseUrl }, installs: {} });
     const [first, again] = [await connect('--json'), await connect('--json')];
     const endpointOf = ({ stdout }: { stdout: string }) =>

@@ -113,21 +113,6 @@ describe('commands of an operator', { timeout: 20_000 }, () => {
       );
     });
 
-    it('says that nothing runs, since when, and what to do', async () => {
-      const never = '! nothing has run on this database yet\n      → start it: gangway start\n';
-      expect(await runOk('status')).toBe(`Needs you:\n  ${never}`);
-      await workspace.whileRunning(async () => {
-        const text = await runOk('status');
-        expect(text).toMatch(/^Nothing needs you\.\n\nInstances\nname .*\n\S+ .* running /);
-      });
-      const text = await runOk('status');
-      const [, since] = /nothing runs since (\S+): no delivery is stored/.exec(text) ?? [];
-      expect(text).toMatch(/\n +→ start it: gangway start; .*\n\nInstances\n.*\n\S+ .* stopped /);
-      expect(await runJson('status')).toMatchObject({
-        instances: [{ state: 'stopped', stoppedAt: since, silentForSeconds: expect.any(Number) }],
-      });
-    });
-
     it('counts what is and what has happened', async () => {
       await hireAll();
       await workspace.pretendRunning();

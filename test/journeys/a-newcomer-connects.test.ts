@@ -72,6 +72,6 @@ it('from an empty folder to people in the tool, and through a reconnect', async 
 /** Where the marketplace is told that it listens; the usual ports may be taken on this machine. */
 function listenAt(config: string, port: number): void {
   const document = JSON.parse(readFileSync(config, 'utf8')) as { receiver: object };
-  const receiver = { ...document.receiver, host: '127.0.0.1', port };
+  const receiver = { ...document.receiver, host: '127.0.0.1', port, drain: '0s' };
   writeFileSync(config, JSON.stringify({ ...document, receiver, console: { port: 0 } }));
 }

@@ -66,7 +66,7 @@ export async function openUsageStage(beginsAt: string): Promise<UsageStage> {
   const sandbox = createSandbox({ clock });
   const { baseUrl } = await sandbox.start();
   const install = sandbox.createInstall({ piiConsent: true });
-  const receiver = { host: '127.0.0.1', port: await freePort() };
+  const receiver = { host: '127.0.0.1', port: await freePort(), drain: '0s' };
   const configFile = path.join(folder, 'gangway.config.json');
   let bridge: ServerProcess | undefined;
 

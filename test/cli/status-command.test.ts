@@ -1,0 +1,57 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createToolTroubleStore } from '../../src/engine/tool-trouble-store.ts';
+import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
+import { fullEvent } from '../support/event-bodies.ts';
+import { runCommand } from '../support/run-command.ts';
+
+describe('gangway status', () => {
+  let workspace: Workspace;
+
+  beforeEach(() => {
+    workspace = createBridgeWorkspace();
+  });
+
+  async function runOk(...argv: string[]): Promise<string> {
+    const { status, stdout } = await runCommand(...argv, '--config', workspace.configFile);
+    expect(status).toBe(0);
+    return stdout;
+  }
+
+  const runJson = async (...argv: string[]) => JSON.parse(await runOk(...argv, '--json')) as object;
+
+  it('says that nothing runs, since when, and what to do', async () => {
+    const never = '! nothing has run on this database yet\n      → start it: gangway start\n';
+    expect(await runOk('status')).toBe(`Needs you:\n  ${never}`);
+    await workspace.whileRunning(async () => {
+      const text = await runOk('status');
+      expect(text).toMatch(/^Nothing needs you\.\n\nInstances\nname .*\n\S+ .* running /);
+    });
+    const text = await runOk('status');
+    const [, since] = /nothing runs since (\S+): no delivery is stored/.exec(text) ?? [];
+    expect(text).toMatch(/\n +→ start it: gangway start; .*\n\nInstances\n.*\n\S+ .* stopped /);
+    expect(await runJson('status')).toMatchObject({
+      instances: [{ state: 'stopped', stoppedAt: since, silentForSeconds: expect.any(Number) }],
+    });
+  });
+
+  it('says which tool is in trouble while somebody runs to be in it, and explain too', async () => {
+    const createdAt = new Date().toISOString();
+    await workspace.receive(fullEvent({ type: 'contract.started', createdAt }));
+    await workspace.withStorage(async ({ database }) => {
+      await createToolTroubleStore(database).note({
+        ...{ tool: 'list', errorCode: 'unavailable', message: 'no answer' },
+        since: '2026-03-15T12:00:00.000Z',
+        asksAgainAt: new Date(Date.now() + 60_000).toISOString(),
+      });
+    });
+    const says = 'list does not answer as it should since 2026-03-15T12:00:00.000Z';
+    expect(await runOk('status')).not.toContain(says);
+    await workspace.pretendRunning();
+    expect(await runOk('status')).toContain(
+      `Needs you:\n  ! ${says}: no answer; nobody waits for it now\n      → see that it runs, `,
+    );
+    expect(await runOk('explain', 'cmu1')).toContain(
+      `To do: see how list is: they are in, but ${says}\n`,
+    );
+  });
+});
