@@ -65,6 +65,16 @@ describeEachDatabase('before somebody is taken out', (openFresh) => {
     expect(consumed(leaving.contractId)).toEqual({ seconds: 60, tasks: 1, labels: 2 });
   });
 
+  it('their work is read where an earlier version has begun to wait, and did not say for what', async () => {
+    const { engine, isCleared, read } = await openEnd();
+    expect(await isCleared()).toBe(false);
+    await engine.database.kysely.deleteFrom('finalReadingPlace').execute();
+    engine.clock.advance(minuteMs);
+    expect(await isCleared()).toBe(false);
+    await read();
+    expect(await isCleared()).toBe(true);
+  });
+
   it('five minutes are waited for that, and then it is said that it was not read', async () => {
     const { engine, isCleared, tool, read, take } = await openEnd();
     tool.breaksAfter = 0;
