@@ -4,8 +4,8 @@ import type { DueMembership } from './brake-store.ts';
 
 /**
  * The SQL of waiting for the work of somebody to be read before they are taken out. A removal that is
- * due waits until a reading that began after that has ended, and for five minutes at most: then
- * access falls anyway, and its receipt says so.
+ * due waits until a reading that began after that has ended, and for five minutes at most, or until
+ * the place refuses to be read: then access falls anyway, and its receipt says so.
  */
 export interface FinalReadingStore {
   /** @returns which of those that are due need not wait (any longer) */
@@ -44,7 +44,8 @@ async function hasWaited(
     return false;
   }
   if (await wasRead(tx, membershipId, waiting.wantedAt)) return true;
-  if (now.getTime() - Date.parse(waiting.wantedAt) < longestWaitMs) return false;
+  const hasTime = now.getTime() - Date.parse(waiting.wantedAt) < longestWaitMs;
+  if (hasTime && !(await isRefused(tx, membershipId, waiting.wantedAt))) return false;
   await tx
     .updateTable('finalReading')
     .set({ isUnread: 1 })
@@ -95,6 +96,13 @@ async function wasRead(tx: Transaction, membershipId: number, since: string): Pr
   return places.every(({ readBeganAt }) => readBeganAt !== null && readBeganAt >= since);
 }
 
+/** Whether waiting is of no use: whatever was not read since then has been refused since. */
+async function isRefused(tx: Transaction, membershipId: number, since: string): Promise<boolean> {
+  const isAfter = (at: string | null) => at !== null && at >= since;
+  const places = await placesOf(tx, membershipId);
+  return places.every(({ readBeganAt, refusedAt }) => isAfter(readBeganAt) || isAfter(refusedAt));
+}
+
 async function placesOf(tx: Transaction, membershipId: number) {
   return await tx
     .selectFrom('usagePlace')
@@ -108,7 +116,8 @@ async function placesOf(tx: Transaction, membershipId: number) {
         .onRef('membership.tool', '=', 'usagePlaceGroup.tool')
         .onRef('membership.groupId', '=', 'usagePlaceGroup.groupId'),
     )
-    .select(['usagePlace.tool', 'usagePlace.scope', 'usagePlace.readBeganAt'])
+    .select(['usagePlace.tool', 'usagePlace.scope'])
+    .select(['usagePlace.readBeganAt', 'usagePlace.refusedAt'])
     .where('membership.id', '=', membershipId)
     .execute();
 }

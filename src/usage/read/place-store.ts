@@ -12,7 +12,7 @@ export interface PlaceStore {
   countDue(now: string, of?: DueFilter): Promise<number>;
   claim(now: string, leasedUntil: string, tool?: string): Promise<PlaceClaim | null>;
   settle(claim: PlaceClaim, done: { beganAt: string; isComplete: boolean }): Promise<void>;
-  postpone(claim: PlaceClaim, failure: string, nextReadAt: string): Promise<void>;
+  postpone(claim: PlaceClaim, failed: Failed, nextReadAt: string): Promise<void>;
   list(): Promise<UsagePlaceRow[]>;
 }
 
@@ -39,6 +39,12 @@ export interface PlaceClaim extends PlaceKey {
   attempts: number;
   readBeganAt: string | null;
   completeBeganAt: string | null;
+}
+
+export interface Failed {
+  failure: string;
+  /** When it began, where it will be no better without somebody changing something. */
+  refusedAt: string | null;
 }
 
 export function createPlaceStore(database: Database): PlaceStore {
@@ -84,7 +90,8 @@ export function createPlaceStore(database: Database): PlaceStore {
       }),
 
     async settle(claim, { beganAt, isComplete }) {
-      const done = { leaseToken: null, leasedUntil: null, attempts: 0, failure: null };
+      const none = { failure: null, refusedAt: null };
+      const done = { leaseToken: null, leasedUntil: null, attempts: 0, ...none };
       const completeBeganAt = isComplete ? beganAt : claim.completeBeganAt;
       await inTransaction(database, async (tx) => {
         const held = at(tx, claim).where('leaseToken', '=', claim.token);
@@ -94,8 +101,8 @@ export function createPlaceStore(database: Database): PlaceStore {
       });
     },
 
-    async postpone(claim, failure, nextReadAt) {
-      const failed = { leaseToken: null, leasedUntil: null, failure, nextReadAt };
+    async postpone(claim, { failure, refusedAt }, nextReadAt) {
+      const failed = { leaseToken: null, leasedUntil: null, failure, refusedAt, nextReadAt };
       await inTransaction(database, (tx) =>
         at(tx, claim)
           .set({ ...failed, attempts: claim.attempts + 1 })

@@ -1,5 +1,5 @@
 import type { Adapter, UsageRequest, UsageSighting } from '../../adapters/adapter.ts';
-import { AppError, toAppError } from '../../domain/errors.ts';
+import { AppError, isTransient, toAppError } from '../../domain/errors.ts';
 import { callTool } from '../../engine/call-tool.ts';
 import type { Alerts } from '../../lib/alerts.ts';
 import { backoffMs } from '../../lib/backoff.ts';
@@ -97,11 +97,18 @@ async function readClaimed(
     const error = toAppError(thrown);
     const failure = maskText(error.message);
     const waitMs = backoffMs(claim.attempts + 1, error.retryAfterMs);
-    await places.postpone(claim, failure, instantIn(clock, waitMs));
+    const refusedAt = isRefusal(error) && claim.attempts > 0 ? toInstant(beganAt) : null;
+    await places.postpone(claim, { failure, refusedAt }, instantIn(clock, waitMs));
     if (signal.aborted) return;
     logger.warn({ tool, scope, failure }, 'The work at a place could not be read');
     reportOld(deps, claim, beganAt);
   }
+}
+
+/** Of this place, by now: a token that is refused may be mended, and then everything can be read. */
+function isRefusal(error: AppError): boolean {
+  const isOfToken = error.code === 'unauthenticated' || error.code === 'forbidden';
+  return !isTransient(error) && !isOfToken;
 }
 
 function reportOld(
