@@ -9,7 +9,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .createTable('left_project')
     .addColumn('membership_id', 'bigint', (column) => column.notNull())
     .addColumn('project', 'text', (column) => column.notNull())
-    .addColumn('left_at', 'text', (column) => column.notNull())
+    .addColumn('due_at', 'text', (column) => column.notNull())
     .addColumn('ended_at', 'text')
     .addPrimaryKeyConstraint('left_project_key', ['membership_id', 'project'])
     .execute();

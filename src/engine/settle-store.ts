@@ -21,6 +21,7 @@ import {
   type InvitationStore,
   type NewInvitation,
 } from './invitation-store.ts';
+import { dueLeftProjects, nextLeaving, noteEnded } from './left-project-store.ts';
 import type { RouteLink } from './link-router.ts';
 import { isOutdated, wantReset } from './reset-store.ts';
 
@@ -36,6 +37,9 @@ export interface SettleStore {
   isAccountOurs(tool: string, accountId: string): Promise<boolean>;
   /** Which of these ids of the tool's belong to somebody of whom we know. */
   knownMembers(tool: string, ids: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Projects that they have left, in which what is assigned to them is to be taken away by now. */
+  leftProjects(claim: Claim, now: string): Promise<string[]>;
+  noteEnded(claim: Claim, project: string, now: string): Promise<void>;
   /** Writes the receipt, and the result where the claim still holds; else asks for another look. */
   settle(claim: Claim, result: Result, now: string): Promise<void>;
 }
@@ -99,6 +103,11 @@ export function createSettleStore(
 
     isAccountOurs: (tool, accountId) => isAccountOurs(database.kysely, tool, accountId),
     knownMembers: (tool, ids) => knownMembers(database.kysely, tool, ids),
+
+    leftProjects: ({ id }, now) => dueLeftProjects(database.kysely, id, now),
+
+    noteEnded: (claim, project, now) =>
+      inTransaction(database, (tx) => noteEnded(tx, claim.id, project, now)),
 
     settle: (claim, result, now) =>
       inTransaction(database, async (tx) => {
@@ -246,7 +255,12 @@ async function settleHeld(
       state,
       ...(memberId !== undefined && { memberId }),
       ...(isOurs !== undefined && { isOurs: isOurs ? 1 : 0 }),
-      nextAttemptAt: eb.case().when('lookAgain', '=', 1).then(now).else(nextAttemptAt).end(),
+      nextAttemptAt: eb
+        .case()
+        .when('lookAgain', '=', 1)
+        .then(now)
+        .else(eb.fn.coalesce(eb.val(nextAttemptAt), nextLeaving(eb)))
+        .end(),
       lookAgain: 0,
       attempts: hasFailed ? attempts + 1 : 0,
       failure: hasFailed ? (message ?? null) : null,
