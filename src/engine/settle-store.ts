@@ -35,8 +35,8 @@ export interface SettleStore {
   begin(claim: Claim, intent: Intent, now: string, leasedUntil: string): Promise<Begun | null>;
   /** Whether it is known that we made an account of the tool. */
   isAccountOurs(tool: string, accountId: string): Promise<boolean>;
-  /** Which of these ids of the tool's belong to somebody of whom we know. */
-  knownMembers(tool: string, ids: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Which of these ids belong to somebody else, or to another access of the same trainer that stands. */
+  knownMembers(claim: Claim, ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Projects that they have left, in which what is assigned to them is to be taken away by now. */
   leftProjects(claim: Claim, now: string): Promise<string[]>;
   noteEnded(claim: Claim, project: string, now: string): Promise<void>;
@@ -102,7 +102,7 @@ export function createSettleStore(
     },
 
     isAccountOurs: (tool, accountId) => isAccountOurs(database.kysely, tool, accountId),
-    knownMembers: (tool, ids) => knownMembers(database.kysely, tool, ids),
+    knownMembers: (claim, ids) => knownMembers(database.kysely, claim, ids),
 
     leftProjects: ({ id }, now) => dueLeftProjects(database.kysely, id, now),
 
