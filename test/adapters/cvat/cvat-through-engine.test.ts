@@ -5,6 +5,7 @@ import type { MembershipRow } from '../../../src/db/tables.ts';
 import { createInvitationStore } from '../../../src/engine/invitation-store.ts';
 import type { RouteLink } from '../../../src/engine/link-router.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
+import { judgeMembership } from '../../../src/operator/explain-membership.ts';
 import { claimDue, converge } from '../../support/converging.ts';
 import { type CvatFake, type CvatFakeOptions, openCvatFake } from '../../support/cvat-fake.ts';
 import type { CvatAnswer } from '../../support/cvat-routes.ts';
@@ -110,8 +111,15 @@ describeEachDatabase('an invitation of CVAT of which nobody knows the end', (ope
       failure: `They may still be in, as one of these accounts, as adding them was never answered: ${id}. Remove the one that is theirs in studio; put the ids of the others into tools.studio.protected`,
     });
     await incident.pass(hours);
-    expect(await membership('cmu1')).toMatchObject({ state: 'failed' });
+    const held = await membership('cmu1');
+    expect(held).toMatchObject({ state: 'failed' });
     expect(isIn(amara.workEmail)).toBe(true);
+    // As `gangway explain` has it.
+    const circumstances = { hasFallen: true, plan: undefined, invitation: undefined };
+    expect(judgeMembership(held, circumstances)).toMatchObject({
+      ...{ holds: false, comesFirst: true },
+      says: expect.stringContaining('They may still be in, as one of these accounts'),
+    });
 
     cvat.state.remove(cvat.state.membershipOf(org, id)?.id ?? 0);
     await incident.pass(hours);
