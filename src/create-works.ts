@@ -8,6 +8,7 @@ import { canReturn, mayChangeAccounts } from './engine/account-rules.ts';
 import { createAddressStore } from './engine/address-store.ts';
 import { type BrakeStore, createBrakeStore } from './engine/brake-store.ts';
 import { createClaimStore } from './engine/claim-store.ts';
+import type { Rules } from './engine/collect-candidates.ts';
 import { createConvergeWorker } from './engine/converge-worker.ts';
 import { createEvidenceStore } from './engine/evidence-store.ts';
 import { createFinalReadingStore } from './engine/final-reading-store.ts';
@@ -108,7 +109,7 @@ export function createWorks(deps: WorksDeps): Works {
     ...{ database, logger, clock, metrics, alerts, memberships, installs, platformApis },
     ...{ channels, addNotice: notices.add, alertsTold: settled },
     managedDomains,
-    rules: { routeLink, graces: config.removals },
+    rules: { routeLink, graces: config.removals, ...assignmentsOf(adapters) },
     evidence: createEvidenceStore(database, box),
     addresses: createAddressStore(box),
     readRequests: createReadRequestStore(database),
@@ -259,4 +260,12 @@ export function openRegistry({
   storage: Pick<Storage, 'database' | 'box'>;
 }): InstallRegistry {
   return createInstallRegistry({ configured, baseUrl: marketplace.baseUrl, database, box });
+}
+
+/** Which tools leave with somebody what is assigned to them. */
+function assignmentsOf(adapters: ReadonlyMap<string, Adapter>): Pick<Rules, 'endsAssignments'> {
+  const tools = new Set(
+    [...adapters].flatMap(([tool, { endAssignments }]) => (endAssignments ? [tool] : [])),
+  );
+  return tools.size === 0 ? {} : { endsAssignments: (tool) => tools.has(tool) };
 }

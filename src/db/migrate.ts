@@ -19,6 +19,7 @@ import { up as createStorage } from '../../migrations/0017-storage.ts';
 import { up as createTurns } from '../../migrations/0018-turns.ts';
 import { up as createResets } from '../../migrations/0019-resets.ts';
 import { up as bindAccountIds } from '../../migrations/0020-account-ids.ts';
+import { up as createAssignments } from '../../migrations/0021-assignments.ts';
 import { up as createPaidWork } from '../../migrations/0022-paid-work.ts';
 import { up as createOperation } from '../../migrations/0024-operation.ts';
 import { AppError } from '../domain/errors.ts';
@@ -47,6 +48,7 @@ const migrations: Record<string, Migration> = {
   '0018-turns': { up: createTurns },
   '0019-resets': { up: createResets },
   '0020-account-ids': { up: bindAccountIds },
+  '0021-assignments': { up: createAssignments },
   '0022-paid-work': { up: createPaidWork },
   '0024-operation': { up: createOperation },
 };

@@ -3,6 +3,7 @@ import type { Clearance, PlanState } from '../domain/brake.ts';
 import type { RemovalCause } from '../domain/standing.ts';
 
 export interface RemovalTables {
+  leftProject: LeftProjectTable;
   plan: PlanTable;
   planItem: PlanItemTable;
   removal: RemovalTable;
@@ -37,4 +38,13 @@ interface RemovalTable {
   cause: RemovalCause;
   clearance: Clearance;
   clearedAt: string;
+}
+
+/** A project that somebody has left who stays in its group for another. */
+interface LeftProjectTable {
+  membershipId: number;
+  project: string;
+  /** From when what is assigned to them there is to be taken away. */
+  dueAt: string;
+  endedAt: string | null;
 }

@@ -13,6 +13,8 @@ export interface UsagePlaceTable {
   leasedUntil: string | null;
   attempts: Generated<number>;
   failure: string | null;
+  /** When a reading began that was refused, as the one before: it takes somebody to change that. */
+  refusedAt: string | null;
   /** When the last reading that ended began, and the last one of everything. */
   readBeganAt: string | null;
   completeBeganAt: string | null;

@@ -23,10 +23,10 @@ export async function isAccountOurs(
   return madeAt === null || found.madeAt === undefined || madeAt === found.madeAt;
 }
 
-/** Which of these ids of the tool's belong to somebody of whom we know. */
+/** Which of these ids belong to somebody else, or to another access of the same trainer that stands. */
 export async function knownMembers(
   db: Database['kysely'],
-  tool: string,
+  { tool, trainerId }: Pick<Claim, 'tool' | 'trainerId'>,
   ids: readonly string[],
 ): Promise<Set<string>> {
   const known = new Set<string>();
@@ -36,6 +36,9 @@ export async function knownMembers(
       .select('memberId')
       .where('tool', '=', tool)
       .where('memberId', 'in', part)
+      .where((eb) =>
+        eb.or([eb('trainerId', '<>', trainerId), eb('state', 'not in', ['removed', 'released'])]),
+      )
       .execute();
     for (const { memberId } of found) if (memberId !== null) known.add(memberId);
   }

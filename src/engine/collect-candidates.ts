@@ -30,6 +30,8 @@ export interface Known {
 export interface Rules {
   routeLink: RouteLink;
   graces: Graces;
+  /** Whether a tool leaves with somebody what is assigned to them; left out where none does. */
+  endsAssignments?: (tool: string) => boolean;
 }
 
 /** A membership that there is, or may be, with everything that speaks for it or did. */

@@ -67,6 +67,8 @@ async function bringInLine(
   }
   const settled = toSettled(deps, claim, step, found);
   if (found === null) return await settleAbsent(deps, claim, settled, signal);
+  const left = await leaveProjects(deps, claim, { person, found, state: step.state }, signal);
+  if (left !== 'left') return left;
   const tended = await tend(deps, claim, { person, found, state: step.state }, signal);
   return tended === 'left' ? settled : tended;
 }
@@ -144,6 +146,35 @@ interface Present {
   person: Person;
   found: Member;
   state: MembershipState;
+}
+
+/**
+ * Who stays in a group for one project and has left another: what is assigned to them there is taken
+ * away, where we let them in.
+ *
+ * @returns `left` where nothing more is to be done about that
+ */
+async function leaveProjects(
+  deps: ConvergeDeps,
+  claim: Claim,
+  { found, state }: Present,
+  signal: AbortSignal,
+): Promise<Result | null | 'left'> {
+  const { adapter, settling, clock } = deps;
+  const isToLeave = claim.wanted && adapter.endAssignments !== undefined;
+  if (!isToLeave || !isMembershipOurs(claim, found, deps.managedDomains)) return 'left';
+  try {
+    for (const project of await settling.leftProjects(claim, toInstant(clock.now()))) {
+      const isDone = await endAssignments(deps, claim, { member: found, project }, signal);
+      if (!isDone) return null;
+      await settling.noteEnded(claim, project, toInstant(clock.now()));
+    }
+    return 'left';
+  } catch (error) {
+    if (signal.aborted) throw error;
+    // They are in all the same.
+    return { ...toFailure(claim, toAppError(error), clock), state };
+  }
 }
 
 /** Who is where they should be may need another invitation, or go by another address by now. */

@@ -3,9 +3,12 @@ import type { MembershipRow } from '../db/tables.ts';
 import { statusOfLink } from '../domain/evidence-status.ts';
 import type { MembershipCore } from '../domain/membership.ts';
 import type { Alerts } from '../lib/alerts.ts';
+import { toInstant } from '../lib/clock.ts';
 import { type AddressStore, type GivenAddress, letGoOf } from './address-store.ts';
-import type { Known, Rules } from './collect-candidates.ts';
+import { collectCandidates, type Known, type Rules } from './collect-candidates.ts';
 import { findDisagreements } from './find-disagreements.ts';
+import { findLeftProjects } from './find-left-projects.ts';
+import { noteLeftProjects } from './left-project-store.ts';
 import type { MembershipStore, Participation, ProjectKey } from './membership-store.ts';
 import { type MembershipChange, planMemberships } from './plan-memberships.ts';
 
@@ -39,15 +42,30 @@ export async function deriveMemberships(
   const known = await loadKnown(deps, tx, trainerIds);
   const changes = planMemberships(known, deps.rules);
   await store(deps, tx, changes, now);
+  const isLeft = await noteLeft(deps.rules, tx, known, now);
   for (const disagreement of findDisagreements(known, changes)) {
     deps.alerts.raise('address_disagreement', disagreement, saysOtherwise);
   }
   return {
-    isDue: changes.some(({ after }) => isDue(after)),
+    isDue: isLeft || changes.some(({ after }) => isDue(after)),
     isRemovalDue: changes.some(
       ({ after }) => after.removeAfter !== null && after.removeAfter <= now,
     ),
   };
+}
+
+/** As late as what is weaker: the start of a renewal may come in after the end before it. */
+async function noteLeft(
+  { endsAssignments, ...rules }: Rules,
+  tx: Transaction,
+  known: Known,
+  now: string,
+): Promise<boolean> {
+  if (endsAssignments === undefined) return false;
+  const candidates = collectCandidates(known, rules);
+  const left = findLeftProjects(candidates.filter(({ place }) => endsAssignments(place.tool)));
+  const dueAt = toInstant(new Date(Date.parse(now) + rules.graces.graceMs));
+  return await noteLeftProjects(tx, left, dueAt);
 }
 
 const saysOtherwise =

@@ -7,8 +7,8 @@ import type { RoutedLink } from './wall.ts';
 /**
  * The SQL of waiting for the work of somebody to be read before they are taken out. A removal that is
  * due waits until a reading that began after that has ended, of every place where they may have
- * worked and of no other, and for five minutes at most: then access falls anyway, and its receipt
- * says which could not be read, and why.
+ * worked and of no other, and for five minutes at most, or until what is left refuses to be read: then
+ * access falls anyway, and its receipt says which could not be read, and why.
  */
 export interface FinalReadingStore {
   /** @returns which of those that are due need not wait (any longer) */
@@ -61,7 +61,11 @@ async function hasWaited(
     return false;
   }
   if (awaited.every((place) => wasRead(place, waiting.wantedAt))) return true;
-  if (now.getTime() - Date.parse(waiting.wantedAt) < longestWaitMs) return false;
+  const hasTime = now.getTime() - Date.parse(waiting.wantedAt) < longestWaitMs;
+  const isRefused = awaited.every(
+    (place) => wasRead(place, waiting.wantedAt) || wasRefused(place, waiting.wantedAt),
+  );
+  if (hasTime && !isRefused) return false;
   await tx
     .updateTable('finalReading')
     .set({ isUnread: 1 })
@@ -116,6 +120,7 @@ export async function unreadNote(
 interface AwaitedPlace {
   scope: string;
   readBeganAt: string | null;
+  refusedAt: string | null;
   failure: string | null;
 }
 
@@ -127,7 +132,8 @@ async function awaitedPlaces(tx: Transaction, membershipId: number): Promise<Awa
         .onRef('usagePlace.tool', '=', 'finalReadingPlace.tool')
         .onRef('usagePlace.scope', '=', 'finalReadingPlace.scope'),
     )
-    .select(['finalReadingPlace.scope', 'usagePlace.readBeganAt', 'usagePlace.failure'])
+    .select(['finalReadingPlace.scope', 'usagePlace.readBeganAt'])
+    .select(['usagePlace.refusedAt', 'usagePlace.failure'])
     .where('finalReadingPlace.membershipId', '=', membershipId)
     .orderBy('finalReadingPlace.scope')
     .execute();
@@ -135,6 +141,11 @@ async function awaitedPlaces(tx: Transaction, membershipId: number): Promise<Awa
 
 function wasRead({ readBeganAt }: AwaitedPlace, since: string): boolean {
   return readBeganAt !== null && readBeganAt >= since;
+}
+
+/** Whether waiting for it is of no use. */
+function wasRefused({ refusedAt }: AwaitedPlace, since: string): boolean {
+  return refusedAt !== null && refusedAt >= since;
 }
 
 /**

@@ -41,15 +41,15 @@ function unansweredSince({ memberId, addresses }: Claim): string | null {
 /** Newcomers of whom nobody knows who they are. */
 async function findStrangers(
   { adapter, settling, timeoutMs, protectedAccounts }: ConvergeDeps,
-  { tool, groupId }: Claim,
+  claim: Claim,
   since: string,
   signal: AbortSignal,
 ): Promise<Member[]> {
   const newcomers = await callTool(timeoutMs, signal, (callSignal) =>
-    Array.fromAsync(adapter.listNewcomers?.(groupId, since, callSignal) ?? []),
+    Array.fromAsync(adapter.listNewcomers?.(claim.groupId, since, callSignal) ?? []),
   );
   const ids = newcomers.map(({ id }) => id);
-  const known = await settling.knownMembers(tool, ids);
+  const known = await settling.knownMembers(claim, ids);
   return newcomers.filter(
     (newcomer) => !known.has(newcomer.id) && !isProtected(protectedAccounts, newcomer),
   );

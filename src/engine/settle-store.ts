@@ -14,6 +14,7 @@ import {
   type InvitationStore,
   type NewInvitation,
 } from './invitation-store.ts';
+import { dueLeftProjects, nextLeaving, noteEnded } from './left-project-store.ts';
 import type { RouteLink } from './link-router.ts';
 import { countRemoved } from './removal-total-store.ts';
 import { isOutdated, wantReset } from './reset-store.ts';
@@ -37,8 +38,11 @@ export interface SettleStore {
    * @returns whether it was believed until now
    */
   disown(claim: Claim, id: string, isInDoubt: boolean): Promise<boolean>;
-  /** Which of these ids of the tool's belong to somebody of whom we know. */
-  knownMembers(tool: string, ids: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Which of these ids belong to somebody else, or to another access of the same trainer that stands. */
+  knownMembers(claim: Claim, ids: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Projects that they have left, in which what is assigned to them is to be taken away by now. */
+  leftProjects(claim: Claim, now: string): Promise<string[]>;
+  noteEnded(claim: Claim, project: string, now: string): Promise<void>;
   /** Writes the receipt, and the result where the claim still holds; else asks for another look. */
   settle(claim: Claim, result: Result, now: string): Promise<void>;
 }
@@ -109,7 +113,12 @@ export function createSettleStore(
     disown: (claim, id, isInDoubt) =>
       inTransaction(database, (tx) => disown(tx, claim, id, isInDoubt)),
 
-    knownMembers: (tool, ids) => knownMembers(database.kysely, tool, ids),
+    knownMembers: (claim, ids) => knownMembers(database.kysely, claim, ids),
+
+    leftProjects: ({ id }, now) => dueLeftProjects(database.kysely, id, now),
+
+    noteEnded: (claim, project, now) =>
+      inTransaction(database, (tx) => noteEnded(tx, claim.id, project, now)),
 
     settle: (claim, result, now) =>
       inTransaction(database, async (tx) => {
@@ -246,7 +255,12 @@ async function settleHeld(
       ...(memberId !== undefined && { memberId }),
       ...(isOurs !== undefined && { isOurs: isOurs ? 1 : 0 }),
       ...(isDoubtSettled && { doubtedId: null }),
-      nextAttemptAt: eb.case().when('lookAgain', '=', 1).then(now).else(nextAttemptAt).end(),
+      nextAttemptAt: eb
+        .case()
+        .when('lookAgain', '=', 1)
+        .then(now)
+        .else(eb.fn.coalesce(eb.val(nextAttemptAt), nextLeaving(eb)))
+        .end(),
       lookAgain: 0,
       attempts: hasFailed ? attempts + 1 : 0,
       failure: hasFailed ? (message ?? null) : null,

@@ -210,6 +210,7 @@ describe.each([...openers])('one tool with the adapter %s', (name, open) => {
       ...(leftOut.get(name) ?? usual),
       ...(harness.adapter.updateEmail === undefined ? ['gives one account another address'] : []),
       ...leftOutOfAccounts(harness),
+      ...leftOutOfHidden(harness),
       ...(harness.adapter.canonicalGroup === undefined
         ? ['knows one form of a project id, and the same every time']
         : []),
@@ -225,6 +226,16 @@ function leftOutOfAccounts({ adapter, seedAccount }: ConformanceHarness): string
     ...(changes ? [] : ['tells whether it made an account']),
     ...(adapter.findAccount ? [] : ['leaves the account of whom it takes out of a group']),
     ...(changes && seedAccount ? [] : ['ends no account that it did not make']),
+  ];
+}
+
+/** Of a tool that shows no addresses, or leaves with people what was assigned to them. */
+function leftOutOfHidden({ adapter }: ConformanceHarness): string[] {
+  return [
+    ...(adapter.endAssignments
+      ? []
+      : ['ends what is assigned to nobody, and comes to an end with that']),
+    ...(adapter.listNewcomers ? [] : ['lists as newcomers those who came, and nobody who is gone']),
   ];
 }
 

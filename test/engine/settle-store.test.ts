@@ -66,6 +66,26 @@ describeEachDialect('the settle store', (dialect) => {
     expect(await receiptsOf(engine)).toEqual(['add added']);
   });
 
+  it('knows whom ids belong to, and that one who is out may be back in by another access', async () => {
+    await hire(2);
+    const [one] = (await claimDue(engine)).filter(({ trainerId }) => trainerId === 't1');
+    if (one === undefined) throw new Error('nothing was due');
+    const set = async (trainerId: string, memberId: string, state: 'active' | 'removed') =>
+      await engine.database.kysely
+        .updateTable('membership')
+        .set({ memberId, state })
+        .where('trainerId', '=', trainerId)
+        .execute();
+    await set('t1', 'm1', 'active');
+    await set('t2', 'm2', 'removed');
+    const { knownMembers } = settling();
+    const known = async (of: Claim) => [...(await knownMembers(of, ['m1', 'm2', 'm3']))].toSorted();
+    expect(await known(one)).toEqual(['m1', 'm2']);
+    await set('t1', 'm1', 'removed');
+    expect(await known(one)).toEqual(['m2']);
+    expect(await known({ ...one, tool: 'other' })).toEqual([]);
+  });
+
   it('looks once more after a late one, even where the next settles after it', async () => {
     await hire(1);
     const late = await claimOne('late');

@@ -7,6 +7,7 @@ import type { Evidence } from '../../src/domain/evidence.ts';
 import { createAddressStore } from '../../src/engine/address-store.ts';
 import { applyEvidence, type Named } from '../../src/engine/apply-evidence.ts';
 import { createBrakeStore } from '../../src/engine/brake-store.ts';
+import type { Rules } from '../../src/engine/collect-candidates.ts';
 import { evidenceOfEvent } from '../../src/engine/evidence-of-event.ts';
 import { createEvidenceStore } from '../../src/engine/evidence-store.ts';
 import { createFinalReadingStore } from '../../src/engine/final-reading-store.ts';
@@ -75,6 +76,7 @@ interface EngineOptions {
   limits?: BrakeLimits;
   managedDomains?: string[];
   canReturn?: (tool: string) => boolean;
+  endsAssignments?: Rules['endsAssignments'];
 }
 
 export function createEngine(
@@ -86,6 +88,7 @@ export function createEngine(
     limits = usualLimits,
     managedDomains = [],
     canReturn = () => true,
+    endsAssignments,
   }: EngineOptions = {},
 ): Engine {
   const box = createSecretBox(key, previousKeys);
@@ -107,7 +110,8 @@ export function createEngine(
   const alerts = createAlerts(log.logger, metrics);
   const engine: Engine = {
     ...{ ...stores, database, box, clock, log, metrics, alerts, logger: log.logger },
-    ...{ rules: { routeLink, graces }, managedDomains, limits, canReturn },
+    rules: { routeLink, graces, ...(endsAssignments && { endsAssignments }) },
+    ...{ managedDomains, limits, canReturn },
     staleAfterMs: monthMs,
     wantInstallRead: installStates.wantRead,
     report: createReportEvidence({ installs: new Map(), adapters: new Map() }, alerts),

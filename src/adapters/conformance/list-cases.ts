@@ -8,6 +8,8 @@ import {
   cleanUp,
   find,
   list,
+  remove,
+  signalOf,
   skipsWithoutList,
   withMember,
 } from './harness.ts';
@@ -15,6 +17,12 @@ import {
 /** Lists, and groups of more people than a tool shows at a time. */
 export const listCases: readonly ConformanceCase[] = [
   { name: 'lists whom it finds, once each', skip: skipsWithoutList, run: listsWhomItFinds },
+  {
+    name: 'lists as newcomers those who came, and nobody who is gone',
+    skip: ({ adapter }) =>
+      adapter.listNewcomers === undefined ? 'the tool shows addresses, as far as it tells' : null,
+    run: listsNewcomers,
+  },
   { name: 'finds everybody, on whichever page they stand', run: findsTheLast },
 ];
 
@@ -36,6 +44,21 @@ async function listsWhomItFinds(harness: ConformanceHarness): Promise<void> {
       for (const { email } of listed) assert.notEqual(email, '', 'an address, a name, or null');
     });
     await assertListed(harness, first.id, 1);
+  });
+}
+
+async function listsNewcomers(harness: ConformanceHarness): Promise<void> {
+  const { adapter, groups } = harness;
+  const person = harness.person(38);
+  const since = new Date().toISOString();
+  const newcomers = async () => {
+    const all = adapter.listNewcomers?.(groups[0], since, signalOf(harness)) ?? [];
+    return (await Array.fromAsync(all)).map(({ id }) => id);
+  };
+  await withMember(harness, person, async (member) => {
+    assert.ok((await newcomers()).includes(member.id), 'who came is a newcomer');
+    await remove(harness, member);
+    assert.ok(!(await newcomers()).includes(member.id), 'who is gone is none');
   });
 }
 

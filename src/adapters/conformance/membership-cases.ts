@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Member } from '../adapter.ts';
 import {
   add,
   assertListed,
@@ -43,6 +44,12 @@ export const membershipCases: readonly ConformanceCase[] = [
     skip: ({ adapter }) =>
       adapter.capabilities.invitation === 'shared' ? null : 'the tool knows whom it invited',
     run: invites,
+  },
+  {
+    name: 'ends what is assigned to nobody, and comes to an end with that',
+    skip: ({ adapter }) =>
+      adapter.endAssignments === undefined ? 'the adapter ends no assignments' : null,
+    run: endsAssignments,
   },
   {
     name: 'ends a login, and no other',
@@ -195,6 +202,25 @@ async function outgrowsIds(harness: ConformanceHarness): Promise<void> {
   await cleanUp(harness, { id: memberId, email: gone.email });
   await withMember(harness, person, async (member) => {
     assert.equal((await find(harness, { ...person, memberId }))?.id, member.id);
+  });
+}
+
+async function endsAssignments(harness: ConformanceHarness): Promise<void> {
+  const { adapter, groups } = harness;
+  const person = harness.person(37);
+  const end = async (member: Member, project: string | null) => {
+    for (let parts = 0; parts < 100; parts += 1) {
+      const left = await adapter.endAssignments?.(groups[0], member, project, signalOf(harness));
+      if (left === 'done') return;
+    }
+    assert.fail('there is always more to end');
+  };
+  await withMember(harness, person, async (member) => {
+    await end(member, '1');
+    assert.equal((await find(harness, { ...person, memberId: member.id }))?.id, member.id);
+    await remove(harness, member);
+    await end(member, null);
+    assert.equal(await find(harness, person), null);
   });
 }
 

@@ -1,11 +1,17 @@
 import { AppError } from '../../domain/errors.ts';
 import type { Finding } from '../adapter.ts';
 import type { CvatApi } from './cvat-api.ts';
-import { type CvatSettings, readAbout, readAccessToken, readMemberships } from './cvat-schema.ts';
+import {
+  type CvatSettings,
+  readAbout,
+  readAccessToken,
+  readMemberships,
+  readPlugins,
+} from './cvat-schema.ts';
 
 /** The oldest whose behaviour this was written by, and the newest whose API was read. */
 const oldest = [2, 54] as const;
-const newest = [2, 72] as const;
+const newest = [2, 73] as const;
 
 const noticeMs = 14 * 86_400_000;
 
@@ -29,7 +35,28 @@ export async function checkCvat(
     );
   }
   await checkRole(api, settings, { username: token.owner.username, signal });
-  return [...findings, ...findingsOfExpiry(token.expiry_date ?? null)];
+  const isCounted = !settings.analytics || (await hasAnalytics(api, signal));
+  return [
+    ...findings,
+    ...(isCounted ? [] : [noAnalytics]),
+    ...findingsOfExpiry(token.expiry_date ?? null),
+  ];
+}
+
+const noAnalytics: Finding = {
+  says: 'This CVAT runs without analytics: it records no events, and no work can be read from it.',
+  action: 'Set "analytics": false, so that completed jobs are counted; or start CVAT with it.',
+  isFailure: false,
+};
+
+/** Whether the server records events, as far as it tells. */
+export async function hasAnalytics(api: CvatApi, signal: AbortSignal): Promise<boolean> {
+  const call = { path: '/api/server/plugins', purpose: 'ask what CVAT runs with', signal };
+  const plugins = await api.ask(readPlugins, call).catch((error: unknown) => {
+    if (error instanceof AppError && error.status === 404) return null;
+    throw error;
+  });
+  return plugins?.ANALYTICS !== false;
 }
 
 async function askAbout(api: CvatApi, signal: AbortSignal) {

@@ -68,6 +68,8 @@ const Invitation = z.object({
 export type Invitation = z.output<typeof Invitation>;
 
 const Export = z.object({ status: z.string(), result_url: z.string().nullish() });
+/** What the server runs with. */
+const Plugins = z.object({ ANALYTICS: z.boolean().optional() });
 const AccessToken = z.object({
   read_only: z.boolean(),
   expiry_date: z.string().nullish(),
@@ -97,6 +99,7 @@ function pageReader<Item>(item: z.ZodType<Item>): Reader<Page<Item>> {
 }
 
 export const readAbout = reader(z.object({ version: z.string() }));
+export const readPlugins = reader(Plugins);
 export const readAccessToken = reader(AccessToken);
 export const readMemberships = pageReader(Membership);
 export const readUsers = pageReader(User);

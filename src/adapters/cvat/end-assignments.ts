@@ -12,7 +12,7 @@ const kinds = [
 ] as const;
 
 /** So much is changed, or looked through, in one call: each has to fit into its time. */
-const mostChanges = 40;
+const mostChanges = 20;
 const mostLookedThrough = 2000;
 /** How many changes are under way at a time. */
 const atOnce = 5;

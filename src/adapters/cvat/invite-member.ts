@@ -132,8 +132,12 @@ function toRefusal(error: AppError, isNameTaken: boolean): AppError {
       { status },
     );
   }
-  return error;
+  const isUnexplained = status === 500 && !/[Ee]mail/.test(message);
+  return isUnexplained ? new AppError('unavailable', `${message}${nameHint}`, { status }) : error;
 }
+
+const nameHint =
+  '. Where this lasts, an account of somebody else may have this address for its name: have an administrator of CVAT give it another';
 
 function nothingToRenew(found: CvatMember | null): AppError {
   const why = found === null ? 'they are no member' : 'they are in already, or were not invited';

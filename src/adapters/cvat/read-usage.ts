@@ -4,6 +4,7 @@ import { dayIn } from '../../lib/day-in.ts';
 import { pathSegment } from '../../lib/path-segment.ts';
 import { readCsv } from '../../lib/read-csv.ts';
 import type { UsageRequest, UsageSighting } from '../adapter.ts';
+import { hasAnalytics } from './check-cvat.ts';
 import type { CvatApi } from './cvat-api.ts';
 import { type CvatSettings, readAssigned, readExport, readStartedExport } from './cvat-schema.ts';
 import { createTally, eventColumns } from './tally-events.ts';
@@ -30,6 +31,7 @@ export async function* readEventUsage(
   const start = { method: 'POST', path, query, purpose: 'export the events', signal } as const;
   const { rq_id } = await api.ask(readStartedExport, start);
   const resultUrl = await waitForExport(api, rq_id, signal);
+  if (resultUrl === null) throw noExport(await hasAnalytics(api, signal));
   const file = { ...toOwnPath(resultUrl, settings.url), purpose: 'read the events', signal };
   const tally = createTally({ timeZone: request.timeZone, firstDay });
   const options = { purpose: file.purpose, columns: eventColumns, maxLineBytes };
@@ -74,14 +76,18 @@ function toProjectId(project: string): string {
   );
 }
 
-/** @returns where the file is */
-async function waitForExport(api: CvatApi, id: string, signal: AbortSignal): Promise<string> {
+/** @returns where the file is; null where there is none */
+async function waitForExport(
+  api: CvatApi,
+  id: string,
+  signal: AbortSignal,
+): Promise<string | null> {
   const path = `/api/requests/${pathSegment(id)}`;
   for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, maxWaitMs)) {
     const call = { path, purpose: 'wait for the export of the events', signal };
     const { status, result_url } = await api.ask(readExport, call);
     if (status === 'finished' && result_url) return result_url;
-    if (status === 'finished' || status === 'failed') throw noExport();
+    if (status === 'finished' || status === 'failed') return null;
     await wait(waitMs, undefined, { signal }).catch(() => {
       throw new AppError('unavailable', `Could not ${call.purpose}: it took too long`);
     });
@@ -89,9 +95,9 @@ async function waitForExport(api: CvatApi, id: string, signal: AbortSignal): Pro
 }
 
 /** Nothing is read rather than nothing worked: no events are no zero. */
-function noExport(): AppError {
+function noExport(isRecording: boolean): AppError {
   return new AppError(
-    'unavailable',
+    isRecording ? 'unavailable' : 'invalid',
     'CVAT could not export its events. Where it runs without analytics (no ClickHouse and Vector, or CVAT_ANALYTICS=0), set "analytics": false and only completed jobs are counted',
   );
 }

@@ -120,10 +120,10 @@ export function createPlaceStore(database: Database): PlaceStore {
     },
 
     async postpone(claim, { failure, nextReadAt, trouble }) {
-      const { failingSince, goneSince, toldAt } = trouble;
+      const { failingSince, goneSince, refusedAt, toldAt } = trouble;
       const failed = {
         ...{ leaseToken: null, leasedUntil: null, failure, nextReadAt },
-        ...{ failingSince, goneSince, toldAt },
+        ...{ failingSince, goneSince, refusedAt, toldAt },
       };
       await inTransaction(database, (tx) =>
         at(tx, claim)

@@ -1,9 +1,14 @@
 import type { UsagePlaceTable } from '../../db/usage-tables.ts';
 
 /** What keeps a place from being read; all null where nothing does. */
-export type PlaceTrouble = Pick<UsagePlaceTable, 'failingSince' | 'goneSince' | 'toldAt'>;
+export type PlaceTrouble = Pick<
+  UsagePlaceTable,
+  'failingSince' | 'goneSince' | 'refusedAt' | 'toldAt'
+>;
 
-export const noTrouble: PlaceTrouble = { failingSince: null, goneSince: null, toldAt: null };
+export const noTrouble: PlaceTrouble = {
+  ...{ failingSince: null, goneSince: null, refusedAt: null, toldAt: null },
+};
 
 /** What has just failed. */
 interface Failed {
@@ -11,12 +16,16 @@ interface Failed {
   isLinked: boolean;
   /** Whether the tool says that there is no such place. */
   isGone: boolean;
+  /** When a reading began that will go no better without somebody changing something; else null. */
+  refusedAt: string | null;
   now: string;
 }
 
 /** Pure: after one more reading that failed. */
-export function worsen(known: PlaceTrouble, { isLinked, isGone, now }: Failed): PlaceTrouble {
+export function worsen(known: PlaceTrouble, failed: Failed): PlaceTrouble {
+  const { isLinked, isGone, refusedAt, now } = failed;
   return {
+    refusedAt,
     failingSince: isLinked ? (known.failingSince ?? now) : null,
     goneSince: isGone ? (known.goneSince ?? now) : null,
     toldAt: known.toldAt,

@@ -1,5 +1,5 @@
 import type { Adapter, UsageNote, UsageRequest, UsageSighting } from '../../adapters/adapter.ts';
-import { AppError, toAppError } from '../../domain/errors.ts';
+import { AppError, isTransient, toAppError } from '../../domain/errors.ts';
 import { callTool } from '../../engine/call-tool.ts';
 import type { Alerts } from '../../lib/alerts.ts';
 import { backoffMs } from '../../lib/backoff.ts';
@@ -104,32 +104,47 @@ async function readClaimed(
     await places.settle(claim, { beganAt: toInstant(beganAt), isComplete, gap });
     logger.info({ tool, scope, isComplete }, 'The work at a place was read');
   } catch (thrown) {
-    await postpone(deps, claim, place, toAppError(thrown), signal.aborted);
+    const error = toAppError(thrown);
+    await postpone(deps, { claim, place, beganAt }, error, signal.aborted);
   }
+}
+
+interface FailedReading {
+  claim: PlaceClaim;
+  place: Place;
+  beganAt: Date;
 }
 
 /** @param isStopping then nothing is wrong with the place */
 async function postpone(
   { places, alerts, clock, logger }: ReadPlaceDeps,
-  claim: PlaceClaim,
-  { tool, scope, isLinked }: Place,
+  { claim, place, beganAt }: FailedReading,
   error: AppError,
   isStopping: boolean,
 ): Promise<void> {
+  const { tool, scope, isLinked } = place;
   const [failure, now] = [maskText(error.message), clock.now()];
   const nextReadAt = instantIn(clock, backoffMs(claim.attempts + 1, error.retryAfterMs));
   if (isStopping) {
     await places.postpone(claim, { failure, nextReadAt, trouble: claim });
     return;
   }
-  const failed = { isLinked, isGone: error.code === 'not_found', now: toInstant(now) };
-  const trouble = worsen(claim, failed);
+  const trouble = worsen(claim, {
+    ...{ isLinked, isGone: error.code === 'not_found', now: toInstant(now) },
+    refusedAt: isRefusal(error) && claim.attempts > 0 ? toInstant(beganAt) : null,
+  });
   const says = sayTrouble(trouble, claim.readBeganAt, now);
   const toldAt = says === null ? trouble.toldAt : toInstant(now);
   await places.postpone(claim, { failure, nextReadAt, trouble: { ...trouble, toldAt } });
   logger.warn({ tool, scope, failure }, 'The work at a place could not be read');
   const since = claim.readBeganAt ?? trouble.failingSince;
   if (says !== null) alerts.raise('usage_unread', { tool, scope, since, failure }, says);
+}
+
+/** Of this place, by now: a token that is refused may be mended, and then everything can be read. */
+function isRefusal(error: AppError): boolean {
+  const isOfToken = error.code === 'unauthenticated' || error.code === 'forbidden';
+  return !isTransient(error) && !isOfToken;
 }
 
 function isCompleteDue({ completeBeganAt }: PlaceClaim, now: Date): boolean {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createAdapter } from '../../../src/adapters/create-adapter.ts';
 import { type CvatFakeOptions, openCvatFake } from '../../support/cvat-fake.ts';
+import type { CvatAnswer } from '../../support/cvat-routes.ts';
 import { openHttpFake, sendJson } from '../../support/http-fake.ts';
 
 const { signal } = new AbortController();
@@ -65,6 +66,18 @@ describe('the check', () => {
     const [ending] = await check({ expiry: inDays(3) });
     expect(ending?.says).toMatch(/ends on \d{4}-\d\d-\d\d/);
     await expect(check({ expiry: inDays(30) })).resolves.toEqual([]);
+  });
+
+  it('says that the server records no events, where they are to be read', async () => {
+    const [found, ...more] = await check({ hasAnalytics: false });
+    expect([found?.isFailure, more]).toEqual([false, []]);
+    expect(found?.says).toContain('without analytics');
+    expect(found?.action).toContain('"analytics": false');
+    await expect(check({ hasAnalytics: false }, { analytics: false })).resolves.toEqual([]);
+    // One that does not tell may have them.
+    const spoil = (line: string, answer: CvatAnswer) =>
+      line.includes('/plugins') ? { status: 404 } : answer;
+    await expect(check({ spoil })).resolves.toEqual([]);
   });
 
   it('says that "url" is another page, another server, or nothing at all', async () => {

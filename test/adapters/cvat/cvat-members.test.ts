@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Person } from '../../../src/adapters/adapter.ts';
 import { createAdapter } from '../../../src/adapters/create-adapter.ts';
 import { type CvatFakeOptions, openCvatFake } from '../../support/cvat-fake.ts';
+import { cvatStories, toCvatSite } from '../../support/cvat-stories.ts';
 import { listAll } from '../../support/list-all.ts';
 
 const { signal } = new AbortController();
@@ -187,6 +188,7 @@ describe('a name that is an address', () => {
     await adapter.removeMember(org, colleague, signal);
     await expect(adapter.addMember(org, other, signal)).rejects.toMatchObject({
       ...{ code: 'unavailable', status: 500 },
+      message: expect.stringContaining('may have this address for its name') as string,
     });
     state.rename(Number(colleague.id), 'amara_n');
     expect(await adapter.addMember(org, other, signal)).toMatchObject({ isInvited: true });
@@ -264,6 +266,10 @@ describe('the list', () => {
     state.invite(org, person.email, 'worker');
     await expect(listAll(adapter, org, signal)).rejects.toMatchObject({ code: 'invalid' });
   });
+});
+
+describe('as the people see it to whom it is done', () => {
+  it.each(cvatStories)('$name', async ({ run }) => await run(toCvatSite(await openCvatFake())));
 });
 
 it('asks as often as its README says', async () => {

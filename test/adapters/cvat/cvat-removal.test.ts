@@ -101,8 +101,8 @@ describe('what was assigned to a member', () => {
     for (let count = 0; count < 90; count += 1) state.assign('jobs', org, { assigneeId });
     const named = { ...member, name: 'amara_n' };
     expect(await adapter.endAssignments?.(org, named, null, signal)).toBe('more');
-    expect(state.jobsListedTo(assigneeId)).toHaveLength(50);
-    expect(await end(adapter, named)).toBe(2);
+    expect(state.jobsListedTo(assigneeId)).toHaveLength(70);
+    expect(await end(adapter, named)).toBe(4);
     expect(state.jobsListedTo(assigneeId)).toEqual([]);
     const changes = tool.requests.filter(({ line }) => line.startsWith('PATCH'));
     expect(changes).toHaveLength(90);

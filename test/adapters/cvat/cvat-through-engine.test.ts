@@ -1,14 +1,16 @@
 import { beforeEach, expect, it } from 'vitest';
 import { createAdapter } from '../../../src/adapters/create-adapter.ts';
 import { inTransaction } from '../../../src/db/database.ts';
+import type { MembershipRow } from '../../../src/db/tables.ts';
 import { createInvitationStore } from '../../../src/engine/invitation-store.ts';
 import type { RouteLink } from '../../../src/engine/link-router.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
+import { judgeMembership } from '../../../src/operator/explain-membership.ts';
 import { claimDue, converge } from '../../support/converging.ts';
 import { type CvatFake, type CvatFakeOptions, openCvatFake } from '../../support/cvat-fake.ts';
 import type { CvatAnswer } from '../../support/cvat-routes.ts';
 import { describeEachDatabase, type OpenFresh } from '../../support/databases.ts';
-import { createIncident, hours, type Incident } from '../../support/incident.ts';
+import { createIncident, hours, type Incident, minutes } from '../../support/incident.ts';
 import { createMemoryTool } from '../../support/memory-tool.ts';
 
 const org = 'street-signs';
@@ -24,7 +26,7 @@ interface Stage {
   /** The account with this address, which CVAT itself shows to nobody. */
   account(email: string): number;
   isIn(email: string): boolean;
-  membership(trainer: string): Promise<{ state: string; failure: string | null; id: number }>;
+  membership(trainer: string): Promise<MembershipRow>;
 }
 
 /** CVAT behind the engine, with its clock. */
@@ -35,7 +37,7 @@ async function openStage(openFresh: OpenFresh, options: CvatFakeOptions = {}): P
   const tool = { ...createMemoryTool(), adapter };
   const protectedAccounts: string[] = [];
   const converging = { protectedAccounts };
-  const routing = { tool, converging, routeLink: toOrganization };
+  const routing = { tool, converging, routeLink: toOrganization, endsAssignments: () => true };
   const incident = createIncident(await openFresh(), routing);
   now = () => incident.engine.clock.now();
   const account = (email: string) => cvat.state.findByEmail(email)?.id ?? 0;
@@ -50,6 +52,9 @@ async function openStage(openFresh: OpenFresh, options: CvatFakeOptions = {}): P
     },
   };
 }
+
+/** So long after the end of a contract the start of the next may come in. */
+const grace = 15 * minutes;
 
 const amara = { trainer: 'cmu1', contract: 'cmc1', workEmail: 'amara@opentrain.work' };
 const zoe = { trainer: 'cmu2', contract: 'cmc2', workEmail: 'zoe@opentrain.work' };
@@ -106,8 +111,18 @@ describeEachDatabase('an invitation of CVAT of which nobody knows the end', (ope
       failure: `They may still be in, as one of these accounts, as adding them was never answered: ${id}. Remove the one that is theirs in studio; put the ids of the others into tools.studio.protected`,
     });
     await incident.pass(hours);
-    expect(await membership('cmu1')).toMatchObject({ state: 'failed' });
+    const held = await membership('cmu1');
+    expect(held).toMatchObject({ state: 'failed' });
     expect(isIn(amara.workEmail)).toBe(true);
+    // As `gangway explain` has it.
+    const circumstances = {
+      ...{ hasFallen: true, hasOthers: false },
+      ...{ plan: undefined, invitation: undefined, trouble: undefined },
+    };
+    expect(judgeMembership(held, circumstances)).toMatchObject({
+      ...{ holds: false, comesFirst: true },
+      says: expect.stringContaining('They may still be in, as one of these accounts'),
+    });
 
     cvat.state.remove(cvat.state.membershipOf(org, id)?.id ?? 0);
     await incident.pass(hours);
@@ -254,6 +269,95 @@ describeEachDatabase('the jobs of somebody whose contract ends in CVAT', (openFr
     expect(await stage.membership('cmu1')).toMatchObject({ state: 'removed' });
   });
 });
+
+describeEachDatabase(
+  'somebody who leaves one project of an organization for another',
+  (openFresh) => {
+    const seven = { ...amara, link: 'cml7', project: '7' };
+    const eight = { ...amara, contract: 'cmc8', link: 'cml8', project: '8' };
+    let stage: Stage;
+
+    beforeEach(async () => {
+      stage = await openStage(openFresh, everybodyHasAnAccount);
+      await stage.incident.event('contract.started', seven);
+      await stage.incident.event('contract.started', eight);
+      const assigneeId = stage.account(amara.workEmail);
+      for (const projectId of [7, 7, 8, 9]) {
+        stage.cvat.state.assign('jobs', org, { assigneeId, projectId });
+      }
+    });
+
+    /** By project, of all that is still assigned to them. */
+    const left = () =>
+      stage.cvat.state.work.jobs.flatMap(({ assigneeId, projectId }) =>
+        assigneeId === null ? [] : [projectId],
+      );
+
+    it('keeps the jobs of the other, and of those that were never theirs to leave', async () => {
+      await stage.incident.event('contract.ended', seven);
+      expect(left()).toEqual([7, 7, 8, 9]);
+      await stage.incident.pass(grace);
+      expect(left()).toEqual([8, 9]);
+      expect(stage.isIn(amara.workEmail)).toBe(true);
+      expect(await stage.membership('cmu1')).toMatchObject({
+        state: 'active',
+        nextAttemptAt: null,
+      });
+      // What is assigned to them there later is somebody's decision.
+      stage.cvat.state.assign('jobs', org, {
+        ...{ assigneeId: stage.account(amara.workEmail), projectId: 7 },
+      });
+      await stage.incident.event('contract.started', { ...eight, contract: 'cmc9' });
+      await stage.incident.pass(hours);
+      expect(left()).toEqual([8, 9, 7]);
+      await stage.incident.event('contract.ended', eight);
+      await stage.incident.event('contract.ended', { ...eight, contract: 'cmc9' });
+      expect([left(), stage.isIn(amara.workEmail)]).toEqual([[], false]);
+    });
+
+    it('keeps all where a renewal for it comes in a little later', async () => {
+      await stage.incident.event('contract.ended', seven);
+      await stage.incident.event('contract.started', { ...seven, contract: 'cmc77' });
+      await stage.incident.pass(hours);
+      expect(left()).toEqual([7, 7, 8, 9]);
+      await stage.incident.event('contract.ended', { ...seven, contract: 'cmc77' });
+      await stage.incident.pass(grace);
+      expect(left()).toEqual([8, 9]);
+    });
+
+    it('keeps all where no more is known than that a link is gone', async () => {
+      await stage.incident.event('project_link.removed', { link: 'cml7', project: '7' });
+      await stage.incident.pass(hours);
+      expect(left()).toEqual([7, 7, 8, 9]);
+      expect(await stage.membership('cmu1')).toMatchObject({ state: 'active' });
+    });
+
+    it('stays in while CVAT does not do that, which is tried again', async () => {
+      stage.cvat.faults.begin('remove', { does: 'answers', status: 503 });
+      await stage.incident.event('contract.ended', seven);
+      await stage.incident.pass(grace);
+      expect(left()).toEqual([7, 7, 8, 9]);
+      expect(await stage.membership('cmu1')).toMatchObject({
+        ...{ state: 'active', failure: expect.stringContaining("end the member's assignments") },
+      });
+      stage.cvat.faults.end();
+      await stage.incident.pass(hours);
+      expect(left()).toEqual([8, 9]);
+      expect(await stage.membership('cmu1')).toMatchObject({ state: 'active', failure: null });
+    });
+
+    it('of another customer keeps what that one gave them', async () => {
+      const lamps = { ...amara, contract: 'cmg1', link: 'cmg7', project: '7' };
+      await stage.incident.event('contract.started', lamps, 'globex');
+      await stage.incident.event('contract.ended', seven);
+      await stage.incident.pass(hours);
+      expect(left()).toEqual([7, 7, 8, 9]);
+      await stage.incident.event('contract.ended', lamps, 'globex');
+      await stage.incident.pass(grace);
+      expect(left()).toEqual([8, 9]);
+    });
+  },
+);
 
 describeEachDatabase('invitations of CVAT that are renewed', (openFresh) => {
   let stage: Stage;

@@ -3,6 +3,7 @@ import type { UsageRequest, UsageSighting } from '../../../src/adapters/adapter.
 import { createAdapter } from '../../../src/adapters/create-adapter.ts';
 import type { CvatEvent } from '../../support/cvat-events.ts';
 import { type CvatFakeOptions, openCvatFake } from '../../support/cvat-fake.ts';
+import type { CvatAnswer } from '../../support/cvat-routes.ts';
 import { openHttpFake } from '../../support/http-fake.ts';
 import { readWork } from '../../support/read-work.ts';
 
@@ -139,9 +140,14 @@ describe('an export of events', () => {
   it('that fails, as without analytics, is an error and no day without work', async () => {
     const { read } = await openCvat([], { hasAnalytics: false });
     await expect(read()).rejects.toMatchObject({
-      code: 'unavailable',
+      // Trying again is of no use.
+      code: 'invalid',
       message: expect.stringContaining('"analytics": false') as string,
     });
+    const spoil = (line: string, answer: CvatAnswer) =>
+      line.startsWith('GET /api/requests') ? { status: 200, body: { status: 'failed' } } : answer;
+    const { read: readOnce } = await openCvat([], { spoil });
+    await expect(readOnce()).rejects.toMatchObject({ code: 'unavailable' });
   });
 
   it('is asked for by its whole id, and again until it is there', async () => {

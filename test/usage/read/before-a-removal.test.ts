@@ -1,10 +1,12 @@
 import { expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
+import { AppError } from '../../../src/domain/errors.ts';
 import { createClaimStore } from '../../../src/engine/claim-store.ts';
 import { createFinalReadingStore } from '../../../src/engine/final-reading-store.ts';
 import { brakeDue } from '../../../src/engine/removal-worker.ts';
 import { createSettleStore } from '../../../src/engine/settle-store.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
+import { readNextPlace } from '../../../src/usage/read/read-place.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import type { Engine } from '../../support/engine-harness.ts';
 import { openUsageWorld, type UsageWorld } from '../../support/usage-harness.ts';
@@ -148,6 +150,32 @@ describeEachDatabase('before somebody is taken out', (openFresh) => {
     expect(await isCleared()).toBe(false);
     await read();
     expect(await isCleared()).toBe(true);
+  });
+
+  it('nothing is waited for where it refuses to be read, as it did before', async () => {
+    const { engine, isCleared, tool, usage } = await openEnd();
+    const { signal } = new AbortController();
+    /** The next try, as it is due. */
+    const tryAgain = async () => {
+      engine.clock.advance(10_000);
+      expect(await readNextPlace(usage.deps, signal)).toBe(true);
+    };
+    const refuses = (error: AppError) => {
+      tool.adapter.readUsage = () => {
+        throw error;
+      };
+    };
+    expect(await isCleared()).toBe(false);
+    refuses(new AppError('forbidden', 'The token is refused'));
+    for (const _ of [1, 2]) await tryAgain();
+    expect(await isCleared()).toBe(false);
+    refuses(new AppError('unavailable', 'It is down'));
+    await tryAgain();
+    expect(await isCleared()).toBe(false);
+    refuses(new AppError('invalid', 'It records no events'));
+    await tryAgain();
+    expect(await isCleared()).toBe(true);
+    expect(await engine.rows('finalReading')).toMatchObject([{ isUnread: 1 }]);
   });
 
   it('nothing is waited for in a tool that tells of no work, or where nobody ever worked', async () => {
