@@ -33,15 +33,16 @@ describe('the section notifications', () => {
     const channels = {
       billing,
       chat: { type: 'slack', url: { env: 'CHAT_URL' } },
-      ops: { type: 'mail', to: ['ops@example.com'] },
+      ops: { type: 'mail', to: ['ops@example.com'], tells: ['alerts'] },
     };
     const { config, warnings } = load({ repeat: '2d', channels }, { mail });
+    const tells = ['budgets', 'alerts'];
     expect(config.notifications).toEqual({
       repeatMs: 2 * 86_400_000,
       channels: new Map<string, object>([
-        ['billing', { ...billing, secret }],
-        ['chat', { type: 'slack', url: chatUrl }],
-        ['ops', { type: 'mail', to: ['ops@example.com'] }],
+        ['billing', { ...billing, secret, tells }],
+        ['chat', { type: 'slack', url: chatUrl, tells }],
+        ['ops', { type: 'mail', to: ['ops@example.com'], tells: ['alerts'] }],
       ]),
     });
     expect(warnings).toEqual([]);
