@@ -60,8 +60,7 @@ export function loadConfig(query: ConfigurationQuery = {}): LoadedConfig {
   const unread = [...resolved.faults, ...template.faults];
   const faults = [
     ...unread,
-    ...withoutFollowUps(checked.faults, unread),
-    ...crossFaults(resolved.document),
+    ...withoutFollowUps([...checked.faults, ...crossFaults(resolved.document)], unread),
     ...keys.faults,
     ...layered.faults,
   ];

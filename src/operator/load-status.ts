@@ -45,7 +45,7 @@ type Rows<Name extends keyof StatusStore> = Awaited<ReturnType<StatusStore[Name]
 export async function loadStatus(
   database: Database,
   since: string,
-  configured: Pick<ReadonlyMap<string, unknown>, 'has'>,
+  configured: Pick<ReadonlyMap<string, unknown>, 'has' | 'size'>,
   mailed: Mailed | null = null,
 ): Promise<Status> {
   const store = createStatusStore(database);
@@ -69,6 +69,7 @@ export async function loadStatus(
   );
   const suspects = await createSuspectStore(database).list();
   const attention = [
+    ...(configured.size === 0 ? [noInstall] : []),
     ...findAttention(status, disputed, troubled, endpoints),
     ...aboutSuspects(suspects.filter(({ install }) => configured.has(install))),
     ...(await aboutInvitations(database, mailed)),
@@ -78,6 +79,11 @@ export async function loadStatus(
   ];
   return { ...status, attention };
 }
+
+export const noInstall: Attention = {
+  says: 'no customer is connected, so nobody is hired into a tool',
+  action: 'gangway connect <a name for them>',
+};
 
 function aboutSuspects(suspects: Suspect[]): Attention[] {
   const [oldest] = suspects;

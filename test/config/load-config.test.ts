@@ -244,6 +244,21 @@ describe('loadConfig refuses', () => {
     },
   );
 
+  it.each(['0.0.0.0', '::', '10.0.0.1', 'bridge.example.com'])(
+    'a console on %s without a token',
+    (host) => {
+      const open = { ...small, console: { host } };
+      expect(faultsOf(open)).toEqual([
+        expect.stringMatching(/^console\.token: is required, .*openssl rand/),
+      ]);
+      expect(load({ ...open, console: { host, token: { env: 'ACME_TOKEN' } } })).toBeTruthy();
+      expect(load(open, { ...env, GANGWAY_CONSOLE_TOKEN: 'operators' })).toBeTruthy();
+      const unset = { ...open, console: { host, token: { env: 'NOT_SET' } } };
+      expect(faultsOf(unset)).toEqual(['console.token: the variable NOT_SET is not set']);
+      expect(load({ ...small, console: { host: '::1' } })).toBeTruthy();
+    },
+  );
+
   it('installs that share a tool without saying whose projects are whose', () => {
     const shared = { ...small, installs: { acme, other: { ...acme, projects: ['o-*'] } } };
     expect(faultsOf(shared)).toEqual([expect.stringMatching(/^installs\.acme\.projects: /)]);
@@ -349,7 +364,6 @@ describe('warnings', () => {
   it.each<[object, RegExp]>([
     [{ receiver: { publicUrl: 'http://example.com' } }, /^receiver\.publicUrl/],
     [{ marketplace: { baseUrl: 'http://10.0.0.1/api' } }, /^marketplace\.baseUrl/],
-    [{ console: { host: '0.0.0.0' } }, /^console\.host/],
   ])('are given for %j', (change, expected) => {
     expect(load({ ...small, ...change }).warnings).toEqual([expect.stringMatching(expected)]);
   });
