@@ -8,7 +8,7 @@ import { AppError } from '../domain/errors.ts';
 import { maskText } from '../lib/mask.ts';
 import { stripControl } from '../lib/strip-control.ts';
 import { type Canaries, createCanaries } from './canaries.ts';
-import { loadCommandConfig } from './command-context.ts';
+import { loadCommandConfig, toQuery } from './command-context.ts';
 import { toDomain } from './domain-option.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -58,7 +58,9 @@ async function runTest(
     command.error(`error: ${plan}; --yes does it`);
   }
   const tool =
-    file === undefined ? findTool(command, subject) : loadToolFile(file, options.settings);
+    file === undefined
+      ? findTool(command, subject)
+      : loadToolFile(file, options.settings, toQuery(command).env);
   const adapter = await loadAdapter(subject, tool);
   const harness = {
     ...{ adapter, groups, person: canaries.person },
