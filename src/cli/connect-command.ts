@@ -17,7 +17,7 @@ import { ensureEndpoint } from '../subscription/ensure-endpoint.ts';
 import { askSecret, confirm } from './ask.ts';
 import { toCheckText } from './check-text.ts';
 import { decidedBy, print, toQuery } from './command-context.ts';
-import { toDuration, usualWaitMs } from './duration-option.ts';
+import { waitOption } from './duration-option.ts';
 import { endWith } from './ending.ts';
 import { formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
@@ -52,12 +52,7 @@ export function createConnectCommand(terminal: Terminal): Command {
       '--accept-orphans',
       'go on although people in a tool are no longer led to: they are kept',
     )
-    .option(
-      '--wait <duration>',
-      'for how long at most to wait for the tool',
-      toDuration,
-      usualWaitMs,
-    )
+    .addOption(waitOption('for how long at most to wait for the tool'))
     .option('--json', 'print one JSON object instead of text')
     .addHelpText(
       'after',

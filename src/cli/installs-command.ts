@@ -13,7 +13,7 @@ import { withWorks } from './with-works.ts';
 export function createInstallsCommand(terminal: Terminal): Command {
   return new Command('installs')
     .description('the customers that are connected, by configuration or by command')
-    .addCommand(createListCommand(terminal))
+    .addCommand(createListCommand(terminal), { isDefault: true })
     .addCommand(createRemoveCommand(terminal));
 }
 

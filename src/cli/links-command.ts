@@ -13,7 +13,7 @@ import { withWorks } from './with-works.ts';
 export function createLinksCommand(terminal: Terminal): Command {
   return new Command('links')
     .description('which projects are linked at the marketplace, and where they lead')
-    .addCommand(createListCommand(terminal))
+    .addCommand(createListCommand(terminal), { isDefault: true })
     .addCommand(createAddCommand(terminal))
     .addCommand(createRemoveCommand(terminal));
 }

@@ -5,7 +5,7 @@ import { maskText } from '../lib/mask.ts';
 import { type Previewed, type PreviewedChange, previewAll } from '../operator/preview-all.ts';
 import { type Reconciled, reconcileNow } from '../operator/reconcile-now.ts';
 import { print } from './command-context.ts';
-import { toDuration, usualWaitMs } from './duration-option.ts';
+import { waitOption } from './duration-option.ts';
 import { endWith } from './ending.ts';
 import { formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
@@ -24,12 +24,7 @@ export function createReconcileCommand(terminal: Terminal): Command {
     .description('read every install from the marketplace, and bring the tools in line with it')
     .option('--install <name>', 'only this one')
     .option('--dry-run', 'say what would be done, and change nothing')
-    .option(
-      '--wait <duration>',
-      'for how long at most to wait until it is done',
-      toDuration,
-      usualWaitMs,
-    )
+    .addOption(waitOption('for how long at most to wait until it is done'))
     .option('--json', 'print one JSON object instead of a table')
     .addHelpText(
       'after',

@@ -44,6 +44,8 @@ describe('every command', () => {
       expect(status).toBe(0);
       expect(out).toMatch(new RegExp(`^Usage: gangway( ${words})?`));
       expect(out).toMatch(/^ +-h, --help /m);
+      // Nothing but what one would write oneself: "24h", and nothing for a list that is empty.
+      expect(out).not.toMatch(/default:\s+(\d{5}|\[)/);
       expect(err).toBe('');
     },
   );
@@ -71,11 +73,25 @@ describe('every command', () => {
     expect(out).toBe('');
   });
 
-  it.each([[], ['deliveries']])('%j without a command shows what there is', async (...argv) => {
+  it.each([[], ['usage']])('%j without a command shows what there is', async (...argv) => {
     const { status, stderr: err } = await runCommand(...argv);
     expect(status).toBe(64);
     expect(err).toMatch(/^Usage: gangway/);
   });
+});
+
+describe('lists', () => {
+  it.each(['plans', 'links', 'installs', 'contracts', 'deliveries', 'notifications'])(
+    'of %s are printed without a further word',
+    async (word) => {
+      const { configFile } = createBridgeWorkspace({ installs: {} });
+      const list = await runCommand(word, 'list', '--json', '--config', configFile);
+      expect(list.status).toBe(0);
+      expect(await runCommand(word, '--json', '--config', configFile)).toEqual(list);
+      const typo = await runCommand(word, 'lst', '--config', configFile);
+      expect(typo).toMatchObject({ status: 64, stdout: '' });
+    },
+  );
 });
 
 describe('the configuration', () => {
