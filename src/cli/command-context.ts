@@ -13,6 +13,7 @@ import type { InstallRegistry } from '../installs/install-registry.ts';
 import { systemClock, toInstant } from '../lib/clock.ts';
 import { openStorage, type Storage } from '../open-storage.ts';
 import type { By } from '../operator/audit-store.ts';
+import { withoutMilliseconds } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
 /** What stands on a command's line, anywhere, about its configuration. */
@@ -96,5 +97,5 @@ export function print(
   data: object,
   text: () => string,
 ): void {
-  terminal.stdout.write(`${json ? JSON.stringify(data) : text()}\n`);
+  terminal.stdout.write(`${json ? JSON.stringify(data) : withoutMilliseconds(text())}\n`);
 }

@@ -81,7 +81,7 @@ function toText({ install, failure, trouble, action, ...of }: Described): string
     ['last checked', of.checkedAt ?? 'never: a running "gangway start" does so'],
   ];
   const lines = rows.map(([title, value]) => [String(title), String(value)]);
-  const table = formatTable(['', { title: '', maxWidth: 200 }], lines).trimStart();
+  const table = formatTable(['', ''], lines).trimStart();
   return trouble === undefined || trouble === null
     ? table
     : `${table}\n  ! ${stripControl(trouble)}\n      → ${stripControl(action ?? '')}`;

@@ -93,7 +93,7 @@ function toTable({ days }: Shown, files: Record<string, string>): string {
     [
       ...['day', 'trainer'],
       ...countNames.flatMap((name) => [right(`${name} seen`), right('sent')]),
-      ...['seen by', 'at', 'state', 'sent at', 'request', { title: '', maxWidth: 80 }],
+      ...['seen by', 'at', 'state', 'sent at', 'request', ''],
     ],
     days.map((one) => [
       ...[one.day, one.trainerId],

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { toInstantText } from '../../src/domain/marketplace-text.ts';
 import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
 import { fullEvent } from '../support/event-bodies.ts';
@@ -36,6 +36,37 @@ describe('commands about what is stored', () => {
   function expectPlain(text: string): void {
     expect(text).not.toMatch(/[^\P{Cc}\n]|\p{Bidi_Control}/u);
   }
+
+  it('tables fit 80 columns, with all of every id, and no milliseconds', async () => {
+    const digits = '0123456789'.repeat(2);
+    const [contract, trainer] = [`cmc${digits}`, `cmu${digits}`];
+    await workspace.receive(fullEvent({ type: 'contract.started', createdAt, contract, trainer }));
+    await workspace.withStorage(async ({ database: { kysely } }) => {
+      const failure = 'answered 403: the token may not change the members of this project';
+      await kysely.updateTable('membership').set({ failure }).execute();
+      await kysely.updateTable('delivery').set({ failure }).execute();
+    });
+    const { stdout } = process;
+    const { columns } = stdout;
+    onTestFinished(() => {
+      stdout.columns = columns;
+    });
+    stdout.columns = 80;
+    const shown = new Map<string, string>();
+    for (const words of ['members', 'contracts', 'deliveries', 'installs', 'status']) {
+      const { stdout: text } = await run(words);
+      const lines = text.split('\n').filter((line) => !line.includes('→'));
+      expect({ words, tooLong: lines.filter(({ length }) => length > 80) }).toEqual({
+        ...{ words, tooLong: [] },
+      });
+      expect(text).not.toMatch(/:\d\d\.\d+Z/);
+      shown.set(words, text.replace(/\s+/g, ' '));
+    }
+    expect(shown.get('members')).toContain(` ${trainer} `);
+    expect(shown.get('members')).toContain('may not change the members of this project');
+    expect(shown.get('contracts')).toContain(` ${contract} `);
+    expect(shown.get('deliveries')).toMatch(/T\d\d:\d\d:\d\dZ /);
+  });
 
   it('members lists who belongs where', async () => {
     const { status, stdout } = await run('members');
