@@ -23,8 +23,8 @@ export function toQuery(command: Command): ConfigurationQuery & { env: Environme
 }
 
 /** The configuration that a command was given, or that is found by default. */
-export function loadCommandConfig(command: Command): LoadedConfig {
-  return loadConfig(toQuery(command));
+export function loadCommandConfig(command: Command, { callsTools = true } = {}): LoadedConfig {
+  return loadConfig({ ...toQuery(command), callsTools });
 }
 
 /**
@@ -36,7 +36,7 @@ export async function withStorage(
   work: (storage: Storage, config: Config) => Promise<void>,
   { mayBeFirst = false } = {},
 ): Promise<void> {
-  const loaded = loadConfig({ ...toQuery(command), callsTools: false });
+  const loaded = loadCommandConfig(command, { callsTools: false });
   if (!mayBeFirst) refuseElsewhere(loaded);
   const storage = await openConfigured(loaded);
   try {

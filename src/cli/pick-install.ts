@@ -16,6 +16,8 @@ export function pickInstall(
   const [only] = known;
   if (named === undefined && only !== undefined && known.length === 1) return only;
   if (named !== undefined && installs.has(named)) return named;
+  if (known.length === 0)
+    command.error(`error: there is no install yet: gangway connect <a name for it>`);
   if (named === undefined) command.error(`error: name the install; ${sayKnown(known)}`);
   return refuseUnknown(command, 'install', named, known);
 }

@@ -7,6 +7,7 @@ import { type Reconciled, reconcileNow } from '../operator/reconcile-now.ts';
 import { print } from './command-context.ts';
 import { waitOption } from './duration-option.ts';
 import { endWith } from './ending.ts';
+import { pickInstall } from './pick-install.ts';
 import { formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
 import { createProgress, withWorks } from './with-works.ts';
@@ -36,10 +37,8 @@ Exit status: 0 clean or applied, 1 failed or unfinished, 2 changes pending (dry 
       withWorks(terminal, command, options.dryRun === true, async (works) => {
         const all = [...works.installs.keys()];
         const { install } = options;
-        if (install !== undefined && !all.includes(install)) {
-          command.error(`error: there is no install "${install}"; there is: ${all.join(', ')}`);
-        }
-        const chosen = install === undefined ? all : [install];
+        const chosen =
+          install === undefined ? all : [pickInstall(command, works.installs, install)];
         if (options.dryRun) await preview(terminal, works, chosen, options);
         else await reconcile(terminal, works, { chosen, all }, options);
       }),

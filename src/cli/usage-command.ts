@@ -11,6 +11,7 @@ import type { ReportWanted } from '../usage/report/report-wanted.ts';
 import { print } from './command-context.ts';
 import { waitOption } from './duration-option.ts';
 import { endWith } from './ending.ts';
+import { pickInstall } from './pick-install.ts';
 import { formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
 import { createUsageHeldCommand } from './usage-held-command.ts';
@@ -68,12 +69,11 @@ Exit status: 0 clean or applied, 1 failed or unfinished, 2 changes pending (dry 
         const { deps } = works.usage;
         const all = [...works.installs.keys()];
         const { install, contract: contractId, from, to, acceptLowered, json } = options;
-        if (install !== undefined && !all.includes(install)) {
-          command.error(`error: there is no install "${install}"; there is: ${all.join(', ')}`);
-        }
+        const installs =
+          install === undefined ? all : [pickInstall(command, works.installs, install)];
         await refuseUnknownContract(works.database, contractId, install);
         const wanted: ReportWanted = {
-          ...{ installs: install === undefined ? all : [install], contractId, from, to },
+          ...{ installs, contractId, from, to },
           acceptsLowered: acceptLowered,
         };
         if (options.dryRun) {

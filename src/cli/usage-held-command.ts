@@ -6,7 +6,7 @@ import { decideHeld, type ListedHeld, listHeld } from '../usage/show/decide-held
 import { decidedBy, print } from './command-context.ts';
 import { formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
-import { withWorks } from './with-works.ts';
+import { withWorksCallingNoTool } from './with-works.ts';
 
 interface HeldOptions {
   assign?: string;
@@ -34,7 +34,7 @@ export function createUsageHeldCommand(terminal: Terminal): Command {
     .option('--discard', 'never report it')
     .option('--json', 'print one JSON object instead of a table')
     .action((id: string | undefined, options: HeldOptions, command: Command) =>
-      withWorks(terminal, command, false, async (works) => {
+      withWorksCallingNoTool(terminal, command, false, async (works) => {
         const { assign, discard, json } = options;
         const decisions = Number(assign !== undefined) + Number(discard === true);
         if (decisions !== Number(id !== undefined)) {

@@ -179,26 +179,30 @@ describe('the configuration', () => {
     expect(missing).toMatchObject({ status: 1, stderr: expect.stringContaining('does not exist') });
   });
 
-  it.each([['status'], ['plans', 'list'], ['members'], ['contracts', 'list'], ['explain', 'cmu1']])(
-    'asks "%s %s" for no secret of a tool',
-    async (...words) => {
-      const token = { env: 'TOOL_TOKEN' };
-      const { configFile } = createBridgeWorkspace({
-        tools: { list: { adapter: 'doccano', url: 'http://127.0.0.1:9', token } },
-      });
-      const argv = [...words.filter(Boolean), '--config', configFile];
-      const { stderr: err } = await runCommand(...argv);
-      expect(err).toBe(
-        words[0] === 'explain'
-          ? 'gangway: Nothing is known of such a person or contract: no event named it, and no read\n'
-          : '',
-      );
-      const { status, stderr: said } = await runCommand('start', '--config', configFile);
-      expect({ status, said }).toEqual({
-        ...{ status: 1, said: expect.stringContaining('TOOL_TOKEN is not set') },
-      });
-    },
-  );
+  it.each([
+    ['status'],
+    ['plans', 'list'],
+    ['members'],
+    ['contracts', 'list'],
+    ['usage', 'held'],
+    ['explain', 'cmu1'],
+  ])('asks "%s %s" for no secret of a tool', async (...words) => {
+    const token = { env: 'TOOL_TOKEN' };
+    const { configFile } = createBridgeWorkspace({
+      tools: { list: { adapter: 'doccano', url: 'http://127.0.0.1:9', token } },
+    });
+    const argv = [...words.filter(Boolean), '--config', configFile];
+    const { stderr: err } = await runCommand(...argv);
+    expect(err).toBe(
+      words[0] === 'explain'
+        ? 'gangway: Nothing is known of such a person or contract: no event named it, and no read\n'
+        : '',
+    );
+    const { status, stderr: said } = await runCommand('start', '--config', configFile);
+    expect({ status, said }).toEqual({
+      ...{ status: 1, said: expect.stringContaining('TOOL_TOKEN is not set') },
+    });
+  });
 
   it('is written to the usual place where nothing is said', async () => {
     expect(await runCommand('init')).toMatchObject({ status: 0 });
