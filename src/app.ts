@@ -5,7 +5,7 @@ import { createEngine } from './create-engine.ts';
 import { createReceiver } from './create-receiver.ts';
 import { openRegistry } from './create-works.ts';
 import { createCheckpointer } from './db/checkpointer.ts';
-import { createDatabaseClock } from './db/database-clock.ts';
+import { createDatabaseClock, type DatabaseClock } from './db/database-clock.ts';
 import { sqliteFileOf } from './db/sqlite-database.ts';
 import { findSharedAccounts, saySharedAccounts } from './engine/account-rules.ts';
 import { createInbox } from './inbox/inbox.ts';
@@ -32,6 +32,8 @@ export interface AppDeps {
   storage: Storage;
   logger: Logger;
   clock?: Clock;
+  /** What leases are measured by; unless given, the clock of the database. */
+  databaseClock?: DatabaseClock;
   /** By tool. */
   adapters: ReadonlyMap<string, Adapter>;
   /** Whether to start although the configuration no longer leads to people who are in a tool. */
@@ -46,6 +48,7 @@ export function createApp({
   storage,
   logger,
   clock = systemClock,
+  databaseClock: leaseClock = createDatabaseClock(storage.database, clock),
   adapters,
   acceptsOrphans = false,
   isRestored = false,
@@ -55,7 +58,6 @@ export function createApp({
   const checkpointer = createCheckpointer(sqliteFileOf(storage.database.url), logger);
   const inbox = createInbox({ append: append.append, onAppended: () => engine.wakeIntake() });
   const { isBusy } = inbox;
-  const leaseClock = createDatabaseClock(storage.database, clock);
   const registry = openRegistry({ config, storage });
   const engine = createEngine({
     ...{ config, storage, logger, metrics, adapters, registry, isBusy },

@@ -45,6 +45,7 @@ import type { SubscriptionDeps } from './subscription/look-at-subscription.ts';
 import { createSubscriptionStore } from './subscription/subscription-store.ts';
 import { createUsage, type Usage } from './usage/create-usage.ts';
 import { createImportSightings } from './usage/import/import-sightings.ts';
+import { createPlaceOf } from './usage/read/find-places.ts';
 
 export interface WorksDeps {
   config: Config;
@@ -111,7 +112,8 @@ export function createWorks(deps: WorksDeps): Works {
     report: createReportEvidence({ installs, adapters }, alerts),
     reportSuspects: createReportSuspects({ suspects: createSuspectStore(database), alerts, clock }),
     reportClock: createReportClock({ database, alerts, clock }),
-    mayPass: createFinalReadingStore((tool) => adapters.get(tool)?.readUsage !== undefined).mayPass,
+    mayPass: createFinalReadingStore(createPlaceOf({ adapters, routeLink, links: config.links }))
+      .mayPass,
     canReturn: (tool: string) => canReturn(adapters.get(tool), mayChange(tool)),
     countDueResets: () => resets.countDue(resetting, toInstant(clock.now())),
     onMembershipDue() {
@@ -149,12 +151,12 @@ function createSubscription(
 }
 
 function createUsageOf(
-  { config, adapters }: WorksDeps,
+  { config, adapters, storage: { box } }: WorksDeps,
   works: UnwiredWorks,
   { keepAnswer }: Budgets,
 ): Usage {
   return createUsage({
-    ...{ ...works, adapters, usage: config.usage, links: config.links },
+    ...{ ...works, adapters, box, usage: config.usage, links: config.links },
     routeLink: works.rules.routeLink,
     onAnswer: keepAnswer,
     otherSightings: [createImportSightings(works.database)],

@@ -23,7 +23,7 @@ const mayImport: Record<string, readonly string[]> = {
   'usage/read': ['engine', 'adapters/(port)', 'db', 'domain', 'lib'],
   'usage/attribute': ['usage/read', 'db', 'domain', 'lib'],
   'usage/report': ['usage/attribute', 'usage/read', 'marketplace', 'db', 'domain', 'lib'],
-  'usage/show': ['usage/report', 'usage/attribute', 'domain', 'lib'],
+  'usage/show': ['usage/report', 'usage/attribute', 'usage/read', 'domain', 'lib'],
   'usage/import': ['usage/read', 'installs', 'db', 'domain', 'lib'],
   usage: [
     ...['usage/read', 'usage/attribute', 'usage/report'],

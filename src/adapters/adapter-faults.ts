@@ -3,6 +3,7 @@
 const required = ['check', 'groupFor', 'findMember', 'addMember', 'removeMember'];
 const optional = [
   'findAccount',
+  'findAccountById',
   'canonicalGroup',
   'removeAccount',
   'updateEmail',

@@ -29,7 +29,9 @@ export interface Adapter {
 
   /**
    * The person as a member of the group, or null. By `memberId` where that is known and still good,
-   * else by what identifies a person in this tool; the case of an address never matters.
+   * else by what identifies a person in this tool; the case of an address never matters. Whoever has
+   * the id by now is told with the address that they have by now: whether it is still the same person
+   * is not the adapter's to judge.
    */
   findMember(groupId: string, person: Person, signal: AbortSignal): Promise<Member | null>;
 
@@ -43,6 +45,13 @@ export interface Adapter {
   findAccount?(person: Person, signal: AbortSignal): Promise<Member | null>;
 
   /**
+   * The account with this id in the tool as a whole, whatever hides it there; null where there is none,
+   * or it is ended already. Asked where no look finds any more somebody who is to be out: not being
+   * listed is not being out. Goes with `removeAccount`.
+   */
+  findAccountById?(id: string, signal: AbortSignal): Promise<Member | null>;
+
+  /**
    * Makes the person a member. Someone who is one already is left as they are. An account that is
    * deactivated is activated only where `person.isAccountOurs`, else this is a `conflict`.
    */
@@ -53,6 +62,21 @@ export interface Adapter {
    * in it is no error.
    */
   removeMember(groupId: string, member: Member, signal: AbortSignal): Promise<void>;
+
+  /**
+   * For a tool that leaves with whoever is taken out what was assigned to them: takes that away, in
+   * one project or, where it is null, in the whole group. Called after they were taken out, and where
+   * they leave one project and stay for another; they need not be a member any more, nor have
+   * anything. No more at a time than a call may take: it is called again while it answers `more`.
+   *
+   * @param project an `externalProjectId`
+   */
+  endAssignments?(
+    groupId: string,
+    member: Member,
+    project: string | null,
+    signal: AbortSignal,
+  ): Promise<'done' | 'more'>;
 
   /**
    * Instead of `removeMember`, where the tool knows logins apart from groups: takes the member out
@@ -73,6 +97,14 @@ export interface Adapter {
   /** All members, page by page; a page that cannot be read is an error, never an end. */
   listMembers?(groupId: string, signal: AbortSignal): AsyncIterable<Member>;
 
+  /**
+   * Only for a tool that shows no addresses, so that `findMember` by address may miss somebody who is
+   * in: all who may have come into the group, or may still come, by a call made at or after `since`
+   * (an instant, by the clock of Gangway). Asked before somebody counts as out whose adding was never
+   * answered: where it lists nobody, that call let nobody in.
+   */
+  listNewcomers?(groupId: string, since: string, signal: AbortSignal): AsyncIterable<Member>;
+
   /** Another way in for someone who was invited, where the first expired, was used up or was lost. */
   renewInvitation?(groupId: string, member: Member, signal: AbortSignal): Promise<Invitation>;
 
@@ -91,13 +123,14 @@ export interface Adapter {
 
   /**
    * The work done in a place. It is complete when it ends without an error: what is not in a reading
-   * of everything is gone from the tool. A part that cannot be read is an error, never an end.
+   * of everything is gone from the tool. A part that cannot be read is an error, never an end;
+   * `not_found` says that there is no such place (any more).
    */
   readUsage?(
     scope: string,
     request: UsageRequest,
     signal: AbortSignal,
-  ): AsyncIterable<UsageSighting>;
+  ): AsyncIterable<UsageSighting | UsageNote>;
 }
 
 export interface Capabilities {
@@ -156,11 +189,17 @@ export interface Person {
 export interface Member {
   /** The tool's own id, as text. */
   id: string;
+  /**
+   * The address that the tool shows, or the name where it knows people by a name alone. Null where it
+   * tells neither, or anybody may choose it: then nobody can tell whether an id was given out again.
+   */
   email: string | null;
   /** Invited and not in yet: access all the same, and revoked like a membership. */
   isInvited?: boolean;
   /** When the tool made their account, where it tells: an instant. */
   madeAt?: string;
+  /** What the tool calls them: text of a stranger's, and maybe somebody else's address. */
+  name?: string;
 }
 
 export interface Added extends Member {
@@ -195,7 +234,11 @@ export interface UsageRequest {
 }
 
 /** What a member has done; counts that the tool does not have are left out. */
-export type UsageSighting = { memberId: string } & Counts &
+export type UsageSighting = {
+  memberId: string;
+  /** As `Member.email`, at the time of the reading: whose the work is by now. */
+  email?: string | null;
+} & Counts &
   (
     | /** All of one day, as the tool counts it: it replaces what was seen of that day. */
     { of: 'day'; day: string }
@@ -207,5 +250,20 @@ export type UsageSighting = { memberId: string } & Counts &
     /** Everything until now, without days: they come from how it grows. */
     | { of: 'total' }
   );
+
+/** What is to be known of a reading beside the work itself. */
+export type UsageNote =
+  /**
+   * A task that there is, whether anything was done on it or not: a piece of work on it that a
+   * reading of everything does not tell was deleted by somebody, and lowers what was reported. A
+   * piece whose task is not told went with its task, or nobody can tell: it stays reported, unless
+   * the operator wants it otherwise (`usage.deletedTasks`).
+   */
+  | { of: 'task'; taskId: string }
+  /**
+   * Counts that the tool cannot tell at present, of anybody: a sentence for operators, without names
+   * and addresses. What was counted so far stays.
+   */
+  | { of: 'gap'; says: string };
 
 export type Counts = { [count in UsageCount]?: number };

@@ -1,5 +1,5 @@
 import { AppError } from '../domain/errors.ts';
-import type { Adapter, Member, UsageRequest, UsageSighting } from './adapter.ts';
+import type { Adapter, Member, UsageNote, UsageRequest, UsageSighting } from './adapter.ts';
 import { memberFaults } from './adapter-faults.ts';
 
 /**
@@ -7,7 +7,7 @@ import { memberFaults } from './adapter-faults.ts';
  * says no more than where it was thrown, as it may quote anything.
  */
 export function guardAdapter(adapter: Adapter): Adapter {
-  const { canonicalGroup, findAccount, removeAccount, updateEmail, listMembers } = adapter;
+  const { canonicalGroup, endAssignments, removeAccount, updateEmail } = adapter;
   return {
     capabilities: adapter.capabilities,
     check: (signal) =>
@@ -34,19 +34,19 @@ export function guardAdapter(adapter: Adapter): Adapter {
         const member = await adapter.findMember(group, person, signal);
         return member === null ? null : toChecked('findMember', member);
       }),
-    ...(findAccount && {
-      findAccount: (person, signal) =>
-        guard('findAccount', signal, async () => {
-          const account = await findAccount.call(adapter, person, signal);
-          return account === null ? null : toChecked('findAccount', account);
-        }),
-    }),
+    ...guardAccounts(adapter),
     addMember: (group, person, signal) =>
       guard('addMember', signal, async () =>
         toChecked('addMember', await adapter.addMember(group, person, signal)),
       ),
     removeMember: (group, member, signal) =>
       guard('removeMember', signal, () => adapter.removeMember(group, member, signal)),
+    ...(endAssignments && {
+      endAssignments: (group, member, project, signal) =>
+        guard('endAssignments', signal, () =>
+          endAssignments.call(adapter, group, member, project, signal),
+        ),
+    }),
     ...(removeAccount && {
       removeAccount: (group, member, signal) =>
         guard('removeAccount', signal, () => removeAccount.call(adapter, group, member, signal)),
@@ -55,11 +55,43 @@ export function guardAdapter(adapter: Adapter): Adapter {
       updateEmail: (group, member, email, signal) =>
         guard('updateEmail', signal, () => updateEmail.call(adapter, group, member, email, signal)),
     }),
-    ...(listMembers && {
-      listMembers: (group, signal) => guardList(listMembers.bind(adapter, group, signal), signal),
-    }),
+    ...guardLists(adapter),
     ...guardInvitations(adapter),
     ...guardUsage(adapter),
+  };
+}
+
+function guardAccounts(adapter: Adapter): Pick<Adapter, 'findAccount' | 'findAccountById'> {
+  const { findAccount, findAccountById } = adapter;
+  return {
+    ...(findAccount && {
+      findAccount: (person, signal) =>
+        guard('findAccount', signal, async () => {
+          const account = await findAccount.call(adapter, person, signal);
+          return account === null ? null : toChecked('findAccount', account);
+        }),
+    }),
+    ...(findAccountById && {
+      findAccountById: (id, signal) =>
+        guard('findAccountById', signal, async () => {
+          const account = await findAccountById.call(adapter, id, signal);
+          return account === null ? null : toChecked('findAccountById', account);
+        }),
+    }),
+  };
+}
+
+function guardLists(adapter: Adapter): Pick<Adapter, 'listMembers' | 'listNewcomers'> {
+  const { listMembers, listNewcomers } = adapter;
+  return {
+    ...(listMembers && {
+      listMembers: (group, signal) =>
+        guardList('listMembers', listMembers.bind(adapter, group, signal), signal),
+    }),
+    ...(listNewcomers && {
+      listNewcomers: (group, since, signal) =>
+        guardList('listNewcomers', listNewcomers.bind(adapter, group, since, signal), signal),
+    }),
   };
 }
 
@@ -97,7 +129,7 @@ async function* guardReading(
   scope: string,
   request: UsageRequest,
   signal: AbortSignal,
-): AsyncGenerator<UsageSighting> {
+): AsyncGenerator<UsageSighting | UsageNote> {
   try {
     signal.throwIfAborted();
     yield* read(scope, request, signal);
@@ -124,14 +156,15 @@ function guardNow<T>(what: string, call: () => T): T {
 }
 
 async function* guardList(
+  what: string,
   list: () => AsyncIterable<Member>,
   signal: AbortSignal,
 ): AsyncGenerator<Member> {
   try {
     signal.throwIfAborted();
-    for await (const member of list()) yield toChecked('listMembers', member);
+    for await (const member of list()) yield toChecked(what, member);
   } catch (error) {
-    throw toGuarded(error, 'listMembers', signal);
+    throw toGuarded(error, what, signal);
   }
 }
 

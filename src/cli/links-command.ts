@@ -33,7 +33,11 @@ function createListCommand(terminal: Terminal): Command {
         const { installs, platformApis, rules } = works;
         const all = [...installs.keys()];
         const chosen = install === undefined ? all : [pickInstall(command, installs, install)];
-        const deps = { installs, adapters, platformApis, routeLink: rules.routeLink };
+        const { placeOf, places } = works.usage.deps;
+        const deps = {
+          ...{ installs, adapters, platformApis, routeLink: rules.routeLink, placeOf },
+          places: await places.list(),
+        };
         const listed = await listLinks(deps, chosen, terminal.signal);
         print(terminal, json, listed, () => toTable(listed));
         const [unread] = listed.unread;
@@ -47,12 +51,21 @@ function createListCommand(terminal: Terminal): Command {
 function toTable({ links }: ListedLinks): string {
   if (links.length === 0) return 'No project is linked.';
   return formatTable(
-    ['install', 'link', 'project', 'job', 'leads', 'tool', 'group', 'name'],
+    ['install', 'link', 'project', 'job', 'leads', 'tool', 'group', 'work', 'name'],
     links.map((link) => [
       ...[link.install, link.linkId, link.project, link.jobId ?? '(none)', leadsOf(link)],
-      ...[link.tool ?? '', link.groupId ?? '', link.name ?? ''],
+      ...[link.tool ?? '', link.groupId ?? '', workOf(link), link.name ?? ''],
     ]),
   );
+}
+
+function workOf({ work }: ListedLinks['links'][number]): string {
+  if (work === null) return '';
+  const { state, readAt, failure } = work;
+  if (state === 'read') return `read ${readAt}`;
+  if (state === 'unread') return 'not read yet';
+  const never = readAt === null ? 'never read' : `read last ${readAt}`;
+  return state === 'gone' ? `gone, ${never}` : `${never}: ${failure}`;
 }
 
 function leadsOf({ leads, outside }: ListedLinks['links'][number]): string {

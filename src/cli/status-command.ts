@@ -27,6 +27,7 @@ export function createStatusCommand(terminal: Terminal): Command {
 function toText(status: Status): string {
   const { since, memberships, budgets, deliveries, receipts, removals, installs, attention } =
     status;
+  const { lowered } = status;
   const section = (title: string, columns: string[], rows: (string | number)[][]) =>
     rows.length === 0 ? [] : [`${title}\n${formatTable(columns, rows)}`];
   const todo = attention.map(toLines).join('\n');
@@ -56,6 +57,11 @@ function toText(status: Status): string {
       `Removals let pass since ${since}`,
       ['install', 'grounds', 'count'],
       removals.map(({ install, clearance, count }) => [install, clearance, count]),
+    ),
+    ...section(
+      `Usage reported lower than before since ${since} (gangway usage held)`,
+      ['install', 'days'],
+      lowered.map(({ install, days }) => [install, days]),
     ),
     ...section(
       'Read from the marketplace',

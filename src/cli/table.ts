@@ -170,3 +170,9 @@ function widthOfCharacter(character: string): number {
   if (wide.test(character)) return 2;
   return /^[\p{Mn}\p{Me}\u200c\u200d]+$/u.test(character) ? 0 : 1;
 }
+
+/** A count that is about to change, or has. */
+export function formatChange(before: number | null, after: number | null): string {
+  if (after === null) return '';
+  return before === null || before === after ? String(after) : `${before} → ${after}`;
+}

@@ -12,7 +12,7 @@ import { print } from './command-context.ts';
 import { waitOption } from './duration-option.ts';
 import { endWith } from './ending.ts';
 import { pickInstall } from './pick-install.ts';
-import { formatTable } from './table.ts';
+import { formatChange, formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
 import { createUsageHeldCommand } from './usage-held-command.ts';
 import {
@@ -167,11 +167,6 @@ function toRow(
   because: string,
 ): string[] {
   const { contractId, trainerId, counts } = day;
-  const cells = countNames.map((name) => toChange(before?.[name] ?? null, counts[name]));
+  const cells = countNames.map((name) => formatChange(before?.[name] ?? null, counts[name]));
   return [install, contractId, trainerId, day.day, ...cells, because];
-}
-
-function toChange(before: number | null, after: number | null): string {
-  if (after === null) return '';
-  return before === null || before === after ? String(after) : `${before} → ${after}`;
 }

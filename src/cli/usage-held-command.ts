@@ -1,10 +1,13 @@
 import { Command } from 'commander';
 import type { Works } from '../create-works.ts';
 import { inTransaction } from '../db/database.ts';
+import { countNames } from '../domain/usage.ts';
 import { writeAudit } from '../operator/audit-store.ts';
+import { createLoweringStore } from '../usage/report/lowering-store.ts';
 import { decideHeld, type ListedHeld, listHeld } from '../usage/show/decide-held.ts';
+import { type Lowering, listLowerings } from '../usage/show/list-lowerings.ts';
 import { decidedBy, print } from './command-context.ts';
-import { formatTable } from './table.ts';
+import { formatChange, formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
 import { withWorksCallingNoTool } from './with-works.ts';
 
@@ -25,10 +28,10 @@ const explanations: Record<ListedHeld['reason'], string> = {
   negative: 'less than nothing',
 };
 
-/** `gangway usage held`: work that is not reported until somebody decides. */
+/** `gangway usage held`: work that is not reported until somebody decides, and what was lowered. */
 export function createUsageHeldCommand(terminal: Terminal): Command {
   return new Command('held')
-    .description('list work that is not reported, and decide about it')
+    .description('list work that is not reported, and days that are lowered; decide about them')
     .argument('[id]', 'the work to decide about, as it is listed')
     .option('--assign <contract>', 'report it for this contract')
     .option('--discard', 'never report it')
@@ -48,7 +51,12 @@ export function createUsageHeldCommand(terminal: Terminal): Command {
 
 async function list(terminal: Terminal, works: Works, json: true | undefined): Promise<void> {
   const held = await Array.fromAsync(listHeld(works.usage.deps));
-  print(terminal, json, { held }, () => toTable(held));
+  const lowerings = await listLowerings(works.usage.deps, createLoweringStore(works.database), [
+    ...works.installs.keys(),
+  ]);
+  print(terminal, json, { held, lowerings }, () =>
+    [toTable(held), ...toLowered(lowerings)].join('\n\n'),
+  );
 }
 
 async function decide(
@@ -84,4 +92,24 @@ function toTable(held: ListedHeld[]): string {
       ];
     }),
   );
+}
+
+function toLowered(lowerings: readonly Lowering[]): string[] {
+  if (lowerings.length === 0) return [];
+  const table = formatTable(
+    [
+      ...['install', 'contract', 'trainer', 'day'],
+      ...countNames.map((title) => ({ title, align: 'right' as const })),
+      ...['', 'since'],
+    ],
+    lowerings.map(({ install, contractId, trainerId, day, from, to, state, since }) => [
+      ...[install, contractId, trainerId, day],
+      ...countNames.map((name) => formatChange(from[name], to?.[name] ?? null)),
+      ...[state === 'held' ? 'waits for you' : 'reported', since],
+    ]),
+  );
+  const waits = lowerings.some(({ state }) => state === 'held');
+  const advice =
+    'What waits is reported by "gangway usage report --accept-lowered", all of it or --contract <id>.';
+  return [`Days with less than was reported:\n${table}`, ...(waits ? [advice] : [])];
 }

@@ -7,6 +7,7 @@ import { createContractStore } from '../operator/contract-store.ts';
 import { createImportStore } from '../usage/import/import-store.ts';
 import { type ConsumedExplanation, explainConsumed } from '../usage/show/explain-consumed.ts';
 import type { WhyDifferent } from '../usage/show/explain-day.ts';
+import { type ContractGaps, showGaps } from '../usage/show/show-gaps.ts';
 import {
   type ShownContract,
   type ShownDay,
@@ -45,9 +46,10 @@ export function createUsageShowCommand(terminal: Terminal): Command {
         const consumed = await readConsumed(works, contract.install, id, terminal.signal);
         const explained =
           typeof consumed === 'string' ? null : explainConsumed(ledger, shown.reported, consumed);
-        const differences = [...explain(shown), ...toVerdict(explained)];
+        const gaps = await showGaps(works.usage.deps, contract.install, id);
+        const differences = [...explain(shown), ...toVerdict(explained), ...sayGaps(gaps)];
         const files = await nameFiles(works, shown);
-        print(terminal, json, { ...shown, files, consumed, explained, differences }, () =>
+        print(terminal, json, { ...shown, ...gaps, files, consumed, explained, differences }, () =>
           [toTable(shown, files), '', ...toSums(shown, consumed), ...differences].join('\n'),
         );
       }),
@@ -118,7 +120,7 @@ function laterOf(one: string, other: string): string {
 const remarks: Record<WhyDifferent, string> = {
   not_begun: 'its day has not begun in UTC',
   not_sent: 'to be sent with the next report',
-  lowering_held: 'held: it would be lowered, see "gangway usage report --dry-run"',
+  lowering_held: 'held: it would be lowered, see "gangway usage held"',
   refused: 'refused by the marketplace',
   unsent: 'could not be sent',
   in_doubt: 'in doubt: a request may have arrived, or may arrive',
@@ -126,16 +128,19 @@ const remarks: Record<WhyDifferent, string> = {
   unseen: 'not seen any more: what was reported stays',
 };
 
-function toRemark({ why, message, status }: ShownDay): string {
+function toRemark({ why, message, status, lowered }: ShownDay): string {
   const answer = message === null ? '' : `${status === null ? '' : `${status}: `}${message}`;
-  return [why === null ? '' : remarks[why], answer].filter((text) => text !== '').join('; ');
+  const less = lowered === null ? '' : `lowered at ${lowered.at} from ${toSum(lowered.from)}`;
+  return [why === null ? '' : remarks[why], less, answer].filter((text) => text !== '').join('; ');
 }
 
 function toSums({ reported }: Shown, consumed: Consumed): string[] {
-  const toText = (counts: Counts) =>
-    countNames.map((name) => `${counts[name] ?? 'no'} ${name}`).join(', ');
-  const said = typeof consumed === 'string' ? consumed : toText(consumed);
-  return [`Reported in all: ${toText(reported)}`, `Consumed by the marketplace: ${said}`];
+  const said = typeof consumed === 'string' ? consumed : toSum(consumed);
+  return [`Reported in all: ${toSum(reported)}`, `Consumed by the marketplace: ${said}`];
+}
+
+function toSum(counts: Counts): string {
+  return countNames.map((name) => `${counts[name] ?? 'no'} ${name}`).join(', ');
 }
 
 /** Why tool and ledger differ, and on how many days. */
@@ -157,14 +162,36 @@ function toDays(days: readonly { day: string }[]): string {
   return `${named.slice(0, mostNamed).join(', ')}${more}`;
 }
 
+/** Why less may be counted than was done. */
+function sayGaps({ gaps, fallen, failing }: ContractGaps): string[] {
+  return [
+    ...failing.map(
+      ({ tool, scope, readAt, failure }) =>
+        `The work at ${scope} in ${tool} ${readAt === null ? 'could never be read' : `was read last at ${readAt}`}: ${failure}.`,
+    ),
+    ...gaps.map(
+      ({ tool, scope, since, says }) =>
+        `Not all of the work at ${scope} in ${tool} can be counted since ${since}: ${says}.`,
+    ),
+    ...fallen.map(
+      ({ tool, scope, trainerId, since, fallen: less }) =>
+        `Of ${trainerId} ${tool} tells less at ${scope} than was counted since ${since}, by ${toParts(less)}: so much of what they do next does not count.`,
+    ),
+  ];
+}
+
+function toParts(counts: Counts): string {
+  return countNames
+    .filter((name) => counts[name])
+    .map((name) => `${counts[name]} ${name}`)
+    .join(', ');
+}
+
 /** Why the ledger and the marketplace differ. */
 function toVerdict(explained: ConsumedExplanation | null): string[] {
   if (explained === null || explained.verdict === 'equal') return [];
   const { verdict, difference, arrived } = explained;
-  const by = countNames
-    .filter((name) => difference[name])
-    .map((name) => `${difference[name]} ${name}`)
-    .join(', ');
+  const by = toParts(difference);
   const why = {
     explained: `just that is in the requests of ${arrived.join(', ')}, whose answers were lost.`,
     more: 'the marketplace counts work in its own tools too.',

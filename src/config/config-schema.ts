@@ -197,6 +197,12 @@ const usage = z
     maxLoweredFraction: fraction
       .default(0.2)
       .describe("The share of an install's days that one run may lower (0 to 1)."),
+    deletedTasks: z
+      .enum(['keep', 'lower'])
+      .default('keep')
+      .describe(
+        'What was reported of a task that is deleted: "keep" (what was done is paid) or "lower".',
+      ),
   })
   .transform(({ lookback, ...rest }) => ({ ...rest, lookbackMs: lookback }))
   .prefault({})

@@ -34,6 +34,10 @@ interface AccountTable {
   /** Whether we made it: only then may it be ended, renamed or activated. */
   isOurs: number;
   seenAt: string;
+  /** Whose it was when we learnt of it: an id is one trainer's. Null: of several, or not known. */
+  trainerId: string | null;
+  /** When the tool says that it was made: another account of the same id was made later. */
+  madeAt: string | null;
 }
 
 export type MembershipAddressRow = Selectable<MembershipAddressTable>;

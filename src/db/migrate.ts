@@ -18,6 +18,8 @@ import { up as createIdentity } from '../../migrations/0016-identity.ts';
 import { up as createStorage } from '../../migrations/0017-storage.ts';
 import { up as createTurns } from '../../migrations/0018-turns.ts';
 import { up as createResets } from '../../migrations/0019-resets.ts';
+import { up as bindAccountIds } from '../../migrations/0020-account-ids.ts';
+import { up as createPaidWork } from '../../migrations/0022-paid-work.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Database, inTransaction, type Transaction } from './database.ts';
 import { readSetting, writeSetting } from './setting-store.ts';
@@ -43,6 +45,8 @@ const migrations: Record<string, Migration> = {
   '0017-storage': { up: createStorage },
   '0018-turns': { up: createTurns },
   '0019-resets': { up: createResets },
+  '0020-account-ids': { up: bindAccountIds },
+  '0022-paid-work': { up: createPaidWork },
 };
 
 /**

@@ -17,8 +17,10 @@ export function openPostgres(url: string): Database {
     application_name: 'gangway',
     types: { getTypeParser: typeParserOf },
   });
-  // A connection that breaks while idle is replaced by the pool; unheard, it would end the process.
+  // A connection that breaks is replaced by the pool; unheard, it would end the process. Whoever was
+  // using it is told by the query that fails, or by the next one.
   pool.on('error', () => undefined);
+  pool.on('connect', (client) => client.on('error', () => undefined));
   const kysely = new Kysely<Tables>({
     dialect: new PostgresDialect({ pool }),
     plugins: [new CamelCasePlugin()],

@@ -24,6 +24,7 @@ import type { RemovalTables } from './removal-tables.ts';
 import type { ResetTables } from './reset-tables.ts';
 import type { UsageImportEntryTable, UsageImportTable } from './usage-import-tables.ts';
 import type {
+  FinalReadingPlaceTable,
   FinalReadingTable,
   UsageDayTable,
   UsageDecisionTable,
@@ -78,6 +79,7 @@ export interface Tables
   usageDecision: UsageDecisionTable;
   usageTrouble: UsageTroubleTable;
   finalReading: FinalReadingTable;
+  finalReadingPlace: FinalReadingPlaceTable;
   namedLock: NamedLockTable;
   setting: SettingTable;
   usageImport: UsageImportTable;
@@ -151,6 +153,8 @@ export interface MembershipTable {
   state: MembershipState;
   /** The tool's own id for the member, once known. */
   memberId: string | null;
+  /** One that was theirs, and by now shows an address that is none of theirs: nobody knows whose it is. */
+  doubtedId: string | null;
   /** Whether an intent found the person absent before adding them. */
   isOurs: number;
   attempts: number;

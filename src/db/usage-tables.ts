@@ -16,6 +16,15 @@ export interface UsagePlaceTable {
   /** When the last reading that ended began, and the last one of everything. */
   readBeganAt: string | null;
   completeBeganAt: string | null;
+  /** Since when it cannot be read although a live link leads there. */
+  failingSince: string | null;
+  /** Since when the tool says that there is no such place. */
+  goneSince: string | null;
+  /** When somebody was told of that. */
+  toldAt: string | null;
+  /** What the tool could not tell at the last reading, and since when. */
+  gap: string | null;
+  gapSince: string | null;
 }
 
 /** The groups whose members work at a place. */
@@ -37,6 +46,8 @@ export interface UsagePersonTable {
   generation: number;
   /** JSON of `Totals`, for tools that know no days; null for others. */
   totals: string | null;
+  /** Since when the tool tells less of them than was counted; null where it does not. */
+  fallenSince: string | null;
 }
 
 export interface UsageItemTable {
@@ -44,7 +55,9 @@ export interface UsageItemTable {
   scope: string;
   memberId: string;
   itemId: string;
+  /** Empty where nothing came of it; then its task is the other. */
   taskId: string;
+  skippedTaskId: string | null;
   doneDay: Day;
   /** The last day to which it counts anything. */
   lastDay: Day;
@@ -85,6 +98,10 @@ export interface UsageLedgerTable extends Counts {
   doubtedUntil: string | null;
   /** Since when what would lower it waits for somebody to look. */
   loweringHeldAt: string | null;
+  /** When a lower count was answered last, where it has not risen again since. */
+  loweredAt: string | null;
+  /** JSON of the most that had been answered before. */
+  loweredFrom: string | null;
   sentAt: string;
   answeredAt: string | null;
   /** When it was sent for the last time, as it had left the look-back. */
@@ -120,6 +137,13 @@ export interface UsageDecisionTable {
   install: string | null;
   contractId: string | null;
   decidedAt: string;
+}
+
+/** A place whose work a removal waits for. */
+export interface FinalReadingPlaceTable {
+  membershipId: number;
+  tool: string;
+  scope: string;
 }
 
 /** A removal that has waited for the work at its place to be read. */

@@ -21,9 +21,16 @@ export interface LifecycleEvent {
   createdAt: string | null;
   /** The contract, link, install or milestone it is about, by `type`. */
   resourceId: string;
-  contract: { id: string; title: string | null } | null;
+  contract: EventContract | null;
   trainer: { id: string | null; displayName: string | null; workEmail: string | null } | null;
   link: EventLink | null;
+}
+
+export interface EventContract {
+  id: string;
+  title: string | null;
+  /** An instant, or null. */
+  startDate: string | null;
 }
 
 export interface EventLink {

@@ -33,7 +33,9 @@ export function toEmail(value: unknown): string | undefined {
 
 /** The part after the last `@`, in lower case. */
 export function domainOf(address: string): string {
-  return address.slice(address.lastIndexOf('@') + 1).toLowerCase();
+  const at = address.lastIndexOf('@');
+  // A name that is no address is of no domain, whatever it looks like.
+  return at < 0 ? '' : address.slice(at + 1).toLowerCase();
 }
 
 /** What leaves nothing to guess: with its zone, and a year of four digits. */

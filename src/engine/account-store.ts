@@ -1,7 +1,9 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
+import type { Member } from '../adapters/adapter.ts';
 import type { Transaction } from '../db/database.ts';
 import type { MembershipRow, Tables } from '../db/tables.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
+import { bindAccount, isAccountOurs } from './account-owner-store.ts';
 import { type Claim, mayBeWorkedOn } from './claim-store.ts';
 import { type AccountRules, managedPlaces } from './managed-place-store.ts';
 import type { Result } from './settle-store.ts';
@@ -32,8 +34,10 @@ export async function askOthers(
   tx: Transaction,
   { box, routeLink }: AccountRules,
   claim: Claim,
-  foundId: string | null,
+  found: Member | null,
 ): Promise<Begun> {
+  const foundId = found?.id ?? null;
+  const shown = found?.email ?? null;
   const all = await tx
     .selectFrom('membership')
     .select(['id', 'groupId', 'memberId', 'trainerId', 'wanted'])
@@ -47,15 +51,26 @@ export async function askOthers(
         .else(0)
         .end()
         .as('isOfAddress'),
+      eb
+        .case()
+        .when(shown === null ? sql<SqlBool>`1 = 1` : isKnownUnder(eb, box, shown))
+        .then(1)
+        .else(0)
+        .end()
+        .as('isKnownUnder'),
     ])
     .where((eb) => isOfAccount(eb, box, claim, foundId))
     .execute();
-  const others = all
+  // Who had the id before the tool gave it out again has nothing to do with this account.
+  const ofAccount = all.filter(
+    ({ memberId, isKnownUnder: known }) => memberId !== foundId || Number(known) === 1,
+  );
+  const others = ofAccount
     .filter(({ isInUse: inUse }) => Number(inUse) === 1)
     .map((other) => ({ ...other, isOfAddress: Number(other.isOfAddress) === 1 }));
   const managed = await managedPlaces(tx, { box, routeLink }, claim);
   const isManagedHere = managed.some(({ groupId }) => groupId === claim.groupId);
-  const leaving = all.filter(
+  const leaving = ofAccount.filter(
     ({ isInUse: inUse, state, memberId }) =>
       Number(inUse) === 0 && state === 'removing' && memberId === foundId,
   );
@@ -68,7 +83,7 @@ export async function askOthers(
         other.memberId === foundId && (other.trainerId !== claim.trainerId || !other.isOfAddress),
     ),
     isLastOfAccount: others.length === 0 && managed.length === 0,
-    isAccountOurs: foundId !== null && (await isAccountOurs(tx, claim.tool, foundId)),
+    isAccountOurs: found !== null && (await isAccountOurs(tx, claim, found)),
     leaving: [...new Set(leaving.map(({ groupId }) => groupId))].filter(
       (groupId) => groupId !== claim.groupId,
     ),
@@ -97,34 +112,6 @@ interface KnownOther extends Pick<MembershipRow, 'memberId' | 'trainerId' | 'wan
 /** Of somebody who was invited by a link of which the tool does not know who has it. */
 function isUnlistedId(memberId: string): boolean {
   return memberId.startsWith('invited:');
-}
-
-export async function isAccountOurs(
-  db: Transaction,
-  tool: string,
-  accountId: string,
-): Promise<boolean> {
-  const account = await db
-    .selectFrom('account')
-    .select('isOurs')
-    .where((eb) => eb.and({ tool, accountId }))
-    .executeTakeFirst();
-  return account?.isOurs === 1;
-}
-
-/** Keeps what was learnt of whose an account is; that it is ours stays so. */
-export async function noteAccount(
-  tx: Transaction,
-  { tool }: Claim,
-  { memberId: accountId, isAccountOurs: isOurs }: Result,
-  seenAt: string,
-): Promise<void> {
-  if (isOurs !== true || accountId === undefined) return;
-  await tx
-    .insertInto('account')
-    .values({ tool, accountId, isOurs: 1, seenAt })
-    .onConflict((conflict) => conflict.columns(['tool', 'accountId']).doUpdateSet({ isOurs: 1 }))
-    .execute();
 }
 
 type MembershipBuilder = ExpressionBuilder<Tables, 'membership'>;
@@ -170,6 +157,19 @@ function isOfAddress(
   return eb('membership.id', 'in', ofAddress);
 }
 
+/** Whether an address is one of those that a membership is, or was, for. */
+export function isKnownUnder(
+  eb: MembershipBuilder,
+  box: SecretBox,
+  address: string,
+): Expression<SqlBool> {
+  const known = eb
+    .selectFrom('membershipAddress')
+    .select('membershipId')
+    .where('workEmailDigest', 'in', box.digests(address));
+  return eb('membership.id', 'in', known);
+}
+
 /** Wanted, there before us, or not yet let go of: by grace, by the brake, or by an operator. */
 function isInUse(eb: MembershipBuilder): Expression<SqlBool> {
   const isLetGo = eb('clearedGeneration', '=', eb.ref('generation'));
@@ -188,12 +188,47 @@ export async function tellAccount(
   tx: Transaction,
   box: SecretBox,
   claim: Claim,
-  { outcome, memberId }: Result,
+  { operation, outcome, memberId, state, isOurs = claim.isOurs }: Result,
   now: string,
 ): Promise<void> {
   const accountId = memberId ?? claim.memberId;
+  const isAdded = operation === 'add' && state === 'active' && claim.state !== state;
+  if (isAdded && isOurs && accountId !== null) await shareOwnership(tx, claim, accountId);
   if (outcome === 'kept_for_another' && claim.isOurs) await handOver(tx, box, claim, accountId);
   if (outcome === 'removed') await lookAtAccount(tx, box, claim, accountId, now);
+}
+
+/**
+ * Who was found in the group while our call was under way is in by that call: it is ours for them as
+ * well, also for who was let go of meanwhile as not ours.
+ */
+async function shareOwnership(
+  tx: Transaction,
+  { id, tool, groupId, generation }: Claim,
+  accountId: string,
+): Promise<void> {
+  await tx
+    .updateTable('membership')
+    .set((eb) => ({
+      isOurs: 1,
+      state: eb
+        .case()
+        .when('state', '=', 'released')
+        .then<MembershipRow['state']>('removed')
+        .else(eb.ref('state'))
+        .end(),
+    }))
+    .where((eb) => eb.and({ tool, groupId, memberId: accountId, isOurs: 0 }))
+    .where('id', '<>', id)
+    .where('updatedAt', '>=', (eb) =>
+      eb
+        .selectFrom('intent')
+        .select((min) => min.fn.min('createdAt').as('begunAt'))
+        .where((intent) =>
+          intent.and({ membershipId: id, generation, operation: 'add', wasFound: 0 }),
+        ),
+    )
+    .execute();
 }
 
 /** What we made stays ours, by whoever keeps it now; also where that was not looked at yet. */
@@ -223,6 +258,15 @@ async function handOver(
     )
     .where((eb) => eb.and([isOfAccount(eb, box, { ...claim, addresses }, accountId), isInUse(eb)]))
     .execute();
+  const keeper = await tx
+    .selectFrom('membership')
+    .select('trainerId')
+    .where((eb) => eb.and({ tool: claim.tool, groupId: claim.groupId, memberId: accountId }))
+    .where('id', '<>', claim.id)
+    .where(isInUse)
+    .orderBy('id')
+    .executeTakeFirst();
+  if (keeper !== undefined) await bindAccount(tx, claim, accountId, keeper.trainerId);
 }
 
 /** What else the account was in may be gone with it, and is put back where it is wanted. */

@@ -8,7 +8,7 @@ import { createPassword } from './new-password.ts';
 import { isProtected } from './protected-account.ts';
 import { restIn } from './rest-in.ts';
 import type { Result } from './settle-store.ts';
-import { isAccountMadeByUs } from './whose.ts';
+import { isAccountMadeByUs, toMadeAt } from './whose.ts';
 
 /**
  * Adds somebody whom the look did not find in the group. Whose their account is, is asked of the tool
@@ -26,7 +26,7 @@ export async function addMembership(
   const isOursBefore = await isAccountOurs(deps, claim, account);
   const password = passwordFor(deps, claim);
   const isAccountAbsent = account === undefined ? null : account === null;
-  const intent = { operation: 'add', foundId: null, isAccountAbsent, password } as const;
+  const intent = { operation: 'add', found: null, isAccountAbsent, password } as const;
   if ((await begin(deps, claim, intent)) === null) return null;
   const newcomer: Person = {
     ...{ ...person, isAccountOurs: isOursBefore && deps.mayChangeAccounts() },
@@ -40,6 +40,7 @@ export async function addMembership(
   const learnt = {
     isOurs: true,
     isAccountOurs: isMade === true || isOursBefore || isAccountMadeByUs(claim, added),
+    ...toMadeAt(added),
   };
   const told = toTold(added, learnt.isAccountOurs ? password : null, password !== null);
   if (added.isUnlisted === true) {
@@ -47,12 +48,13 @@ export async function addMembership(
     return { operation: 'add', outcome: 'invited', ...invited, ...restIn(deps.clock, 'invited') };
   }
   const readBack = await readUntil(deps, claim, { ...person, memberId: added.id }, signal);
-  const { id: memberId, isInvited } = readBack ?? added;
+  const shown = readBack ?? added;
+  const { id: memberId, isInvited } = shown;
   const [outcome, state] = isInvited
     ? (['invited', 'invited'] as const)
     : (['added', 'active'] as const);
   return {
-    ...{ operation: 'add', outcome, memberId, ...learnt },
+    ...{ operation: 'add', outcome, memberId, ...learnt, ...toMadeAt(shown) },
     ...told,
     ...restIn(deps.clock, state),
   };
@@ -79,9 +81,7 @@ async function isAccountOurs(
   account: Member | null | undefined,
 ): Promise<boolean> {
   if (account == null) return false;
-  return (
-    isAccountMadeByUs(claim, account) || (await settling.isAccountOurs(claim.tool, account.id))
-  );
+  return isAccountMadeByUs(claim, account) || (await settling.isAccountOurs(claim, account));
 }
 
 /** Where nobody could tell before whose account it is, it is out again at once. */

@@ -1,6 +1,7 @@
 import type { Transaction } from '../db/database.ts';
 import type { MembershipAddressRow } from '../db/identity-tables.ts';
 import { inParts } from '../db/key-in.ts';
+import { domainOf } from '../domain/marketplace-text.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import { workEmailPlace } from './evidence-store.ts';
 
@@ -37,6 +38,22 @@ export async function letGoOf(tx: Transaction, membershipId: number, now: string
     .where('membershipId', '=', membershipId)
     .where('givenAt', 'is not', null)
     .where('endedAt', 'is', null)
+    .execute();
+}
+
+/** Somebody is in under an address that no install told: an operator did. */
+export async function addGiven(
+  tx: Transaction,
+  box: SecretBox,
+  { address, ...of }: { membershipId: number; address: string } & Word,
+  now: string,
+): Promise<void> {
+  const workEmail = box.seal(Buffer.from(address), workEmailPlace(of));
+  const workEmailDigest = box.digest(address.toLowerCase());
+  const sealed = { workEmail, workEmailDigest, workEmailDomain: domainOf(address) };
+  await tx
+    .insertInto('membershipAddress')
+    .values({ ...of, ...sealed, isCurrent: 0, givenAt: now })
     .execute();
 }
 

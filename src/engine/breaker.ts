@@ -26,20 +26,23 @@ export interface Breaker {
 /** So many in a row may be the tool's trouble and not a person's. */
 const failuresInARow = 5;
 const longestWaitMs = 60_000;
+/** Whoever asks to be left alone for longer means what was asked for, and not the tool as a whole. */
+const longestLeaveMs = 600_000;
 /** However often one group is refused, the tool is not asked more often. */
 const checkEveryMs = 10_000;
 
 export function createBreaker(clock: Clock, random = Math.random): Breaker {
-  let failures = 0;
-  let probes = 0;
+  let [failures, probes] = [0, 0];
   let probeAtMs: number | null = null;
   /** Until when the tool wants to be left alone, as far as it has told. */
   let leaveUntilMs = 0;
-  let isInDoubt = false;
-  let isChecking = false;
+  let [isInDoubt, isChecking] = [false, false];
   let checkedAtMs = Number.NEGATIVE_INFINITY;
 
   const nowMs = () => clock.now().getTime();
+  const leave = (ms: number) => {
+    leaveUntilMs = Math.max(leaveUntilMs, nowMs() + Math.min(ms, longestLeaveMs));
+  };
 
   function open(): void {
     probes += 1;
@@ -53,6 +56,7 @@ export function createBreaker(clock: Clock, random = Math.random): Breaker {
     isCheckDue: () =>
       isInDoubt && !isChecking && probeAtMs === null && nowMs() >= checkedAtMs + checkEveryMs,
     report({ errorCode, retryAfterMs = 0 }) {
+      if (retryAfterMs > longestLeaveMs) return;
       if (!concernsTool(errorCode)) {
         failures = 0;
         // What refuses one person lets others in; only an answer that is none keeps counting.
@@ -60,7 +64,7 @@ export function createBreaker(clock: Clock, random = Math.random): Breaker {
         return;
       }
       failures += errorCode === 'unavailable' ? 1 : failuresInARow;
-      leaveUntilMs = Math.max(leaveUntilMs, nowMs() + retryAfterMs);
+      leave(retryAfterMs);
       isInDoubt ||= failures >= failuresInARow;
     },
     checking() {
@@ -75,8 +79,7 @@ export function createBreaker(clock: Clock, random = Math.random): Breaker {
         leaveUntilMs = 0;
         return false;
       }
-      leaveUntilMs = Math.max(leaveUntilMs, nowMs() + retryAfterMs);
-      isInDoubt = false;
+      leave(retryAfterMs);
       open();
       return true;
     },

@@ -63,3 +63,25 @@ export async function findPasswords(
     }),
   );
 }
+
+/** By trainer and account, of those whose it is known to be: when the tool made it. */
+export async function findMadeAt(
+  tx: Transaction,
+  tool: string,
+  rows: MembershipRow[],
+): Promise<Map<string, Map<string, string>>> {
+  const ids = rows.flatMap(({ memberId, doubtedId }) => [memberId ?? [], doubtedId ?? []].flat());
+  if (ids.length === 0) return new Map();
+  const accounts = await tx
+    .selectFrom('account')
+    .select(['accountId', 'trainerId', 'madeAt'])
+    .where('tool', '=', tool)
+    .where('accountId', 'in', ids)
+    .execute();
+  const found = new Map<string, Map<string, string>>();
+  for (const { accountId, trainerId, madeAt } of accounts) {
+    if (trainerId === null || madeAt === null) continue;
+    found.set(trainerId, (found.get(trainerId) ?? new Map()).set(accountId, madeAt));
+  }
+  return found;
+}

@@ -4,7 +4,7 @@ import type { MembershipRow, Tables } from '../db/tables.ts';
 import type { MembershipState } from '../domain/membership.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import { createAddressStore, type GivenAddress } from './address-store.ts';
-import { findNames, findPasswords, findRenewals } from './claim-details-store.ts';
+import { findMadeAt, findNames, findPasswords, findRenewals } from './claim-details-store.ts';
 
 /**
  * The SQL of claiming: a claim is a lease with a token. Whoever lost the lease can no longer settle,
@@ -15,10 +15,21 @@ export interface ClaimStore {
   /** The installs for which something is due in the tool. */
   installsDue(tool: string, now: string): Promise<string[]>;
   claim(order: ClaimOrder): Promise<Claim[]>;
+  /** @returns false where the claim no longer holds, so that nothing more may be done under it */
+  prolong(claim: Claim, now: string, leasedUntil: string): Promise<boolean>;
   /** Gives a claim back without having done anything, to be taken again at `nextAttemptAt`. */
   putBack(claim: Claim, nextAttemptAt: string): Promise<void>;
   /** Makes due what has failed and waits for another try: the tool answers again. */
   tryAgain(tool: string, now: string): Promise<void>;
+  /**
+   * Makes due whom the tool has refused by refusing our token, as far as one call can tell: it lets
+   * us in.
+   *
+   * @param mostAttempts only whom it has not refused more often
+   */
+  tryRefused(tool: string, now: string, mostAttempts?: number): Promise<void>;
+  /** Whether there is anybody of that kind. */
+  hasRefused(tool: string, now: string): Promise<boolean>;
 }
 
 export interface ClaimOrder {
@@ -45,6 +56,10 @@ export interface Claim {
   generation: number;
   state: MembershipState;
   memberId: string | null;
+  /** An account that was theirs, of which nobody knows whose it is by now. */
+  doubtedId: string | null;
+  /** By the tool's id: when it made the accounts that are known to be theirs. */
+  madeAt: ReadonlyMap<string, string>;
   /** Whether we made the membership of `memberId`. */
   isOurs: boolean;
   attempts: number;
@@ -87,15 +102,30 @@ export function createClaimStore(database: Database, box: SecretBox): ClaimStore
           rows.map(({ id }) => id),
         );
         const renewals = await findRenewals(tx, rows);
+        const madeAt = await findMadeAt(tx, order.tool, rows);
         const passwords = order.makesLogins ? await findPasswords(tx, box, rows) : new Map();
         return rows.map((row) => ({
           ...toClaim(row, order.token, addresses.get(row.id) ?? []),
+          madeAt: madeAt.get(row.trainerId) ?? new Map(),
           displayName: names.get(row.trainerId) ?? null,
           password: passwords.get(row.id) ?? null,
           isRenewalWanted: renewals.has(row.id),
         }));
       });
     },
+
+    prolong: ({ id, token, generation }, now, leasedUntil) =>
+      inTransaction(database, async (tx) => {
+        const held = await tx
+          .updateTable('membership')
+          .set({ leasedUntil })
+          .where('id', '=', id)
+          .where('leaseToken', '=', token)
+          .where('leasedUntil', '>', now)
+          .where('generation', '=', generation)
+          .executeTakeFirst();
+        return held.numUpdatedRows === 1n;
+      }),
 
     async putBack({ id, token, generation }, nextAttemptAt) {
       await inTransaction(database, (tx) =>
@@ -128,6 +158,43 @@ export function createClaimStore(database: Database, box: SecretBox): ClaimStore
           .execute(),
       );
     },
+
+    async tryRefused(tool, now, mostAttempts) {
+      await inTransaction(database, async (tx) => {
+        const refused = tx
+          .updateTable('membership')
+          .set({ nextAttemptAt: now })
+          .where(isRefused(tool, now));
+        const few = mostAttempts && refused.where('attempts', '<=', mostAttempts);
+        await (few || refused).execute();
+      });
+    },
+
+    async hasRefused(tool, now) {
+      const refused = database.kysely.selectFrom('membership').select('id').limit(1);
+      return (await refused.where(isRefused(tool, now)).executeTakeFirst()) !== undefined;
+    },
+  };
+}
+
+/** By its last receipt: a tool that refuses a token answers 401 or 403 to everything. */
+function isRefused(tool: string, now: string): Condition {
+  return (eb) => {
+    const last = eb
+      .selectFrom('receipt')
+      .select((receipt) => receipt.fn.max('receipt.id').as('id'))
+      .whereRef('receipt.membershipId', '=', 'membership.id');
+    const isTold = eb
+      .selectFrom('receipt')
+      .select('receipt.id')
+      .where('receipt.id', '=', last)
+      .where('receipt.toolStatus', 'in', [401, 403]);
+    return eb.and([
+      eb('membership.tool', '=', tool),
+      eb('membership.state', '=', 'failed'),
+      eb('membership.nextAttemptAt', '>', now),
+      eb.exists(isTold),
+    ]);
   };
 }
 
@@ -228,9 +295,11 @@ function firstOfEach<Row extends { groupId: string; trainerId: string }>(
 }
 
 function toClaim(row: MembershipRow, token: string, addresses: readonly GivenAddress[]) {
-  const { id, tool, install, groupId, trainerId, generation, state, memberId, attempts } = row;
+  const { id, tool, install, groupId, trainerId, generation, state, attempts } = row;
+  const { memberId, doubtedId } = row;
   return {
-    ...{ id, token, tool, install, groupId, trainerId, generation, state, memberId, attempts },
+    ...{ id, token, tool, install, groupId, trainerId, generation, state, attempts },
+    ...{ memberId, doubtedId },
     wanted: row.wanted === 1,
     isOurs: row.isOurs === 1,
     email: addresses.find(({ isCurrent }) => isCurrent)?.address ?? null,

@@ -1,21 +1,19 @@
 import type { Member, Person } from '../adapters/adapter.ts';
-import { AppError, isTransient, toAppError } from '../domain/errors.ts';
+import { AppError, toAppError } from '../domain/errors.ts';
 import { decideStep, type MembershipState, type Step } from '../domain/membership.ts';
-import { backoffMs } from '../lib/backoff.ts';
-import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
-import { maskText } from '../lib/mask.ts';
+import { toInstant } from '../lib/clock.ts';
 import { addMembership } from './add-membership.ts';
 import type { Claim } from './claim-store.ts';
 import { attend, isUnlisted, withReset } from './converge-invitation.ts';
-import { type ConvergeDeps, look } from './converge-steps.ts';
+import { begin, type ConvergeDeps, endAssignments, look, toFailure } from './converge-steps.ts';
+import { disown, findHidden, settleDoubt } from './doubted-account.ts';
 import { followAddress, isToFollow } from './follow-address.ts';
 import { isProtected } from './protected-account.ts';
+import { proveAbsence } from './prove-absence.ts';
 import { removeFormer, removeMembership } from './remove-membership.ts';
 import { restIn } from './rest-in.ts';
 import type { Result } from './settle-store.ts';
-import { isAccountMadeByUs, isMembershipOurs } from './whose.ts';
-
-const refusedRetryMs = 3_600_000;
+import { isAccountMadeByUs, isMembershipOurs, toMadeAt } from './whose.ts';
 
 /**
  * One membership, from claim to receipt: look, intent, call, read back (design section 2). The
@@ -38,22 +36,23 @@ export async function convergeMembership(
 /** @returns null where the claim no longer holds and nothing was done */
 async function attempt(
   deps: ConvergeDeps,
-  claim: Claim,
+  given: Claim,
   signal: AbortSignal,
 ): Promise<Result | null> {
-  const result = await bringInLine(deps, claim, signal);
+  const sought = await findPerson(deps, given, signal);
+  const { claim } = sought;
+  const result = await bringInLine(deps, sought, signal);
   const isOut = result?.state === 'removed' || result?.state === 'released';
-  return isOut && !claim.wanted ? await removeFormer(deps, claim, result, signal) : result;
+  if (!isOut || claim.wanted) return result;
+  const removed = await removeFormer(deps, claim, result, signal);
+  return removed.state === 'removing' ? removed : await settleDoubt(deps, claim, removed, signal);
 }
 
 async function bringInLine(
   deps: ConvergeDeps,
-  claim: Claim,
+  { claim, person, found }: Sought,
   signal: AbortSignal,
 ): Promise<Result | null> {
-  const person = toPerson(claim);
-  refuseProtected(deps, claim, person);
-  const found = ofMembership(deps, claim, await look(deps, claim, person, signal));
   if (found === null && claim.wanted && isUnlisted(deps.adapter, claim))
     return await attend(deps, claim, signal);
   const step = decideStep(claim.wanted, {
@@ -67,11 +66,71 @@ async function bringInLine(
       : await removeMembership(deps, claim, { person, found }, signal);
   }
   const settled = toSettled(deps, claim, step, found);
-  if (found === null) {
-    return claim.memberId === null ? settled : withReset(deps, settled);
-  }
+  if (found === null) return await settleAbsent(deps, claim, settled, signal);
   const tended = await tend(deps, claim, { person, found, state: step.state }, signal);
   return tended === 'left' ? settled : tended;
+}
+
+interface Sought {
+  claim: Claim;
+  person: Person;
+  found: Member | null;
+}
+
+/** Whoever they are in the tool by now: where their id is not theirs any more, without it. */
+async function findPerson(deps: ConvergeDeps, claim: Claim, signal: AbortSignal): Promise<Sought> {
+  const person = toPerson(claim);
+  refuseProtected(deps, claim, person);
+  const looked = await look(deps, claim, person, signal);
+  const sought = { claim, person, found: ofMembership(deps, claim, looked.found) };
+  const known = await withoutStray(deps, sought, looked.stray);
+  if (known.found !== null || claim.wanted) return known;
+  const { found, stray } = await findHidden(deps, known.claim, known.person, signal);
+  return await withoutStray(deps, { ...known, found }, stray);
+}
+
+async function withoutStray(
+  deps: ConvergeDeps,
+  { claim, person, found }: Sought,
+  stray: Member | null,
+): Promise<Sought> {
+  if (stray === null) return { claim, person, found };
+  const disowned = await disown(deps, claim, stray);
+  return { claim: disowned, person: { ...person, memberId: null }, found };
+}
+
+/** Nobody is found who is to be out. */
+async function settleAbsent(
+  deps: ConvergeDeps,
+  claim: Claim,
+  settled: Result,
+  signal: AbortSignal,
+): Promise<Result | null> {
+  const unproven = await proveAbsence(deps, claim, signal);
+  if (unproven !== null) return unproven;
+  if (claim.memberId === null) return settled;
+  const isEnded = await endLeftOver(deps, claim, claim.memberId, signal);
+  return isEnded ? withReset(deps, claim, settled) : null;
+}
+
+/**
+ * What is assigned to whom another hand took out, or we in a try that was cut short. Their account may
+ * be another's reason to be there as well, who is only missing just now.
+ *
+ * @returns false where the claim no longer holds
+ */
+async function endLeftOver(
+  deps: ConvergeDeps,
+  claim: Claim,
+  id: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (deps.adapter.endAssignments === undefined || !claim.isOurs) return true;
+  const member = { id, email: claim.email };
+  const begun = await begin(deps, claim, { operation: 'remove', found: member });
+  if (begun === null) return false;
+  if (begun.isShared) return true;
+  return await endAssignments(deps, claim, { member }, signal);
 }
 
 /** Who only has the address that is named by now is nobody whom this membership let in. */
@@ -114,6 +173,7 @@ function toSettled(
       memberId: found.id,
       isOurs: outcome !== 'protected' && isMembershipOurs(claim, found, deps.managedDomains),
       isAccountOurs: outcome !== 'protected' && isAccountMadeByUs(claim, found),
+      ...toMadeAt(found),
     }),
     // Gone, by our removal (its answer was lost) or another's: whoever comes back is not ours.
     ...(outcome === 'already_absent' && claim.memberId !== null && { isOurs: false }),
@@ -139,22 +199,4 @@ function toPerson({ trainerId, email, displayName, memberId }: Claim): Person {
 function refuseProtected(deps: ConvergeDeps, { wanted }: Claim, { email }: Person): void {
   if (!wanted || !isProtected(deps.protectedAccounts, { id: '', email })) return;
   throw new AppError('invalid', 'The address is that of a protected account of the tool');
-}
-
-/** What may pass is tried again soon, then ever later; a refusal once an hour. */
-function toFailure(claim: Claim, error: AppError, clock: Clock): Result {
-  const { attempts, state, wanted } = claim;
-  const transient = isTransient(error);
-  const waitMs = transient ? backoffMs(attempts + 1, error.retryAfterMs) : refusedRetryMs;
-  return {
-    operation: wanted ? 'add' : 'remove',
-    outcome: transient ? 'failed' : 'refused',
-    state: transient ? state : 'failed',
-    nextAttemptAt: instantIn(clock, waitMs),
-    errorCode: error.code,
-    retryAfterMs: error.retryAfterMs,
-    toolStatus: error.status,
-    // Adapters are others' code, and what they throw may quote an address.
-    message: maskText(error.message).slice(0, 300),
-  };
 }

@@ -1,11 +1,15 @@
 import type { Adapter, Member, Person } from '../adapters/adapter.ts';
-import { AppError } from '../domain/errors.ts';
+import { AppError, isTransient } from '../domain/errors.ts';
+import type { Alerts } from '../lib/alerts.ts';
+import { backoffMs } from '../lib/backoff.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
+import { maskText } from '../lib/mask.ts';
 import { retry } from '../lib/retry.ts';
 import type { Begun } from './account-store.ts';
 import { callTool } from './call-tool.ts';
 import type { Claim, ClaimStore } from './claim-store.ts';
-import type { Intent, SettleStore } from './settle-store.ts';
+import type { Intent, Result, SettleStore } from './settle-store.ts';
+import { judgeId } from './whose.ts';
 
 /** What bringing a membership in line is made of: a look, an intent, a call, and a read back. */
 
@@ -24,11 +28,32 @@ export interface ConvergeDeps {
    * of them may name an address of anybody's.
    */
   mayChangeAccounts(): boolean;
+  alerts: Alerts;
   clock: Clock;
 }
 
 /** A dead worker's work is taken over after this long. */
 export const leaseMs = 30_000;
+
+export const refusedRetryMs = 3_600_000;
+
+/** What may pass is tried again soon, then ever later; a refusal once an hour. */
+export function toFailure(claim: Claim, error: AppError, clock: Clock): Result {
+  const { attempts, state, wanted } = claim;
+  const transient = isTransient(error);
+  const waitMs = transient ? backoffMs(attempts + 1, error.retryAfterMs) : refusedRetryMs;
+  return {
+    operation: wanted ? 'add' : 'remove',
+    outcome: transient ? 'failed' : 'refused',
+    state: transient ? state : 'failed',
+    nextAttemptAt: instantIn(clock, waitMs),
+    errorCode: error.code,
+    retryAfterMs: error.retryAfterMs,
+    toolStatus: error.status,
+    // Adapters are others' code, and what they throw may quote an address.
+    message: maskText(error.message).slice(0, 300),
+  };
+}
 
 /** Commits what is meant before the call that does it. @returns null where it must not be made */
 export async function begin(
@@ -43,8 +68,33 @@ export async function begin(
   return performance.now() - begunAt > leaseMs / 2 ? null : begun;
 }
 
+export interface Looked {
+  found: Member | null;
+  /** What has the id by now that was theirs, where that is not known to be theirs any more. */
+  stray: Member | null;
+}
+
+/**
+ * Finds somebody in the group. An id is believed only with an address that they have or had: else
+ * they are looked for anew, by whatever else identifies a person in the tool.
+ */
 export async function look(
-  { adapter, timeoutMs }: ConvergeDeps,
+  deps: Pick<ConvergeDeps, 'adapter' | 'timeoutMs'>,
+  claim: Claim,
+  person: Person,
+  signal: AbortSignal,
+): Promise<Looked> {
+  const found = await findIn(deps, claim, person, signal);
+  if (found === null || found.id !== person.memberId) return { found, stray: null };
+  const belief = judgeId(claim, found);
+  if (belief === 'theirs' || belief === 'untold') return { found, stray: null };
+  const anew = await findIn(deps, claim, { ...person, memberId: null }, signal);
+  return { found: anew, stray: anew?.id === found.id ? null : found };
+}
+
+/** Without asking whether who has the id is still who had it. */
+export async function findIn(
+  { adapter, timeoutMs }: Pick<ConvergeDeps, 'adapter' | 'timeoutMs'>,
   { groupId }: Claim,
   person: Person,
   signal: AbortSignal,
@@ -62,12 +112,58 @@ export async function readUntil(
   signal: AbortSignal,
 ): Promise<Member | null> {
   const readBack = async () => {
-    const member = await look(deps, claim, person, signal);
+    const { found: member } = await look(deps, claim, person, signal);
     // Somebody else may have the address by now: who was taken out is known by their id.
     const isThere = member !== null && (claim.wanted || member.id === person.memberId);
     if (isThere === claim.wanted) return member;
     const [did, shows] = claim.wanted ? ['added', 'does not list'] : ['removed', 'still lists'];
     throw new AppError('unavailable', `The tool says it ${did} the member but ${shows} them`);
   };
+  return await soon(readBack, signal);
+}
+
+/** Where a look at the group alone would not show an account that was only hidden. */
+export async function readUntilEnded(
+  { adapter, timeoutMs }: Pick<ConvergeDeps, 'adapter' | 'timeoutMs'>,
+  { id }: Member,
+  signal: AbortSignal,
+): Promise<void> {
+  await soon(async () => {
+    const account = await callTool(timeoutMs, signal, (callSignal) =>
+      Promise.resolve(adapter.findAccountById?.(id, callSignal)),
+    );
+    if (account == null) return;
+    throw new AppError('unavailable', 'The tool says it ended the account but still has it');
+  }, signal);
+}
+
+async function soon<T>(readBack: () => Promise<T>, signal: AbortSignal): Promise<T> {
   return await retry(readBack, { attempts: 3, firstWaitMs: 100, maxWaitMs: 500, signal });
+}
+
+const mostParts = 1000;
+
+/**
+ * Takes away what is assigned to whoever was taken out, where the tool leaves it with them: part by
+ * part, each in a time of its own. Nobody counts as out before.
+ *
+ * @returns false where the claim no longer holds
+ */
+export async function endAssignments(
+  { adapter, claims, timeoutMs, clock }: ConvergeDeps,
+  claim: Claim,
+  { member, project = null }: { member: Member; project?: string | null },
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { endAssignments: end } = adapter;
+  if (end === undefined) return true;
+  for (let parts = 0; parts < mostParts; parts += 1) {
+    const leasedUntil = instantIn(clock, leaseMs);
+    if (!(await claims.prolong(claim, toInstant(clock.now()), leasedUntil))) return false;
+    const left = await callTool(timeoutMs, signal, (callSignal) =>
+      end.call(adapter, claim.groupId, member, project, callSignal),
+    );
+    if (left === 'done') return true;
+  }
+  throw new AppError('unavailable', 'What is assigned to the member does not come to an end');
 }

@@ -42,7 +42,7 @@ export function createConvergeWorker(given: ConvergeWorkerDeps): Loop {
   const breaker = createBreaker(clock);
   const underway: Underway = new Map();
   const turns = createTurns();
-  let checking: Promise<void> = Promise.resolve();
+  const watch = createWatch(deps, breaker);
 
   const loop = createLoop({
     name: `converge ${tool}`,
@@ -50,7 +50,7 @@ export function createConvergeWorker(given: ConvergeWorkerDeps): Loop {
     logger,
     clock,
     async run(signal) {
-      if (await isLeftAlone(signal)) return 'idle';
+      if (await watch.isLeftAlone(signal)) return 'idle';
       const waiting = turns.inOrder(await claims.installsDue(tool, toInstant(clock.now())));
       if (waiting.length === 0 && underway.size === 0) return 'idle';
       // Held again at every turn, so that it is never lost to others while this one lives.
@@ -61,17 +61,11 @@ export function createConvergeWorker(given: ConvergeWorkerDeps): Loop {
     },
   });
 
-  async function isLeftAlone(signal: AbortSignal): Promise<boolean> {
-    // Beside what goes on: what is refused about one group holds up no other.
-    if (breaker.isCheckDue()) checking = check(deps, breaker, signal);
-    return breaker.isOpen() && !(await probe(deps, breaker, signal));
-  }
-
   function start(claim: Claim, signal: AbortSignal): void {
     turns.served(claim.install);
     const work = converge(deps, claim, signal)
       .then((result) => {
-        if (result !== null) breaker.report(result);
+        if (result !== null && result.isOfToolItself !== false) breaker.report(result);
       })
       .finally(() => {
         underway.delete(work);
@@ -84,9 +78,35 @@ export function createConvergeWorker(given: ConvergeWorkerDeps): Loop {
     ...loop,
     async stop() {
       await loop.stop();
-      await Promise.all([...underway.keys(), checking]);
+      await Promise.all([...underway.keys(), watch.ended()]);
       if (isToolExclusive) await locks.release(lockName(tool), token);
     },
+  };
+}
+
+/** Whether a tool is to be left alone, by checks beside what goes on. */
+function createWatch(deps: ConvergeWorkerDeps, breaker: Breaker) {
+  const { tool, claims, clock } = deps;
+  let checking: Promise<void> = Promise.resolve();
+  let hasBegun = false;
+  let isForRefused = false;
+
+  return {
+    async isLeftAlone(signal: AbortSignal): Promise<boolean> {
+      if (!hasBegun) {
+        // Who was refused before may wait for an hour, and the token have been mended meanwhile.
+        isForRefused = await claims.hasRefused(tool, toInstant(clock.now()));
+        if (isForRefused) breaker.report({ errorCode: 'forbidden' });
+        hasBegun = true;
+      }
+      // What is refused about one group holds up no other.
+      if (breaker.isCheckDue()) {
+        checking = check(deps, breaker, signal, isForRefused);
+        isForRefused = false;
+      }
+      return breaker.isOpen() && !(await probe(deps, breaker, signal));
+    },
+    ended: () => checking,
   };
 }
 
@@ -126,16 +146,22 @@ function toOrder(deps: ConvergeWorkerDeps, install: string, limit: number): Clai
   return { tool, install, token: randomUUID(), limit, exclusiveBy, makesLogins, ...times };
 }
 
-/** Asks a tool that was refused to somebody whether it lets us in at all. */
+/**
+ * Asks a tool that was refused to somebody whether it lets us in at all. Where it does, its refusal
+ * may have been of the token, which is good by now: who was refused is tried once more, and after a
+ * start everybody.
+ */
 async function check(
-  { tool, adapter, timeoutMs, alerts, logger }: ConvergeWorkerDeps,
+  { tool, adapter, claims, timeoutMs, alerts, logger, clock }: ConvergeWorkerDeps,
   breaker: Breaker,
   signal: AbortSignal,
+  isForRefused: boolean,
 ): Promise<void> {
   breaker.checking();
   try {
     await callTool(timeoutMs, signal, (callSignal) => adapter.check(callSignal));
     breaker.checked({});
+    await claims.tryRefused(tool, toInstant(clock.now()), isForRefused ? undefined : 1);
     logger.info(
       { tool },
       'A tool answers: what it refuses is the trouble of those whom it concerns',
@@ -163,9 +189,10 @@ async function probe(
     logger.warn({ tool, err: toAppError(error) }, 'A tool is still left alone');
     return false;
   }
+  // Before it counts as well: should the database be away, the next probe has them tried again.
+  await claims.tryAgain(tool, toInstant(clock.now()));
   breaker.probed(true);
   logger.info({ tool }, 'A tool answers again');
-  await claims.tryAgain(tool, toInstant(clock.now()));
   return true;
 }
 
@@ -198,12 +225,12 @@ async function converge(
   claim: Claim,
   signal: AbortSignal,
 ): Promise<Result | null> {
-  const { tool, metrics, logger } = deps;
+  const { tool, metrics, alerts, logger } = deps;
   const subject = { tool, membership: claim.id, group: claim.groupId, trainer: claim.trainerId };
   try {
     const result = await convergeMembership(deps, claim, signal);
     if (result === null) return null;
-    const { operation, outcome, message, nextAttemptAt } = result;
+    const { operation, outcome, message, nextAttemptAt, mayBeIn } = result;
     metrics.toolCalls.inc({ tool, operation, outcome });
     const hasFailed = outcome === 'failed' || outcome === 'refused';
     if (hasFailed)
@@ -212,6 +239,11 @@ async function converge(
         'A membership could not be brought in line',
       );
     else logger.info({ ...subject, operation, outcome }, 'A membership is in line');
+    if (mayBeIn !== undefined) {
+      const says =
+        'Somebody who is to be out may be in as one of these accounts: remove theirs in the tool, and protect the others';
+      alerts.raise('absence_unproven', { ...subject, accounts: mayBeIn }, says);
+    }
     return result;
   } catch (error) {
     // The lease runs out, and the membership is taken again.

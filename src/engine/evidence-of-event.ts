@@ -65,13 +65,13 @@ function earlier(a: string, b: string): string {
 
 function addContract(evidence: Evidence, event: LifecycleEvent, told: Told): void {
   if (event.contract === null) return;
-  const { id, title } = event.contract;
-  const titleVersion = title === null ? null : versionOfEvent(event.id);
+  const { id, title, startDate } = event.contract;
+  const version = versionOfEvent(event.id);
   const said = {
     ...emptyContract(told.install, id),
     ...registerOf(event.type, told),
-    title,
-    titleVersion,
+    ...{ title, titleVersion: title === null ? null : version },
+    ...{ startDate, startDateVersion: startDate === null ? null : version },
   };
   evidence.contracts.push(said);
 }

@@ -1,11 +1,14 @@
 import type { Transaction } from '../db/database.ts';
+import { statusOfContract } from '../domain/evidence-status.ts';
 import { toInstant } from '../lib/clock.ts';
 import type { DueMembership } from './brake-store.ts';
+import type { RoutedLink } from './wall.ts';
 
 /**
  * The SQL of waiting for the work of somebody to be read before they are taken out. A removal that is
- * due waits until a reading that began after that has ended, and for five minutes at most: then
- * access falls anyway, and its receipt says so.
+ * due waits until a reading that began after that has ended, of every place where they may have
+ * worked and of no other, and for five minutes at most: then access falls anyway, and its receipt
+ * says which could not be read, and why.
  */
 export interface FinalReadingStore {
   /** @returns which of those that are due need not wait (any longer) */
@@ -13,14 +16,23 @@ export interface FinalReadingStore {
 }
 
 const longestWaitMs = 5 * 60_000;
+/** What is saved so long after the end of a contract counts for it. */
+const lateSavingMs = 24 * 60 * 60_000;
 
-/** @param tellsWork whether the work in a tool can be read at all */
-export function createFinalReadingStore(tellsWork: (tool: string) => boolean): FinalReadingStore {
+/** Where the work on a link's project is counted; undefined where nobody can read it. */
+export type WorkPlaceOf = (link: RoutedLink) => WorkPlace | undefined;
+
+interface WorkPlace {
+  tool: string;
+  scope: string;
+}
+
+export function createFinalReadingStore(placeOf: WorkPlaceOf): FinalReadingStore {
   return {
     async mayPass(tx, due, now) {
       const passing = new Set<number>();
       for (const one of due) {
-        if (!tellsWork(one.tool) || (await hasWaited(tx, one, now))) passing.add(one.membershipId);
+        if (await hasWaited(tx, placeOf, one, now)) passing.add(one.membershipId);
       }
       return passing;
     },
@@ -29,21 +41,26 @@ export function createFinalReadingStore(tellsWork: (tool: string) => boolean): F
 
 async function hasWaited(
   tx: Transaction,
-  { membershipId, generation }: DueMembership,
+  placeOf: WorkPlaceOf,
+  due: DueMembership,
   now: Date,
 ): Promise<boolean> {
+  const { membershipId, generation } = due;
   const waiting = await tx
     .selectFrom('finalReading')
     .select('wantedAt')
     .where('membershipId', '=', membershipId)
     .where('generation', '=', generation)
     .executeTakeFirst();
-  if (waiting === undefined) {
-    if ((await placesOf(tx, membershipId)).length === 0) return true;
-    await wantReading(tx, membershipId, generation, toInstant(now));
+  const awaited = waiting === undefined ? [] : await awaitedPlaces(tx, membershipId);
+  // A version before this one did not write down which places it waits for.
+  if (waiting === undefined || awaited.length === 0) {
+    const places = await placesOf(tx, placeOf, due);
+    if (places.length === 0) return true;
+    await wantReading(tx, due, places, toInstant(now));
     return false;
   }
-  if (await wasRead(tx, membershipId, waiting.wantedAt)) return true;
+  if (awaited.every((place) => wasRead(place, waiting.wantedAt))) return true;
   if (now.getTime() - Date.parse(waiting.wantedAt) < longestWaitMs) return false;
   await tx
     .updateTable('finalReading')
@@ -55,8 +72,8 @@ async function hasWaited(
 
 async function wantReading(
   tx: Transaction,
-  membershipId: number,
-  generation: number,
+  { membershipId, generation }: DueMembership,
+  places: readonly WorkPlace[],
   wantedAt: string,
 ): Promise<void> {
   const again = { generation, wantedAt, isUnread: 0, reportedAt: null, reportAfter: null };
@@ -65,14 +82,18 @@ async function wantReading(
     .values({ membershipId, ...again })
     .onConflict((conflict) => conflict.column('membershipId').doUpdateSet(again))
     .execute();
-  const places = await placesOf(tx, membershipId);
-  for (const place of places) {
-    await tx
-      .updateTable('usagePlace')
-      .set({ nextReadAt: wantedAt, attempts: 0 })
-      .where((eb) => eb.and({ tool: place.tool, scope: place.scope }))
-      .execute();
-  }
+  await tx.deleteFrom('finalReadingPlace').where('membershipId', '=', membershipId).execute();
+  const keys = places.map(({ tool, scope }) => ({ tool, scope }));
+  await tx
+    .insertInto('finalReadingPlace')
+    .values(keys.map((key) => ({ membershipId, ...key })))
+    .execute();
+  const soon = { nextReadAt: wantedAt, attempts: 0 };
+  await tx
+    .insertInto('usagePlace')
+    .values(keys.map((key) => ({ ...key, ...soon })))
+    .onConflict((conflict) => conflict.columns(['tool', 'scope']).doUpdateSet(soon))
+    .execute();
 }
 
 /** What is to be said with a removal before which nobody could read the work; or null. */
@@ -86,29 +107,85 @@ export async function unreadNote(
     .where((eb) => eb.and({ membershipId: id, generation, isUnread: 1 }))
     .executeTakeFirst();
   if (unread === undefined) return null;
-  return `Their work could not be read before, from ${unread.wantedAt} on: what they did last may not be reported`;
+  const { wantedAt } = unread;
+  const left = (await awaitedPlaces(tx, id)).filter((place) => !wasRead(place, wantedAt));
+  const where = left.map(({ scope, failure }) => `${scope} (${failure ?? 'not answered yet'})`);
+  return `Their work could not be read before, from ${wantedAt} on, in ${where.join(', ')}: what they did last may not be reported`;
 }
 
-/** Every place where they may have worked: a group may have several. */
-async function wasRead(tx: Transaction, membershipId: number, since: string): Promise<boolean> {
-  const places = await placesOf(tx, membershipId);
-  return places.every(({ readBeganAt }) => readBeganAt !== null && readBeganAt >= since);
+interface AwaitedPlace {
+  scope: string;
+  readBeganAt: string | null;
+  failure: string | null;
 }
 
-async function placesOf(tx: Transaction, membershipId: number) {
+async function awaitedPlaces(tx: Transaction, membershipId: number): Promise<AwaitedPlace[]> {
   return await tx
-    .selectFrom('usagePlace')
-    .innerJoin('usagePlaceGroup', (join) =>
+    .selectFrom('finalReadingPlace')
+    .leftJoin('usagePlace', (join) =>
       join
-        .onRef('usagePlaceGroup.tool', '=', 'usagePlace.tool')
-        .onRef('usagePlaceGroup.scope', '=', 'usagePlace.scope'),
+        .onRef('usagePlace.tool', '=', 'finalReadingPlace.tool')
+        .onRef('usagePlace.scope', '=', 'finalReadingPlace.scope'),
     )
-    .innerJoin('membership', (join) =>
-      join
-        .onRef('membership.tool', '=', 'usagePlaceGroup.tool')
-        .onRef('membership.groupId', '=', 'usagePlaceGroup.groupId'),
-    )
-    .select(['usagePlace.tool', 'usagePlace.scope', 'usagePlace.readBeganAt'])
-    .where('membership.id', '=', membershipId)
+    .select(['finalReadingPlace.scope', 'usagePlace.readBeganAt', 'usagePlace.failure'])
+    .where('finalReadingPlace.membershipId', '=', membershipId)
+    .orderBy('finalReadingPlace.scope')
     .execute();
+}
+
+function wasRead({ readBeganAt }: AwaitedPlace, since: string): boolean {
+  return readBeganAt !== null && readBeganAt >= since;
+}
+
+/**
+ * Where they may have worked: by every contract that ever gave them this membership, but for what
+ * was read when nothing could count for it any more.
+ */
+async function placesOf(
+  tx: Transaction,
+  placeOf: WorkPlaceOf,
+  { membershipId, tool }: DueMembership,
+): Promise<WorkPlace[]> {
+  const reasons = await tx
+    .selectFrom('reason')
+    .innerJoin('link', (join) =>
+      join.onRef('link.install', '=', 'reason.install').onRef('link.linkId', '=', 'reason.linkId'),
+    )
+    .innerJoin('contract', (join) =>
+      join
+        .onRef('contract.install', '=', 'reason.install')
+        .onRef('contract.contractId', '=', 'reason.contractId'),
+    )
+    .selectAll('contract')
+    .select(['link.externalProjectId', 'link.externalProjectName'])
+    .where('reason.membershipId', '=', membershipId)
+    .execute();
+  const places = new Map<string, WorkPlace>();
+  for (const reason of reasons) {
+    const place = placeOf(reason);
+    if (place?.tool !== tool) continue;
+    const { scope } = place;
+    if (!(await wasReadToTheEnd(tx, { tool, scope }, reason))) places.set(scope, { tool, scope });
+  }
+  return [...places.values()];
+}
+
+async function wasReadToTheEnd(
+  tx: Transaction,
+  { tool, scope }: WorkPlace,
+  contract: Parameters<typeof statusOfContract>[0] & { endDate: string | null },
+): Promise<boolean> {
+  if (statusOfContract(contract) !== 'ended') return false;
+  const [endedAt] = [contract.endedEventAt, contract.endDate]
+    .flatMap((at) => at ?? [])
+    .sort()
+    .reverse();
+  if (endedAt === undefined) return false;
+  const row = await tx
+    .selectFrom('usagePlace')
+    .select('readBeganAt')
+    .where((eb) => eb.and({ tool, scope }))
+    .executeTakeFirst();
+  const readAt = Date.parse(row?.readBeganAt ?? '');
+  return readAt >= Date.parse(endedAt) + lateSavingMs;
 }

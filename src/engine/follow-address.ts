@@ -7,6 +7,7 @@ import type { Claim } from './claim-store.ts';
 import { begin, type ConvergeDeps, readUntil } from './converge-steps.ts';
 import { restIn } from './rest-in.ts';
 import type { Result } from './settle-store.ts';
+import { isOneOf } from './whose.ts';
 
 type FollowRules = Pick<ConvergeDeps, 'managedDomains' | 'mayChangeAccounts'> & {
   adapter: Pick<Adapter, 'updateEmail'>;
@@ -18,7 +19,7 @@ type FollowRules = Pick<ConvergeDeps, 'managedDomains' | 'mayChangeAccounts'> & 
  */
 export function isToFollow(
   { adapter, managedDomains, mayChangeAccounts }: FollowRules,
-  { memberId, isOurs }: Pick<Claim, 'memberId' | 'isOurs'>,
+  { memberId, isOurs, addresses }: Pick<Claim, 'memberId' | 'isOurs' | 'addresses'>,
   { email }: Pick<Person, 'email'>,
   found: Member,
 ): boolean {
@@ -26,6 +27,8 @@ export function isToFollow(
   if (!isOurs || !mayChangeAccounts()) return false;
   if (found.id !== memberId || found.email === null) return false;
   if (isSameAddress(found.email, email)) return false;
+  // One that nobody told of: a hand has changed it, or the tool gave the id to somebody else.
+  if (!isOneOf(addresses, found.email)) return false;
   if (managedDomains.length === 0) return true;
   // Nobody is let in by another address, and what has one was not made by us, or changed by a hand.
   return [found.email, email].every((address) => managedDomains.includes(domainOf(address)));
@@ -49,8 +52,8 @@ export async function followAddress(
   signal: AbortSignal,
 ): Promise<Result | null | 'left'> {
   const { settling, adapter, timeoutMs } = deps;
-  if (!(await settling.isAccountOurs(claim.tool, found.id))) return 'left';
-  const begun = await begin(deps, claim, { operation: 'update', foundId: found.id });
+  if (!(await settling.isAccountOurs(claim, found))) return 'left';
+  const begun = await begin(deps, claim, { operation: 'update', found });
   if (begun === null) return null;
   if (begun.isOfAnother) return 'left';
   await callTool(timeoutMs, signal, async (callSignal) =>

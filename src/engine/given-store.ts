@@ -1,9 +1,14 @@
 import type { Transaction } from '../db/database.ts';
+import type { SecretBox } from '../lib/secret-box.ts';
+import { isKnownUnder } from './account-store.ts';
 import { letGoOf } from './address-store.ts';
 import type { Claim } from './claim-store.ts';
 import type { Intent, Result } from './settle-store.ts';
 
-/** The SQL of giving access under an address, and of having taken it away (design section 2). */
+/**
+ * The SQL of giving access under an address, and of having taken it away (design section 2): by which
+ * account somebody is in, and whose that is.
+ */
 
 /**
  * From now on somebody may be in the tool under this address by our doing. What an earlier try found,
@@ -11,7 +16,7 @@ import type { Intent, Result } from './settle-store.ts';
  */
 export async function noteGiven(
   tx: Transaction,
-  { addresses }: Claim,
+  { addresses, isOurs }: Claim,
   { isAccountAbsent = null }: Intent,
   now: string,
 ): Promise<void> {
@@ -21,7 +26,8 @@ export async function noteGiven(
   await tx
     .updateTable('membershipAddress')
     .set(
-      current.givenAt === null
+      // Who was seen out since, and is only to be looked for again, begins anew.
+      current.givenAt === null || !isOurs
         ? { givenAt: now, endedAt: null, wasAbsent }
         : { wasAbsent: current.wasAbsent === true ? 1 : wasAbsent },
     )
@@ -33,7 +39,7 @@ export async function noteGiven(
 export async function noteAddresses(
   tx: Transaction,
   { id, addresses, memberId }: Claim,
-  { state, outcome, operation }: Result,
+  { state, outcome, operation, wantsReset = false }: Result,
   now: string,
 ): Promise<void> {
   const current = addresses.find(({ isCurrent }) => isCurrent);
@@ -47,7 +53,8 @@ export async function noteAddresses(
   // Whom nobody has seen there yet may come late, by a call of which nobody knows the end.
   const isUnseen = outcome === 'already_absent' && memberId === null;
   const isOver = state === 'removed' || state === 'released';
-  if (isOver && !isUnseen) await letGoOf(tx, id, now);
+  // Until the link is worthless that everybody has, they may be in again by it.
+  if (isOver && !isUnseen && !wantsReset) await letGoOf(tx, id, now);
   // A tool that refused has made nobody an account: what is there later was made by somebody else.
   else if (operation === 'add' && outcome === 'refused') {
     await tx
@@ -57,4 +64,43 @@ export async function noteAddresses(
       .where('endedAt', 'is', null)
       .execute();
   }
+}
+
+/** Who is found under an account that we made for another is ours too. */
+export async function withOwnership(
+  tx: Transaction,
+  box: SecretBox,
+  claim: Claim,
+  result: Result,
+): Promise<Result> {
+  const { outcome, memberId, isOurs = claim.isOurs } = result;
+  if (outcome !== 'already_member' || isOurs || memberId === undefined) return result;
+  const owner = await tx
+    .selectFrom('membership')
+    .select('id')
+    .where('tool', '=', claim.tool)
+    .where('memberId', '=', memberId)
+    .where('groupId', '=', claim.groupId)
+    .where('isOurs', '=', 1)
+    // Who had the id before the tool gave it out again says nothing of this account.
+    .where((eb) => isKnownUnder(eb, box, claim.email ?? ''))
+    .executeTakeFirst();
+  return owner === undefined ? result : { ...result, isOurs: true };
+}
+
+/** @returns whether the id was believed until now */
+export async function disown(
+  tx: Transaction,
+  { id: membershipId, token }: Claim,
+  accountId: string,
+  isInDoubt: boolean,
+): Promise<boolean> {
+  const disowned = await tx
+    .updateTable('membership')
+    .set({ memberId: null, ...(isInDoubt && { doubtedId: accountId }) })
+    .where('id', '=', membershipId)
+    .where('leaseToken', '=', token)
+    .where('memberId', '=', accountId)
+    .executeTakeFirst();
+  return disowned.numUpdatedRows === 1n;
 }

@@ -114,7 +114,10 @@ async function takeSingly(deps: IntakeDeps): Promise<Taken> {
     try {
       await takeDue(deps, (tx, now) => inbox.dueById(tx, now, delivery.id));
     } catch (error) {
-      await putOff(deps, delivery, toAppError(error));
+      const failure = toAppError(error);
+      // That the database is away is the fault of no delivery, and none is to be given up for it.
+      if (failure.code === 'unavailable') throw failure;
+      await putOff(deps, delivery, failure);
     }
   }
   return { count: batch.length, installs: new Set(batch.map(({ install }) => install)) };

@@ -8,7 +8,14 @@ import type { GivenAddress } from './address-store.ts';
 import { callTool } from './call-tool.ts';
 import type { Claim } from './claim-store.ts';
 import { withReset } from './converge-invitation.ts';
-import { begin, type ConvergeDeps, look, readUntil } from './converge-steps.ts';
+import {
+  begin,
+  type ConvergeDeps,
+  endAssignments,
+  look,
+  readUntil,
+  readUntilEnded,
+} from './converge-steps.ts';
 import { isProtected } from './protected-account.ts';
 import { restIn } from './rest-in.ts';
 import type { Result } from './settle-store.ts';
@@ -31,7 +38,7 @@ export async function removeMembership(
   { person, found }: Removal,
   signal: AbortSignal,
 ): Promise<Result | null> {
-  const begun = await begin(deps, claim, { operation: 'remove', foundId: found.id });
+  const begun = await begin(deps, claim, { operation: 'remove', found });
   if (begun === null) return null;
   if (begun.isShared) {
     const learnt = { memberId: found.id, isOurs: false };
@@ -52,6 +59,8 @@ export async function removeMembership(
     await removeAccount.call(deps.adapter, claim.groupId, found, callSignal);
   });
   await readUntil(deps, claim, { ...person, memberId: found.id }, signal);
+  if (endsAccount) await readUntilEnded(deps, found, signal);
+  if (!(await endAssignments(deps, claim, { member: found }, signal))) return null;
   const message = sayWhatIsLeft(deps, begun, endsAccount, isOurs);
   const removed: Result = {
     ...{ operation: 'remove', outcome: 'removed', memberId: found.id },
@@ -60,7 +69,7 @@ export async function removeMembership(
     ...(message !== null && { message }),
     ...restIn(deps.clock, 'removed'),
   };
-  return withReset(deps, removed);
+  return withReset(deps, claim, removed);
 }
 
 /** How somebody who was taken out could still get in; null where they cannot. */
@@ -126,7 +135,7 @@ async function removeUnder(
   const { trainerId, displayName } = claim;
   const person = { trainerId, displayName, email, memberId: null };
   const former = { ...claim, email, memberId: null, isOurs: false };
-  const found = await look(deps, former, person, signal);
+  const { found } = await look(deps, former, person, signal);
   if (found === null || isProtected(deps.protectedAccounts, found)) return null;
   if (!isMembershipOurs(former, found, deps.managedDomains)) return null;
   return await removeMembership(deps, former, { person, found }, signal);

@@ -1,5 +1,6 @@
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
+import { dueAgain } from './account-store.ts';
 import { leaseMs } from './converge-steps.ts';
 import { createInvitationStore, type NewInvitation } from './invitation-store.ts';
 
@@ -99,6 +100,48 @@ async function settleDone(
     }))
     .where('tool', '=', tool)
     .where('groupId', '=', groupId)
+    .execute();
+  await lookAgain(tx, { tool, groupId }, now);
+}
+
+/**
+ * Whoever was taken out may have come in by the link before it was worthless: they are looked for once
+ * more, unless somebody else was taken out meanwhile, who has it made worthless again.
+ */
+async function lookAgain(
+  tx: Transaction,
+  { tool, groupId }: { tool: string; groupId: string },
+  now: string,
+): Promise<void> {
+  await tx
+    .updateTable('membership')
+    .set((eb) => ({ nextAttemptAt: dueAgain(eb, now) }))
+    .where('tool', '=', tool)
+    .where('groupId', '=', groupId)
+    .where('state', '=', 'removed')
+    .where('memberId', 'is not', null)
+    .where((eb) =>
+      eb.exists(
+        eb
+          .selectFrom('membershipAddress')
+          .select('membershipAddress.id')
+          .whereRef('membershipAddress.membershipId', '=', 'membership.id')
+          .where('givenAt', 'is not', null)
+          .where('endedAt', 'is', null),
+      ),
+    )
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('linkReset')
+            .select('linkReset.tool')
+            .where('linkReset.tool', '=', tool)
+            .where('linkReset.groupId', '=', groupId)
+            .where('linkReset.nextAttemptAt', 'is not', null),
+        ),
+      ),
+    )
     .execute();
 }
 

@@ -1,19 +1,13 @@
+import type { Member } from '../adapters/adapter.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import type { MembershipState, Operation, ReceiptOutcome } from '../domain/membership.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
-import {
-  askOthers,
-  type Begun,
-  dueAgain,
-  isAccountOurs,
-  noteAccount,
-  tellAccount,
-  unshared,
-} from './account-store.ts';
+import { isAccountOurs, knownMembers, noteAccount } from './account-owner-store.ts';
+import { askOthers, type Begun, dueAgain, tellAccount, unshared } from './account-store.ts';
 import { type Claim, noLease } from './claim-store.ts';
 import { unreadNote } from './final-reading-store.ts';
-import { noteAddresses, noteGiven } from './given-store.ts';
+import { disown, noteAddresses, noteGiven, withOwnership } from './given-store.ts';
 import {
   createInvitationStore,
   credentialPlace,
@@ -32,15 +26,26 @@ export interface SettleStore {
    */
   begin(claim: Claim, intent: Intent, now: string, leasedUntil: string): Promise<Begun | null>;
   /** Whether it is known that we made an account of the tool. */
-  isAccountOurs(tool: string, accountId: string): Promise<boolean>;
+  isAccountOurs(
+    claim: Pick<Claim, 'tool' | 'trainerId'>,
+    found: Pick<Member, 'id' | 'madeAt'>,
+  ): Promise<boolean>;
+  /**
+   * Lets go of an id that means another account by now, or may.
+   *
+   * @returns whether it was believed until now
+   */
+  disown(claim: Claim, id: string, isInDoubt: boolean): Promise<boolean>;
+  /** Which of these ids of the tool's belong to somebody of whom we know. */
+  knownMembers(tool: string, ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Writes the receipt, and the result where the claim still holds; else asks for another look. */
   settle(claim: Claim, result: Result, now: string): Promise<void>;
 }
 
 export interface Intent {
   operation: Operation;
-  /** What the look before the call found in the group, by the tool's id. */
-  foundId: string | null;
+  /** What the look before the call found in the group. */
+  found: Member | null;
   /** Before adding: whether a look at the whole tool found no account of the address. */
   isAccountAbsent?: boolean | null;
   /** For the login that the call may make: kept, as nobody can say whether it did. */
@@ -56,9 +61,15 @@ export interface Result {
   isOurs?: boolean;
   /** Whether we made the account; left out where that was not learnt. */
   isAccountOurs?: boolean;
+  /** When the tool made it. */
+  madeAt?: string;
+  /** Whether nothing is left of an account of which it was not known whose it is. */
+  isDoubtSettled?: true;
   /** When to try again; null when there is nothing left to do. */
   nextAttemptAt: string | null;
   errorCode?: ErrorCode;
+  /** False where what went wrong says nothing of how the tool is. */
+  isOfToolItself?: false;
   retryAfterMs?: number | undefined;
   toolStatus?: number | undefined;
   message?: string | undefined;
@@ -66,6 +77,8 @@ export interface Result {
   invitation?: NewInvitation;
   /** Whether a password was made up for them, which is not needed any more. */
   hasPassword?: boolean;
+  /** As whom they may be in, where it cannot be proven that they are out: accounts, as they are shown. */
+  mayBeIn?: readonly string[];
   /** Whether the link that lets everybody in is to be made worthless. */
   wantsReset?: boolean;
 }
@@ -82,7 +95,7 @@ export function createSettleStore(
         if (!(await prolong(tx, claim, intent, now, leasedUntil))) return null;
         await insertIntent(tx, box, claim, intent, now);
         if (intent.operation !== 'add') {
-          return await askOthers(tx, { box, routeLink }, claim, intent.foundId);
+          return await askOthers(tx, { box, routeLink }, claim, intent.found);
         }
         await noteGiven(tx, claim, intent, now);
         return unshared;
@@ -90,13 +103,19 @@ export function createSettleStore(
       return await inTransaction(database, write, { isDurable: true });
     },
 
-    isAccountOurs: (tool, accountId) => isAccountOurs(database.kysely, tool, accountId),
+    isAccountOurs: (claim, found) => isAccountOurs(database.kysely, claim, found),
+
+    disown: (claim, id, isInDoubt) =>
+      inTransaction(database, (tx) => disown(tx, claim, id, isInDoubt)),
+
+    knownMembers: (tool, ids) => knownMembers(database.kysely, tool, ids),
 
     settle: (claim, result, now) =>
       inTransaction(database, async (tx) => {
         const isWorthless = await isOutdated(database, tx, claim, result.invitation);
         if (isNews(claim, result)) await insertReceipt(tx, claim, result, now);
-        const isHeld = await settleHeld(tx, claim, await withOwnership(tx, claim, result), now);
+        const known = await withOwnership(tx, box, claim, result);
+        const isHeld = await settleHeld(tx, claim, known, now);
         if (!isHeld) await settleLost(tx, claim, result, now);
         await noteAccount(tx, claim, result, now);
         await tellAccount(tx, box, claim, result, now);
@@ -146,14 +165,19 @@ async function forgetPasswords(tx: Transaction, membershipId: number): Promise<v
 async function prolong(
   tx: Transaction,
   { id, token, generation }: Claim,
-  { operation, foundId }: Intent,
+  { operation, found }: Intent,
   now: string,
   leasedUntil: string,
 ): Promise<boolean> {
-  const isAbsentBeforeAdding = operation === 'add' && foundId === null;
+  const isAbsentBeforeAdding = operation === 'add' && found === null;
+  // Whoever is about to be taken out is found by no look after that: only their id leads to the rest.
+  const foundId = operation === 'remove' ? found?.id : undefined;
   const held = await tx
     .updateTable('membership')
-    .set({ leasedUntil, ...(isAbsentBeforeAdding && { isOurs: 1 }) })
+    .set((eb) => ({
+      ...{ leasedUntil, ...(isAbsentBeforeAdding && { isOurs: 1 }) },
+      ...(foundId !== undefined && { memberId: eb.fn.coalesce('memberId', eb.val(foundId)) }),
+    }))
     .where('id', '=', id)
     .where('leaseToken', '=', token)
     .where('leasedUntil', '>', now)
@@ -166,10 +190,10 @@ async function insertIntent(
   tx: Transaction,
   box: SecretBox,
   { id: membershipId, generation }: Claim,
-  { operation, foundId, password = null }: Intent,
+  { operation, found, password = null }: Intent,
   now: string,
 ): Promise<void> {
-  const wasFound = foundId === null ? 0 : 1;
+  const wasFound = found === null ? 0 : 1;
   const place = credentialPlace(membershipId, generation);
   const credential = password === null ? null : box.seal(Buffer.from(password), place);
   await tx
@@ -180,22 +204,8 @@ async function insertIntent(
 
 /** A look that shows what was known is nothing to keep. */
 function isNews(claim: Claim, { outcome, state }: Result): boolean {
-  return outcome !== 'already_member' || claim.state !== state;
-}
-
-/** Who is found under an account that we made for another is ours too. */
-async function withOwnership(tx: Transaction, claim: Claim, result: Result): Promise<Result> {
-  const { outcome, memberId, isOurs = claim.isOurs } = result;
-  if (outcome !== 'already_member' || isOurs || memberId === undefined) return result;
-  const owner = await tx
-    .selectFrom('membership')
-    .select('id')
-    .where('tool', '=', claim.tool)
-    .where('memberId', '=', memberId)
-    .where('groupId', '=', claim.groupId)
-    .where('isOurs', '=', 1)
-    .executeTakeFirst();
-  return owner === undefined ? result : { ...result, isOurs: true };
+  const isUnchanged = outcome === 'already_member' || outcome === 'already_absent';
+  return !isUnchanged || claim.state !== state;
 }
 
 async function insertReceipt(
@@ -222,7 +232,7 @@ async function insertReceipt(
 async function settleHeld(
   tx: Transaction,
   { id, token, generation, attempts }: Claim,
-  { outcome, state, memberId, isOurs, nextAttemptAt, message }: Result,
+  { outcome, state, memberId, isOurs, nextAttemptAt, message, isDoubtSettled }: Result,
   now: string,
 ): Promise<boolean> {
   const hasFailed = outcome === 'failed' || outcome === 'refused';
@@ -233,6 +243,7 @@ async function settleHeld(
       state,
       ...(memberId !== undefined && { memberId }),
       ...(isOurs !== undefined && { isOurs: isOurs ? 1 : 0 }),
+      ...(isDoubtSettled && { doubtedId: null }),
       nextAttemptAt: eb.case().when('lookAgain', '=', 1).then(now).else(nextAttemptAt).end(),
       lookAgain: 0,
       attempts: hasFailed ? attempts + 1 : 0,

@@ -12,6 +12,30 @@ import type { Claim } from './claim-store.ts';
 
 type Known = Pick<Claim, 'isOurs' | 'memberId' | 'email' | 'addresses'>;
 
+/**
+ * Whose an account is that was found by an id which was somebody's. Tools give ids out again, as after
+ * a restored backup, so it is theirs only with an address that they have or had. `another` was made at
+ * another time than theirs; `in_doubt` may be theirs under an address that nobody told, or somebody
+ * else's; `untold` shows nothing to tell by.
+ */
+export type Belief = 'theirs' | 'another' | 'in_doubt' | 'untold';
+
+export function judgeId(
+  { addresses, madeAt }: Pick<Claim, 'addresses' | 'madeAt'>,
+  found: Member,
+): Belief {
+  if (found.email !== null && isOneOf(addresses, found.email)) return 'theirs';
+  const known = madeAt.get(found.id);
+  const isComparable = known !== undefined && found.madeAt !== undefined;
+  if (isComparable && known !== found.madeAt) return 'another';
+  if (found.email !== null) return 'in_doubt';
+  return isComparable ? 'theirs' : 'untold';
+}
+
+export function isOneOf(addresses: Claim['addresses'], email: string): boolean {
+  return addresses.some(({ address }) => isSameAddress(address, email));
+}
+
 /** Whether the membership of who was found is ours: made by us, or of an address only we give out. */
 export function isMembershipOurs(
   claim: Known,
@@ -44,4 +68,9 @@ function givenUnder({ addresses, email }: Known, found: Member): GivenAddress | 
   return addresses.find(
     ({ givenAt, address }) => givenAt !== null && isSameAddress(address, shown),
   );
+}
+
+/** As a part of what was learnt. */
+export function toMadeAt({ madeAt }: Member): { madeAt?: string } {
+  return madeAt === undefined ? {} : { madeAt };
 }

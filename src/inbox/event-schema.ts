@@ -25,7 +25,7 @@ const Envelope = z.object({
 const id = attribute(toId);
 const text = attribute(toText);
 
-const Contract = z.object({ id, title: text });
+const Contract = z.object({ id, title: text, startDate: attribute(toInstantText) });
 const Freelancer = z.object({
   opentrainUserId: id,
   displayName: text,
@@ -122,10 +122,10 @@ function toContract(
   resourceId: string,
   data: EventRecord['data'],
 ): LifecycleEvent['contract'] {
-  const title = data.contract?.title ?? null;
+  const { title = null, startDate = null } = data.contract ?? {};
   const own = type.startsWith('contract.') ? resourceId : data.contractId;
   const id = data.contract?.id ?? own;
-  return id === null ? null : { id, title };
+  return id === null ? null : { id, title, startDate };
 }
 
 function toTrainer(freelancer: z.infer<typeof Freelancer>): LifecycleEvent['trainer'] {

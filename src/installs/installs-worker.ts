@@ -15,10 +15,14 @@ const pollMs = 1000;
 
 /** Has what was connected beside it, by command or by another instance, take effect here. */
 export function createInstallsWorker({ registry, ...deps }: InstallsWorkerDeps): Loop {
+  /** Loaded, and not told of yet: the registry tells of each change once, whatever fails after it. */
+  const untold = new Set<string>();
   return createLoop({
     ...{ name: 'installs', intervalMs: pollMs, logger: deps.logger, clock: deps.clock },
     async run() {
-      await deps.onLoaded(await registry.load());
+      for (const name of await registry.load()) untold.add(name);
+      await deps.onLoaded([...untold]);
+      untold.clear();
       return 'idle';
     },
   });

@@ -7,11 +7,15 @@ export type AlertKind =
   | 'contract_disputed'
   | 'link_outside'
   | 'tool_left_alone'
+  /** Somebody is to be out, and the tool does not tell whether they are. */
+  | 'absence_unproven'
   | 'marketplace_refuses'
   | 'managed_address_leaked'
   | 'removed_member_returned'
   | 'member_keeps_vanishing'
   | 'address_changed'
+  /** A known id shows somebody else's address: the tool gave it out again, or somebody was renamed. */
+  | 'id_of_another'
   /** Customers know different addresses for one person in one tool. */
   | 'address_disagreement'
   | 'contract_suspect'

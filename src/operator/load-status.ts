@@ -8,8 +8,10 @@ import { createInstallStateStore, type InstallState } from '../reconcile/install
 import { createSuspectStore, type Suspect } from '../reconcile/suspect-store.ts';
 import { createSubscriptionStore } from '../subscription/subscription-store.ts';
 import type { Trouble } from '../subscription/troubles.ts';
+import { createLoweringStore, type InstallDays } from '../usage/report/lowering-store.ts';
 import { aboutBudgets, type BudgetStatus, loadBudgets } from './about-budgets.ts';
 import { aboutNotices } from './about-notices.ts';
+import { aboutUsage } from './about-usage.ts';
 import { createContractStore } from './contract-store.ts';
 import { listUntold } from './handover-store.ts';
 import { createStatusStore, type StatusStore } from './status-store.ts';
@@ -26,6 +28,8 @@ export interface Status {
   plans: Plan[];
   /** Contracts under way, by install and by what was last read of their budget. */
   budgets: BudgetStatus['counts'];
+  /** Days whose usage was reported lower than before. */
+  lowered: InstallDays[];
   /** Empty where nothing needs anybody. Whatever its age: `since` is not about this. */
   attention: Attention[];
 }
@@ -45,7 +49,7 @@ type Rows<Name extends keyof StatusStore> = Awaited<ReturnType<StatusStore[Name]
 export async function loadStatus(
   database: Database,
   since: string,
-  configured: Pick<ReadonlyMap<string, unknown>, 'has' | 'size'>,
+  configured: ReadonlyMap<string, { tool: string }>,
   mailed: Mailed | null = null,
 ): Promise<Status> {
   const store = createStatusStore(database);
@@ -60,6 +64,7 @@ export async function loadStatus(
     installs: (await createInstallStateStore(database).list()).filter(({ install }) =>
       configured.has(install),
     ),
+    lowered: await createLoweringStore(database).countReported(since),
     plans: await createPlanStore(database).list({ state: 'open' }),
   };
   const disputed = await createContractStore(database).countDisputed();
@@ -74,6 +79,7 @@ export async function loadStatus(
     ...aboutSuspects(suspects.filter(({ install }) => configured.has(install))),
     ...(await aboutInvitations(database, mailed)),
     ...aboutBudgets(budgets),
+    ...(await aboutUsage(database, configured)),
     ...(await aboutNotices(database)),
     ...aboutClock(await loadClockDrift(database)),
   ];

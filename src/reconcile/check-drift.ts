@@ -174,7 +174,7 @@ async function judgeAndWrite(
 }
 
 function isToWrite({ kind }: Verdict): boolean {
-  return kind === 'missing' || kind === 'found_again' || kind === 'address_changed';
+  return kind !== 'stranger' && kind !== 'leak';
 }
 
 async function lookAgain(
@@ -188,7 +188,7 @@ async function lookAgain(
     ...{ membershipId, ...judgeReturn(arrivals.get(membershipId) ?? [], clock.now()) },
   }));
   const due = returns.filter(({ isDue }) => isDue).map(toId);
-  const ids = [...due, ...idsOf(verdicts, 'address_changed')];
+  const ids = [...due, ...idsOf(verdicts, 'address_changed'), ...idsOf(verdicts, 'id_changed')];
   await drifts.lookAgain(tx, ids, toInstant(clock.now()));
   const vanishing = returns.filter(({ timesAddedBack }) => timesAddedBack > 0);
   return { lookedAt: ids.length, vanishing };
@@ -214,7 +214,9 @@ function toId({ membershipId }: { membershipId: number }): number {
   return membershipId;
 }
 
-function idsOf(verdicts: Verdict[], kind: 'missing' | 'address_changed'): number[] {
+type LookedAt = 'missing' | 'id_changed' | 'address_changed';
+
+function idsOf(verdicts: Verdict[], kind: LookedAt): number[] {
   const ids = verdicts.flatMap((verdict) => (verdict.kind === kind ? [verdict.membershipId] : []));
   return ids.slice(0, maxChanges);
 }

@@ -33,10 +33,12 @@ export interface KnownMembership {
 export type Verdict =
   /** Wanted, and not listed: to be looked at again, and added where the look finds nobody. */
   | { kind: 'missing'; membershipId: number }
+  /** In by their address, and not by the id that is known: to be looked at, so that it is learnt. */
+  | { kind: 'id_changed'; membershipId: number }
   /** Removed by us, without a reason since, and listed again. */
   | { kind: 'found_again'; membershipId: number; memberId: string }
-  /** In under another address than the registers have by now. */
-  | { kind: 'address_changed'; membershipId: number; address: string }
+  /** In under another address than the registers have by now; or their id is, under one nobody told. */
+  | { kind: 'address_changed'; membershipId: number; address: string; isKnown: boolean }
   /** Nobody of ours. */
   | { kind: 'stranger'; memberId: string }
   /** Nobody of ours with an address that only we give out. */
@@ -49,33 +51,60 @@ export function judgeDrift(
 ): Verdict[] {
   const find = createFinder(known);
   const present = new Set<KnownMembership>();
-  const verdicts: Verdict[] = [];
-  for (const account of listed) {
-    const owners = find(account);
-    for (const owner of owners) present.add(owner);
-    const verdict = account.isProtected ? null : judgeAccount(account, owners);
-    if (verdict !== null) verdicts.push(verdict);
-  }
-  const missing = known.filter((membership) => isSettledIn(membership) && !present.has(membership));
+  const moved = new Set<KnownMembership>();
+  const verdicts = listed.flatMap((account) => {
+    const { owners, strays } = find(account);
+    for (const owner of owners) (isKnownBy(owner, account) ? present : moved).add(owner);
+    const stray = owners.every(({ state }) => state === 'removed') ? judgeStray(strays) : null;
+    if (stray !== null) present.add(stray.membership);
+    if (account.isProtected) return [];
+    return stray?.verdict ?? judgeAccount(account, owners) ?? [];
+  });
+  const unseen = known.filter((membership) => isSettledIn(membership) && !present.has(membership));
   return [
     ...withoutDoubts(verdicts, listed),
-    ...missing
+    ...unseen
       .sort((a, b) => (a.updatedAt < b.updatedAt ? -1 : 1))
-      .map(({ id }): Verdict => ({ kind: 'missing', membershipId: id })),
+      .map((one): Verdict => {
+        return { kind: moved.has(one) ? 'id_changed' : 'missing', membershipId: one.id };
+      }),
   ];
 }
 
-/** By the tool's own id, or by an address: whoever might be meant. */
+/**
+ * By an address, or by the tool's own id: whoever might be meant. Tools give ids out again: who has
+ * the id and none of the addresses is a stray.
+ */
 function createFinder(known: readonly KnownMembership[]) {
   const byId = Map.groupBy(known, ({ memberId }) => memberId);
   const byAddress = Map.groupBy(
     known.flatMap((membership) => membership.addresses.map((digest) => ({ digest, membership }))),
     ({ digest }) => digest,
   );
-  return ({ id, digests }: ListedAccount): KnownMembership[] => {
+  return ({ id, digests }: ListedAccount) => {
     const named = digests.flatMap((digest) => byAddress.get(digest) ?? []);
-    return [...new Set([...(byId.get(id) ?? []), ...named.map(({ membership }) => membership)])];
+    const [owners, strays] = [new Set<KnownMembership>(), new Set<KnownMembership>()];
+    for (const one of byId.get(id) ?? []) {
+      const isTheirs = digests.length === 0 || isOneOf(one.addresses, digests);
+      (isTheirs ? owners : strays).add(one);
+    }
+    for (const { membership } of named) owners.add(membership);
+    return { owners: [...owners], strays: [...strays] };
   };
+}
+
+/** Renamed in the tool, or given out again: a look tells, and until then nobody is missing. */
+function judgeStray(strays: KnownMembership[]) {
+  const [membership, ...others] = strays.filter(isSettledIn);
+  if (membership?.address == null || others.length > 0) return null;
+  const { id: membershipId, address } = membership;
+  const verdict: Verdict = { kind: 'address_changed', membershipId, address, isKnown: false };
+  return { membership, verdict };
+}
+
+/** Who has another id by now than is known is looked at, so that the new one is learnt. */
+function isKnownBy({ memberId }: KnownMembership, { id }: ListedAccount): boolean {
+  return memberId === null || memberId === id || memberId.startsWith('invited:');
 }
 
 function isSettledIn({ wanted, state, wasCalled }: KnownMembership): boolean {
@@ -115,7 +144,7 @@ function judgeAddress({ id, digests }: ListedAccount, kept: KnownMembership[]): 
   if (memberId !== id || address === null || digests.length === 0) return null;
   return digests.includes(address)
     ? null
-    : { kind: 'address_changed', membershipId: owner.id, address };
+    : { kind: 'address_changed', membershipId: owner.id, address, isKnown: true };
 }
 
 /** One person with two accounts: which of them we removed, nobody can tell. */

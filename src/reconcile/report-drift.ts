@@ -38,7 +38,9 @@ interface Finding {
   message: string;
 }
 
-const kinds: readonly Kind[] = ['missing', 'found_again', 'address_changed', 'stranger', 'leak'];
+const kinds: readonly Kind[] = [
+  ...(['missing', 'id_changed', 'found_again', 'address_changed', 'stranger', 'leak'] as const),
+];
 
 /** Tells an operator once, as long as it stays as it is and this process lives. */
 export function createReportDrift({ alerts, metrics, logger }: ReportDriftDeps): ReportDrift {
@@ -65,7 +67,14 @@ export function createReportDrift({ alerts, metrics, logger }: ReportDriftDeps):
 }
 
 function countKinds(verdicts: Verdict[]): Counts {
-  const counts = { missing: 0, found_again: 0, address_changed: 0, stranger: 0, leak: 0 };
+  const counts = {
+    missing: 0,
+    id_changed: 0,
+    found_again: 0,
+    address_changed: 0,
+    stranger: 0,
+    leak: 0,
+  };
   for (const { kind } of verdicts) counts[kind] += 1;
   return counts;
 }
@@ -123,7 +132,7 @@ function findLeaks(verdicts: Verdict[]): Finding[] {
 }
 
 function toAddressChanged(
-  { membershipId: membership, address }: Extract<Verdict, { kind: 'address_changed' }>,
+  { membershipId: membership, address, isKnown }: Extract<Verdict, { kind: 'address_changed' }>,
   isFollowed: boolean,
 ): Finding {
   const todo = isFollowed ? 'it follows, if the account is ours' : 'change it there';
@@ -131,6 +140,8 @@ function toAddressChanged(
     key: `address_changed ${membership} ${address}`,
     alert: 'address_changed',
     fields: { membership },
-    message: `Somebody is in under another address than their work email is now: ${todo}`,
+    message: isKnown
+      ? `Somebody is in under another address than their work email is now: ${todo}`
+      : 'The account of somebody shows an address that nobody told for them: it is looked at whether it is still theirs',
   };
 }

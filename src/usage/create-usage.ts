@@ -7,6 +7,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Loop } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
+import type { SecretBox } from '../lib/secret-box.ts';
 import type { PlatformApi } from '../marketplace/platform-api.ts';
 import { createDecisionStore } from './attribute/decision-store.ts';
 import { createContractSourceStore } from './read/contract-source-store.ts';
@@ -25,11 +26,17 @@ import { createTroubleStore } from './report/trouble-store.ts';
 
 export interface UsageParts {
   database: Database;
+  box: Pick<SecretBox, 'digests'>;
   adapters: ReadonlyMap<string, Adapter>;
   routeLink: RouteLink;
   /** By `externalProjectId`. */
   links: ReadonlyMap<string, { timeZone: string }>;
-  usage: { schedule: string; lookbackMs: number; maxLoweredFraction: number };
+  usage: {
+    schedule: string;
+    lookbackMs: number;
+    maxLoweredFraction: number;
+    deletedTasks: 'keep' | 'lower';
+  };
   /** By name; live. */
   installs: ReadonlyMap<string, unknown>;
   platformApis: ReadonlyMap<string, Pick<PlatformApi, 'reportUsage'>>;

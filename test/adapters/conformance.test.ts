@@ -108,7 +108,7 @@ const needsNoSetup = [...usual, 'bears every project id, or refuses it'];
 const leftOut = new Map([
   ['cvat', needsNoSetup],
   ['cvat without mail', needsNoSetup],
-  ['cvat, where everybody has an account', needsNoSetup],
+  ['cvat, where who has an account has to accept', needsNoSetup],
   ['doccano', needsNoSetup],
   ['http, which ends logins', ownInvitations],
   ['label-studio', [...labelStudio, ...ownInvitations]],
@@ -124,7 +124,10 @@ const leftOut = new Map([
 const openers = new Map<string, () => ConformanceHarness | Promise<ConformanceHarness>>([
   ['cvat', openCvat({})],
   ['cvat without mail', openCvat({ hasMail: false })],
-  ['cvat, where everybody has an account', openCvat({ nameOf: (email) => email })],
+  [
+    'cvat, where who has an account has to accept',
+    openCvat({ nameOf: (email) => email, mustConfirm: true }),
+  ],
   [
     'doccano',
     async () => {

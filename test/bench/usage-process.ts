@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Adapter } from '../../src/adapters/adapter.ts';
 import type { Database } from '../../src/db/database.ts';
@@ -6,6 +7,7 @@ import { createAlerts } from '../../src/lib/alerts.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
+import { createSecretBox } from '../../src/lib/secret-box.ts';
 import { keepHeapSmall } from '../../src/lib/small-heap.ts';
 import { createPlatformApi } from '../../src/marketplace/platform-api.ts';
 import { openStorage } from '../../src/open-storage.ts';
@@ -83,12 +85,16 @@ function createBenchUsage(database: Database, market: { baseUrl: string; token: 
   const metrics = createMetrics();
   const pacing = { requestsPerSecond: 100_000, burst: 100_000 };
   return createUsage({
-    ...{ database, adapters, installs, logger, metrics, links: new Map() },
+    ...{ database, box: createSecretBox(randomBytes(32)) },
+    ...{ adapters, installs, logger, metrics, links: new Map() },
     ...{ routeLink: createLinkRouter(installs, adapters), clock: systemClock },
     otherSightings: [createImportSightings(database)],
     alerts: createAlerts(logger, metrics),
     onAnswer: async () => undefined,
-    usage: { schedule: '0 * * * *', lookbackMs: 14 * 86_400_000, maxLoweredFraction: 0.2 },
+    usage: {
+      ...{ schedule: '0 * * * *', lookbackMs: 14 * 86_400_000, maxLoweredFraction: 0.2 },
+      deletedTasks: 'keep',
+    },
     platformApis: new Map([['acme', createPlatformApi({ ...market, pacing })]]),
   });
 }

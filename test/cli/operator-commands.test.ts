@@ -139,6 +139,7 @@ describe('commands of an operator', { timeout: 20_000 }, () => {
         deliveries: [{ install: 'acme', state: 'handled', count: 3 }],
         receipts: [{ tool: 'list', outcome: 'added', count: 3 }],
         removals: [],
+        lowered: [],
       });
       expect(await runOk('status', '--since', '0m')).not.toContain('Deliveries since');
     });

@@ -55,9 +55,9 @@ describe('gangway usage', { timeout: 60_000 }, () => {
     expect([status, stderr]).toEqual([0, '']);
   });
 
-  function tell(counts: object): void {
+  function tell(counts: object, ...more: object[]): void {
     const day = { memberId: hired.trainerId, of: 'day', day: today, ...counts };
-    writeFileSync(path.join(workspace.folder, 'work.json'), JSON.stringify([day]));
+    writeFileSync(path.join(workspace.folder, 'work.json'), JSON.stringify([day, ...more]));
   }
 
   async function run(...argv: string[]) {
@@ -129,6 +129,15 @@ describe('gangway usage', { timeout: 60_000 }, () => {
     });
   }
 
+  /** As it is once a day. */
+  async function readWhollyNext(): Promise<void> {
+    await workspace.withStorage(async ({ database }) => {
+      await inTransaction(database, (tx) =>
+        tx.updateTable('usagePlace').set({ completeBeganAt: null }).execute(),
+      );
+    });
+  }
+
   it('says what is held, and does what an operator decides about it', async () => {
     tell({ seconds: 90_000 });
     expect(await run('usage', 'report')).toMatchObject({
@@ -146,6 +155,64 @@ describe('gangway usage', { timeout: 60_000 }, () => {
       const audit = await kysely.selectFrom('audit').select('subject').execute();
       expect(audit).toEqual([{ subject: `${id} discarded` }]);
     });
+  });
+
+  it('shows a lowering that is held alike wherever it is asked for, and what became of it', async () => {
+    await run('usage', 'report');
+    tell({ seconds: 100, tasks: 1, labels: 2 });
+    await readWhollyNext();
+    expect(await run('usage', 'report')).toMatchObject({ status: 3 });
+    const { contractId, trainerId } = hired;
+    const of = { install: 'acme', contractId, trainerId, day: today };
+    const before = { seconds: 600, tasks: 2, labels: 9 };
+    const after = { seconds: 100, tasks: 1, labels: 2 };
+    const held = await run('usage', 'held');
+    expect(held.said).toMatchObject({
+      held: [],
+      lowerings: [{ ...of, state: 'held', from: before, to: after }],
+    });
+    const shown = await run('usage', 'show', contractId);
+    expect(shown.said.days).toMatchObject([
+      { why: 'lowering_held', heldSince: held.said.lowerings[0].since, seen: after, sent: before },
+    ]);
+    const says = 'days of usage of acme that would be lowered, held until somebody has looked: 1';
+    expect((await run('status')).said.attention).toContainEqual(expect.objectContaining({ says }));
+    const { stdout } = await runCommand('usage', 'held', '--config', workspace.configFile);
+    expect(stdout).toMatch(/600 → 100 +2 → 1 +9 → 2 +waits for you/);
+
+    await run('usage', 'report', '--accept-lowered');
+    const reported = await run('usage', 'held');
+    expect(reported.said.lowerings).toMatchObject([
+      { ...of, state: 'reported', from: before, to: after },
+    ]);
+    expect((await run('usage', 'show', contractId)).said.days).toMatchObject([
+      { why: null, lowered: { from: before } },
+    ]);
+    const { attention, lowered } = (await run('status')).said;
+    expect([attention, lowered]).toEqual([
+      expect.not.arrayContaining([expect.objectContaining({ says })]),
+      [{ install: 'acme', days: 1 }],
+    ]);
+  });
+
+  it('says of a contract, its link and the whole what cannot be counted or read', async () => {
+    tell({ seconds: 600 }, { of: 'gap', says: 'labels are not counted today' });
+    await run('usage', 'report');
+    const { contractId } = hired;
+    const shown = await run('usage', 'show', contractId);
+    const says = /^not all of the work at signs in studio .+: labels are not counted today/i;
+    expect(shown.said.differences).toEqual([expect.stringMatching(says)]);
+    const { attention } = (await run('status')).said;
+    expect(attention).toContainEqual(
+      expect.objectContaining({ says: expect.stringMatching(says) }),
+    );
+    writeFileSync(path.join(workspace.folder, 'work.json'), 'not even JSON');
+    await run('usage', 'report');
+    expect((await run('usage', 'show', contractId)).said.differences).toContainEqual(
+      expect.stringMatching(/^The work at signs in studio was read last at /),
+    );
+    const { stdout } = await runCommand('links', 'list', '--config', workspace.configFile);
+    expect(stdout).toMatch(/signs .+ read last 2\S+: /);
   });
 
   it('says which tool could not be read, and reports what was seen before', async () => {

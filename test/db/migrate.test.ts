@@ -12,13 +12,27 @@ import { up as createResets } from '../../migrations/0019-resets.ts';
 import { type Database, inTransaction, type Transaction } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { readSetting, writeSetting } from '../../src/db/setting-store.ts';
-import { describeEachDialect, openForTest } from '../support/databases.ts';
+import { AppError } from '../../src/domain/errors.ts';
+import { describeEachDialect, openForTest, postgres } from '../support/databases.ts';
+import { until } from '../support/until.ts';
 
 const at = '2026-03-15T12:00:00.000Z';
 
 const names = globSync('migrations/*.ts')
   .map((file) => path.basename(file, '.ts'))
   .toSorted();
+
+it('is done by the next start where its connection to PostgreSQL is terminated', async () => {
+  const url = await postgres.createEmpty();
+  const [database, other] = [openForTest(url), openForTest(url)];
+  const begun = migrate(database).catch((error: unknown) => error);
+  const terminate = () =>
+    sql`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and state like '%transaction%'`.execute(other.kysely);
+  await until('it was in the middle', terminate, ({ rows }) => rows.length > 0);
+  expect(await begun).toBeInstanceOf(AppError);
+  expect(await migrate(database)).toEqual(names);
+});
 
 describeEachDialect('migrating', ({ createEmpty, createMigrated }) => {
   it('runs every migration of the folder in order, and none a second time', async () => {

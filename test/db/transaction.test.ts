@@ -8,7 +8,7 @@ import {
   type Transaction,
 } from '../../src/db/database.ts';
 import { readSetting, writeSetting } from '../../src/db/setting-store.ts';
-import { describeEachDatabase, openForTest, sqlite } from '../support/databases.ts';
+import { describeEachDatabase, openForTest, postgres, sqlite } from '../support/databases.ts';
 
 const read = (database: Database) =>
   inTransaction(database, (tx) => readSetting(tx, 'key_fingerprint'));
@@ -167,6 +167,31 @@ describeEachDatabase('two transactions that lock crosswise', (openFresh) => {
       ),
     );
     for (const name of names) expect(await readSetting(database.kysely, name)).toBe('0++');
+  });
+});
+
+describe('a transaction on PostgreSQL whose connection is terminated', () => {
+  it.each([
+    ['between two queries', sql`select 1`, 0],
+    ['during a query', sql`select pg_sleep(60)`, 100],
+  ])('is unavailable, %s, and the next one has another', async (_, query, afterMs) => {
+    const database = openForTest(await postgres.createMigrated());
+    const other = openForTest(database.url);
+    const cut = inTransaction(database, async (tx) => {
+      await write(tx, 'one');
+      const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx);
+      const terminate = async () => {
+        await wait(afterMs);
+        await sql`select pg_terminate_backend(${rows[0]?.pid})`.execute(other.kysely);
+      };
+      const terminating = terminate();
+      // Time for the end to be heard of, while nobody waits for an answer.
+      if (afterMs === 0) await terminating.then(() => wait(100));
+      await query.execute(tx);
+      await terminating;
+    });
+    await expect(cut).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await read(database)).toBeUndefined();
   });
 });
 

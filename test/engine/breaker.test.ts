@@ -84,6 +84,22 @@ describe('a tool is checked', () => {
     },
   );
 
+  it('never where a call asks to be left alone for over ten minutes: that is for it alone', () => {
+    const { breaker, goDown, clock } = openBreaker();
+    const errorCode = 'rate_limited';
+    for (let count = 0; count < 10; count += 1) {
+      breaker.report({ errorCode, retryAfterMs: 10 * minuteMs + 1 });
+    }
+    expect(breaker.isCheckDue()).toBe(false);
+    goDown();
+    clock.advance(2000);
+    expect(breaker.isProbeDue()).toBe(true);
+    breaker.probed(true);
+    breaker.report({ errorCode, retryAfterMs: 10 * minuteMs });
+    clock.advance(checkEveryMs);
+    expect(breaker.isCheckDue()).toBe(true);
+  });
+
   it('once at a time, and every ten seconds at most, however often one group is refused', () => {
     const { breaker, fail, check, clock } = openBreaker();
     fail('forbidden', 1);
@@ -171,6 +187,14 @@ describe('one probe at a time asks whether it answers again', () => {
     clock.advance(checkEveryMs);
     goDown();
     clock.advance(2000);
+    expect(breaker.isProbeDue()).toBe(true);
+  });
+
+  it('at most ten minutes later, whatever its check asks for', () => {
+    const { breaker, check, fail, clock } = openBreaker();
+    fail('forbidden', 1);
+    expect(check('rate_limited', 60 * minuteMs)).toBe(true);
+    clock.advance(10 * minuteMs);
     expect(breaker.isProbeDue()).toBe(true);
   });
 

@@ -224,66 +224,47 @@ describeEachDialect('the worker of a tool', (dialect) => {
     await untilActive(1);
   });
 
-  it("removes another's while it is refused about one group, and asks the tool once", async () => {
-    const tool = createCheckedTool();
-    for (const install of ['acme', 'globex'])
-      await engine.apply([inGroup(install, 'contract.started')], install);
-    const worker = createStudioWorker(engine, tool.memory);
-    startLoops(worker);
-    await untilActive(2);
-    tool.memory.before = (_call, subject) => {
-      if (subject.startsWith('acme-signs')) throw forbidden;
+  it('says as whom somebody may be in whose adding was never answered', async () => {
+    const tool = createMemoryTool();
+    const { adapter } = tool;
+    tool.adapter = {
+      ...adapter,
+      async addMember(group) {
+        tool.seed(group, 'x9');
+        throw new AppError('unavailable', 'no answer');
+      },
+      async *listNewcomers() {
+        yield { id: 't2', email: null, name: 'somebody_known' };
+        yield { id: 'x9', email: null, name: 'amara_n' };
+        yield { id: 'x8', email: null, name: 'amara@private.example' };
+      },
     };
-    await engine.apply([inGroup('acme', 'contract.ended')], 'acme');
-    await engine.brake();
-    worker.wake();
-    await until('it was asked', tool.checks, (checks) => checks === 1);
-    await engine.apply([inGroup('globex', 'contract.ended')], 'globex');
-    await engine.brake();
-    worker.wake();
-    await until(
-      'the other is out',
-      () => tool.memory.members('globex-signs'),
-      ({ length }) => length === 0,
-    );
-    expect(tool.memory.members('acme-signs')).toEqual(['of-acme']);
-    expect(tool.checks()).toBe(1);
-    const states = (await engine.membershipRows()).map(({ trainerId, state }) => [
-      trainerId,
-      state,
-    ]);
-    expect(states).toContainEqual(['of-acme', 'failed']);
-    expect(alertsIn(engine)).toEqual([]);
-  });
-
-  it('leaves a tool alone that refuses its token altogether, after one check', async () => {
-    const tool = createCheckedTool();
-    tool.memory.before = () => {
-      throw forbidden;
-    };
-    tool.refuse(forbidden);
-    await engine.apply([inGroup('acme', 'contract.started')], 'acme');
-    const worker = createStudioWorker(engine, tool.memory);
+    await hire(1);
+    const worker = createStudioWorker(engine, tool);
     startLoops(worker);
     await until(
-      'an operator is told',
-      () => alertsIn(engine),
+      'it was not answered',
+      () => receiptsOf(engine),
       ({ length }) => length === 1,
     );
-    const calls = tool.memory.calls.length;
-    await engine.apply([inGroup('globex', 'contract.started')], 'globex');
-    expect(tool.checks()).toBe(1);
-    engine.clock.advance(60_000);
+    await hire(1, 2);
+    await engine.database.kysely
+      .updateTable('membership')
+      .set({ memberId: 't2', state: 'active', nextAttemptAt: null })
+      .where('trainerId', '=', 't2')
+      .execute();
+    await engine.apply([fullEvent({ type: 'contract.ended', contract: 'c1', trainer: 't1' })]);
+    await engine.brake();
     worker.wake();
-    await until('it is probed', tool.checks, (checks) => checks === 2);
-    expect(tool.memory.calls).toHaveLength(calls);
-
-    tool.refuse(undefined);
-    tool.memory.before = () => undefined;
-    engine.clock.advance(60_000);
-    worker.wake();
-    await untilActive(2);
-    expect(alertsIn(engine)).toHaveLength(1);
+    const alerts = () => engine.log.lines().filter(({ alert }) => alert === 'absence_unproven');
+    await until('an operator is told', alerts, ({ length }) => length === 1);
+    expect(alerts()).toMatchObject([
+      { tool: 'studio', trainer: 't1', accounts: ['x9 amara_n', 'x8 a…@private.example'] },
+    ]);
+    const [kept] = await engine.membershipRows();
+    expect(kept).toMatchObject({ state: 'failed', wanted: 0 });
+    expect(kept?.failure).toContain('x9, x8');
+    expect(kept?.failure).not.toContain('amara');
   });
 
   it('takes turns where there is one slot, whoever comes first by name', async () => {
@@ -302,33 +283,3 @@ describeEachDialect('the worker of a tool', (dialect) => {
     expect(adds.findIndex((call) => call.includes('globex'))).toBeLessThanOrEqual(1);
   });
 });
-
-const forbidden = new AppError('forbidden', 'The tool answered 403', { status: 403 });
-
-function inGroup(install: string, type: string): string {
-  const names = { contract: `of-${install}`, trainer: `of-${install}`, link: `of-${install}` };
-  return fullEvent({ type, ...names, project: `${install}-signs` });
-}
-
-/** A tool that counts how often it is checked, and may refuse that. */
-function createCheckedTool() {
-  const memory = createMemoryTool();
-  let checks = 0;
-  let refusal: AppError | undefined;
-  memory.adapter.check = async () => {
-    checks += 1;
-    if (refusal !== undefined) throw refusal;
-    return [];
-  };
-  return {
-    memory,
-    checks: () => checks,
-    refuse(error: AppError | undefined) {
-      refusal = error;
-    },
-  };
-}
-
-function alertsIn({ log }: Engine): unknown[] {
-  return log.lines().filter(({ alert }) => alert === 'tool_left_alone');
-}

@@ -15,7 +15,8 @@ const receivedAt = '2026-03-15T12:00:00.000Z';
 const install = 'acme';
 const monthMs = 30 * 24 * 3_600_000;
 
-const contract = { id: 'c1', title: 'Street signs' };
+const startDate = '2026-03-15T09:30:00.000Z';
+const contract = { id: 'c1', title: 'Street signs', startDate };
 const trainer = { id: 't1', displayName: 'Amara O.', workEmail: 'amara.o@opentrain.work' };
 const link = {
   id: 'l1',
@@ -34,7 +35,10 @@ function contractRow(registers: Partial<ContractEvidence>): ContractEvidence {
   return { ...emptyContract(install, 'c1'), ...registers };
 }
 
-const title = { title: 'Street signs', titleVersion: versionOfEvent('8') };
+const title = {
+  ...{ title: 'Street signs', titleVersion: versionOfEvent('8') },
+  ...{ startDate, startDateVersion: versionOfEvent('8') },
+};
 const linkRow = { ...emptyLink(install, 'l1'), ...link, seenAt: createdAt };
 const { id: _, ...linkWithoutId } = linkRow as typeof linkRow & { id: string };
 const personRow = {
@@ -105,7 +109,7 @@ describe('a full event adds what it names', () => {
 });
 
 describe('a minimal event adds what it can', () => {
-  const bare = { contract: { id: 'c1', title: null } };
+  const bare = { contract: { id: 'c1', title: null, startDate: null } };
   const stranger = { id: null, displayName: 'Amara O.', workEmail: 'amara.o@opentrain.work' };
   const minimal = { ...bare, trainer: stranger };
 

@@ -106,6 +106,9 @@ describeEachDatabase('a work email that has changed', (openFresh) => {
   it('leaves an account that somebody else has too', async () => {
     const { database } = incident.engine;
     await hire('cmu3');
+    // By an id alone it is nobody's.
+    const shared = { trainer: 'cmu3', contract: 'of-cmu3-acme', workEmail: 'cmu1@opentrain.work' };
+    await incident.event('contract.started', shared);
     await database.kysely
       .updateTable('membership')
       .set({ memberId: 'cmu1' })

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
-import { receiptsOf } from '../support/converging.ts';
+import { claimDue, converge, receiptsOf } from '../support/converging.ts';
 import { describeEachDatabase, type OpenFresh } from '../support/databases.ts';
 import { createIncident, hours, type Incident, minutes } from '../support/incident.ts';
 import { createMemoryTool, type MemoryTool } from '../support/memory-tool.ts';
@@ -105,6 +105,24 @@ describeEachDatabase('an account that was there before', (openFresh) => {
       from membership other, membership_address where other.group_id = 'lamps'`.execute(kysely);
     await incident.event('contract.ended', { workEmail: one });
     expect(incident.removals()).toEqual([`remove ${signs}/${one}`]);
+  });
+
+  it.each(['after', 'while'])('is ours for whom it was found %s it was made', async (moment) => {
+    const second = { trainer: 'cmu2', contract: 'cmc2', workEmail: one };
+    await incident.take('contract.started', { workEmail: one });
+    const [making] = await claimDue(incident.engine);
+    if (making === undefined) throw new Error('nobody to add');
+    tool.after = async (call) => {
+      if (call !== 'add') return;
+      tool.after = () => undefined;
+      await incident.event('contract.started', second);
+      if (moment === 'while') await incident.event('contract.ended', second);
+    };
+    expect(await converge(incident.engine, tool, making)).toMatchObject({ outcome: 'added' });
+    await incident.event('contract.ended', second);
+    expect(tool.members(signs)).toEqual([one]);
+    await incident.event('contract.ended', { workEmail: one });
+    expect([tool.members(signs), tool.accounts()]).toEqual([[], [admin]]);
   });
 
   it('is ours where the answer to making it was lost', async () => {

@@ -1,10 +1,13 @@
 import { expect, it } from 'vitest';
+import { AppError } from '../../src/domain/errors.ts';
 import { emptyContract, emptyEvidence } from '../../src/domain/evidence.ts';
+import { createIntakeWorker } from '../../src/engine/intake-worker.ts';
 import { readerVersion } from '../../src/inbox/event-schema.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { describeEachDatabase } from '../support/databases.ts';
-import { createEngine, type Engine } from '../support/engine-harness.ts';
+import { createEngine, type Engine, startLoops } from '../support/engine-harness.ts';
 import { fullEvent, minimalEvent } from '../support/event-bodies.ts';
+import { until } from '../support/until.ts';
 
 const hourMs = 3_600_000;
 
@@ -90,6 +93,29 @@ describeEachDatabase('intake', (openFresh) => {
     const trainers = (await engine.membershipRows()).map((row) => row.trainerId);
     expect(trainers.sort()).toEqual(['t1', 't2', 't4', 't5']);
     expect(engine.log.text()).not.toContain('@opentrain.work');
+  });
+
+  it('counts no try against a delivery while the database is away', async () => {
+    const engine = createEngine(await openFresh());
+    await engine.deliver([1, 2, 3].map((number) => started(number)));
+    const { id } = await corrupt(engine, 'c3');
+    let locks = 0;
+    const lock: Engine['evidence']['lock'] = async (tx) => {
+      locks += 1;
+      // The batch is spoilt by the bad one; then, of the first that is taken alone, the lock is lost.
+      if (locks === 2) throw new AppError('unavailable', 'The database could not be used (57P01)');
+      await engine.evidence.lock(tx);
+    };
+    startLoops(createIntakeWorker({ ...engine, evidence: { ...engine.evidence, lock } }));
+    const attempts = async () => (await deliveriesOf(engine)).map((one) => one.attempts);
+    await until('the bad one is put off', attempts, (all) => all.some((count) => count > 0));
+    await until(
+      'the others are handled',
+      () => statesOf(engine),
+      (all) => all.filter((state) => state === 'handled').length === 2,
+    );
+    const tried = (await deliveriesOf(engine)).filter((one) => one.attempts > 0);
+    expect(tried.map((one) => one.id)).toEqual([id]);
   });
 
   it('backs off from a bad one ever longer, gives it up, and takes it up when replayed', async () => {

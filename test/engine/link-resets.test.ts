@@ -37,6 +37,15 @@ describeEachDatabase('the link that lets everybody into a tool', (openFresh) => 
     return await convergeDue(engine, tool);
   }
 
+  const removals = async () =>
+    (await turn()).filter((done) => done.startsWith('remove')).toSorted();
+
+  /** What such a turn is made of after a reset: a last look for each who is out, and new links. */
+  const turned = (removed: number, waiting: number) => [
+    ...Array.from({ length: removed }, () => 'remove already_absent'),
+    ...Array.from({ length: waiting }, () => 'add invited'),
+  ];
+
   const renewals = () => tool.calls.filter((call) => call.startsWith('renew'));
 
   beforeEach(async () => {
@@ -49,7 +58,7 @@ describeEachDatabase('the link that lets everybody into a tool', (openFresh) => 
   it('is reset right after the first removal, and for all others together when 15 minutes are over', async () => {
     await remove(1);
     expect(tool.resets()).toBe(0);
-    expect(await turn()).toEqual(Array.from({ length: 4 }, () => 'add invited'));
+    expect(await turn()).toEqual(turned(1, 4));
     expect(tool.resets()).toBe(1);
     engine.clock.advance(minuteMs);
     await remove(2);
@@ -60,7 +69,7 @@ describeEachDatabase('the link that lets everybody into a tool', (openFresh) => 
     expect(tool.resets()).toBe(1);
     expect(renewals()).toHaveLength(4);
     engine.clock.advance(minuteMs);
-    expect(await turn()).toEqual(['add invited', 'add invited']);
+    expect(await turn()).toEqual(turned(2, 2));
     expect(tool.resets()).toBe(2);
     engine.clock.advance(60 * minuteMs);
     await turn();
@@ -83,6 +92,36 @@ describeEachDatabase('the link that lets everybody into a tool', (openFresh) => 
     expect(tool.resets()).toBe(2);
   });
 
+  it('lets nobody stay in who used it after their contract had ended', async () => {
+    await remove(1);
+    await turn();
+    engine.clock.advance(minuteMs);
+    await remove(2, 3);
+    tool.seed('street-signs', 't2', 't2@opentrain.work');
+    engine.clock.advance(13 * minuteMs);
+    expect(await removals()).toEqual([]);
+    expect(tool.members('street-signs')).toEqual(['t2']);
+    engine.clock.advance(minuteMs);
+    expect(await removals()).toEqual(['remove already_absent', 'remove removed']);
+    expect(tool.members('street-signs')).toEqual([]);
+    engine.clock.advance(60 * minuteMs);
+    expect(await removals()).toEqual([]);
+  });
+
+  it('lets nobody stay in who came in by it again after being taken out', async () => {
+    tool.seed('street-signs', 't2', 't2@opentrain.work');
+    await remove(1);
+    await turn();
+    await engine.apply([fullEvent({ type: 'contract.ended', ...person(2) })]);
+    expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
+    tool.seed('street-signs', 't2', 't2@opentrain.work');
+    engine.clock.advance(15 * minuteMs);
+    expect(await removals()).toEqual(['remove removed']);
+    expect(tool.members('street-signs')).toEqual([]);
+    engine.clock.advance(60 * minuteMs);
+    expect(await removals()).toEqual([]);
+  });
+
   it('is reset by whoever comes next, where a crash came before or after the reset', async () => {
     const crash = new AppError('unavailable', 'the process is gone');
     await remove(1);
@@ -96,7 +135,7 @@ describeEachDatabase('the link that lets everybody into a tool', (openFresh) => 
     await expect(resetDue(engine, tool, { resets: after })).rejects.toThrow(crash);
     expect([tool.resets(), renewals()]).toEqual([1, []]);
     engine.clock.advance(minuteMs);
-    expect(await turn()).toHaveLength(4);
+    expect(await turn()).toEqual(turned(1, 4));
     expect(tool.resets()).toBe(2);
     expect(new Set(renewals()).size).toBe(4);
   });
@@ -119,7 +158,7 @@ describeEachDatabase('the link that lets everybody into a tool', (openFresh) => 
       }),
     );
     tool.before = () => undefined;
-    expect(await turn()).toHaveLength(4);
+    expect(await turn()).toEqual(turned(1, 4));
     expect(tool.resets()).toBe(1);
   });
 
@@ -127,7 +166,7 @@ describeEachDatabase('the link that lets everybody into a tool', (openFresh) => 
     await remove(1);
     await Promise.all([1, 2, 3].map(() => resetDue(engine, tool)));
     expect(tool.resets()).toBe(1);
-    expect(await convergeDue(engine, tool)).toHaveLength(4);
+    expect(await convergeDue(engine, tool)).toEqual(turned(1, 4));
   });
 
   it('that was asked for before a reset and kept after it, is asked for again', async () => {
@@ -144,7 +183,7 @@ describeEachDatabase('the link that lets everybody into a tool', (openFresh) => 
     };
     expect(await converge(engine, tool, claim)).toMatchObject({ outcome: 'invited' });
     tool.adapter.addMember = addMember;
-    expect(await convergeDue(engine, tool)).toHaveLength(5);
+    expect(await convergeDue(engine, tool)).toEqual(turned(1, 5));
     expect(renewals()).toContain('renew street-signs/invited:t6');
     expect(await convergeDue(engine, tool)).toEqual([]);
   });

@@ -56,7 +56,7 @@ describeEachDialect('the settle store', (dialect) => {
     expect(next.id).toBe(late.id);
 
     const { begin, settle } = settling();
-    expect(await begin(late, { operation: 'add', foundId: null }, now(), later())).toBeNull();
+    expect(await begin(late, { operation: 'add', found: null }, now(), later())).toBeNull();
     await settle(late, added, now());
     expect(await engine.membershipRows()).toMatchObject([
       // What it learnt is kept, and the tool is looked at again.
@@ -85,7 +85,7 @@ describeEachDialect('the settle store', (dialect) => {
     const claim = await claimOne();
     await engine.apply([event('contract.ended', 1)]);
     const { begin } = settling();
-    expect(await begin(claim, { operation: 'add', foundId: null }, now(), later())).toBeNull();
+    expect(await begin(claim, { operation: 'add', found: null }, now(), later())).toBeNull();
     expect(await engine.rows('intent')).toEqual([]);
     expect(await engine.membershipRows()).toMatchObject([{ isOurs: 0, state: 'removed' }]);
   });
@@ -98,7 +98,7 @@ describeEachDialect('the settle store', (dialect) => {
     let begun: Promise<Begun | null> = Promise.resolve(null);
     memberships.membershipsOf = async (tx, trainerIds) => {
       const rows = await membershipsOf(tx, trainerIds);
-      const intent = { operation: 'add', foundId: null } as const;
+      const intent = { operation: 'add', found: null } as const;
       begun = settling().begin(claim, intent, now(), later());
       // It waits for this transaction: SQLite has one writer, PostgreSQL says who waits for a row.
       if (dialect.name === 'postgres') await Promise.race([begun, untilSomebodyWaits(engine)]);
@@ -114,7 +114,7 @@ describeEachDialect('the settle store', (dialect) => {
     await hire(1);
     const claim = await claimOne();
     engine.clock.advance(leaseMs);
-    const begun = settling().begin(claim, { operation: 'add', foundId: null }, now(), later());
+    const begun = settling().begin(claim, { operation: 'add', found: null }, now(), later());
     expect(await begun).toBeNull();
   });
 
@@ -122,7 +122,7 @@ describeEachDialect('the settle store', (dialect) => {
     await hire(1);
     const claim = await claimOne();
     engine.clock.advance(leaseMs - 1);
-    const intent = { operation: 'add', foundId: null } as const;
+    const intent = { operation: 'add', found: null } as const;
     expect(await settling().begin(claim, intent, now(), later())).toEqual({
       ...{ isShared: false, isOfAnother: false },
       ...{ isLastOfAccount: false, isAccountOurs: false, leaving: [] },
@@ -137,7 +137,7 @@ describeEachDialect('the settle store', (dialect) => {
     await hire(1);
     const claim = await claimOne();
     const { begin, settle } = settling();
-    await begin(claim, { operation: 'add', foundId: null }, now(), later());
+    await begin(claim, { operation: 'add', found: null }, now(), later());
     await engine.apply([event('contract.ended', 1)]);
     await settle(claim, added, now());
     expect(await engine.membershipRows()).toMatchObject([
@@ -180,7 +180,7 @@ describeEachDialect('the settle store', (dialect) => {
     return await claimOne();
   }
 
-  const remove = { operation: 'remove', foundId: 'm1' } as const;
+  const remove = { operation: 'remove', found: { id: 'm1', email: null } } as const;
 
   it.each([
     ['the same person in another project', { trainer: 't1' }, false],

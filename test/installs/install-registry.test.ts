@@ -1,14 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
+import { AppError } from '../../src/domain/errors.ts';
 import { createEndpointStore } from '../../src/installs/endpoint-store.ts';
 import {
   createInstallRegistry,
   type InstallRegistry,
 } from '../../src/installs/install-registry.ts';
 import { type ConnectedInstall, createInstallStore } from '../../src/installs/install-store.ts';
+import { createInstallsWorker } from '../../src/installs/installs-worker.ts';
 import { createSecretBox } from '../../src/lib/secret-box.ts';
 import { describeEachDatabase } from '../support/databases.ts';
+import { startLoops } from '../support/engine-harness.ts';
+import { createFakeClock } from '../support/fake-clock.ts';
+import { createLogLines } from '../support/log-lines.ts';
+import { until } from '../support/until.ts';
 
 const at = '2026-03-15T12:00:00.000Z';
 const box = createSecretBox(randomBytes(32));
@@ -103,5 +109,20 @@ describeEachDatabase('the registry of installs', (openFresh) => {
     expect(bytes.length).toBeGreaterThan(0);
     for (const secret of [acme.token, endpoint.secret]) expect(bytes.includes(secret)).toBe(false);
     expect(JSON.stringify(rows)).not.toContain('ot_ptk');
+  });
+
+  it('tells of a change until somebody could take it in', async () => {
+    const told: string[][] = [];
+    const worker = createInstallsWorker({
+      ...{ registry, clock: createFakeClock(), logger: createLogLines().logger },
+      async onLoaded(changed) {
+        told.push(changed);
+        if (told.length === 1) throw new AppError('unavailable', 'The database could not be used');
+      },
+    });
+    startLoops(worker);
+    const isTold = () => told.at(-1)?.length === 0;
+    await until('there is nothing to tell of any more', isTold, (is) => is);
+    expect(told).toEqual([['globex'], ['globex'], []]);
   });
 });

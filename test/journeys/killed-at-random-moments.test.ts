@@ -13,11 +13,14 @@ import { describeEachDialect } from '../support/databases.ts';
 import { createFolder } from '../support/folder.ts';
 import { createRandom } from '../support/random.ts';
 import { listRoster } from '../support/roster.ts';
-import { startTraffic, type Traffic } from '../support/traffic.ts';
+import { membersOf, startTraffic, type Traffic } from '../support/traffic.ts';
 import { tries } from '../support/tries.ts';
 import { until } from '../support/until.ts';
 
 const kills = Number(process.env['GANGWAY_KILLS'] ?? tries(25));
+/** This many must hit it at work; on a busy machine, which gets to little work, more are tried. */
+const fewestInterrupted = Math.floor(kills / 5) + 1;
+const mostKills = kills * 4;
 const seed = Number(process.env['GANGWAY_SEED'] ?? randomInt(2 ** 31));
 
 /** Of a process that is ready; the longer, the more of them had not come to anything. */
@@ -43,7 +46,8 @@ describeEachDialect(`killed at ${kills} random moments (seed ${seed})`, (dialect
 
       let interrupted = 0;
       let lifeMs = shortLifeMs;
-      for (let count = 0; count < kills; count += 1) {
+      let count = 0;
+      for (; count < kills || (interrupted < fewestInterrupted && count < mostKills); count += 1) {
         await liveAndDie(setup, traffic, random, lifeMs);
         const atWork = await letLeasesRunOut(state.database);
         interrupted += atWork;
@@ -71,10 +75,10 @@ describeEachDialect(`killed at ${kills} random moments (seed ${seed})`, (dialect
 
       // The journey was one: there was load, and the kills interrupted it.
       expect(traffic.countFailed()).toBeGreaterThan(kills);
-      expect(interrupted).toBeGreaterThan(kills / 5);
+      expect(interrupted).toBeGreaterThanOrEqual(fewestInterrupted);
       expect(await last.stop()).toBe(0);
     },
-    60_000 + kills * 4000,
+    60_000 + mostKills * 4000,
   );
 });
 
@@ -108,29 +112,6 @@ async function letLeasesRunOut({ kysely }: Database): Promise<number> {
     .where('leaseToken', 'is not', null)
     .executeTakeFirst();
   return Number(numUpdatedRows);
-}
-
-/** Who belongs in the roster by what is stored, worked out without the bridge's own rules. */
-function membersOf(bodies: ReadonlySet<string>): string[] {
-  const events = [...bodies].map((body) => JSON.parse(body) as StoredEvent);
-  const ended = new Set(
-    events.flatMap(({ type, resourceId }) => (type === 'contract.ended' ? [resourceId] : [])),
-  );
-  const active = events.filter(({ resourceId }) => !ended.has(resourceId));
-  const members = active.map(
-    ({ data: { projectLink, freelancer } }) =>
-      `${projectLink.externalProjectId}/${freelancer.opentrainUserId}`,
-  );
-  return [...new Set(members)].sort();
-}
-
-interface StoredEvent {
-  type: string;
-  resourceId: string;
-  data: {
-    projectLink: { externalProjectId: string };
-    freelancer: { opentrainUserId: string };
-  };
 }
 
 /** The states there are. `released` would be somebody of ours whom it took for a stranger. */

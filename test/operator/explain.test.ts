@@ -24,7 +24,15 @@ const link: LinkEvidence = {
 };
 const membership: MembershipRow = {
   ...{ id: 7, tool: 'studio', groupId: 'street-signs', trainerId: 'cmu1', install: 'acme' },
-  ...{ wanted: 1, generation: 1, state: 'active', memberId: '42', isOurs: 1, attempts: 0 },
+  ...{
+    wanted: 1,
+    generation: 1,
+    state: 'active',
+    doubtedId: null,
+    memberId: '42',
+    isOurs: 1,
+    attempts: 0,
+  },
   ...{ nextAttemptAt: null, leaseToken: null, leasedUntil: null, lookAgain: 0, failure: null },
   ...{ updatedAt: at, cause: null, removeAfter: null, clearedGeneration: null },
 };

@@ -13,7 +13,7 @@ import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
 
-const installs = new Map([['acme', {}]]);
+const installs = new Map([['acme', { tool: 'studio' }]]);
 const hour = '2026-03-15T11:00:00.000Z';
 
 describeEachDatabase('how it is doing', (openFresh) => {
@@ -29,7 +29,7 @@ describeEachDatabase('how it is doing', (openFresh) => {
   it('needs nobody where nothing has happened', async () => {
     expect(await load()).toEqual({
       ...{ since: hour, memberships: [], deliveries: [], receipts: [], removals: [] },
-      ...{ installs: [], plans: [], budgets: [], attention: [] },
+      ...{ installs: [], plans: [], budgets: [], lowered: [], attention: [] },
     });
   });
 

@@ -27,7 +27,30 @@ function account(id: string, changes: Partial<ListedAccount> = {}): ListedAccoun
 describe('judging what a tool lists', () => {
   const cases: [string, KnownMembership[], ListedAccount[], string[]][] = [
     ['a member by its id', [known(1)], [account('m1')], []],
-    ['a member by the address', [known(1)], [account('x', { digests: ['a1'] })], []],
+    [
+      'a member by the address, whose id is another by now',
+      [known(1)],
+      [account('x', { digests: ['a1'] })],
+      ['id_changed 1'],
+    ],
+    [
+      'an id that was given out again, and the person under another',
+      [known(1)],
+      [account('m1', { digests: ['other'] }), account('x', { digests: ['a1'] })],
+      ['address_changed 1'],
+    ],
+    [
+      'an id that was given out again, and nobody else',
+      [known(1)],
+      [account('m1', { digests: ['other'] })],
+      ['address_changed 1'],
+    ],
+    [
+      'two members who have changed ids',
+      [known(1), known(2)],
+      [account('m2', { digests: ['a1'] }), account('m1', { digests: ['a2'] })],
+      ['id_changed 1', 'id_changed 2'],
+    ],
     ['nobody', [known(1)], [], ['missing 1']],
     ['nobody, while a call is made', [known(1, { wasCalled: true })], [], []],
     ['nobody who is wanted', [known(1, gone)], [], []],

@@ -94,14 +94,19 @@ describeEachDatabase('a suspect', (openFresh) => {
     clock.advance(minutes);
     const since = clock.now().toISOString();
     await incident.read(without);
-    const { attention } = await loadStatus(database, since, new Set(['acme']));
+    const { attention } = await loadStatus(
+      database,
+      since,
+      new Map([['acme', { tool: 'studio' }]]),
+    );
     expect(attention).toEqual([
       {
         says: `contracts that are no longer listed, and not said to have ended: 1, the oldest since ${since}`,
         action: expect.stringMatching(/^gangway contracts list --suspects, then .+ end <id>/),
       },
     ]);
-    expect((await loadStatus(database, since, new Set(['globex']))).attention).toEqual([]);
+    const others = new Map([['globex', { tool: 'list' }]]);
+    expect((await loadStatus(database, since, others)).attention).toEqual([]);
     clock.advance(24 * 60 * minutes - 1);
     await incident.read(without);
     expect(await incident.alerts('contract_suspect')).toBe(0);

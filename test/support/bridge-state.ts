@@ -37,7 +37,8 @@ export function openBridgeState(url: string): BridgeState {
             .where((of) =>
               of.or([
                 of('nextAttemptAt', 'is not', null),
-                of('leaseToken', 'is not', null),
+                // One that nobody gave back, as nothing was left to do, runs out by itself.
+                of('leasedUntil', '>', new Date().toISOString()),
                 of('removeAfter', 'is not', null),
               ]),
             ),

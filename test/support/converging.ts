@@ -67,9 +67,9 @@ export async function converge(
     signal,
   }: Converging = {},
 ): Promise<Result | null> {
-  const { clock, managedDomains } = engine;
+  const { clock, managedDomains, alerts } = engine;
   const deps = {
-    ...{ claims, settling, adapter: tool.adapter, timeoutMs, clock },
+    ...{ claims, settling, adapter: tool.adapter, timeoutMs, clock, alerts },
     ...{ protectedAccounts, managedDomains, mayChangeAccounts: () => mayChangeAccounts },
   };
   return await convergeMembership(deps, claim, signal ?? new AbortController().signal);
@@ -108,13 +108,18 @@ export async function resetDue(
 export function createStudioWorker(
   engine: Engine,
   tool: MemoryTool,
-  { database = engine.database, locks = createLockStore(database), concurrency = 8 } = {},
+  {
+    database = engine.database,
+    locks = createLockStore(database),
+    claims = openClaims(engine, database),
+    concurrency = 8,
+  } = {},
 ): Loop {
   const { metrics, logger, clock, alerts, managedDomains } = engine;
   return createConvergeWorker({
     ...{ tool: 'studio', adapter: tool.adapter, concurrency, timeoutMs: 5000 },
     ...{
-      claims: openClaims(engine, database),
+      claims,
       settling: createSettleStore(database, engine.box, engine.rules.routeLink),
       locks,
     },

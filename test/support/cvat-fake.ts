@@ -71,8 +71,12 @@ export async function openCvatFake(options: CvatFakeOptions = {}): Promise<CvatF
   }
 
   function aboutOf(path: string): CvatAnswer | undefined {
-    const { version = '2.60.0', isReadOnly = false, expiry = null } = options;
+    const { version = '2.60.0', isReadOnly = false, expiry = null, hasAnalytics = true } = options;
     if (path === '/api/server/about') return { status: 200, body: { name: 'CVAT', version } };
+    if (path === '/api/server/plugins') {
+      const others = { GIT_INTEGRATION: false, MODELS: false, PREDICT: false };
+      return { status: 200, body: { ...others, ANALYTICS: hasAnalytics } };
+    }
     if (path !== '/api/auth/access_tokens/self') return undefined;
     const { id, username } = state.own;
     const owner = { id, username };
@@ -106,14 +110,15 @@ export async function openCvatFake(options: CvatFakeOptions = {}): Promise<CvatF
   };
 }
 
-function send(response: ServerResponse, { status, body, csv, headers }: CvatAnswer): void {
-  const type = csv === undefined ? 'application/vnd.cvat+json' : 'text/csv';
+function send(response: ServerResponse, { status, body, csv, html, headers }: CvatAnswer): void {
+  const text = csv === undefined ? 'text/html' : 'text/csv';
+  const type = csv === undefined && html === undefined ? 'application/vnd.cvat+json' : text;
   response.writeHead(status, { 'content-type': type, ...headers });
-  response.end(csv ?? (body === undefined ? undefined : JSON.stringify(body)));
+  response.end(csv ?? html ?? (body === undefined ? undefined : JSON.stringify(body)));
 }
 
 function kindOf(method: string, path: string): RequestKind {
-  if (/\/(about|self)$/.test(path)) return 'check';
+  if (/\/(about|plugins|self)$/.test(path)) return 'check';
   if (method === 'GET') return 'read';
   return method === 'POST' ? 'add' : 'remove';
 }

@@ -13,6 +13,7 @@ export interface CvatAnswer {
   body?: unknown;
   /** Instead of a body of JSON. */
   csv?: string;
+  html?: string;
   headers?: Record<string, string>;
 }
 
@@ -37,9 +38,17 @@ export function createCvatRoutes(state: CvatState, options: CvatOptions, events:
     return user === undefined ? null : show(user);
   };
 
-  const showMembership = ({ id, userId, org, isActive, role, invitation }: CvatMembership) => ({
+  const showMembership = ({
+    id,
+    userId,
+    org,
+    isActive,
+    joined,
+    role,
+    invitation,
+  }: CvatMembership) => ({
     ...{ id, user: showById(userId), organization: state.organizations.get(org) },
-    ...{ is_active: isActive, joined_date: null, role, invitation: invitation?.key ?? null },
+    ...{ is_active: isActive, joined_date: joined, role, invitation: invitation?.key ?? null },
   });
 
   const showInvitation = ({ userId, org, isActive, role, invitation }: CvatMembership) => ({
@@ -98,8 +107,9 @@ export function createCvatRoutes(state: CvatState, options: CvatOptions, events:
         const fields = { id, assignee: nameOf(assigneeId), state: is };
         return hasFiltered(request, { ...fields, project_id: projectId, type: 'annotation' });
       });
-    const showWork = ({ id, assigneeId, state: is }: CvatAssignable) => ({
+    const showWork = ({ id, assigneeId, projectId, state: is }: CvatAssignable) => ({
       ...{ id, assignee: showById(assigneeId), state: is },
+      ...(kind !== 'projects' && { project_id: projectId }),
     });
     return toPage(request, found, showWork);
   }
@@ -116,6 +126,7 @@ export function createCvatRoutes(state: CvatState, options: CvatOptions, events:
       return { status: 400, body: ['The user is a member of the organization already.'] };
     }
     if (made === 'no mail') return noMail;
+    if (made === 'broken down') return brokenDown;
     return { status: 201, body: showInvitation(made) };
   }
 
@@ -205,6 +216,13 @@ export function createCvatRoutes(state: CvatState, options: CvatOptions, events:
           ? refuse(404, 'Not found.')
           : { status: 200, body: showInvitation(found) };
       }
+      case 'DELETE invitations': {
+        const found = byKey(id);
+        if (found === undefined) return refuse(404, 'Not found.');
+        // The membership stays, with nothing to accept.
+        found.invitation = null;
+        return { status: 204 };
+      }
       case 'DELETE memberships':
         if (request.isSwallowed) return { status: 204 };
         return removeMembership(Number(id));
@@ -233,8 +251,14 @@ export function createCvatRoutes(state: CvatState, options: CvatOptions, events:
 }
 
 const noMail: CvatAnswer = { status: 500, body: 'Email backend is not configured.' };
+const brokenDown: CvatAnswer = { status: 500, html: '<h1>Server Error (500)</h1>' };
 
 function toResent(state: CvatState, membership: CvatMembership | undefined): CvatAnswer {
+  const waitSeconds = state.throttleResend();
+  if (waitSeconds !== null) {
+    const detail = `Request was throttled. Expected available in ${waitSeconds} seconds.`;
+    return { ...refuse(429, detail), headers: { 'retry-after': String(waitSeconds) } };
+  }
   if (membership === undefined) return refuse(404, 'This invitation does not exist.');
   const outcome = state.resend(membership);
   if (outcome === 'no mail') return noMail;
@@ -248,14 +272,17 @@ export function refuse(status: number, detail: string): CvatAnswer {
 
 interface Rule {
   and?: Rule[];
+  /** Whether there is any. */
+  var?: string;
   '=='?: [{ var: string }, unknown];
   '>'?: [{ var: string }, number];
 }
 
 /** JSON Logic, such as `{"==": [{"var": "id"}, 7]}`, as far as it is asked here. */
 function isMatch(rule: Rule, fields: Record<string, unknown>): boolean {
-  const { and = [], '==': same, '>': more } = rule;
+  const { and = [], var: any, '==': same, '>': more } = rule;
   return (
+    (any === undefined || fields[any] != null) &&
     and.every((one) => isMatch(one, fields)) &&
     (same === undefined || String(fields[same[0].var]) === String(same[1])) &&
     (more === undefined || Number(fields[more[0].var]) > more[1])

@@ -1,6 +1,6 @@
 /**
- * The rules of CVAT 2.54 to 2.72 as far as members, assignments and events go. Not a line of it is
- * CVAT's: it follows what its server was seen to do.
+ * The rules of CVAT 2.54 to 2.73 as far as members, assignments and events go. Not a line of it is
+ * CVAT's: it follows what its servers of 2.54.0 and 2.73.0 were seen to do.
  */
 
 export interface CvatOptions {
@@ -13,6 +13,8 @@ export interface CvatOptions {
   /** What the account of the token is in every organization. */
   ownRole?: string;
   hasAnalytics?: boolean;
+  /** Its clock: that of the machine unless told. */
+  now?: () => Date;
   /** Whether an invitation tells that it was accepted, as only newer servers do. */
   tellsAccepted?: boolean;
 }
@@ -39,6 +41,8 @@ export interface CvatMembership {
   userId: number;
   org: string;
   isActive: boolean;
+  /** When they came in; null while they have not. */
+  joined: string | null;
   role: string;
   invitation: CvatInvitation | null;
 }
@@ -55,12 +59,19 @@ export type CvatKind = 'jobs' | 'tasks' | 'projects';
 
 const expiryMs = 7 * 86_400_000;
 
+/** So often an invitation is sent again for one account of a token, whosever it is. */
+const resendsAnHour = 5;
+const hourMs = 3_600_000;
+
 export function createCvatState(options: CvatOptions) {
   const { hasMail = true, nameOf, mustConfirm = false, ownRole = 'owner' } = options;
+  const { now = () => new Date() } = options;
   const users: CvatUser[] = [];
   const memberships: CvatMembership[] = [];
   const work: Record<CvatKind, CvatAssignable[]> = { jobs: [], tasks: [], projects: [] };
   const organizations = new Map<string, number>();
+  /** When an invitation was to be sent again: instants. */
+  const resends: number[] = [];
   let lastId = 0;
 
   function createUser(username: string, email: string, isReal: boolean): CvatUser {
@@ -72,7 +83,8 @@ export function createCvatState(options: CvatOptions) {
 
   function createOrganization(slug: string): void {
     organizations.set(slug, ++lastId);
-    const member = { id: ++lastId, userId: own.id, org: slug, isActive: true };
+    const joined = now().toISOString();
+    const member = { id: ++lastId, userId: own.id, org: slug, isActive: true, joined };
     if (ownRole !== 'none') memberships.push({ ...member, role: ownRole, invitation: null });
   }
 
@@ -80,28 +92,60 @@ export function createCvatState(options: CvatOptions) {
     return users.find((user) => user.email.toLowerCase() === email.toLowerCase());
   }
 
-  function createInvited(email: string): CvatUser {
+  function createInvited(email: string): CvatUser | null {
     const name = nameOf?.(email);
+    if (hasName(name ?? email)) return null;
     return createUser(name ?? email, email, name !== undefined);
   }
 
-  /** The user, the membership and the invitation stay, whatever comes of the mail. */
+  /**
+   * The user, the membership and the invitation stay, whatever comes of the mail. A new account is
+   * called by the address: where somebody else has that name, the server breaks down.
+   */
   function invite(org: string, email: string, role: string) {
     const user = findByEmail(email) ?? createInvited(email);
+    if (user === null) return 'broken down';
     if (memberships.some((one) => one.userId === user.id && one.org === org)) return 'is member';
-    const invitation = { key: `key-${++lastId}`, created: new Date().toISOString(), sent: null };
-    const membership = { id: ++lastId, userId: user.id, org, isActive: false, role, invitation };
+    const invitation = { key: `key-${++lastId}`, created: now().toISOString(), sent: null };
+    const membership: CvatMembership = {
+      ...{ id: ++lastId, userId: user.id, org, isActive: false, joined: null, role, invitation },
+    };
     memberships.push(membership);
-    if (user.isReal && !mustConfirm) membership.isActive = true;
+    if (user.isReal && !mustConfirm) accept(membership);
     else if (!hasMail) return 'no mail';
     else Object.assign(invitation, { sent: invitation.created });
     return membership;
   }
 
+  function accept(membership: CvatMembership): void {
+    Object.assign(membership, { isActive: true, joined: now().toISOString() });
+  }
+
+  function hasName(name: string): boolean {
+    return users.some(({ username }) => username === name);
+  }
+
+  /** Anybody may do that to their own account, at any time, also to somebody else's address. */
+  function rename(userId: number, username: string): void {
+    if (hasName(username)) throw new Error('A user with that username already exists.');
+    const user = users.find(({ id }) => id === userId);
+    if (user !== undefined) user.username = username;
+  }
+
+  /** @returns seconds until it may be tried again; counts whatever comes of it */
+  function throttleResend(): number | null {
+    const nowMs = now().getTime();
+    resends.push(nowMs);
+    const [first = nowMs, ...more] = resends.filter((atMs) => atMs > nowMs - hourMs);
+    if (more.length < resendsAnHour) return null;
+    resends.pop();
+    return Math.ceil((first + hourMs - nowMs) / 1000);
+  }
+
   function resend(membership: CvatMembership) {
     if (membership.isActive) return 'accepted';
     if (!hasMail) return 'no mail';
-    Object.assign(membership.invitation ?? {}, { sent: new Date().toISOString() });
+    Object.assign(membership.invitation ?? {}, { sent: now().toISOString() });
     return 'sent';
   }
 
@@ -125,17 +169,26 @@ export function createCvatState(options: CvatOptions) {
   /** A member opens what is assigned to them; one of the group `worker` does so without being one. */
   function jobsOpenTo(userId: number): number[] {
     const isWorker = users.some(({ id, groups }) => id === userId && groups.includes('worker'));
-    return work.jobs
-      .filter(({ assigneeId }) => assigneeId === userId)
+    return assignedJobs(userId)
       .filter(({ org }) => isWorker || membershipOf(org, userId)?.isActive === true)
       .map(({ id }) => id);
   }
 
+  /** Outside of all organizations whoever has an assignment sees it, with its name; a member or not. */
+  function jobsListedTo(userId: number): number[] {
+    return assignedJobs(userId).map(({ id }) => id);
+  }
+
+  function assignedJobs(userId: number): CvatAssignable[] {
+    return work.jobs.filter(({ assigneeId }) => assigneeId === userId);
+  }
+
   return {
     ...{ users, memberships, work, organizations, own, createUser, createOrganization },
-    ...{ invite, resend, register, membershipOf, assign, jobsOpenTo, findByEmail },
+    ...{ invite, accept, throttleResend, resend, register, rename, membershipOf, findByEmail },
+    ...{ assign, jobsOpenTo, jobsListedTo },
     isExpired: ({ sent }: CvatInvitation) =>
-      sent === null ? null : Date.parse(sent) + expiryMs <= Date.now(),
+      sent === null ? null : Date.parse(sent) + expiryMs <= now().getTime(),
     remove(id: number): boolean {
       const index = memberships.findIndex((one) => one.id === id);
       if (index !== -1) memberships.splice(index, 1);

@@ -14,6 +14,7 @@ import {
   makeProject,
   rowsOf,
 } from './doccano-site.ts';
+import { readWork } from './read-work.ts';
 
 /** What the adapter does, seen by the people it is done to: in the real doccano and the fake one. */
 export interface DoccanoStory {
@@ -47,7 +48,7 @@ function newPerson(): Person & { newPassword: string } {
 }
 
 async function readUsage(adapter: Adapter, project: number): Promise<UsageSighting[]> {
-  return await Array.fromAsync(adapter.readUsage?.(String(project), usage, signal) ?? []);
+  return (await readWork(adapter, String(project), usage, signal)).work;
 }
 
 interface Hired {
@@ -86,8 +87,8 @@ async function letsIn(site: DoccanoSite): Promise<void> {
   expect(await trainer.ask('GET', path)).toMatchObject({ count: examples.length });
   expect(new Set(await readUsage(adapter, project))).toEqual(
     new Set([
-      { memberId: String(trainer.id), of: 'total', tasks: 1, labels: 1 },
-      { memberId: String(admin.id), of: 'total', tasks: 0, labels: 0 },
+      { memberId: String(trainer.id), email: person.email, of: 'total', tasks: 1, labels: 1 },
+      { memberId: String(admin.id), email: admin.username, of: 'total', tasks: 0, labels: 0 },
     ]),
   );
 }
@@ -119,8 +120,8 @@ async function leavesWhatItSays(site: DoccanoSite): Promise<void> {
   // What they confirmed is still told, and nobody's labels are.
   expect(new Set(await readUsage(adapter, project))).toEqual(
     new Set([
-      { memberId: String(trainer.id), of: 'total', tasks: 1 },
-      { memberId: String(admin.id), of: 'total', tasks: 0 },
+      { memberId: String(trainer.id), email: person.email, of: 'total', tasks: 1 },
+      { memberId: String(admin.id), email: admin.username, of: 'total', tasks: 0 },
     ]),
   );
 }
@@ -177,7 +178,7 @@ async function findsRenamed(site: DoccanoSite): Promise<void> {
 async function countsByType(site: DoccanoSite): Promise<void> {
   const admin = await actAs(site, site.admin);
   const adapter = doccanoAdapter(site);
-  const memberId = String(admin.id);
+  const of = { memberId: String(admin.id), email: admin.username };
   const spans = await makeProject(admin, 'spans', 'spans');
   const label = await makeLabel(admin, spans, 'sign', 'span');
   const [example = 0] = await importExamples(admin, spans, ['a sign and a lamp']);
@@ -188,11 +189,11 @@ async function countsByType(site: DoccanoSite): Promise<void> {
     const body = { label, start_offset: start, end_offset: end };
     await admin.ask('POST', `/projects/${spans}/examples/${example}/spans`, body);
   }
-  expect(await readUsage(adapter, spans)).toEqual([{ memberId, of: 'total', tasks: 0, labels: 2 }]);
+  expect(await readUsage(adapter, spans)).toEqual([{ ...of, of: 'total', tasks: 0, labels: 2 }]);
   const texts = await makeProject(admin, 'texts', 'texts');
   const [text = 0] = await importExamples(admin, texts, ['one']);
   await admin.ask('POST', `/projects/${texts}/examples/${text}/states`, {});
-  expect(await readUsage(adapter, texts)).toEqual([{ memberId, of: 'total', tasks: 1 }]);
+  expect(await readUsage(adapter, texts)).toEqual([{ ...of, of: 'total', tasks: 1 }]);
 }
 
 async function refusesWeak(site: DoccanoSite): Promise<void> {

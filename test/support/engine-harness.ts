@@ -113,7 +113,7 @@ export function createEngine(
     report: createReportEvidence({ installs: new Map(), adapters: new Map() }, alerts),
     isReceiverBusy: () => false,
     // Nothing is known to tell of work.
-    mayPass: createFinalReadingStore(() => false).mayPass,
+    mayPass: createFinalReadingStore(() => undefined).mayPass,
     onMembershipDue: () => undefined,
     onRemovalDue: () => undefined,
     onReadWanted: () => undefined,

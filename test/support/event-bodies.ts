@@ -12,6 +12,8 @@ export interface EventWish {
   link?: string;
   project?: string;
   provisioningMode?: string;
+  /** When the contract began; left out where nobody says. */
+  startDate?: string;
 }
 
 /** A full event; what is not wished for has one usual value. */
@@ -26,6 +28,7 @@ export function fullEvent({
   link = 'cml1',
   project = 'street-signs',
   provisioningMode = 'PARTNER_WEBHOOK',
+  startDate,
 }: EventWish): string {
   const isAboutContract = type.startsWith('contract.');
   const status = type === 'contract.ended' ? 'ended' : 'active';
@@ -39,7 +42,7 @@ export function fullEvent({
     jobId: 'cmj1',
     data: {
       ...(isAboutContract && {
-        contract: { id: contract, status, jobId: 'cmj1', title: 'Street signs' },
+        contract: { id: contract, status, jobId: 'cmj1', title: 'Street signs', startDate },
         freelancer: { opentrainUserId: trainer, displayName, country: 'PT', ...email },
       }),
       projectLink: {

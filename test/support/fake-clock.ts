@@ -1,3 +1,4 @@
+import type { DatabaseClock } from '../../src/db/database-clock.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 
 export interface FakeClock extends Clock {
@@ -16,4 +17,9 @@ export function createFakeClock(start = '2026-03-15T12:00:00.000Z'): FakeClock {
     },
     seconds: () => Math.floor(now / 1000),
   };
+}
+
+/** The clock of a database of the same time: PostgreSQL's own goes on, whatever the test makes of it. */
+export function toDatabaseClock({ now }: Clock): DatabaseClock {
+  return { now, correct: async () => undefined };
 }

@@ -12,7 +12,7 @@ import { eventTypes } from '../../src/domain/event.ts';
 import { openStorage, type Storage } from '../../src/open-storage.ts';
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import type { Dialect } from './databases.ts';
-import { createFakeClock, type FakeClock } from './fake-clock.ts';
+import { createFakeClock, type FakeClock, toDatabaseClock } from './fake-clock.ts';
 import { createFolder } from './folder.ts';
 import { createLogLines, type LogLines } from './log-lines.ts';
 import { type Answer, post } from './receiver-harness.ts';
@@ -78,7 +78,7 @@ export async function openJourney(
   dialect: Pick<Dialect, 'createMigrated'>,
   options: JourneyOptions = {},
 ): Promise<Journey> {
-  // PostgreSQL's clock, by which leases are measured, knows nothing of the test's: both begin now.
+  // What has the time of this machine, as a process beside it, begins at the same.
   const clock = createFakeClock(new Date().toISOString());
   const log = createLogLines();
   const rosterFile = path.join(createFolder(), 'roster.json');
@@ -92,7 +92,10 @@ export async function openJourney(
     options.adapter === undefined
       ? await loadAdapters(config)
       : new Map([['list', options.adapter]]);
-  const app = createApp({ config, storage, clock, logger: log.logger, adapters });
+  const app = createApp({
+    ...{ config, storage, clock, databaseClock: toDatabaseClock(clock) },
+    ...{ logger: log.logger, adapters },
+  });
   onTestFinished(() => app.stop());
   const { receiverUrl, consoleUrl } = await app.start();
   const url = `${receiverUrl}/webhooks/acme`;

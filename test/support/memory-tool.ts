@@ -10,12 +10,14 @@ export interface MemoryTool {
   /** The ids of a group's members. */
   members(group: string): string[];
   /** Makes somebody a member as if another hand had. */
-  seed(group: string, id: string, email?: string | null): void;
+  seed(group: string, id: string, email?: string | null, madeAt?: string): void;
   /** Makes a login that is in no group. */
-  seedAccount(id: string, email?: string | null): void;
+  seedAccount(id: string, email?: string | null, madeAt?: string): void;
   /** The ids of all logins. */
   accounts(): string[];
   unseat(group: string, id: string): void;
+  /** As an older backup would that did not have them: their ids will be given out again. */
+  forgetAccounts(...ids: string[]): void;
   /** Runs before each call takes effect; what it throws is what the tool answers. */
   before: (call: Call, subject: string) => Promise<void> | void;
   /** Runs after a call took effect and before it is answered. */
@@ -27,8 +29,8 @@ export interface MemoryTool {
 }
 
 export interface MemoryToolOptions {
-  /** What identifies a person, and is the id of the member. */
-  keyedBy?: 'trainer' | 'address';
+  /** What identifies a person, and is the id of the member; by their address where that is a number. */
+  keyedBy?: 'trainer' | 'address' | 'number';
   /** Whether it knows logins apart from groups. */
   hasAccounts?: boolean;
   readding?: Capabilities['readding'];
@@ -36,6 +38,8 @@ export interface MemoryToolOptions {
   lists?: boolean;
   /** Whether an account can be given another address. */
   updates?: boolean;
+  /** When it says that it made whoever is added; it says nothing by default. */
+  madeAt?: string;
 }
 
 export function createMemoryTool(
@@ -46,6 +50,7 @@ export function createMemoryTool(
     readding = 'yes',
     lists = false,
     updates = false,
+    madeAt: addedAt,
   }: MemoryToolOptions = {},
 ): MemoryTool {
   const groups = new Map<string, Map<string, Member>>();
@@ -60,8 +65,19 @@ export function createMemoryTool(
     return group;
   };
 
-  const keyOf = ({ trainerId, email }: Person) =>
-    keyedBy === 'trainer' ? trainerId : email.toLowerCase();
+  const keyOf = ({ trainerId, email }: Person) => {
+    if (keyedBy === 'trainer') return trainerId;
+    const address = email.toLowerCase();
+    if (keyedBy === 'address') return address;
+    const all = [...accounts.values(), ...[...groups.values()].flatMap((one) => [...one.values()])];
+    return all.find((one) => one.email?.toLowerCase() === address)?.id ?? '';
+  };
+
+  /** The next one that was never given out, or by the backup was not. */
+  const newKey = (person: Person) => {
+    if (keyedBy !== 'number' || keyOf(person) !== '') return keyOf(person);
+    return String(Math.max(0, ...[...accounts.keys()].map(Number)) + 1);
+  };
 
   async function call<T>(
     signal: AbortSignal,
@@ -97,9 +113,9 @@ export function createMemoryTool(
           groupOf(group).get(person.memberId ?? '') ?? groupOf(group).get(keyOf(person)) ?? null,
       ),
     addMember: (group, person, signal) =>
-      call(signal, ['add', `${group}/${keyOf(person)}`], () => {
-        const id = keyOf(person);
-        const member = groupOf(group).get(id) ?? { id, email: person.email };
+      call(signal, ['add', `${group}/${newKey(person)}`], () => {
+        const id = newKey(person);
+        const member = groupOf(group).get(id) ?? toMember(id, person.email, addedAt);
         groupOf(group).set(id, member);
         accounts.set(id, accounts.get(id) ?? member);
         return member;
@@ -138,17 +154,28 @@ export function createMemoryTool(
     adapter,
     calls: [],
     members: (group) => [...groupOf(group).keys()].sort(),
-    seed(group, id, email = null) {
-      groupOf(group).set(id, { id, email });
-      tool.seedAccount(id, email);
+    seed(group, id, email = null, madeAt = undefined) {
+      groupOf(group).set(id, toMember(id, email, madeAt));
+      tool.seedAccount(id, email, madeAt);
     },
-    seedAccount: (id, email = null) => void accounts.set(id, { id, email }),
+    seedAccount: (id, email = null, madeAt = undefined) =>
+      void accounts.set(id, toMember(id, email, madeAt)),
     accounts: () => [...accounts.keys()].sort(),
     unseat: (group, id) => void groupOf(group).delete(id),
+    forgetAccounts(...ids) {
+      for (const id of ids) {
+        for (const members of groups.values()) members.delete(id);
+        accounts.delete(id);
+      }
+    },
     before: () => undefined,
     after: () => undefined,
     betweenMembers: () => undefined,
     mostAtOnce: () => most,
   };
   return tool;
+}
+
+function toMember(id: string, email: string | null, madeAt: string | undefined): Member {
+  return { id, email, ...(madeAt !== undefined && { madeAt }) };
 }

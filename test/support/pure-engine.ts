@@ -172,7 +172,7 @@ function toKnownInstall(registers: Registers, install: string): KnownInstall {
 
 const newRow: Omit<MembershipRow, 'id' | 'tool' | 'groupId' | 'trainerId' | 'wanted'> = {
   ...{ generation: 0, state: 'pending', install: '', cause: null, removeAfter: null },
-  ...{ memberId: null, isOurs: 0, lookAgain: 0, attempts: 0, nextAttemptAt: null },
+  ...{ memberId: null, doubtedId: null, isOurs: 0, lookAgain: 0, attempts: 0, nextAttemptAt: null },
   ...{ leaseToken: null, leasedUntil: null, failure: null, updatedAt: '', clearedGeneration: null },
 };
 

@@ -7,7 +7,7 @@ import { eventTypes } from '../../src/domain/event.ts';
 import { openStorage, type Storage } from '../../src/open-storage.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Dialect } from './databases.ts';
-import { createFakeClock, type FakeClock } from './fake-clock.ts';
+import { createFakeClock, type FakeClock, toDatabaseClock } from './fake-clock.ts';
 import { countUnfinished, hardlyEver } from './journey.ts';
 import { createLogLines, type LogLines } from './log-lines.ts';
 import { type Answer, post } from './receiver-harness.ts';
@@ -75,7 +75,7 @@ export async function openSite(
   dialect: Pick<Dialect, 'createMigrated'>,
   names: string[],
 ): Promise<Site> {
-  // PostgreSQL's clock, by which leases are measured, knows nothing of the test's: both begin now.
+  // What has the time of this machine, as a process beside it, begins at the same.
   const clock = createFakeClock(new Date().toISOString());
   const log = createLogLines();
   const sandbox = createSandbox({ timeScale: 0, clock });
@@ -97,7 +97,8 @@ export async function openSite(
     const storage = await openStorage(databaseUrl, key);
     const app = createApp({
       config: toConfig(setup, accounts, setup.marketplaceUrl ?? baseUrl),
-      ...{ storage, clock, logger: log.logger, adapters: new Map(Object.entries(setup.tools)) },
+      ...{ storage, clock, databaseClock: toDatabaseClock(clock), logger: log.logger },
+      adapters: new Map(Object.entries(setup.tools)),
       ...{ acceptsOrphans: setup.acceptsOrphans ?? false, isRestored: setup.isRestored ?? false },
     });
     const stop = stopOnce(app, storage);

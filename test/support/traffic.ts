@@ -13,28 +13,35 @@ export interface Traffic {
   answered: ReadonlySet<string>;
   /** How many requests had no whole answer, or another one. */
   countFailed(): number;
-  /** Where to send from now on. */
-  sendTo(url: string): void;
+  /** Where to send from now on; to several in turn. */
+  sendTo(...urls: string[]): void;
   /** Resolves when the last request has ended. */
   stop(): Promise<void>;
 }
 
 const connections = 6;
 /** Between two requests of one connection: load, but a bounded one. */
-const pauseMs = 25;
+const usualPauseMs = 25;
 
-export function startTraffic(random: () => number, firstUrl: string): Traffic {
+export function startTraffic(
+  random: () => number,
+  firstUrl: string,
+  { pauseMs = usualPauseMs } = {},
+): Traffic {
   const sender = createSender(acmeSecret, connections);
   const nextEvent = createEvents(random);
   const answered = new Set<string>();
   const unanswered: string[] = [];
-  let url = firstUrl;
+  let urls = [firstUrl];
+  let sent = 0;
   let failed = 0;
   let isStopping = false;
 
   async function sendNext(): Promise<void> {
     const repeated = random() < 0.5 ? unanswered.shift() : undefined;
     const body = repeated ?? toBody(nextEvent());
+    const url = urls[sent % urls.length] ?? '';
+    sent += 1;
     try {
       const { status } = await sender.send(url, body, `delivery-${body.length}-${random()}`);
       if (status !== 200) throw new Error(`answered ${status}`);
@@ -61,8 +68,8 @@ export function startTraffic(random: () => number, firstUrl: string): Traffic {
   return {
     answered,
     countFailed: () => failed,
-    sendTo(next) {
-      url = next;
+    sendTo(...next) {
+      urls = next;
       sender.forget();
     },
     stop,
@@ -110,5 +117,28 @@ function createEvents(random: () => number): () => ContractEvent {
     }
     active.push(started);
     return started;
+  };
+}
+
+/** Who belongs in the roster by what is stored, worked out without the bridge's own rules. */
+export function membersOf(bodies: ReadonlySet<string>): string[] {
+  const events = [...bodies].map((body) => JSON.parse(body) as StoredEvent);
+  const ended = new Set(
+    events.flatMap(({ type, resourceId }) => (type === 'contract.ended' ? [resourceId] : [])),
+  );
+  const active = events.filter(({ resourceId }) => !ended.has(resourceId));
+  const members = active.map(
+    ({ data: { projectLink, freelancer } }) =>
+      `${projectLink.externalProjectId}/${freelancer.opentrainUserId}`,
+  );
+  return [...new Set(members)].sort();
+}
+
+interface StoredEvent {
+  type: string;
+  resourceId: string;
+  data: {
+    projectLink: { externalProjectId: string };
+    freelancer: { opentrainUserId: string };
   };
 }

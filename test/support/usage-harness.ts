@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import type { Adapter, UsageSighting } from '../../src/adapters/adapter.ts';
+import type { Adapter, UsageNote, UsageSighting } from '../../src/adapters/adapter.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import type { Counts } from '../../src/domain/usage.ts';
@@ -29,9 +29,11 @@ export interface UsageWorld {
   tool: WorkTool;
   api(method: string, path: string, body?: object): Promise<unknown>;
   jobId: string;
-  link(project: string): Promise<string>;
+  /** Another job of the install. */
+  openJob(): string;
+  link(project: string, ofJob?: string): Promise<string>;
   /** Hires somebody on the job; `m` and their id is what the tool calls them. */
-  hire(): Hired;
+  hire(onJob?: string): Hired;
   /** Learns all there is at the marketplace, and lets in whoever is wanted. */
   learn(): Promise<void>;
   /** Reads every place once; of everything, where that is asked for. */
@@ -57,15 +59,32 @@ interface Hired {
   contractId: string;
   trainerId: string;
   memberId: string;
+  email: string;
 }
 
 export interface WorkTool {
   adapter: Adapter;
-  /** All pieces of work there are, by place and then by id. */
+  /** All pieces of work there are, by place and then by id. Taking one away leaves its task. */
   items: Map<string, Map<string, ItemWork>>;
-  /** Ends the next readings after so many sightings. */
+  /** Takes the tasks of these pieces away, and the pieces with them. */
+  deleteTasks(place: string, ...itemIds: string[]): void;
+  /** The tasks that each member has done until now, told at every place, where it tells totals. */
+  totals: Map<string, number>;
+  /** What it cannot tell at present. */
+  gap: string | null;
+  /** Ends the next readings after so many pieces. */
   breaksAfter: number | null;
   gone: Set<string>;
+  /** What it shows as the address of an id; nothing unless told. */
+  emails: Map<string, string>;
+  /** Places that are not there. */
+  goneScopes: Set<string>;
+  /** Places that the account may not read. */
+  refusedScopes: Set<string>;
+  /** Whether all projects have one group. */
+  isOneGroup: boolean;
+  /** Whether it says which tasks there are. */
+  tellsTasks: boolean;
   requests: (string | null)[];
 }
 
@@ -78,29 +97,55 @@ export interface ItemWork {
 }
 
 function createWorkTool(): WorkTool {
+  /** That there ever were at a place, whatever became of the pieces. */
+  const tasks = new Map<string, Set<string>>();
+  function tasksAt(scope: string): Iterable<string> {
+    if (tool.goneScopes.has(scope)) throw new AppError('not_found', `There is no ${scope}`);
+    if (tool.refusedScopes.has(scope)) throw new AppError('forbidden', 'You may not');
+    const known = tasks.get(scope) ?? new Set();
+    for (const itemId of tool.items.get(scope)?.keys() ?? []) known.add(taskOf(itemId));
+    tasks.set(scope, known);
+    return tool.tellsTasks ? known : [];
+  }
+  function* itemsAt(scope: string): Iterable<[string, ItemWork]> {
+    for (const [passed, one] of [...(tool.items.get(scope) ?? [])].entries()) {
+      if (tool.breaksAfter !== null && passed >= tool.breaksAfter)
+        throw new AppError('unavailable', 'The export broke off');
+      yield one;
+    }
+  }
+  const emailOf = (id: string) => tool.emails.get(id) ?? null;
   const tool: WorkTool = {
-    ...{ items: new Map(), breaksAfter: null, gone: new Set(), requests: [] },
+    ...{ items: new Map(), breaksAfter: null, gone: new Set(), requests: [], tellsTasks: true },
+    ...{ totals: new Map(), gap: null, emails: new Map() },
+    ...{ goneScopes: new Set(), refusedScopes: new Set(), isOneGroup: false },
+    deleteTasks(place, ...itemIds) {
+      for (const itemId of itemIds) {
+        tasks.get(place)?.delete(taskOf(itemId));
+        tool.items.get(place)?.delete(itemId);
+      }
+    },
     adapter: {
       capabilities: {
         ...{ removal: { effect: 'locks_out' }, readding: 'yes', exclusive: 'membership' },
         usage: { counts: ['seconds', 'tasks', 'labels'], outlivesRemoval: true },
       },
       check: async () => [],
-      groupFor: ({ externalProjectId }) => externalProjectId,
+      groupFor: ({ externalProjectId }) => (tool.isOneGroup ? 'org' : externalProjectId),
       findMember: async (_group, { memberId }) =>
-        memberId === null || tool.gone.has(memberId) ? null : { id: memberId, email: null },
+        memberId === null || tool.gone.has(memberId)
+          ? null
+          : { id: memberId, email: emailOf(memberId) },
       addMember: async (_group, { trainerId }) => ({ id: `m${trainerId}`, email: null }),
       removeMember: async () => undefined,
       usageScopeFor: ({ externalProjectId }) => externalProjectId,
       async *readUsage(scope, { changedSince }) {
         tool.requests.push(changedSince);
-        let told = 0;
-        for (const [itemId, work] of tool.items.get(scope) ?? []) {
-          if (tool.breaksAfter !== null && told >= tool.breaksAfter)
-            throw new AppError('unavailable', 'The export broke off');
-          if (changedSince !== null && (work.changedAt ?? work.at) < changedSince) continue;
-          told += 1;
-          yield toSighting(itemId, work);
+        yield* totalsOf(tool);
+        for (const taskId of tasksAt(scope)) yield { of: 'task', taskId };
+        for (const [itemId, work] of itemsAt(scope)) {
+          if (changedSince === null || (work.changedAt ?? work.at) >= changedSince)
+            yield { ...toSighting(itemId, work), email: emailOf(work.memberId) };
         }
       },
     },
@@ -108,10 +153,19 @@ function createWorkTool(): WorkTool {
   return tool;
 }
 
+function* totalsOf({ totals, gap }: WorkTool): Iterable<UsageSighting | UsageNote> {
+  for (const [memberId, tasks] of totals) yield { memberId, of: 'total', tasks };
+  if (gap !== null) yield { of: 'gap', says: gap };
+}
+
+function taskOf(itemId: string): string {
+  return `task of ${itemId}`;
+}
+
 function toSighting(itemId: string, { memberId, seconds, labels, at, changedAt }: ItemWork) {
   const instants = { doneAt: at, changedAt: changedAt ?? at };
   return {
-    ...{ memberId, of: 'item', itemId, taskId: `task of ${itemId}`, seconds, labels },
+    ...{ memberId, of: 'item', itemId, taskId: taskOf(itemId), seconds, labels },
     ...instants,
   } satisfies UsageSighting;
 }
@@ -121,7 +175,11 @@ export const longestOnItsWayMs = 10 * 60_000;
 
 export async function openUsageWorld(
   database: Database,
-  { maxLoweredFraction = 1, timeZone = 'UTC' } = {},
+  {
+    maxLoweredFraction = 1,
+    timeZone = 'UTC',
+    deletedTasks = 'keep',
+  }: { maxLoweredFraction?: number; timeZone?: string; deletedTasks?: 'keep' | 'lower' } = {},
   onAnswer: OnAnswer = async () => undefined,
 ): Promise<UsageWorld> {
   const tool = createWorkTool();
@@ -168,7 +226,10 @@ export async function openUsageWorld(
       onAnswer,
     },
     links: new Map([['signs', { timeZone }]]),
-    usage: { schedule: '30 * * * *', lookbackMs: 14 * 86_400_000, maxLoweredFraction },
+    usage: {
+      ...{ schedule: '30 * * * *', lookbackMs: 14 * 86_400_000 },
+      ...{ maxLoweredFraction, deletedTasks },
+    },
     platformApis: new Map([['acme', { reportUsage: reportThrough }]]),
   });
   const { deps } = usage;
@@ -192,14 +253,16 @@ export async function openUsageWorld(
   return {
     ...world,
     ...{ engine, sandbox, usage, tool, api, jobId },
-    async link(project) {
-      const created = await api('POST', '/project-links', { externalProjectId: project, jobId });
+    openJob: () => sandbox.createJob({ installId }).id,
+    async link(project, ofJob = jobId) {
+      const link = { externalProjectId: project, jobId: ofJob };
+      const created = await api('POST', '/project-links', link);
       return (created as { projectLink: { id: string } }).projectLink.id;
     },
-    hire() {
-      const { contractId, trainers } = sandbox.hire({ jobId });
-      const trainerId = trainers[0]?.opentrainUserId ?? '';
-      return { contractId, trainerId, memberId: `m${trainerId}` };
+    hire(onJob = jobId) {
+      const { contractId, trainers } = sandbox.hire({ jobId: onJob });
+      const { opentrainUserId: trainerId = '', workEmail } = trainers[0] ?? {};
+      return { contractId, trainerId, memberId: `m${trainerId}`, email: workEmail ?? '' };
     },
     async learn() {
       const known = await engine.installStates.known('acme');

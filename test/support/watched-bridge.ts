@@ -16,7 +16,7 @@ import type { SubscriptionDeps } from '../../src/subscription/look-at-subscripti
 import { type DayMarket, lossless, type OpenDayMarket } from './bad-day/day-market.ts';
 import { type FrontDoor, openFrontDoor } from './bad-day/front-door.ts';
 import type { Dialect } from './databases.ts';
-import { createFakeClock, type FakeClock } from './fake-clock.ts';
+import { createFakeClock, type FakeClock, toDatabaseClock } from './fake-clock.ts';
 import { createFolder } from './folder.ts';
 import { hardlyEver } from './journey.ts';
 import { createLogLines, type LogLines } from './log-lines.ts';
@@ -50,7 +50,7 @@ export async function openWatchedBridge(
   dialect: Dialect,
   { webhookSecrets = [] }: BridgeOptions = {},
 ): Promise<WatchedBridge> {
-  // PostgreSQL's clock, by which leases are measured, knows nothing of the test's: both begin now.
+  // What has the time of this machine, as a process beside it, begins at the same.
   const clock = createFakeClock(new Date().toISOString());
   const market = await openMarket(clock, lossless);
   const { token } = market.connect();
@@ -79,7 +79,10 @@ export async function openWatchedBridge(
   } else {
     await api.createWebhookEndpoint({ url: `${door.url}/webhooks/acme`, eventTypes }, signal);
   }
-  const app = createApp({ config, storage, clock, logger: log.logger, adapters });
+  const app = createApp({
+    ...{ config, storage, clock, databaseClock: toDatabaseClock(clock) },
+    ...{ logger: log.logger, adapters },
+  });
   onTestFinished(() => app.stop());
   const { receiverUrl } = await app.start();
   door.leadTo(receiverUrl);

@@ -52,6 +52,15 @@ describe.skipIf(server === null)(`work in doccano ${doccanoVersion}, day by day`
     return taken;
   }
 
+  /** What `usage show` says of somebody's contract, and `status` as well; null for nothing. */
+  async function said({ contractId }: Worker, what: RegExp | null): Promise<void> {
+    const shown = await stage.ask<{ differences: string[] }>('usage', 'show', contractId);
+    expect(shown.differences).toEqual(what === null ? [] : [expect.stringMatching(what)]);
+    const { attention } = await stage.ask<{ attention: { says: string }[] }>('status');
+    const about = attention.filter(({ says }) => /counted/.test(says));
+    expect(about).toHaveLength(what === null ? 0 : 1);
+  }
+
   const report = () => stage.ask<{ unread: { scope: string }[] }>('usage', 'report');
 
   beforeAll(async () => {
@@ -111,6 +120,26 @@ describe.skipIf(server === null)(`work in doccano ${doccanoVersion}, day by day`
     expect(totals(ben)).toEqual({ [day(0)]: '0/1/1' });
   });
 
+  it('says that less is told than was counted while a confirmation is taken back', async () => {
+    const taken = await work(ada, 1);
+    await stage.pass(at(2, '11:05'));
+    const worked = { [day(0)]: '0/3/3', [day(1)]: '0/1/1', [day(2)]: '0/3/3' };
+    await holds(ada, worked);
+    const toggle = async () => {
+      const user = await actAs(site(), logins.get(ada.trainerId) ?? { username: '', password: '' });
+      for (const example of taken)
+        await user.ask('POST', `/projects/${project}/examples/${example}/states`, {});
+    };
+    await toggle();
+    await stage.pass(at(2, '12:05'));
+    await said(ada, /tells less at .+ by 1 tasks/);
+    expect(totals(ada)).toEqual(worked);
+    await toggle();
+    await stage.pass(at(2, '13:05'));
+    await said(ada, null);
+    expect(totals(ada)).toEqual(worked);
+  });
+
   it('lowers no day that is over when an example is deleted with what was done on it', async () => {
     const [done = 0] = await work(ben, 1);
     await stage.pass(at(3, '11:05'));
@@ -120,6 +149,7 @@ describe.skipIf(server === null)(`work in doccano ${doccanoVersion}, day by day`
     await stage.pass(at(4, '14:05'));
     expect(await report()).toMatchObject({ status: 0, unread: [] });
     expect(totals(ben)).toEqual(worked);
+    await said(ben, /tells less at .+ by 1 tasks, 1 labels/);
   });
 
   it('is read before somebody is taken out, after whom doccano counts no labels of anybody', async () => {
@@ -134,9 +164,10 @@ describe.skipIf(server === null)(`work in doccano ${doccanoVersion}, day by day`
     const all = { [day(0)]: '0/1/1', [day(3)]: '0/1/1', [day(4)]: '0/2/2' };
     await holds(ben, all);
     await holds(ada, {
-      ...{ [day(0)]: '0/3/3', [day(1)]: '0/1/1', [day(2)]: '0/2/2' },
+      ...{ [day(0)]: '0/3/3', [day(1)]: '0/1/1', [day(2)]: '0/3/3' },
       [day(4)]: '0/1/0',
     });
+    await said(ada, /can be counted since .+: doccano counts no labels of anybody/);
     await stage.pass(at(5, '16:05'));
     expect(await report()).toMatchObject({ status: 0, unread: [] });
     expect(totals(ben)).toEqual(all);

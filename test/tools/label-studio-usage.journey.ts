@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addDays } from '../../src/lib/add-days.ts';
-import { addProject, annotate, regions, tokenOf } from '../support/label-studio/at-work.ts';
+import {
+  actOnTasks,
+  addProject,
+  annotate,
+  regions,
+  tokenOf,
+} from '../support/label-studio/at-work.ts';
 import type { BrowserSession } from '../support/label-studio/label-studio-client.ts';
 import { until } from '../support/until.ts';
 import { type LabelStudioServer, openLabelStudio } from './label-studio-server.ts';
@@ -8,7 +14,7 @@ import { openToolFront } from './tool-front.ts';
 import { openUsageStage, patienceMs, type Worker } from './usage-stage.ts';
 
 /**
- * Six days of work in a Label Studio that really runs, as the marketplace is told of them. Bridge,
+ * Days of work in a Label Studio that really runs, as the marketplace is told of them. Bridge,
  * command line, marketplace and Label Studio go by one clock; the steps follow each other.
  */
 
@@ -33,6 +39,7 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
   const { clock, sandbox, totals, holds } = stage;
   let signs: { id: number; tasks: number[] };
   let lamps: { id: number; tasks: number[] };
+  let signsJob = '';
   let [ada, benAtSigns, benAtLamps, cleo] = [] as unknown as [Worker, Worker, Worker, Worker];
   const everybody = () => [ada, benAtSigns, benAtLamps, cleo];
   const people = new Map<string, Person>();
@@ -87,10 +94,8 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
     // More than Label Studio gives at once: a reading of it has two parts.
     signs = await addProject(site(), 'Street signs', 120);
     lamps = await addProject(site(), 'Street lamps', 10);
-    const [signsJob, lampsJob] = [
-      await stage.openJob(String(signs.id)),
-      await stage.openJob(String(lamps.id)),
-    ];
+    signsJob = await stage.openJob(String(signs.id));
+    const lampsJob = await stage.openJob(String(lamps.id));
     await stage.start({
       tool: {
         ...{ adapter: 'label-studio', url: front.url, token: await site().personalToken() },
@@ -102,7 +107,11 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
     benAtSigns = stage.hire(signsJob, 'ben');
     benAtLamps = stage.hire(lampsJob, 'ben');
     cleo = stage.hire(lampsJob, 'cleo');
-    for (const [trainerId, { username, password }] of await stage.letIn(ada, benAtSigns, cleo)) {
+    await enter(ada, benAtSigns, cleo);
+  });
+
+  async function enter(...workers: Worker[]): Promise<void> {
+    for (const [trainerId, { username, password }] of await stage.letIn(...workers)) {
       const browser = await site().signIn(username, password);
       if (browser === null) throw new Error('the form refuses them');
       const authorization = `Token ${await tokenOf(browser)}`;
@@ -112,7 +121,7 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
       const { body } = await session.call('GET', '/api/current-user/whoami');
       people.set(trainerId, { session, userId: (body as { id: number }).id });
     }
-  });
+  }
 
   it('is reported when the schedule says so, as much as the tool has', async () => {
     const { tasks } = signs;
@@ -294,6 +303,72 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
     expect(await stage.ask('usage', 'held')).toMatchObject({ status: 0, held: [] });
   });
 
+  it('stays reported where a task is deleted, and is lowered by what people delete', async () => {
+    await stage.pass(at(6, '11:30'));
+    const [benOfDay3 = 0, cleoOfDay3 = 0] = lamps.tasks.slice(6, 8);
+    await site().api('DELETE', `/api/tasks/${cleoOfDay3}/`);
+    await actOnTasks(site(), 'delete_tasks', lamps.id, [benOfDay3]);
+    await drop(cleo, 'c of 4');
+    // All annotations of a task at once, by the owner: the task stays.
+    const [ofDay3 = 0] = signs.tasks.slice(3 * 5 + 1);
+    await actOnTasks(site(), 'delete_tasks_annotations', signs.id, [ofDay3]);
+    await stage.pass(at(7, '12:05'));
+    const days = { [day(3)]: '43/1/1', [day(4)]: '0/0/0' };
+    await holds(cleo, { [day(0)]: '0/0/0', [day(1)]: '0/0/0', ...days });
+    await holds(benAtLamps, {
+      ...{ [day(0)]: '0/0/0', [day(1)]: '7/1/1', [day(3)]: '33/1/1', [day(4)]: '34/1/1' },
+    });
+    expect(totals(benAtSigns)).toMatchObject({ [day(3)]: '0/0/0', [day(4)]: '24/1/1' });
+    expect(await exported(cleo, lamps)).toBe('0/0/0');
+
+    const { lowerings } = await stage.ask<{ lowerings: Lowering[] }>('usage', 'held');
+    const since = lowerings.filter((one) => one.since >= at(7, '00:00'));
+    expect(since.map((one) => [one.contractId, one.day, one.state, toText(one.from)])).toEqual(
+      expect.arrayContaining([
+        [cleo.contractId, day(4), 'reported', '44/1/1'],
+        [benAtSigns.contractId, day(3), 'reported', '23/1/1'],
+      ]),
+    );
+    expect(since).toHaveLength(2);
+  });
+
+  it('of one project is read before a removal though another is gone, which is said', async () => {
+    const dora = stage.hire(signsJob, 'dora');
+    await enter(dora);
+    await stage.pass(at(7, '13:05'));
+    await site().api('DELETE', `/api/projects/${lamps.id}/`);
+    await stage.pass(at(7, '14:05'));
+    await work(dora, 'd', signs.tasks[80], { lead_time: 14, result: regions('a') });
+    const endedAt = Date.now();
+    sandbox.endContract(dora.contractId);
+    await until('dora is out', accounts, (ids) => !ids.includes(idOf(dora)), patienceMs);
+    const outAfterMs = Date.now() - endedAt;
+    process.stdout.write(`out after ${outAfterMs} ms, with another project gone\n`);
+    await stage.pass(at(7, '15:05'));
+    await holds(dora, { [day(7)]: '14/1/1' });
+    // What was paid of the project that is gone stays.
+    expect(totals(cleo)).toMatchObject({ [day(3)]: '43/1/1' });
+
+    const { attention } = await stage.ask<{ attention: { says: string }[] }>('status');
+    const isSaid = (says: string) => says.includes('not there') && says.includes(`${lamps.id} (`);
+    expect(attention.filter(({ says }) => isSaid(says))).toHaveLength(1);
+    const { links } = await stage.ask<{ links: ListedLink[] }>('links', 'list');
+    expect(links.map(({ project, work: { state } }) => [project, state]).sort()).toEqual(
+      [
+        [String(signs.id), 'read'],
+        [String(lamps.id), 'gone'],
+      ].sort(),
+    );
+  });
+
+  it('of a project that is gone keeps nobody in for longer than five minutes', async () => {
+    sandbox.endContract(cleo.contractId);
+    const explained = async () => (await stage.run('explain', cleo.trainerId)).stdout;
+    await until('it waits', explained, (said) => said.includes('to be removed'), patienceMs);
+    await stage.pass(at(7, '16:05'));
+    await until('cleo is out', accounts, (ids) => !ids.includes(idOf(cleo)), patienceMs);
+  });
+
   const accounts = async () =>
     (await site().api<{ id: number }[]>('GET', '/api/users/')).map(({ id }) => id);
 });
@@ -312,6 +387,19 @@ interface Exported {
 interface Reported {
   installs: { heldLowered?: { contractId: string; day: string }[] }[];
   unread: { scope: string }[];
+}
+
+interface Lowering {
+  contractId: string;
+  day: string;
+  state: string;
+  since: string;
+  from: Counts;
+}
+
+interface ListedLink {
+  project: string;
+  work: { state: string };
 }
 
 type Counts = Record<'seconds' | 'tasks' | 'labels', number | null>;

@@ -5,6 +5,7 @@ import type { MembershipState } from '../../src/domain/membership.ts';
 import { contentPlace } from '../../src/engine/invitation-store.ts';
 import { sqlite } from '../support/databases.ts';
 import { type Journey, openJourney } from '../support/journey.ts';
+import { readWork } from '../support/read-work.ts';
 
 /** The marketplace and the bridge, over SQLite, before a tool that really runs. */
 export interface Loop {
@@ -102,5 +103,5 @@ export async function readUsage(adapter: Adapter, project: number): Promise<Usag
   const firstDay = new Date(Date.now() - dayMs).toISOString().slice(0, 10);
   const request = { timeZone: 'UTC', firstDay, changedSince: null };
   const signal = AbortSignal.timeout(patienceMs);
-  return await Array.fromAsync(adapter.readUsage?.(scope, request, signal) ?? []);
+  return (await readWork(adapter, scope, request, signal)).work;
 }

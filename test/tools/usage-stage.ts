@@ -176,7 +176,8 @@ export async function openUsageStage(beginsAt: string): Promise<UsageStage> {
       );
       const logins = new Map<string, Login>();
       for (const { id, trainerId } of members) {
-        if (logins.has(trainerId)) continue;
+        const isOf = workers.some((worker) => worker.trainerId === trainerId);
+        if (!isOf || logins.has(trainerId)) continue;
         const told = await ask<{ invitation: Login }>('members', 'invitation', String(id));
         logins.set(trainerId, told.invitation);
       }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { isLower } from '../../src/domain/usage.ts';
-import { playStory, type Step, story, toDay } from './model.ts';
+import { playStory, type Step, story, storyOfTasks, toDay } from './model.ts';
 
 /** Whatever is read, edited, deleted, lost, repeated or broken off, in any order. */
 
@@ -33,6 +33,25 @@ it(
       expect(playStory(partly).sent.filter(({ lowers }) => lowers)).toEqual([]);
     };
     fc.assert(fc.property(story, check), { numRuns: 3000 });
+  },
+  timeoutMs,
+);
+
+it(
+  'lowers nothing where tasks are deleted, and comes to all that was ever read',
+  () => {
+    const check = (steps: Step[]) => {
+      const played = playStory(steps);
+      played.settle();
+      expect(played.sent.filter(({ lowers }) => lowers)).toEqual([]);
+      const first = played.firstDay();
+      for (const [day, { labels }] of played.marketplace) {
+        if (day < first) continue;
+        const done = [...played.heardLast.values()].filter((one) => toDay(one.doneAt) === day);
+        expect(labels).toBe(done.reduce((sum, one) => sum + one.labels, 0));
+      }
+    };
+    fc.assert(fc.property(storyOfTasks, check), { numRuns: 5000 });
   },
   timeoutMs,
 );

@@ -63,6 +63,39 @@ describeEachDatabase('usage', (openFresh) => {
     expect(consumed(first.contractId)).toEqual(one);
   });
 
+  it('stays reported where its task was deleted, however much that is', async () => {
+    const { report, read, tool, consumed, first, second } = await openWork();
+    await report();
+    tool.deleteTasks('signs', 'a', 'b', 'c');
+    await read(true);
+    expect(await report()).toMatchObject({ outcome: 'clean', sent: 0 });
+    expect([consumed(first.contractId), consumed(second.contractId)]).toEqual([two, two]);
+    tool.items.get('signs')?.delete('d');
+    await read(true);
+    expect(await report()).toMatchObject({ sent: 1, lowered: 1 });
+    expect(consumed(second.contractId)).toEqual(one);
+  });
+
+  it('is lowered by tasks that were deleted, where that is configured', async () => {
+    const world = await openWork({ deletedTasks: 'lower' });
+    const { report, read, tool, consumed, first } = world;
+    await report();
+    tool.deleteTasks('signs', 'a', 'b');
+    await read(true);
+    expect(await report()).toMatchObject({ sent: 1, lowered: 1 });
+    expect(consumed(first.contractId)).toEqual({ seconds: 0, tasks: 0, labels: 0 });
+  });
+
+  it('stays reported where nothing tells whether its task is there', async () => {
+    const { report, read, tool, consumed, first } = await openWork();
+    await report();
+    tool.tellsTasks = false;
+    tool.items.get('signs')?.delete('a');
+    await read(true);
+    expect(await report()).toMatchObject({ outcome: 'clean', sent: 0 });
+    expect(consumed(first.contractId)).toEqual(two);
+  });
+
   it('is lowered to zero in words, where all of it was deleted', async () => {
     const { report, read, tool, consumed, requests, first } = await openWork();
     await report();

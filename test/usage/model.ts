@@ -24,6 +24,7 @@ const longestOnItsWayMs = 10 * 60_000;
 export type Step =
   | { step: 'work'; item: number; labels: number; seconds: number }
   | { step: 'delete'; item: number }
+  | { step: 'deleteTask'; task: number }
   | { step: 'read'; isComplete: boolean; fails: boolean }
   | { step: 'send'; fate: 'answered' | 'lost' | 'unheard' | 'crash' | 'refused' | 'repeated' }
   | { step: 'arrive' }
@@ -65,7 +66,31 @@ export const story: fc.Arbitrary<Step[]> = fc
   })
   .map((parts) => parts.flat());
 
+/** Nothing is taken away but whole tasks, and what is edited becomes more. */
+export const storyOfTasks: fc.Arbitrary<Step[]> = fc
+  .array(
+    fc.oneof(
+      { weight: 3, arbitrary: work },
+      fc.record({ step: fc.constant('deleteTask' as const), task: fc.nat(1) }),
+      { weight: 3, arbitrary: read },
+      { weight: 2, arbitrary: send },
+      fc.record({ step: fc.constant('wait' as const), minutes }),
+    ),
+    { minLength: 1, maxLength: 30 },
+  )
+  .map((steps) => {
+    const labels = new Map<number, number>();
+    return steps.map((one) => {
+      if (one.step !== 'work') return one;
+      labels.set(one.item, (labels.get(one.item) ?? 0) + one.labels);
+      return { ...one, labels: labels.get(one.item) ?? 0 };
+    });
+  });
+
 interface ToolItem {
+  /** The tool's id of it, and that of its task: neither comes again. */
+  itemId: string;
+  taskId: string;
   labels: number;
   seconds: number;
   doneAt: number;
@@ -94,6 +119,11 @@ export function playStory(steps: readonly Step[]) {
   let completeReadings = 0;
   const completeAt = new Map<Day, number>();
   const told = new Map<number, { labels: number; seconds: number; days: Set<Day> }>();
+  /** The two tasks there are at a time, by what they are called now. */
+  const tasks = ['0', '1'];
+  let tasksMade = tasks.length;
+  /** What was read last of each piece that ever was. */
+  const heardLast = new Map<string, ToolItem>();
 
   function remember(id: number, { labels, seconds, doneAt }: ToolItem): void {
     const known = told.get(id) ?? { labels: 0, seconds: 0, days: new Set<Day>() };
@@ -118,21 +148,22 @@ export function playStory(steps: readonly Step[]) {
     const since = isComplete || readAt === null ? null : readAt - 600_000;
     const heard = [...tool].filter(([, { changedAt }]) => since === null || changedAt >= since);
     const sightings: UsageSighting[] = heard.map(
-      ([id, { labels, seconds, doneAt, changedAt }]) => ({
-        ...{ memberId: 'm1', of: 'item', itemId: String(id), taskId: String(id % 2) },
+      ([, { itemId, taskId, labels, seconds, doneAt, changedAt }]) => ({
+        ...{ memberId: 'm1', of: 'item', itemId, taskId },
         ...{ labels, seconds, doneAt: toInstant(doneAt), changedAt: toInstant(changedAt) },
       }),
     );
     if (fails) return;
     const firstDay = toDay(now - lookbackMs);
     const reading = { beganAt: new Date(now), timeZone: 'UTC', firstDay, countsFirstTotal: true };
-    work = mergeWork(work, sightings, { ...reading, lowers: isComplete });
+    work = mergeWork(work, sightings, { ...reading, lowers: isComplete, tasks: new Set(tasks) });
     readAt = now;
     if (isComplete) {
       completeReadings += 1;
       told.clear();
     }
     for (const [id, item] of heard) remember(id, item);
+    for (const [, item] of heard) heardLast.set(item.itemId, item);
   }
 
   function plan() {
@@ -198,11 +229,17 @@ export function playStory(steps: readonly Step[]) {
         const known = tool.get(one.item);
         const seconds = (known?.seconds ?? 0) + one.seconds;
         const doneAt = known?.doneAt ?? now;
-        tool.set(one.item, { labels: one.labels, seconds, doneAt, changedAt: now });
+        const taskId = tasks[one.item % 2] ?? '';
+        const ids = { taskId, itemId: `${one.item} of ${taskId}` };
+        tool.set(one.item, { ...ids, labels: one.labels, seconds, doneAt, changedAt: now });
         return;
       }
       case 'delete':
         tool.delete(one.item);
+        return;
+      case 'deleteTask':
+        tasks[one.task] = String(tasksMade++);
+        for (const item of [...tool.keys()]) if (item % 2 === one.task) tool.delete(item);
         return;
       case 'read':
         read(one.isComplete, one.fails);
@@ -237,6 +274,7 @@ export function playStory(steps: readonly Step[]) {
     },
     marketplace,
     tool,
+    heardLast,
     firstDay: () => toDay(now - lookbackMs),
     left: () => plan().entries.length,
   };

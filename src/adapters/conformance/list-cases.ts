@@ -33,7 +33,7 @@ async function listsWhomItFinds(harness: ConformanceHarness): Promise<void> {
         assert.ok(entry, 'whoever is in is listed');
         assert.deepEqual(entry, await find(harness, person), 'the listed is the found');
       }
-      for (const { email } of listed) assert.ok(email === null || email.includes('@'));
+      for (const { email } of listed) assert.notEqual(email, '', 'an address, a name, or null');
     });
     await assertListed(harness, first.id, 1);
   });

@@ -2,7 +2,8 @@ import type { Adapter, Capabilities } from '../adapter.ts';
 import { checkCvat } from './check-cvat.ts';
 import { createCvatApi } from './cvat-api.ts';
 import type { CvatSettings } from './cvat-schema.ts';
-import { createCvatMembers, toMember } from './find-members.ts';
+import { createEndAssignments } from './end-assignments.ts';
+import { createCvatMembers, isNewcomer, toMember } from './find-members.ts';
 import { createInvites } from './invite-member.ts';
 import { readEventUsage, readJobUsage } from './read-usage.ts';
 import { createRemoval } from './remove-member.ts';
@@ -27,9 +28,16 @@ export function createCvatAdapter(settings: CvatSettings): Adapter {
 
     ...createInvites(settings, api, members),
     removeMember: createRemoval(api, members),
+    endAssignments: createEndAssignments(settings, api, members),
 
     async *listMembers(groupId, signal) {
       for await (const member of members.list(groupId, signal)) yield toMember(member);
+    },
+
+    async *listNewcomers(groupId, since, signal) {
+      for await (const member of members.list(groupId, signal)) {
+        if (isNewcomer(member, since)) yield toMember(member);
+      }
     },
 
     usageScopeFor: (link) => link.externalProjectId,

@@ -22,8 +22,10 @@ export interface Call {
   /** Below `url`; ids in it are encoded already. */
   path: string;
   query?: Record<string, string>;
-  /** Of a list, in JSON Logic. */
-  filter?: Rule;
+  /** Of a list, in JSON Logic: all of them. */
+  filters?: readonly Rule[];
+  /** Where a list goes on: only what has a greater id. */
+  afterId?: number;
   body?: unknown;
   /** What it is an attempt at: "add the member". */
   purpose: string;
@@ -32,7 +34,7 @@ export interface Call {
   signal: AbortSignal;
 }
 
-type Rule = Record<string, unknown[]>;
+type Rule = Record<string, unknown>;
 
 const timeoutMs = 15_000;
 const maxBytes = 4 * 1024 * 1024;
@@ -72,9 +74,9 @@ export function createCvatApi({ url, token }: CvatSettings): CvatApi {
     },
 
     async *list(read, call) {
-      let lastId = 0;
+      let { afterId: lastId = 0 } = call;
       for (let number = 1; number <= maxPages; number += 1) {
-        const query = { ...call.query, ...toPageQuery(call.filter, lastId) };
+        const query = { ...call.query, ...toPageQuery(call.filters, lastId) };
         const { next, results } = await ask(read, { ...call, query });
         const isGoingOn = next === null || results.length > 0;
         if (!isGoingOn || !isInOrder(results, lastId)) {
@@ -100,9 +102,14 @@ export function isExactly(field: string, value: string | number): Rule {
   return { '==': [{ var: field }, value] };
 }
 
-function toPageQuery(filter: Rule | undefined, lastId: number): Record<string, string> {
+/** Those in which one field is set. */
+export function isSet(field: string): Rule {
+  return { var: field };
+}
+
+function toPageQuery(filters: readonly Rule[] = [], lastId: number): Record<string, string> {
   const after: Rule[] = lastId === 0 ? [] : [{ '>': [{ var: 'id' }, lastId] }];
-  const [first, ...more] = [...(filter === undefined ? [] : [filter]), ...after];
+  const [first, ...more] = [...filters, ...after];
   const all = more.length === 0 ? first : { and: [first, ...more] };
   return {
     ...{ sort: 'id', page_size: String(pageSize) },

@@ -48,6 +48,8 @@ const Membership = z.object({
   /** Null where the account was deleted. */
   user: User.nullable(),
   is_active: z.boolean(),
+  /** When they came in. */
+  joined_date: z.string().nullish(),
   role: z.string(),
   /** The key of the invitation by which they came. */
   invitation: z.string().nullable(),
@@ -99,8 +101,18 @@ export const readAccessToken = reader(AccessToken);
 export const readMemberships = pageReader(Membership);
 export const readUsers = pageReader(User);
 export const readInvitation = reader(Invitation);
+const Assigned = z.object({
+  id,
+  assignee: z.object({ id }).nullable(),
+  /** Of a job or a task. */
+  project_id: z.int().nullish(),
+  /** Of a job. */
+  state: z.string().optional(),
+});
+export type Assigned = z.output<typeof Assigned>;
+
 /** Jobs, tasks and projects alike, as far as it matters who has them. */
-export const readAssigned = pageReader(z.object({ id, assignee: z.object({ id }).nullable() }));
+export const readAssigned = pageReader(Assigned);
 export const readStartedExport = reader(z.object({ rq_id: z.string().min(1) }));
 export const readExport = reader(Export);
 

@@ -6,11 +6,14 @@ import { type Membership, readMemberships, readUsers, toOrganization } from './c
 /**
  * Who is in an organization. CVAT shows no addresses: whoever was invited before they had an account
  * is called by their address until they register, and anybody else is known by the id of their
- * account, which the answer to the invitation told.
+ * account, which the answer to the invitation told. Anybody may call themselves by somebody else's
+ * address at any time, so that the name of whoever is in proves nothing.
  */
 export interface CvatMembers {
   find(groupId: string, person: Person, signal: AbortSignal): Promise<CvatMember | null>;
   findById(groupId: string, member: Member, signal: AbortSignal): Promise<CvatMember | null>;
+  /** Whether a member who is in calls themselves by this address. */
+  isNameTaken(groupId: string, email: string, signal: AbortSignal): Promise<boolean>;
   list(groupId: string, signal: AbortSignal): AsyncIterable<CvatMember>;
 }
 
@@ -33,7 +36,7 @@ export function createCvatMembers(api: CvatApi): CvatMembers {
     const call = {
       ...{ path: '/api/memberships', purpose: 'list the members', secrets, signal },
       query: { org, ...(search !== undefined && { search }) },
-      ...(name !== undefined && { filter: isExactly('user', name) }),
+      ...(name !== undefined && { filters: [isExactly('user', name)] }),
     };
     for await (const found of api.list(readMemberships, call)) {
       const { user } = found;
@@ -46,7 +49,7 @@ export function createCvatMembers(api: CvatApi): CvatMembers {
     if (!/^\d{1,15}$/.test(id)) return null;
     const { organization: org, secrets, signal } = search;
     const call = {
-      ...{ path: '/api/users', query: { org }, filter: isExactly('id', Number(id)) },
+      ...{ path: '/api/users', query: { org }, filters: [isExactly('id', Number(id))] },
       ...{ purpose: 'find the account', secrets, signal },
     };
     for await (const user of api.list(readUsers, call)) {
@@ -57,18 +60,23 @@ export function createCvatMembers(api: CvatApi): CvatMembers {
   }
 
   /** `search` finds any part of a name in any case; an exact filter minds the case. */
-  async function findByAddress(email: string, search: Search): Promise<CvatMember | null> {
-    for await (const found of read({ search: email.toLowerCase() }, search)) {
-      if (isSameAddress(found.user.username, email)) return found;
-    }
-    return null;
+  async function findByName(email: string, search: Search): Promise<CvatMember[]> {
+    const named = await Array.fromAsync(read({ search: email.toLowerCase() }, search));
+    return named.filter(({ user }) => isSameAddress(user.username, email));
   }
 
   return {
     async find(groupId, { memberId, email }, signal) {
       const search = { organization: toOrganization(groupId), secrets: [email], signal };
       const known = memberId === null ? null : await findById(memberId, search);
-      return known ?? (await findByAddress(email, search));
+      if (known !== null) return known;
+      const named = await findByName(email, search);
+      return named.find(({ is_active }) => !is_active) ?? null;
+    },
+
+    async isNameTaken(groupId, email, signal) {
+      const search = { organization: toOrganization(groupId), secrets: [email], signal };
+      return (await findByName(email, search)).some(({ is_active }) => is_active);
     },
 
     findById: async (groupId, { id, email }, signal) =>
@@ -83,11 +91,27 @@ export function createCvatMembers(api: CvatApi): CvatMembers {
   };
 }
 
-/** A name that looks like an address is the only address there is. */
+/** The clocks of CVAT and of this machine may differ by so much. */
+const clockMarginMs = 3_600_000;
+
+/** Whether somebody may be in, or may still come in, by what happened at or after an instant. */
+export function isNewcomer(
+  { is_active, joined_date, role, invitation }: CvatMember,
+  since: string,
+): boolean {
+  if (role === 'owner') return false;
+  if (!is_active) return invitation !== null;
+  const joinedMs = Date.parse(joined_date ?? '');
+  return Number.isNaN(joinedMs) || joinedMs >= Date.parse(since) - clockMarginMs;
+}
+
+/** Of whoever has not come in yet, a name that looks like an address is the only address there is. */
 export function toMember({ user, is_active }: CvatMember): Member {
+  const isAddress = user.username.includes('@');
   return {
     id: String(user.id),
-    email: user.username.includes('@') ? user.username : null,
+    email: !is_active && isAddress ? user.username : null,
+    name: user.username,
     ...(!is_active && { isInvited: true }),
   };
 }

@@ -1,5 +1,5 @@
 import { AppError } from '../../domain/errors.ts';
-import type { Adapter, Added, Invitation, Member } from '../adapter.ts';
+import type { Adapter, Added, Invitation, Member, Person } from '../adapter.ts';
 import type { CvatApi } from './cvat-api.ts';
 import {
   type Invitation as CvatInvitation,
@@ -15,14 +15,43 @@ const expiryMs = 7 * 86_400_000;
 type Invites = Required<Pick<Adapter, 'addMember' | 'renewInvitation'>>;
 
 export function createInvites(settings: CvatSettings, api: CvatApi, members: CvatMembers): Invites {
-  const { url, role } = settings;
+  const invite = createInvite(settings, api, members);
 
-  function toLink(key: string, email: string | null, expiresAt: string | null): Invitation {
-    // As in CVAT's own mail: whichever page is opened with it remembers the invitation.
-    const query = new URLSearchParams({ ...(email && { email }), invitation: key });
-    return { kind: 'link', url: `${url}/auth/login?${query.toString()}`, expiresAt };
+  /** Another invitation instead of one that may not be sent again: it goes with its membership. */
+  async function inviteAnew(
+    groupId: string,
+    { pending, email }: { pending: CvatMember; email: string },
+    signal: AbortSignal,
+  ): Promise<Invitation> {
+    const path = `/api/memberships/${pending.id}`;
+    const purpose = 'take an invitation back to renew it';
+    await api.tell({ method: 'DELETE', path, purpose, secrets: [email], signal });
+    const person = { trainerId: '', email, displayName: null, memberId: String(pending.user.id) };
+    const { invitation } = await invite(groupId, person, signal);
+    if (invitation === undefined) throw nothingToRenew(pending);
+    return invitation;
   }
 
+  return {
+    addMember: invite,
+
+    async renewInvitation(groupId, member, signal) {
+      const found = await members.findById(groupId, member, signal);
+      const key = found?.invitation ?? null;
+      if (found === null || key === null || found.is_active) throw nothingToRenew(found);
+      try {
+        const expiresAt = await resend(api, { key, member, signal });
+        return toLink(settings.url, { key, email: member.email, expiresAt });
+      } catch (error) {
+        const { email } = member;
+        if (email === null || !isThrottled(error)) throw error;
+        return await inviteAnew(groupId, { pending: found, email }, signal);
+      }
+    },
+  };
+}
+
+function createInvite({ url, role }: CvatSettings, api: CvatApi, members: CvatMembers) {
   /** An account that was there before is let in at once; any other has to register. */
   async function toAdded(
     groupId: string,
@@ -34,57 +63,76 @@ export function createInvites(settings: CvatSettings, api: CvatApi, members: Cva
     if (isIn) return member;
     const sentMs = Date.parse(created_date);
     const expiresAt = Number.isNaN(sentMs) ? null : new Date(sentMs + expiryMs).toISOString();
-    return { ...member, isInvited: true, invitation: toLink(key, email, expiresAt) };
+    return { ...member, isInvited: true, invitation: toLink(url, { key, email, expiresAt }) };
   }
 
   /** When they were sent their invitation, if ever, is not told. */
   function toPresent(found: CvatMember, email: string): Added {
     const key = found.is_active ? null : found.invitation;
-    return { ...toMember(found), ...(key !== null && { invitation: toLink(key, email, null) }) };
+    const invitation = key === null ? null : toLink(url, { key, email, expiresAt: null });
+    return { ...toMember(found), ...(invitation !== null && { invitation }) };
   }
 
-  return {
-    async addMember(groupId, person, signal) {
-      const org = toOrganization(groupId);
-      // CVAT makes it the name of a new account, and finds names letter by letter.
-      const email = person.email.toLowerCase();
-      const call = { path: '/api/invitations', query: { org }, purpose: 'invite the member' };
-      const secrets = [email, person.email];
-      try {
-        const body = { email, role };
-        const post = { ...call, method: 'POST', body, secrets, signal } as const;
-        const invitation = await api.ask(readInvitation, post);
-        return await toAdded(groupId, invitation, { email, signal });
-      } catch (error) {
-        const found = mayBeThere(error) ? await members.find(groupId, person, signal) : null;
-        if (found !== null) return toPresent(found, email);
-        throw toRefusal(error);
-      }
-    },
-
-    async renewInvitation(groupId, member, signal) {
-      const found = await members.findById(groupId, member, signal);
-      const key = found?.invitation ?? null;
-      if (found === null || key === null || found.is_active) throw nothingToRenew(found);
-      const expiresAt = await resend(api, { key, member, signal });
-      return toLink(key, member.email, expiresAt);
-    },
+  return async (groupId: string, person: Person, signal: AbortSignal): Promise<Added> => {
+    const org = toOrganization(groupId);
+    // CVAT makes it the name of a new account, and finds names letter by letter.
+    const email = person.email.toLowerCase();
+    const call = { path: '/api/invitations', query: { org }, purpose: 'invite the member' };
+    const secrets = [email, person.email];
+    try {
+      const body = { email, role };
+      const post = { ...call, method: 'POST', body, secrets, signal } as const;
+      const invitation = await api.ask(readInvitation, post);
+      return await toAdded(groupId, invitation, { email, signal });
+    } catch (error) {
+      if (!mayBeThere(error)) throw error;
+      const found = await members.find(groupId, person, signal);
+      if (found !== null) return toPresent(found, email);
+      throw toRefusal(error, await members.isNameTaken(groupId, email, signal));
+    }
   };
 }
 
+interface Sent {
+  key: string;
+  email: string | null;
+  expiresAt: string | null;
+}
+
+function toLink(url: string, { key, email, expiresAt }: Sent): Invitation {
+  // As in CVAT's own mail: whichever page is opened with it remembers the invitation.
+  const query = new URLSearchParams({ ...(email && { email }), invitation: key });
+  return { kind: 'link', url: `${url}/auth/login?${query.toString()}`, expiresAt };
+}
+
+/** CVAT sends five invitations again in an hour, for all that one account has invited. */
+function isThrottled(error: unknown): boolean {
+  return error instanceof AppError && error.status === 429;
+}
+
 /** 400 says that they are a member already; and 500, that they were made one but no mail was sent. */
-function mayBeThere(error: unknown): boolean {
+function mayBeThere(error: unknown): error is AppError {
   return error instanceof AppError && (error.status === 400 || error.status === 500);
 }
 
-function toRefusal(error: unknown): unknown {
-  const isKnown = error instanceof AppError && /already/.test(error.message);
-  if (!isKnown || error.status !== 400) return error;
-  return new AppError(
-    'conflict',
-    'CVAT says that this address is in the organization already, under a name that is not the address, and does not say which: remove that member in CVAT and they are invited anew',
-    { status: error.status },
-  );
+function toRefusal(error: AppError, isNameTaken: boolean): AppError {
+  const { status, message } = error;
+  if (status === 400 && /already/.test(message)) {
+    return new AppError(
+      'conflict',
+      'CVAT says that this address is in the organization already, under a name that is not the address, or that proves nothing, and does not say which: remove that member in CVAT and they are invited anew',
+      { status },
+    );
+  }
+  // A new account is called by its address, and the server breaks down where somebody has that name.
+  if (isNameTaken && status === 500) {
+    return new AppError(
+      'conflict',
+      'Another member of the organization calls themselves by this address, so that CVAT can make no account for it: have an administrator of CVAT give that account another name',
+      { status },
+    );
+  }
+  return error;
 }
 
 function nothingToRenew(found: CvatMember | null): AppError {

@@ -2,7 +2,7 @@ import type { Adapter, Added, Capabilities } from '../adapter.ts';
 import { createDoccanoAccounts } from './doccano-accounts.ts';
 import { createDoccanoApi } from './doccano-api.ts';
 import { checkDoccano } from './doccano-check.ts';
-import { createDoccanoMembers, toEmail, toMember } from './doccano-members.ts';
+import { createDoccanoMembers, toMember } from './doccano-members.ts';
 import { findRole } from './doccano-role.ts';
 import type { DoccanoSettings } from './doccano-schema.ts';
 import { readDoccanoUsage } from './doccano-usage.ts';
@@ -47,7 +47,7 @@ export function createDoccanoAdapter(settings: DoccanoSettings): Adapter {
 
     async findAccount({ email }, signal) {
       const user = await accounts.find(email, signal);
-      return user === null ? null : { id: String(user.id), email: toEmail(user.username) };
+      return user === null ? null : { id: String(user.id), email: user.username };
     },
 
     async addMember(groupId, person, signal): Promise<Added> {
@@ -62,7 +62,7 @@ export function createDoccanoAdapter(settings: DoccanoSettings): Adapter {
       await members.add(groupId, user, role, signal);
       const { id, username } = user;
       return {
-        ...{ id: String(id), email: toEmail(username) },
+        ...{ id: String(id), email: username },
         ...(isNew && { invitation: { kind: 'password', url: `${settings.url}/auth`, username } }),
       };
     },

@@ -80,13 +80,9 @@ export function createDoccanoMembers(api: DoccanoApi): DoccanoMembers {
   };
 }
 
+/** The name is all that doccano tells, and of accounts that Gangway made it is their address. */
 export function toMember({ user, username }: MemberRow): Member {
-  return { id: String(user), email: toEmail(username) };
-}
-
-/** Accounts that were made by hand may have any name. */
-export function toEmail(username: string): string | null {
-  return username.includes('@') ? username : null;
+  return { id: String(user), email: username };
 }
 
 function isBadRequest(error: unknown): boolean {

@@ -1,5 +1,5 @@
 import { AppError } from '../../domain/errors.ts';
-import type { UsageSighting } from '../adapter.ts';
+import type { UsageNote, UsageSighting } from '../adapter.ts';
 import { type DoccanoApi, projectPath } from './doccano-api.ts';
 import { Distribution, MemberProgress, Project, Users } from './doccano-schema.ts';
 
@@ -20,7 +20,7 @@ export async function* readDoccanoUsage(
   api: DoccanoApi,
   groupId: string,
   signal: AbortSignal,
-): AsyncGenerator<UsageSighting> {
+): AsyncGenerator<UsageSighting | UsageNote> {
   const path = projectPath(groupId);
   const project = await api.send({ path, purpose: 'read the project' }, Project, signal);
   const { progress } = await api.send(
@@ -29,6 +29,7 @@ export async function* readDoccanoUsage(
     signal,
   );
   const labels = await readLabels(api, path, labelKinds.get(project.project_type) ?? [], signal);
+  if (labels === null) yield { of: 'gap', says: noLabels };
   // Last, so that whoever joined meanwhile is known: not the members, as some have left.
   const users = await api.send({ path: '/users', purpose: 'list the accounts' }, Users, signal);
   const ids = new Map(users.map(({ id, username }) => [username, String(id)]));
@@ -36,7 +37,8 @@ export async function* readDoccanoUsage(
     const memberId = ids.get(user);
     if (memberId === undefined) throw renamed();
     const count = labels?.get(user);
-    yield { memberId, of: 'total', tasks: done, ...(count !== undefined && { labels: count }) };
+    const labelled = count === undefined ? {} : { labels: count };
+    yield { memberId, email: user, of: 'total', tasks: done, ...labelled };
   }
 }
 
@@ -76,6 +78,9 @@ async function readDistribution(
     throw error;
   }
 }
+
+const noLabels =
+  'doccano counts no labels of anybody in a project that holds labels of somebody who is no member of it any more: add them again, or delete those labels';
 
 function renamed(): AppError {
   return new AppError('unavailable', 'Somebody was renamed or deleted while the work was read');

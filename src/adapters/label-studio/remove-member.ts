@@ -1,6 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
 import type { Adapter, Member } from '../adapter.ts';
-import { idOfMember } from './find-user.ts';
+import { idOfMember, isMember, isUserId, toMember } from './find-user.ts';
 import type { LabelStudioApi } from './label-studio-api.ts';
 import type { LabelStudioSettings } from './label-studio-schema.ts';
 
@@ -12,7 +12,7 @@ export function createRemoval(
   { organization, offboarding }: LabelStudioSettings,
   api: LabelStudioApi,
   refuseOthers: (groupId: string) => void,
-): Pick<Adapter, 'removeMember' | 'removeAccount'> {
+): Pick<Adapter, 'removeMember' | 'removeAccount' | 'findAccountById'> {
   /** Null for who is not there any more. */
   async function idToRemove(groupId: string, member: Member, signal: AbortSignal) {
     refuseOthers(groupId);
@@ -28,6 +28,13 @@ export function createRemoval(
     },
 
     ...(offboarding === 'delete_user' && {
+      /** Whose membership was ended by hand is masked wherever they are shown, and gets in all the same. */
+      async findAccountById(id: string, signal: AbortSignal) {
+        const user = isUserId(id) ? await api.user(id, signal) : null;
+        if (user === null) return null;
+        return isMember(user) ? toMember(user) : { ...toMember(user), email: null };
+      },
+
       async removeAccount(groupId: string, member: Member, signal: AbortSignal) {
         const id = await idToRemove(groupId, member, signal);
         if (id !== null) await api.deleteUser(id, signal);

@@ -1,5 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
-import type { UsageRequest, UsageSighting } from '../adapter.ts';
+import type { UsageNote, UsageRequest, UsageSighting } from '../adapter.ts';
+import { isMember, toMember } from './find-user.ts';
 import type { LabelStudioApi } from './label-studio-api.ts';
 import type { Annotation, TaskPage } from './label-studio-schema.ts';
 
@@ -9,8 +10,10 @@ const earliestZoneMs = 14 * 3_600_000;
 const slackMs = 60_000;
 
 /**
- * The annotations of a project, each as one piece of work. Tasks are read in the order of their
- * ids, so that what is added or deleted meanwhile hides none of the others.
+ * The annotations of a project, each as one piece of work, and the tasks that there are. Tasks are
+ * read in the order of their ids, so that what is added or deleted meanwhile hides none of the
+ * others. Whatever happens to an annotation stamps its task, so those that were not changed since
+ * hold no work that is asked for.
  *
  * @throws AppError `invalid` for what cannot be a project, `not_found` for one that is not there
  */
@@ -19,16 +22,34 @@ export async function* readWork(
   project: string,
   request: UsageRequest,
   signal: AbortSignal,
-): AsyncGenerator<UsageSighting> {
+): AsyncGenerator<UsageSighting | UsageNote> {
   if (!/^[1-9]\d{0,14}$/.test(project)) {
     throw new AppError('invalid', 'Could not read the work: a project is a number in Label Studio');
   }
+  const addressOf = createAddressBook(api, signal);
   for await (const { id, annotations } of readTasks(api, project, sinceOf(request), signal)) {
+    yield { of: 'task', taskId: String(id) };
     for (const annotation of annotations) {
       const sighting = toSighting(String(id), annotation);
-      if (sighting !== null) yield sighting;
+      if (sighting !== null) yield { ...sighting, email: await addressOf(sighting.memberId) };
     }
   }
+}
+
+/** Tasks name people by their ids alone. Who is not listed yet may have come after the list was read. */
+function createAddressBook(api: LabelStudioApi, signal: AbortSignal) {
+  const known = new Map<string, string | null>();
+  return async (memberId: string): Promise<string | null> => {
+    if (!known.has(memberId)) {
+      for await (const user of api.users(signal)) {
+        const { id, email } = toMember(user);
+        known.set(id, isMember(user) ? email : null);
+      }
+    }
+    const email = known.get(memberId) ?? null;
+    known.set(memberId, email);
+    return email;
+  };
 }
 
 async function* readTasks(

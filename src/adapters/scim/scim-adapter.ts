@@ -58,6 +58,11 @@ export function createScimAdapter(settings: ScimSettings): Adapter {
     removeMember: (groupId, { id }, signal) => memberships.take(groupId, id, signal),
 
     ...(offboarding === 'deactivate' && {
+      async findAccountById(id: string, signal: AbortSignal) {
+        const user = await users.byId(id, signal);
+        return user !== null && isActive(user) ? toMember(user) : null;
+      },
+
       async removeAccount(groupId: string, { id }: Member, signal: AbortSignal) {
         // First, so that they are locked out whatever fails then.
         await users.deactivate(id, signal);

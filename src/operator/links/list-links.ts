@@ -1,9 +1,11 @@
+import type { UsagePlaceRow } from '../../db/usage-tables.ts';
 import { toAppError } from '../../domain/errors.ts';
 import type { RouteLink } from '../../engine/link-router.ts';
 import { type Crossing, crossingOf, type Walls } from '../../engine/wall.ts';
 import { maskText } from '../../lib/mask.ts';
 import type { PlatformReader } from '../../marketplace/platform-api.ts';
 import type { ProjectLink } from '../../marketplace/platform-schema.ts';
+import type { LinkedProject, PlaceOf } from '../../usage/read/find-places.ts';
 
 /** A link as the marketplace has it now, and where it leads. */
 export interface ListedLink {
@@ -18,6 +20,16 @@ export interface ListedLink {
   outside: Crossing | null;
   tool: string | null;
   groupId: string | null;
+  /** How the work there is read; null where it is not. */
+  work: ListedWork | null;
+}
+
+/** `unread`: it is still to be read for the first time; `gone`: the tool says that it is not there. */
+export interface ListedWork {
+  scope: string;
+  state: 'read' | 'unread' | 'failing' | 'gone';
+  readAt: string | null;
+  failure: string | null;
 }
 
 export interface ListedLinks {
@@ -29,6 +41,8 @@ export interface ListedLinks {
 interface ListDeps extends Walls {
   routeLink: RouteLink;
   platformApis: ReadonlyMap<string, Pick<PlatformReader, 'listProjectLinks'>>;
+  placeOf: PlaceOf;
+  places: readonly UsagePlaceRow[];
 }
 
 /** One install after the other; one that cannot be asked does not hide the others. */
@@ -60,7 +74,26 @@ function toListed(deps: ListDeps, install: string, link: ProjectLink): ListedLin
     leads: leadOf(isManaged, route !== undefined, outside !== null),
     outside,
     ...{ tool: route?.tool ?? null, groupId: route?.groupId ?? null },
+    work: isManaged ? null : toWork(deps, place),
   };
+}
+
+function toWork({ placeOf, places }: ListDeps, link: LinkedProject): ListedWork | null {
+  const at = placeOf(link);
+  if (at === undefined) return null;
+  const { tool, scope } = at;
+  const known = places.find((place) => place.tool === tool && place.scope === scope);
+  const { readBeganAt: readAt = null, failure = null, goneSince = null } = known ?? {};
+  return { scope, state: stateOf({ readAt, failure, goneSince }), readAt, failure };
+}
+
+function stateOf({
+  readAt,
+  failure,
+  goneSince,
+}: Pick<ListedWork, 'readAt' | 'failure'> & { goneSince: string | null }): ListedWork['state'] {
+  if (failure === null) return readAt === null ? 'unread' : 'read';
+  return goneSince === null ? 'failing' : 'gone';
 }
 
 function leadOf(isManaged: boolean, isRouted: boolean, isBeyond: boolean): ListedLink['leads'] {

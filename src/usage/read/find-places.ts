@@ -48,6 +48,8 @@ export interface Place {
   scope: string;
   timeZone: string;
   groupIds: string[];
+  /** Whether a live link leads there. */
+  isLinked: boolean;
 }
 
 /**
@@ -63,9 +65,12 @@ export function findPlaces(
   const places = new Map<string, Place>();
   for (const link of links) {
     const at = placeOf(link);
-    if (at === undefined || !(statusOfLink(link) === 'live' || inhabited(at))) continue;
+    const isLive = statusOfLink(link) === 'live';
+    if (at === undefined || !(isLive || inhabited(at))) continue;
     const { tool, scope, timeZone, groupId } = at;
-    const place = places.get(placeKey(at)) ?? { tool, scope, timeZone, groupIds: [] };
+    const none = { tool, scope, timeZone, groupIds: [], isLinked: false };
+    const place: Place = places.get(placeKey(at)) ?? none;
+    place.isLinked ||= isLive;
     if (!place.groupIds.includes(groupId)) place.groupIds.push(groupId);
     places.set(placeKey(at), place);
   }

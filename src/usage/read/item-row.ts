@@ -10,7 +10,8 @@ interface Moments {
   grown: [Day, string | null, number][];
 }
 
-export function toItemColumns({ doneDay, doneAt, grown, ...item }: Item): ItemColumns {
+export function toItemColumns(item: Item): ItemColumns {
+  const { taskId, isDone, doneDay, doneAt, grown, labels, seconds: all } = item;
   const seconds = new Map<Day, number>();
   for (const one of grown) seconds.set(one.day, (seconds.get(one.day) ?? 0) + one.seconds);
   const moments: Moments = {
@@ -18,7 +19,8 @@ export function toItemColumns({ doneDay, doneAt, grown, ...item }: Item): ItemCo
     grown: grown.map((one) => [one.day, one.at, one.seconds]),
   };
   return {
-    ...{ ...item, doneDay },
+    ...{ taskId: isDone ? taskId : '', skippedTaskId: isDone ? null : taskId },
+    ...{ doneDay, labels, seconds: all },
     lastDay: [doneDay, ...seconds.keys()].reduce((a, b) => (a > b ? a : b)),
     grown: JSON.stringify(Object.fromEntries(seconds)),
     moments: JSON.stringify(moments),
@@ -29,7 +31,7 @@ export function toItemColumns({ doneDay, doneAt, grown, ...item }: Item): ItemCo
  * What the days say counts: a version before the instants, that still runs beside this one, writes
  * these alone. Instants that do not come to the same are forgotten.
  */
-export function toItem({ taskId, doneDay, labels, seconds, ...row }: ItemColumns): Item {
+export function toItem({ doneDay, labels, seconds, ...row }: ItemColumns): Item {
   const { done, grown }: Moments =
     row.moments === null ? { done: ['', null], grown: [] } : JSON.parse(row.moments);
   const byDay = Map.groupBy(
@@ -38,7 +40,9 @@ export function toItem({ taskId, doneDay, labels, seconds, ...row }: ItemColumns
   );
   const days = Object.entries(JSON.parse(row.grown) as Record<Day, number>).sort();
   return {
-    ...{ taskId, doneDay, labels, seconds },
+    // Of what was skipped, a version before this one did not remember the task.
+    ...{ taskId: row.taskId || (row.skippedTaskId ?? ''), isDone: row.taskId !== '' },
+    ...{ doneDay, labels, seconds },
     doneAt: done[0] === doneDay ? done[1] : null,
     grown: days.flatMap(([day, all]) => {
       const known = byDay.get(day) ?? [];

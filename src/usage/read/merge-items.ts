@@ -12,8 +12,9 @@ import { dayIn } from '../../lib/day-in.ts';
 
 /** One piece of work. */
 export interface Item {
-  /** Empty where nothing came of it, as of one that was skipped. */
   taskId: string;
+  /** Whether the task counts: not where nothing came of it, as of one that was skipped. */
+  isDone: boolean;
   /** Where its labels and its task count; the instant is null where nobody remembered it. */
   doneDay: Day;
   doneAt: string | null;
@@ -39,6 +40,11 @@ export interface Reading {
    * still be told.
    */
   lowers: boolean;
+  /**
+   * The tasks that there are. A piece of any other went with its task, and what was done stays
+   * done; null where whatever is gone is gone.
+   */
+  tasks: ReadonlySet<string> | null;
   /** Whether a total that is seen for the first time was all done since somebody looked last. */
   countsFirstTotal: boolean;
 }
@@ -49,10 +55,10 @@ export function daysOfItems(items: ReadonlyMap<string, Item>): Map<Day, Counts> 
   const add = (day: Day, counts: Counts) =>
     days.set(day, addCounts(days.get(day) ?? noCounts, counts));
   const tasks = new Map<Day, Set<string>>();
-  for (const { taskId, doneDay, labels, grown } of items.values()) {
+  for (const { taskId, isDone, doneDay, labels, grown } of items.values()) {
     add(doneDay, { ...noCounts, labels });
     const done = tasks.get(doneDay) ?? new Set();
-    tasks.set(doneDay, taskId === '' ? done : done.add(taskId));
+    tasks.set(doneDay, isDone ? done.add(taskId) : done);
     for (const { day, seconds } of grown) add(day, { ...noCounts, seconds });
   }
   // Of what is counted at all, a day that has none has zero: it may have had some before.
@@ -68,7 +74,7 @@ type ItemSighting = Extract<UsageSighting, { of: 'item' }>;
 export function mergeItems(
   known: ReadonlyMap<string, Item>,
   sightings: readonly UsageSighting[],
-  { timeZone, firstDay, lowers }: Reading,
+  { timeZone, firstDay, lowers, tasks }: Reading,
 ): ReadonlyMap<string, Item> {
   const told = sightings.filter((one) => one.of === 'item');
   const items = new Map(known);
@@ -77,8 +83,9 @@ export function mergeItems(
   }
   if (!lowers) return items;
   const present = new Set(told.map(({ itemId }) => itemId));
-  for (const [id, { doneDay }] of items) {
-    if (doneDay >= firstDay && !present.has(id)) items.delete(id);
+  for (const [id, { doneDay, taskId }] of items) {
+    const isTaken = tasks === null || tasks.has(taskId);
+    if (doneDay >= firstDay && !present.has(id) && isTaken) items.delete(id);
   }
   return items;
 }
@@ -92,15 +99,16 @@ function mergeItem(
   const done = toMoment(told.doneAt, timeZone);
   const { seconds, labels } = countsOf(told);
   const grown = grow(known, seconds, toMoment(told.changedAt, timeZone), lowers);
-  const taskId = told.tasks === 0 ? '' : told.taskId;
-  const place = { taskId, doneDay: done.day, doneAt: done.at };
+  const isDone = told.tasks !== 0;
+  const place = { taskId: told.taskId, isDone, doneDay: done.day, doneAt: done.at };
   if (known === undefined) return { ...place, labels, ...grown };
   // Where it counts may move, and it may come to less, once a whole reading says so.
   if (lowers) return { ...place, labels: labels ?? known.labels, ...grown };
   const { doneDay } = known;
   const doneAt = known.doneAt ?? (done.day === doneDay ? done.at : null);
   const most = maxCounts({ ...noCounts, labels }, { ...noCounts, labels: known.labels });
-  return { taskId: known.taskId || taskId, doneDay, doneAt, labels: most.labels, ...grown };
+  const task = known.isDone ? { taskId: known.taskId, isDone: true } : place;
+  return { ...place, ...task, doneDay, doneAt, labels: most.labels, ...grown };
 }
 
 function toMoment(instant: string, timeZone: string): { day: Day; at: string } {
@@ -164,7 +172,7 @@ export function tornDays(
 
 function isDoneElsewhere(was: Item, is: Item): boolean {
   const isMoved = is.doneDay !== was.doneDay || (was.doneAt !== null && is.doneAt !== was.doneAt);
-  const isOther = was.taskId !== '' && is.taskId !== was.taskId;
+  const isOther = was.isDone && (!is.isDone || is.taskId !== was.taskId);
   return isMoved || isOther || (is.labels ?? 0) < (was.labels ?? 0);
 }
 
@@ -174,8 +182,8 @@ function grownAt(item: Item | undefined, { day, at }: Growth): number {
 
 /** What a piece is of one day's work. */
 export function momentsOf(item: Item, day: Day): Moment[] {
-  const { taskId, doneDay, doneAt, labels, grown } = item;
-  const done = { at: doneAt, taskId: taskId || null, seconds: 0, labels: labels ?? 0 };
+  const { taskId, isDone, doneDay, doneAt, labels, grown } = item;
+  const done = { at: doneAt, taskId: isDone ? taskId : null, seconds: 0, labels: labels ?? 0 };
   const grew = grown.filter((one) => one.day === day);
   return [
     ...(doneDay === day ? [done] : []),

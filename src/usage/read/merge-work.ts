@@ -37,6 +37,11 @@ export interface Totals {
   day: Day;
   /** What earlier days have counted, and what was there before anybody looked. */
   before: Counts;
+  /**
+   * How much less the tool told last than was counted: so much of what is done next does not count.
+   * Left out where it is nothing.
+   */
+  fallen?: Counts;
 }
 
 export interface SeenDay {
@@ -76,7 +81,17 @@ export function mergeWork(
   for (const day of new Set([...gone, ...counted.keys()])) {
     days.set(day, mergeDay(known.days.get(day), counted.get(day), reading.lowers, torn.has(day)));
   }
-  return { items, totals: totals.kept, days };
+  return { items, totals: withFallen(totals, days), days };
+}
+
+function withFallen({ kept, told }: MergedTotals, days: ReadonlyMap<Day, SeenDay>): Totals | null {
+  if (kept === null || told === null) return kept;
+  const counted = addCounts(kept.before, days.get(kept.day)?.counts ?? noCounts);
+  const fallen = toCounts((name) =>
+    counted[name] === null || told[name] === null ? null : Math.max(0, counted[name] - told[name]),
+  );
+  const { fallen: _, ...rest } = kept;
+  return countNames.some((name) => fallen[name]) ? { ...rest, fallen } : rest;
 }
 
 /** A removal was begun: what was seen until now stays, whatever the tool tells later. */
@@ -111,6 +126,8 @@ function* daysTold(sightings: readonly UsageSighting[]): Iterable<[Day, Counts]>
 
 interface MergedTotals {
   kept: Totals | null;
+  /** What the tool has told; null where this reading tells nothing of it. */
+  told: Counts | null;
   /** What they make of the day of the reading, if anything. */
   day: [Day, Counts][];
 }
@@ -122,20 +139,20 @@ function mergeTotals(
   { beganAt, timeZone, lowers, countsFirstTotal }: Reading,
 ): MergedTotals {
   const told = sightings.findLast((one) => one.of === 'total');
-  if (told === undefined && known.totals === null) return { kept: null, day: [] };
+  if (told === undefined && known.totals === null) return { kept: null, told: null, day: [] };
   const total = told === undefined ? null : countsOf(told);
   const today = dayIn(beganAt, timeZone);
   const before = countedBefore(known, today);
   const first = toCounts(
     (name) => before?.[name] ?? (countsFirstTotal ? 0 : (total?.[name] ?? null)),
   );
-  const kept = { day: laterOf(known.totals?.day, today), before: first };
-  if (total === null && !lowers) return { kept, day: [] };
+  const kept = { ...known.totals, day: laterOf(known.totals?.day, today), before: first };
+  if (total === null && !lowers) return { kept, told: null, day: [] };
   const growth = toCounts((name) => {
     const [all, earlier] = [total === null ? 0 : total[name], first[name]];
     return all === null || earlier === null ? null : Math.max(0, all - earlier);
   });
-  return { kept, day: [[kept.day, growth]] };
+  return { kept, told: total, day: [[kept.day, growth]] };
 }
 
 /** What was counted when this day began. */

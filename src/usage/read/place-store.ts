@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import type { UsagePlaceRow } from '../../db/usage-tables.ts';
+import { noTrouble, type PlaceTrouble } from './place-trouble.ts';
 
 /** The only SQL about which places are to be read, and how far they have been. */
 export interface PlaceStore {
@@ -11,8 +12,11 @@ export interface PlaceStore {
   /** How many are to be read now: of one tool, or of all. */
   countDue(now: string, of?: DueFilter): Promise<number>;
   claim(now: string, leasedUntil: string, tool?: string): Promise<PlaceClaim | null>;
-  settle(claim: PlaceClaim, done: { beganAt: string; isComplete: boolean }): Promise<void>;
-  postpone(claim: PlaceClaim, failure: string, nextReadAt: string): Promise<void>;
+  settle(claim: PlaceClaim, done: DoneReading): Promise<void>;
+  postpone(
+    claim: PlaceClaim,
+    failed: { failure: string; nextReadAt: string; trouble: PlaceTrouble },
+  ): Promise<void>;
   list(): Promise<UsagePlaceRow[]>;
 }
 
@@ -32,13 +36,22 @@ export interface KeptPlace extends PlaceKey {
   groupIds: readonly string[];
 }
 
-export interface PlaceClaim extends PlaceKey {
+export interface DoneReading {
+  beganAt: string;
+  isComplete: boolean;
+  /** What the tool could not tell; null where it told all. */
+  gap: string | null;
+}
+
+export interface PlaceClaim extends PlaceKey, PlaceTrouble {
   token: string;
   /** What asked for it: one that comes later is not met by this reading. */
   wantedAt: string;
   attempts: number;
   readBeganAt: string | null;
   completeBeganAt: string | null;
+  /** Since when the tool cannot tell something; null where it told all at the last reading. */
+  gapSince: string | null;
 }
 
 export function createPlaceStore(database: Database): PlaceStore {
@@ -77,25 +90,41 @@ export function createPlaceStore(database: Database): PlaceStore {
         if (database.dialect === 'postgres') due = due.forUpdate().skipLocked();
         const row = await due.executeTakeFirst();
         if (row === undefined) return null;
-        const { nextReadAt, failure: _, leaseToken: __, leasedUntil: ___, ...place } = row;
+        const {
+          nextReadAt,
+          failure: _,
+          leaseToken: __,
+          leasedUntil: ___,
+          gap: ____,
+          ...place
+        } = row;
         const token = randomUUID();
         await at(tx, place).set({ leaseToken: token, leasedUntil }).execute();
         return { ...place, token, wantedAt: nextReadAt ?? now };
       }),
 
-    async settle(claim, { beganAt, isComplete }) {
+    async settle(claim, { beganAt, isComplete, gap }) {
       const done = { leaseToken: null, leasedUntil: null, attempts: 0, failure: null };
+      const found = {
+        ...noTrouble,
+        gap,
+        gapSince: gap === null ? null : (claim.gapSince ?? beganAt),
+      };
       const completeBeganAt = isComplete ? beganAt : claim.completeBeganAt;
       await inTransaction(database, async (tx) => {
         const held = at(tx, claim).where('leaseToken', '=', claim.token);
-        await held.set({ ...done, readBeganAt: beganAt, completeBeganAt }).execute();
+        await held.set({ ...done, ...found, readBeganAt: beganAt, completeBeganAt }).execute();
         const met = at(tx, claim).where('nextReadAt', '<=', claim.wantedAt);
         await met.set({ nextReadAt: null }).execute();
       });
     },
 
-    async postpone(claim, failure, nextReadAt) {
-      const failed = { leaseToken: null, leasedUntil: null, failure, nextReadAt };
+    async postpone(claim, { failure, nextReadAt, trouble }) {
+      const { failingSince, goneSince, toldAt } = trouble;
+      const failed = {
+        ...{ leaseToken: null, leasedUntil: null, failure, nextReadAt },
+        ...{ failingSince, goneSince, toldAt },
+      };
       await inTransaction(database, (tx) =>
         at(tx, claim)
           .set({ ...failed, attempts: claim.attempts + 1 })

@@ -1,4 +1,4 @@
-import type { Adapter, UsageRequest, UsageSighting } from '../../adapters/adapter.ts';
+import type { Adapter, UsageNote, UsageRequest, UsageSighting } from '../../adapters/adapter.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
 import { callTool } from '../../engine/call-tool.ts';
 import type { Alerts } from '../../lib/alerts.ts';
@@ -7,21 +7,28 @@ import { type Clock, instantIn, toInstant } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { mapBounded } from '../../lib/map-bounded.ts';
 import { maskText } from '../../lib/mask.ts';
+import type { SecretBox } from '../../lib/secret-box.ts';
 import type { ContractSourceStore } from './contract-source-store.ts';
 import { findPlaces, type Place, type PlaceOf, placeKey } from './find-places.ts';
 import { firstReadDay } from './look-back.ts';
 import type { Reading } from './merge-items.ts';
 import { freezeWork, mergeWork } from './merge-work.ts';
+import type { PlaceMember } from './place-member-store.ts';
 import type { PlaceClaim, PlaceStore } from './place-store.ts';
-import type { PlaceMember, WorkStore } from './work-store.ts';
+import { sayTrouble, worsen } from './place-trouble.ts';
+import { assignWork } from './whose-work.ts';
+import type { WorkStore } from './work-store.ts';
 
 export interface ReadPlaceDeps {
   places: PlaceStore;
   work: WorkStore;
   sources: ContractSourceStore;
+  box: Pick<SecretBox, 'digests'>;
   adapters: ReadonlyMap<string, Adapter>;
   placeOf: PlaceOf;
   lookbackMs: number;
+  /** Whether what was reported of a task that was deleted stays reported. */
+  deletedTasks: 'keep' | 'lower';
   alerts: Alerts;
   logger: Logger;
   clock: Clock;
@@ -35,7 +42,6 @@ const leaseSlackMs = 60_000;
 /** Changes that were under way when the last reading began, and clocks that differ. */
 const overlapMs = 10 * 60_000;
 const completeEveryMs = 20 * 3_600_000;
-const dayMs = 86_400_000;
 const checksAtOnce = 4;
 
 /** All places where somebody may work, by `placeKey`. */
@@ -68,7 +74,7 @@ export async function readNextPlace(
   const claim = await places.claim(now, instantIn(clock, timeoutMs + leaseSlackMs), tool);
   if (claim === null) return false;
   const place = (await listPlaces(deps)).get(placeKey(claim));
-  const nothing = { beganAt: now, isComplete: false };
+  const nothing = { beganAt: now, isComplete: false, gap: null };
   // Nobody works there any more, or the configuration leads elsewhere.
   if (place === undefined) await places.settle(claim, nothing);
   else await readClaimed(deps, claim, place, signal);
@@ -86,35 +92,44 @@ async function readClaimed(
   const beganAt = clock.now();
   try {
     const isComplete = isCompleteDue(claim, beganAt);
-    const members = await membersAt(deps, place);
+    const all = await deps.work.membersOf(tool, place.groupIds);
     const request = toRequest(deps, claim, place, isComplete);
-    const sightings = await readSightings(deps, place, request, signal);
+    const told = await readTold(deps, place, request, signal);
+    const { members, strays } = assignWork(all, told.sightings, toIsAddressOf(deps));
+    // A look finds them by another account, or tells an operator.
+    await deps.work.lookAgain(strays, toInstant(clock.now()));
     const reading = { beganAt, isComplete, isFirst: claim.readBeganAt === null };
-    await mergeReading(deps, { claim, place, members, sightings, ...reading }, signal);
-    await places.settle(claim, { beganAt: toInstant(beganAt), isComplete });
+    await mergeReading(deps, { claim, place, members, ...told, ...reading }, signal);
+    const gap = [...told.gaps].sort().join('; ') || null;
+    await places.settle(claim, { beganAt: toInstant(beganAt), isComplete, gap });
     logger.info({ tool, scope, isComplete }, 'The work at a place was read');
   } catch (thrown) {
-    const error = toAppError(thrown);
-    const failure = maskText(error.message);
-    const waitMs = backoffMs(claim.attempts + 1, error.retryAfterMs);
-    await places.postpone(claim, failure, instantIn(clock, waitMs));
-    if (signal.aborted) return;
-    logger.warn({ tool, scope, failure }, 'The work at a place could not be read');
-    reportOld(deps, claim, beganAt);
+    await postpone(deps, claim, place, toAppError(thrown), signal.aborted);
   }
 }
 
-function reportOld(
-  { alerts }: ReadPlaceDeps,
-  { tool, scope, readBeganAt }: PlaceClaim,
-  now: Date,
-): void {
-  if (readBeganAt === null || now.getTime() - Date.parse(readBeganAt) < dayMs) return;
-  alerts.raise(
-    'usage_unread',
-    { tool, scope, since: readBeganAt },
-    'The work at a place could not be read for a day: nothing new of it is reported',
-  );
+/** @param isStopping then nothing is wrong with the place */
+async function postpone(
+  { places, alerts, clock, logger }: ReadPlaceDeps,
+  claim: PlaceClaim,
+  { tool, scope, isLinked }: Place,
+  error: AppError,
+  isStopping: boolean,
+): Promise<void> {
+  const [failure, now] = [maskText(error.message), clock.now()];
+  const nextReadAt = instantIn(clock, backoffMs(claim.attempts + 1, error.retryAfterMs));
+  if (isStopping) {
+    await places.postpone(claim, { failure, nextReadAt, trouble: claim });
+    return;
+  }
+  const failed = { isLinked, isGone: error.code === 'not_found', now: toInstant(now) };
+  const trouble = worsen(claim, failed);
+  const says = sayTrouble(trouble, claim.readBeganAt, now);
+  const toldAt = says === null ? trouble.toldAt : toInstant(now);
+  await places.postpone(claim, { failure, nextReadAt, trouble: { ...trouble, toldAt } });
+  logger.warn({ tool, scope, failure }, 'The work at a place could not be read');
+  const since = claim.readBeganAt ?? trouble.failingSince;
+  if (says !== null) alerts.raise('usage_unread', { tool, scope, since, failure }, says);
 }
 
 function isCompleteDue({ completeBeganAt }: PlaceClaim, now: Date): boolean {
@@ -136,48 +151,56 @@ function toRequest(
   };
 }
 
-/** Collected until it has ended: a reading that breaks off says nothing. By the tool's id. */
-async function readSightings(
+/** What a reading has told. */
+interface Told {
+  /** By the tool's id of whose work it is. */
+  sightings: ReadonlyMap<string, UsageSighting[]>;
+  /** The tasks that there are, as far as it told of any. */
+  tasks: ReadonlySet<string>;
+  /** What the tool cannot tell at present. */
+  gaps: ReadonlySet<string>;
+}
+
+/** Collected until it has ended: a reading that breaks off says nothing. */
+async function readTold(
   { adapters, timeoutMs = readingMs }: ReadPlaceDeps,
   { tool, scope }: Place,
   request: UsageRequest,
   signal: AbortSignal,
-): Promise<Map<string, UsageSighting[]>> {
+): Promise<Told> {
   const adapter = adapters.get(tool);
   return await callTool(timeoutMs, signal, async (callSignal) => {
     const read = adapter?.readUsage?.(scope, request, callSignal);
     if (read === undefined) throw new AppError('invalid', `The tool ${tool} tells no work`);
-    const sightings = new Map<string, UsageSighting[]>();
-    for await (const sighting of read) {
-      callSignal.throwIfAborted();
-      const of = sightings.get(sighting.memberId);
-      if (of === undefined) sightings.set(sighting.memberId, [sighting]);
-      else of.push(sighting);
+    return await collectTold(read, callSignal);
+  });
+}
+
+async function collectTold(
+  read: AsyncIterable<UsageSighting | UsageNote>,
+  signal: AbortSignal,
+): Promise<Told> {
+  const sightings = new Map<string, UsageSighting[]>();
+  const tasks = new Set<string>();
+  const gaps = new Set<string>();
+  for await (const one of read) {
+    signal.throwIfAborted();
+    if (one.of === 'task') tasks.add(one.taskId);
+    else if (one.of === 'gap') gaps.add(one.says);
+    else {
+      const of = sightings.get(one.memberId);
+      if (of === undefined) sightings.set(one.memberId, [one]);
+      else of.push(one);
     }
-    return sightings;
-  });
+  }
+  return { sightings, tasks, gaps };
 }
 
-/** By the tool's id; without those whose id more than one trainer has, as nobody can tell them apart. */
-async function membersAt(
-  { work }: ReadPlaceDeps,
-  { tool, groupIds }: Place,
-): Promise<PlaceMember[]> {
-  const byId = Map.groupBy(await work.membersOf(tool, groupIds), ({ memberId }) => memberId);
-  return [...byId.values()].flatMap((members) => {
-    const inside = members.filter(({ isIn }) => isIn);
-    const trainers = new Set((inside.length > 0 ? inside : members).map((one) => one.trainerId));
-    const [first] = inside.length > 0 ? inside : members;
-    return trainers.size === 1 && first !== undefined ? [first] : [];
-  });
-}
-
-interface EndedReading {
+interface EndedReading extends Told {
   claim: PlaceClaim;
   place: Place;
   /** As they were before it began. */
   members: PlaceMember[];
-  sightings: ReadonlyMap<string, UsageSighting[]>;
   beganAt: Date;
   isComplete: boolean;
   /** Whether nobody had ever looked at the place before. */
@@ -212,17 +235,18 @@ async function mergeReading(
 
 async function mergeMember(
   deps: ReadPlaceDeps,
-  { claim, place, beganAt, isFirst }: EndedReading,
+  { claim, place, beganAt, isFirst, tasks }: EndedReading,
   member: PlaceMember,
   told: UsageSighting[],
   canLower: boolean,
 ): Promise<void> {
-  const { clock, lookbackMs, work } = deps;
+  const { clock, lookbackMs, work, deletedTasks } = deps;
   const firstDay = firstReadDay(deps);
   const { timeZone } = place;
   const isNew = Date.parse(member.addedAt ?? '') > beganAt.getTime() - lookbackMs;
   const toReading = (lowers: boolean): Reading => ({
     ...{ beganAt, timeZone, firstDay, lowers },
+    tasks: deletedTasks === 'keep' ? tasks : null,
     countsFirstTotal: isNew || !isFirst,
   });
   const window = { firstDay, now: toInstant(clock.now()) };
@@ -234,18 +258,25 @@ async function mergeMember(
   if (!holds) throw new AppError('unavailable', 'The reading took so long that another has begun');
 }
 
+function toIsAddressOf({ box }: Pick<ReadPlaceDeps, 'box'>) {
+  return (email: string, digests: readonly string[]) =>
+    box.digests(email.toLowerCase()).some((digest) => digests.includes(digest));
+}
+
 /** Whoever a whole reading says nothing of may have lost their account, and not their work. */
 async function isStillThere(
-  { adapters, logger }: ReadPlaceDeps,
+  deps: ReadPlaceDeps,
   { tool }: Place,
-  { groupId, trainerId, memberId }: PlaceMember,
+  { groupId, trainerId, memberId, digests }: PlaceMember,
   signal: AbortSignal,
 ): Promise<boolean> {
+  const { adapters, logger } = deps;
   const person = { trainerId, memberId, email: '', displayName: null };
   try {
     const find = (of: AbortSignal) => adapters.get(tool)?.findMember(groupId, person, of);
     const found = await callTool(checkMs, signal, async (of) => await find(of));
-    return found?.id === memberId;
+    if (found?.id !== memberId) return false;
+    return found.email === null || toIsAddressOf(deps)(found.email, digests);
   } catch (error) {
     logger.warn(
       { err: error, tool, trainer: trainerId },

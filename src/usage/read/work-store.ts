@@ -1,16 +1,22 @@
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
-import type { Counts, Day } from '../../domain/usage.ts';
+import { jsonTexts } from '../../db/json-list.ts';
+import { type Counts, type Day, noCounts } from '../../domain/usage.ts';
 import { toItem, toItemColumns } from './item-row.ts';
 import type { Item } from './merge-items.ts';
 import type { SeenDay, Totals, Work } from './merge-work.ts';
+import { lookAgain, membersOf, type PlaceMember } from './place-member-store.ts';
 import type { PlaceClaim, PlaceKey } from './place-store.ts';
 
-/** The only SQL about the work that was seen: whose it is, its pieces and its days. */
+/** The SQL of the work that was seen: its pieces and its days. */
 export interface WorkStore {
   /** Whom the tool knows by which id in these groups, and whom it is known that it did. */
   membersOf(tool: string, groupIds: readonly string[]): Promise<PlaceMember[]>;
+  /** Has those who are wanted in looked at in the tool. */
+  lookAgain(members: readonly PlaceMember[], now: string): Promise<void>;
   /** The members of whom work was seen at a place. */
   seenAt(place: PlaceKey): Promise<Set<string>>;
+  /** Of whom their tool tells less than was counted, while they are in: of some, or of everybody. */
+  listFallen(trainerIds?: readonly string[]): Promise<FallenTotal[]>;
   /**
    * Changes what is known of one member's work, in one transaction, while the claim holds.
    *
@@ -25,24 +31,20 @@ export interface WorkStore {
   ): Promise<boolean>;
 }
 
-/** A membership, as far as the work of its person depends on it. */
-export interface PlaceMember {
-  membershipId: number;
-  memberId: string;
+/** A running total that has become less. */
+export interface FallenTotal extends PlaceKey {
   trainerId: string;
-  install: string;
-  groupId: string;
-  generation: number;
-  /** Whether they are wanted in, and have got in. */
-  isIn: boolean;
-  /** When they were added first, if it was by us. */
-  addedAt: string | null;
+  since: string;
+  /** By how much. */
+  fallen: Counts;
 }
 
 export function createWorkStore(database: Database): WorkStore {
   const { kysely } = database;
   return {
     membersOf: (tool, groupIds) => membersOf(kysely, tool, groupIds),
+
+    lookAgain: (members, now) => lookAgain(database, members, now),
 
     async seenAt({ tool, scope }) {
       const rows = await kysely
@@ -54,15 +56,34 @@ export function createWorkStore(database: Database): WorkStore {
       return new Set(rows.map(({ memberId }) => memberId));
     },
 
+    async listFallen(trainerIds) {
+      let all = kysely
+        .selectFrom('usagePerson')
+        .select(['tool', 'scope', 'trainerId', 'fallenSince', 'totals'])
+        .where('fallenSince', 'is not', null)
+        .where((eb) =>
+          eb.exists(
+            eb
+              .selectFrom('membership')
+              .select('membership.id')
+              .whereRef('membership.tool', '=', 'usagePerson.tool')
+              .whereRef('membership.memberId', '=', 'usagePerson.memberId')
+              .where('membership.wanted', '=', 1),
+          ),
+        );
+      if (trainerIds !== undefined)
+        all = all.where('trainerId', 'in', jsonTexts(database, trainerIds));
+      const rows = await all.orderBy('tool').orderBy('scope').orderBy('trainerId').execute();
+      return rows.map(({ fallenSince, totals, ...of }) => {
+        const { fallen = noCounts } = JSON.parse(totals ?? '{}') as Partial<Totals>;
+        return { ...of, since: fallenSince ?? '', fallen };
+      });
+    },
+
     update: (claim, member, { firstDay, now }, change) =>
       inTransaction(database, async (tx) => {
         if (!(await holds(tx, claim, now))) return false;
-        const key = { tool: claim.tool, scope: claim.scope, memberId: member.memberId };
-        const person = await tx
-          .selectFrom('usagePerson')
-          .selectAll()
-          .where((eb) => eb.and(key))
-          .executeTakeFirst();
+        const { key, person } = await findPerson(tx, claim, member);
         const generation = await generationOf(tx, member);
         const isSame = generation === member.generation;
         const hasEnded = person !== undefined && person.generation !== generation;
@@ -70,8 +91,7 @@ export function createWorkStore(database: Database): WorkStore {
         // Something else is wanted than when the tool was asked: that decides what absence means.
         const work = change(known, hasEnded || !isSame);
         const { trainerId } = member;
-        const totals = work.totals === null ? null : JSON.stringify(work.totals);
-        const remembered = { trainerId, generation, totals };
+        const remembered = { trainerId, generation, ...toTotalColumns(work, person, now) };
         await tx
           .insertInto('usagePerson')
           .values({ ...key, ...remembered })
@@ -86,37 +106,35 @@ export function createWorkStore(database: Database): WorkStore {
   };
 }
 
+function toTotalColumns(
+  { totals }: Work,
+  before: { fallenSince: string | null } | undefined,
+  now: string,
+) {
+  const isFallen = totals?.fallen !== undefined;
+  return {
+    totals: totals === null ? null : JSON.stringify(totals),
+    fallenSince: isFallen ? (before?.fallenSince ?? now) : null,
+  };
+}
+
 interface MemberKey extends PlaceKey {
   memberId: string;
 }
 
-async function membersOf(
-  db: Transaction,
-  tool: string,
-  groupIds: readonly string[],
-): Promise<PlaceMember[]> {
-  if (groupIds.length === 0) return [];
-  const rows = await db
-    .selectFrom('membership')
-    .select(['id', 'memberId', 'trainerId', 'install', 'groupId', 'generation', 'wanted', 'state'])
-    .select((eb) =>
-      eb
-        .selectFrom('receipt')
-        .select((of) => of.fn.min('receipt.createdAt').as('at'))
-        .whereRef('receipt.membershipId', '=', 'membership.id')
-        .where('outcome', 'in', ['added', 'invited'])
-        .as('addedAt'),
-    )
-    .where('tool', '=', tool)
-    .where('groupId', 'in', groupIds)
-    .where('memberId', 'is not', null)
-    .orderBy('id')
-    .execute();
-  return rows.flatMap(({ id, memberId, wanted, state, addedAt, ...row }) => {
-    if (memberId === null) return [];
-    const isIn = wanted === 1 && (state === 'active' || state === 'invited');
-    return [{ ...row, membershipId: id, memberId, isIn, addedAt }];
-  });
+/** What one trainer did by an id stays theirs, and apart from what another did who got it later. */
+async function findPerson(tx: Transaction, { tool, scope }: PlaceKey, member: PlaceMember) {
+  const { memberId, trainerId, isShared = false } = member;
+  const key = { tool, scope, memberId };
+  const person = await personAt(tx, key);
+  if (person === undefined || person.trainerId === trainerId || isShared) return { key, person };
+  const apart = { ...key, memberId: `${memberId} of ${trainerId}` };
+  return { key: apart, person: await personAt(tx, apart) };
+}
+
+async function personAt(tx: Transaction, key: MemberKey) {
+  const people = tx.selectFrom('usagePerson').selectAll();
+  return await people.where((eb) => eb.and(key)).executeTakeFirst();
 }
 
 async function generationOf(tx: Transaction, { membershipId }: PlaceMember): Promise<number> {
@@ -183,6 +201,7 @@ async function saveItems(tx: Transaction, key: MemberKey, before: Work, after: W
       .onConflict((conflict) =>
         conflict.columns(['tool', 'scope', 'memberId', 'itemId']).doUpdateSet((eb) => ({
           taskId: eb.ref('excluded.taskId'),
+          skippedTaskId: eb.ref('excluded.skippedTaskId'),
           doneDay: eb.ref('excluded.doneDay'),
           lastDay: eb.ref('excluded.lastDay'),
           labels: eb.ref('excluded.labels'),

@@ -50,15 +50,14 @@ export function createFinalReportStore(database: Database): FinalReportStore {
           eb.not(
             eb.exists(
               eb
-                .selectFrom('usagePlaceGroup')
-                .innerJoin('usagePlace', (join) =>
+                .selectFrom('finalReadingPlace')
+                .leftJoin('usagePlace', (join) =>
                   join
-                    .onRef('usagePlace.tool', '=', 'usagePlaceGroup.tool')
-                    .onRef('usagePlace.scope', '=', 'usagePlaceGroup.scope'),
+                    .onRef('usagePlace.tool', '=', 'finalReadingPlace.tool')
+                    .onRef('usagePlace.scope', '=', 'finalReadingPlace.scope'),
                 )
-                .select('usagePlace.scope')
-                .whereRef('usagePlaceGroup.tool', '=', 'membership.tool')
-                .whereRef('usagePlaceGroup.groupId', '=', 'membership.groupId')
+                .select('finalReadingPlace.scope')
+                .whereRef('finalReadingPlace.membershipId', '=', 'finalReading.membershipId')
                 .where(({ or, eb: is, ref }) =>
                   or([
                     is('usagePlace.readBeganAt', 'is', null),

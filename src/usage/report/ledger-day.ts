@@ -1,4 +1,12 @@
-import { type Counts, type Day, type LedgerState, noCounts, toCounts } from '../../domain/usage.ts';
+import {
+  type Counts,
+  type Day,
+  isLower,
+  type LedgerState,
+  maxCounts,
+  noCounts,
+  toCounts,
+} from '../../domain/usage.ts';
 
 /** What was reported for one day, and what came of it. */
 export interface LedgerDay {
@@ -17,10 +25,18 @@ export interface LedgerDay {
   doubtedUntil: string | null;
   /** Since when what would lower it waits for somebody to look. */
   heldSince: string | null;
+  /** What was reported less than before, and has not risen to that again. */
+  lowered: Lowered | null;
   /** Of the last request that was answered, whatever the answer. */
   status: number | null;
   requestId: string | null;
   message: string | null;
+}
+
+export interface Lowered {
+  at: string;
+  /** The most that had been answered before. */
+  from: Counts;
 }
 
 /** A day as it is sent. */
@@ -56,6 +72,7 @@ export function beginDay(
     answered: known?.answered ?? noCounts,
     answeredAt: known?.answeredAt ?? null,
     closedAt: known?.closedAt ?? null,
+    lowered: known?.lowered ?? null,
     // Whatever was under way before may arrive after what is sent now, and after what comes next.
     doubtedUntil: laterOf(known?.doubtedUntil ?? null, wasUnheard ? endOfWay(known.sentAt) : null),
     status: known?.status ?? null,
@@ -75,7 +92,14 @@ export function settleDay(
   if (result.state !== 'answered') return { ...begun, ...result, doubtedUntil };
   const answered = toCounts((name) => counts[name] ?? begun.answered[name]);
   const closedAt = closes ? now : begun.closedAt;
-  return { ...begun, ...result, answered, answeredAt: now, closedAt, doubtedUntil };
+  const lowered = lowerDay(begun, answered, now);
+  return { ...begun, ...result, answered, answeredAt: now, closedAt, doubtedUntil, lowered };
+}
+
+function lowerDay({ answered: before, lowered }: LedgerDay, after: Counts, now: string) {
+  const from = maxCounts(before, lowered?.from ?? noCounts);
+  if (!isLower(after, from)) return null;
+  return { at: isLower(after, before) ? now : (lowered?.at ?? now), from };
 }
 
 /**

@@ -180,23 +180,30 @@ function isIn(known: ReadonlyMap<string, LedgerDay>): (day: DayOf) => boolean {
   return (day) => known.has(keyOf(day));
 }
 
-function toLedgerRow(row: UsageLedgerTable): LedgerRow {
+export function toLedgerRow(row: UsageLedgerTable): LedgerRow {
   const { seconds, tasks, labels, triedSeconds, triedTasks, triedLabels, ...rest } = row;
   const { install, contractId, trainerId, day, state, sentAt, answeredAt, closedAt } = rest;
   const { doubtedUntil, loweringHeldAt: heldSince, status, requestId, message, reportId } = rest;
   return {
     ...{ install, contractId, trainerId, day, state, sentAt, answeredAt, closedAt },
     ...{ doubtedUntil, heldSince, status, requestId, message, reportId },
+    lowered: toLowered(row),
     answered: { seconds, tasks, labels },
     tried: { seconds: triedSeconds, tasks: triedTasks, labels: triedLabels },
   };
 }
 
+function toLowered({ loweredAt: at, loweredFrom: from }: UsageLedgerTable): LedgerDay['lowered'] {
+  return at === null || from === null ? null : { at, from: JSON.parse(from) };
+}
+
 function toRow({ install, contractId }: ContractKey, one: LedgerDay): UsageLedgerTable {
-  const { answered, tried, heldSince: loweringHeldAt, ...rest } = one;
+  const { answered, tried, heldSince: loweringHeldAt, lowered, ...rest } = one;
   const { seconds: triedSeconds, tasks: triedTasks, labels: triedLabels } = tried;
   return {
     ...{ install, contractId, ...rest, ...answered, triedSeconds, triedTasks, triedLabels },
+    loweredAt: lowered?.at ?? null,
+    loweredFrom: lowered && JSON.stringify(lowered.from),
     ...{ loweringHeldAt, reportId: reportIdOf({ install, contractId, ...rest }) },
   };
 }
@@ -229,7 +236,7 @@ const keyColumns = ['install', 'contract_id', 'trainer_id', 'day'];
 const countColumns = ['seconds', 'tasks', 'labels', 'tried_seconds', 'tried_tasks', 'tried_labels'];
 const otherColumns = [
   ...['state', 'sent_at', 'answered_at', 'closed_at', 'doubted_until', 'lowering_held_at'],
-  ...['status', 'request_id', 'message', 'report_id'],
+  ...['lowered_at', 'lowered_from', 'status', 'request_id', 'message', 'report_id'],
 ];
 const columns = [...keyColumns, ...countColumns, ...otherColumns];
 
@@ -254,7 +261,15 @@ function toValues(row: UsageLedgerTable): (string | number | null)[] {
     ...[row.install, row.contractId, row.trainerId, row.day],
     ...[row.seconds, row.tasks, row.labels, row.triedSeconds, row.triedTasks, row.triedLabels],
     ...[row.state, row.sentAt, row.answeredAt, row.closedAt, row.doubtedUntil],
-    ...[row.loweringHeldAt, row.status, row.requestId, row.message, row.reportId],
+    ...[
+      row.loweringHeldAt,
+      row.loweredAt,
+      row.loweredFrom,
+      row.status,
+      row.requestId,
+      row.message,
+      row.reportId,
+    ],
   ];
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { inTransaction } from '../../db/database.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
+import type { PlaceTrouble } from '../read/place-trouble.ts';
 import { listPlaces, readNextPlace } from '../read/read-place.ts';
 import { type InstallReport, reportUsage } from './report-usage.ts';
 import type { ReportWanted } from './report-wanted.ts';
@@ -35,14 +36,19 @@ export async function reportNow(
   await inTransaction(deps.database, (tx) => places.want(tx, [...all.values()], wantedAt));
   await Promise.all(Array.from({ length: readsAtOnce }, () => readAll(deps, wantedAt, patience)));
   const unread = (await places.list()).filter(
-    ({ nextReadAt, readBeganAt }) =>
-      nextReadAt !== null && (readBeganAt === null || readBeganAt < wantedAt),
+    ({ nextReadAt, readBeganAt, ...place }) =>
+      nextReadAt !== null && (readBeganAt === null || readBeganAt < wantedAt) && !isOver(place),
   );
   const installs = await reportUsage(deps, wanted, patience.signal);
   return {
     installs,
     unread: unread.map(({ tool, scope, failure }) => ({ tool, scope, failure })),
   };
+}
+
+/** It is gone, and no link leads there any more. */
+function isOver({ goneSince, failingSince }: PlaceTrouble): boolean {
+  return goneSince !== null && failingSince === null;
 }
 
 /** What fails is not tried again by this: it is due later, or a bridge has it. */

@@ -37,6 +37,8 @@ export interface ShownDay {
   /** Until then a request may arrive of which nobody knows the end. */
   doubtedUntil: string | null;
   heldSince: string | null;
+  /** What was reported less than before. */
+  lowered: LedgerRow['lowered'];
 }
 
 export type ShownSighting = Pick<Sighting, 'source' | 'place' | 'counts' | 'seenAt'>;
@@ -88,12 +90,12 @@ function toDay(
   const { trainerId = '', day = '' } = seen ?? row ?? {};
   const { state = null, sentAt = null, answeredAt = null, status = null } = row ?? {};
   const { message = null, requestId = null, reportId = null } = row ?? {};
-  const { doubtedUntil = null, heldSince = null } = row ?? {};
+  const { doubtedUntil = null, heldSince = null, lowered = null } = row ?? {};
   // What was seen long ago is not looked at any more.
   const isOld = seen === undefined && day < firstDay && row?.state === 'answered';
   return {
     ...{ trainerId, day, state, sentAt, answeredAt, status, message, requestId, reportId },
-    ...{ doubtedUntil, heldSince, seen: seen?.counts ?? null },
+    ...{ doubtedUntil, heldSince, lowered, seen: seen?.counts ?? null },
     sightings: (seen?.sightings ?? []).map(({ source, place, counts, seenAt }) => ({
       ...{ source, place, counts, seenAt },
     })),

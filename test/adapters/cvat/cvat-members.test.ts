@@ -75,7 +75,8 @@ describe('an invitation', () => {
     expect(added).toEqual({ id: added.id, email: 'amara@opentrain.work' });
     expect(lines()).toHaveLength(1);
     const known = { ...person, memberId: added.id };
-    expect(await adapter.findMember(org, known, signal)).toEqual({ id: added.id, email: null });
+    const found = { id: added.id, email: null, name: 'amara_n' };
+    expect(await adapter.findMember(org, known, signal)).toEqual(found);
     // CVAT shows no addresses: without the id, nobody can tell.
     expect(await adapter.findMember(org, person, signal)).toBeNull();
   });
@@ -113,10 +114,11 @@ describe('an invitation', () => {
     const registered = state.register(person.email, 'amara_n');
     expect(String(registered.id)).toBe(id);
     expect(await adapter.findMember(org, known, signal)).toEqual({
-      ...{ id, email: null, isInvited: true },
+      ...{ id, email: null, name: 'amara_n', isInvited: true },
     });
     Object.assign(state.membershipOf(org, registered.id) ?? {}, { isActive: true });
-    expect(await adapter.findMember(org, known, signal)).toEqual({ id, email: null });
+    const found = { id, email: null, name: 'amara_n' };
+    expect(await adapter.findMember(org, known, signal)).toEqual(found);
   });
 });
 
@@ -154,6 +156,40 @@ describe('an invitation that is renewed', () => {
     await expect(adapter.renewInvitation?.(org, added, signal)).rejects.toMatchObject(refused);
     await adapter.removeMember(org, added, signal);
     await expect(adapter.renewInvitation?.(org, added, signal)).rejects.toMatchObject(refused);
+  });
+});
+
+describe('a name that is an address', () => {
+  it('proves nothing once somebody is in: they are not taken for who has the address', async () => {
+    const { adapter, state } = await openCvat(realName);
+    const colleague = await adapter.addMember(org, person, signal);
+    const other = { ...person, trainerId: 'cmu2', email: 'zoe@opentrain.work' };
+    state.rename(Number(colleague.id), other.email);
+    expect(await adapter.findMember(org, other, signal)).toBeNull();
+    const found = { id: colleague.id, email: null, name: other.email };
+    expect(await listAll(adapter, org, signal)).toContainEqual(found);
+    // By their own id they are who they were.
+    const known = { ...person, memberId: colleague.id };
+    expect(await adapter.findMember(org, known, signal)).toEqual(found);
+  });
+
+  it('keeps its owner out, which says what to do while the other is a member', async () => {
+    let name: string | undefined = 'amara_n';
+    const { adapter, state } = await openCvat({ nameOf: () => name });
+    const colleague = await adapter.addMember(org, person, signal);
+    name = undefined;
+    const other = { ...person, trainerId: 'cmu2', email: 'zoe@opentrain.work' };
+    state.rename(Number(colleague.id), other.email);
+    await expect(adapter.addMember(org, other, signal)).rejects.toMatchObject({
+      ...{ code: 'conflict', status: 500 },
+      message: expect.stringMatching(/calls themselves by this address.*another name/) as string,
+    });
+    await adapter.removeMember(org, colleague, signal);
+    await expect(adapter.addMember(org, other, signal)).rejects.toMatchObject({
+      ...{ code: 'unavailable', status: 500 },
+    });
+    state.rename(Number(colleague.id), 'amara_n');
+    expect(await adapter.addMember(org, other, signal)).toMatchObject({ isInvited: true });
   });
 });
 
@@ -195,8 +231,8 @@ describe('the list', () => {
     state.invite(org, gone.email, 'worker');
     state.users.splice(state.users.indexOf(gone), 1);
     expect(await listAll(adapter, org, signal)).toEqual([
-      { id: String(state.own.id), email: null },
-      { id, email: 'amara@opentrain.work', isInvited: true },
+      { id: String(state.own.id), email: null, name: 'manager' },
+      { id, email: person.email.toLowerCase(), name: person.email.toLowerCase(), isInvited: true },
     ]);
   });
 
@@ -239,8 +275,12 @@ it('asks as often as its README says', async () => {
   await adapter.findMember(org, { ...person, memberId: added.id }, signal);
   expect(lines()).toHaveLength(2);
   state.assign('jobs', org, { assigneeId: Number(added.id) });
+  const found = await adapter.findMember(org, { ...person, memberId: added.id }, signal);
+  lines();
   await adapter.removeMember(org, added, signal);
-  expect(lines()).toHaveLength(7);
+  expect(lines()).toHaveLength(3);
+  await adapter.endAssignments?.(org, found ?? added, null, signal);
+  expect(lines()).toHaveLength(4);
   await adapter.findMember(org, { ...person, memberId: added.id }, signal);
   expect(lines()).toHaveLength(2);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Person } from '../../../src/adapters/adapter.ts';
+import type { Adapter, Member, Person } from '../../../src/adapters/adapter.ts';
 import { createAdapter } from '../../../src/adapters/create-adapter.ts';
 import { openCvatFake } from '../../support/cvat-fake.ts';
 
@@ -18,64 +18,106 @@ async function openWithMember(nameOf?: () => string) {
   return { tool, state, adapter, member, assigneeId: Number(member.id) };
 }
 
-describe('a removal', () => {
-  it('takes the jobs away that an account of the group "worker" could open without it', async () => {
+/** As the engine does: part by part. @returns in how many parts */
+async function end(adapter: Adapter, member: Member, project: string | null = null) {
+  for (let parts = 1; ; parts += 1) {
+    const left = await adapter.endAssignments?.(org, member, project, signal);
+    if (left === 'done') return parts;
+  }
+}
+
+describe('what was assigned to a member', () => {
+  it('can be opened after a removal by accounts of the group "worker" alone, until it is ended', async () => {
     const { state, adapter, member, assigneeId } = await openWithMember();
-    state.users.find(({ id }) => id === assigneeId)?.groups.push('worker');
     for (const each of ['new', 'completed', 'new', 'new']) {
       state.assign('jobs', org, { assigneeId, state: each });
     }
-    const membership = state.membershipOf(org, assigneeId);
-    expect(state.jobsOpenTo(assigneeId)).toHaveLength(4);
     await adapter.removeMember(org, member, signal);
-    expect(state.membershipOf(org, assigneeId)).toBeUndefined();
     expect(state.jobsOpenTo(assigneeId)).toEqual([]);
-    expect(membership).toBeDefined();
+    expect(state.jobsListedTo(assigneeId)).toHaveLength(4);
+    state.users.find(({ id }) => id === assigneeId)?.groups.push('worker');
+    expect(state.jobsOpenTo(assigneeId)).toHaveLength(4);
+    await end(adapter, member);
+    expect([state.jobsOpenTo(assigneeId), state.jobsListedTo(assigneeId)]).toEqual([[], []]);
   });
 
-  it('ends what is assigned to them of every kind, and nothing of anybody else', async () => {
+  it.each([
+    ['under the name they had', { name: 'amara_n' }],
+    ['when nobody knows their name any more', {}],
+  ])('is ended of every kind, and nothing of anybody else, %s', async (_, known) => {
     const { state, adapter, member, assigneeId } = await openWithMember();
     const kinds = ['jobs', 'tasks', 'projects'] as const;
     const theirs = kinds.map((kind) => state.assign(kind, org, { assigneeId }));
     const others = kinds.map((kind) => state.assign(kind, org, { assigneeId: state.own.id }));
     const elsewhere = state.assign('jobs', 'street-lamps', { assigneeId });
     await adapter.removeMember(org, member, signal);
+    await end(adapter, { ...member, ...known });
     expect(theirs.map((one) => one.assigneeId)).toEqual([null, null, null]);
     expect(others.map((one) => one.assigneeId)).toEqual(others.map(() => state.own.id));
     expect(elsewhere.assigneeId).toBe(assigneeId);
   });
 
-  it('ends the membership last, so that one cut short goes on where it stopped', async () => {
+  it('by the name that somebody else has by now stays with them', async () => {
+    const { state, adapter, member, assigneeId } = await openWithMember();
+    state.rename(assigneeId, 'gone');
+    const namesake = state.createUser('amara_n', 'other@lab.example', true);
+    const job = state.assign('jobs', org, { assigneeId: namesake.id });
+    await end(adapter, { ...member, name: 'amara_n' });
+    expect(job.assigneeId).toBe(namesake.id);
+  });
+
+  it('is ended in one project alone for whoever stays for another', async () => {
+    const { state, adapter, member, assigneeId } = await openWithMember();
+    const left = state.assign('jobs', org, { assigneeId, projectId: 7 });
+    const stays = state.assign('jobs', org, { assigneeId, projectId: 8 });
+    const task = state.assign('tasks', org, { assigneeId, projectId: 7 });
+    const project = state.assign('projects', org, { assigneeId });
+    await end(adapter, member, '7');
+    expect([left, task].map((one) => one.assigneeId)).toEqual([null, null]);
+    expect([stays, project].map((one) => one.assigneeId)).toEqual([assigneeId, assigneeId]);
+    await end(adapter, member, String(project.id));
+    expect(project.assigneeId).toBeNull();
+    for (const strange of ['x', '0', '7,8', ''])
+      expect(await end(adapter, member, strange)).toBe(1);
+    expect(stays.assigneeId).toBe(assigneeId);
+  });
+
+  it('and completed stays in a project that they leave where it is the count of their work', async () => {
+    const tool = await openCvatFake({ nameOf: () => 'amara_n' });
+    const settings = { ...tool.settings, analytics: false };
+    const adapter = createAdapter('studio', 'cvat', settings);
+    const member = await adapter.addMember(org, person, signal);
+    const assigneeId = Number(member.id);
+    const done = tool.state.assign('jobs', org, { assigneeId, state: 'completed' });
+    const open = tool.state.assign('jobs', org, { assigneeId, state: 'in progress' });
+    await end(adapter, member, '7');
+    expect([done.assigneeId, open.assigneeId]).toEqual([assigneeId, null]);
+    await end(adapter, member);
+    expect(done.assigneeId).toBeNull();
+  });
+
+  it('is ended part by part, so that no call has to do it all', async () => {
     const { tool, state, adapter, member, assigneeId } = await openWithMember();
-    state.assign('jobs', org, { assigneeId });
-    tool.faults.begin('remove', { does: 'answers', status: 503 });
-    const cut = adapter.removeMember(org, member, signal);
-    await expect(cut).rejects.toMatchObject({ code: 'unavailable' });
-    tool.faults.end();
-    const known = { ...person, memberId: member.id };
-    expect(await adapter.findMember(org, known, signal)).not.toBeNull();
-    await adapter.removeMember(org, member, signal);
-    expect(state.jobsOpenTo(assigneeId)).toEqual([]);
-    expect(await adapter.findMember(org, known, signal)).toBeNull();
-    const order = tool.requests.map(({ line }) => line.split(/[ /?]/).slice(0, 4).join(' '));
-    expect(order.filter((line) => /^(PATCH|DELETE)/.test(line)).slice(-2)).toEqual([
-      'PATCH  api jobs',
-      'DELETE  api memberships',
-    ]);
+    for (let count = 0; count < 90; count += 1) state.assign('jobs', org, { assigneeId });
+    const named = { ...member, name: 'amara_n' };
+    expect(await adapter.endAssignments?.(org, named, null, signal)).toBe('more');
+    expect(state.jobsListedTo(assigneeId)).toHaveLength(50);
+    expect(await end(adapter, named)).toBe(2);
+    expect(state.jobsListedTo(assigneeId)).toEqual([]);
+    const changes = tool.requests.filter(({ line }) => line.startsWith('PATCH'));
+    expect(changes).toHaveLength(90);
   });
 
   it('does not mind a job that was deleted meanwhile', async () => {
     const { tool, state, adapter, member, assigneeId } = await openWithMember();
     const job = state.assign('jobs', org, { assigneeId });
-    const removal = adapter.removeMember(org, member, signal);
-    await expect
-      .poll(() => tool.requests.some(({ line }) => line.includes('/api/jobs')))
-      .toBe(true);
-    state.work.jobs.splice(state.work.jobs.indexOf(job), 1);
-    await removal;
-    expect(state.membershipOf(org, assigneeId)).toBeUndefined();
+    tool.faults.begin('remove', { does: 'answers', status: 404 });
+    expect(await end(adapter, member)).toBe(1);
+    expect(job.assigneeId).toBe(assigneeId);
   });
+});
 
+describe('a removal', () => {
   it('that only this member is not subject to says so, and is no word about the token', async () => {
     const tool = await openCvatFake({ ownRole: 'maintainer', nameOf: () => 'amara_n' });
     const adapter = createAdapter('studio', 'cvat', tool.settings);

@@ -4,6 +4,7 @@ import { createAdapter } from '../../../src/adapters/create-adapter.ts';
 import type { CvatEvent } from '../../support/cvat-events.ts';
 import { type CvatFakeOptions, openCvatFake } from '../../support/cvat-fake.ts';
 import { openHttpFake } from '../../support/http-fake.ts';
+import { readWork } from '../../support/read-work.ts';
 
 const { signal } = new AbortController();
 const since: UsageRequest = { timeZone: 'UTC', firstDay: '2026-03-01', changedSince: null };
@@ -13,7 +14,7 @@ async function openCvat(events: CvatEvent[], options: CvatFakeOptions = {}, chan
   tool.events.push(...events);
   const adapter = createAdapter('studio', 'cvat', { ...tool.settings, ...changes });
   const read = async (request: Partial<UsageRequest> = {}, scope = '7', within = signal) =>
-    await Array.fromAsync(adapter.readUsage?.(scope, { ...since, ...request }, within) ?? []);
+    (await readWork(adapter, scope, { ...since, ...request }, within)).work;
   return { tool, read };
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { openDoccanoFake } from '../../support/doccano-fake.ts';
 import { doccanoAdapter } from '../../support/doccano-harness.ts';
 import { actAs, makeProject } from '../../support/doccano-site.ts';
+import { readWork } from '../../support/read-work.ts';
 
 const { signal } = new AbortController();
 const request = { timeZone: 'UTC', firstDay: '2026-01-01', changedSince: null };
@@ -11,25 +12,30 @@ async function openReading() {
   const admin = await actAs(fake, fake.admin);
   const project = await makeProject(admin, 'signs', 'spans');
   const adapter = doccanoAdapter(fake);
-  const read = () => Array.fromAsync(adapter.readUsage?.(String(project), request, signal) ?? []);
+  const readAll = () => readWork(adapter, String(project), request, signal);
+  const read = async () => (await readAll()).work;
   const metrics = `GET /projects/${project}/metrics`;
-  return { fake, read, metrics, memberId: String(admin.id) };
+  const person = { memberId: String(admin.id), email: admin.username };
+  return { fake, readAll, read, metrics, person };
 }
 
 describe('the usage that the adapter doccano reads', () => {
   it('adds up labels of every kind that the project has', async () => {
-    const { fake, read, metrics, memberId } = await openReading();
+    const { fake, read, metrics, person } = await openReading();
     const spans = JSON.parse('{"admin": {"sign": 2, "__proto__": 3}}') as object;
     fake.answerWith(`${metrics}/span-distribution`, { status: 200, body: spans });
     const relations = { admin: { of: 4 } };
     fake.answerWith(`${metrics}/relation-distribution`, { status: 200, body: relations });
-    expect(await read()).toEqual([{ memberId, of: 'total', tasks: 0, labels: 9 }]);
+    expect(await read()).toEqual([{ ...person, of: 'total', tasks: 0, labels: 9 }]);
   });
 
   it('has no labels at all where one kind cannot be counted', async () => {
-    const { fake, read, metrics, memberId } = await openReading();
+    const { fake, readAll, metrics, person } = await openReading();
+    expect((await readAll()).gaps).toEqual([]);
     fake.answerWith(`${metrics}/relation-distribution`, { status: 500, body: '<html></html>' });
-    expect(await read()).toEqual([{ memberId, of: 'total', tasks: 0 }]);
+    const { work, gaps } = await readAll();
+    expect(work).toEqual([{ ...person, of: 'total', tasks: 0 }]);
+    expect(gaps).toEqual([expect.stringMatching(/^doccano counts no labels of anybody/)]);
   });
 
   it.each([502, 503, 504, 429, 403, 404])('fails where a part is answered %d', async (status) => {

@@ -8,6 +8,7 @@ import { TaskPage } from '../../../src/adapters/label-studio/label-studio-schema
 import { readWork } from '../../../src/adapters/label-studio/work.ts';
 import { openFakeLabelStudio } from '../../support/label-studio/fake-label-studio.ts';
 import { createLabelStudio } from '../../support/label-studio/label-studio-harness.ts';
+import { collectWork } from '../../support/read-work.ts';
 
 const { signal } = new AbortController();
 const request = { timeZone: 'UTC', firstDay: '2026-03-02', changedSince: null };
@@ -15,6 +16,12 @@ const annotation = {
   ...{ id: 5, completed_by: 17, was_cancelled: false, lead_time: 12.5, result: [{ id: 'x' }] },
   ...{ created_at: '2026-03-02T08:00:00.000000Z', updated_at: '2026-03-02T09:00:00.000000Z' },
 };
+
+/** One who is in, and one whose membership was ended, whom Label Studio masks. */
+async function* listUsers() {
+  yield { id: 17, email: 'ada@opentrain.work' };
+  yield { id: 18, email: 'deleted-18-user@example.com' };
+}
 
 /** What one annotation of a task is told as. */
 async function tell(given: object): Promise<UsageSighting[]> {
@@ -32,15 +39,16 @@ async function readPages(
     asked.push(query);
     return TaskPage.parse(left.shift());
   };
-  const api = { taskPage } as LabelStudioApi;
-  return await Array.fromAsync(readWork(api, '8', { ...request, changedSince }, signal));
+  const api = { taskPage, users: () => listUsers() } as unknown as LabelStudioApi;
+  const reading = readWork(api, '8', { ...request, changedSince }, signal);
+  return (await collectWork(reading)).work;
 }
 
 describe('an annotation', () => {
   it('is one piece of work', async () => {
     expect(await tell({})).toEqual([
       {
-        ...{ of: 'item', memberId: '17', itemId: '5', taskId: '3' },
+        ...{ of: 'item', memberId: '17', email: 'ada@opentrain.work', itemId: '5', taskId: '3' },
         ...{ doneAt: annotation.created_at, changedAt: annotation.updated_at },
         ...{ seconds: 12.5, tasks: 1, labels: 1 },
       },
@@ -49,6 +57,8 @@ describe('an annotation', () => {
 
   it.each([
     ['a whole user', { completed_by: { id: 17, email: 'a@example.com' } }, { memberId: '17' }],
+    ['somebody who is masked', { completed_by: 18 }, { memberId: '18', email: null }],
+    ['somebody who is not listed', { completed_by: 19 }, { memberId: '19', email: null }],
     ['a region of several entries', { result: [{ id: 'x' }, { id: 'x' }] }, { labels: 1 }],
     ['relations, which have no id', { result: [{ type: 'relation' }] }, { labels: 0 }],
     ['no result', { result: null }, { labels: 0 }],
@@ -96,6 +106,22 @@ describe('a reading', () => {
     const asked: TaskQuery[] = [];
     await readPages([{ tasks: [], total: 0 }], asked, changedSince);
     expect(asked).toMatchObject([{ updatedSince }]);
+  });
+
+  it('tells of tasks on which nothing is left, too', async () => {
+    const fake = await openFakeLabelStudio();
+    const { id: project } = fake.work.addProject('Deleting');
+    fake.work.import(project, Array.from({ length: 3 }));
+    const query = new URLSearchParams({ project: String(project) });
+    const ids = fake.work.page(query)?.tasks.map(({ id }) => id) ?? [];
+    const made = ids.map((id) => fake.work.annotate(id, 1, {})?.id ?? 0);
+    fake.work.deleteAnnotation(made[0] ?? 0);
+    fake.work.deleteTask(ids[1] ?? 0);
+    const asked = { ...request, firstDay: new Date().toISOString().slice(0, 10) };
+    const reading = createLabelStudio(fake).readUsage?.(String(project), asked, signal);
+    const { tasks, work } = await collectWork(reading ?? []);
+    expect(tasks).toEqual([String(ids[0]), String(ids[2])]);
+    expect(work).toMatchObject([{ taskId: String(ids[2]) }]);
   });
 
   it('misses nothing where tasks are deleted meanwhile', async () => {

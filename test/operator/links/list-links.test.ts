@@ -24,6 +24,7 @@ it('says of each link where it leads, and why it is outside', async () => {
   const deps = {
     ...{ installs, adapters, routeLink: createLinkRouter(installs, adapters) },
     platformApis: new Map([['acme', { listProjectLinks: async () => links }]]),
+    ...{ placeOf: () => undefined, places: [] },
   };
   const listed = await listLinks(deps, ['acme'], new AbortController().signal);
   expect(listed.unread).toEqual([]);

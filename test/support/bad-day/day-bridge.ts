@@ -8,7 +8,7 @@ import { inTransaction } from '../../../src/db/database.ts';
 import { eventTypes } from '../../../src/domain/event.ts';
 import { openStorage } from '../../../src/open-storage.ts';
 import { createInstallStateStore } from '../../../src/reconcile/install-state-store.ts';
-import type { FakeClock } from '../fake-clock.ts';
+import { type FakeClock, toDatabaseClock } from '../fake-clock.ts';
 import { createFolder } from '../folder.ts';
 import { countUnfinished } from '../journey.ts';
 import { createLogLines } from '../log-lines.ts';
@@ -69,7 +69,10 @@ export async function openDayBridge(
     const config = toConfig({ ...urls, token, secrets, rosterFile });
     const adapters = await loadAdapters(config);
     const watched = new Map([...adapters].map(([name, adapter]) => [name, dayLog.watch(adapter)]));
-    const app = createApp({ config, storage, clock, logger: log.logger, adapters: watched });
+    const app = createApp({
+      ...{ config, storage, clock, databaseClock: toDatabaseClock(clock) },
+      ...{ logger: log.logger, adapters: watched },
+    });
     stop = () => app.stop();
     ({ receiverUrl } = await app.start());
     door.leadTo(receiverUrl);

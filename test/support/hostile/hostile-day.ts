@@ -49,7 +49,7 @@ export interface HostileDayReport {
   stepsToAccess: number[];
   /** Of the tool, for whatever reason. */
   changeCount: number;
-  /** How many forged people of the flood were dealt with between an honest hire and its own turn. */
+  /** How many forged people of the flood were dealt with between an honest hire's coming and its turn. */
   overtakenBy: number;
 }
 
@@ -176,8 +176,10 @@ async function hireInFlood(
     flood.map(({ body }) => newDelivery(body, { install: 'hostile', receivedAt })),
   );
   const query = bridge.storage.database.kysely.selectFrom('membership').select('id');
-  const before = (await query.orderBy('id', 'desc').limit(1).executeTakeFirst())?.id ?? 0;
   honest.hire(trainer, step);
+  // On a busy machine a part of the flood is over before it has come.
+  await site.sandbox.idle();
+  const before = (await query.orderBy('id', 'desc').limit(1).executeTakeFirst())?.id ?? 0;
   await bridge.quiet(patienceMs);
   const own = await query.where('trainerId', '=', trainerId).executeTakeFirst();
   const between = query

@@ -19,6 +19,17 @@ export async function addProject(site: LabelStudioSite, title: string, count: nu
   return { id, tasks: tasks.map((task) => task.id) };
 }
 
+/** What the owner does to whole tasks at once, from the Data Manager. */
+export async function actOnTasks(
+  site: LabelStudioSite,
+  action: 'delete_tasks' | 'delete_tasks_annotations',
+  project: number,
+  tasks: readonly number[],
+): Promise<void> {
+  const selectedItems = { all: false, included: tasks };
+  await site.api('POST', `/api/dm/actions/?id=${action}&project=${project}`, { selectedItems });
+}
+
 export async function annotate(
   session: BrowserSession,
   task: number,

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Adapter, Invitation, Member, UsageSighting } from '../../../src/adapters/adapter.ts';
 import { listAll } from '../list-all.ts';
-import { addProject, annotate, projectsOf, regions, tokenOf } from './at-work.ts';
+import { readWork, type ToldWork } from '../read-work.ts';
+import { actOnTasks, addProject, annotate, projectsOf, regions, tokenOf } from './at-work.ts';
 import type { BrowserSession, LabelStudioSite } from './label-studio-client.ts';
 import { createLabelStudio, person } from './label-studio-harness.ts';
 
@@ -209,6 +210,28 @@ function describeWork(open: () => Promise<LabelStudioSite>): void {
     await createLabelStudio(site).removeAccount?.(group, member, signal);
   });
 
+  it('tells which tasks there are, so that what went with its task is known', async () => {
+    const site = await open();
+    const adapter = createLabelStudio(site, { onboarding: 'sign_up' });
+    const { id: project, tasks } = await addProject(site, 'Bus stops', 5);
+    const member = await adapter.addMember(group, person(123), signal);
+    const session = await signIn(site, person(123).email);
+    const made: number[] = [];
+    for (const task of tasks.slice(0, 4))
+      made.push(await annotate(session, task, { lead_time: 1, result: regions('a') }));
+    const [deleted = 0, emptied = 0, byHand = 0, left = 0] = tasks;
+    await actOnTasks(site, 'delete_tasks', project, [deleted]);
+    await actOnTasks(site, 'delete_tasks_annotations', project, [emptied]);
+    await session.call('DELETE', `/api/annotations/${made[2]}/`);
+    const told = await readAll(adapter, project, null);
+    expect(told.work.map((one) => countsOf(one)?.taskId)).toEqual([String(left)]);
+    expect(told.tasks).toEqual(expect.arrayContaining([emptied, byHand, left].map(String)));
+    expect(told.tasks).not.toContain(String(deleted));
+    await site.api('DELETE', `/api/projects/${project}/`);
+    await expect(read(adapter, project, null)).rejects.toMatchObject({ code: 'not_found' });
+    await adapter.removeAccount?.(group, member, signal);
+  });
+
   it('is an error where there is no such project', async () => {
     const adapter = createLabelStudio(await open());
     const missing = read(adapter, 999_999, null);
@@ -283,9 +306,17 @@ async function read(
   project: number | string,
   changedSince: string | null,
 ): Promise<UsageSighting[]> {
+  return (await readAll(adapter, project, changedSince)).work;
+}
+
+async function readAll(
+  adapter: Adapter,
+  project: number | string,
+  changedSince: string | null,
+): Promise<ToldWork> {
   const firstDay = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
   const request = { timeZone: 'UTC', firstDay, changedSince };
-  return await Array.fromAsync(adapter.readUsage?.(String(project), request, signal) ?? []);
+  return await readWork(adapter, String(project), request, signal);
 }
 
 function countsOf(sighting: UsageSighting | undefined) {

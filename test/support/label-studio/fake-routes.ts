@@ -103,6 +103,18 @@ function workRoutes(work: FakeWork): [string, Route][] {
       ({ body }) => ({ status: 201, body: work.addProject((body as { title: string }).title) }),
     ],
     [
+      'DELETE /api/projects/:id',
+      ({ id }) => (work.deleteProject(id) ? { status: 204 } : refuse(404, 'No Project matches')),
+    ],
+    [
+      'POST /api/dm/actions',
+      ({ query, body }) => {
+        const { selectedItems } = body as { selectedItems: { included: number[] } };
+        const done = work.act(query.get('id') ?? '', selectedItems.included);
+        return done === null ? refuse(404, 'There is no such action') : ok(done);
+      },
+    ],
+    [
       'POST /api/projects/:id/import',
       ({ id, body }) => ({ status: 201, body: work.import(id, body as unknown[]) }),
     ],

@@ -41,6 +41,12 @@ export function createFakeWork(now: () => Date = () => new Date()) {
       return { id };
     },
 
+    /** Its tasks, and all that was done on them, go with it. */
+    deleteProject(project: number): boolean {
+      for (const task of tasks.values()) if (task.project === project) tasks.delete(task.id);
+      return projects.delete(project);
+    },
+
     import(project: number, data: unknown[]): { task_count: number } {
       for (const _ of data) {
         const id = ++lastId;
@@ -76,6 +82,17 @@ export function createFakeWork(now: () => Date = () => new Date()) {
       holder.annotations = holder.annotations.filter((one) => one.id !== id);
       holder.updated_at = stamp();
       return true;
+    },
+
+    /** What the owner does to whole tasks at once; null for what it does not know. */
+    act(action: string, ids: readonly number[]): { processed_items: number } | null {
+      if (action !== 'delete_tasks' && action !== 'delete_tasks_annotations') return null;
+      for (const id of ids) {
+        const task = tasks.get(id);
+        if (action === 'delete_tasks') tasks.delete(id);
+        else if (task !== undefined) Object.assign(task, { annotations: [], updated_at: stamp() });
+      }
+      return { processed_items: ids.length };
     },
 
     deleteTask: (id: number) => tasks.delete(id),

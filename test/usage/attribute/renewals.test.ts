@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
+import { openDue } from '../../../src/usage/attribute/load-due.ts';
 import { decideHeld, listHeld } from '../../../src/usage/show/decide-held.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
+import { type EventWish, fullEvent } from '../../support/event-bodies.ts';
 import { type ItemWork, openUsageWorld } from '../../support/usage-harness.ts';
 
 const hourMs = 3_600_000;
@@ -49,6 +51,27 @@ describeEachDatabase('a contract that follows another on one day', (openFresh) =
     await read();
     expect(await report()).toMatchObject({ outcome: 'applied', held: 0 });
     expect([consumed(first), consumed(second)]).toEqual([pieces(2), pieces(2)]);
+  });
+
+  it('begins when its event says, before anything was listed', async () => {
+    const { engine, usage } = await openUsageWorld(await openFresh());
+    const day = '2026-03-14';
+    const said = (type: string, more: Partial<EventWish>) =>
+      fullEvent({ type, project: 'signs', trainer: 't1', ...more });
+    await engine.apply([
+      said('contract.started', { id: '1', contract: 'old', startDate: '2026-03-10T08:00:00Z' }),
+      said('contract.ended', { id: '2', contract: 'old', createdAt: `${day}T18:00:00.000Z` }),
+      said('contract.started', { id: '3', contract: 'new', startDate: '2026-03-15T09:00:00Z' }),
+    ]);
+    const key = { tool: 'studio', scope: 'signs', memberId: 'm1', trainerId: 't1' };
+    const counts = { seconds: 60, tasks: 1, labels: 3 };
+    await engine.database.kysely
+      .insertInto('usageDay')
+      .values({ ...key, day, ...counts, isFrozen: 0, seenAt: `${day}T20:00:00.000Z` })
+      .execute();
+    const { due, held } = await (await openDue(usage.deps)).load(['t1']);
+    expect(held).toEqual([]);
+    expect(due).toMatchObject([{ contractId: 'old', day, counts }]);
   });
 
   it('takes over what was told of the other, before anybody knew of it', async () => {

@@ -6,7 +6,8 @@ import { brakeDue } from '../../../src/engine/removal-worker.ts';
 import { createSettleStore } from '../../../src/engine/settle-store.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
-import { openUsageWorld } from '../../support/usage-harness.ts';
+import type { Engine } from '../../support/engine-harness.ts';
+import { openUsageWorld, type UsageWorld } from '../../support/usage-harness.ts';
 
 const minuteMs = 60_000;
 
@@ -22,14 +23,33 @@ describeEachDatabase('before somebody is taken out', (openFresh) => {
     engine.clock.advance(minuteMs);
     sandbox.endContract(leaving.contractId);
     await world.learn();
-    const { mayPass } = createFinalReadingStore(() => true);
+    return { ...world, leaving, ...watchEnds(world) };
+  }
+
+  function watchEnds({ engine, usage }: UsageWorld) {
+    const { mayPass } = createFinalReadingStore(usage.deps.placeOf);
     const brake = () => brakeDue({ ...engine, mayPass });
     const isCleared = async () => {
       await brake();
       const rows = await engine.membershipRows();
       return rows.some((row) => row.clearedGeneration !== null);
     };
-    return { ...world, leaving, isCleared };
+    const take = async () => await takeOut(engine);
+    return { isCleared, take };
+  }
+
+  /** @returns what the receipt says */
+  async function takeOut({ database, box, clock, rules, rows }: Engine): Promise<string | null> {
+    const now = toInstant(clock.now());
+    const order = { tool: 'studio', install: 'acme', token: 't', now, limit: 1, exclusiveBy: [] };
+    const leasedUntil = '9999-01-01T00:00:00.000Z';
+    const [claim] = await createClaimStore(database, box).claim({ ...order, leasedUntil });
+    if (claim === undefined) throw new Error('nothing to claim');
+    const removed = { operation: 'remove', outcome: 'removed', state: 'removed' } as const;
+    const settling = createSettleStore(database, box, rules.routeLink);
+    await settling.settle(claim, { ...removed, nextAttemptAt: null }, now);
+    const receipts = (await rows('receipt')) as { outcome: string; message: string | null }[];
+    return receipts.find(({ outcome }) => outcome === 'removed')?.message ?? null;
   }
 
   it('their work is read, and that is what is reported of them', async () => {
@@ -46,7 +66,7 @@ describeEachDatabase('before somebody is taken out', (openFresh) => {
   });
 
   it('five minutes are waited for that, and then it is said that it was not read', async () => {
-    const { engine, isCleared, tool, read } = await openEnd();
+    const { engine, isCleared, tool, read, take } = await openEnd();
     tool.breaksAfter = 0;
     tool.items.set('signs', new Map([['last', { memberId: 'm', seconds: 1, labels: 1, at: '' }]]));
     expect(await isCleared()).toBe(false);
@@ -55,32 +75,83 @@ describeEachDatabase('before somebody is taken out', (openFresh) => {
     expect(await isCleared()).toBe(false);
     engine.clock.advance(1);
     expect(await isCleared()).toBe(true);
-    const { database, box, clock } = engine;
-    const now = toInstant(clock.now());
-    const order = { tool: 'studio', install: 'acme', token: 't', now, limit: 1, exclusiveBy: [] };
-    const leasedUntil = '9999-01-01T00:00:00.000Z';
-    const [claim] = await createClaimStore(database, box).claim({ ...order, leasedUntil });
-    if (claim === undefined) throw new Error('nothing to claim');
-    const removed = { operation: 'remove', outcome: 'removed', state: 'removed' } as const;
-    const settling = createSettleStore(database, box, engine.rules.routeLink);
-    await settling.settle(claim, { ...removed, nextAttemptAt: null }, now);
-    expect(await engine.rows('receipt')).toMatchObject([
-      { outcome: 'removed', message: expect.stringContaining('could not be read') },
-    ]);
+    expect(await take()).toMatch(/could not be read before.* in signs \(The export broke off\):/);
+  });
+
+  /** Two projects whose people are all in one group, as in Label Studio; one of them is gone. */
+  async function openTwoProjects() {
+    const world = await openUsageWorld(await openFresh());
+    const { engine, tool } = world;
+    tool.isOneGroup = true;
+    const [signsJob, lampsJob] = [world.openJob(), world.openJob()];
+    await world.link('signs', signsJob);
+    await world.link('lamps', lampsJob);
+    const hireBoth = () => [world.hire(signsJob), world.hire(lampsJob)] as const;
+    const [atSigns, atLamps] = hireBoth();
+    hireBoth();
+    await world.learn();
+    await world.read();
+    engine.clock.advance(minuteMs);
+    return { ...world, lampsJob, atSigns, atLamps, ...watchEnds(world) };
+  }
+
+  it('only the places where they may have worked are waited for', async () => {
+    const world = await openTwoProjects();
+    const { sandbox, tool, atSigns, learn, isCleared, read, take } = world;
+    tool.goneScopes.add('lamps');
+    sandbox.endContract(atSigns.contractId);
+    await learn();
+    expect(await isCleared()).toBe(false);
+    await read();
+    expect(await isCleared()).toBe(true);
+    expect(await take()).toBe(null);
+  });
+
+  it('a place that is gone is named, with what the tool says of it', async () => {
+    const world = await openTwoProjects();
+    const { engine, sandbox, tool, atLamps, learn, isCleared, read, take } = world;
+    tool.goneScopes.add('lamps');
+    sandbox.endContract(atLamps.contractId);
+    await learn();
+    expect(await isCleared()).toBe(false);
+    await read();
+    expect(await isCleared()).toBe(false);
+    engine.clock.advance(5 * minuteMs);
+    expect(await isCleared()).toBe(true);
+    expect(await take()).toMatch(/ in lamps \(There is no lamps\):/);
+  });
+
+  it('a project that was read when nothing could count there any more is not waited for', async () => {
+    const world = await openTwoProjects();
+    const { engine, sandbox, tool, atSigns, lampsJob, learn, isCleared, read } = world;
+    const trainers = [{ opentrainUserId: atSigns.trainerId }];
+    const { contractId } = sandbox.hire({ jobId: lampsJob, trainers });
+    await learn();
+    sandbox.endContract(contractId);
+    await learn();
+    engine.clock.advance(25 * 60 * minuteMs);
+    await read();
+    tool.goneScopes.add('lamps');
+    engine.clock.advance(minuteMs);
+    sandbox.endContract(atSigns.contractId);
+    await learn();
+    expect(await isCleared()).toBe(false);
+    await read();
+    expect(await isCleared()).toBe(true);
   });
 
   it('nothing is waited for in a tool that tells of no work, or where nobody ever worked', async () => {
-    const { engine } = await openEnd();
+    const { engine, usage } = await openEnd();
     const due = [
       { membershipId: 1, generation: 2, cause: 'retired', isOurs: true, tool: 'list' },
     ] as const;
     const passing = await inTransaction(engine.database, (tx) =>
-      createFinalReadingStore((tool) => tool === 'studio').mayPass(tx, due, engine.clock.now()),
+      createFinalReadingStore(() => undefined).mayPass(tx, due, engine.clock.now()),
     );
     expect([...passing]).toEqual([1]);
     const nowhere = [{ ...due[0], tool: 'studio', membershipId: 999 }];
     const alone = await inTransaction(engine.database, (tx) =>
-      createFinalReadingStore(() => true).mayPass(tx, nowhere, engine.clock.now()),
+      createFinalReadingStore(usage.deps.placeOf).mayPass(tx, nowhere, engine.clock.now()),
     );
     expect([...alone]).toEqual([999]);
   });

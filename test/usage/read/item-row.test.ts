@@ -9,7 +9,7 @@ const [morning, noon, next] = [
 ];
 
 const item: Item = {
-  ...{ taskId: 't', doneDay: '2026-03-15', doneAt: morning, labels: 3, seconds: 100 },
+  ...{ taskId: 't', isDone: true, doneDay: '2026-03-15', doneAt: morning, labels: 3, seconds: 100 },
   grown: [
     { day: '2026-03-15', at: morning, seconds: 60 },
     { day: '2026-03-15', at: noon, seconds: 30 },
@@ -22,6 +22,14 @@ it('is kept with its instants, and for earlier versions by days', () => {
   expect(toItem(columns)).toEqual(item);
   expect(columns).toMatchObject({ doneDay: '2026-03-15', lastDay: '2026-03-16' });
   expect(JSON.parse(columns.grown)).toEqual({ '2026-03-15': 90, '2026-03-16': 10 });
+});
+
+it('is kept with the task that was skipped, which counts none, also for earlier versions', () => {
+  const columns = toItemColumns({ ...item, isDone: false });
+  expect(columns).toMatchObject({ taskId: '', skippedTaskId: 't' });
+  expect(toItem(columns)).toEqual({ ...item, isDone: false });
+  const old = toItem({ ...columns, skippedTaskId: null });
+  expect(old).toMatchObject({ taskId: '', isDone: false });
 });
 
 it('has no instants where an earlier version remembered it', () => {

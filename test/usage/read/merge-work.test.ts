@@ -9,6 +9,7 @@ const reading: Reading = {
   timeZone: 'UTC',
   firstDay: '2026-03-01',
   lowers: true,
+  tasks: null,
   countsFirstTotal: true,
 };
 
@@ -59,6 +60,20 @@ describe('pieces of work', () => {
     expect(daysOf(mergeWork(partly, [], reading))).toEqual({
       '2026-03-15': { seconds: 0, tasks: 0, labels: 0 },
     });
+  });
+
+  it('stay where their task is gone with them, a skipped one too, and are taken from one that is there', () => {
+    const skipped = item('b', { tasks: 0, labels: 0, seconds: 20 });
+    const work = mergeWork(noWork, [item('a'), skipped, item('c')], reading);
+    const without = (...ids: string[]) => {
+      const all = ['a', 'b', 'c'].map((id) => `task of ${id}`);
+      const tasks = new Set(all.filter((id) => !ids.some((gone) => id === `task of ${gone}`)));
+      return daysOf(mergeWork(work, [], { ...reading, tasks }));
+    };
+    expect(without('a', 'b', 'c')).toEqual(daysOf(work));
+    expect(without('a', 'b')).toEqual({ '2026-03-15': { seconds: 80, tasks: 1, labels: 3 } });
+    expect(without('b')).toEqual({ '2026-03-15': { seconds: 20, tasks: 0, labels: 0 } });
+    expect(without()).toEqual({ '2026-03-15': { seconds: 0, tasks: 0, labels: 0 } });
   });
 
   it('neither move nor shrink by a reading of changes', () => {
@@ -113,6 +128,27 @@ describe('running totals', () => {
     work = mergeWork(work, [total(100)], at(12));
     work = mergeWork(work, [total(104)], at(13));
     expect(tasksOf(work)).toEqual({ '10': 100, '11': 0, '12': 0, '13': 4 });
+  });
+
+  it('remember by how much they have fallen below what was counted, until that is made up for', () => {
+    const partly = { lowers: false };
+    let work = mergeWork(noWork, [total(10)], at(10));
+    expect(work.totals).not.toHaveProperty('fallen');
+    work = mergeWork(work, [total(8)], { ...at(10, 18), ...partly });
+    expect(work.totals?.fallen).toEqual({ seconds: null, tasks: 2, labels: null });
+    // A reading that says nothing of them changes nothing about it.
+    work = mergeWork(work, [], { ...at(10, 19), ...partly });
+    expect(work.totals?.fallen?.tasks).toBe(2);
+    work = mergeWork(work, [total(9)], at(11));
+    expect([work.totals?.fallen?.tasks, tasksOf(work)]).toEqual([1, { '10': 10, '11': 0 }]);
+    work = mergeWork(work, [total(12)], at(11, 18));
+    expect(work.totals).not.toHaveProperty('fallen');
+    expect(tasksOf(work)).toEqual({ '10': 10, '11': 2 });
+  });
+
+  it('are not below what was counted where a reading of everything lowers their day', () => {
+    const work = mergeWork(mergeWork(noWork, [total(10)], at(10)), [total(8)], at(10, 18));
+    expect([work.totals?.fallen, tasksOf(work)]).toEqual([undefined, { '10': 8 }]);
   });
 
   it('do not count what was there before anybody looked', () => {

@@ -19,7 +19,7 @@ function due(changes: Partial<DueDay> = {}): DueDay {
 function ledger(changes: Partial<LedgerDay> = {}): LedgerDay {
   return {
     ...{ trainerId: 't1', day: '2026-03-15', answered: counts, tried: counts },
-    ...{ state: 'answered', doubtedUntil: null, heldSince: null, closedAt: null },
+    ...{ state: 'answered', doubtedUntil: null, heldSince: null, closedAt: null, lowered: null },
     ...{ answeredAt: null, status: null, requestId: null, message: null },
     sentAt: '2026-03-15T11:00:00.000Z',
     ...changes,

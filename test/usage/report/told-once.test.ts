@@ -87,11 +87,11 @@ describeEachDatabase('what needs somebody', (openFresh) => {
     sandbox.replaceParticipant(hired.contractId, { leaves: hired.trainerId });
     expect(await report()).toMatchObject({ refused: 1 });
     const { signal } = new AbortController();
-    const { schedule, lookbackMs, maxLoweredFraction } = usage.deps;
+    const { schedule, lookbackMs, maxLoweredFraction, deletedTasks } = usage.deps;
     const other = createUsage({
       ...{ ...usage.deps, database: world.engine.database, metrics: usage.deps.metrics },
       ...{ routeLink: () => undefined, links: new Map(), otherSightings: [] },
-      usage: { schedule, lookbackMs, maxLoweredFraction },
+      usage: { schedule, lookbackMs, maxLoweredFraction, deletedTasks },
     });
     const deps = { ...other.deps, placeOf: usage.deps.placeOf };
     const [again] = await reportUsage(deps, { installs: ['acme'] }, signal);

@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
+import { createLoweringStore } from '../../../src/usage/report/lowering-store.ts';
 import { explainConsumed } from '../../../src/usage/show/explain-consumed.ts';
+import { listLowerings } from '../../../src/usage/show/list-lowerings.ts';
 import { showUsage } from '../../../src/usage/show/show-usage.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { type ItemWork, openUsageWorld } from '../../support/usage-harness.ts';
@@ -78,6 +80,34 @@ describeEachDatabase('the receipts of a contract', (openFresh) => {
       .where('seconds', '=', 40)
       .execute();
     expect(await whys()).toMatchObject([['left_lookback', { seconds: 59 }]]);
+  });
+
+  it('list what was lowered since, however little, until it has risen again', async () => {
+    const { engine, read, report, work, show, tool, usage, today } = await openWork();
+    const lowerings = async () =>
+      (await listLowerings(usage.deps, createLoweringStore(engine.database), ['acme'])).map(
+        ({ state, day, from, to }) => [state, day, from.seconds, to?.seconds],
+      );
+    for (const [id, seconds] of Object.entries({ a: 60, b: 30, c: 5 })) work(id, seconds);
+    await read(true);
+    await report();
+    expect(await lowerings()).toEqual([]);
+    for (const id of ['b', 'c']) {
+      tool.items.get('signs')?.delete(id);
+      await read(true);
+      await report();
+    }
+    expect(await lowerings()).toEqual([['reported', today(), 95, 60]]);
+    expect((await show()).days).toMatchObject([{ lowered: { from: { seconds: 95 } }, why: null }]);
+    work('d', 10);
+    await read();
+    await report();
+    expect(await lowerings()).toEqual([['reported', today(), 95, 70]]);
+    for (const id of ['e', 'f']) work(id, 20);
+    await read();
+    await report();
+    expect(await lowerings()).toEqual([]);
+    expect((await show()).days).toMatchObject([{ lowered: null }]);
   });
 
   it('say what was refused, with what the marketplace calls the request', async () => {

@@ -1,0 +1,82 @@
+import type { Member } from '../adapters/adapter.ts';
+import type { Database, Transaction } from '../db/database.ts';
+import { inParts } from '../db/key-in.ts';
+import type { Claim } from './claim-store.ts';
+import type { Result } from './settle-store.ts';
+
+/** The SQL of whose an account of a tool is, by the tool's id (design section 2, *Identity*). */
+
+/** By its id, and for the trainer whom it was made for: another account may have the id by now. */
+export async function isAccountOurs(
+  db: Transaction,
+  { tool, trainerId }: Pick<Claim, 'tool' | 'trainerId'>,
+  found: Pick<Member, 'id' | 'madeAt'>,
+): Promise<boolean> {
+  const account = await db
+    .selectFrom('account')
+    .select(['isOurs', 'trainerId', 'madeAt'])
+    .where((eb) => eb.and({ tool, accountId: found.id }))
+    .executeTakeFirst();
+  if (account?.isOurs !== 1) return false;
+  const { trainerId: owner, madeAt } = account;
+  if (owner !== null && owner !== trainerId) return false;
+  return madeAt === null || found.madeAt === undefined || madeAt === found.madeAt;
+}
+
+/** Which of these ids of the tool's belong to somebody of whom we know. */
+export async function knownMembers(
+  db: Database['kysely'],
+  tool: string,
+  ids: readonly string[],
+): Promise<Set<string>> {
+  const known = new Set<string>();
+  for (const part of inParts(ids)) {
+    const found = await db
+      .selectFrom('membership')
+      .select('memberId')
+      .where('tool', '=', tool)
+      .where('memberId', 'in', part)
+      .execute();
+    for (const { memberId } of found) if (memberId !== null) known.add(memberId);
+  }
+  return known;
+}
+
+/** Keeps what was learnt of whose an account is; that it is ours stays so. */
+export async function noteAccount(
+  tx: Transaction,
+  { tool, trainerId }: Claim,
+  { memberId: accountId, isAccountOurs: isOurs, madeAt }: Result,
+  seenAt: string,
+): Promise<void> {
+  if (accountId === undefined) return;
+  if (isOurs === true) {
+    const learnt = { isOurs: 1, trainerId, madeAt: madeAt ?? null };
+    await tx
+      .insertInto('account')
+      .values({ tool, accountId, seenAt, ...learnt })
+      .onConflict((conflict) => conflict.columns(['tool', 'accountId']).doUpdateSet(learnt))
+      .execute();
+  } else if (madeAt !== undefined) {
+    await tx
+      .updateTable('account')
+      .set({ madeAt })
+      .where((eb) => eb.and({ tool, accountId, trainerId }))
+      .where('madeAt', 'is', null)
+      .execute();
+  }
+}
+
+/** The account is from now on that of somebody else, who stays in it. */
+export async function bindAccount(
+  tx: Transaction,
+  { tool, trainerId }: Claim,
+  accountId: string | null,
+  keeper: string,
+): Promise<void> {
+  await tx
+    .updateTable('account')
+    .set({ trainerId: keeper })
+    .where((eb) => eb.and({ tool, accountId: accountId ?? '', trainerId }))
+    .execute();
+}

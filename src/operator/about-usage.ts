@@ -1,0 +1,102 @@
+import type { Database } from '../db/database.ts';
+import type { UsagePlaceRow } from '../db/usage-tables.ts';
+import { createPlaceStore } from '../usage/read/place-store.ts';
+import { createWorkStore, type FallenTotal } from '../usage/read/work-store.ts';
+import { createLoweringStore } from '../usage/report/lowering-store.ts';
+import type { Attention } from './load-status.ts';
+
+/**
+ * What needs somebody about the work in the tools.
+ *
+ * @param configured the installs there are
+ */
+export async function aboutUsage(
+  database: Database,
+  configured: ReadonlyMap<string, { tool: string }>,
+): Promise<Attention[]> {
+  const tools = new Set([...configured.values()].map(({ tool }) => tool));
+  const places = await createPlaceStore(database).list();
+  const held = await createLoweringStore(database).countHeld();
+  return [
+    ...held
+      .filter(({ install }) => configured.has(install))
+      .map(({ install, days }) => ({
+        says: `days of usage of ${install} that would be lowered, held until somebody has looked: ${days}`,
+        action: 'gangway usage held, then gangway usage report --accept-lowered',
+      })),
+    ...aboutCounts(
+      places.filter(({ tool }) => tools.has(tool)),
+      await createWorkStore(database).listFallen(),
+    ),
+    ...aboutPlaces(places.filter(({ tool }) => tools.has(tool))),
+  ];
+}
+
+/** What is read, and is not the whole truth. */
+function aboutCounts(
+  places: readonly UsagePlaceRow[],
+  fallen: readonly FallenTotal[],
+): Attention[] {
+  const gaps = places.flatMap(({ tool, scope, gap, gapSince }) =>
+    gap === null ? [] : [{ tool, scope, gap, gapSince }],
+  );
+  return [
+    ...gaps.map(({ tool, scope, gap, gapSince }) => ({
+      says: `not all of the work at ${scope} in ${tool} can be counted since ${gapSince}: ${gap}`,
+      action: 'mend that in the tool; what was counted so far stays, and the rest is made up for',
+    })),
+    ...[...Map.groupBy(fallen, ({ tool, scope }) => `${scope} in ${tool}`)].map(([at, some]) => ({
+      says: `people of whom less is told at ${at} than was counted, as work was taken back or deleted: ${some.length}`,
+      action:
+        'gangway usage show <contract> says how much: so much of what they do next does not count',
+    })),
+  ];
+}
+
+/** A reading that fails once or twice is tried again, and needs nobody. */
+const worrying = 3;
+
+function aboutPlaces(places: readonly UsagePlaceRow[]): Attention[] {
+  const failing = places.filter(
+    ({ failingSince, failure }) => failingSince !== null && failure !== null,
+  );
+  const gone = failing.filter(({ goneSince }) => goneSince !== null);
+  const others = failing.filter(({ goneSince }) => goneSince === null);
+  const never = others.filter(({ readBeganAt }) => readBeganAt === null);
+  const old = others.filter(
+    ({ readBeganAt, attempts, toldAt }) =>
+      readBeganAt !== null && (attempts >= worrying || toldAt !== null),
+  );
+  const again = 'see that its account may read them; it is tried again by itself';
+  return [
+    ...perTool(gone, (tool, named) => ({
+      says: `${tool} says that places of work are not there: ${named}`,
+      action:
+        'gangway links list says which links lead there: bring the project back, or remove the link',
+    })),
+    ...perTool(never, (tool, named) => ({
+      says: `places of ${tool} whose work could never be read: ${named}`,
+      action: again,
+    })),
+    ...perTool(old, (tool, named) => ({
+      says: `places of ${tool} whose work cannot be read at present: ${named}`,
+      action: again,
+    })),
+  ];
+}
+
+const mostNamed = 5;
+
+function perTool(
+  places: readonly UsagePlaceRow[],
+  say: (tool: string, named: string) => Attention,
+): Attention[] {
+  return [...Map.groupBy(places, ({ tool }) => tool)].map(([tool, some]) => {
+    const named = some.slice(0, mostNamed).map(({ scope, readBeganAt, failingSince, failure }) => {
+      const since = readBeganAt === null ? failingSince : readBeganAt;
+      return `${scope} (since ${since}: ${failure ?? 'no answer'})`;
+    });
+    const more = some.length > mostNamed ? `, and ${some.length - mostNamed} more` : '';
+    return say(tool, `${named.join(', ')}${more}`);
+  });
+}

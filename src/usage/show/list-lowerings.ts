@@ -1,0 +1,70 @@
+import type { Counts } from '../../domain/usage.ts';
+import { instantIn } from '../../lib/clock.ts';
+import type { DueDay } from '../attribute/attribute-work.ts';
+import { openDue } from '../attribute/load-due.ts';
+import type { LedgerKey, LedgerRow } from '../report/ledger-store.ts';
+import type { LoweringStore } from '../report/lowering-store.ts';
+import type { ReportDeps } from '../report/report-deps.ts';
+
+/** A day of which less was seen than was reported. */
+export interface Lowering extends LedgerKey {
+  install: string;
+  /** `held`: it waits for somebody to look; `reported`: the marketplace was told. */
+  state: 'held' | 'reported';
+  /** When it began to wait, or was told. */
+  since: string;
+  from: Counts;
+  /** Null where nothing is seen of the day at present. */
+  to: Counts | null;
+}
+
+/** What waits, whatever its age, and what was reported lower within the look-back. Changes nothing. */
+export async function listLowerings(
+  deps: ReportDeps,
+  lowerings: LoweringStore,
+  installs: readonly string[],
+): Promise<Lowering[]> {
+  const { clock, lookbackMs } = deps;
+  const since = instantIn(clock, -lookbackMs);
+  const rows = await lowerings.list(installs, since);
+  const seen = await loadSeen(deps, rows);
+  return rows.flatMap((row) => [
+    ...toHeld(row, seen.get(dayKey(row)) ?? null),
+    ...toReported(row).filter((one) => one.since >= since),
+  ]);
+}
+
+function toHeld(row: LedgerRow, to: Counts | null): Lowering[] {
+  const { heldSince, answered } = row;
+  if (heldSince === null) return [];
+  return [{ ...toKey(row), state: 'held', since: heldSince, from: answered, to }];
+}
+
+function toReported(row: LedgerRow): Lowering[] {
+  const { lowered, answered } = row;
+  if (lowered === null) return [];
+  return [
+    { ...toKey(row), state: 'reported', since: lowered.at, from: lowered.from, to: answered },
+  ];
+}
+
+function toKey({ install, contractId, trainerId, day }: LedgerRow) {
+  return { install, contractId, trainerId, day };
+}
+
+/** What is due on the days that wait. */
+async function loadSeen(
+  deps: ReportDeps,
+  rows: readonly LedgerRow[],
+): Promise<Map<string, Counts>> {
+  const waiting = rows.filter(({ heldSince }) => heldSince !== null);
+  if (waiting.length === 0) return new Map();
+  const due = await openDue(deps);
+  const people = [...new Set(waiting.map(({ trainerId }) => trainerId))];
+  const { due: days } = await due.load(people);
+  return new Map(days.map((day) => [dayKey(day), day.counts]));
+}
+
+function dayKey({ install, contractId, trainerId, day }: DueDay | LedgerRow): string {
+  return JSON.stringify([install, contractId, trainerId, day]);
+}

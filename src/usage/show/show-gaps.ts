@@ -1,0 +1,54 @@
+import type { ContractSourceStore } from '../read/contract-source-store.ts';
+import { type PlaceOf, placeKey } from '../read/find-places.ts';
+import type { PlaceStore } from '../read/place-store.ts';
+import type { FallenTotal, WorkStore } from '../read/work-store.ts';
+
+/** Why what is counted on a contract may be less than what was done. */
+export interface ContractGaps {
+  /** What a tool cannot tell at present. */
+  gaps: { tool: string; scope: string; since: string | null; says: string }[];
+  /** Running totals that have become less. */
+  fallen: FallenTotal[];
+  /** Places that cannot be read. */
+  failing: { tool: string; scope: string; readAt: string | null; failure: string }[];
+}
+
+interface GapDeps {
+  sources: ContractSourceStore;
+  placeOf: PlaceOf;
+  places: Pick<PlaceStore, 'list'>;
+  work: Pick<WorkStore, 'listFallen'>;
+}
+
+/** Of the places that one contract is on. Changes nothing. */
+export async function showGaps(
+  { sources, placeOf, places, work }: GapDeps,
+  install: string,
+  contractId: string,
+): Promise<ContractGaps> {
+  const people = await sources.participants(install, [contractId]);
+  const trainerIds = [...new Set(people.map(({ trainerId }) => trainerId))];
+  const ours = (await sources.engagements({ trainerIds })).filter(
+    (one) => one.install === install && one.contractId === contractId,
+  );
+  const linkIds = new Set(ours.map(({ linkId }) => linkId));
+  const links = (await sources.links()).filter(
+    (link) => link.install === install && linkIds.has(link.linkId),
+  );
+  const keys = new Set(
+    links.flatMap((link) => {
+      const at = placeOf(link);
+      return at === undefined ? [] : [placeKey(at)];
+    }),
+  );
+  const rows = (await places.list()).filter((row) => keys.has(placeKey(row)));
+  return {
+    gaps: rows.flatMap(({ tool, scope, gap: says, gapSince: since }) =>
+      says === null ? [] : [{ tool, scope, since, says }],
+    ),
+    fallen: (await work.listFallen(trainerIds)).filter((one) => keys.has(placeKey(one))),
+    failing: rows.flatMap(({ tool, scope, readBeganAt: readAt, failure }) =>
+      failure === null ? [] : [{ tool, scope, readAt, failure }],
+    ),
+  };
+}

@@ -1,0 +1,301 @@
+import { beforeEach, expect, it } from 'vitest';
+import { createAdapter } from '../../../src/adapters/create-adapter.ts';
+import { inTransaction } from '../../../src/db/database.ts';
+import { createInvitationStore } from '../../../src/engine/invitation-store.ts';
+import type { RouteLink } from '../../../src/engine/link-router.ts';
+import { toInstant } from '../../../src/lib/clock.ts';
+import { claimDue, converge } from '../../support/converging.ts';
+import { type CvatFake, type CvatFakeOptions, openCvatFake } from '../../support/cvat-fake.ts';
+import type { CvatAnswer } from '../../support/cvat-routes.ts';
+import { describeEachDatabase, type OpenFresh } from '../../support/databases.ts';
+import { createIncident, hours, type Incident } from '../../support/incident.ts';
+import { createMemoryTool } from '../../support/memory-tool.ts';
+
+const org = 'street-signs';
+
+const toOrganization: RouteLink = ({ externalProjectId }) =>
+  externalProjectId === null ? undefined : { tool: 'studio', groupId: org };
+
+interface Stage {
+  cvat: CvatFake;
+  incident: Incident;
+  /** The tool's ids. */
+  protectedAccounts: string[];
+  /** The account with this address, which CVAT itself shows to nobody. */
+  account(email: string): number;
+  isIn(email: string): boolean;
+  membership(trainer: string): Promise<{ state: string; failure: string | null; id: number }>;
+}
+
+/** CVAT behind the engine, with its clock. */
+async function openStage(openFresh: OpenFresh, options: CvatFakeOptions = {}): Promise<Stage> {
+  let now = () => new Date();
+  const cvat = await openCvatFake({ ...options, now: () => now() });
+  const adapter = createAdapter('studio', 'cvat', cvat.settings);
+  const tool = { ...createMemoryTool(), adapter };
+  const protectedAccounts: string[] = [];
+  const converging = { protectedAccounts };
+  const routing = { tool, converging, routeLink: toOrganization };
+  const incident = createIncident(await openFresh(), routing);
+  now = () => incident.engine.clock.now();
+  const account = (email: string) => cvat.state.findByEmail(email)?.id ?? 0;
+  return {
+    ...{ cvat, incident, account, protectedAccounts },
+    isIn: (email) => cvat.state.membershipOf(org, account(email))?.isActive === true,
+    async membership(trainer) {
+      const rows = await incident.engine.membershipRows();
+      const found = rows.find(({ trainerId }) => trainerId === trainer);
+      if (found === undefined) throw new Error(`no membership of ${trainer}`);
+      return found;
+    },
+  };
+}
+
+const amara = { trainer: 'cmu1', contract: 'cmc1', workEmail: 'amara@opentrain.work' };
+const zoe = { trainer: 'cmu2', contract: 'cmc2', workEmail: 'zoe@opentrain.work' };
+const namesOf = new Map([
+  [amara.workEmail, 'amara_n'],
+  [zoe.workEmail, 'zoe_k'],
+]);
+const everybodyHasAnAccount = { nameOf: (email: string) => namesOf.get(email) };
+
+describeEachDatabase('who calls themselves by a colleague’s address in CVAT', (openFresh) => {
+  it('is out when they end, and the colleague gets in', async () => {
+    const { cvat, incident, account, isIn } = await openStage(openFresh, everybodyHasAnAccount);
+    await incident.event('contract.started', amara);
+    cvat.state.rename(account(amara.workEmail), zoe.workEmail);
+    await incident.event('contract.started', zoe);
+    expect([isIn(amara.workEmail), isIn(zoe.workEmail)]).toEqual([true, true]);
+    await incident.event('contract.ended', amara);
+    expect([isIn(amara.workEmail), isIn(zoe.workEmail)]).toEqual([false, true]);
+    await incident.event('contract.ended', zoe);
+    expect(isIn(zoe.workEmail)).toBe(false);
+  });
+});
+
+describeEachDatabase('an invitation of CVAT of which nobody knows the end', (openFresh) => {
+  /** CVAT does what is asked, and the answer is lost. */
+  const losesAnswers = () => {
+    let isLosing = true;
+    return {
+      end: () => {
+        isLosing = false;
+      },
+      options: {
+        ...everybodyHasAnAccount,
+        spoil: (line: string, answer: CvatAnswer) =>
+          isLosing && line.startsWith('POST /api/invitations') ? { status: 502 } : answer,
+      },
+    };
+  };
+
+  it('lets nobody count as out who may be in under another name', async () => {
+    const { end, options } = losesAnswers();
+    const { cvat, incident, account, isIn, membership } = await openStage(openFresh, options);
+    await incident.event('contract.started', amara);
+    expect(isIn(amara.workEmail)).toBe(true);
+    end();
+    await incident.pass(hours);
+    expect(await membership('cmu1')).toMatchObject({
+      ...{ state: 'failed', failure: expect.stringContaining('in the organization already') },
+    });
+    await incident.event('contract.ended', amara);
+    const id = account(amara.workEmail);
+    expect(await membership('cmu1')).toMatchObject({
+      ...{ state: 'failed', wanted: 0 },
+      failure: `They may still be in, as one of these accounts, as adding them was never answered: ${id}. Remove the one that is theirs in studio; put the ids of the others into tools.studio.protected`,
+    });
+    await incident.pass(hours);
+    expect(await membership('cmu1')).toMatchObject({ state: 'failed' });
+    expect(isIn(amara.workEmail)).toBe(true);
+
+    cvat.state.remove(cvat.state.membershipOf(org, id)?.id ?? 0);
+    await incident.pass(hours);
+    expect(await membership('cmu1')).toMatchObject({ state: 'removed', failure: null });
+  });
+
+  it('is proven to have let nobody in where all who came since are known', async () => {
+    const { end, options } = losesAnswers();
+    const { cvat, incident, membership, account } = await openStage(openFresh, options);
+    const early = cvat.state.createUser('early', 'early@lab.example', true);
+    cvat.state.invite(org, early.email, 'worker');
+    incident.engine.clock.advance(2 * hours);
+    await incident.event('contract.started', amara);
+    end();
+    await incident.event('contract.started', zoe);
+    // Somebody has put it right by hand.
+    const id = account(amara.workEmail);
+    cvat.state.remove(cvat.state.membershipOf(org, id)?.id ?? 0);
+    await incident.event('contract.ended', amara);
+    expect(await membership('cmu1')).toMatchObject({ state: 'removed', failure: null });
+    expect(await membership('cmu2')).toMatchObject({ state: 'active' });
+  });
+
+  it('and that is still to be accepted, as there is no mail, is held as well', async () => {
+    const options = { ...everybodyHasAnAccount, mustConfirm: true, hasMail: false };
+    const { cvat, incident, isIn, account, membership } = await openStage(openFresh, options);
+    await incident.event('contract.started', amara);
+    await incident.event('contract.ended', amara);
+    expect(await membership('cmu1')).toMatchObject({ state: 'failed', wanted: 0 });
+    const id = account(amara.workEmail);
+    const pending = cvat.state.membershipOf(org, id);
+    if (pending !== undefined) cvat.state.accept(pending);
+    await incident.pass(hours);
+    expect([isIn(amara.workEmail), (await membership('cmu1')).state]).toEqual([true, 'failed']);
+    cvat.state.remove(pending?.id ?? 0);
+    await incident.pass(hours);
+    expect(await membership('cmu1')).toMatchObject({ state: 'removed' });
+  });
+
+  it('holds up nobody for accounts that are protected', async () => {
+    const { options } = losesAnswers();
+    const stage = await openStage(openFresh, options);
+    const { cvat, incident, account, membership } = stage;
+    const boss = cvat.state.createUser('boss', 'boss@lab.example', true);
+    expect(boss.id).toBeGreaterThan(0);
+    stage.protectedAccounts.push(String(boss.id));
+    await incident.event('contract.started', amara);
+    cvat.state.invite(org, boss.email, 'supervisor');
+    const id = account(amara.workEmail);
+    cvat.state.remove(cvat.state.membershipOf(org, id)?.id ?? 0);
+    await incident.event('contract.ended', amara);
+    expect(await membership('cmu1')).toMatchObject({ state: 'removed' });
+  });
+});
+
+describeEachDatabase('the jobs of somebody whose contract ends in CVAT', (openFresh) => {
+  let stage: Stage;
+  let isBroken: boolean;
+
+  beforeEach(async () => {
+    isBroken = false;
+    stage = await openStage(openFresh, {
+      ...everybodyHasAnAccount,
+      spoil: (line, answer) => (isBroken && line.startsWith('PATCH') ? { status: 503 } : answer),
+    });
+    await stage.incident.event('contract.started', amara);
+  });
+
+  function assign(count: number): void {
+    const assigneeId = stage.account(amara.workEmail);
+    for (let number = 0; number < count; number += 1) {
+      stage.cvat.state.assign('jobs', org, { assigneeId });
+    }
+  }
+
+  const listed = () => stage.cvat.state.jobsListedTo(stage.account(amara.workEmail)).length;
+
+  it('keep nobody in, and are all taken away before they count as out', async () => {
+    assign(100);
+    const order: string[] = [];
+    await stage.incident.event('contract.ended', amara);
+    for (const { line } of stage.cvat.requests) {
+      const [method = ''] = line.split(' ');
+      if (/^(PATCH|DELETE)$/.test(method)) order.push(method);
+    }
+    expect(order).toEqual(['DELETE', ...Array(100).fill('PATCH')]);
+    expect([stage.isIn(amara.workEmail), listed()]).toEqual([false, 0]);
+    expect(await stage.membership('cmu1')).toMatchObject({ state: 'removed' });
+  });
+
+  it('are gone on with where that was cut short, by the id alone', async () => {
+    assign(3);
+    isBroken = true;
+    await stage.incident.event('contract.ended', amara);
+    expect(stage.isIn(amara.workEmail)).toBe(false);
+    expect(await stage.membership('cmu1')).toMatchObject({ state: 'removing', wanted: 0 });
+    isBroken = false;
+    assign(2);
+    await stage.incident.pass(hours);
+    expect(listed()).toBe(0);
+    expect(await stage.membership('cmu1')).toMatchObject({ state: 'removed', failure: null });
+  });
+
+  it('are gone on with after the process was lost, also of whom only a name was known', async () => {
+    assign(3);
+    const { engine } = stage.incident;
+    await stage.incident.take('contract.ended', amara);
+    await engine.brake();
+    const [claim] = await claimDue(engine);
+    const dies = new AbortController();
+    const { adapter } = stage.incident.tool;
+    const crashing = {
+      ...stage.incident.tool,
+      adapter: {
+        ...adapter,
+        endAssignments: async () => {
+          dies.abort();
+          return await new Promise<never>(() => undefined);
+        },
+      },
+    };
+    if (claim === undefined) throw new Error('nothing is due');
+    const known = { ...claim, memberId: null };
+    await engine.database.kysely.updateTable('membership').set({ memberId: null }).execute();
+    const pending = stage.cvat.state.membershipOf(org, stage.account(amara.workEmail));
+    Object.assign(pending ?? {}, { isActive: false });
+    stage.cvat.state.rename(stage.account(amara.workEmail), amara.workEmail);
+    expect(await converge(engine, crashing, known, { signal: dies.signal })).toBeNull();
+    expect([pending && stage.cvat.state.memberships.includes(pending), listed()]).toEqual([
+      false,
+      3,
+    ]);
+    await stage.incident.pass(hours);
+    expect(listed()).toBe(0);
+    expect(await stage.membership('cmu1')).toMatchObject({ state: 'removed' });
+  });
+
+  it('are taken away where another hand has taken them out', async () => {
+    assign(2);
+    const membership = stage.cvat.state.membershipOf(org, stage.account(amara.workEmail));
+    stage.cvat.state.remove(membership?.id ?? 0);
+    await stage.incident.event('contract.ended', amara);
+    expect(listed()).toBe(0);
+    expect(await stage.membership('cmu1')).toMatchObject({ state: 'removed' });
+  });
+});
+
+describeEachDatabase('invitations of CVAT that are renewed', (openFresh) => {
+  let stage: Stage;
+
+  beforeEach(async () => {
+    stage = await openStage(openFresh);
+  });
+
+  it('are good again for everybody, though CVAT sends five again in an hour', async () => {
+    const { cvat, incident } = stage;
+    const { engine } = incident;
+    const people = Array.from({ length: 8 }, (_, number) => ({
+      ...{ trainer: `t${number}`, contract: `c${number}` },
+      workEmail: `t${number}@opentrain.work`,
+    }));
+    await incident.takeAll('contract.started', people);
+    await incident.settle();
+    const keysOf = () => cvat.state.memberships.flatMap(({ invitation }) => invitation?.key ?? []);
+    const before = keysOf();
+    const invitations = createInvitationStore(engine.box);
+    await inTransaction(engine.database, (tx) =>
+      invitations.renewAll(tx, 'studio', toInstant(engine.clock.now())),
+    );
+    await incident.settle();
+    const rows = await engine.membershipRows();
+    expect(rows.map(({ state, failure }) => [state, failure])).toEqual(
+      people.map(() => ['invited', null]),
+    );
+    const after = keysOf();
+    expect(after).toHaveLength(8);
+    expect(after.filter((key) => before.includes(key))).toHaveLength(5);
+    expect(await engine.rows('invitation')).toMatchObject(
+      people.map(() => ({ isRenewalWanted: 0 })),
+    );
+    // They are the same accounts: whoever registers and accepts is known.
+    for (const { workEmail } of people) {
+      const { id } = cvat.state.register(workEmail, workEmail.replace('@', '_'));
+      const membership = cvat.state.membershipOf(org, id);
+      if (membership !== undefined) cvat.state.accept(membership);
+    }
+    await incident.pass(hours);
+    const states = (await engine.membershipRows()).map(({ state }) => state);
+    expect(states).toEqual(people.map(() => 'active'));
+  });
+});

@@ -1,0 +1,81 @@
+import { expect, it } from 'vitest';
+import { loadStatus } from '../../../src/operator/load-status.ts';
+import { showGaps } from '../../../src/usage/show/show-gaps.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
+import { openUsageWorld } from '../../support/usage-harness.ts';
+
+const hourMs = 3_600_000;
+const installs = new Map([['acme', { tool: 'studio' }]]);
+
+describeEachDatabase('what of the work cannot be counted', (openFresh) => {
+  async function openTotals() {
+    const world = await openUsageWorld(await openFresh());
+    const { engine, tool, usage } = world;
+    await world.link('signs');
+    const [worker, other] = [world.hire(), world.hire(world.openJob())];
+    await world.learn();
+    await world.read();
+    tool.totals.set(worker.memberId, 10);
+    await readAgain();
+    async function readAgain() {
+      engine.clock.advance(hourMs);
+      await world.read();
+      return engine.clock.now().toISOString();
+    }
+    const beganAt = engine.clock.now().toISOString();
+    const attention = async () =>
+      (await loadStatus(engine.database, beganAt, installs)).attention.map(({ says }) => says);
+    const show = ({ contractId }: { contractId: string }) =>
+      showGaps(usage.deps, 'acme', contractId);
+    return { ...world, worker, other, readAgain, attention, show };
+  }
+
+  const nothing = { gaps: [], fallen: [], failing: [] };
+
+  it('is said since when and why, of the contracts of that place, until it can be', async () => {
+    const { tool, worker, other, readAgain, attention, show } = await openTotals();
+    expect([await show(worker), await attention()]).toEqual([nothing, []]);
+    tool.gap = 'nobody counts labels';
+    const since = await readAgain();
+    await readAgain();
+    const place = { tool: 'studio', scope: 'signs' };
+    expect(await show(worker)).toEqual({ ...nothing, gaps: [{ ...place, since, says: tool.gap }] });
+    expect(await show(other)).toEqual(nothing);
+    expect(await attention()).toEqual([
+      `not all of the work at signs in studio can be counted since ${since}: nobody counts labels`,
+    ]);
+    tool.gap = null;
+    await readAgain();
+    expect([await show(worker), await attention()]).toEqual([nothing, []]);
+  });
+
+  it('is said where a running total is below what was counted, until that is made up for', async () => {
+    const { tool, worker, readAgain, attention, show, sandbox, learn } = await openTotals();
+    tool.totals.set(worker.memberId, 8);
+    const since = await readAgain();
+    const fallen = { seconds: null, tasks: 2, labels: null };
+    const of = { tool: 'studio', scope: 'signs', trainerId: worker.trainerId };
+    expect(await show(worker)).toEqual({ ...nothing, fallen: [{ ...of, since, fallen }] });
+    const says = /^people of whom less is told at signs in studio than was counted.+: 1$/;
+    expect(await attention()).toEqual([expect.stringMatching(says)]);
+    tool.totals.set(worker.memberId, 10);
+    await readAgain();
+    expect([await show(worker), await attention()]).toEqual([nothing, []]);
+    tool.totals.set(worker.memberId, 9);
+    await readAgain();
+    expect(await attention()).toHaveLength(1);
+    // Whoever is out will do nothing more.
+    sandbox.endContract(worker.contractId);
+    await learn();
+    expect(await attention()).toEqual([]);
+  });
+
+  it('is said where the place cannot be read', async () => {
+    const { tool, worker, readAgain, show } = await openTotals();
+    tool.refusedScopes.add('signs');
+    await readAgain();
+    expect(await show(worker)).toMatchObject({
+      failing: [{ scope: 'signs', readAt: expect.any(String), failure: 'You may not' }],
+    });
+  });
+});
