@@ -59,7 +59,8 @@ export function layerVariables(
 export function isSetUp(env: Environment): boolean {
   const isProduction = env['NODE_ENV'] === 'production';
   const meant = variables.filter((one) => isProduction || !overridesFile(one));
-  return [...meant.map(({ name }) => name), 'GANGWAY_INSTALL'].some((name) => isGiven(name, env));
+  const others = isProduction ? ['GANGWAY_INSTALL', 'GANGWAY_CONNECT_TOKEN'] : ['GANGWAY_INSTALL'];
+  return [...meant.map(({ name }) => name), ...others].some((name) => isGiven(name, env));
 }
 
 /** The variables of a process, and under them those of a file as systemd and Docker read it. */

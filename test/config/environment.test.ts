@@ -67,6 +67,7 @@ describe('the variables alone', () => {
     { GANGWAY_TOOL_ADAPTER: 'cvat' },
     { GANGWAY_MARKETPLACE_URL: 'https://market' },
     { NODE_ENV: 'production', GANGWAY_PUBLIC_URL: 'https://bridge' },
+    { NODE_ENV: 'production', GANGWAY_CONNECT_TOKEN: 'ot_ptk_1' },
   ])('say with %j that customers are connected by command', (env) => {
     const { config } = loadConfig({ env, cwd: createWorkspace() });
     expect(config.installs.size).toBe(0);
