@@ -1,6 +1,6 @@
 import { type Database, openDatabase } from './db/database.ts';
 import { migrate } from './db/migrate.ts';
-import { loadKeyRing, openSecretBox } from './db/secret-key.ts';
+import { openSecretBox, prepareKeyRing } from './db/secret-key.ts';
 import { createMembershipStore, type MembershipStore } from './engine/membership-store.ts';
 import { createInboxStore, type InboxStore } from './inbox/inbox-store.ts';
 import type { SecretBox } from './lib/secret-box.ts';
@@ -27,10 +27,10 @@ export async function openStorage(
   configuredKey?: Buffer,
   previousKeys: readonly Buffer[] = [],
 ): Promise<Storage> {
-  const keys = loadKeyRing(url, configuredKey, previousKeys);
   const database = openDatabase(url);
   try {
     const migrated = await migrate(database);
+    const keys = await prepareKeyRing(database, configuredKey, previousKeys);
     const box = await openSecretBox(database, keys);
     const inbox = createInboxStore(database, box);
     const memberships = createMembershipStore(database);

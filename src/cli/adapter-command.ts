@@ -8,7 +8,7 @@ import { AppError } from '../domain/errors.ts';
 import { maskText } from '../lib/mask.ts';
 import { stripControl } from '../lib/strip-control.ts';
 import { type Canaries, createCanaries } from './canaries.ts';
-import { loadCommandConfig } from './command-context.ts';
+import { loadCommandConfig, toQuery } from './command-context.ts';
 import { toDomain } from './domain-option.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -22,7 +22,7 @@ export function createAdapterCommand(terminal: Terminal): Command {
 interface TestOptions {
   tool?: string;
   settings?: string;
-  group: string[];
+  group?: string[];
   emailDomain: string;
   yes?: true;
   json?: true;
@@ -34,7 +34,7 @@ function createTestCommand(terminal: Terminal): Command {
     .argument('[file]', 'an adapter in a file, instead of a configured tool')
     .option('--tool <name>', 'a tool of the configuration')
     .option('--settings <file>', 'JSON: what would stand under "tools.<name>", for the file')
-    .option('--group <id>', 'a group to add them to; name two that exist', addGroup, [])
+    .option('--group <id>', 'a group to add them to; name two that exist', addGroup)
     .option('--email-domain <domain>', 'where their addresses are', toDomain, 'example.com')
     .option('--yes', 'do it: without this it says what it would do')
     .option('--json', 'print one JSON object instead of a line for each case')
@@ -49,7 +49,7 @@ async function runTest(
   options: TestOptions,
   command: Command,
 ): Promise<void> {
-  const groups = toGroups(options.group, command);
+  const groups = toGroups(options.group ?? [], command);
   const subject = toSubject(file, options, command);
   const canaries = createCanaries(options.emailDomain);
   if (!options.yes) {
@@ -58,7 +58,9 @@ async function runTest(
     command.error(`error: ${plan}; --yes does it`);
   }
   const tool =
-    file === undefined ? findTool(command, subject) : loadToolFile(file, options.settings);
+    file === undefined
+      ? findTool(command, subject)
+      : loadToolFile(file, options.settings, toQuery(command).env);
   const adapter = await loadAdapter(subject, tool);
   const harness = {
     ...{ adapter, groups, person: canaries.person },
@@ -155,6 +157,6 @@ function toLine({ name, outcome, reason }: ConformanceResult): string {
   return `${outcome.padEnd(7)}  ${name}${reason === undefined ? '' : `\n           ${reason}`}`;
 }
 
-function addGroup(id: string, before: string[]): string[] {
+function addGroup(id: string, before: string[] = []): string[] {
   return [...before, id];
 }

@@ -33,6 +33,25 @@ export async function confirm(terminal: Terminal, question: string): Promise<boo
   }
 }
 
+/** @returns the index of what was picked; undefined where nobody is there to be asked */
+export async function choose(
+  terminal: Terminal,
+  question: string,
+  choices: readonly string[],
+): Promise<number | undefined> {
+  const { stdin, stderr, signal } = terminal;
+  if (stdin.isTTY !== true) return undefined;
+  const listed = choices.map((choice, index) => `  ${index + 1}  ${choice}\n`).join('');
+  const lines = createInterface({ input: stdin, output: stderr, signal });
+  stderr.write(`${question}\n${listed}Which? [1] `);
+  for await (const line of lines) {
+    const picked = line.trim() === '' ? 1 : Number(line);
+    if (Number.isInteger(picked) && picked >= 1 && picked <= choices.length) return picked - 1;
+    stderr.write(`A number from 1 to ${choices.length}: `);
+  }
+  throw new AppError('invalid', 'Stopped before it was answered');
+}
+
 async function firstLine(lines: AsyncIterable<string>, signal: AbortSignal): Promise<string> {
   const stopped = Promise.withResolvers<never>();
   const stop = () => stopped.reject(new AppError('invalid', 'Stopped before it was answered'));

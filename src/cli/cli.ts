@@ -54,6 +54,10 @@ export function createProgram(terminal: Terminal): Command {
       'Keeps the members of an annotation tool equal to the people with an active contract.',
     )
     .option('--config <file>', 'the configuration, anywhere on the line (gangway.config.json)')
+    .option(
+      '--env-file <file>',
+      'variables for it, in lines NAME=value; those that are set go before',
+    )
     .addCommand(createInitCommand(terminal))
     .addCommand(createConnectCommand(terminal))
     .addCommand(createStartCommand(terminal))

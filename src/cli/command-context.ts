@@ -1,32 +1,59 @@
+import { existsSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import type { Config } from '../config/config-schema.ts';
+import type { Environment } from '../config/document.ts';
+import { readEnvironment } from '../config/environment.ts';
+import type { ConfigurationQuery } from '../config/find-configuration.ts';
 import { type LoadedConfig, loadConfig } from '../config/load-config.ts';
 import { openRegistry } from '../create-works.ts';
+import { sqliteFileOf } from '../db/sqlite-database.ts';
+import { AppError } from '../domain/errors.ts';
 import type { InstallRegistry } from '../installs/install-registry.ts';
 import { systemClock, toInstant } from '../lib/clock.ts';
 import { openStorage, type Storage } from '../open-storage.ts';
 import type { By } from '../operator/audit-store.ts';
+import { withoutMilliseconds } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
-/** The configuration that a command was given, by `--config` anywhere on its line or by default. */
-export function loadCommandConfig(command: Command): LoadedConfig {
-  const { config } = command.optsWithGlobals<{ config?: string }>();
-  return loadConfig(config === undefined ? {} : { path: config });
+/** What stands on a command's line, anywhere, about its configuration. */
+export function toQuery(command: Command): ConfigurationQuery & { env: Environment } {
+  const { config, envFile } = command.optsWithGlobals<{ config?: string; envFile?: string }>();
+  return { path: config, env: readEnvironment(envFile) };
 }
 
-/** Opens the configured database for one command: the command line is one more instance. */
+/** The configuration that a command was given, or that is found by default. */
+export function loadCommandConfig(command: Command, { callsTools = true } = {}): LoadedConfig {
+  return loadConfig({ ...toQuery(command), callsTools });
+}
+
+/**
+ * Opens the configured database for one command: the command line is one more instance. The command
+ * calls no tool, and needs no tool's secrets.
+ */
 export async function withStorage(
   command: Command,
   work: (storage: Storage, config: Config) => Promise<void>,
+  { mayBeFirst = false } = {},
 ): Promise<void> {
-  const loaded = loadCommandConfig(command);
+  const loaded = loadCommandConfig(command, { callsTools: false });
+  if (!mayBeFirst) refuseElsewhere(loaded);
   const storage = await openConfigured(loaded);
   try {
     await work(storage, loaded.config);
   } finally {
     await storage.database.close();
   }
+}
+
+/** With variables alone, what is relative depends on the folder that a command is run in. */
+function refuseElsewhere({ config, source }: LoadedConfig): void {
+  const file = sqliteFileOf(config.database.url);
+  if (source.kind !== 'environment' || file === undefined || existsSync(file)) return;
+  throw new AppError(
+    'not_found',
+    `There is no database ${file} yet: run this in the folder of the one that is meant, or make it with "gangway connect" or "gangway start"`,
+  );
 }
 
 /** Who is at the command line, and when: what an audit remembers. */
@@ -70,5 +97,5 @@ export function print(
   data: object,
   text: () => string,
 ): void {
-  terminal.stdout.write(`${json ? JSON.stringify(data) : text()}\n`);
+  terminal.stdout.write(`${json ? JSON.stringify(data) : withoutMilliseconds(text())}\n`);
 }

@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { readConnectToken, toToken } from '../config/connect-token.ts';
+import type { Environment } from '../config/document.ts';
 import { name, projectPattern } from '../config/values-schema.ts';
 import type { Works } from '../create-works.ts';
 import { AppError } from '../domain/errors.ts';
@@ -15,8 +16,8 @@ import { settlePlace } from '../operator/connect/settle-place.ts';
 import { ensureEndpoint } from '../subscription/ensure-endpoint.ts';
 import { askSecret, confirm } from './ask.ts';
 import { toCheckText } from './check-text.ts';
-import { decidedBy, print } from './command-context.ts';
-import { toDuration, usualWaitMs } from './duration-option.ts';
+import { decidedBy, print, toQuery } from './command-context.ts';
+import { waitOption } from './duration-option.ts';
 import { endWith } from './ending.ts';
 import { formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
@@ -51,12 +52,7 @@ export function createConnectCommand(terminal: Terminal): Command {
       '--accept-orphans',
       'go on although people in a tool are no longer led to: they are kept',
     )
-    .option(
-      '--wait <duration>',
-      'for how long at most to wait for the tool',
-      toDuration,
-      usualWaitMs,
-    )
+    .addOption(waitOption('for how long at most to wait for the tool'))
     .option('--json', 'print one JSON object instead of text')
     .addHelpText(
       'after',
@@ -67,7 +63,8 @@ connects a customer again who has disconnected. Exit status: as of gangway recon
     )
     .action((install: string, options: ConnectOptions, command: Command) =>
       withWorks(terminal, command, false, async (works, opened) => {
-        const wish = await toWish(terminal, install, options, opened);
+        const { env } = toQuery(command);
+        const wish = await toWish(terminal, install, { ...options, env }, opened);
         const connected = await connect(terminal, works, opened, wish, options);
         print(terminal, options.json, toData(connected), () => toText(connected));
         if (connected.failure !== null) {
@@ -82,7 +79,7 @@ connects a customer again who has disconnected. Exit status: as of gangway recon
 async function toWish(
   terminal: Terminal,
   install: string,
-  { tokenFile, tool, projects, acceptOrphans }: ConnectOptions,
+  { tokenFile, tool, projects, acceptOrphans, env }: ConnectOptions & { env: Environment },
   { config, registry, storage }: Opened,
 ): Promise<Connecting> {
   const configured = config.installs.get(install);
@@ -110,18 +107,16 @@ async function toWish(
     },
   );
   const stored = await createInstallStore(storage.database, storage.box).find(install);
-  const token = await findToken(terminal, install, tokenFile, stored?.token);
+  const handed = readConnectToken(tokenFile, env);
+  const token = handed ?? (await findToken(terminal, install, stored?.token));
   return { install, token, place, acceptsOrphans: acceptOrphans === true };
 }
 
 async function findToken(
   terminal: Terminal,
   install: string,
-  file: string | undefined,
   stored: string | undefined,
 ): Promise<string> {
-  const handed = readConnectToken(file);
-  if (handed !== undefined) return handed;
   if (terminal.stdin.isTTY === true) {
     const keeps = stored === undefined ? '' : ' (nothing keeps the one it has)';
     const typed = await askSecret(terminal, `Platform token of ${install}${keeps}: `);

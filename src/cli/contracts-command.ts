@@ -7,6 +7,7 @@ import { type ContractDecision, decideContract } from '../operator/decide-contra
 import { toPercent } from './budget-text.ts';
 import { decidedBy, print, withStorage } from './command-context.ts';
 import { toCount } from './count-option.ts';
+import { refuseUnknownInstall } from './pick-install.ts';
 import { formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -14,7 +15,7 @@ import type { Terminal } from './terminal.ts';
 export function createContractsCommand(terminal: Terminal): Command {
   return new Command('contracts')
     .description('what is known of the contracts, and your own word about one')
-    .addCommand(createListCommand(terminal))
+    .addCommand(createListCommand(terminal), { isDefault: true })
     .addCommand(createDecideCommand(terminal, 'end'))
     .addCommand(createDecideCommand(terminal, 'reopen'));
 }
@@ -42,8 +43,11 @@ function createListCommand(terminal: Terminal): Command {
     .option('--limit <count>', 'how many at most', toCount, 500)
     .option('--json', 'print one JSON object instead of a table')
     .action(({ json, ...filter }: ListOptions, command: Command) =>
-      withStorage(command, async ({ database }) => {
-        const contracts = await createContractStore(database).list(filter);
+      withStorage(command, async (storage, config) => {
+        const contracts = await createContractStore(storage.database).list(filter);
+        if (contracts.length === 0) {
+          await refuseUnknownInstall(command, storage, config, filter.install);
+        }
         print(terminal, json, { contracts }, () => toTable(contracts));
       }),
     );

@@ -6,6 +6,7 @@ import { systemClock, toInstant } from '../lib/clock.ts';
 import { stripControl } from '../lib/strip-control.ts';
 import { print, withStorage } from './command-context.ts';
 import { toCount, toRowNumber } from './count-option.ts';
+import { refuseUnknownInstall } from './pick-install.ts';
 import { formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -13,7 +14,7 @@ import type { Terminal } from './terminal.ts';
 export function createDeliveriesCommand(terminal: Terminal): Command {
   return new Command('deliveries')
     .description('what was received, and what became of it')
-    .addCommand(createListCommand(terminal))
+    .addCommand(createListCommand(terminal), { isDefault: true })
     .addCommand(createShowCommand(terminal))
     .addCommand(createReplayCommand(terminal));
 }
@@ -33,8 +34,9 @@ function createListCommand(terminal: Terminal): Command {
     .option('--limit <count>', 'how many at most', toCount, 50)
     .option('--json', 'print one JSON object instead of a table')
     .action(({ install, state, limit, json }: ListOptions, command: Command) =>
-      withStorage(command, async ({ inbox }) => {
-        const deliveries = await inbox.list({ install, state, limit });
+      withStorage(command, async (storage, config) => {
+        const deliveries = await storage.inbox.list({ install, state, limit });
+        if (deliveries.length === 0) await refuseUnknownInstall(command, storage, config, install);
         print(terminal, json, { deliveries: deliveries.map(toShown) }, () => toTable(deliveries));
       }),
     );
@@ -90,6 +92,7 @@ function createReplayCommand(terminal: Terminal): Command {
         command.error('error: name deliveries by their numbers, or use --failed');
       }
       await withStorage(command, async ({ inbox }) => {
+        for (const id of ids) found(id, await inbox.find(id));
         const now = toInstant(systemClock.now());
         const named = ids.length > 0 ? await inbox.replay(ids, now) : 0;
         const replayed = named + (failed ? await inbox.replayFailed(now) : 0);
@@ -101,7 +104,7 @@ function createReplayCommand(terminal: Terminal): Command {
 function toReplayed(replayed: number, left: number): string {
   const text = `${replayed} to be looked at again.`;
   if (left === 0) return text;
-  return `${text} ${left} left as they are: not there, or of a type that nothing uses, whose body was not kept.`;
+  return `${text} ${left} left as they are: of a type that nothing uses, whose body was not kept.`;
 }
 
 function addRowNumber(value: string, before: number[] = []): number[] {

@@ -8,8 +8,7 @@ import { type Database, inTransaction, openDatabase } from '../db/database.ts';
 import { listPending, refuseNewer } from '../db/migrate.ts';
 import { checkKeyRing, findKeyRing } from '../db/secret-key.ts';
 import { sqliteFileOf } from '../db/sqlite-database.ts';
-import { AppError } from '../domain/errors.ts';
-import type { Install } from '../installs/install.ts';
+import { AppError, toAppError } from '../domain/errors.ts';
 import type { InstallRegistry } from '../installs/install-registry.ts';
 import { openPlatformApis } from '../installs/platform-apis.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -17,6 +16,7 @@ import { createSecretBox, type SecretBox } from '../lib/secret-box.ts';
 import { type Check, checkTool, failure, ok, warning } from '../operator/doctor-checks.ts';
 import { examine } from '../operator/examine.ts';
 import { examineMarketplace } from '../operator/examine-marketplace.ts';
+import { noInstall } from '../operator/load-status.ts';
 import { checkChannels } from '../operator/notification-checks.ts';
 import { toCheckText } from './check-text.ts';
 import { loadCommandConfig, print, secretKeyOf } from './command-context.ts';
@@ -80,8 +80,10 @@ async function runChecks(
   }
   const { adapters } = subject;
   const { installs, marketplace, receiver, reconcile } = subject.loaded.config;
-  const tools = [...adapters].map(([tool, adapter]) => checkTool(tool, adapter, signal));
   const stored = await checkStorage(subject);
+  // Without the right key nothing more can be said that is worth acting on.
+  if (stored.isShut) return [...checkConfiguration(subject.loaded), ...stored.checks];
+  const tools = [...adapters].map(([tool, adapter]) => checkTool(tool, adapter, signal));
   const platformApis = stored.platformApis ?? openPlatformApis(installs, marketplace.baseUrl);
   const asked = { platformApis, publicUrl: receiver.publicUrl, schedule: reconcile.schedule };
   return [
@@ -116,16 +118,21 @@ async function rehearseIn(
 
 interface Stored {
   checks: Check[];
+  /** Whether no key opens what is sealed in it. */
+  isShut?: true;
   /** Of all installs, also those that were connected; undefined where that could not be read. */
   platformApis?: InstallRegistry['platformApis'];
 }
 
 /** As it is: nothing is made, migrated or written down, as every other command would. */
 async function checkStorage(subject: Subject): Promise<Stored> {
-  const { url } = subject.loaded.config.database;
+  const { config } = subject.loaded;
+  const { url } = config.database;
   if (isMissing(url)) {
-    const says = 'there is none yet: the first start makes it';
-    return { checks: [warning('database', says, 'start once: gangway start')] };
+    const isFirst = config.installs.size === 0;
+    const says = `there is none yet: the first ${isFirst ? 'customer' : 'start'} makes it`;
+    const action = isFirst ? noInstall.action : 'start once: gangway start';
+    return { checks: [warning('database', says, action)] };
   }
   let database: Database | undefined;
   try {
@@ -155,16 +162,23 @@ async function checkOpened(database: Database, subject: Subject): Promise<Stored
   const { adapters, loaded } = subject;
   const { config } = loaded;
   const { key, box } = await checkKey(database, loaded);
-  const found = await findInstalls(database, box, loaded);
-  const { installs, platformApis, checks } = found;
-  const examined = { config, installs, database, adapters, clock: systemClock };
-  // Without the right key nothing more can be said that is worth acting on.
-  const work = box === undefined ? [] : await examine({ ...examined, box });
-  return {
-    checks: [answers, key, ...checks, ...work],
-    ...(platformApis && { platformApis }),
-  };
+  if (box === undefined) return { checks: [answers, key], isShut: true };
+  const registry = openRegistry({ config, storage: { database, box } });
+  try {
+    await registry.load();
+  } catch (error) {
+    // Nothing is said of who is in a tool: an install that is not known would lead to nobody.
+    const isTwice = toAppError(error).code === 'conflict';
+    const action = isTwice ? 'let each install live in one place' : restoring;
+    const checks = [answers, key, failure('installs', error, action)];
+    return isTwice ? { checks } : { checks, isShut: true };
+  }
+  const { installs, platformApis } = registry;
+  const examined = { config, installs, database, box, adapters, clock: systemClock };
+  return { checks: [answers, key, ...(await examine(examined))], platformApis };
 }
+
+const restoring = 'restore database and key from backups that belong together';
 
 async function checkKey(
   database: Database,
@@ -177,32 +191,6 @@ async function checkKey(
     const box = createSecretBox(ring.key, ring.previous);
     return { key: ok('key', `the database opens with the key ${fingerprint}`), box };
   } catch (error) {
-    return { key: failure('key', error, 'set the key that the database was made with') };
-  }
-}
-
-interface Found extends Stored {
-  installs: ReadonlyMap<string, Install>;
-}
-
-/** Those of the configuration alone, where those that were connected cannot be read. */
-async function findInstalls(
-  database: Database,
-  box: SecretBox | undefined,
-  { config }: LoadedConfig,
-): Promise<Found> {
-  const livesIn = 'configuration' as const;
-  const configured = new Map(
-    [...config.installs].map(([name, install]) => [name, { ...install, livesIn }]),
-  );
-  if (box === undefined) return { installs: configured, checks: [] };
-  const registry = openRegistry({ config, storage: { database, box } });
-  try {
-    await registry.load();
-    const { installs, platformApis } = registry;
-    return { installs, platformApis, checks: [] };
-  } catch (error) {
-    const check = failure('installs', error, 'let each install live in one place');
-    return { installs: configured, checks: [check] };
+    return { key: failure('key', error, 'do that, then run this again') };
   }
 }

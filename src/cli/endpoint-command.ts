@@ -15,7 +15,7 @@ import { endWith } from './ending.ts';
 import { pickInstall } from './pick-install.ts';
 import { formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
-import { withWorks } from './with-works.ts';
+import { withWorksCallingNoTool } from './with-works.ts';
 
 /** `gangway endpoint`: where the marketplace delivers to, and whether it does. */
 export function createEndpointCommand(terminal: Terminal): Command {
@@ -41,7 +41,7 @@ function createStatusCommand(terminal: Terminal): Command {
     .argument('[install]', 'only that of this one')
     .option('--json', 'print one JSON object instead of text')
     .action((name: string | undefined, { json }: EndpointOptions, command: Command) =>
-      withWorks(terminal, command, true, async (works) => {
+      withWorksCallingNoTool(terminal, command, true, async (works) => {
         const installs =
           name === undefined
             ? [...works.installs.keys()]
@@ -93,7 +93,7 @@ function createRotateCommand(terminal: Terminal): Command {
     .argument('[install]', onlyOne)
     .option('--json', 'print one JSON object instead of text')
     .action((name: string | undefined, { json }: EndpointOptions, command: Command) =>
-      withWorks(terminal, command, false, async (works) => {
+      withWorksCallingNoTool(terminal, command, false, async (works) => {
         const install = pickInstall(command, works.installs, name);
         const { signal } = terminal;
         const rotated = await rotateEndpoint(works.subscription, install, { signal });
@@ -122,7 +122,7 @@ function createRedeliverCommand(terminal: Terminal): Command {
     .option('--delivery <id>', 'this one, whatever became of it: its id at the marketplace')
     .option('--json', 'print one JSON object instead of text')
     .action((name: string | undefined, { delivery, json }: EndpointOptions, command: Command) =>
-      withWorks(terminal, command, true, async (works) => {
+      withWorksCallingNoTool(terminal, command, true, async (works) => {
         const install = pickInstall(command, works.installs, name);
         const { signal } = terminal;
         const asked = await redeliver(works.subscription, install, delivery, signal);

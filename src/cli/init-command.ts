@@ -1,10 +1,19 @@
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { findPackageJSON } from 'node:module';
 import path from 'node:path';
 import { Command } from 'commander';
+import { builtInAdapters } from '../adapters/create-adapter.ts';
 import { configFileName } from '../config/find-configuration.ts';
-import { type InitialConfig, initialConfig } from '../config/initial-config.ts';
+import {
+  type InitialConfig,
+  initialConfig,
+  type Offboarding,
+  offboardingsOf,
+} from '../config/initial-config.ts';
 import { configJsonSchema } from '../config/json-schema.ts';
 import { AppError } from '../domain/errors.ts';
+import { choose } from './ask.ts';
+import { print } from './command-context.ts';
 import type { Terminal } from './terminal.ts';
 
 interface InitOptions {
@@ -13,6 +22,7 @@ interface InitOptions {
   publicUrl?: string;
   marketplaceUrl?: string;
   tool: string;
+  offboarding?: string;
   force?: true;
   json?: true;
 }
@@ -28,25 +38,74 @@ export function createInitCommand(terminal: Terminal): Command {
     )
     .option('--public-url <url>', 'where the marketplace reaches this machine')
     .option('--marketplace-url <url>', "the root of the marketplace's API, such as a sandbox's")
-    .option('--tool <adapter>', 'roster, label-studio, cvat, doccano, scim, http', 'roster')
+    .option('--tool <adapter>', `${builtInAdapters.join(', ')}, a file or a package`, 'roster')
+    .option('--offboarding <choice>', 'what a removal does in it, where there is a choice')
     .option('--force', 'replace a configuration that is already there')
     .option('--json', 'say what was written as JSON')
-    .action((_options: object, command: Command) => {
+    .action(async (_options: object, command: Command) => {
       // The program has a --config too, and takes the option wherever it stands.
       const options = command.optsWithGlobals<InitOptions>();
       const { install, publicUrl, marketplaceUrl, tool: adapter } = options;
-      const initial = initialConfig({ adapter, install, publicUrl, marketplaceUrl });
       const config = path.resolve(options.config);
       const schema = path.join(path.dirname(config), 'gangway.schema.json');
       refuseToOverwrite(config, options);
+      const isThere = isAdapterThere(adapter, path.dirname(config));
+      const removal = await chooseOffboarding(terminal, command, options);
+      const offboarding = removal?.offboarding;
+      const initial = initialConfig({ adapter, offboarding, install, publicUrl, marketplaceUrl });
       writeJson(schema, configJsonSchema(), 0o644);
       writeJson(config, initial.document, 0o600);
-      const { variables } = initial;
-      const report = options.json
-        ? JSON.stringify({ config, schema, variables: variables.map(({ name }) => name) })
-        : nextSteps(config, options, initial);
-      terminal.stdout.write(`${report}\n`);
+      const variables = initial.variables.map(({ name }) => name);
+      const data = { config, schema, variables, offboarding: offboarding?.name ?? null };
+      const toText = () => nextSteps(config, options, initial, { removal, isThere });
+      print(terminal, options.json, data, toText);
     });
+}
+
+/** Whether it can be used as it is; a file may be written later. */
+function isAdapterThere(adapter: string, folder: string): boolean {
+  if (builtInAdapters.includes(adapter)) return true;
+  if (/^\.{0,2}\//.test(adapter)) return existsSync(path.resolve(folder, adapter));
+  if (isPackage(adapter)) return true;
+  const known = builtInAdapters.join(', ');
+  const says = `there is no adapter "${adapter}"; there is: ${known}; a file begins with "./"`;
+  throw new AppError('not_found', `${says}, and a package has to be installed first`);
+}
+
+function isPackage(name: string): boolean {
+  try {
+    return findPackageJSON(name, import.meta.url) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+interface Removal {
+  offboarding: Offboarding;
+  /** Whether somebody has chosen it. */
+  isChosen: boolean;
+}
+
+/** It may be what cannot be undone, so that nobody is to get it who has not asked for it. */
+async function chooseOffboarding(
+  terminal: Terminal,
+  command: Command,
+  { tool, offboarding: named }: InitOptions,
+): Promise<Removal | undefined> {
+  const choices = offboardingsOf(tool);
+  if (named !== undefined) {
+    const offboarding = choices.find(({ name }) => name === named);
+    if (offboarding !== undefined) return { offboarding, isChosen: true };
+    const known = choices.map(({ name }) => name).join(', ') || 'no choice';
+    command.error(`error: --offboarding ${named}: for ${tool} there is: ${known}`);
+  }
+  const lines = choices.map(({ name, means }) => `${name}: ${means}`);
+  const picked =
+    lines.length === 0
+      ? undefined
+      : await choose(terminal, `What shall a removal do in ${tool}?`, lines);
+  const offboarding = choices[picked ?? 0];
+  return offboarding && { offboarding, isChosen: picked !== undefined };
 }
 
 function refuseToOverwrite(config: string, { force }: InitOptions): void {
@@ -68,8 +127,9 @@ function writeJson(file: string, value: unknown, mode: number): void {
 
 function nextSteps(
   config: string,
-  { install, publicUrl }: InitOptions,
+  { install, publicUrl, tool }: InitOptions,
   { variables }: InitialConfig,
+  { removal, isThere }: { removal: Removal | undefined; isThere: boolean },
 ): string {
   const named = path.basename(config) === configFileName ? '' : ` --config ${config}`;
   const reached =
@@ -77,10 +137,26 @@ function nextSteps(
   return [
     `Wrote ${config}, readable by you alone, and gangway.schema.json beside it.`,
     ...(publicUrl === undefined ? [`Set ${reached}; without it, Gangway asks every minute.`] : []),
+    ...(isThere ? [] : [`Write the adapter ${tool}: src/adapters/README.md says how.`]),
+    ...(builtInAdapters.includes(tool) && tool !== 'roster' ? [sayExamples(tool)] : []),
+    ...(removal === undefined ? [] : [sayRemoval(removal, tool)]),
     ...variables.map(({ name, meaning }) => `Set the variable ${name}: ${meaning}.`),
     ...(install === undefined
       ? [`Connect a customer, whose token it asks for: gangway connect <a name for them>${named}`]
       : []),
     `Then run: gangway start${named}`,
   ].join('\n');
+}
+
+function sayExamples(tool: string): string {
+  const what = { cvat: 'url and organization', http: 'url, member and requests' }[tool] ?? 'url';
+  return `Set ${what} of tools.${tool} to what is true of yours: src/adapters/${tool}/README.md.`;
+}
+
+function sayRemoval({ offboarding: { name, means }, isChosen }: Removal, tool: string): string {
+  const says = `A removal in ${tool} ${means} (offboarding: ${name}).`;
+  if (isChosen) return says;
+  const [, ...others] = offboardingsOf(tool);
+  const other = others.map((one) => `${one.name} ${one.means}`).join('; ');
+  return `${says} Nobody was asked; --offboarding chooses: ${other}.`;
 }

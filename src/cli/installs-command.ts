@@ -7,13 +7,13 @@ import { decidedBy, loadRegistry, print, withStorage } from './command-context.t
 import { pickInstall } from './pick-install.ts';
 import { formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
-import { withWorks } from './with-works.ts';
+import { withWorksCallingNoTool } from './with-works.ts';
 
 /** `gangway installs`: the customers that are connected. */
 export function createInstallsCommand(terminal: Terminal): Command {
   return new Command('installs')
     .description('the customers that are connected, by configuration or by command')
-    .addCommand(createListCommand(terminal))
+    .addCommand(createListCommand(terminal), { isDefault: true })
     .addCommand(createRemoveCommand(terminal));
 }
 
@@ -53,7 +53,7 @@ function createRemoveCommand(terminal: Terminal): Command {
     .option('--accept-orphans', 'although it leads to people who are in a tool: they are kept')
     .option('--json', 'print one JSON object instead of text')
     .action((named: string, { acceptOrphans, json }: RemoveOptions, command: Command) =>
-      withWorks(terminal, command, false, async (works, { storage }) => {
+      withWorksCallingNoTool(terminal, command, false, async (works, { storage }) => {
         const install = pickInstall(command, works.installs, named);
         if (works.installs.get(install)?.livesIn === 'configuration') {
           throw new AppError(

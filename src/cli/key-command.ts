@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { LoadedConfig } from '../config/load-config.ts';
 import { createDatabaseClock } from '../db/database-clock.ts';
 import { type KeyFile, keyFileOf } from '../db/key-file.ts';
-import { loadKeyRing } from '../db/secret-key.ts';
+import { findKeyRing } from '../db/secret-key.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Progress, type Rotated, rotateKey } from '../keys/rotate-key.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -29,7 +29,7 @@ function createShowCommand(terminal: Terminal): Command {
     .action(({ json }: KeyOptions, command: Command) => {
       const { config, secretKey, previousSecretKeys } = loadCommandConfig(command);
       const configured = secretKey.source === 'none' ? undefined : secretKey.key;
-      const { key } = loadKeyRing(config.database.url, configured, previousSecretKeys);
+      const { key } = findKeyRing(config.database.url, configured, previousSecretKeys);
       const { fingerprint } = createSecretBox(key);
       print(terminal, json, { fingerprint }, () => fingerprint);
     });
@@ -62,6 +62,7 @@ function prepareNextKey(loaded: LoadedConfig): KeyFile | undefined {
   const { config, secretKey, previousSecretKeys } = loaded;
   if (secretKey.source === 'none') {
     const file = keyFileOf(config.database.url);
+    findKeyRing(config.database.url, undefined);
     file?.makeNext();
     return file;
   }

@@ -7,13 +7,13 @@ import { decidedBy, print } from './command-context.ts';
 import { pickInstall } from './pick-install.ts';
 import { formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
-import { withWorks } from './with-works.ts';
+import { withWorksCallingNoTool } from './with-works.ts';
 
 /** `gangway links`: which projects are linked at the marketplace. */
 export function createLinksCommand(terminal: Terminal): Command {
   return new Command('links')
     .description('which projects are linked at the marketplace, and where they lead')
-    .addCommand(createListCommand(terminal))
+    .addCommand(createListCommand(terminal), { isDefault: true })
     .addCommand(createAddCommand(terminal))
     .addCommand(createRemoveCommand(terminal));
 }
@@ -29,7 +29,7 @@ function createListCommand(terminal: Terminal): Command {
     .option('--install <name>', 'only those of one install')
     .option('--json', 'print one JSON object instead of a table')
     .action(({ install, json }: ListOptions, command: Command) =>
-      withWorks(terminal, command, true, async (works, { adapters }) => {
+      withWorksCallingNoTool(terminal, command, true, async (works, { adapters }) => {
         const { installs, platformApis, rules } = works;
         const all = [...installs.keys()];
         const chosen = install === undefined ? all : [pickInstall(command, installs, install)];
@@ -90,7 +90,7 @@ function createAddCommand(terminal: Terminal): Command {
     .option('--managed', 'the marketplace provisions it by itself, and Gangway does not')
     .option('--json', 'print one JSON object instead of text')
     .action((project: string, options: AddOptions, command: Command) =>
-      withWorks(terminal, command, false, async (works, { adapters }) => {
+      withWorksCallingNoTool(terminal, command, false, async (works, { adapters }) => {
         const install = pickInstall(command, works.installs, options.install);
         const { job, name, url, managed, json } = options;
         const wanted = {
@@ -120,7 +120,7 @@ function createRemoveCommand(terminal: Terminal): Command {
     .option('--yes', 'do it; without, it is only shown')
     .option('--json', 'print one JSON object instead of text')
     .action((named: string, { install: of, yes, json }: RemoveOptions, command: Command) =>
-      withWorks(terminal, command, yes === undefined, async (works) => {
+      withWorksCallingNoTool(terminal, command, yes === undefined, async (works) => {
         const install = pickInstall(command, works.installs, of);
         const { signal } = terminal;
         const api = apiOf(works, install);

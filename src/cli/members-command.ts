@@ -10,6 +10,7 @@ import { createOwnershipStore } from '../operator/ownership-store.ts';
 import { decidedBy, print, withStorage } from './command-context.ts';
 import { toCount, toRowNumber } from './count-option.ts';
 import { createRenewCommand, createShowInvitationCommand } from './invitation-commands.ts';
+import { refuseUnknownTool } from './pick-install.ts';
 import { formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -42,6 +43,7 @@ export function createMembersCommand(terminal: Terminal): Command {
         const members: Listed[] = waiting
           ? await listWaiting(storage, { tool, limit, ...toReach(config) })
           : await storage.memberships.list({ tool, state, limit });
+        if (members.length === 0) refuseUnknownTool(command, config, tool);
         const toText = () => toTable(members, waiting);
         print(terminal, json, { members: members.map(toShown) }, toText);
       }),

@@ -8,12 +8,16 @@ export function createMigrateCommand(terminal: Terminal): Command {
     .description("bring the database to this version's tables; harmless to repeat")
     .option('--json', 'print one JSON object instead of text')
     .action((options: { json?: true }, command: Command) =>
-      withStorage(command, async ({ migrated }) => {
-        print(terminal, options.json, { migrated }, () =>
-          migrated.length === 0
-            ? 'The database is up to date.'
-            : migrated.map((name) => `Ran ${name}.`).join('\n'),
-        );
-      }),
+      withStorage(
+        command,
+        async ({ migrated }) => {
+          print(terminal, options.json, { migrated }, () =>
+            migrated.length === 0
+              ? 'The database is up to date.'
+              : migrated.map((name) => `Ran ${name}.`).join('\n'),
+          );
+        },
+        { mayBeFirst: true },
+      ),
     );
 }

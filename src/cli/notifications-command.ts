@@ -16,7 +16,7 @@ import type { Terminal } from './terminal.ts';
 export function createNotificationsCommand(terminal: Terminal): Command {
   return new Command('notifications')
     .description('what people outside were told of, and whether they can be told')
-    .addCommand(createListCommand(terminal))
+    .addCommand(createListCommand(terminal), { isDefault: true })
     .addCommand(createTestCommand(terminal));
 }
 

@@ -9,8 +9,9 @@ import { approvePlan } from '../operator/approve-plan.ts';
 import { decidePlan, type PlanDecision } from '../operator/decide-plan.ts';
 import { decidedBy, print, withStorage } from './command-context.ts';
 import { toRowNumber } from './count-option.ts';
-import { toDuration, usualWaitMs } from './duration-option.ts';
+import { waitOption } from './duration-option.ts';
 import { endWith } from './ending.ts';
+import { refuseUnknownInstall } from './pick-install.ts';
 import { formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
 import { createProgress, withWorks } from './with-works.ts';
@@ -19,7 +20,7 @@ import { createProgress, withWorks } from './with-works.ts';
 export function createPlansCommand(terminal: Terminal): Command {
   return new Command('plans')
     .description('removals that the brake holds, for an operator to decide about')
-    .addCommand(createListCommand(terminal))
+    .addCommand(createListCommand(terminal), { isDefault: true })
     .addCommand(createShowCommand(terminal))
     .addCommand(createApproveCommand(terminal))
     .addCommand(createRejectCommand(terminal));
@@ -40,9 +41,10 @@ function createListCommand(terminal: Terminal): Command {
     .option('--all', 'those that were decided too')
     .option('--json', 'print one JSON object instead of a table')
     .action(({ install, state, all, json }: ListOptions, command: Command) =>
-      withStorage(command, async ({ database }) => {
+      withStorage(command, async (storage, config) => {
         const wanted = all ? undefined : (state ?? 'open');
-        const plans = await createPlanStore(database).list({ install, state: wanted });
+        const plans = await createPlanStore(storage.database).list({ install, state: wanted });
+        if (plans.length === 0) await refuseUnknownInstall(command, storage, config, install);
         print(terminal, json, { plans }, () => toTable(plans));
       }),
     );
@@ -128,12 +130,7 @@ function createApproveCommand(terminal: Terminal): Command {
   return new Command('approve')
     .description(decisions.approve.description)
     .argument('<plan>', 'its number in the list', toRowNumber)
-    .option(
-      '--wait <duration>',
-      'for how long at most to wait until they are',
-      toDuration,
-      usualWaitMs,
-    )
+    .addOption(waitOption('for how long at most to wait until they are'))
     .option('--json', 'print one JSON object instead of text')
     .action((id: number, { wait: waitMs, json }: ApproveOptions, command: Command) =>
       withWorks(terminal, command, false, async (works) => {

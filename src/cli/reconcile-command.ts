@@ -6,8 +6,9 @@ import { maskText } from '../lib/mask.ts';
 import { type Previewed, type PreviewedChange, previewAll } from '../operator/preview-all.ts';
 import { type Reconciled, reconcileNow } from '../operator/reconcile-now.ts';
 import { print } from './command-context.ts';
-import { toDuration, usualWaitMs } from './duration-option.ts';
+import { waitOption } from './duration-option.ts';
 import { endWith } from './ending.ts';
+import { pickInstall } from './pick-install.ts';
 import { formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
 import { createProgress, withWorks } from './with-works.ts';
@@ -25,12 +26,7 @@ export function createReconcileCommand(terminal: Terminal): Command {
     .description('read every install from the marketplace, and bring the tools in line with it')
     .option('--install <name>', 'only this one')
     .option('--dry-run', 'say what would be done, and change nothing')
-    .option(
-      '--wait <duration>',
-      'for how long at most to wait until it is done',
-      toDuration,
-      usualWaitMs,
-    )
+    .addOption(waitOption('for how long at most to wait until it is done'))
     .option('--json', 'print one JSON object instead of a table')
     .addHelpText(
       'after',
@@ -42,10 +38,8 @@ Exit status: 0 clean or applied, 1 failed or unfinished, 2 changes pending (dry 
       withWorks(terminal, command, options.dryRun === true, async (works) => {
         const all = [...works.installs.keys()];
         const { install } = options;
-        if (install !== undefined && !all.includes(install)) {
-          command.error(`error: there is no install "${install}"; there is: ${all.join(', ')}`);
-        }
-        const chosen = install === undefined ? all : [install];
+        const chosen =
+          install === undefined ? all : [pickInstall(command, works.installs, install)];
         if (options.dryRun) await preview(terminal, works, chosen, options);
         else await reconcile(terminal, works, { chosen, all }, options);
       }),

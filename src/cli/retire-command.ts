@@ -5,6 +5,7 @@ import {
   type Retired,
 } from '../operator/ownership-store.ts';
 import { decidedBy, print, withStorage } from './command-context.ts';
+import { refuseUnknownInstall, refuseUnknownTool } from './pick-install.ts';
 import { formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -29,9 +30,13 @@ export function createRetireCommand(terminal: Terminal): Command {
       if (install === undefined && tool === undefined && !all) {
         command.error('error: name them with --install or --tool, or use --all');
       }
-      await withStorage(command, async ({ database, memberships }, config) => {
-        const ownership = createOwnershipStore(database, memberships);
+      await withStorage(command, async (storage, config) => {
+        const ownership = createOwnershipStore(storage.database, storage.memberships);
         const orphans = await ownership.orphans({ install, tool });
+        if (orphans.length === 0) {
+          await refuseUnknownInstall(command, storage, config, install);
+          refuseUnknownTool(command, config, tool);
+        }
         const tools = new Set(config.tools.keys());
         if (!yes) {
           return print(terminal, json, { orphans, retired: null }, () => toTable(orphans, tools));

@@ -4,17 +4,15 @@ import { stripControl } from '../lib/strip-control.ts';
 import { loadRunning, type Running, type ShownInstance } from '../operator/about-instances.ts';
 import { type Attention, loadStatus, type Status, toMailed } from '../operator/load-status.ts';
 import { loadRegistry, print, withStorage } from './command-context.ts';
-import { toDuration } from './duration-option.ts';
+import { durationOption } from './duration-option.ts';
 import { formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
-
-const dayMs = 86_400_000;
 
 /** `gangway status`: how it is doing, and what needs somebody. */
 export function createStatusCommand(terminal: Terminal): Command {
   return new Command('status')
     .description('how it is doing, what happened lately, and what needs somebody')
-    .option('--since <duration>', 'how far back to count: 30m, 24h, 7d', toDuration, dayMs)
+    .addOption(durationOption('--since <duration>', 'how far back to count', '24h'))
     .option('--json', 'print one JSON object instead of text')
     .action(({ since, json }: { since: number; json?: true }, command: Command) =>
       withStorage(command, async (storage, config) => {

@@ -1,66 +1,154 @@
 import { stripControl } from '../lib/strip-control.ts';
 
-/** Tables for people, made of strings that strangers chose. Pure. */
+/**
+ * Tables for people, made of strings that strangers chose. Nothing is ever cut: a table that is
+ * wider than the terminal leaves out empty columns, wraps its longest texts, and, where that is not
+ * enough, goes on in a further line of each row.
+ */
 
 export interface Column {
   title: string;
   /** `right` for numbers. */
   align?: 'left' | 'right';
-  /** In columns of the terminal; a longer cell ends in `…`. Unless told, so wide that only a stranger's prank is. */
-  maxWidth?: number;
 }
 
 export type Cell = string | number | undefined;
 
+/** A column as it is printed: its title first, then a cell for each row. */
+interface Block {
+  align: 'left' | 'right';
+  cells: string[];
+  /** In columns of the terminal. */
+  width: number;
+}
+
+const gap = '  ';
+const indent = '    ';
+/** Text is not wrapped to less than this where it need not be. */
+const readableWidth = 20;
+
 /**
  * Lines without a trailing newline: the titles, then the rows, aligned. Nothing in a cell can
  * break the line, move the cursor or colour the terminal. A missing cell is empty.
+ *
+ * @param width how wide a line may be: the terminal's width, 80 where there is none
  */
 export function formatTable(
   columns: readonly (string | Column)[],
   rows: readonly (readonly Cell[])[],
+  width = process.stdout.columns || 80,
 ): string {
   const shapes = columns.map((column) => (typeof column === 'string' ? { title: column } : column));
-  const table = [shapes.map(({ title }) => title), ...rows];
-  const blocks = shapes.map((shape, index) =>
-    layOut(
-      table.map((cells) => cells[index]),
-      shape,
-    ),
-  );
-  return table
-    .map((_, line) => blocks.map((block) => block[line] ?? ''))
-    .map((cells) => cells.join('  ').trimEnd())
+  const blocks = shapes.map(({ title, align = 'left' }, index) => {
+    const cells = [title, ...rows.map((row) => row[index])].map(toText);
+    return { align, cells, width: widestOf(cells) };
+  });
+  const lines = layOut(blocks, width);
+  return [undefined, ...rows]
+    .flatMap((_, row) => lines.flatMap((line, index) => formatRow(line, row, index)))
     .join('\n');
 }
 
-/** More than any id, name or failure takes, and what one row may make all others wide by. */
-const widest = 400;
-
-/** One column: every cell cut and padded to the same width. */
-function layOut(cells: Cell[], { align = 'left', maxWidth = widest }: Column): string[] {
-  const cut = cells.map((cell) => truncate(stripControl(String(cell ?? '')), maxWidth));
-  const width = cut.reduce((widest, cell) => Math.max(widest, widthOf(cell)), 0);
-  return cut.map((cell) => {
-    const padding = ' '.repeat(width - widthOf(cell));
-    return align === 'left' ? cell + padding : padding + cell;
-  });
+function toText(cell: Cell): string {
+  return charactersOf(withoutMilliseconds(stripControl(String(cell ?? '')))).join('');
 }
 
-function truncate(text: string, maxWidth: number): string {
-  let kept = '';
-  let width = 0;
-  let keptUntilEllipsis = '';
-  for (const character of charactersOf(text)) {
-    width += widthOfCharacter(character);
-    if (width > maxWidth) return `${keptUntilEllipsis}…`;
-    kept += character;
-    if (width < maxWidth) keptUntilEllipsis = kept;
+/** For people, who never need to know an instant any better. */
+export function withoutMilliseconds(text: string): string {
+  return text.replace(/(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d+Z/g, '$1Z');
+}
+
+/** The columns that stand side by side in each line of a row: all of them in one, where they can. */
+function layOut(all: Block[], width: number): Block[][] {
+  if (widthOfLine(all) <= width) return [all];
+  const blocks = all.filter(({ cells: [, ...cells] }) => cells.some((cell) => cell !== ''));
+  const narrowed = narrow(blocks, width);
+  if (narrowed !== undefined) return [narrowed];
+  const rest = width - indent.length;
+  const lines: Block[][] = [];
+  for (const block of blocks) {
+    const line = lines.at(-1);
+    const available = lines.length < 2 ? width : rest;
+    if (line !== undefined && widthOfLine([...line, block]) <= available) line.push(block);
+    else lines.push([{ ...block, width: Math.min(block.width, rest) }]);
   }
-  return kept;
+  return lines;
+}
+
+/** Wraps the longest texts until all fits; undefined where that does not do. */
+function narrow(blocks: Block[], width: number): Block[] | undefined {
+  const narrowed = blocks.map((block) => ({ ...block, least: leastWidth(block) }));
+  for (;;) {
+    const excess = widthOfLine(narrowed) - width;
+    if (excess <= 0) return narrowed;
+    const [longest] = narrowed
+      .filter((block) => block.width > block.least)
+      .toSorted((a, b) => b.width - a.width);
+    if (longest === undefined) return undefined;
+    longest.width = Math.max(longest.least, longest.width - excess);
+  }
+}
+
+/** No word is broken, as it may be an id that somebody copies. */
+function leastWidth({ cells, width }: Block): number {
+  const words = cells.flatMap((cell) => cell.split(' '));
+  return Math.max(Math.min(width, readableWidth), widestOf(words));
+}
+
+function widestOf(texts: readonly string[]): number {
+  return texts.reduce((widest, text) => Math.max(widest, widthOf(text)), 0);
+}
+
+function widthOfLine(blocks: readonly Block[]): number {
+  return blocks.reduce((sum, { width }) => sum + width, gap.length * (blocks.length - 1));
+}
+
+/** One line of a row, which wrapped cells make several; none where a further line is empty. */
+function formatRow(blocks: Block[], row: number, line: number): string[] {
+  if (line > 0 && blocks.every(({ cells }) => cells[row] === '')) return [];
+  const wrapped = blocks.map(({ cells, width }) => wrap(cells[row] ?? '', width));
+  const height = Math.max(1, ...wrapped.map((parts) => parts.length));
+  return Array.from({ length: height }, (_, index) =>
+    (line > 0 ? indent : '')
+      .concat(blocks.map((block, at) => pad(wrapped[at]?.[index] ?? '', block)).join(gap))
+      .trimEnd(),
+  );
+}
+
+function pad(text: string, { align, width }: Block): string {
+  const padding = ' '.repeat(Math.max(0, width - widthOf(text)));
+  return align === 'left' ? text + padding : padding + text;
+}
+
+/** At spaces; in the middle of a word only where that is longer than a line. */
+function wrap(text: string, width: number): string[] {
+  if (widthOf(text) <= width) return [text];
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ').flatMap((one) => breakWord(one, width))) {
+    const longer = line === '' ? word : `${line} ${word}`;
+    if (widthOf(longer) <= width) line = longer;
+    else {
+      lines.push(line);
+      line = word;
+    }
+  }
+  return [...lines, line].filter((one) => one !== '');
+}
+
+function breakWord(word: string, width: number): string[] {
+  if (widthOf(word) <= width) return [word];
+  const pieces: string[] = [''];
+  for (const character of charactersOf(word)) {
+    const longer = `${pieces.at(-1)}${character}`;
+    if (widthOf(longer) <= width) pieces[pieces.length - 1] = longer;
+    else pieces.push(character);
+  }
+  return pieces;
 }
 
 function widthOf(text: string): number {
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
   return charactersOf(text).reduce((width, character) => width + widthOfCharacter(character), 0);
 }
 

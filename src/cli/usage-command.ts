@@ -1,13 +1,17 @@
 import { Command, InvalidArgumentError } from 'commander';
+import type { Database } from '../db/database.ts';
+import { AppError } from '../domain/errors.ts';
 import { exitStatusOf, type RunOutcome } from '../domain/run.ts';
 import { type Counts, countNames, type Day } from '../domain/usage.ts';
+import { createContractStore } from '../operator/contract-store.ts';
 import { type InstallPlan, previewReport } from '../usage/report/preview-report.ts';
 import { reportNow } from '../usage/report/report-now.ts';
 import type { InstallReport } from '../usage/report/report-usage.ts';
 import type { ReportWanted } from '../usage/report/report-wanted.ts';
 import { print } from './command-context.ts';
-import { toDuration, usualWaitMs } from './duration-option.ts';
+import { waitOption } from './duration-option.ts';
 import { endWith } from './ending.ts';
+import { pickInstall } from './pick-install.ts';
 import { formatChange, formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
 import { createUsageHeldCommand } from './usage-held-command.ts';
@@ -52,7 +56,7 @@ function createReportCommand(terminal: Terminal): Command {
     .option('--to <day>', 'no day after this one', toDay)
     .option('--dry-run', 'say what would be sent by what was read last, and change nothing')
     .option('--accept-lowered', 'lower what was reported, however much of it')
-    .option('--wait <duration>', 'for how long at most to read the tools', toDuration, usualWaitMs)
+    .addOption(waitOption('for how long at most to read the tools'))
     .option('--json', 'print one JSON object instead of a table')
     .addHelpText(
       'after',
@@ -65,11 +69,11 @@ Exit status: 0 clean or applied, 1 failed or unfinished, 2 changes pending (dry 
         const { deps } = works.usage;
         const all = [...works.installs.keys()];
         const { install, contract: contractId, from, to, acceptLowered, json } = options;
-        if (install !== undefined && !all.includes(install)) {
-          command.error(`error: there is no install "${install}"; there is: ${all.join(', ')}`);
-        }
+        const installs =
+          install === undefined ? all : [pickInstall(command, works.installs, install)];
+        await refuseUnknownContract(works.database, contractId, install);
         const wanted: ReportWanted = {
-          ...{ installs: install === undefined ? all : [install], contractId, from, to },
+          ...{ installs, contractId, from, to },
           acceptsLowered: acceptLowered,
         };
         if (options.dryRun) {
@@ -82,6 +86,17 @@ Exit status: 0 clean or applied, 1 failed or unfinished, 2 changes pending (dry 
         report(terminal, json, reported);
       }),
     );
+}
+
+/** @throws AppError `not_found` where one is named that there is none of */
+async function refuseUnknownContract(
+  database: Database,
+  id: string | undefined,
+  install: string | undefined,
+): Promise<void> {
+  if (id === undefined) return;
+  const found = await createContractStore(database).find(database.kysely, id, install);
+  if (found.length === 0) throw new AppError('not_found', `There is no contract ${id}`);
 }
 
 function toDay(value: string): Day {

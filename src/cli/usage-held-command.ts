@@ -9,7 +9,7 @@ import { type Lowering, listLowerings } from '../usage/show/list-lowerings.ts';
 import { decidedBy, print } from './command-context.ts';
 import { formatChange, formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
-import { withWorks } from './with-works.ts';
+import { withWorksCallingNoTool } from './with-works.ts';
 
 interface HeldOptions {
   assign?: string;
@@ -37,7 +37,7 @@ export function createUsageHeldCommand(terminal: Terminal): Command {
     .option('--discard', 'never report it')
     .option('--json', 'print one JSON object instead of a table')
     .action((id: string | undefined, options: HeldOptions, command: Command) =>
-      withWorks(terminal, command, false, async (works) => {
+      withWorksCallingNoTool(terminal, command, false, async (works) => {
         const { assign, discard, json } = options;
         const decisions = Number(assign !== undefined) + Number(discard === true);
         if (decisions !== Number(id !== undefined)) {

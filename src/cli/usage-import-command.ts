@@ -28,7 +28,7 @@ import { confirm } from './ask.ts';
 import { decidedBy, loadRegistry, print, withStorage } from './command-context.ts';
 import { toCount, toRowNumber } from './count-option.ts';
 import { endWith } from './ending.ts';
-import { pickInstall } from './pick-install.ts';
+import { pickInstall, refuseUnknownInstall } from './pick-install.ts';
 import type { Terminal } from './terminal.ts';
 import { toFaultText, toImportsTable, toPreviewText } from './usage-import-text.ts';
 import { createProgress } from './with-works.ts';
@@ -224,8 +224,11 @@ export function createUsageImportsCommand(terminal: Terminal): Command {
     .option('--limit <count>', 'how many at most', toCount, 100)
     .option('--json', 'print one JSON object instead of a table')
     .action(({ json, ...filter }: ListOptions, command: Command) =>
-      withStorage(command, async ({ database }) => {
-        const imports = await createImportStore(database).list(filter);
+      withStorage(command, async (storage, config) => {
+        const imports = await createImportStore(storage.database).list(filter);
+        if (imports.length === 0) {
+          await refuseUnknownInstall(command, storage, config, filter.install);
+        }
         print(terminal, json, { imports }, () => toImportsTable(imports));
       }),
     );

@@ -17,7 +17,7 @@ import {
 import { print } from './command-context.ts';
 import { formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
-import { withWorks } from './with-works.ts';
+import { withWorksCallingNoTool } from './with-works.ts';
 
 interface ShowOptions {
   install?: string;
@@ -32,7 +32,7 @@ export function createUsageShowCommand(terminal: Terminal): Command {
     .option('--install <name>', 'of which install, where several have one of this id')
     .option('--json', 'print one JSON object instead of a table')
     .action((id: string, { install, json }: ShowOptions, command: Command) =>
-      withWorks(terminal, command, true, async (works) => {
+      withWorksCallingNoTool(terminal, command, true, async (works) => {
         const [contract, other] = await createContractStore(works.database).find(
           works.database.kysely,
           id,

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Adapter } from '../adapters/adapter.ts';
 import { loadAdapters } from '../adapters/load-adapters.ts';
 import type { Config } from '../config/config-schema.ts';
+import type { LoadedConfig } from '../config/load-config.ts';
 import { createWorks, type Works } from '../create-works.ts';
 import { createDatabaseClock } from '../db/database-clock.ts';
 import type { InstallRegistry } from '../installs/install-registry.ts';
@@ -36,8 +37,26 @@ export async function withWorks(
   isDry: boolean,
   work: (works: Works, opened: Opened) => Promise<void>,
 ): Promise<void> {
+  await openWorks(terminal, loadCommandConfig(command), isDry, work);
+}
+
+/** The same for a command that calls no tool, and so needs no secret of a tool. */
+export async function withWorksCallingNoTool(
+  terminal: Terminal,
+  command: Command,
+  isDry: boolean,
+  work: (works: Works, opened: Opened) => Promise<void>,
+): Promise<void> {
+  await openWorks(terminal, loadCommandConfig(command, { callsTools: false }), isDry, work);
+}
+
+async function openWorks(
+  terminal: Terminal,
+  loaded: LoadedConfig,
+  isDry: boolean,
+  work: (works: Works, opened: Opened) => Promise<void>,
+): Promise<void> {
   keepHeapSmall();
-  const loaded = loadCommandConfig(command);
   const { config } = loaded;
   const adapters = await loadAdapters(config);
   const storage = await openConfigured(loaded);

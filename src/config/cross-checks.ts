@@ -11,7 +11,7 @@ export function crossFaults(document: Document): Fault[] {
   const tools = new Map(namedIn(document, 'tools'));
   const installs = namedIn(document, 'installs');
   const users = Map.groupBy(installs, ([, install]) => install['tool']);
-  const faults = portFaults(document);
+  const faults = [...portFaults(document), ...consoleFaults(document)];
   for (const [name, install] of installs) {
     const { tool, projects } = install;
     if (typeof tool !== 'string') continue;
@@ -55,9 +55,18 @@ function portFaults(document: Document): Fault[] {
   return [{ path: ['console', 'port'], message: 'must differ from receiver.port' }];
 }
 
+/** What it tells is for operators alone. */
+function consoleFaults(document: Document): Fault[] {
+  const { host, token } = sectionOf(document, 'console');
+  if (typeof host !== 'string' || isLoopback(host) || token !== undefined) return [];
+  const message =
+    'is required, because console.host opens this listener to the network: make one with "openssl rand -hex 32", or listen on 127.0.0.1';
+  return [{ path: ['console', 'token'], message }];
+}
+
 /** What can be used but is probably not meant. */
 export function warningsOf(config: Config): string[] {
-  const { receiver, console: operator, marketplace, mail } = config;
+  const { receiver, marketplace, mail } = config;
   const warnings: [boolean, string][] = [
     [
       isExposed(receiver.publicUrl),
@@ -66,10 +75,6 @@ export function warningsOf(config: Config): string[] {
     [
       isExposed(marketplace.baseUrl),
       'marketplace.baseUrl: over plain http the tokens can be read on the way',
-    ],
-    [
-      operator.token === undefined && !isLoopback(operator.host),
-      'console.host: the operator listener is open to the network without a console.token',
     ],
     [
       mail !== undefined && !mail.smtp.isEncrypted && !isLoopback(mail.smtp.host),

@@ -1,3 +1,4 @@
+import { parseEnv } from 'node:util';
 import { AppError, toAppError } from '../domain/errors.ts';
 import {
   type Document,
@@ -51,6 +52,26 @@ export function layerVariables(
   return layered;
 }
 
+/**
+ * Whether variables say anything of an install, a tool or the marketplace. Those that may stand
+ * beside a file are of no use without one, except in the image, where a port may be all there is.
+ */
+export function isSetUp(env: Environment): boolean {
+  const isProduction = env['NODE_ENV'] === 'production';
+  const meant = variables.filter((one) => isProduction || !overridesFile(one));
+  const others = isProduction ? ['GANGWAY_INSTALL', 'GANGWAY_CONNECT_TOKEN'] : ['GANGWAY_INSTALL'];
+  return [...meant.map(({ name }) => name), ...others].some((name) => isGiven(name, env));
+}
+
+/** The variables of a process, and under them those of a file as systemd and Docker read it. */
+export function readEnvironment(
+  file: string | undefined,
+  env: Environment = process.env,
+  cwd = process.cwd(),
+): Environment {
+  return file === undefined ? env : { ...parseEnv(readSmallFile(file, cwd)), ...env };
+}
+
 /** The value of a variable or of the file that `<name>_FILE` names. Throws `invalid`. */
 export function readVariable(name: string, env: Environment, folder: string): string | undefined {
   const value = isServiceLink(name, env[name]) ? undefined : env[name] || undefined;
@@ -64,9 +85,21 @@ function startFrom(file: Document | undefined, env: Environment) {
   if (file !== undefined) return { document: file, origins: [] };
   const adapter = env['GANGWAY_TOOL_ADAPTER'] || 'roster';
   const tool = adapter === 'roster' ? { adapter, path: './data/roster.json' } : { adapter };
+  const tools = { default: tool };
+  // Without any, customers are connected by command.
+  if (!namesInstall(env)) return { document: { tools }, origins: [] };
   const name = installName(env);
-  const document = { installs: { [name]: { tool: 'default' } }, tools: { default: tool } };
+  const document = { installs: { [name]: { tool: 'default' } }, tools };
   return { document, origins: [{ path: ['installs', name], variable: 'GANGWAY_INSTALL' }] };
+}
+
+function namesInstall(env: Environment): boolean {
+  const names = variables.filter(({ path }) => path[0] === 'installs').map(({ name }) => name);
+  return [...names, 'GANGWAY_INSTALL'].some((name) => isGiven(name, env));
+}
+
+function isGiven(name: string, env: Environment): boolean {
+  return Boolean(env[name] || env[`${name}_FILE`]) && !isServiceLink(name, env[name]);
 }
 
 function installName(env: Environment): string {

@@ -14,6 +14,8 @@ export interface ConfigurationQuery {
   env?: Environment;
   /** The working directory unless told otherwise. */
   cwd?: string;
+  /** Whether a tool will be called; where none is, its secrets need not be there. */
+  callsTools?: boolean;
 }
 
 export const configFileName = 'gangway.config.json';

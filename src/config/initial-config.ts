@@ -10,15 +10,82 @@ export interface InitialConfig {
 /** What a tool's settings are besides its token, for the adapters that are built in. */
 const toolSettings = new Map<string, Record<string, unknown>>([
   ['roster', { path: './data/roster.json' }],
-  ['label-studio', { url: 'http://localhost:8080', offboarding: 'delete_user' }],
+  ['label-studio', { url: 'http://localhost:8080' }],
   ['cvat', { url: 'http://localhost:8080', organization: 'my-organization' }],
   ['doccano', { url: 'http://localhost:8000' }],
   ['scim', { url: 'https://tool.example.com/scim/v2' }],
-  ['http', { url: 'https://tool.example.com/api' }],
+  ['http', { url: 'https://tool.example.com/api', ...exampleRequests() }],
 ]);
+
+/** Something to change: every tool has other ones. */
+function exampleRequests(): Record<string, unknown> {
+  const path = '/projects/{group}/members';
+  const pages = { by: 'page', query: 'page', total: 'meta.total' };
+  return {
+    member: { id: 'id', email: 'email' },
+    requests: {
+      check: { path: '/me' },
+      list: { path, items: 'data', pages },
+      add: { path, body: { email: '{email}', name: '{displayName}' }, item: 'data' },
+      remove: { path: `${path}/{memberId}` },
+    },
+  };
+}
+
+/** One of the things that a removal may do in a tool. */
+export interface Offboarding {
+  name: string;
+  means: string;
+  /** What has to be said with it. */
+  settings?: Record<string, string>;
+}
+
+const nobodyHasSaid = 'nobody has said yet whether a removal locks people out';
+
+/** Where a removal may do several things: the first takes away least, and can be undone. */
+const offboardings = new Map<string, readonly Offboarding[]>([
+  [
+    'label-studio',
+    [
+      { name: 'membership', means: 'ends the membership: who was removed can still get in' },
+      {
+        name: 'delete_user',
+        means: 'locks out by deleting the account, which takes their name off their work',
+      },
+    ],
+  ],
+  [
+    'scim',
+    [
+      { name: 'group', means: 'takes out of the group: who was removed can still get in' },
+      {
+        name: 'deactivate',
+        means: 'locks out by ending the account, once nothing is wanted for it any more',
+      },
+    ],
+  ],
+  [
+    'http',
+    [
+      {
+        name: 'membership_only',
+        means: 'leaves it open whether who was removed can still get in',
+        settings: { offboardingReason: nobodyHasSaid },
+      },
+      { name: 'locks_out', means: 'locks out, as your requests see to it' },
+    ],
+  ],
+]);
+
+/** What a removal may do in such a tool, the safest first; nothing where there is no choice. */
+export function offboardingsOf(adapter: string): readonly Offboarding[] {
+  return offboardings.get(adapter) ?? [];
+}
 
 export interface InitialWishes {
   adapter: string;
+  /** One of `offboardingsOf(adapter)`, where there are any. */
+  offboarding?: Offboarding | undefined;
   /** The name of an install to keep in the file; without one, installs are connected by command. */
   install?: string | undefined;
   publicUrl?: string | undefined;
@@ -29,6 +96,7 @@ export interface InitialWishes {
 /** One tool, and the install that was asked for, with every secret as a reference. */
 export function initialConfig({
   adapter,
+  offboarding,
   install,
   publicUrl,
   marketplaceUrl,
@@ -38,6 +106,7 @@ export function initialConfig({
   const own = install === undefined ? [] : variablesOf(install, tool);
   const [token, webhookSecret] = own.map(({ name: env }) => ({ env }));
   const toolToken = { name: `${toWord(tool)}_TOKEN`, meaning: `what ${adapter} asks for` };
+  const removal = offboarding && { offboarding: offboarding.name, ...offboarding.settings };
   const hasToken = settings !== undefined && adapter !== 'roster';
   return {
     document: {
@@ -49,7 +118,11 @@ export function initialConfig({
         installs: { [install]: { token, webhookSecrets: [webhookSecret], tool, projects: ['*'] } },
       }),
       tools: {
-        [tool]: { adapter, ...settings, ...(hasToken && { token: { env: toolToken.name } }) },
+        [tool]: {
+          ...{ adapter, ...settings },
+          ...(hasToken && { token: { env: toolToken.name } }),
+          ...removal,
+        },
       },
     },
     variables: hasToken ? [...own, toolToken] : own,

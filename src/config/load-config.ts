@@ -5,13 +5,14 @@ import type { Config } from './config-schema.ts';
 import { crossFaults, warningsOf } from './cross-checks.ts';
 import {
   type Document,
+  type Environment,
   type Fault,
   formatPath,
   isDocument,
   type Path,
   startsWith,
 } from './document.ts';
-import { type Layered, layerVariables } from './environment.ts';
+import { isSetUp, type Layered, layerVariables } from './environment.ts';
 import {
   type ConfigurationQuery,
   type ConfigurationSource,
@@ -44,24 +45,27 @@ export interface LoadedConfig extends SecretKeys {
  * for each fault: its path, and what to do.
  */
 export function loadConfig(query: ConfigurationQuery = {}): LoadedConfig {
-  const { env = process.env, cwd = process.cwd() } = query;
+  const { env = process.env, cwd = process.cwd(), callsTools = true } = query;
   const source = findConfiguration(query);
-  if (source.kind === 'none') {
-    const remedy = `write ${configFileName} with "gangway init", or set GANGWAY_TOKEN`;
-    throw new AppError('invalid', `there is no configuration: ${remedy}`);
+  if (source.kind === 'none' || (source.kind === 'environment' && !isSetUp(env))) {
+    throw new AppError('invalid', sayNone(env, cwd));
   }
   const folder = source.kind === 'file' ? path.dirname(source.path) : cwd;
   const file = source.kind === 'file' ? readDocument(source.path) : undefined;
   const layered = layerVariables(file, env, folder);
-  const resolved = resolveReferences(layered.document, env, folder);
+  const resolved = resolveReferences(
+    layered.document,
+    env,
+    folder,
+    ([section]) => callsTools || section !== 'tools',
+  );
   const template = readTemplate(resolved.document, folder);
   const checked = checkSchema(template.document);
   const keys = loadSecretKeys(env, folder, isPostgres(resolved.document));
   const unread = [...resolved.faults, ...template.faults];
   const faults = [
     ...unread,
-    ...withoutFollowUps(checked.faults, unread),
-    ...crossFaults(resolved.document),
+    ...withoutFollowUps([...checked.faults, ...crossFaults(resolved.document)], unread),
     ...keys.faults,
     ...layered.faults,
   ];
@@ -80,6 +84,13 @@ export function loadConfig(query: ConfigurationQuery = {}): LoadedConfig {
   };
 }
 
+/** Whoever is in the wrong folder has a configuration, and reads here where to look for it. */
+function sayNone(env: Environment, cwd: string): string {
+  const names = Object.keys(env).filter((name) => name.startsWith('GANGWAY_'));
+  const set = names.length === 0 ? '' : `, and ${names.join(', ')} alone are none`;
+  return `there is no configuration: no ${configFileName} in ${cwd}${set}. Run this in its folder, name the file with --config or GANGWAY_CONFIG, write one with "gangway init", or set variables for the install or the tool (GANGWAY_TOKEN, GANGWAY_TOOL_ADAPTER)`;
+}
+
 /** What could not be read has been reported; that no string stands there is no news. */
 function withoutFollowUps(faults: Fault[], causes: Fault[]): Fault[] {
   return faults.filter(({ path }) => !causes.some((cause) => startsWith(path, cause.path)));
@@ -91,7 +102,10 @@ function isPostgres({ database }: Document): boolean {
 }
 
 function toMessage(source: LoadedConfig['source'], faults: Fault[], layered: Layered): string {
-  const subject = source.kind === 'file' ? source.path : 'in the environment (GANGWAY_*)';
+  const subject =
+    source.kind === 'file'
+      ? source.path
+      : `in the environment (GANGWAY_*; there is no ${configFileName} in this folder)`;
   const lines = faults.map((fault) => `\n  ${placeOf(fault.path, layered)}: ${fault.message}`);
   return `the configuration ${subject} cannot be used:${lines.join('')}`;
 }

@@ -17,8 +17,20 @@ export interface Resolved {
   literals: Path[];
 }
 
-/** Reads every reference; what is wrong with them is returned, all of it, and nothing is thrown. */
-export function resolveReferences(document: Document, env: Environment, folder: string): Resolved {
+/** Stands for a secret that is not there and that nothing will ask for. */
+const unread = 'unread';
+
+/**
+ * Reads every reference; what is wrong with them is returned, all of it, and nothing is thrown.
+ *
+ * @param isNeeded whether what cannot be read there is wrong; else something stands in for it
+ */
+export function resolveReferences(
+  document: Document,
+  env: Environment,
+  folder: string,
+  isNeeded: (path: Path) => boolean = () => true,
+): Resolved {
   const found: Omit<Resolved, 'document'> = { faults: [], literals: [] };
 
   function visit(value: unknown, path: Path, parent: Document = {}): unknown {
@@ -44,6 +56,7 @@ export function resolveReferences(document: Document, env: Environment, folder: 
     try {
       return readReference(reference, env, folder);
     } catch (error) {
+      if (!isNeeded(path)) return unread;
       found.faults.push({ path, message: toAppError(error).message });
       return undefined;
     }

@@ -9,6 +9,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
@@ -23,6 +24,7 @@ const keyBytes = 32;
  * the place of the old one when nothing needs that any more.
  */
 export interface KeyFile {
+  path: string;
   isThere(): boolean;
   /** Loads the key; makes it where there is none yet. */
   load(): Buffer;
@@ -41,6 +43,7 @@ export function keyFileOf(databaseUrl: string): KeyFile | undefined {
   const file = `${database}.key`;
   const next = `${file}.next`;
   return {
+    path: file,
     isThere: () => existsSync(file),
     load() {
       if (!existsSync(file)) makeKey(file);
@@ -58,9 +61,18 @@ export function keyFileOf(databaseUrl: string): KeyFile | undefined {
 }
 
 function readKey(file: string): Buffer {
+  refuseReadableByOthers(file);
   const key = Buffer.from(readFileSync(file, 'utf8').trim(), 'base64');
   if (key.length === keyBytes) return key;
   throw new AppError('invalid', `The key file ${file} does not hold ${keyBytes} bytes in base64`);
+}
+
+/** Who reads it can open everything. Where files have no such modes, none of them is set. */
+function refuseReadableByOthers(file: string): void {
+  const mode = statSync(file).mode & 0o777;
+  if (process.platform === 'win32' || (mode & 0o077) === 0) return;
+  const says = `The key file ${file} is open to others than its owner (mode ${mode.toString(8)})`;
+  throw new AppError('invalid', `${says}: chmod 600 ${file}, or set GANGWAY_SECRET_KEY instead`);
 }
 
 /** Of two starting processes exactly one makes the key, and neither ever reads half of it. */

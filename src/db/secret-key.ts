@@ -46,13 +46,29 @@ export function findKeyRing(
   configured: Buffer | undefined,
   previous: readonly Buffer[] = [],
 ): KeyRing {
-  if (configured === undefined && keyFileOf(databaseUrl)?.isThere() === false) {
+  const file = configured === undefined ? keyFileOf(databaseUrl) : undefined;
+  if (file?.isThere() === false) {
     throw new AppError(
       'invalid',
-      'The key file beside the database is not there, and GANGWAY_SECRET_KEY is not set',
+      `The key file ${file.path} is not there, and GANGWAY_SECRET_KEY is not set: put the file back from its backup, or set GANGWAY_SECRET_KEY to what stood in it`,
     );
   }
   return loadKeyRing(databaseUrl, configured, previous);
+}
+
+/**
+ * The keys for a database that is open. One is made for a new database alone: where one was in use
+ * before, another would open nothing, and hide which one is missing.
+ *
+ * @throws AppError as `findKeyRing` does, where the database had a key before
+ */
+export async function prepareKeyRing(
+  { kysely, url }: Database,
+  configured: Buffer | undefined,
+  previous: readonly Buffer[],
+): Promise<KeyRing> {
+  const isNew = (await readSetting(kysely, 'key_fingerprint')) === undefined;
+  return (isNew ? loadKeyRing : findKeyRing)(url, configured, previous);
 }
 
 /**

@@ -74,6 +74,7 @@ export async function loadStatus(
   );
   const suspects = await createSuspectStore(database).list();
   const attention = [
+    ...(configured.size === 0 ? [noInstall] : []),
     ...findAttention(status, disputed, troubled, endpoints),
     ...aboutSuspects(suspects.filter(({ install }) => configured.has(install))),
     ...(await aboutInvitations(database, mailed)),
@@ -84,6 +85,11 @@ export async function loadStatus(
   ];
   return { ...status, attention };
 }
+
+export const noInstall: Attention = {
+  says: 'no customer is connected, so nobody is hired into a tool',
+  action: 'gangway connect <a name for them>',
+};
 
 function aboutSuspects(suspects: Suspect[]): Attention[] {
   const [oldest] = suspects;

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Command } from 'commander';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -44,6 +44,8 @@ describe('every command', () => {
       expect(status).toBe(0);
       expect(out).toMatch(new RegExp(`^Usage: gangway( ${words})?`));
       expect(out).toMatch(/^ +-h, --help /m);
+      // Nothing but what one would write oneself: "24h", and nothing for a list that is empty.
+      expect(out).not.toMatch(/default:\s+(\d{5}|\[)/);
       expect(err).toBe('');
     },
   );
@@ -71,11 +73,25 @@ describe('every command', () => {
     expect(out).toBe('');
   });
 
-  it.each([[], ['deliveries']])('%j without a command shows what there is', async (...argv) => {
+  it.each([[], ['usage']])('%j without a command shows what there is', async (...argv) => {
     const { status, stderr: err } = await runCommand(...argv);
     expect(status).toBe(64);
     expect(err).toMatch(/^Usage: gangway/);
   });
+});
+
+describe('lists', () => {
+  it.each(['plans', 'links', 'installs', 'contracts', 'deliveries', 'notifications'])(
+    'of %s are printed without a further word',
+    async (word) => {
+      const { configFile } = createBridgeWorkspace({ installs: {} });
+      const list = await runCommand(word, 'list', '--json', '--config', configFile);
+      expect(list.status).toBe(0);
+      expect(await runCommand(word, '--json', '--config', configFile)).toEqual(list);
+      const typo = await runCommand(word, 'lst', '--config', configFile);
+      expect(typo).toMatchObject({ status: 64, stdout: '' });
+    },
+  );
 });
 
 describe('the configuration', () => {
@@ -90,9 +106,9 @@ describe('the configuration', () => {
   it.each(commands)('is asked for by "%s %s", with what to type', async (...argv) => {
     const { status, stdout: out, stderr: err } = await runCommand(...argv.filter(Boolean));
     expect(status).toBe(1);
-    expect(err).toBe(
-      'gangway: there is no configuration: write gangway.config.json with "gangway init", or set GANGWAY_TOKEN\n',
-    );
+    const says = `gangway: there is no configuration: no gangway.config.json in ${realpathSync(folder)}`;
+    expect(err).toContain(says);
+    expect(err).toMatch(/in its folder, .* --config .* "gangway init".*GANGWAY_TOKEN/);
     expect(out).toBe('');
   });
 
@@ -128,6 +144,64 @@ describe('the configuration', () => {
     expect(out).toContain(`Then run: gangway start --config ${file}`);
     expect(existsSync(file)).toBe(true);
     expect(existsSync(path.join(folder, 'gangway.config.json'))).toBe(false);
+  });
+
+  it('by variables alone makes no other database where a command is run elsewhere', async () => {
+    vi.stubEnv('GANGWAY_TOKEN', 'ot_ptk_1');
+    const { status, stderr: err } = await runCommand('status');
+    expect(status).toBe(1);
+    expect(err).toMatch(/^gangway: There is no database .*gangway\.db yet: run this in the folder/);
+    expect(readdirSync(folder)).toEqual([]);
+    expect(await runCommand('migrate')).toMatchObject({ status: 0 });
+    expect(await runCommand('status')).toMatchObject({ status: 0 });
+  });
+
+  it('takes variables from --env-file, wherever it stands, under those that are set', async () => {
+    const { configFile } = createBridgeWorkspace({
+      tools: { list: { adapter: 'roster', path: './roster.json' } },
+      installs: { acme: { token: { env: 'SOME_TOKEN' }, tool: 'list' } },
+    });
+    const file = path.join(folder, 'variables');
+    writeFileSync(file, '# of acme\nSOME_TOKEN="ot_ptk_1"\nGANGWAY_LOG_LEVEL=warn\n');
+    const line = ['members', '--config', configFile, '--json'];
+    expect(await runCommand(...line)).toMatchObject({ status: 1 });
+    for (const argv of [
+      ['--env-file', file, ...line],
+      [...line, `--env-file=${file}`],
+    ]) {
+      expect(await runCommand(...argv)).toMatchObject({ status: 0, stdout: '{"members":[]}\n' });
+    }
+    vi.stubEnv('SOME_TOKEN', 'not a token');
+    expect(await runCommand(...line, '--env-file', file)).toMatchObject({
+      ...{ status: 1, stderr: expect.stringContaining('installs.acme.token') },
+    });
+    const missing = await runCommand(...line, '--env-file', path.join(folder, 'none'));
+    expect(missing).toMatchObject({ status: 1, stderr: expect.stringContaining('does not exist') });
+  });
+
+  it.each([
+    ['status'],
+    ['plans', 'list'],
+    ['members'],
+    ['contracts', 'list'],
+    ['usage', 'held'],
+    ['explain', 'cmu1'],
+  ])('asks "%s %s" for no secret of a tool', async (...words) => {
+    const token = { env: 'TOOL_TOKEN' };
+    const { configFile } = createBridgeWorkspace({
+      tools: { list: { adapter: 'doccano', url: 'http://127.0.0.1:9', token } },
+    });
+    const argv = [...words.filter(Boolean), '--config', configFile];
+    const { stderr: err } = await runCommand(...argv);
+    expect(err).toBe(
+      words[0] === 'explain'
+        ? 'gangway: Nothing is known of such a person or contract: no event named it, and no read\n'
+        : '',
+    );
+    const { status, stderr: said } = await runCommand('start', '--config', configFile);
+    expect({ status, said }).toEqual({
+      ...{ status: 1, said: expect.stringContaining('TOOL_TOKEN is not set') },
+    });
   });
 
   it('is written to the usual place where nothing is said', async () => {

@@ -1,8 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
+import { createFolder } from '../support/folder.ts';
 import { readRoster } from '../support/roster.ts';
 import { createStdin, runCommand, startAt } from '../support/run-command.ts';
 
@@ -58,6 +59,25 @@ describe('gangway connect', { timeout: 30_000 }, () => {
     expect(written).not.toContain(customer.token);
     const stored = readFileSync(path.join(workspace.folder, 'gangway.db'));
     expect(stored.includes(customer.token)).toBe(false);
+  });
+
+  it('needs no configuration but variables', async () => {
+    const before = process.cwd();
+    process.chdir(createFolder());
+    onTestFinished(() => {
+      process.chdir(before);
+      vi.unstubAllEnvs();
+    });
+    vi.stubEnv('GANGWAY_MARKETPLACE_URL', baseUrl);
+    vi.stubEnv('GANGWAY_TOOL_PATH', 'roster.json');
+    vi.stubEnv('GANGWAY_CONNECT_TOKEN', customer.token);
+    expect(await runCommand('connect', 'acme')).toMatchObject({ status: 0 });
+    await runCommand('links', 'add', 'street-signs', '--job', jobId);
+    const { trainers } = sandbox.hire({ jobId });
+    expect(await runCommand('reconcile')).toMatchObject({ status: 0 });
+    expect(readRoster(path.resolve('roster.json'))).toEqual({
+      'street-signs': trainers.map(({ opentrainUserId }) => opentrainUserId),
+    });
   });
 
   it('registers one webhook endpoint, however often it is run', async () => {

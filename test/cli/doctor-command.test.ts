@@ -1,10 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { inTransaction, openDatabase } from '../../src/db/database.ts';
 import { writeSetting } from '../../src/db/setting-store.ts';
+import { createInstallStore } from '../../src/installs/install-store.ts';
 import { openWorld, type World } from '../sandbox/sandbox-harness.ts';
 import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
 import { fullEvent } from '../support/event-bodies.ts';
@@ -245,30 +246,65 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     expect(await about()).toEqual([]);
   });
 
-  it('fails on another key than that of the database, and says no more of what is in it', async () => {
+  it('fails on another key than that of the database, and says no more', async () => {
     await workspace.receive(hired());
+    // With the right key it would say that nobody is led to any more.
+    changeConfig({ installs: {} });
     vi.stubEnv('GANGWAY_SECRET_KEY', randomBytes(32).toString('base64'));
     const tables = await digestTables();
     expect((await examine()).checks).toMatchObject([
-      ...[{ name: 'configuration' }, { name: 'tool list' }, { name: 'install acme' }],
-      ...[{ name: 'webhooks' }, { name: 'marketplace clock' }, { name: 'contract' }],
+      { name: 'configuration', status: 'ok' },
       { name: 'database', status: 'ok' },
       {
         ...{ name: 'key', status: 'failure', says: expect.stringContaining('another secret key') },
-        action: 'set the key that the database was made with',
+        action: 'do that, then run this again',
       },
     ]);
     expect(await digestTables()).toBe(tables);
   });
 
-  it('fails where the key file is gone, and makes no other', async () => {
+  it('says nothing of orphans where the installs that are connected cannot be read', async () => {
     await workspace.receive(hired());
-    const keyFile = path.join(workspace.folder, 'gangway.db.key');
-    rmSync(keyFile);
-    expect(await findTrouble()).toMatchObject([
-      { name: 'key', status: 'failure', says: expect.stringContaining('is not there') },
+    await workspace.withStorage(async ({ database, box }) => {
+      await createInstallStore(database, box).save({
+        ...{ install: 'globex', token: 'ot_ptk_globex', tool: 'list', projects: ['*'] },
+        ...{ grantId: 'ins_1', organizationId: null, connectedAt: new Date().toISOString() },
+      });
+      const token = box.seal(Buffer.from('ot_ptk_globex'), 'elsewhere');
+      await inTransaction(database, (tx) =>
+        tx.updateTable('connectedInstall').set({ token }).execute(),
+      );
+    });
+    changeConfig({ installs: {} });
+    expect((await examine()).checks).toMatchObject([
+      ...[{ name: 'configuration' }, { name: 'database' }, { name: 'key', status: 'ok' }],
+      { name: 'installs', status: 'failure', says: expect.stringContaining('wrong key') },
     ]);
-    expect(existsSync(keyFile)).toBe(false);
+  });
+
+  it.each(['doctor', 'status', 'members', 'start', 'key show', 'key rotate'])(
+    '%s fails where the key file is gone, and makes no other',
+    async (words) => {
+      await workspace.receive(hired());
+      const files = readdirSync(workspace.folder).filter((name) => name !== 'gangway.db.key');
+      rmSync(path.join(workspace.folder, 'gangway.db.key'));
+      const { status, stdout, stderr } = await runCommand(
+        ...words.split(' '),
+        ...['--config', workspace.configFile],
+      );
+      expect(status).toBe(1);
+      expect(stdout + stderr).toMatch(/gangway\.db\.key is not there.* from its backup/);
+      expect(readdirSync(workspace.folder)).toEqual(files);
+    },
+  );
+
+  it('tells where nobody is connected how that is done, as status does', async () => {
+    const action = 'gangway connect <a name for them>';
+    changeConfig({ installs: {} });
+    expect(await findTrouble()).toMatchObject([{ name: 'database', action }]);
+    const status = await runCommand('status', '--config', workspace.configFile);
+    expect(status).toMatchObject({ status: 0, stdout: expect.stringContaining(`→ ${action}`) });
+    expect(await findTrouble()).toMatchObject([{ name: 'work', action }]);
   });
 
   it('warns of migrations that are not run yet, and runs none', async () => {

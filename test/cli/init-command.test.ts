@@ -2,11 +2,14 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { builtInAdapters } from '../../src/adapters/create-adapter.ts';
 import { createInitCommand } from '../../src/cli/init-command.ts';
 import { configJsonSchema } from '../../src/config/json-schema.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { createWorkspace } from '../config/workspace.ts';
+import { createStdin, startAt, startCommand } from '../support/run-command.ts';
+import { until } from '../support/until.ts';
 
 /** What the command wrote to stdout. */
 async function init(config: string, ...options: string[]): Promise<string> {
@@ -62,7 +65,7 @@ describe('gangway init', () => {
     const file = path.join(createWorkspace(), 'gangway.config.json');
     const report: unknown = JSON.parse(await init(file, ...options, '--json'));
     const schema = path.join(path.dirname(file), 'gangway.schema.json');
-    expect(report).toEqual({ config: file, schema, variables });
+    expect(report).toMatchObject({ config: file, schema, variables });
 
     expect(() => loadConfig({ path: file, env: {} })).toThrow(`${variables[0]} is not set`);
     const env = Object.fromEntries(variables.map((name) => [name, `value-of-${name}`]));
@@ -71,6 +74,69 @@ describe('gangway init', () => {
     const [install] = config.installs.values();
     expect(install?.token).toBe(`value-of-${variables[0]}`);
     expect(config.tools.has(install?.tool ?? '')).toBe(true);
+  });
+
+  it.each(builtInAdapters)(
+    'with --tool %s writes what starts once its variables are set',
+    async (tool) => {
+      const file = path.join(createWorkspace(), 'gangway.config.json');
+      const report: unknown = JSON.parse(await init(file, '--tool', tool, '--json'));
+      const { variables } = report as { variables: string[] };
+      onTestFinished(() => void vi.unstubAllEnvs());
+      for (const name of variables) vi.stubEnv(name, 'some-token');
+      for (const name of ['RECEIVER', 'CONSOLE']) vi.stubEnv(`GANGWAY_${name}_PORT`, '0');
+      const started = startCommand('start', '--config', file);
+      await until('it runs', started.stderr, (log) => log.includes('Gangway is running'));
+      started.stop();
+      expect(await started.ended).toMatchObject({ status: 0 });
+    },
+  );
+
+  it.each([
+    [
+      'label-studio',
+      'membership',
+      /can still get in \(offboarding: membership\)\. Nobody was asked; .*delete_user/,
+    ],
+    ['scim', 'group', /can still get in \(offboarding: group\)\. Nobody was asked; .*deactivate/],
+    ['http', 'membership_only', /\(offboarding: membership_only\)\. Nobody was asked; .*locks_out/],
+  ])('for %s chooses %s where nobody can be asked, and says so', async (tool, safe, says) => {
+    const file = path.join(createWorkspace(), 'gangway.config.json');
+    expect(await init(file, '--tool', tool)).toMatch(says);
+    const settingsOf = () =>
+      (JSON.parse(readFileSync(file, 'utf8')) as { tools: Record<string, object> }).tools[tool];
+    expect(settingsOf()).toMatchObject({ offboarding: safe });
+    const other =
+      { 'label-studio': 'delete_user', scim: 'deactivate', http: 'locks_out' }[tool] ?? '';
+    const said = await init(file, '--force', '--tool', tool, '--offboarding', other);
+    expect(said).not.toContain('Nobody was asked');
+    expect(settingsOf()).toMatchObject({ offboarding: other });
+    await expect(init(file, '--force', '--tool', tool, '--offboarding', 'x')).rejects.toThrow(
+      `--offboarding x: for ${tool} there is: ${safe}, ${other}`,
+    );
+  });
+
+  it('asks at a terminal what a removal shall do', async () => {
+    const file = path.join(createWorkspace(), 'gangway.config.json');
+    const argv = ['init', '--config', file, '--tool', 'label-studio', '--json'];
+    const { stdout, stderr } = await startAt(createStdin('3', '2'), ...argv).ended;
+    expect(stderr).toMatch(
+      /^What shall a removal do in label-studio\?\n {2}1 {2}membership: .*\n {2}2 {2}delete_user: /,
+    );
+    expect(JSON.parse(stdout)).toMatchObject({ offboarding: 'delete_user' });
+    const again = await startAt(createStdin(''), ...argv, '--force').ended;
+    expect(JSON.parse(again.stdout)).toMatchObject({ offboarding: 'membership' });
+  });
+
+  it('knows which adapters there are, and a file that is still to be written', async () => {
+    const file = path.join(createWorkspace(), 'gangway.config.json');
+    await expect(init(file, '--tool', 'labelstudio')).rejects.toThrow(
+      'there is no adapter "labelstudio"; there is: cvat, doccano,',
+    );
+    expect(existsSync(file)).toBe(false);
+    expect(await init(file, '--tool', './my-tool.ts')).toContain('Write the adapter ./my-tool.ts');
+    // Whether it is an adapter is seen when it is loaded.
+    expect(await init(file, '--force', '--tool', 'kysely')).not.toContain('Write the adapter');
   });
 
   it('leaves installs to be connected by command, unless one is named', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createBridgeWorkspace } from '../support/bridge-workspace.ts';
+import { fullEvent } from '../support/event-bodies.ts';
 import { runCommand } from '../support/run-command.ts';
 
 describe('how the commands of an operator are used', { timeout: 20_000 }, () => {
@@ -61,5 +62,46 @@ describe('how the commands of an operator are used', { timeout: 20_000 }, () => 
     const { status, stdout, stderr } = await runCommand(...argv, '--config', configFile);
     expect({ status, stdout }).toEqual({ status: 64, stdout: '' });
     expect(stderr).toContain(said);
+  });
+
+  it.each([
+    ['plans list --install none', 64],
+    ['contracts list --install none', 64],
+    ['deliveries list --install none', 64],
+    ['usage imports --install none', 64],
+    ['usage report --install none', 64],
+    ['reconcile --install none', 64],
+    ['links list --install none', 64],
+    ['endpoint status none', 64],
+    ['installs remove none', 64],
+    ['retire --install none', 64],
+    ['retire --tool none', 64],
+    ['members --tool none', 64],
+    ['doctor --rehearse --tool none --group 1', 1],
+    ['adapter test --tool none --group 1 --yes', 1],
+    ['plans show 99', 1],
+    ['plans approve 99', 1],
+    ['plans reject 99', 1],
+    ['members adopt 99', 1],
+    ['members renew 99', 1],
+    ['contracts end none', 1],
+    ['deliveries replay 1 99', 1],
+    ['usage report --contract none', 1],
+    ['usage report --dry-run --contract none', 1],
+    ['usage show none', 1],
+    ['usage held none --discard', 1],
+    ['usage import --undo 99', 1],
+    ['explain none', 1],
+    ['forget none --dry-run', 1],
+  ])('%s ends with %i and a word about it: there is none', async (words, expected) => {
+    const workspace = createBridgeWorkspace();
+    await workspace.receive(fullEvent({ type: 'contract.started' }));
+    const { status, stdout, stderr } = await runCommand(
+      ...words.split(' '),
+      ...['--config', workspace.configFile],
+    );
+    expect({ words, status }).toEqual({ words, status: expected });
+    const said = words.startsWith('doctor') ? stdout : stderr;
+    expect(said).toMatch(/none|99|such a person/);
   });
 });

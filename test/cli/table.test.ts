@@ -50,19 +50,75 @@ describe('formatTable', () => {
     ]);
   });
 
+  const columns = ['id', 'trainer', 'state', 'why'];
+  const trainer = 'usr_ad853a67f418';
+
+  it('wraps the longest text where a table is wider than the terminal', () => {
+    const why = 'answered 403: the token may not change members of this project';
+    expect(formatTable(columns, [[1, trainer, 'failed', why]], 60).split('\n')).toEqual([
+      'id  trainer           state   why',
+      '1   usr_ad853a67f418  failed  answered 403: the token may',
+      '                              not change members of this',
+      '                              project',
+    ]);
+  });
+
+  it('leaves out columns with nothing in them where a table is too wide', () => {
+    const [few, none] = ['abcd'.repeat(3), ''];
+    expect(formatTable(['a', 'next try', 'b'], [[few, none, few]], 30).split('\n')).toEqual([
+      'a             b',
+      'abcdabcdabcd  abcdabcdabcd',
+    ]);
+    expect(formatTable(['a', 'next try', 'b'], [[few, none, few]], 36)).toContain('next try');
+  });
+
+  it('goes on in a further line of each row rather than to break an id', () => {
+    const rows = [
+      [1, trainer, 'failed', 'of_one_word_that_is_long'],
+      [2, trainer, 'active'],
+    ];
+    expect(formatTable(columns, rows, 40).split('\n')).toEqual([
+      'id  trainer           state',
+      '    why',
+      '1   usr_ad853a67f418  failed',
+      '    of_one_word_that_is_long',
+      '2   usr_ad853a67f418  active',
+    ]);
+  });
+
   it.each([
-    ['abcde', 5, 'abcde'],
-    ['abcdef', 5, 'abcd…'],
-    ['李雷李雷', 8, '李雷李雷'],
-    ['李雷李雷', 7, '李雷李…'],
-    ['李雷李雷', 6, '李雷…'],
-    ['e\u0301e\u0301e\u0301', 2, 'e\u0301…'],
-    ['👩‍👧👩‍👧', 3, '👩‍👧…'],
-    ['abc', 1, '…'],
-    ['\u001b[31mabcdef\u001b[0m', 4, 'abc…'],
-  ])('shows %j in %i columns as %j', (cell, maxWidth, expected) => {
-    const [, line] = formatTable([{ title: '', maxWidth }], [[cell]]).split('\n');
-    expect(line).toBe(expected);
+    ['a word that is longer than a line', 'x'.repeat(90), /^x{20}$/m],
+    ['wide characters', '李雷'.repeat(30), /^李雷李雷李雷李雷李雷$/m],
+    ['joined characters', '👩‍👧'.repeat(30), /^(👩‍👧){10}$/m],
+  ])('breaks %s, and loses nothing of it', (_, cell, line) => {
+    const table = formatTable(['A'], [[cell]], 24);
+    expect(table).toMatch(line);
+    expect(table.split('\n').slice(1).join('')).toBe(cell);
+  });
+
+  it('shows instants to the second', () => {
+    const rows = [['2026-03-15T12:00:00.123Z'], ['since 2026-03-15T12:00:00.000Z']];
+    expect(formatTable(['at'], rows).split('\n').slice(1)).toEqual([
+      '2026-03-15T12:00:00Z',
+      'since 2026-03-15T12:00:00Z',
+    ]);
+  });
+
+  it('is as wide as the terminal at most, and has all of every cell', () => {
+    const word = fc.string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 60 });
+    const cell = fc.array(word, { maxLength: 12 }).map((words) => words.join(' '));
+    const table = fc.array(fc.array(cell, { minLength: 7, maxLength: 7 }), { maxLength: 4 });
+    fc.assert(
+      fc.property(table, fc.integer({ min: 30, max: 120 }), (rows, width) => {
+        const text = formatTable([...'ABCDEFG'], rows, width);
+        for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(width);
+        const sorted = (all: string) => [...all.replace(/\s/g, '')].sort().join('');
+        const titles = 'ABCDEFG'.split('').filter((_, at) => rows.some((row) => row[at]?.trim()));
+        const shown = sorted(text);
+        const whole = sorted(`ABCDEFG${rows.flat().join('')}`);
+        expect([whole, sorted([...titles, ...rows.flat()].join(''))]).toContain(shown);
+      }),
+    );
   });
 
   it('cuts no id, no link and no failure', () => {

@@ -93,7 +93,7 @@ describe('gangway usage', { timeout: 60_000 }, () => {
     await run('usage', 'report');
     tell({ seconds: 700, tasks: 2, labels: 9 });
     const { contractId } = hired;
-    await run('usage', 'report', '--contract', 'another');
+    await run('usage', 'report', '--to', '2020-01-01');
     const { said } = await run('usage', 'show', contractId);
     expect(said.days).toMatchObject([{ why: 'not_sent', difference: { seconds: 100 } }]);
     expect(said.differences).toEqual([`${today}: to be sent with the next report.`]);

@@ -28,12 +28,19 @@ describe('findConfiguration', () => {
     expect(found).toEqual(file);
   });
 
-  it('fails where production has nothing, and where nobody has configured anything', () => {
+  it.each([
+    {},
+    { NODE_ENV: 'production' },
+    { GANGWAY_TOKN: 'x' },
+    // As a shell has them in which a configuration file refers to them.
+    { GANGWAY_CONSOLE_TOKEN: 'x', GANGWAY_SECRET_KEY: 'y', GANGWAY_DATABASE_URL: 'sqlite:z' },
+  ])('fails in another folder, with no more than %j, and says where it has looked', (env) => {
     const cwd = createWorkspace();
-    expect(() => loadConfig({ env: { NODE_ENV: 'production' }, cwd })).toThrow(
-      /installs\.default\.token \(GANGWAY_TOKEN\): is missing/,
+    const names = Object.keys(env).filter((name) => name.startsWith('GANGWAY_'));
+    const set = names.length === 0 ? '' : `, and ${names.join(', ')} alone are none`;
+    expect(() => loadConfig({ env, cwd })).toThrow(
+      `there is no configuration: no gangway.config.json in ${cwd}${set}. Run this in its folder`,
     );
-    expect(() => loadConfig({ env: {}, cwd })).toThrow(/there is no configuration: .*gangway init/);
   });
 });
 
@@ -55,6 +62,27 @@ describe('the variables alone', () => {
     });
     expect(config.database.url).toBe(`sqlite:${cwd}/data/gangway.db`);
   });
+
+  it.each<Record<string, string>>([
+    { GANGWAY_TOOL_ADAPTER: 'cvat' },
+    { GANGWAY_MARKETPLACE_URL: 'https://market' },
+    { NODE_ENV: 'production', GANGWAY_PUBLIC_URL: 'https://bridge' },
+    { NODE_ENV: 'production', GANGWAY_CONNECT_TOKEN: 'ot_ptk_1' },
+  ])('say with %j that customers are connected by command', (env) => {
+    const { config } = loadConfig({ env, cwd: createWorkspace() });
+    expect(config.installs.size).toBe(0);
+    expect([...config.tools.keys()]).toEqual(['default']);
+  });
+
+  it.each(['GANGWAY_INSTALL', 'GANGWAY_PROJECTS', 'GANGWAY_WEBHOOK_SECRET'])(
+    'say with %s that there is an install, which needs its token',
+    (name) => {
+      const env = { [name]: 'acme', GANGWAY_TOOL_ADAPTER: 'roster' };
+      expect(() => loadConfig({ env, cwd: createWorkspace() })).toThrow(
+        /token \(GANGWAY_TOKEN\): is missing/,
+      );
+    },
+  );
 
   it('reach every place they are documented for', () => {
     const env = {

@@ -112,6 +112,21 @@ describe('loadConfig with a file', () => {
     });
   });
 
+  it('does without the secrets of tools where none is called, and without no other', () => {
+    const [file, unset] = [{ file: 'not-there' }, { env: 'NOT_SET' }];
+    const tool = { adapter: 'http', token: unset, login: { password: file } };
+    const cwd = createWorkspace({ 'gangway.config.json': { ...small, tools: { studio: tool } } });
+    expect(messageOf(() => loadConfig({ cwd, env }))).toContain('NOT_SET is not set');
+    const { config } = loadConfig({ cwd, env, callsTools: false });
+    expect(config.installs.get('acme')).toMatchObject({ token: 'ot_ptk_1' });
+    const others = { cwd, env: {}, callsTools: false };
+    expect(messageOf(() => loadConfig(others)).split('\n  ')).toEqual([
+      expect.any(String),
+      'installs.acme.token: the variable ACME_TOKEN is not set',
+      'installs.acme.webhookSecrets[0]: the variable ACME_SECRET is not set',
+    ]);
+  });
+
   it('takes relative paths from the folder of the file, wherever it is started', () => {
     const cwd = createWorkspace({
       'etc/g.json': {
@@ -247,6 +262,21 @@ describe('loadConfig refuses', () => {
     },
   );
 
+  it.each(['0.0.0.0', '::', '10.0.0.1', 'bridge.example.com'])(
+    'a console on %s without a token',
+    (host) => {
+      const open = { ...small, console: { host } };
+      expect(faultsOf(open)).toEqual([
+        expect.stringMatching(/^console\.token: is required, .*openssl rand/),
+      ]);
+      expect(load({ ...open, console: { host, token: { env: 'ACME_TOKEN' } } })).toBeTruthy();
+      expect(load(open, { ...env, GANGWAY_CONSOLE_TOKEN: 'operators' })).toBeTruthy();
+      const unset = { ...open, console: { host, token: { env: 'NOT_SET' } } };
+      expect(faultsOf(unset)).toEqual(['console.token: the variable NOT_SET is not set']);
+      expect(load({ ...small, console: { host: '::1' } })).toBeTruthy();
+    },
+  );
+
   it('installs that share a tool without saying whose projects are whose', () => {
     const shared = { ...small, installs: { acme, other: { ...acme, projects: ['o-*'] } } };
     expect(faultsOf(shared)).toEqual([expect.stringMatching(/^installs\.acme\.projects: /)]);
@@ -352,7 +382,6 @@ describe('warnings', () => {
   it.each<[object, RegExp]>([
     [{ receiver: { publicUrl: 'http://example.com' } }, /^receiver\.publicUrl/],
     [{ marketplace: { baseUrl: 'http://10.0.0.1/api' } }, /^marketplace\.baseUrl/],
-    [{ console: { host: '0.0.0.0' } }, /^console\.host/],
   ])('are given for %j', (change, expected) => {
     expect(load({ ...small, ...change }).warnings).toEqual([expect.stringMatching(expected)]);
   });

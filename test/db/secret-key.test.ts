@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
@@ -84,7 +84,7 @@ describe('the key', () => {
     (content) => {
       const folder = createFolder();
       const file = path.join(folder, 'gangway.db.key');
-      writeFileSync(file, content);
+      writeFileSync(file, content, { mode: 0o600 });
       expect(() => loadKey(`sqlite:${folder}/gangway.db`, undefined)).toThrow(
         expect.objectContaining({
           code: 'invalid',
@@ -93,6 +93,22 @@ describe('the key', () => {
       );
     },
   );
+
+  it.each([0o640, 0o604, 0o644, 0o620])('is refused where its file has the mode %o', (mode) => {
+    const url = `sqlite:${createFolder()}/gangway.db`;
+    const key = loadKey(url, undefined);
+    const file = keyFileOf(url)?.path ?? '';
+    chmodSync(file, mode);
+    expect(() => loadKey(url, undefined)).toThrow(
+      expect.objectContaining({
+        code: 'invalid',
+        message: expect.stringContaining(`(mode ${mode.toString(8)}): chmod 600 ${file}`),
+      }),
+    );
+    expect(loadKey(url, key)).toEqual(key);
+    chmodSync(file, 0o400);
+    expect(loadKey(url, undefined)).toEqual(key);
+  });
 
   it('is refused where its file cannot be made', () => {
     const folder = createFolder();

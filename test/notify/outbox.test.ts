@@ -155,7 +155,8 @@ describeEachDatabase('a notice', (openFresh) => {
 
   it('needs somebody to look as long as it was tried in vain', async () => {
     const attention = async () =>
-      (await loadStatus(telling.database, '2026-03-15', new Map())).attention;
+      (await loadStatus(telling.database, '2026-03-15', new Map([['acme', { tool: 'list' }]])))
+        .attention;
     hook.answer = answering(401);
     await telling.add([channel], newNotice());
     expect(await attention()).toEqual([]);

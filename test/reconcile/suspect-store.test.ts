@@ -105,7 +105,8 @@ describeEachDatabase('a suspect', (openFresh) => {
         action: expect.stringMatching(/^gangway contracts list --suspects, then .+ end <id>/),
       },
     ]);
-    expect((await loadStatus(database, since, new Map())).attention).toEqual([]);
+    const others = new Map([['globex', { tool: 'list' }]]);
+    expect((await loadStatus(database, since, others)).attention).toEqual([]);
     clock.advance(24 * 60 * minutes - 1);
     await incident.read(without);
     expect(await incident.alerts('contract_suspect')).toBe(0);
