@@ -77,7 +77,7 @@ describe('two processes on PostgreSQL', () => {
       const troubles = bridges.flatMap((bridge) => troublesOf(bridge.log()));
       expect(troubles.length).toBeGreaterThan(cuts / 2);
       for (const { consoleUrl } of bridges) {
-        expect((await fetch(`${consoleUrl}/healthz`)).status).toBe(200);
+        expect((await fetch(`${consoleUrl}/readyz`)).status).toBe(200);
       }
       expect(await Promise.all(bridges.map((bridge) => bridge.stop()))).toEqual([0, 0]);
     },
