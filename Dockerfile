@@ -7,18 +7,22 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json ./
 COPY src ./src
 COPY migrations ./migrations
-RUN npm run build && npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+RUN npm run build && chmod +x dist/src/main.js \
+  && npm ci --omit=dev --ignore-scripts --no-audit --no-fund
 
 FROM node:24.21.0-bookworm-slim
 ENV NODE_ENV=production
 COPY --from=build /app/package.json /app/package.json
 COPY --from=build /app/node_modules /app/node_modules
 COPY --from=build /app/dist /app/dist
+# For `docker exec`, and as a command of its own: gangway status
+RUN ln -s /app/dist/src/main.js /usr/local/bin/gangway
+# Without a configured path the database is ./data/gangway.db, and the configuration
+# ./gangway.config.json: whoever wants to keep that too mounts a folder as /gangway instead.
+RUN mkdir /data /gangway && ln -s /data /gangway/data && chown 10001:10001 /data /gangway
+WORKDIR /gangway
 # A number, so that a cluster can see that it is not root.
-RUN mkdir /data && chown 10001:10001 /data
 USER 10001:10001
-# Without a configured path the database is ./data/gangway.db: in this folder, /data.
-WORKDIR /
 VOLUME /data
 EXPOSE 8787 8788
 STOPSIGNAL SIGTERM

@@ -146,6 +146,11 @@ export interface Capabilities {
    * Needed with `removeAccount`; otherwise as above.
    */
   keepingAccount?: Pick<Capabilities, 'removal' | 'readding'>;
+  /**
+   * Whether whom we added is taken out by the tool's id for them also where no look finds them: the
+   * look may be wrong, and then they are still in. Only with a removal that goes by the id.
+   */
+  removesUnseen?: boolean;
   /** What must not be changed by two calls at once. */
   exclusive: 'membership' | 'group' | 'tool';
   /**

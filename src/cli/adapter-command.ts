@@ -9,6 +9,7 @@ import { maskText } from '../lib/mask.ts';
 import { stripControl } from '../lib/strip-control.ts';
 import { type Canaries, createCanaries } from './canaries.ts';
 import { loadCommandConfig, toQuery } from './command-context.ts';
+import { toCrowd } from './count-option.ts';
 import { toDomain } from './domain-option.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -23,6 +24,7 @@ interface TestOptions {
   tool?: string;
   settings?: string;
   group?: string[];
+  crowd?: number;
   emailDomain: string;
   yes?: true;
   json?: true;
@@ -35,6 +37,7 @@ function createTestCommand(terminal: Terminal): Command {
     .option('--tool <name>', 'a tool of the configuration')
     .option('--settings <file>', 'JSON: what would stand under "tools.<name>", for the file')
     .option('--group <id>', 'a group to add them to; name two that exist', addGroup)
+    .option('--crowd <people>', 'add so many at once: more than the tool shows on a page', toCrowd)
     .option('--email-domain <domain>', 'where their addresses are', toDomain, 'example.com')
     .option('--yes', 'do it: without this it says what it would do')
     .option('--json', 'print one JSON object instead of a line for each case')
@@ -65,6 +68,7 @@ async function runTest(
   const harness = {
     ...{ adapter, groups, person: canaries.person },
     ...{ hasEveryGroup: false, timeoutMs: tool.timeoutMs },
+    ...(options.crowd !== undefined && { crowd: options.crowd }),
   };
   const cases: ConformanceResult[] = [];
   for await (const result of runConformance(harness)) {

@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
 import { toAppError } from '../domain/errors.ts';
 import { maskText } from '../lib/mask.ts';
@@ -35,6 +36,9 @@ import { createUsageCommand } from './usage-command.ts';
  */
 const usageError = 64;
 
+/** By its own name: `package.json` is not as far from the sources as from what is built of them. */
+const { version } = createRequire(import.meta.url)('gangway/package.json') as { version: string };
+
 /** @returns the exit status */
 export async function runCli(argv: string[], terminal: Terminal): Promise<number> {
   try {
@@ -53,6 +57,7 @@ export function createProgram(terminal: Terminal): Command {
     .description(
       'Keeps the members of an annotation tool equal to the people with an active contract.',
     )
+    .version(version, '--version', 'print the version')
     .option('--config <file>', 'the configuration, anywhere on the line (gangway.config.json)')
     .option(
       '--env-file <file>',

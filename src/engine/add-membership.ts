@@ -1,9 +1,9 @@
 import type { Added, Member, Person } from '../adapters/adapter.ts';
-import { AppError } from '../domain/errors.ts';
+import { AppError, toAppError } from '../domain/errors.ts';
 import { callTool } from './call-tool.ts';
 import type { Claim } from './claim-store.ts';
 import { toNewInvitation } from './converge-invitation.ts';
-import { begin, type ConvergeDeps, readUntil } from './converge-steps.ts';
+import { begin, type ConvergeDeps, readUntil, toFailure } from './converge-steps.ts';
 import { createPassword } from './new-password.ts';
 import { isProtected } from './protected-account.ts';
 import { restIn } from './rest-in.ts';
@@ -47,17 +47,35 @@ export async function addMembership(
     const invited = { ...learnt, isAccountOurs: false, memberId: added.id, ...told };
     return { operation: 'add', outcome: 'invited', ...invited, ...restIn(deps.clock, 'invited') };
   }
-  const readBack = await readUntil(deps, claim, { ...person, memberId: added.id }, signal);
-  const shown = readBack ?? added;
-  const { id: memberId, isInvited } = shown;
-  const [outcome, state] = isInvited
-    ? (['invited', 'invited'] as const)
-    : (['added', 'active'] as const);
-  return {
-    ...{ operation: 'add', outcome, memberId, ...learnt, ...toMadeAt(shown) },
-    ...told,
-    ...restIn(deps.clock, state),
-  };
+  return await readBack(deps, claim, { person, added, learnt: { ...learnt, ...told } }, signal);
+}
+
+/**
+ * What the tool shows of them decides, whatever it said.
+ *
+ * @returns with what was learnt where they are there; else as a failure
+ */
+async function readBack(
+  deps: ConvergeDeps,
+  claim: Claim,
+  { person, added, learnt }: { person: Person; added: Added; learnt: Partial<Result> },
+  signal: AbortSignal,
+): Promise<Result> {
+  const { adapter, clock } = deps;
+  try {
+    const seen = await readUntil(deps, claim, { ...person, memberId: added.id }, signal);
+    const shown = seen ?? added;
+    const { id: memberId, isInvited } = shown;
+    const [outcome, state] = isInvited
+      ? (['invited', 'invited'] as const)
+      : (['added', 'active'] as const);
+    const settled = { ...learnt, ...toMadeAt(shown), memberId };
+    return { ...settled, operation: 'add', outcome, ...restIn(clock, state) };
+  } catch (thrown) {
+    if (signal.aborted || adapter.capabilities.removesUnseen !== true) throw thrown;
+    // It does not show them, but may have them: by this id they can be taken out again.
+    return { ...toFailure(claim, toAppError(thrown), clock), memberId: added.id };
+  }
 }
 
 /** Undefined where nobody can tell. */

@@ -88,7 +88,8 @@ async function findPerson(deps: ConvergeDeps, claim: Claim, signal: AbortSignal)
   const known = await withoutStray(deps, sought, looked.stray);
   if (known.found !== null || claim.wanted) return known;
   const { found, stray } = await findHidden(deps, known.claim, known.person, signal);
-  return await withoutStray(deps, { ...known, found }, stray);
+  const hidden = await withoutStray(deps, { ...known, found }, stray);
+  return hidden.found === null ? { ...hidden, found: unseen(deps, hidden.claim) } : hidden;
 }
 
 async function withoutStray(
@@ -140,6 +141,15 @@ function ofMembership(deps: ConvergeDeps, claim: Claim, found: Member | null): M
   if (found === null || claim.wanted || claim.memberId === null) return found;
   const isTheirs = found.id === claim.memberId;
   return isTheirs || isMembershipOurs(claim, found, deps.managedDomains) ? found : null;
+}
+
+/** Whoever was added and is not seen any more counts as in, where the tool is to say that they are out. */
+function unseen(
+  { adapter }: ConvergeDeps,
+  { wanted, isOurs, memberId, email }: Claim,
+): Member | null {
+  const isPresumed = adapter.capabilities.removesUnseen === true && !wanted && isOurs;
+  return isPresumed && memberId !== null ? { id: memberId, email } : null;
 }
 
 interface Present {

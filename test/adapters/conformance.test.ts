@@ -177,7 +177,10 @@ const openers = new Map<string, () => ConformanceHarness | Promise<ConformanceHa
   ],
   [
     'roster',
-    () => harnessOf(createRosterAdapter({ path: path.join(createFolder(), 'roster.json') })),
+    () => {
+      const adapter = createRosterAdapter({ path: path.join(createFolder(), 'roster.json') });
+      return harnessOf(adapter, { crowd: 7 });
+    },
   ],
 ]);
 

@@ -47,6 +47,35 @@ describe('gangway adapter test', () => {
     expect([...rest.members('signs'), ...rest.members('lamps')]).toEqual([]);
   });
 
+  it('adds more people than a page holds where it is told how many those are', async () => {
+    const { rest, argv } = await openTool();
+    const few = await runCommand(...argv, '--yes');
+    expect(few.stdout).toMatch(
+      /^skipped {2}finds everybody, on whichever page .*\n +needs more people .*: --crowd <people>$/m,
+    );
+    expect(rest.requests.some(({ line }) => line.includes('page=4'))).toBe(false);
+    const many = await runCommand(...argv, '--yes', '--crowd', '7');
+    expect(many.stdout).toMatch(/^ok {7}finds everybody, on whichever page they stand$/m);
+    expect(rest.requests.some(({ line }) => line.includes('page=4'))).toBe(true);
+    expect(rest.members('signs')).toEqual([]);
+  });
+
+  it('notices by a crowd a tool that says nothing of its pages, and leaves nobody in it', async () => {
+    const rest = await openRestTool({ isSilent: true, pageSize: 20 });
+    const settings = exampleSettings(rest);
+    const { find: _, findById: __, findAccount: ___, update: ____, ...others } = settings.requests;
+    const requests = { ...others, list: { ...others['list'], pages: 'none' } };
+    const tools = { list: { adapter: 'http', ...settings, requests } };
+    const { configFile } = createBridgeWorkspace({ tools });
+    const argv = ['adapter', 'test', '--tool', 'list', '--config', configFile, ...groups];
+    const few = await runCommand(...argv, '--yes');
+    expect(few.status).toBe(0);
+    const { status, stdout } = await runCommand(...argv, '--yes', '--crowd', '21');
+    expect(status).toBe(1);
+    expect(stdout).toMatch(/^failed {3}finds everybody, on whichever page they stand$/m);
+    expect(rest.members('signs')).toEqual([]);
+  });
+
   it('makes do with one group, and says what it could not ask', async () => {
     const { rest, configFile } = await openTool();
     const one = ['--tool', 'list', '--config', configFile, '--group', 'signs', '--yes'];

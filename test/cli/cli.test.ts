@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Command } from 'commander';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -31,6 +31,13 @@ function enterEmptyFolder(): string {
   });
   return folder;
 }
+
+it('tells its version', async () => {
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+  for (const words of [['--version'], ['--config', 'none.json', '--version']]) {
+    expect(await runCommand(...words)).toEqual({ status: 0, stdout: `${version}\n`, stderr: '' });
+  }
+});
 
 describe('every command', () => {
   it.each([[], ...pathsOf(program)].map((words) => words.join(' ')))(

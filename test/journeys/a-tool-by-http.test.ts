@@ -90,4 +90,44 @@ describeEachDialect('a tool that is reached by HTTP', (dialect) => {
     expect(JSON.stringify([receipts, journey.log.text()])).not.toContain(tool.token);
     expect(receipts[0]).toMatchObject({ outcome: 'refused', toolStatus: 403 });
   });
+
+  /** Whoever is hired stands on the second page, and the settings know of one. */
+  async function openUnpaged(isSilent: boolean) {
+    const tool = await openRestTool({ isSilent });
+    for (const name of ['one', 'two']) tool.seed('street-signs', `${name}@lab.example`);
+    const settings = exampleSettings(tool);
+    const { find: _, findById: __, findAccount: ___, update: ____, ...others } = settings.requests;
+    const list = { ...others['list'], pages: 'none' };
+    const requests = { ...others, list };
+    const adapter = createAdapter('list', 'http', { ...settings, requests });
+    const journey = await openJourney(dialect, { adapter });
+    await journey.customer.link('street-signs');
+    const { contractId } = journey.sandbox.hire({ jobId: journey.customer.jobId });
+    return { tool, journey, contractId };
+  }
+
+  it('has nobody count as out of whom it says that they may be on another page', async () => {
+    const { tool, journey, contractId } = await openUnpaged(false);
+    await journey.quiet();
+    expect(await journey.memberships()).toMatchObject([{ state: 'failed' }]);
+    journey.sandbox.endContract(contractId);
+    await journey.quiet();
+    const [left] = await journey.memberships();
+    expect(left).toMatchObject({ state: 'failed', failure: expect.stringContaining('is not all') });
+    expect(tool.members('street-signs')).toHaveLength(3);
+    expect(new Set(await journey.receipts())).toEqual(new Set(['add refused', 'remove refused']));
+  });
+
+  it('has somebody out by their id whom it shows to nobody', async () => {
+    const { tool, journey, contractId } = await openUnpaged(true);
+    await journey.quiet();
+    expect(tool.members('street-signs')).toHaveLength(3);
+    // What it does not show is not believed, whatever it said when it added them.
+    expect(await journey.memberships()).toMatchObject([{ state: 'pending', memberId: '103' }]);
+    journey.sandbox.endContract(contractId);
+    await journey.quiet();
+    expect(tool.members('street-signs')).toEqual(['one@lab.example', 'two@lab.example']);
+    expect(await journey.memberships()).toMatchObject([{ state: 'removed' }]);
+    expect((await journey.receipts()).at(-1)).toBe('remove removed');
+  });
 });

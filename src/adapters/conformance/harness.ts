@@ -20,7 +20,7 @@ export interface ConformanceHarness {
   person(index: number): Person;
   /** Whether every link's group is there to be used, as in a file; false where groups are made elsewhere. */
   hasEveryGroup: boolean;
-  /** How many people the tool does not list on one page; 3 unless told. */
+  /** How many people the tool does not show at a time; without it nothing is known of its pages. */
   crowd?: number;
   /** Makes somebody a member as another hand than the adapter's would have. */
   seed?(groupId: string, person: Person): Promise<void>;

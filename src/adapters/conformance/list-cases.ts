@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Member } from '../adapter.ts';
+import type { Member, Person } from '../adapter.ts';
 import {
   add,
   assertListed,
@@ -23,7 +23,15 @@ export const listCases: readonly ConformanceCase[] = [
       adapter.listNewcomers === undefined ? 'the tool shows addresses, as far as it tells' : null,
     run: listsNewcomers,
   },
-  { name: 'finds everybody, on whichever page they stand', run: findsTheLast },
+  { name: 'finds each of several people', run: (harness) => findsEverybody(harness, 3) },
+  {
+    name: 'finds everybody, on whichever page they stand',
+    skip: ({ crowd }) =>
+      crowd === undefined
+        ? 'needs more people than a page of the tool holds: --crowd <people>'
+        : null,
+    run: (harness) => findsEverybody(harness, harness.crowd ?? 0),
+  },
 ];
 
 async function listsWhomItFinds(harness: ConformanceHarness): Promise<void> {
@@ -62,19 +70,45 @@ async function listsNewcomers(harness: ConformanceHarness): Promise<void> {
   });
 }
 
-async function findsTheLast(harness: ConformanceHarness): Promise<void> {
-  const people = Array.from({ length: harness.crowd ?? 3 }, (_, index) =>
-    harness.person(50 + index),
-  );
+/** Beyond those of all other cases, however many they are. */
+const firstOfCrowd = 1000;
+
+async function findsEverybody(harness: ConformanceHarness, count: number): Promise<void> {
+  const people = Array.from({ length: count }, (_, index) => harness.person(firstOfCrowd + index));
   const members: Member[] = [];
   try {
     for (const person of people) members.push(await add(harness, person));
-    for (const [index, person] of people.entries()) {
-      assert.equal((await find(harness, person))?.id, members[index]?.id, `number ${index + 1}`);
-      await assertListed(harness, members[index]?.id ?? '', 1);
-    }
     assert.equal(new Set(members.map(({ id }) => id)).size, people.length, 'each has an id');
+    await assertAllListed(harness, members);
+    for (const [index, person] of people.entries()) {
+      const { id: memberId = '' } = members[index] ?? {};
+      assert.equal((await find(harness, person))?.id, memberId, `number ${index + 1}`);
+      const known = await find(harness, { ...person, memberId });
+      assert.equal(known?.id, memberId, `number ${index + 1}, by id`);
+    }
+    await removesTheLast(harness, people, members);
   } finally {
     for (const member of members) await cleanUp(harness, member);
   }
+}
+
+async function assertAllListed(harness: ConformanceHarness, members: Member[]): Promise<void> {
+  if (harness.adapter.listMembers === undefined) return;
+  const listed = (await list(harness)).map(({ id }) => id);
+  const times = members.map(({ id }) => listed.filter((one) => one === id).length);
+  assert.deepEqual(times, Array(members.length).fill(1), 'each is listed once');
+}
+
+/** Also who stands behind all others is out, and nobody else. */
+async function removesTheLast(
+  harness: ConformanceHarness,
+  people: Person[],
+  members: Member[],
+): Promise<void> {
+  const [member, person] = [members.at(-1), people.at(-1)];
+  if (member === undefined || person === undefined) return;
+  await remove(harness, member);
+  assert.equal(await find(harness, person), null, 'the last is out');
+  await assertListed(harness, member.id, 0);
+  await assertAllListed(harness, members.slice(0, -1));
 }

@@ -5,7 +5,7 @@ import { pick, toMember } from './answer.ts';
 import { createHttpApi, type HttpApi } from './http-api.ts';
 import type { HttpSettings } from './http-schema.ts';
 import { createMemberSearch, valuesOfPerson } from './member-search.ts';
-import { expandText, type Values } from './template.ts';
+import { expandText, placeholdersOf, type Values } from './template.ts';
 
 /**
  * Any tool with an HTTP API of JSON, by requests that the settings declare (design section 7). It
@@ -112,14 +112,19 @@ function toCapabilities(settings: HttpSettings): Capabilities {
   const reason = offboardingReason || 'their account is there and stays, and may let them in';
   return {
     ...{ removal, readding, exclusive: toExclusive(settings) },
+    ...(goesById(settings.requests.remove) && { removesUnseen: true }),
     ...(settings.requests.removeAccount !== undefined && {
       keepingAccount: { removal: { effect: 'membership_only', reason }, readding },
     }),
   };
 }
 
+function goesById({ path, query, body }: HttpSettings['requests']['remove']): boolean {
+  return placeholdersOf({ path, query, body: body ?? null }).includes('memberId');
+}
+
 /** Whoever is looked for on many pages can slip past them while somebody else is taken out. */
 function toExclusive({ exclusive, requests: { find, list } }: HttpSettings) {
-  const isPaged = find === undefined && list?.pages !== undefined;
+  const isPaged = find === undefined && list?.pages.by !== 'none';
   return isPaged && exclusive === 'membership' ? 'group' : exclusive;
 }

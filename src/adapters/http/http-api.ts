@@ -1,7 +1,9 @@
 import { AppError } from '../../domain/errors.ts';
 import { type HttpAnswer, requestJson } from '../../lib/http-client.ts';
+import { pick } from './answer.ts';
 import type { HttpSettings, PageSettings } from './http-schema.ts';
-import { firstPage, type NextPage, nextPage } from './pages.ts';
+import { firstPage, type NextPage, nextPage, type Page } from './pages.ts';
+import { findSignOfMore } from './signs-of-more.ts';
 import { expandJson, expandPath, expandText, type JsonTemplate, type Values } from './template.ts';
 
 /** Makes the requests that are declared, each with an end and a bound. */
@@ -13,7 +15,7 @@ export interface HttpApi {
   send(request: DeclaredRequest, call: Call): Promise<HttpAnswer | null>;
   /** Every page; the items on each are what `itemsOf` says. Nothing for an `expected` status. */
   readPages<Item>(
-    request: DeclaredRequest & { pages?: PageSettings | undefined },
+    request: DeclaredRequest & { items: string; pages: PageSettings },
     call: Call,
     itemsOf: (answer: HttpAnswer) => Item[],
   ): AsyncIterable<Item>;
@@ -93,12 +95,33 @@ export function createHttpApi(settings: HttpSettings): HttpApi {
         refuseRepeat(items);
         yield* items;
         gathered += items.length;
-        next = nextPage(request.pages, { answer, url, count: items.length, gathered, index });
+        const page = { answer, url, count: items.length, gathered, index };
+        next = findNext(request, page, call.purpose);
         if (next === undefined) return;
       }
       throw new AppError('invalid', `Could not ${call.purpose}: over ${maxPages} pages`);
     },
   };
+}
+
+/** What is not all must not be taken for all: whoever is missing would count as absent. */
+function findNext(
+  { items, pages }: { items: string; pages: PageSettings },
+  page: Page,
+  purpose: string,
+): NextPage | undefined {
+  const next = nextPage(pages, page);
+  // A later page proves that the settings lead on; the first proves nothing.
+  if (next !== undefined || page.index > 0) return next;
+  const { answer, count } = page;
+  // One object, where one person is looked for, is no page; what stands in it is about them.
+  const isList = Array.isArray(pick(answer.body, items));
+  const sign = findSignOfMore(answer, isList ? items : '', count);
+  if (sign === null) return undefined;
+  throw new AppError(
+    'invalid',
+    `Could not ${purpose}: the answer is not all, as ${sign}, and "pages" leads no further`,
+  );
 }
 
 /** The token goes where the settings say, and where they say nothing, where most tools want it. */

@@ -42,31 +42,46 @@ const total = answerPath
   .optional()
   .describe('Where the number of all members is. Without it a list ends at its first empty page.');
 
-const PageSettings = z.discriminatedUnion('by', [
-  z.strictObject({
-    by: z.literal('page').describe('Pages have numbers.'),
-    query: queryName,
-    first: z.int().min(0).default(1).describe('The number of the first page.'),
-    total,
-  }),
-  z.strictObject({
-    by: z.literal('offset').describe('A page begins after so many members.'),
-    query: queryName,
-    total,
-  }),
-  z.strictObject({
-    by: z.literal('cursor').describe('Each answer has a mark that the next request hands back.'),
-    query: queryName,
-    at: answerPath.describe('Where it is; missing, null or empty on the last page.'),
-  }),
-  z.strictObject({
-    by: z.literal('link').describe('Each answer has the URL of the next page.'),
-    at: answerPath.describe('Where it is; missing, null or empty on the last page.'),
-  }),
-  z.strictObject({
-    by: z.literal('link_header').describe('The header `Link` has it, as rel="next".'),
-  }),
-]);
+/** Left out, nobody could tell a tool without pages from one of which the first alone is read. */
+const pagesMissing =
+  'is missing: say how the answer goes on, by "page", "offset", "cursor", "link" or "link_header", or write "none" where one answer always has everybody';
+
+const PagesByKind = z.discriminatedUnion(
+  'by',
+  [
+    z.strictObject({
+      by: z.literal('none').describe('One answer always has everybody; also written "none".'),
+    }),
+    z.strictObject({
+      by: z.literal('page').describe('Pages have numbers.'),
+      query: queryName,
+      first: z.int().min(0).default(1).describe('The number of the first page.'),
+      total,
+    }),
+    z.strictObject({
+      by: z.literal('offset').describe('A page begins after so many members.'),
+      query: queryName,
+      total,
+    }),
+    z.strictObject({
+      by: z.literal('cursor').describe('Each answer has a mark that the next request hands back.'),
+      query: queryName,
+      at: answerPath.describe('Where it is; missing, null or empty on the last page.'),
+    }),
+    z.strictObject({
+      by: z.literal('link').describe('Each answer has the URL of the next page.'),
+      at: answerPath.describe('Where it is; missing, null or empty on the last page.'),
+    }),
+    z.strictObject({
+      by: z.literal('link_header').describe('The header `Link` has it, as rel="next".'),
+    }),
+  ],
+  { error: ({ input }) => (input === undefined ? pagesMissing : undefined) },
+);
+const PageSettings = z.preprocess(
+  (pages) => (pages === 'none' ? { by: 'none' } : pages),
+  PagesByKind,
+);
 export type PageSettings = z.output<typeof PageSettings>;
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
@@ -104,7 +119,7 @@ const requests = z
       .strictObject({
         ...requestShape('GET', aboutPerson),
         items: answerPath.default('').describe('Where the found are: a list, one object, or null.'),
-        pages: PageSettings.optional().describe('How the answer goes on, where it can.'),
+        pages: PageSettings.describe('How the answer goes on, or "none".'),
         absent: absent.default([]),
       })
       .optional()
@@ -121,7 +136,7 @@ const requests = z
       .strictObject({
         ...requestShape('GET', ['trainerId', 'email', 'displayName']),
         items: answerPath.default('').describe('Where the found are: a list, one object, or null.'),
-        pages: PageSettings.optional().describe('How the answer goes on, where it can.'),
+        pages: PageSettings.describe('How the answer goes on, or "none".'),
         absent: absent.default([]),
       })
       .optional()
@@ -132,7 +147,7 @@ const requests = z
       .strictObject({
         ...requestShape('GET', ['group']),
         items: answerPath.default('').describe('Where the list is.'),
-        pages: PageSettings.optional().describe('How it goes on, where it has pages.'),
+        pages: PageSettings.describe('How it goes on, or "none".'),
         absent: absent.default([]),
       })
       .optional()

@@ -17,7 +17,7 @@ export interface MemberSearch {
 interface Reading {
   items: string;
   absent: readonly number[];
-  pages?: PageSettings | undefined;
+  pages: PageSettings;
 }
 
 type Requests = HttpSettings['requests'];
@@ -41,14 +41,28 @@ export function createMemberSearch(settings: HttpSettings, api: HttpApi): Member
     return member?.id === memberId ? member : null;
   }
 
+  /** Where only a search by address is left: whoever has another one by now is in the list. */
+  const isListAsked = findById === undefined && find !== undefined && list !== undefined;
+
+  async function findIn(
+    request: ReadRequest,
+    groupId: string,
+    person: Person,
+    signal: AbortSignal,
+  ) {
+    const values = valuesOfPerson(groupId, person);
+    return await pickPerson(read(request, 'find the member', values, signal), person);
+  }
+
   return {
     async find(groupId, person, signal) {
       const { memberId } = person;
       const known = memberId === null ? null : await findByIdOf(groupId, memberId, signal);
       const request = find ?? list;
       if (known !== null || request === undefined) return known;
-      const values = valuesOfPerson(groupId, person);
-      return await pickPerson(read(request, 'find the member', values, signal), person);
+      const found = await findIn(request, groupId, person, signal);
+      if (found !== null || memberId === null || !isListAsked) return found;
+      return await findIn(list, groupId, person, signal);
     },
 
     findAccount:

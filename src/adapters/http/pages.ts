@@ -19,8 +19,8 @@ export interface Page {
 export type NextPage = { query: [name: string, value: string] } | { url: string };
 
 /** What the first request has to ask for. */
-export function firstPage(settings: PageSettings | undefined): NextPage | undefined {
-  return settings?.by === 'page' ? { query: [settings.query, String(settings.first)] } : undefined;
+export function firstPage(settings: PageSettings): NextPage | undefined {
+  return settings.by === 'page' ? { query: [settings.query, String(settings.first)] } : undefined;
 }
 
 /**
@@ -30,10 +30,10 @@ export function firstPage(settings: PageSettings | undefined): NextPage | undefi
  * @throws AppError `invalid` for a link that leads out of the tool or a total that is none,
  * `unavailable` for a list that ended before its total
  */
-export function nextPage(settings: PageSettings | undefined, page: Page): NextPage | undefined {
+export function nextPage(settings: PageSettings, page: Page): NextPage | undefined {
   const { body, headers } = page.answer;
-  switch (settings?.by) {
-    case undefined:
+  switch (settings.by) {
+    case 'none':
       return undefined;
     case 'page':
       if (hasEnded(settings.total, page)) return undefined;
@@ -98,7 +98,7 @@ function toOwnUrl(link: string, from: string): string {
 }
 
 /** RFC 8288, as far as tools use it: `<https://…>; rel="next"`. */
-function nextLinkOf(header: string): string | undefined {
+export function nextLinkOf(header: string): string | undefined {
   for (const [, link, parameters = ''] of header.matchAll(/<([^>]*)>([^<]*)/g)) {
     const [, relations = ''] = /;\s*rel\s*=\s*"?([^";,]*)/i.exec(parameters) ?? [];
     if (relations.toLowerCase().split(/\s+/).includes('next')) return link;

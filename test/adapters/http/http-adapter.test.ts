@@ -91,6 +91,17 @@ describe('the adapter http', () => {
     expect(other?.email).toBe('Amara@opentrain.work');
   });
 
+  it('finds in the list, by id, whose address has changed where only a search is declared', async () => {
+    const { tool, settings } = await openExample();
+    const { findById: _, update: __, ...requests } = settings.requests;
+    const adapter = createAdapter('studio', 'http', { ...settings, requests });
+    for (const email of ['one@x.example', 'two@x.example', 'renamed@x.example'])
+      tool.seed('signs', email);
+    const found = await adapter.findMember('signs', { ...person, memberId: '103' }, signal);
+    expect(found).toEqual({ id: '103', email: 'renamed@x.example' });
+    expect(await adapter.findMember('signs', { ...person, memberId: '104' }, signal)).toBeNull();
+  });
+
   it('tells the invited from the members, and passes over who is gone', async () => {
     const { tool, adapter } = await openExample();
     tool.seed('signs', 'one@x.example', 'pending');

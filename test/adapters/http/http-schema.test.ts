@@ -17,17 +17,22 @@ describe('the settings of the adapter http', () => {
   it('declare what it can do', () => {
     expect(create().capabilities).toEqual({
       ...{ removal: { effect: 'locks_out' }, readding: 'yes', exclusive: 'membership' },
+      removesUnseen: true,
     });
     const others = { readding: 'no', exclusive: 'tool', offboarding: 'membership_only' };
     expect(create({ ...others, offboardingReason: 'the login stays' }).capabilities).toEqual({
       removal: { effect: 'membership_only', reason: 'the login stays' },
-      ...{ readding: 'no', exclusive: 'tool' },
+      ...{ readding: 'no', exclusive: 'tool', removesUnseen: true },
     });
   });
 
   it('let nobody be looked for on pages while somebody else is taken out', () => {
     const { find: _, ...paged } = requests;
     expect(create({ requests: paged }).capabilities.exclusive).toBe('group');
+    const whole = { ...paged['list'], pages: 'none' };
+    expect(create({ requests: { ...paged, list: whole } }).capabilities.exclusive).toBe(
+      'membership',
+    );
     expect(create({ requests: paged, exclusive: 'tool' }).capabilities.exclusive).toBe('tool');
   });
 
@@ -37,6 +42,23 @@ describe('the settings of the adapter http', () => {
     expect(create({ group: 'team-{externalProjectId}' }).groupFor(link)).toBe(
       'team-{externalProjectId}$&',
     );
+  });
+
+  it.each(['find', 'findAccount', 'list'])(
+    'have to say how the answer to %s goes on, or that it does not',
+    (name) => {
+      const { pages: _, ...unsaid } = requests[name] as { pages: object };
+      expect(() => create({ requests: { ...requests, [name]: unsaid } })).toThrow(
+        `tools.studio.requests.${name}.pages: is missing: say how the answer goes on`,
+      );
+      expect(() => create(withRequest(name, { pages: 'none' }))).not.toThrow();
+    },
+  );
+
+  it('say whether somebody can be removed who is not seen', () => {
+    expect(create().capabilities.removesUnseen).toBe(true);
+    const byAddress = withRequest('remove', { path: '/projects/{group}/members/{email}' });
+    expect(create(byAddress).capabilities).not.toHaveProperty('removesUnseen');
   });
 
   it('need no list where there is a way to find', () => {

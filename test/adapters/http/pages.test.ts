@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Person } from '../../../src/adapters/adapter.ts';
 import { createAdapter } from '../../../src/adapters/create-adapter.ts';
 import { openHttpFake, sendJson } from '../../support/http-fake.ts';
-import { sparseSettings } from '../../support/http-tool-settings.ts';
+import { exampleSettings, sparseSettings } from '../../support/http-tool-settings.ts';
 import { listAll } from '../../support/list-all.ts';
 
 const { signal } = new AbortController();
@@ -10,18 +10,19 @@ const person: Person = {
   ...{ trainerId: 'cmu1', email: 'amara@opentrain.work', displayName: null, memberId: null },
 };
 
+const none = 'none';
 const byPage = { by: 'page', query: 'page' };
 const items = (...ids: number[]) => ids.map((id) => ({ id, user: { email: `${id}@x.example` } }));
 
 /** A tool of which only the list matters: what it answers to the first request, the second, … */
 async function openList(
-  answerTo: (count: number) => { body: unknown; status?: number },
-  pages: object | undefined,
+  answerTo: (count: number) => { body: unknown; status?: number; headers?: object },
+  pages: object | 'none',
   more: object = {},
 ) {
   const fake = await openHttpFake((_, response, count) => {
-    const { body, status } = answerTo(count);
-    sendJson(response, body, status);
+    const { body, status, headers } = answerTo(count);
+    sendJson(response, body, status, headers);
   });
   const settings = sparseSettings({ url: fake.url, token: 'hunter2' }, 'page');
   const list = { ...settings.requests['list'], pages, ...more };
@@ -53,7 +54,7 @@ describe('a list', () => {
   const byTotal = { ...byPage, total: 'total' };
   const byLink = { by: 'link', at: 'next' };
 
-  it.each<[string, object | undefined, unknown[], string, string]>([
+  it.each<[string, object | 'none', unknown[], string, string]>([
     ['that repeats itself', byPage, [{ data: items(1) }], 'invalid', 'the same as the one before'],
     [
       'that ends before its total',
@@ -78,9 +79,9 @@ describe('a list', () => {
       ...(['invalid', 'on another server'] as const),
     ],
     ['that goes on nowhere', byLink, [{ data: [], next: { a: 1 } }], 'invalid', 'is no text'],
-    ['that is none', undefined, [{ data: null }], 'invalid', 'no list where "items" says'],
-    ['elsewhere', undefined, [{ members: [] }], 'invalid', 'no list where "items" says'],
-    ['with an entry without an id', undefined, [{ data: [{}] }], 'invalid', 'no id at "id"'],
+    ['that is none', none, [{ data: null }], 'invalid', 'no list where "items" says'],
+    ['elsewhere', none, [{ members: [] }], 'invalid', 'no list where "items" says'],
+    ['with an entry without an id', none, [{ data: [{}] }], 'invalid', 'no id at "id"'],
   ])('%s is an error, never an end', async (_what, pages, answers, code, said) => {
     const open = () =>
       openList((count) => ({ body: answers[Math.min(count, answers.length) - 1] }), pages);
@@ -107,7 +108,7 @@ describe('a list', () => {
   });
 
   it('that is not there is an error, unless the settings say what it means', async () => {
-    const { adapter } = await openList(() => ({ body: {}, status: 404 }), undefined);
+    const { adapter } = await openList(() => ({ body: {}, status: 404 }), none);
     await expect(adapter.findMember('signs', person, signal)).rejects.toMatchObject({
       code: 'not_found',
     });
@@ -120,5 +121,68 @@ describe('a list', () => {
     );
     await expect(listAll(adapter, 'signs', signal)).rejects.toThrow('over 1000 pages');
     expect(requests).toHaveLength(1000);
+  });
+});
+
+describe('a list that is read in one answer', () => {
+  const two = items(1, 2);
+  const signs: [string, object, object?][] = [
+    ['the URL of a next page', { data: two, next: '/members?page=2' }],
+    ['a next page beside the list', { data: { items: two, nextPage: 2 } }],
+    ['a next page among links', { data: two, links: { self: '/x', next: { href: '/x?page=2' } } }],
+    ['a next page among _links', { data: two, _links: { next: '/x?page=2' } }],
+    ['a cursor', { data: two, response_metadata: { next_cursor: 'dXNlcjo=' } }],
+    ['a token for the next page', { data: two, nextPageToken: 'abc' }],
+    ['a link of OData', { data: two, '@odata.nextLink': 'https://x.example/?$skip=2' }],
+    ['that there is more', { data: two, has_more: true }],
+    ['that there is a next page', { data: two, pageInfo: { hasNextPage: true } }],
+    ['a larger count', { count: 3, data: two }],
+    ['a larger total', { data: two, meta: { pagination: 1, total: 3 } }],
+    ['a larger total by another name', { data: two, paging: { totalCount: 120 } }],
+    ['several pages', { data: two, meta: { last_page: 2 } }],
+    ['a header Link', { data: two }, { link: '</x>; rel="first", </x?page=2>; rel="next"' }],
+    ['a header for the total', { data: two }, { 'x-total-count': '3' }],
+    ['a header for the next page', { data: two }, { 'x-next-page': '2' }],
+  ];
+
+  async function open(body: object, headers: object, pages: object | 'none' = none) {
+    const place = 'data' in body && Array.isArray(body.data) ? 'data' : 'data.items';
+    return await openList(() => ({ body, headers }), pages, { items: place });
+  }
+
+  it.each(signs)('is not all where it has %s', async (_what, body, headers = {}) => {
+    const refused = { code: 'invalid', message: expect.stringContaining('is not all') as string };
+    for (const pages of [none, { by: 'cursor', query: 'cursor', at: 'misspelt' }] as const) {
+      const { adapter } = await open(body, headers, pages);
+      await expect(listAll(adapter, 'signs', signal)).rejects.toMatchObject(refused);
+      await expect(adapter.findMember('signs', person, signal)).rejects.toMatchObject(refused);
+    }
+  });
+
+  it.each<[string, object, object?]>([
+    ['nothing else', { data: two }],
+    ['a count of what it has', { data: two, count: 2, meta: { total: 2, totalPages: 1 } }],
+    ['no next page', { data: two, next: null, links: { next: null }, meta: { nextCursor: '' } }],
+    ['no more', { data: two, has_more: false, meta: { next_page: null } }],
+    ['a page before it', { data: two, previous: '/x?page=1', links: { prev: { href: '/x' } } }],
+    ['what speaks of something else', { data: two, project: { count: 9, next: 'a' }, tasks: 9 }],
+    ['a header Link to itself', { data: two }, { link: '</x>; rel="self"', 'x-total-count': '2' }],
+  ])('is all where it has %s', async (_what, body, headers = {}) => {
+    const { adapter } = await open(body, headers);
+    expect(await listAll(adapter, 'signs', signal)).toHaveLength(2);
+    expect(await adapter.findMember('signs', person, signal)).toBeNull();
+  });
+
+  it('may be a person, of whom it says more', async () => {
+    const body = { id: 7, user: { email: person.email }, count: 50, next: 'a' };
+    const { url } = await openHttpFake((_, response) => sendJson(response, body));
+    const { list: _, ...requests } = exampleSettings({ url, token: 'hunter2' }).requests;
+    const find = { ...requests['find'], items: '', pages: none };
+    const settings = { ...exampleSettings({ url, token: 'hunter2' }) };
+    const adapter = createAdapter('studio', 'http', {
+      ...settings,
+      requests: { ...requests, find },
+    });
+    expect(await adapter.findMember('signs', person, signal)).toMatchObject({ id: '7' });
   });
 });

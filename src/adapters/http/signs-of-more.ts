@@ -1,0 +1,100 @@
+import type { HttpAnswer } from '../../lib/http-client.ts';
+import { pick } from './answer.ts';
+import { nextLinkOf } from './pages.ts';
+
+/** Where tools say in an answer that it is not all: pure, by the names that are common. */
+
+const nextNames = new Set([
+  ...['next', 'nextpage', 'nextlink', 'nexturl', 'nexturi', 'nexthref', 'nextpageurl'],
+  ...['nextcursor', 'nexttoken', 'nextpagetoken', 'nextoffset', 'nextmarker'],
+  ...['continuation', 'continuationtoken', 'istruncated'],
+  ...['hasmore', 'hasnext', 'hasnextpage', 'more', 'moreresults', 'morepages'],
+]);
+const totalNames = new Set([
+  ...['total', 'count', 'totalcount', 'totalresults', 'totalitems', 'totalrecords'],
+  ...['totalelements', 'totalhits', 'totalsize', 'totalentries', 'totalmembers', 'totalusers'],
+]);
+const pageCountNames = new Set(['totalpages', 'pagecount', 'numpages', 'lastpage']);
+/** What stands beside a list and speaks of it. */
+const aboutNames = new Set([
+  ...['meta', 'metadata', 'links', 'link', 'page', 'pages', 'paging', 'pagination', 'pageinfo'],
+  ...['paginator', 'cursor', 'cursors', 'responsemetadata', 'resultinfo'],
+]);
+const totalHeaders = ['x-total-count', 'x-total'];
+
+/**
+ * What an answer says of members that are not in it, as a sentence; null where it says nothing.
+ *
+ * @param itemsPath where the list is in it
+ * @param count how many it has
+ */
+export function findSignOfMore(
+  { body, headers }: HttpAnswer,
+  itemsPath: string,
+  count: number,
+): string | null {
+  const signs = fieldsAbout(body, itemsPath).map((field) => signOf(field, count));
+  return signInHeaders(headers, count) ?? signs.find((sign) => sign !== null) ?? null;
+}
+
+function signInHeaders(headers: Headers, count: number): string | null {
+  if (nextLinkOf(headers.get('link') ?? '') !== undefined)
+    return 'its header Link names a next page';
+  if (headers.get('x-next-page')) return 'its header X-Next-Page names a next page';
+  const total = totalHeaders.find((name) => Number(headers.get(name) ?? 0) > count);
+  return total === undefined ? null : `its header ${total} is over ${count}`;
+}
+
+type Field = [place: string, value: unknown];
+
+function signOf([place, value]: Field, count: number): string | null {
+  const name = toPlainName(place.split('.').at(-1) ?? '');
+  if (nextNames.has(name) && leadsOn(value)) return `"${place}" names a next page`;
+  if (totalNames.has(name) && isOver(value, count)) return `"${place}" is over ${count}`;
+  if (pageCountNames.has(name) && isOver(value, 1)) return `"${place}" is over 1`;
+  return null;
+}
+
+/** All fields that may speak of the list: of the objects it stands in, and of those beside it. */
+function fieldsAbout(body: unknown, itemsPath: string): Field[] {
+  const keys = itemsPath === '' ? [] : itemsPath.split('.');
+  return keys.flatMap((key, depth) => {
+    const before = keys.slice(0, depth).join('.');
+    return fieldsOf(before, pick(body, before))
+      .filter(([place]) => place !== (before === '' ? key : `${before}.${key}`))
+      .flatMap(([place, value]): Field[] => {
+        const isAbout = aboutNames.has(toPlainName(place.split('.').at(-1) ?? ''));
+        return [[place, value], ...(isAbout ? fieldsOf(place, value) : [])];
+      });
+  });
+}
+
+function fieldsOf(place: string, value: unknown): Field[] {
+  if (!isObject(value)) return [];
+  return Object.entries(value).map(([name, inner]) => [
+    place === '' ? name : `${place}.${name}`,
+    inner,
+  ]);
+}
+
+/** `next_page`, `nextPage` and `next-page` are one name. */
+function toPlainName(name: string): string {
+  return name.toLowerCase().replaceAll(/[^a-z]/g, '');
+}
+
+function leadsOn(value: unknown): boolean {
+  if (isObject(value)) return Object.values(value).some((inner) => isText(inner));
+  return value === true || isText(value) || (typeof value === 'number' && value > 0);
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string' && value !== '';
+}
+
+function isOver(value: unknown, count: number): boolean {
+  return typeof value === 'number' && value > count;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
