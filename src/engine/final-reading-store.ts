@@ -13,6 +13,8 @@ export interface FinalReadingStore {
 }
 
 const longestWaitMs = 5 * 60_000;
+/** By then it was looked where people work: every minute it is. */
+const undiscoveredMs = 2 * 60_000;
 
 /** @param tellsWork whether the work in a tool can be read at all */
 export function createFinalReadingStore(tellsWork: (tool: string) => boolean): FinalReadingStore {
@@ -39,7 +41,9 @@ async function hasWaited(
     .where('generation', '=', generation)
     .executeTakeFirst();
   if (waiting === undefined) {
-    if ((await placesOf(tx, membershipId)).length === 0) return true;
+    if ((await placesOf(tx, membershipId)).length === 0) {
+      return !(await wasAddedSince(tx, membershipId, new Date(now.getTime() - undiscoveredMs)));
+    }
     await wantReading(tx, membershipId, generation, toInstant(now));
     return false;
   }
@@ -51,6 +55,17 @@ async function hasWaited(
     .where('membershipId', '=', membershipId)
     .execute();
   return true;
+}
+
+/** Whoever was let in just now may be at work where nobody has looked yet. */
+async function wasAddedSince(tx: Transaction, membershipId: number, since: Date): Promise<boolean> {
+  const added = await tx
+    .selectFrom('intent')
+    .select('id')
+    .where((eb) => eb.and({ membershipId, operation: 'add' }))
+    .where('createdAt', '>', toInstant(since))
+    .executeTakeFirst();
+  return added !== undefined;
 }
 
 async function wantReading(
@@ -75,18 +90,35 @@ async function wantReading(
   }
 }
 
-/** What is to be said with a removal before which nobody could read the work; or null. */
+/** Who was taken out, as they were known when that was claimed. */
+interface TakenOut {
+  id: number;
+  generation: number;
+  memberId: string | null;
+}
+
+/**
+ * What is to be said with a removal before which nobody could read the work; or null.
+ *
+ * @param foundId the account that was taken out
+ */
 export async function unreadNote(
   tx: Transaction,
-  { id, generation }: { id: number; generation: number },
+  { id, generation, memberId }: TakenOut,
+  foundId: string | undefined,
 ): Promise<string | null> {
-  const unread = await tx
+  const reading = await tx
     .selectFrom('finalReading')
-    .select('wantedAt')
-    .where((eb) => eb.and({ membershipId: id, generation, isUnread: 1 }))
+    .select(['wantedAt', 'isUnread'])
+    .where((eb) => eb.and({ membershipId: id, generation }))
     .executeTakeFirst();
-  if (unread === undefined) return null;
-  return `Their work could not be read before, from ${unread.wantedAt} on: what they did last may not be reported`;
+  if (reading === undefined) return null;
+  if (reading.isUnread === 1) {
+    return `Their work could not be read before, from ${reading.wantedAt} on: what they did last may not be reported`;
+  }
+  // The last reading knew nothing of an account that is found only now.
+  if (foundId === undefined || foundId === memberId) return null;
+  return 'Their account was first seen after the last reading of work: what they did in it may not be reported';
 }
 
 /** Every place where they may have worked: a group may have several. */

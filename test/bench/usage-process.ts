@@ -1,11 +1,14 @@
+import { randomBytes } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Adapter } from '../../src/adapters/adapter.ts';
 import type { Database } from '../../src/db/database.ts';
+import { createAddressStore } from '../../src/engine/address-store.ts';
 import { createLinkRouter } from '../../src/engine/link-router.ts';
 import { createAlerts } from '../../src/lib/alerts.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
+import { createSecretBox } from '../../src/lib/secret-box.ts';
 import { keepHeapSmall } from '../../src/lib/small-heap.ts';
 import { createPlatformApi } from '../../src/marketplace/platform-api.ts';
 import { openStorage } from '../../src/open-storage.ts';
@@ -85,6 +88,7 @@ function createBenchUsage(database: Database, market: { baseUrl: string; token: 
   return createUsage({
     ...{ database, adapters, installs, logger, metrics, links: new Map() },
     ...{ routeLink: createLinkRouter(installs, adapters), clock: systemClock },
+    addresses: createAddressStore(createSecretBox(randomBytes(32))),
     otherSightings: [createImportSightings(database)],
     alerts: createAlerts(logger, metrics),
     onAnswer: async () => undefined,

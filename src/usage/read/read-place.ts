@@ -1,9 +1,9 @@
-import type { Adapter, UsageRequest, UsageSighting } from '../../adapters/adapter.ts';
+import type { UsageRequest, UsageSighting } from '../../adapters/adapter.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
 import { callTool } from '../../engine/call-tool.ts';
 import type { Alerts } from '../../lib/alerts.ts';
 import { backoffMs } from '../../lib/backoff.ts';
-import { type Clock, instantIn, toInstant } from '../../lib/clock.ts';
+import { instantIn, toInstant } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { mapBounded } from '../../lib/map-bounded.ts';
 import { maskText } from '../../lib/mask.ts';
@@ -13,18 +13,17 @@ import { firstReadDay } from './look-back.ts';
 import type { Reading } from './merge-items.ts';
 import { freezeWork, mergeWork } from './merge-work.ts';
 import type { PlaceClaim, PlaceStore } from './place-store.ts';
+import { type ResolveDeps, resolveWaiting } from './resolve-waiting.ts';
 import type { PlaceMember, WorkStore } from './work-store.ts';
 
-export interface ReadPlaceDeps {
+export interface ReadPlaceDeps extends ResolveDeps {
   places: PlaceStore;
   work: WorkStore;
   sources: ContractSourceStore;
-  adapters: ReadonlyMap<string, Adapter>;
   placeOf: PlaceOf;
   lookbackMs: number;
   alerts: Alerts;
   logger: Logger;
-  clock: Clock;
   /** The longest that one reading may take. */
   timeoutMs?: number;
 }
@@ -86,6 +85,7 @@ async function readClaimed(
   const beganAt = clock.now();
   try {
     const isComplete = isCompleteDue(claim, beganAt);
+    await resolveWaiting(deps, place, signal);
     const members = await membersAt(deps, place);
     const request = toRequest(deps, claim, place, isComplete);
     const sightings = await readSightings(deps, place, request, signal);
