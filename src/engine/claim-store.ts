@@ -48,6 +48,8 @@ export interface Claim {
   /** Whether we made the membership of `memberId`. */
   isOurs: boolean;
   attempts: number;
+  /** Since when it is due. */
+  dueAt: string;
   /** The address that it is for now. */
   email: string | null;
   /** All that it is, or was, for. */
@@ -231,6 +233,7 @@ function toClaim(row: MembershipRow, token: string, addresses: readonly GivenAdd
   const { id, tool, install, groupId, trainerId, generation, state, memberId, attempts } = row;
   return {
     ...{ id, token, tool, install, groupId, trainerId, generation, state, memberId, attempts },
+    dueAt: row.nextAttemptAt ?? row.updatedAt,
     wanted: row.wanted === 1,
     isOurs: row.isOurs === 1,
     email: addresses.find(({ isCurrent }) => isCurrent)?.address ?? null,

@@ -7,7 +7,7 @@ import { maskText } from '../lib/mask.ts';
 import { addMembership } from './add-membership.ts';
 import type { Claim } from './claim-store.ts';
 import { attend, isUnlisted, withReset } from './converge-invitation.ts';
-import { type ConvergeDeps, look } from './converge-steps.ts';
+import { type ConvergeDeps, look, maxListAgeMs } from './converge-steps.ts';
 import { followAddress, isToFollow } from './follow-address.ts';
 import { isProtected } from './protected-account.ts';
 import { removeFormer, removeMembership } from './remove-membership.ts';
@@ -53,7 +53,8 @@ async function bringInLine(
 ): Promise<Result | null> {
   const person = toPerson(claim);
   refuseProtected(deps, claim, person);
-  const found = ofMembership(deps, claim, await look(deps, claim, person, signal));
+  const sought = { ...person, maxListAgeMs: maxListAgeMs(deps, claim) };
+  const found = ofMembership(deps, claim, await look(deps, claim, sought, signal));
   if (found === null && claim.wanted && isUnlisted(deps.adapter, claim))
     return await attend(deps, claim, signal);
   const step = decideStep(claim.wanted, {

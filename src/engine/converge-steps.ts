@@ -5,6 +5,7 @@ import { retry } from '../lib/retry.ts';
 import type { Begun } from './account-store.ts';
 import { callTool } from './call-tool.ts';
 import type { Claim, ClaimStore } from './claim-store.ts';
+import { isUnlisted } from './converge-invitation.ts';
 import type { Intent, SettleStore } from './settle-store.ts';
 
 /** What bringing a membership in line is made of: a look, an intent, a call, and a read back. */
@@ -52,6 +53,20 @@ export async function look(
   return await callTool(timeoutMs, signal, (callSignal) =>
     adapter.findMember(groupId, person, callSignal),
   );
+}
+
+const longestListAgeMs = 15_000;
+
+/**
+ * How old a list may be in which somebody is looked for, so that one serves all who are due at about
+ * the same time. Never older than the wish; and where a call may have let them in, or they are to be
+ * out, what was so before proves nothing.
+ */
+export function maxListAgeMs({ adapter, clock }: ConvergeDeps, claim: Claim): number {
+  const wasLetIn = claim.addresses.some(({ givenAt }) => givenAt !== null);
+  if (!claim.wanted || (wasLetIn && !isUnlisted(adapter, claim))) return 0;
+  const dueForMs = clock.now().getTime() - Date.parse(claim.dueAt);
+  return Math.max(0, Math.min(dueForMs, longestListAgeMs));
 }
 
 /** Tools may need a moment to show what they did; one that never does has not done it. */
