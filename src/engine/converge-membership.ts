@@ -69,7 +69,9 @@ async function bringInLine(
   }
   const settled = toSettled(deps, claim, step, found);
   if (found === null) {
-    return claim.memberId === null ? settled : withReset(deps, settled);
+    // Who was out before does not make the link worthless once more.
+    const isNews = claim.memberId !== null && claim.state !== 'removed';
+    return isNews ? withReset(deps, settled) : settled;
   }
   const tended = await tend(deps, claim, { person, found, state: step.state }, signal);
   return tended === 'left' ? settled : tended;

@@ -45,7 +45,8 @@ export async function noteAddresses(
       .execute();
   }
   // Whom nobody has seen there yet may come late, by a call of which nobody knows the end.
-  const isUnseen = outcome === 'already_absent' && memberId === null;
+  const wasSeen = memberId !== null && !memberId.startsWith('invited:');
+  const isUnseen = outcome === 'already_absent' && !wasSeen;
   const isOver = state === 'removed' || state === 'released';
   if (isOver && !isUnseen) await letGoOf(tx, id, now);
   // A tool that refused has made nobody an account: what is there later was made by somebody else.

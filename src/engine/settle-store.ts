@@ -180,7 +180,8 @@ async function insertIntent(
 
 /** A look that shows what was known is nothing to keep. */
 function isNews(claim: Claim, { outcome, state }: Result): boolean {
-  return outcome !== 'already_member' || claim.state !== state;
+  const showsWhatIsKnown = outcome === 'already_member' || outcome === 'already_absent';
+  return !showsWhatIsKnown || claim.state !== state;
 }
 
 /** Who is found under an account that we made for another is ours too. */

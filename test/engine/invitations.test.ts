@@ -74,8 +74,9 @@ describeEachDatabase('a tool with one link for everybody', (openFresh) => {
     await engine.apply([ended]);
     await convergeDue(engine, tool);
     expect(await convergeDue(engine, tool)).toEqual([]);
+    engine.clock.advance(15 * 60_000);
     await resetDue(engine, tool);
-    expect(await convergeDue(engine, tool)).toEqual(['add invited']);
+    expect(await convergeDue(engine, tool)).toEqual(['remove already_absent', 'add invited']);
     expect(tool.calls.at(-1)).toBe('renew street-signs/invited:cmu2');
     expect(await invitationsOf(engine)).toEqual([link('https://tool.example.com/signup/1')]);
     expect(await convergeDue(engine, tool)).toEqual([]);

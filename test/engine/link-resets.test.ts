@@ -31,11 +31,16 @@ describeEachDatabase('the link that lets everybody into a tool', (openFresh) => 
     expect(await convergeDue(engine, tool)).toEqual(indexes.map(() => 'remove already_absent'));
   }
 
+  /** Others wait with the link: it is made worthless when 15 minutes are over. */
+  const untilDue = () => engine.clock.advance(15 * minuteMs);
+
   /** What a worker does within a second. */
   async function turn(): Promise<string[]> {
     await resetDue(engine, tool, { resets });
     return await convergeDue(engine, tool);
   }
+
+  const isInvited = (outcome: string) => outcome === 'add invited';
 
   const renewals = () => tool.calls.filter((call) => call.startsWith('renew'));
 
@@ -46,29 +51,75 @@ describeEachDatabase('the link that lets everybody into a tool', (openFresh) => 
     await invite(1, 2, 3, 4, 5);
   });
 
-  it('is reset right after the first removal, and for all others together when 15 minutes are over', async () => {
+  it('is reset once for all who are taken out within 15 minutes, while others wait with it', async () => {
+    await invite(...Array.from({ length: 85 }, (_, index) => index + 6));
     await remove(1);
-    expect(tool.resets()).toBe(0);
-    expect(await turn()).toEqual(Array.from({ length: 4 }, () => 'add invited'));
-    expect(tool.resets()).toBe(1);
-    engine.clock.advance(minuteMs);
+    expect(await turn()).toEqual([]);
+    engine.clock.advance(7 * minuteMs);
     await remove(2);
-    await turn();
-    engine.clock.advance(13 * minuteMs);
     await remove(3);
+    engine.clock.advance(8 * minuteMs - 1);
+    await turn();
+    expect(tool.resets()).toBe(0);
+    engine.clock.advance(1);
+    const outcomes = await turn();
+    expect(tool.resets()).toBe(1);
+    // Who waits is invited anew, and who was to be out is looked for once more.
+    expect(outcomes.filter(isInvited)).toHaveLength(87);
+    expect(outcomes.filter((outcome) => outcome === 'remove already_absent')).toHaveLength(3);
+    expect(renewals()).toHaveLength(87);
+    engine.clock.advance(60 * minuteMs);
     await turn();
     expect(tool.resets()).toBe(1);
-    expect(renewals()).toHaveLength(4);
+    expect(renewals()).toHaveLength(87);
+  });
+
+  it('is reset at once where nobody waits with it, and then after 15 minutes', async () => {
+    await remove(1, 2, 3, 4, 5);
+    await turn();
+    expect(tool.resets()).toBe(1);
+    await invite(6);
     engine.clock.advance(minuteMs);
-    expect(await turn()).toEqual(['add invited', 'add invited']);
-    expect(tool.resets()).toBe(2);
-    engine.clock.advance(60 * minuteMs);
+    await remove(6);
+    engine.clock.advance(14 * minuteMs - 1);
+    await turn();
+    expect(tool.resets()).toBe(1);
+    engine.clock.advance(1);
     await turn();
     expect(tool.resets()).toBe(2);
   });
 
+  it('is reset once an hour where somebody was handed it, who has to be handed the new one', async () => {
+    const handed = { content: null, deliveredAt: '2026-03-15T10:00:00.000Z' };
+    await engine.database.kysely
+      .updateTable('invitation')
+      .set({ ...handed, deliveredBy: 'operator' })
+      .where('membershipId', '=', 4)
+      .execute();
+    await remove(1);
+    for (const index of [2, 3]) {
+      engine.clock.advance(20 * minuteMs);
+      await remove(index);
+      await turn();
+    }
+    expect(tool.resets()).toBe(0);
+    engine.clock.advance(20 * minuteMs);
+    await turn();
+    expect(tool.resets()).toBe(1);
+    expect(renewals()).toEqual(['renew street-signs/invited:t4', 'renew street-signs/invited:t5']);
+  });
+
+  it('lets nobody stay who came by it after they were to be out', async () => {
+    await remove(1);
+    tool.seed('street-signs', 't1', 't1@opentrain.work');
+    engine.clock.advance(15 * minuteMs);
+    expect(await turn()).toContain('remove removed');
+    expect(tool.members('street-signs')).toEqual([]);
+  });
+
   it('is reset for a removal that is settled while it is being reset', async () => {
     await remove(1);
+    untilDue();
     tool.before = async (_, subject) => {
       tool.before = () => undefined;
       if (subject === 'link') await remove(2);
@@ -86,6 +137,7 @@ describeEachDatabase('the link that lets everybody into a tool', (openFresh) => 
   it('is reset by whoever comes next, where a crash came before or after the reset', async () => {
     const crash = new AppError('unavailable', 'the process is gone');
     await remove(1);
+    untilDue();
     const before = { ...resets, settleFailed: () => Promise.reject(crash) };
     tool.before = () => Promise.reject(crash);
     await expect(resetDue(engine, tool, { resets: before })).rejects.toThrow(crash);
@@ -96,7 +148,7 @@ describeEachDatabase('the link that lets everybody into a tool', (openFresh) => 
     await expect(resetDue(engine, tool, { resets: after })).rejects.toThrow(crash);
     expect([tool.resets(), renewals()]).toEqual([1, []]);
     engine.clock.advance(minuteMs);
-    expect(await turn()).toHaveLength(4);
+    expect((await turn()).filter(isInvited)).toHaveLength(4);
     expect(tool.resets()).toBe(2);
     expect(new Set(renewals()).size).toBe(4);
   });
@@ -106,6 +158,7 @@ describeEachDatabase('the link that lets everybody into a tool', (openFresh) => 
       if (subject === 'link') throw new AppError('unavailable', 'not now');
     };
     await remove(1);
+    untilDue();
     expect((await engine.membershipRows())[0]).toMatchObject({ state: 'removed' });
     for (let tried = 0; tried < 5; tried += 1) {
       await turn();
@@ -119,19 +172,21 @@ describeEachDatabase('the link that lets everybody into a tool', (openFresh) => 
       }),
     );
     tool.before = () => undefined;
-    expect(await turn()).toHaveLength(4);
+    expect((await turn()).filter(isInvited)).toHaveLength(4);
     expect(tool.resets()).toBe(1);
   });
 
   it('is reset by one of several instances', async () => {
     await remove(1);
+    untilDue();
     await Promise.all([1, 2, 3].map(() => resetDue(engine, tool)));
     expect(tool.resets()).toBe(1);
-    expect(await convergeDue(engine, tool)).toHaveLength(4);
+    expect((await convergeDue(engine, tool)).filter(isInvited)).toHaveLength(4);
   });
 
   it('that was asked for before a reset and kept after it, is asked for again', async () => {
     await remove(1);
+    untilDue();
     await engine.apply([start(6)]);
     const [claim] = await claimDue(engine);
     if (claim === undefined) throw new Error('nothing to add');
@@ -144,7 +199,7 @@ describeEachDatabase('the link that lets everybody into a tool', (openFresh) => 
     };
     expect(await converge(engine, tool, claim)).toMatchObject({ outcome: 'invited' });
     tool.adapter.addMember = addMember;
-    expect(await convergeDue(engine, tool)).toHaveLength(5);
+    expect((await convergeDue(engine, tool)).filter(isInvited)).toHaveLength(5);
     expect(renewals()).toContain('renew street-signs/invited:t6');
     expect(await convergeDue(engine, tool)).toEqual([]);
   });

@@ -67,6 +67,34 @@ describeEachDialect('whoever signed up by the link that serves everybody', (dial
     expect(reported).toMatchObject(wanted);
   });
 
+  it('is noticed when work is read, all of them by one list', async () => {
+    const { fake, journey } = await open();
+    const hired = Array.from({ length: 12 }, () => hire(journey));
+    await journey.quiet();
+    for (const { email } of hired.slice(0, 5)) await signUp(fake, email);
+    const lists = () => fake.requests.filter((line) => line === 'GET /api/users/').length;
+    const before = lists();
+    // The end of another has the work of the group read.
+    journey.sandbox.endContract(hired[11]?.contractId ?? '');
+    await journey.quiet();
+    const states = (await journey.memberships()).map(({ state }) => state);
+    expect(states.filter((state) => state === 'active')).toHaveLength(5);
+    // One for all who wait, at each of two readings, and one for whoever was taken out.
+    expect(lists() - before).toBeLessThanOrEqual(3);
+  });
+
+  it('is looked for on the hour, all who wait by one list', async () => {
+    const { fake, journey } = await open();
+    for (let n = 0; n < 12; n += 1) hire(journey);
+    await journey.quiet();
+    const lists = () => fake.requests.filter((line) => line === 'GET /api/users/').length;
+    const before = lists();
+    await journey.pass(3_600_000);
+    expect(lists() - before).toBeGreaterThan(0);
+    // Work may have been read meanwhile, for which they are looked for too.
+    expect(lists() - before).toBeLessThanOrEqual(2);
+  });
+
   it('is taken out with a word of it, where their work could not be read', async () => {
     const { fake, journey, project } = await open();
     const { contractId, email } = hire(journey);

@@ -3,7 +3,7 @@ import { createResetStore } from '../../src/engine/reset-store.ts';
 import { createResetWorker } from '../../src/engine/reset-worker.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { doWork } from '../../src/operator/do-work.ts';
-import { convergeDue } from '../support/converging.ts';
+import { convergeDue, createStudioWorker } from '../support/converging.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { createEngine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
@@ -22,7 +22,8 @@ describeEachDatabase('a command that does the work', (openFresh) => {
     const { database, box, clock, logger, onMembershipDue } = engine;
     const resets = createResetStore(database, box);
     const given = { tool: 'studio', adapter: tool.adapter, resets, timeoutMs: 5000 };
-    const loops = [createResetWorker({ ...given, logger, clock, onMembershipDue })];
+    const resetter = createResetWorker({ ...given, logger, clock, onMembershipDue });
+    const loops = [resetter, createStudioWorker(engine, tool)];
     const countDueResets = () => resets.countDue(['studio'], toInstant(clock.now()));
     const since = { at: toInstant(clock.now()), afterReceipt: 0 };
     const { signal } = new AbortController();
