@@ -80,13 +80,12 @@ describeEachDialect('the worker of a tool', (dialect) => {
       return await countActive();
     };
     await until('all are members', look, (active) => active === 40);
-    expect(looks[0]).toBe(1);
+    // The look and the read back of the first, before anybody else is looked for.
+    expect(looks.slice(0, 2)).toEqual([1, 1]);
     expect(engine.log.lines()).toContainEqual(
       expect.objectContaining({ msg: expect.stringContaining('does not keep up'), tool: 'studio' }),
     );
-    expect((await receiptsOf(engine)).filter((receipt) => receipt === 'add added')).toHaveLength(
-      40,
-    );
+    expect(tool.calls.filter((call) => call.startsWith('add '))).toHaveLength(40);
   });
 
   it('takes the next when one is done, while a slow one goes on', async () => {
