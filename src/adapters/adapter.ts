@@ -187,6 +187,11 @@ export interface Person {
   memberId: string | null;
   /** Whether Gangway made the account they have: only then may it be activated. */
   isAccountOurs?: boolean;
+  /**
+   * How old a list may be in which they are looked for, so that one serves all who are looked for at
+   * about the same time. Milliseconds; where left out, only what is so now will do.
+   */
+  maxListAgeMs?: number;
   /** For the login that adding them may make (`invitation: 'password'`); the same at every try. */
   newPassword?: string;
 }

@@ -146,7 +146,9 @@ const tool = z
       .min(1)
       .max(100)
       .default(8)
-      .describe('How many calls may be under way in the tool at the same time.'),
+      .describe(
+        'How many calls may be under way in the tool at the same time, as long as it answers quickly.',
+      ),
     timeout: duration('15s', 100).describe('How long one call to the tool may take; 15 s at most.'),
   })
   .transform(({ adapter, protected: protectedAccounts, concurrency, timeout, ...settings }) => ({

@@ -3,7 +3,7 @@ import { AppError, toAppError } from '../domain/errors.ts';
 import { callTool } from './call-tool.ts';
 import type { Claim } from './claim-store.ts';
 import { toNewInvitation } from './converge-invitation.ts';
-import { begin, type ConvergeDeps, readUntil, toFailure } from './converge-steps.ts';
+import { begin, type ConvergeDeps, maxListAgeMs, readUntil, toFailure } from './converge-steps.ts';
 import { createPassword } from './new-password.ts';
 import { isProtected } from './protected-account.ts';
 import { restIn } from './rest-in.ts';
@@ -30,6 +30,7 @@ export async function addMembership(
   if ((await begin(deps, claim, intent)) === null) return null;
   const newcomer: Person = {
     ...{ ...person, isAccountOurs: isOursBefore && deps.mayChangeAccounts() },
+    maxListAgeMs: maxListAgeMs(deps, claim),
     ...(password !== null && { newPassword: password }),
   };
   const added = await callTool(deps.timeoutMs, signal, (callSignal) =>

@@ -63,6 +63,8 @@ export interface Claim {
   /** Whether we made the membership of `memberId`. */
   isOurs: boolean;
   attempts: number;
+  /** Since when it is due. */
+  dueAt: string;
   /** The address that it is for now. */
   email: string | null;
   /** All that it is, or was, for. */
@@ -299,7 +301,7 @@ function toClaim(row: MembershipRow, token: string, addresses: readonly GivenAdd
   const { memberId, doubtedId } = row;
   return {
     ...{ id, token, tool, install, groupId, trainerId, generation, state, attempts },
-    ...{ memberId, doubtedId },
+    ...{ memberId, doubtedId, dueAt: row.nextAttemptAt ?? row.updatedAt },
     wanted: row.wanted === 1,
     isOurs: row.isOurs === 1,
     email: addresses.find(({ isCurrent }) => isCurrent)?.address ?? null,

@@ -15,16 +15,6 @@ interface InvitationDeps {
 }
 
 /**
- * Whether somebody was invited by a link of which the tool does not know who has it: it does not
- * show them before they have used it, and that is no reason to invite them again.
- */
-export function isUnlisted({ capabilities }: Adapter, { state, memberId }: Claim): boolean {
-  // It was set up otherwise since: whoever still waits for a link is given a login.
-  if (capabilities.invitation === 'password') return false;
-  return state === 'invited' && memberId !== null && memberId.startsWith('invited:');
-}
-
-/**
  * Somebody who was invited and has not come yet: invites them anew where that is wanted. Where the
  * tool refuses that, or is slow about it, they wait alone: it says nothing of who is to be let in or
  * taken out.

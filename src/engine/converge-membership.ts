@@ -4,8 +4,16 @@ import { decideStep, type MembershipState, type Step } from '../domain/membershi
 import { toInstant } from '../lib/clock.ts';
 import { addMembership } from './add-membership.ts';
 import type { Claim } from './claim-store.ts';
-import { attend, isUnlisted, withReset } from './converge-invitation.ts';
-import { begin, type ConvergeDeps, endAssignments, look, toFailure } from './converge-steps.ts';
+import { attend, withReset } from './converge-invitation.ts';
+import {
+  begin,
+  type ConvergeDeps,
+  endAssignments,
+  isUnlisted,
+  look,
+  maxListAgeMs,
+  toFailure,
+} from './converge-steps.ts';
 import { disown, findHidden, settleDoubt } from './doubted-account.ts';
 import { followAddress, isToFollow } from './follow-address.ts';
 import { isProtected } from './protected-account.ts';
@@ -83,7 +91,8 @@ interface Sought {
 async function findPerson(deps: ConvergeDeps, claim: Claim, signal: AbortSignal): Promise<Sought> {
   const person = toPerson(claim);
   refuseProtected(deps, claim, person);
-  const looked = await look(deps, claim, person, signal);
+  const inList = { ...person, maxListAgeMs: maxListAgeMs(deps, claim) };
+  const looked = await look(deps, claim, inList, signal);
   const sought = { claim, person, found: ofMembership(deps, claim, looked.found) };
   const known = await withoutStray(deps, sought, looked.stray);
   if (known.found !== null || claim.wanted) return known;

@@ -104,6 +104,30 @@ export async function findIn(
   );
 }
 
+/**
+ * Whether somebody was invited by a link of which the tool does not know who has it: it does not
+ * show them before they have used it, and that is no reason to invite them again.
+ */
+export function isUnlisted({ capabilities }: Adapter, { state, memberId }: Claim): boolean {
+  // It was set up otherwise since: whoever still waits for a link is given a login.
+  if (capabilities.invitation === 'password') return false;
+  return state === 'invited' && memberId !== null && memberId.startsWith('invited:');
+}
+
+const longestListAgeMs = 15_000;
+
+/**
+ * How old a list may be in which somebody is looked for, so that one serves all who are due at about
+ * the same time. Never older than the wish; and where a call may have let them in, or they are to be
+ * out, what was so before proves nothing.
+ */
+export function maxListAgeMs({ adapter, clock }: ConvergeDeps, claim: Claim): number {
+  const wasLetIn = claim.addresses.some(({ givenAt }) => givenAt !== null);
+  if (!claim.wanted || (wasLetIn && !isUnlisted(adapter, claim))) return 0;
+  const dueForMs = clock.now().getTime() - Date.parse(claim.dueAt);
+  return Math.max(0, Math.min(dueForMs, longestListAgeMs));
+}
+
 /** Tools may need a moment to show what they did; one that never does has not done it. */
 export async function readUntil(
   deps: ConvergeDeps,

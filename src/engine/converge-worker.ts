@@ -8,6 +8,7 @@ import { createLoop, type Loop } from '../lib/loop.ts';
 import { maskText } from '../lib/mask.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { createTurns } from '../lib/turns.ts';
+import { adaptPace, firstPace, slotsOf, type Trip } from './adapt-pace.ts';
 import { type Breaker, createBreaker } from './breaker.ts';
 import { callTool } from './call-tool.ts';
 import type { Claim, ClaimOrder } from './claim-store.ts';
@@ -19,7 +20,7 @@ import type { ToolTroubleStore } from './tool-trouble-store.ts';
 
 export interface ConvergeWorkerDeps extends ConvergeDeps {
   tool: string;
-  /** How many memberships of the tool are worked on at once. */
+  /** How many memberships of the tool are worked on at once, as long as it keeps up. */
   concurrency: number;
   locks: LockStore;
   troubles: ToolTroubleStore;
@@ -29,6 +30,8 @@ export interface ConvergeWorkerDeps extends ConvergeDeps {
 }
 
 const pollMs = 1000;
+/** Of the longest that one call may take: a membership that took no longer was no trouble. */
+const quickShare = 0.25;
 
 /**
  * Brings one tool in line with what is wanted in it. Works on several memberships at once and takes
@@ -40,34 +43,36 @@ export function createConvergeWorker(given: ConvergeWorkerDeps): Loop {
   const { tool, adapter, claims, logger, clock, locks } = deps;
   const token = randomUUID();
   const isToolExclusive = adapter.capabilities.exclusive === 'tool';
-  const slots = isToolExclusive ? 1 : deps.concurrency;
+  const pacer = createPacer(deps);
   const breaker = createBreaker(clock);
   const underway: Underway = new Map();
   const turns = createTurns();
   const watch = createWatch(deps, breaker);
 
   const loop = createLoop({
-    name: `converge ${tool}`,
-    intervalMs: pollMs,
-    logger,
-    clock,
+    ...{ name: `converge ${tool}`, intervalMs: pollMs, logger, clock },
     async run(signal) {
       if (await watch.isLeftAlone(signal)) return 'idle';
       const waiting = turns.inOrder(await claims.installsDue(tool, toInstant(clock.now())));
       if (waiting.length === 0 && underway.size === 0) return 'idle';
       // Held again at every turn, so that it is never lost to others while this one lives.
       if (isToolExclusive && !(await holdTool(deps, token))) return 'idle';
+      const slots = pacer.slots();
       const claimed = await claimShares(deps, waiting, underway, slots);
-      for (const claim of claimed) start(claim, signal);
+      const isFull = underway.size + claimed.length >= slots;
+      for (const claim of claimed) start(claim, isFull, signal);
       return 'idle';
     },
   });
 
-  function start(claim: Claim, signal: AbortSignal): void {
+  function start(claim: Claim, isFull: boolean, signal: AbortSignal): void {
     turns.served(claim.install);
+    const begunAtMs = clock.now().getTime();
     const work = converge(deps, claim, signal)
       .then((result) => {
-        if (result !== null && result.isOfToolItself !== false) breaker.report(result);
+        if (result === null) return;
+        if (result.isOfToolItself !== false) breaker.report(result);
+        pacer.report(result, { begunAtMs, isFull });
       })
       .finally(() => {
         underway.delete(work);
@@ -116,6 +121,24 @@ function createWatch(deps: ConvergeWorkerDeps, breaker: Breaker) {
 
 /** By what is under way, the install it is for. */
 type Underway = Map<Promise<void>, string>;
+
+/** How many are worked on at once, from what has become of them. */
+function createPacer({ tool, adapter, concurrency, timeoutMs, logger, clock }: ConvergeWorkerDeps) {
+  const most = adapter.capabilities.exclusive === 'tool' ? 1 : concurrency;
+  const limits = { most, quickMs: timeoutMs * quickShare };
+  let pace = firstPace;
+  return {
+    slots: () => slotsOf(pace),
+    report({ errorCode }: Result, begun: Pick<Trip, 'begunAtMs' | 'isFull'>) {
+      const before = slotsOf(pace);
+      const isUnanswered = errorCode === 'unavailable' || errorCode === 'rate_limited';
+      const trip = { ...begun, endedAtMs: clock.now().getTime(), isUnanswered };
+      pace = adaptPace(pace, trip, limits);
+      const slots = slotsOf(pace);
+      if (slots < before) logger.info({ tool, slots }, 'A tool does not keep up: it is asked less');
+    },
+  };
+}
 
 /** Fills the free slots; what an install leaves, because its work is held up, others may have. */
 async function claimShares(

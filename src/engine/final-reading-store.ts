@@ -100,21 +100,38 @@ async function wantReading(
     .execute();
 }
 
-/** What is to be said with a removal before which nobody could read the work; or null. */
+/** Who was taken out, as they were known when that was claimed. */
+interface TakenOut {
+  id: number;
+  generation: number;
+  memberId: string | null;
+}
+
+/**
+ * What is to be said with a removal before which nobody could read the work; or null.
+ *
+ * @param foundId the account that was taken out
+ */
 export async function unreadNote(
   tx: Transaction,
-  { id, generation }: { id: number; generation: number },
+  { id, generation, memberId }: TakenOut,
+  foundId: string | undefined,
 ): Promise<string | null> {
-  const unread = await tx
+  const reading = await tx
     .selectFrom('finalReading')
-    .select('wantedAt')
-    .where((eb) => eb.and({ membershipId: id, generation, isUnread: 1 }))
+    .select(['wantedAt', 'isUnread'])
+    .where((eb) => eb.and({ membershipId: id, generation }))
     .executeTakeFirst();
-  if (unread === undefined) return null;
-  const { wantedAt } = unread;
-  const left = (await awaitedPlaces(tx, id)).filter((place) => !wasRead(place, wantedAt));
-  const where = left.map(({ scope, failure }) => `${scope} (${failure ?? 'not answered yet'})`);
-  return `Their work could not be read before, from ${wantedAt} on, in ${where.join(', ')}: what they did last may not be reported`;
+  if (reading === undefined) return null;
+  const { wantedAt, isUnread } = reading;
+  if (isUnread === 1) {
+    const left = (await awaitedPlaces(tx, id)).filter((place) => !wasRead(place, wantedAt));
+    const where = left.map(({ scope, failure }) => `${scope} (${failure ?? 'not answered yet'})`);
+    return `Their work could not be read before, from ${wantedAt} on, in ${where.join(', ')}: what they did last may not be reported`;
+  }
+  // The last reading knew nothing of an account that is found only now.
+  if (foundId === undefined || foundId === memberId) return null;
+  return 'Their account was first seen after the last reading of work: what they did in it may not be reported';
 }
 
 interface AwaitedPlace {

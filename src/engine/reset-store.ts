@@ -29,6 +29,8 @@ export interface ResetClaim {
 
 /** Every reset has all who wait invited anew: so it is made for a batch of removals. */
 const windowMs = 15 * 60_000;
+/** Where an operator has to hand the new link to somebody again. */
+const handedWindowMs = 60 * 60_000;
 
 export function createResetStore(database: Database, box: SecretBox): ResetStore {
   const invitations = createInvitationStore(box);
@@ -145,15 +147,21 @@ async function lookAgain(
     .execute();
 }
 
-/** Somebody was taken out who may know the link: at once, or when the window of the last is over. */
+/**
+ * Somebody was taken out who may know the link. At once where nobody waits with it; else for all who
+ * are taken out until a window is over, as everybody who waits needs another.
+ */
 export async function wantReset(
   tx: Transaction,
   { tool, groupId }: { tool: string; groupId: string },
   now: string,
 ): Promise<void> {
   const last = await lastResetOf(tx, tool);
-  const windowEnd = last === null ? now : windowAfter(last);
-  const nextAttemptAt = windowEnd > now ? windowEnd : now;
+  const ends = [
+    instantAfter(now, await windowOfWaiting(tx, tool)),
+    ...(last === null ? [] : [windowAfter(last)]),
+  ];
+  const nextAttemptAt = ends.reduce((a, b) => (a > b ? a : b));
   await tx
     .insertInto('linkReset')
     .values({ tool, groupId, wanted: 1, nextAttemptAt })
@@ -201,6 +209,26 @@ async function lastResetOf(tx: Transaction, tool: string): Promise<string | null
   return resetAt;
 }
 
+/** For how long removals are gathered, by who has a link in their hands. */
+async function windowOfWaiting(tx: Transaction, tool: string): Promise<number> {
+  const rows = await tx
+    .selectFrom('membership')
+    .innerJoin('invitation', 'invitation.membershipId', 'membership.id')
+    .select('deliveredBy')
+    .distinct()
+    .where('tool', '=', tool)
+    .where('state', '=', 'invited')
+    .where('wanted', '=', 1)
+    .where('kind', '=', 'link')
+    .execute();
+  if (rows.some(({ deliveredBy }) => deliveredBy === 'operator')) return handedWindowMs;
+  return rows.length === 0 ? 0 : windowMs;
+}
+
 function windowAfter(instant: string): string {
-  return new Date(Date.parse(instant) + windowMs).toISOString();
+  return instantAfter(instant, windowMs);
+}
+
+function instantAfter(instant: string, ms: number): string {
+  return new Date(Date.parse(instant) + ms).toISOString();
 }

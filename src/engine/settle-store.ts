@@ -221,20 +221,21 @@ function isNews(claim: Claim, { outcome, state }: Result): boolean {
 
 async function insertReceipt(
   tx: Transaction,
-  { id, generation }: Claim,
-  { operation, outcome, toolStatus, message }: Result,
+  claim: Claim,
+  { operation, outcome, toolStatus, message, memberId }: Result,
   now: string,
 ): Promise<void> {
-  const note = outcome === 'removed' ? await unreadNote(tx, { id, generation }) : null;
+  const note = outcome === 'removed' ? await unreadNote(tx, claim, memberId) : null;
+  const said = [message ?? null, note].filter((part) => part !== null);
   await tx
     .insertInto('receipt')
     .values({
-      membershipId: id,
-      generation,
+      membershipId: claim.id,
+      generation: claim.generation,
       operation,
       outcome,
       toolStatus: toolStatus ?? null,
-      message: message ?? note,
+      message: said.length === 0 ? null : said.join('. '),
       createdAt: now,
     })
     .execute();

@@ -5,6 +5,7 @@ import { domainOf } from '../domain/marketplace-text.ts';
 import type { EvidenceStore } from '../engine/evidence-store.ts';
 import type { RouteLink } from '../engine/link-router.ts';
 import { isProtected } from '../engine/protected-account.ts';
+import { type ListMembers, readGroup } from '../engine/read-group.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { maskText } from '../lib/mask.ts';
@@ -12,7 +13,7 @@ import type { Metrics } from '../lib/metrics.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import type { DriftStore, Group } from './drift-store.ts';
 import { judgeDrift, judgeReturn, type ListedAccount, type Verdict } from './judge-drift.ts';
-import { type ListMembers, readGroup } from './read-tool.ts';
+
 import type { GroupDrift, ReportDrift } from './report-drift.ts';
 
 export interface CheckDriftDeps {

@@ -1,6 +1,7 @@
 import type { Adapter } from '../adapters/adapter.ts';
 import type { Database } from '../db/database.ts';
 import { createLockStore } from '../db/lock-store.ts';
+import type { AddressStore } from '../engine/address-store.ts';
 import type { RouteLink } from '../engine/link-router.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -16,6 +17,7 @@ import { createMomentStore } from './read/moment-store.ts';
 import { createPlaceStore } from './read/place-store.ts';
 import { createReadUsageWorker } from './read/read-usage-worker.ts';
 import { createSightingStore, type SightingSource } from './read/sighting-store.ts';
+import { createWaitingStore } from './read/waiting-store.ts';
 import { createWorkStore } from './read/work-store.ts';
 import { createFinalReportStore } from './report/final-report-store.ts';
 import { createFinalReportWorker } from './report/final-report-worker.ts';
@@ -27,6 +29,7 @@ import { createTroubleStore } from './report/trouble-store.ts';
 export interface UsageParts {
   database: Database;
   box: Pick<SecretBox, 'digests'>;
+  addresses: AddressStore;
   adapters: ReadonlyMap<string, Adapter>;
   routeLink: RouteLink;
   /** By `externalProjectId`. */
@@ -58,13 +61,14 @@ export interface Usage {
 }
 
 export function createUsage(parts: UsageParts): Usage {
-  const { database, adapters, routeLink, links, otherSightings } = parts;
+  const { database, addresses, adapters, routeLink, links, otherSightings } = parts;
   const telling = [...adapters].filter(([, adapter]) => adapter.readUsage !== undefined);
   const deps: ReportWorkerDeps = {
     ...parts,
     ...parts.usage,
     work: createWorkStore(database),
     places: createPlaceStore(database),
+    waiting: createWaitingStore(database, addresses),
     sources: createContractSourceStore(database),
     ledger: createLedgerStore(database),
     decisions: createDecisionStore(database),

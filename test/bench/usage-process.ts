@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Adapter } from '../../src/adapters/adapter.ts';
 import type { Database } from '../../src/db/database.ts';
+import { createAddressStore } from '../../src/engine/address-store.ts';
 import { createLinkRouter } from '../../src/engine/link-router.ts';
 import { createAlerts } from '../../src/lib/alerts.ts';
 import { systemClock } from '../../src/lib/clock.ts';
@@ -88,6 +89,7 @@ function createBenchUsage(database: Database, market: { baseUrl: string; token: 
     ...{ database, box: createSecretBox(randomBytes(32)) },
     ...{ adapters, installs, logger, metrics, links: new Map() },
     ...{ routeLink: createLinkRouter(installs, adapters), clock: systemClock },
+    addresses: createAddressStore(createSecretBox(randomBytes(32))),
     otherSightings: [createImportSightings(database)],
     alerts: createAlerts(logger, metrics),
     onAnswer: async () => undefined,

@@ -35,21 +35,57 @@ describeEachDialect('the worker of a tool', (dialect) => {
   }
 
   it('works on as many as it may, and never on more', async () => {
-    await hire(14);
+    await hire(10);
     const tool = createMemoryTool();
+    const worker = createStudioWorker(engine, tool, { concurrency: 3 });
+    startLoops(worker);
+    // A tool that keeps up is asked more and more.
+    await untilActive(10);
     const gates: (() => void)[] = [];
     tool.before = () => new Promise((resolve) => gates.push(resolve));
-    startLoops(createStudioWorker(engine, tool, { concurrency: 3 }));
-
+    await hire(14, 11);
+    worker.wake();
     await until(
       'three calls are under way',
       () => gates.length,
       (waiting) => waiting === 3,
     );
     const openGates = setInterval(() => gates.shift()?.(), 2);
-    await untilActive(14).finally(() => clearInterval(openGates));
+    await untilActive(24).finally(() => clearInterval(openGates));
     expect(tool.mostAtOnce()).toBe(3);
-    expect(tool.members('street-signs')).toHaveLength(14);
+    expect(tool.members('street-signs')).toHaveLength(24);
+  });
+
+  it('works on one at first, and on half as many when they are not answered', async () => {
+    await hire(40);
+    const tool = createMemoryTool();
+    let underway = 0;
+    const looks: number[] = [];
+    tool.before = async (call) => {
+      if (call !== 'find') return;
+      looks.push(++underway);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      // It answers two at a time.
+      if (underway-- > 2) throw new AppError('unavailable', 'The tool did not answer');
+    };
+    const worker = createStudioWorker(engine, tool);
+    startLoops(worker);
+    const look = async () => {
+      const rows = await engine.membershipRows();
+      const now = engine.clock.now().toISOString();
+      const isWaiting = rows.every(({ nextAttemptAt }) => (nextAttemptAt ?? '9') > now);
+      // Whoever failed is tried again when everybody else has had their turn.
+      if (isWaiting && underway === 0) engine.clock.advance(2000);
+      worker.wake();
+      return await countActive();
+    };
+    await until('all are members', look, (active) => active === 40);
+    // The look and the read back of the first, before anybody else is looked for.
+    expect(looks.slice(0, 2)).toEqual([1, 1]);
+    expect(engine.log.lines()).toContainEqual(
+      expect.objectContaining({ msg: expect.stringContaining('does not keep up'), tool: 'studio' }),
+    );
+    expect(tool.calls.filter((call) => call.startsWith('add '))).toHaveLength(40);
   });
 
   it('takes the next when one is done, while a slow one goes on', async () => {
@@ -57,14 +93,14 @@ describeEachDialect('the worker of a tool', (dialect) => {
     const tool = createMemoryTool();
     let endSlow = () => {};
     tool.before = (call, subject) =>
-      call === 'add' && subject.endsWith('/t1')
+      call === 'add' && subject.endsWith('/t2')
         ? new Promise((resolve) => {
             endSlow = () => resolve();
           })
         : undefined;
     startLoops(createStudioWorker(engine, tool, { concurrency: 2 }));
     await untilActive(3);
-    expect(tool.members('street-signs')).toEqual(['t2', 't3', 't4']);
+    expect(tool.members('street-signs')).toEqual(['t1', 't3', 't4']);
     endSlow();
     await untilActive(4);
   });
@@ -150,22 +186,27 @@ describeEachDialect('the worker of a tool', (dialect) => {
   });
 
   it('gives back what it has begun when it stops', async () => {
-    await hire(2);
+    await hire(1);
     const tool = createMemoryTool();
-    tool.before = () => new Promise(() => undefined);
     const worker = createStudioWorker(engine, tool);
     worker.start();
+    await untilActive(1);
+    tool.calls.length = 0;
+    tool.before = () => new Promise(() => undefined);
+    await hire(2, 2);
+    worker.wake();
     await until(
       'both are looked for',
       () => tool.calls.length,
       (calls) => calls === 2,
     );
     await worker.stop();
-    expect(await engine.membershipRows()).toMatchObject([
+    const begun = (await engine.membershipRows()).filter(({ state }) => state !== 'active');
+    expect(begun).toMatchObject([
       { leaseToken: null, state: 'pending' },
       { leaseToken: null, state: 'pending' },
     ]);
-    expect(await receiptsOf(engine)).toEqual([]);
+    expect(await receiptsOf(engine)).toEqual(['add added']);
   });
 
   it('counts and logs what it did, without an address or a name', async () => {

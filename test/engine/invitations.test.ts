@@ -74,6 +74,7 @@ describeEachDatabase('a tool with one link for everybody', (openFresh) => {
     await engine.apply([ended]);
     await convergeDue(engine, tool);
     expect(await convergeDue(engine, tool)).toEqual([]);
+    engine.clock.advance(15 * 60_000);
     await resetDue(engine, tool);
     expect(await convergeDue(engine, tool)).toEqual(['remove already_absent', 'add invited']);
     expect(tool.calls.at(-1)).toBe('renew street-signs/invited:cmu2');

@@ -1,6 +1,7 @@
 import { expect, it, vi } from 'vitest';
 import { describeEachDialect } from '../support/databases.ts';
 import { openJourney } from '../support/journey.ts';
+import { addProject } from '../support/label-studio/at-work.ts';
 import { openFakeLabelStudio } from '../support/label-studio/fake-label-studio.ts';
 import { createLabelStudio } from '../support/label-studio/label-studio-harness.ts';
 
@@ -15,7 +16,8 @@ describeEachDialect('a link that every member can read', (dialect) => {
       const adapter = createLabelStudio(fake, { onboarding });
       const journey = await openJourney(dialect, { adapter });
       const { sandbox, customer } = journey;
-      await customer.link('1');
+      const project = await addProject(fake, 'Street signs', 1);
+      await customer.link(String(project.id));
       const { contractId, trainers } = sandbox.hire({ jobId: customer.jobId });
       await journey.quiet();
       const email = trainers[0]?.workEmail ?? '';

@@ -130,7 +130,7 @@ describeEachDatabase('mails to one person', (openFresh) => {
     return mailed.length > 0 ? [Object.fromEntries(mailed)] : [];
   }
 
-  it('are five at the first reset and five at the second, where ten others end in 48 s', async () => {
+  it('are one each, by one reset, where ten others end in 48 s', async () => {
     const staying = [1, 2, 3, 4, 5].map((index) => `stays${index}`);
     const leaving = [...Array(10).keys()].map((index) => `leaves${index}`);
     for (const trainer of [...staying, ...leaving]) await invite('signs', trainer);
@@ -147,7 +147,7 @@ describeEachDatabase('mails to one person', (openFresh) => {
       }
       seen.push(...(await passSecond(at)));
     }
-    expect(seen).toEqual([toEach, toEach]);
-    expect(tool.resets()).toBe(2);
+    expect(seen).toEqual([toEach]);
+    expect(tool.resets()).toBe(1);
   });
 });

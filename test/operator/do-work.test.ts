@@ -22,10 +22,8 @@ describeEachDatabase('a command that does the work', (openFresh) => {
     const { database, box, clock, logger, onMembershipDue } = engine;
     const resets = createResetStore(database, box);
     const given = { tool: 'studio', adapter: tool.adapter, resets, timeoutMs: 5000 };
-    const loops = [
-      createResetWorker({ ...given, logger, clock, onMembershipDue }),
-      createStudioWorker(engine, tool),
-    ];
+    const resetter = createResetWorker({ ...given, logger, clock, onMembershipDue });
+    const loops = [resetter, createStudioWorker(engine, tool)];
     const countDueResets = () => resets.countDue(['studio'], toInstant(clock.now()));
     const since = { at: toInstant(clock.now()), afterReceipt: 0 };
     const { signal } = new AbortController();

@@ -216,6 +216,13 @@ export async function countUnfinished({ database }: Storage, clock: FakeClock): 
     .where((eb) => eb.or([isDue, isLeased]))
     .execute();
   const derivations = await kysely.selectFrom('derivation').select('trainerId').execute();
+  const resets = await kysely
+    .selectFrom('linkReset')
+    .select('groupId')
+    // One that is under way has been tried; one that waits for others to be taken out has not.
+    .where((eb) => eb.or([eb('nextAttemptAt', '<=', now), eb('attempts', '>', 0)]))
+    .where('nextAttemptAt', 'is not', null)
+    .execute();
   const memberships = await kysely
     .selectFrom('membership')
     .select('id')
@@ -228,5 +235,6 @@ export async function countUnfinished({ database }: Storage, clock: FakeClock): 
     .select('install')
     .where((eb) => eb.or([eb('nextCheckAt', '<=', now), isLeased]))
     .execute();
-  return [deliveries, requests, installs, derivations, memberships, subscriptions].flat().length;
+  const work = [deliveries, requests, installs, derivations, resets, memberships, subscriptions];
+  return work.flat().length;
 }

@@ -10,6 +10,7 @@ import {
 import type { BrowserSession } from '../support/label-studio/label-studio-client.ts';
 import { createLabelStudio, person } from '../support/label-studio/label-studio-harness.ts';
 import { listAll } from '../support/list-all.ts';
+import { until } from '../support/until.ts';
 import { examineTool, openPages } from './doctor.ts';
 import { type LabelStudioServer, openLabelStudio } from './label-studio-server.ts';
 import { type Hired, openLoop, readUsage } from './loop.ts';
@@ -21,6 +22,8 @@ const server = await openLabelStudio();
 afterAll(() => server?.stop());
 
 const hourMs = 3_600_000;
+/** Removals are gathered for so long before the link is reset that somebody waits with. */
+const resetMs = 15 * 60_000;
 const ownPassword = 'Lantern-44-heron';
 const left =
   'Label Studio (community) lets a removed member back in with their password, or a session that is open';
@@ -132,6 +135,7 @@ describe.skipIf(server === null)(`the whole loop with Label Studio ${server?.ver
     expect(listed.map(({ id }) => id)).not.toContain(memberId);
     expect(await tallyOf(adapter, project.id, ada)).toEqual({ seconds: 30, tasks: 1, labels: 2 });
 
+    await journey.pass(resetMs);
     expect(await site.signUp(first, cleo.email, ownPassword)).toBeNull();
     await journey.quiet();
     const second = await linkOf(cleo);
@@ -159,6 +163,7 @@ describe.skipIf(server === null)(`the whole loop with Label Studio ${server?.ver
     ]);
     expect((await adas.call('GET', '/api/projects/')).status).toBe(401);
     expect(await site.signIn(ada.email, ownPassword)).toBeNull();
+    await journey.pass(resetMs);
     for (const { email } of [ada, ben]) {
       expect(await site.signUp(first, email, ownPassword)).toBeNull();
     }
@@ -170,6 +175,59 @@ describe.skipIf(server === null)(`the whole loop with Label Studio ${server?.ver
     expect(await ben.membership()).toMatchObject({ state: 'active' });
     await end(ben);
     expect((await bens.call('GET', '/api/projects/')).status).toBe(401);
+  });
+
+  it('invite_link: what somebody did whose sign-up nobody had noticed is reported', async () => {
+    const { journey, hire, end, project } = await open({
+      ...{ onboarding: 'invite_link', offboarding: 'delete_user' },
+    });
+    const [ada] = await hire('ada');
+    if (!ada) throw new Error('nobody was hired');
+    const adas = await enter(ada);
+    const [one = 0, two = 0] = project.tasks;
+    await annotate(adas, one, { lead_time: 60, result: regions('a', 'b', 'c') });
+    await annotate(adas, two, { lead_time: 47, result: regions('a', 'b') });
+    journey.clock.advance(107_000);
+    expect(await ada.membership()).toMatchObject({ state: 'invited' });
+    await end(ada);
+    expect(await ada.receipts()).toEqual([
+      ['add invited', null],
+      ['remove removed', null],
+    ]);
+    expect((await adas.call('GET', '/api/projects/')).status).toBe(401);
+    const consumed = () =>
+      journey.sandbox.snapshot().contracts.find(({ id }) => id === ada.contractId)?.budget.consumed;
+    const wanted = { seconds: 107, tasks: 2, labels: 5 };
+    const told = await until('it is reported', consumed, (seen) => seen?.seconds === 107);
+    expect(told).toMatchObject(wanted);
+  });
+
+  it('invite_link: three ends void the links of those who wait once, and one of them too late', async () => {
+    const { journey, hire, end, project } = await open({
+      ...{ onboarding: 'invite_link', offboarding: 'delete_user' },
+    });
+    const names = Array.from({ length: 15 }, (_, index) => `waiting-${index}`);
+    const [ada, ben, cleo, ...waiting] = await hire(...names);
+    if (!ada || !ben || !cleo) throw new Error('nobody was hired');
+    const first = await linkOf(ada);
+    for (const [index, hired] of [ada, ben, cleo].entries()) {
+      if (index > 0) journey.clock.advance(300_000);
+      await end(hired);
+    }
+    expect(await Promise.all(waiting.map(linkOf))).toEqual(waiting.map(() => first));
+    // The link that she was given is good until then.
+    const adas = await enter({ ...ada, invitation: async () => ({ kind: 'link', url: first }) });
+    expect(await projectsOf(adas)).toContain(project.id);
+    await journey.pass(300_000);
+    const seconds = await Promise.all(waiting.map(linkOf));
+    expect(new Set(seconds).size).toBe(1);
+    expect(seconds[0]).not.toBe(first);
+    const invited = await Promise.all(waiting.map(async (one) => (await one.receipts()).length));
+    expect(invited).toEqual(waiting.map(() => 2));
+    expect((await adas.call('GET', '/api/projects/')).status).toBe(401);
+    expect((await ada.receipts()).at(-1)?.[0]).toBe('remove removed');
+    await journey.pass(resetMs);
+    for (const hired of waiting) await end(hired);
   });
 });
 

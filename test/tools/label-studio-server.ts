@@ -15,6 +15,8 @@ export interface LabelStudioServer extends LabelStudioSite {
   restart(options: LabelStudioOptions): Promise<LabelStudioServer>;
   /** Ends it as a power cut would: it can be started again. */
   kill(): Promise<void>;
+  /** From now on it runs for this part of the time only. */
+  slowDown(share: number): void;
   stop(): Promise<void>;
 }
 
@@ -87,6 +89,7 @@ async function start(
       return await start(bin, folder, other);
     },
     kill: () => server.kill(),
+    slowDown: (share) => server.slowDown(share),
     async stop() {
       await server.stop();
       await rm(folder, { recursive: true, force: true });

@@ -8,6 +8,8 @@ export interface AuthorizedRequests {
   read<T>(schema: Schema<T>, call: Call): Promise<T>;
   /** The same without the token, which what stands at a wrong address is not told. */
   readOpenly<T>(schema: Schema<T>, call: Call): Promise<T>;
+  /** The same as somebody who is logged in. */
+  readBySession<T>(schema: Schema<T>, session: string, call: Call): Promise<T>;
   /** Null where there is no such thing: 404. */
   readOrNull<T>(schema: Schema<T>, call: Call): Promise<T | null>;
   /** Whatever is answered; that there is no such thing any more is no error. */
@@ -71,6 +73,13 @@ export function createAuthorizedRequests({ url, token }: LabelStudioSettings): A
 
     async readOpenly(schema, call) {
       const { body } = await requestJson(toRequest(call));
+      return parse(schema, body, call.purpose);
+    },
+
+    async readBySession(schema, session, call) {
+      const { secrets = [], ...request } = toRequest(call);
+      const headers = { cookie: `sessionid=${session}` };
+      const { body } = await requestJson({ ...request, headers, secrets: [...secrets, session] });
       return parse(schema, body, call.purpose);
     },
 

@@ -1,40 +1,39 @@
 import { toInstantText } from '../../domain/marketplace-text.ts';
 import { isSameAddress } from '../../lib/same-address.ts';
+import type { SharedReading } from '../../lib/share-reading.ts';
 import type { Member, Person } from '../adapter.ts';
 import type { LabelStudioApi } from './label-studio-api.ts';
 import type { User } from './label-studio-schema.ts';
 
 /** Who of Label Studio's users is a member, and which of them somebody is. */
 
+/** The list of all users: there is no search, and it grows with them. */
+export type SharedUsers = SharedReading<readonly User[]>;
+
 export async function findUser(
   api: LabelStudioApi,
-  { memberId, email }: Person,
+  users: SharedUsers,
+  { memberId, email, maxListAgeMs = 0 }: Person,
   signal: AbortSignal,
 ): Promise<Member | null> {
   const known = isUserId(memberId) ? await api.user(memberId, signal) : null;
   if (known !== null && isMember(known)) return toMember(known);
-  return await findByAddress(api, email, signal);
+  return findByAddress(await users.read(maxListAgeMs, signal), email);
 }
 
-export async function findByAddress(
-  api: LabelStudioApi,
-  email: string | null,
-  signal: AbortSignal,
-): Promise<Member | null> {
-  for await (const user of api.users(signal)) {
-    if (isMember(user) && isSameAddress(user.email ?? null, email)) return toMember(user);
-  }
-  return null;
+export function findByAddress(users: readonly User[], email: string | null): Member | null {
+  const found = users.find((user) => isMember(user) && isSameAddress(user.email ?? null, email));
+  return found === undefined ? null : toMember(found);
 }
 
 /** Null for who is invited and has not come. */
 export async function idOfMember(
-  api: LabelStudioApi,
+  users: SharedUsers,
   { id, email }: Member,
   signal: AbortSignal,
 ): Promise<string | null> {
   if (isUserId(id)) return id;
-  return (await findByAddress(api, email, signal))?.id ?? null;
+  return findByAddress(await users.read(0, signal), email)?.id ?? null;
 }
 
 /** An address and the case of it may change; a number never does. */

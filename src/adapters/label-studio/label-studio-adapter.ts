@@ -1,4 +1,5 @@
 import { AppError } from '../../domain/errors.ts';
+import { shareReading } from '../../lib/share-reading.ts';
 import type { Adapter, Capabilities } from '../adapter.ts';
 import { checkLabelStudio } from './check-label-studio.ts';
 import { findUser, isMember, toMember } from './find-user.ts';
@@ -17,7 +18,8 @@ export function createLabelStudioAdapter(settings: LabelStudioSettings): Adapter
   const api = createLabelStudioApi(settings);
   const page = createSignUpPage(settings.url);
   const { onboarding, organization, publicUrl = settings.url } = settings;
-  const deps: OnboardDeps = { api, page, publicUrl };
+  const users = shareReading((signal) => Array.fromAsync(api.users(signal)));
+  const deps: OnboardDeps = { api, users, page, publicUrl };
 
   function refuseOthers(groupId: string): void {
     if (groupId === organization) return;
@@ -33,22 +35,22 @@ export function createLabelStudioAdapter(settings: LabelStudioSettings): Adapter
 
     async findMember(groupId, person, signal) {
       refuseOthers(groupId);
-      return await findUser(api, person, signal);
+      return await findUser(api, users, person, signal);
     },
 
     async addMember(groupId, person, signal) {
       refuseOthers(groupId);
-      const found = await findUser(api, person, signal);
+      const found = await findUser(api, users, person, signal);
       if (found !== null) return { ...found, account: 'found' };
       if (onboarding === 'sign_up') return await signUp(deps, person, signal);
       return await invite(deps, person, signal);
     },
 
-    ...createRemoval(settings, api, refuseOthers),
+    ...createRemoval(settings, { api, users }, refuseOthers),
 
     async *listMembers(groupId, signal) {
       refuseOthers(groupId);
-      for await (const user of api.users(signal)) if (isMember(user)) yield toMember(user);
+      yield* (await users.read(0, signal)).filter(isMember).map(toMember);
     },
 
     usageScopeFor: ({ externalProjectId }) => externalProjectId,

@@ -16,6 +16,8 @@ import {
 export interface LabelStudioApi {
   version(signal: AbortSignal): Promise<Version>;
   me(signal: AbortSignal): Promise<Me>;
+  /** Whoever has just signed up. */
+  meBySession(session: string, signal: AbortSignal): Promise<Me>;
   /** Null where there is none with this id. */
   organization(id: string, signal: AbortSignal): Promise<Organization | null>;
   /** Null for who is not in the organization and never was; who was is masked. */
@@ -45,13 +47,19 @@ const maxPages = 10_000;
 const include = 'id,annotations,completed_by,was_cancelled,created_at,updated_at,lead_time,result';
 
 export function createLabelStudioApi(settings: LabelStudioSettings): LabelStudioApi {
-  const { read, readOpenly, readOrNull, remove, post } = createAuthorizedRequests(settings);
+  const { read, readOpenly, readBySession, readOrNull, remove, post } =
+    createAuthorizedRequests(settings);
   return {
     version: (signal) =>
       readOpenly(Version, { path: '/api/version', purpose: 'read its version', signal }),
 
     me: (signal) =>
       read(Me, { path: '/api/current-user/whoami', purpose: 'ask whose token it is', signal }),
+
+    meBySession: (session, signal) =>
+      readBySession(Me, session, {
+        ...{ path: '/api/current-user/whoami', purpose: 'ask who was signed up', signal },
+      }),
 
     organization(id, signal) {
       const path = `/api/organizations/${pathSegment(id)}`;

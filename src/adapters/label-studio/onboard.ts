@@ -1,12 +1,13 @@
 import { AppError, type ErrorCode } from '../../domain/errors.ts';
 import type { Added, Invitation, Person } from '../adapter.ts';
-import { findByAddress, isUserId } from './find-user.ts';
+import { findByAddress, isUserId, type SharedUsers } from './find-user.ts';
 import type { LabelStudioApi } from './label-studio-api.ts';
 import { type Account, type SignUpPage, toSearch } from './sign-up.ts';
 
 /** The two ways to an account: Gangway fills the form in, or the person does. */
 export interface OnboardDeps {
   api: LabelStudioApi;
+  users: SharedUsers;
   page: SignUpPage;
   /** Where people open it. */
   publicUrl: string;
@@ -22,18 +23,20 @@ export async function signUp(
   if (newPassword === undefined) {
     throw new AppError('invalid', 'Could not sign them up: there is no password for them');
   }
+  let session: string;
   try {
-    await submit(deps, { email: email.toLowerCase(), password: newPassword }, signal);
+    session = await submit(deps, { email: email.toLowerCase(), password: newPassword }, signal);
   } catch (error) {
     if (!isError(error, 'conflict')) throw error;
     // Somebody signed them up meanwhile, or once, and removed them.
-    const found = await findByAddress(deps.api, email, signal);
+    const found = findByAddress(await deps.users.read(0, signal), email);
     if (found === null) throw endedBefore(error);
     return { ...found, account: 'found' };
   }
-  const added = await findByAddress(deps.api, email, signal);
+  // Asked as they are: a list of all users would take longer with each of them.
+  const added = findByAddress([await deps.api.meBySession(session, signal)], email);
   if (added === null) {
-    throw new AppError('unavailable', 'Label Studio says it signed them up but does not list them');
+    throw new AppError('unavailable', 'Label Studio says it signed them up but shows another');
   }
   const url = `${deps.publicUrl}/user/login/`;
   return {
@@ -48,14 +51,14 @@ async function submit(
   { api, page }: OnboardDeps,
   account: Account,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<string> {
   const inviteToken = await api.inviteToken(signal);
   try {
-    await page.signUp(account, inviteToken, signal);
+    return await page.signUp(account, inviteToken, signal);
   } catch (error) {
     const newToken = isError(error, 'forbidden') ? await api.inviteToken(signal) : inviteToken;
     if (newToken === inviteToken) throw error;
-    await page.signUp(account, newToken, signal);
+    return await page.signUp(account, newToken, signal);
   }
 }
 

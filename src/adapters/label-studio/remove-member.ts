@@ -1,6 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
 import type { Adapter, Member } from '../adapter.ts';
-import { idOfMember, isMember, isUserId, toMember } from './find-user.ts';
+import { idOfMember, isMember, isUserId, type SharedUsers, toMember } from './find-user.ts';
 import type { LabelStudioApi } from './label-studio-api.ts';
 import type { LabelStudioSettings } from './label-studio-schema.ts';
 
@@ -10,13 +10,13 @@ import type { LabelStudioSettings } from './label-studio-schema.ts';
  */
 export function createRemoval(
   { organization, offboarding }: LabelStudioSettings,
-  api: LabelStudioApi,
+  { api, users }: { api: LabelStudioApi; users: SharedUsers },
   refuseOthers: (groupId: string) => void,
 ): Pick<Adapter, 'removeMember' | 'removeAccount' | 'findAccountById'> {
   /** Null for who is not there any more. */
   async function idToRemove(groupId: string, member: Member, signal: AbortSignal) {
     refuseOthers(groupId);
-    const id = await idOfMember(api, member, signal);
+    const id = await idOfMember(users, member, signal);
     if (id !== null) await refuseOwner(api, organization, id, signal);
     return id;
   }

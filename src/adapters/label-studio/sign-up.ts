@@ -10,10 +10,11 @@ export interface SignUpPage {
   /**
    * Fills the form in, for a person whom Label Studio does not know.
    *
+   * @returns their session
    * @throws AppError `conflict` where it knows the address after all, `invalid` where it does not
    * like it or the password, `forbidden` for a token that is not good any more
    */
-  signUp(account: Account, inviteToken: string, signal: AbortSignal): Promise<void>;
+  signUp(account: Account, inviteToken: string, signal: AbortSignal): Promise<string>;
   /**
    * Whether the form would be looked at: it is sent empty, which makes no account. Without a token
    * it asks for anybody, with one for those who have the link.
@@ -52,7 +53,7 @@ export function createSignUpPage(root: string): SignUpPage {
   return {
     async signUp({ email, password }, inviteToken, signal) {
       const submitted = await submit({ email, password }, inviteToken, signal);
-      if (submitted.isIn) return;
+      if (submitted.isIn) return submitted.session;
       const [reasons, secrets] = [reasonsIn(submitted.page), [email, password, inviteToken]];
       const why = maskText(reasons.join(' '), secrets).slice(0, 200) || 'without a reason';
       const isKnown = reasons.some((reason) => /already exists/i.test(reason));
@@ -76,7 +77,7 @@ export function createSignUpPage(root: string): SignUpPage {
 
 const asPage = { accept: 'text/html' };
 
-type Submitted = { isIn: true } | { isIn: false; page: string };
+type Submitted = { isIn: true; session: string } | { isIn: false; page: string };
 
 /** Whoever is signed up is logged in and sent on; the form comes back with what is wrong with it. */
 async function send(request: HttpRequest): Promise<Submitted> {
@@ -89,7 +90,7 @@ async function send(request: HttpRequest): Promise<Submitted> {
     return { isIn: false, page: String(body) };
   } catch (error) {
     const { status } = error as { status?: number };
-    if (status === 302 && session !== undefined) return { isIn: true };
+    if (status === 302 && session !== undefined) return { isIn: true, session };
     throw error;
   }
 }

@@ -11,6 +11,8 @@ export interface PlaceStore {
   want(tx: Transaction, places: readonly PlaceKey[], now: string): Promise<void>;
   /** How many are to be read now: of one tool, or of all. */
   countDue(now: string, of?: DueFilter): Promise<number>;
+  /** Whether somebody is to be taken out now of a group of which it is not known where it works. */
+  isPlaceMissing(tool: string, now: string): Promise<boolean>;
   claim(now: string, leasedUntil: string, tool?: string): Promise<PlaceClaim | null>;
   settle(claim: PlaceClaim, done: DoneReading): Promise<void>;
   postpone(
@@ -75,6 +77,27 @@ export function createPlaceStore(database: Database): PlaceStore {
       if (tool !== undefined) due = due.where('tool', '=', tool);
       if (dueSince !== undefined) due = due.where('nextReadAt', '>', dueSince);
       return (await due.executeTakeFirstOrThrow()).n;
+    },
+
+    async isPlaceMissing(tool, now) {
+      // Named by its tool here, SQLite would look through everybody in it.
+      const due = kysely
+        .selectFrom('membership')
+        .select('tool')
+        .distinct()
+        .where('removeAfter', '<=', now)
+        .where((eb) =>
+          eb.not(
+            eb.exists(
+              eb
+                .selectFrom('usagePlaceGroup')
+                .select('scope')
+                .whereRef('usagePlaceGroup.tool', '=', 'membership.tool')
+                .whereRef('usagePlaceGroup.groupId', '=', 'membership.groupId'),
+            ),
+          ),
+        );
+      return (await due.execute()).some((row) => row.tool === tool);
     },
 
     claim: (now, leasedUntil, tool) =>

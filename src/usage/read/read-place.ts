@@ -1,9 +1,9 @@
-import type { Adapter, UsageNote, UsageRequest, UsageSighting } from '../../adapters/adapter.ts';
+import type { UsageNote, UsageRequest, UsageSighting } from '../../adapters/adapter.ts';
 import { AppError, isTransient, toAppError } from '../../domain/errors.ts';
 import { callTool } from '../../engine/call-tool.ts';
 import type { Alerts } from '../../lib/alerts.ts';
 import { backoffMs } from '../../lib/backoff.ts';
-import { type Clock, instantIn, toInstant } from '../../lib/clock.ts';
+import { instantIn, toInstant } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { mapBounded } from '../../lib/map-bounded.ts';
 import { maskText } from '../../lib/mask.ts';
@@ -16,22 +16,21 @@ import { freezeWork, mergeWork } from './merge-work.ts';
 import type { PlaceMember } from './place-member-store.ts';
 import type { PlaceClaim, PlaceStore } from './place-store.ts';
 import { sayTrouble, worsen } from './place-trouble.ts';
+import { type ResolveDeps, resolveWaiting } from './resolve-waiting.ts';
 import { assignWork } from './whose-work.ts';
 import type { WorkStore } from './work-store.ts';
 
-export interface ReadPlaceDeps {
+export interface ReadPlaceDeps extends ResolveDeps {
   places: PlaceStore;
   work: WorkStore;
   sources: ContractSourceStore;
   box: Pick<SecretBox, 'digests'>;
-  adapters: ReadonlyMap<string, Adapter>;
   placeOf: PlaceOf;
   lookbackMs: number;
   /** Whether what was reported of a task that was deleted stays reported. */
   deletedTasks: 'keep' | 'lower';
   alerts: Alerts;
   logger: Logger;
-  clock: Clock;
   /** The longest that one reading may take. */
   timeoutMs?: number;
 }
@@ -92,6 +91,7 @@ async function readClaimed(
   const beganAt = clock.now();
   try {
     const isComplete = isCompleteDue(claim, beganAt);
+    await resolveWaiting(deps, place, signal);
     const all = await deps.work.membersOf(tool, place.groupIds);
     const request = toRequest(deps, claim, place, isComplete);
     const told = await readTold(deps, place, request, signal);

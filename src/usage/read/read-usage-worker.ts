@@ -19,7 +19,8 @@ export function createReadUsageWorker(deps: ReadPlaceDeps, tool: string): Loop {
     stallMs: 2 * readingMs,
     async run(signal) {
       const now = clock.now();
-      if (now.getTime() - discoveredAt >= discoverEveryMs) {
+      const isDiscoveryDue = now.getTime() - discoveredAt >= discoverEveryMs;
+      if (isDiscoveryDue || (await places.isPlaceMissing(tool, toInstant(now)))) {
         const all = [...(await listPlaces(deps)).values()];
         await places.keep(
           all.filter((place) => place.tool === tool),

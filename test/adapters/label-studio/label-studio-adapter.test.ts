@@ -110,7 +110,7 @@ describe('an adapter', () => {
 
 describe('what a member costs', () => {
   it.each([
-    ['sign_up', ['users', 'invite', 'signup', 'signup', 'users']],
+    ['sign_up', ['users', 'invite', 'signup', 'signup', 'whoami']],
     ['invite_link', ['users', 'invite']],
   ])('by %s: the calls that the README names', async (onboarding, adding) => {
     const fake = await openFakeLabelStudio();

@@ -88,8 +88,9 @@ describeEachDatabase('what needs somebody', (openFresh) => {
     expect(await report()).toMatchObject({ refused: 1 });
     const { signal } = new AbortController();
     const { schedule, lookbackMs, maxLoweredFraction, deletedTasks } = usage.deps;
+    const { database, addresses } = world.engine;
     const other = createUsage({
-      ...{ ...usage.deps, database: world.engine.database, metrics: usage.deps.metrics },
+      ...{ ...usage.deps, database, addresses, metrics: usage.deps.metrics },
       ...{ routeLink: () => undefined, links: new Map(), otherSightings: [] },
       usage: { schedule, lookbackMs, maxLoweredFraction, deletedTasks },
     });

@@ -1,6 +1,6 @@
 import type { Adapter, Member } from '../adapters/adapter.ts';
 import { AppError } from '../domain/errors.ts';
-import { callTool } from '../engine/call-tool.ts';
+import { callTool } from './call-tool.ts';
 
 export type ListMembers = NonNullable<Adapter['listMembers']>;
 

@@ -1,0 +1,99 @@
+import { AppError } from '../domain/errors.ts';
+
+/** One reading for many who ask for it at about the same time. */
+export interface SharedReading<T> {
+  /**
+   * What is read once more, unless there is a reading that began no longer ago than that, or that is
+   * about to begin: there is never more than one under way.
+   *
+   * @param maxAgeMs 0 for what is so now: only a reading that begins from now on will do
+   */
+  read(maxAgeMs: number, signal: AbortSignal): Promise<T>;
+}
+
+interface Running<T> {
+  /** By `nowMs`; infinite before it has begun. */
+  begunAtMs: number;
+  result: Promise<T>;
+  waiting: number;
+  giveUp: AbortController;
+}
+
+/** @param read is given up when nobody waits for it any more */
+export function shareReading<T>(
+  read: (signal: AbortSignal) => Promise<T>,
+  nowMs: () => number = () => performance.now(),
+): SharedReading<T> {
+  let last: { begunAtMs: number; value: T } | undefined;
+  let current: Running<T> | undefined;
+  let next: Running<T> | undefined;
+
+  async function run(running: Running<T>): Promise<T> {
+    running.giveUp.signal.throwIfAborted();
+    current = running;
+    running.begunAtMs = nowMs();
+    try {
+      const value = await read(running.giveUp.signal);
+      last = { begunAtMs: running.begunAtMs, value };
+      return value;
+    } finally {
+      current = undefined;
+    }
+  }
+
+  function queue(begin: (running: Running<T>) => Promise<T>): Running<T> {
+    const { promise: result, resolve, reject } = Promise.withResolvers<T>();
+    // Nobody may be left to hear of it.
+    result.catch(() => undefined);
+    const giveUp = new AbortController();
+    const running = { begunAtMs: Number.POSITIVE_INFINITY, result, waiting: 0, giveUp };
+    begin(running).then(resolve, reject);
+    return running;
+  }
+
+  function begin(): Running<T> {
+    if (current === undefined) return queue(run);
+    const { result: before } = current;
+    if (next === undefined || isGivenUp(next)) {
+      next = queue(async (running) => {
+        await before.catch(() => undefined);
+        if (next === running) next = undefined;
+        return await run(running);
+      });
+    }
+    return next;
+  }
+
+  return {
+    async read(maxAgeMs, signal) {
+      if (signal.aborted) throw toLeft(signal);
+      const notBeforeMs = nowMs() - maxAgeMs;
+      if (last !== undefined && last.begunAtMs >= notBeforeMs) return last.value;
+      const running = current ?? begin();
+      const isNewEnough = running.begunAtMs >= notBeforeMs && !isGivenUp(running);
+      return await join(isNewEnough ? running : begin(), signal);
+    },
+  };
+}
+
+function isGivenUp({ giveUp }: Running<unknown>): boolean {
+  return giveUp.signal.aborted;
+}
+
+function toLeft({ reason }: AbortSignal): AppError {
+  return new AppError('unavailable', 'Was left before it was read', { cause: reason });
+}
+
+async function join<T>(running: Running<T>, signal: AbortSignal): Promise<T> {
+  const { promise: left, reject } = Promise.withResolvers<never>();
+  const leave = () => reject(toLeft(signal));
+  signal.addEventListener('abort', leave, { once: true });
+  running.waiting += 1;
+  try {
+    return await Promise.race([running.result, left]);
+  } finally {
+    signal.removeEventListener('abort', leave);
+    running.waiting -= 1;
+    if (running.waiting === 0) running.giveUp.abort();
+  }
+}

@@ -1,0 +1,50 @@
+import type { Adapter, Member } from '../../adapters/adapter.ts';
+import { readGroup } from '../../engine/read-group.ts';
+import { type Clock, toInstant } from '../../lib/clock.ts';
+import type { Arrived, Waiting, WaitingStore } from './waiting-store.ts';
+
+export interface ResolveDeps {
+  waiting: WaitingStore;
+  adapters: ReadonlyMap<string, Adapter>;
+  clock: Clock;
+}
+
+const listing = { timeoutMs: 60_000, maxMembers: 50_000 };
+
+/**
+ * Finds those who were waited for and have come, before the work of some groups is read: without the
+ * id of their account it would be nobody's. One list of a group serves all who wait.
+ *
+ * @throws AppError where that cannot be told: then the work cannot be read either
+ */
+export async function resolveWaiting(
+  { waiting, adapters, clock }: ResolveDeps,
+  { tool, groupIds }: { tool: string; groupIds: readonly string[] },
+  signal: AbortSignal,
+): Promise<void> {
+  const adapter = adapters.get(tool);
+  if (adapter?.listMembers === undefined) return;
+  const list = adapter.listMembers.bind(adapter);
+  const byGroup = Map.groupBy(await waiting.waitingIn(tool, groupIds), ({ groupId }) => groupId);
+  for (const [groupId, ofGroup] of byGroup) {
+    const listed = await readGroup(list, groupId, listing, signal);
+    await waiting.settleArrived(matchArrived(ofGroup, listed), toInstant(clock.now()));
+  }
+}
+
+/** By the address; not where two trainers have one account, or somebody has two. Pure. */
+export function matchArrived(waiting: readonly Waiting[], listed: readonly Member[]): Arrived[] {
+  const accounts = Map.groupBy(
+    listed.filter(({ isInvited }) => isInvited !== true),
+    ({ email }) => email?.toLowerCase(),
+  );
+  const found = waiting.flatMap((one) => {
+    const [account, ...others] = one.addresses.flatMap((address) => accounts.get(address) ?? []);
+    const isOne = account !== undefined && others.every(({ id }) => id === account.id);
+    return isOne ? [{ waiting: one, accountId: account.id }] : [];
+  });
+  const owners = Map.groupBy(found, ({ accountId }) => accountId);
+  return found.filter(({ waiting: { trainerId }, accountId }) =>
+    owners.get(accountId)?.every((one) => one.waiting.trainerId === trainerId),
+  );
+}

@@ -1,0 +1,101 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { shareReading } from '../../src/lib/share-reading.ts';
+
+const { signal } = new AbortController();
+
+describe('a reading that is shared', () => {
+  let now: number;
+  let readings: (PromiseWithResolvers<string> & { signal: AbortSignal })[];
+  let shared: ReturnType<typeof shareReading<string>>;
+
+  beforeEach(() => {
+    [now, readings] = [1000, []];
+    shared = shareReading(
+      (of) => {
+        const reading = { ...Promise.withResolvers<string>(), signal: of };
+        of.addEventListener('abort', () => reading.reject(of.reason));
+        readings.push(reading);
+        return reading.promise;
+      },
+      () => now,
+    );
+  });
+
+  /** Whatever follows from what has been answered has followed. */
+  const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+  it('serves all who ask while it waits to begin, one at a time', async () => {
+    const first = shared.read(0, signal);
+    now += 1;
+    const later = [1, 2, 3, 4].map(() => shared.read(0, signal));
+    expect(readings).toHaveLength(1);
+    readings[0]?.resolve('early');
+    expect(await first).toBe('early');
+    await settled();
+    expect(readings).toHaveLength(2);
+    // It began before this one asked.
+    now += 1;
+    const latest = shared.read(0, signal);
+    readings[1]?.resolve('late');
+    expect(await Promise.all(later)).toEqual(Array(4).fill('late'));
+    await settled();
+    readings[2]?.resolve('latest');
+    expect(await latest).toBe('latest');
+  });
+
+  it('serves who may have an older one, by when it began', async () => {
+    const first = shared.read(0, signal);
+    now += 400;
+    const joined = shared.read(400, signal);
+    readings[0]?.resolve('early');
+    expect(await Promise.all([first, joined])).toEqual(['early', 'early']);
+    now += 600;
+    expect(await shared.read(1000, signal)).toBe('early');
+    const newer = shared.read(999, signal);
+    expect(readings).toHaveLength(2);
+    readings[1]?.resolve('late');
+    expect(await newer).toBe('late');
+  });
+
+  it('fails for all who wait for it, and for nobody who asks later', async () => {
+    const both = [shared.read(0, signal), shared.read(0, signal)];
+    now += 1;
+    const later = shared.read(0, signal);
+    readings[0]?.reject(new Error('cut off'));
+    for (const one of both) await expect(one).rejects.toThrow('cut off');
+    await settled();
+    readings[1]?.resolve('late');
+    expect(await later).toBe('late');
+  });
+
+  it('is left by one without the others, and given up when nobody waits', async () => {
+    const [one, two] = [new AbortController(), new AbortController()];
+    const waiting = [shared.read(0, one.signal), shared.read(0, two.signal)];
+    one.abort();
+    await expect(waiting[0]).rejects.toMatchObject({ code: 'unavailable' });
+    expect(readings[0]?.signal.aborted).toBe(false);
+    two.abort();
+    await expect(waiting[1]).rejects.toMatchObject({ code: 'unavailable' });
+    expect(readings[0]?.signal.aborted).toBe(true);
+    await settled();
+    const after = shared.read(0, signal);
+    readings[1]?.resolve('late');
+    expect(await after).toBe('late');
+  });
+
+  it('does not begin for who left before it could', async () => {
+    const first = shared.read(0, signal);
+    now += 1;
+    const one = new AbortController();
+    const later = shared.read(0, one.signal);
+    one.abort();
+    await expect(later).rejects.toMatchObject({ code: 'unavailable' });
+    const after = shared.read(0, signal);
+    readings[0]?.resolve('early');
+    expect(await first).toBe('early');
+    await settled();
+    expect(readings).toHaveLength(2);
+    readings[1]?.resolve('late');
+    expect(await after).toBe('late');
+  });
+});

@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+import { matchArrived } from '../../../src/usage/read/resolve-waiting.ts';
+import { createWaitingStore } from '../../../src/usage/read/waiting-store.ts';
+import { convergeDue } from '../../support/converging.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
+import { createEngine } from '../../support/engine-harness.ts';
+import { fullEvent } from '../../support/event-bodies.ts';
+import { createSharedLinkTool } from '../../support/inviting-tool.ts';
+
+const group = 'street-signs';
+
+describe('who has come', () => {
+  const wait = (membershipId: number, trainerId: string, ...addresses: string[]) => ({
+    ...{ membershipId, trainerId, addresses, tool: 'studio', groupId: group },
+    memberId: `invited:${trainerId}`,
+  });
+  const match = (...[waiting, listed]: Parameters<typeof matchArrived>) =>
+    matchArrived(waiting, listed).map((one) => [one.waiting.membershipId, one.accountId]);
+
+  it('is known by any address that they may be in under, in whatever case', () => {
+    const waiting = [
+      wait(1, 'ada', 'ada@x.example', 'ada@y.example'),
+      wait(2, 'ben', 'ben@x.example'),
+    ];
+    const listed = [
+      { id: '7', email: 'Ada@Y.example' },
+      { id: '8', email: null },
+    ];
+    expect(match(waiting, listed)).toEqual([[1, '7']]);
+  });
+
+  it('is nobody of whom that is not certain', () => {
+    const shared = [wait(1, 'ada', 'a@x.example'), wait(2, 'ben', 'a@x.example')];
+    expect(match(shared, [{ id: '7', email: 'a@x.example' }])).toEqual([]);
+    const twice = [wait(1, 'ada', 'a@x.example', 'b@x.example')];
+    const both = [
+      { id: '7', email: 'a@x.example' },
+      { id: '8', email: 'b@x.example' },
+    ];
+    expect(match(twice, both)).toEqual([]);
+    expect(match(twice, [{ id: '7', email: 'a@x.example', isInvited: true }])).toEqual([]);
+  });
+
+  it('is in two groups by one account', () => {
+    const both = [wait(1, 'ada', 'a@x.example'), wait(2, 'ada', 'a@x.example')];
+    expect(match(both, [{ id: '7', email: 'a@x.example' }])).toEqual([
+      [1, '7'],
+      [2, '7'],
+    ]);
+  });
+});
+
+describeEachDatabase('those who were waited for', (openFresh) => {
+  async function invite() {
+    const engine = createEngine(await openFresh());
+    const tool = createSharedLinkTool();
+    const person = (index: number) => ({ contract: `c${index}`, trainer: `t${index}` });
+    await engine.apply(
+      [1, 2].map((index) => fullEvent({ type: 'contract.started', ...person(index) })),
+    );
+    await convergeDue(engine, tool);
+    const store = createWaitingStore(engine.database, engine.addresses);
+    const end = () => engine.apply([fullEvent({ type: 'contract.ended', ...person(1) })]);
+    return { engine, store, end };
+  }
+
+  it('are those of whom only the invitation is known, also when they are to be out', async () => {
+    const { store, end } = await invite();
+    const ids = async () => (await store.waitingIn('studio', [group])).map((one) => one.memberId);
+    expect(await ids()).toEqual(['invited:t1', 'invited:t2']);
+    await end();
+    expect(await ids()).toEqual(['invited:t1', 'invited:t2']);
+    expect(await store.waitingIn('studio', ['elsewhere'])).toEqual([]);
+  });
+
+  it('are due once they have come; not by an account that is another trainer’s', async () => {
+    const { engine, store } = await invite();
+    const [one, two] = await store.waitingIn('studio', [group]);
+    if (one === undefined || two === undefined) throw new Error('nobody waits');
+    const now = engine.clock.now().toISOString();
+    await store.settleArrived([{ waiting: one, accountId: '7' }], now);
+    await store.settleArrived([{ waiting: two, accountId: '7' }], now);
+    expect(await engine.membershipRows()).toMatchObject([
+      { memberId: '7', state: 'invited', nextAttemptAt: now },
+      { memberId: 'invited:t2' },
+    ]);
+    expect(await store.waitingIn('studio', [group])).toEqual([two]);
+  });
+});
