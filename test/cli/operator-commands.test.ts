@@ -51,6 +51,12 @@ describe('commands of an operator', { timeout: 20_000 }, () => {
   const hireAll = () => workspace.receive(...numbers.map((number) => hire(number)));
   const roster = () => readRoster(workspace.rosterFile);
 
+  /** An account that was known to be somebody's, and is not known to be any more. */
+  const doubt = (doubtedId: string) =>
+    workspace.withStorage(async ({ database: { kysely } }) => {
+      await kysely.updateTable('membership').set({ doubtedId }).execute();
+    });
+
   /** As what strangers name may have got in before it was stripped there. */
   async function nameHostilely(): Promise<void> {
     await workspace.withStorage(async ({ database: { kysely } }) => {
@@ -438,6 +444,31 @@ describe('commands of an operator', { timeout: 20_000 }, () => {
       });
       await expectRefused('Membership 1 counts as not ours already', 'members', 'release', '1');
       expect(await runJson('members', 'adopt', '1')).toMatchObject({ outcome: 'kept' });
+    });
+
+    it('adopt and release settle whose an account is that shows an address nobody told', async () => {
+      await workspace.receive(hire(1));
+      await expectRefused(
+        'Membership 1 has no account of which that is to be said',
+        ...['members', 'adopt', '1', '--address', 'erin@lab.example'],
+      );
+      await doubt('77');
+      const explained = await runOk('explain', 'cmu1');
+      expect(explained).toContain(
+        'account 77, which was theirs, shows an address that nobody told',
+      );
+      expect(explained).toContain('gangway members adopt 1 --address <the address it shows> if');
+      expect(explained).toContain('gangway members release 1 if');
+      expect(await runOk('members')).toContain('account 77: whose is it?');
+      expect(await runOk('members', 'release', '1')).toBe(
+        'Membership 1 has nothing to do with that account any more, which stays as it is.\n',
+      );
+      await doubt('78');
+      const address = ['--address', 'amara@home.example'];
+      expect(await runJson('members', 'adopt', '1', ...address)).toMatchObject({
+        outcome: 'adopted',
+      });
+      expect(await runOk('explain', 'cmu1')).not.toContain('78');
     });
 
     it('release refuses an address that is managed', async () => {

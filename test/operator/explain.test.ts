@@ -24,10 +24,9 @@ const link: LinkEvidence = {
 };
 const membership: MembershipRow = {
   ...{ id: 7, tool: 'studio', groupId: 'street-signs', trainerId: 'cmu1', install: 'acme' },
-  ...{ wanted: 1, generation: 1, state: 'active', doubtedId: null,
-      memberId: '42', isOurs: 1, attempts: 0 },
+  ...{ wanted: 1, generation: 1, state: 'active', memberId: '42', isOurs: 1, attempts: 0 },
   ...{ nextAttemptAt: null, leaseToken: null, leasedUntil: null, lookAgain: 0, failure: null },
-  ...{ updatedAt: at, cause: null, removeAfter: null, clearedGeneration: null },
+  ...{ updatedAt: at, cause: null, removeAfter: null, clearedGeneration: null, doubtedId: null },
 };
 
 /** Somebody of whom every step holds; the tests take one away. */
@@ -385,6 +384,11 @@ describe('explaining a membership', () => {
   const whileWanted: [Row, RegExp, RegExp][] = [
     [{ state: 'active' }, /^active in street-signs of studio$/, /^nothing: they can log in$/],
     [{ state: 'invited' }, /^invited in /, /^have them accept the invitation$/],
+    [
+      { state: 'active', doubtedId: '17' },
+      /^active in .+; the account 17, which was theirs, shows an address that nobody told/,
+      /^see in studio whose it is, then: gangway members adopt 7 --address .+, gangway members release 7/,
+    ],
     [{ state: 'pending' }, /^pending in /, /^wait: it is worked on; .+"gangway doctor"/],
     [
       { state: 'pending', failure: 'answered 503', nextAttemptAt: later },
