@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { Member } from '../../src/adapters/adapter.ts';
 import { createDoubtStore } from '../../src/operator/doubt-store.ts';
 import { receiptsOf } from '../support/converging.ts';
 import { describeEachDatabase, type OpenFresh } from '../support/databases.ts';
@@ -209,6 +210,55 @@ describeEachDatabase('an account of ours that no look at the group shows', (open
   beforeEach(async () => {
     ({ incident, tool } = await open(openFresh));
     await incident.event('contract.started', { workEmail: amara });
+  });
+
+  describe('and that is masked wherever it is shown', () => {
+    const made = { madeAt: '2026-01-01T10:00:00.000Z' };
+    let hiddenAs: Partial<Member>;
+
+    /** As Label Studio does it to whose membership was ended by hand. */
+    beforeEach(async () => {
+      ({ incident, tool } = await open(openFresh, made));
+      await incident.event('contract.started', { workEmail: amara });
+      tool.unseat(signs, '1');
+      tool.adapter = {
+        ...tool.adapter,
+        findAccount: async () => null,
+        findAccountById: async (id) =>
+          tool.accounts().includes(id) ? { id, email: null, ...hiddenAs } : null,
+      };
+    });
+
+    it('is ended where it was made when theirs was', async () => {
+      hiddenAs = made;
+      await incident.event('contract.ended', {});
+      expect(incident.removals()).toEqual([`end ${signs}/1`]);
+      expect(await incident.states()).toEqual({ [`${signs}/cmu1`]: 'removed' });
+    });
+
+    it('is left where it was made later', async () => {
+      hiddenAs = { madeAt: '2026-03-15T13:00:00.000Z' };
+      await incident.event('contract.ended', {});
+      expect(incident.removals()).toEqual([]);
+      expect(await incident.states()).toEqual({ [`${signs}/cmu1`]: 'removed' });
+    });
+
+    it('is held for an operator where nothing tells whose it is', async () => {
+      hiddenAs = {};
+      await incident.event('contract.ended', {});
+      await incident.pass(2 * hours);
+      expect(incident.removals()).toEqual([]);
+      expect(await incident.states()).toEqual({ [`${signs}/cmu1`]: 'failed' });
+      expect(await incident.alerts('id_of_another')).toBe(1);
+      expect(
+        await createDoubtStore(incident.engine.database, incident.engine.box).release(1, {
+          actor: 'ops',
+          at: incident.engine.clock.now().toISOString(),
+        }),
+      ).toBe(true);
+      await incident.settle();
+      expect(await incident.states()).toEqual({ [`${signs}/cmu1`]: 'removed' });
+    });
   });
 
   describe('and that another hand took out of it', () => {
