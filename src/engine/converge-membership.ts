@@ -8,7 +8,7 @@ import { addMembership } from './add-membership.ts';
 import type { Claim } from './claim-store.ts';
 import { attend, isUnlisted, withReset } from './converge-invitation.ts';
 import { type ConvergeDeps, look } from './converge-steps.ts';
-import { disown, findHidden, settleDoubt } from './doubted-account.ts';
+import { disown, findHidden, refuseBound, settleDoubt } from './doubted-account.ts';
 import { followAddress, isToFollow } from './follow-address.ts';
 import { isProtected } from './protected-account.ts';
 import { removeFormer, removeMembership } from './remove-membership.ts';
@@ -43,7 +43,8 @@ async function attempt(
   signal: AbortSignal,
 ): Promise<Result | null> {
   const sought = await findPerson(deps, given, signal);
-  const { claim } = sought;
+  const { claim, found } = sought;
+  if (found !== null && claim.wanted) await refuseBound(deps, claim, found);
   const result = await bringInLine(deps, sought, signal);
   const isOut = result?.state === 'removed' || result?.state === 'released';
   if (!isOut || claim.wanted) return result;

@@ -14,7 +14,14 @@ import {
 } from './account-store.ts';
 import { type Claim, noLease } from './claim-store.ts';
 import { unreadNote } from './final-reading-store.ts';
-import { disown, noteAddresses, noteGiven, withOwnership } from './given-store.ts';
+import {
+  bindId,
+  disown,
+  isBoundToAnother,
+  noteAddresses,
+  noteGiven,
+  withOwnership,
+} from './given-store.ts';
 import {
   createInvitationStore,
   credentialPlace,
@@ -37,6 +44,8 @@ export interface SettleStore {
     claim: Pick<Claim, 'tool' | 'trainerId'>,
     found: Pick<Member, 'id' | 'madeAt'>,
   ): Promise<boolean>;
+  /** Whether an id is known as that of another trainer who is, or may be, in. */
+  isBoundToAnother(claim: Pick<Claim, 'tool' | 'trainerId'>, id: string): Promise<boolean>;
   /**
    * Lets go of an id that means another account by now, or may.
    *
@@ -106,6 +115,8 @@ export function createSettleStore(
 
     isAccountOurs: (claim, found) => isAccountOurs(database.kysely, claim, found),
 
+    isBoundToAnother: (claim, id) => isBoundToAnother(database.kysely, claim, id),
+
     disown: (claim, id, isInDoubt) =>
       inTransaction(database, (tx) => disown(tx, claim, id, isInDoubt)),
 
@@ -116,6 +127,7 @@ export function createSettleStore(
         const known = await withOwnership(tx, box, claim, result);
         const isHeld = await settleHeld(tx, claim, known, now);
         if (!isHeld) await settleLost(tx, claim, result, now);
+        await bindId(tx, box, claim, result, now);
         await noteAccount(tx, claim, result, now);
         await tellAccount(tx, box, claim, result, now);
         if (isHeld) await settleOurs(tx, invitations, claim, { ...result, isWorthless }, now);

@@ -117,8 +117,9 @@ describeEachDatabase('an id that a restored tool gave to an employee', (openFres
     const hired = { contract: 'c2', trainer: 'cmu2' };
     await incident.event('contract.started', { ...hired, workEmail: employee });
     await incident.event('contract.ended', hired);
+    expect(tool.members(signs)).toEqual(['1', '2']);
     await end();
-    expect(changes()).toEqual([]);
+    expect(changes()).toEqual([`end ${signs}/2`]);
     expect([tool.members(signs), tool.accounts()]).toEqual([['1'], ['1']]);
   });
 
@@ -188,6 +189,40 @@ describeEachDatabase('ids that a restored tool gave to other trainers', (openFre
     expect(rows.map(({ memberId }) => memberId)).toEqual(['2', '1']);
     expect(await receiptsOf(incident.engine)).not.toContain('remove removed');
     expect(tool.members(signs)).toEqual(['1', '2']);
+  });
+});
+
+describeEachDatabase('an id of a tool that shows no addresses', (openFresh) => {
+  const two = { contract: 'c2', trainer: 'cmu2', workEmail: 'bola@opentrain.work' };
+  const state = async ({ engine }: Incident, trainer: string) =>
+    (await engine.membershipRows()).find(({ trainerId }) => trainerId === trainer);
+
+  it('is never accepted for another trainer than the one it is known as', async () => {
+    const { incident, tool } = await open(openFresh);
+    await incident.event('contract.started', { workEmail: amara });
+    const { adapter } = tool;
+    tool.adapter = {
+      ...adapter,
+      findMember: async (group, person, signal) => {
+        const found = await adapter.findMember(group, person, signal);
+        return found && { ...found, email: null };
+      },
+      addMember: async () => ({ id: '1', email: null }),
+    };
+    await incident.event('contract.started', two);
+    await incident.pass(2 * hours);
+    expect(await state(incident, 'cmu2')).toMatchObject({ state: 'failed', memberId: null });
+    expect(await state(incident, 'cmu1')).toMatchObject({ state: 'active', memberId: '1' });
+    expect(await incident.alerts('id_of_another')).toBe(1);
+  });
+
+  it('is let go of by whoever had it before, once it shows the address of another', async () => {
+    const { incident, tool } = await open(openFresh);
+    await incident.event('contract.started', { workEmail: amara });
+    restore(tool, '1', two.workEmail);
+    await incident.event('contract.started', two);
+    expect(await state(incident, 'cmu2')).toMatchObject({ state: 'active', memberId: '1' });
+    expect(await state(incident, 'cmu1')).toMatchObject({ state: 'active', memberId: '2' });
   });
 });
 
