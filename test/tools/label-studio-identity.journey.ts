@@ -1,14 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { inTransaction } from '../../src/db/database.ts';
-import { toInstant } from '../../src/lib/clock.ts';
-import { createInstallStateStore } from '../../src/reconcile/install-state-store.ts';
-import type { Journey } from '../support/journey.ts';
 import { addProject, annotate, projectsOf, regions } from '../support/label-studio/at-work.ts';
 import type { BrowserSession } from '../support/label-studio/label-studio-client.ts';
 import { createLabelStudio } from '../support/label-studio/label-studio-harness.ts';
 import { until } from '../support/until.ts';
 import { type LabelStudioServer, openLabelStudio } from './label-studio-server.ts';
-import { type Hired, openLoop } from './loop.ts';
+import { type Hired, openLoop, readWork, wantReading } from './loop.ts';
 import { openToolFront, type ToolFront } from './tool-front.ts';
 
 /** Whose an id is, and who can still get in, in a Label Studio that really runs. */
@@ -42,29 +38,6 @@ async function enter(server: LabelStudioServer, hired: Hired): Promise<BrowserSe
   const session = await server.signIn(told.username, told.password);
   if (session === null) throw new Error('the form refuses them');
   return session;
-}
-
-/** Has the marketplace read, and what the tool lists compared with what is known. */
-async function wantReading({ storage: { database }, clock }: Journey): Promise<void> {
-  clock.advance(2 * 60_000);
-  const states = createInstallStateStore(database);
-  await inTransaction(database, (tx) => states.wantRead(tx, ['acme'], toInstant(clock.now())));
-}
-
-/** The work that counts for each trainer, once it was read after this. */
-async function readWork({ storage, clock }: Journey) {
-  const { kysely } = storage.database;
-  clock.advance(60_000);
-  const now = toInstant(clock.now());
-  await inTransaction(storage.database, (tx) =>
-    tx.updateTable('usagePlace').set({ nextReadAt: now }).execute(),
-  );
-  const places = () => kysely.selectFrom('usagePlace').select('readBeganAt').execute();
-  await until('the work was read', places, (read) =>
-    read.some(({ readBeganAt }) => readBeganAt !== null && readBeganAt >= now),
-  );
-  const days = kysely.selectFrom('usageDay').select(['trainerId', 'seconds', 'tasks', 'labels']);
-  return await days.execute();
 }
 
 describe('a Label Studio that was restored from an older backup', () => {
