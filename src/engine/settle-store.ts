@@ -240,7 +240,8 @@ async function settleHeld(
   { outcome, state, memberId, isOurs, nextAttemptAt, message, isDoubtSettled }: Result,
   now: string,
 ): Promise<boolean> {
-  const hasFailed = outcome === 'failed' || outcome === 'refused';
+  // Taken out, and another account of theirs may be left.
+  const hasFailed = outcome === 'failed' || outcome === 'refused' || state === 'failed';
   const settled = await tx
     .updateTable('membership')
     .set((eb) => ({

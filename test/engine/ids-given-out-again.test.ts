@@ -66,6 +66,8 @@ describeEachDatabase('an id that a restored tool gave to an employee', (openFres
     await end();
     expect(changes()).toEqual([`end ${signs}/2`]);
     expect([tool.members(signs), tool.accounts()]).toEqual([['1'], ['1']]);
+    const failure = expect.stringContaining('gangway members release 1') as string;
+    expect(await row()).toMatchObject({ state: 'failed', attempts: 1, failure });
   });
 
   it('is neither taken out nor settled as out where the contract ends at once', async () => {
