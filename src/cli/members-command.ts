@@ -5,6 +5,8 @@ import { membershipStates } from '../domain/membership.ts';
 import type { ListedMembership } from '../engine/membership-list-store.ts';
 import { systemClock, toInstant } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
+import type { Storage } from '../open-storage.ts';
+import { createDoubtStore } from '../operator/doubt-store.ts';
 import { listWaiting, type WaitingMember } from '../operator/list-waiting.ts';
 import { createOwnershipStore } from '../operator/ownership-store.ts';
 import { decidedBy, print, withStorage } from './command-context.ts';
@@ -57,10 +59,13 @@ export function createMembersCommand(terminal: Terminal): Command {
 const decisions = {
   adopt:
     'count a member as added by Gangway: they are removed once nothing speaks for them, which may be at once',
-  release: 'count a member as not added by Gangway: they stay, whatever ends',
+  release:
+    'count a member as not added by Gangway: they stay, whatever ends; an account of which it is not known whose it is, first',
 };
 
 const outcomes = {
+  adopted: 'has that account too, and leaves by it as well',
+  let_go: 'has nothing to do with that account any more, which stays as it is',
   kept: 'counts as ours, and is removed when nothing speaks for them any more',
   removing: 'counts as ours, and is removed now: nothing speaks for them',
   released: 'counts as not ours and stays',
@@ -76,25 +81,56 @@ function createOwnershipCommand(terminal: Terminal, decision: keyof typeof decis
       '--account',
       'their account too: it is ended or changed as one that Gangway made',
     );
+    command.option(
+      '--address <address>',
+      'what their account shows by now: it is theirs, under an address that nobody told',
+    );
   }
-  return command.action(
-    (id: number, { account: withAccount = false }: { account?: boolean }, command: Command) =>
-      withStorage(command, async ({ database, memberships }, config) => {
-        // The list has the option too, and takes it wherever it stands.
-        const { json } = command.optsWithGlobals<{ json?: true }>();
-        const ownership = createOwnershipStore(database, memberships);
-        const outcome =
-          decision === 'adopt'
-            ? await ownership.adopt(id, decidedBy(), { withAccount })
-            : await ownership.release(id, config.marketplace.managedDomains, decidedBy());
-        print(
-          terminal,
-          json,
-          { membership: id, decision, outcome },
-          () => `Membership ${id} ${outcomes[outcome]}.`,
-        );
-      }),
+  return command.action((id: number, options: DecisionOptions, command: Command) =>
+    withStorage(command, async (storage, config) => {
+      // The list has the option too, and takes it wherever it stands.
+      const { json } = command.optsWithGlobals<{ json?: true }>();
+      const outcome =
+        decision === 'adopt'
+          ? await adopt(storage, id, options)
+          : await release(storage, id, config.marketplace.managedDomains);
+      print(
+        terminal,
+        json,
+        { membership: id, decision, outcome },
+        () => `Membership ${id} ${outcomes[outcome]}.`,
+      );
+    }),
   );
+}
+
+interface DecisionOptions {
+  account?: boolean;
+  address?: string;
+}
+
+async function adopt(
+  { database, memberships, box }: Storage,
+  id: number,
+  { account: withAccount = false, address }: DecisionOptions,
+): Promise<keyof typeof outcomes> {
+  if (address === undefined) {
+    return await createOwnershipStore(database, memberships).adopt(id, decidedBy(), {
+      withAccount,
+    });
+  }
+  await createDoubtStore(database, box).adopt(id, address, decidedBy());
+  return 'adopted';
+}
+
+/** An account of which it is not known whose it is comes first. */
+async function release(
+  { database, memberships, box }: Storage,
+  id: number,
+  managedDomains: readonly string[],
+): Promise<keyof typeof outcomes> {
+  if (await createDoubtStore(database, box).release(id, decidedBy())) return 'let_go';
+  return await createOwnershipStore(database, memberships).release(id, managedDomains, decidedBy());
 }
 
 function toState(value: string): MembershipState {
@@ -108,14 +144,15 @@ function toShown({ wanted, ...member }: Listed) {
 }
 
 /** Strangers choose names, and a tool may know people by their addresses. */
-function masked<T extends Pick<ListedMembership, 'displayName' | 'memberId' | 'failure'>>(
-  member: T,
-) {
-  const { displayName, memberId, failure } = member;
+type Shown = Pick<ListedMembership, 'displayName' | 'memberId' | 'doubtedId' | 'failure'>;
+
+function masked<T extends Shown>(member: T) {
+  const { displayName, memberId, doubtedId, failure } = member;
   const mask = (text: string | null) => (text === null ? null : maskText(text));
   return {
     ...member,
-    ...{ displayName: mask(displayName), memberId: mask(memberId), failure: mask(failure) },
+    ...{ displayName: mask(displayName), memberId: mask(memberId) },
+    ...{ doubtedId: mask(doubtedId), failure: mask(failure) },
   };
 }
 
@@ -136,9 +173,13 @@ function toTable(members: Listed[], waiting?: true): string {
         ...(waiting ? [sayWaitedFor(member)] : []),
         member.updatedAt,
         member.nextAttemptAt ?? member.removeAfter ?? '',
-        member.failure ?? member.invitation?.failure ?? member.cause ?? '',
+        member.failure ?? member.invitation?.failure ?? sayDoubt(member) ?? member.cause ?? '',
       ]),
   );
+}
+
+function sayDoubt({ doubtedId }: Listed): string | null {
+  return doubtedId === null ? null : `account ${doubtedId}: whose is it?`;
 }
 
 /** What they wait for; or what to do about it, where that is yours. */

@@ -4,6 +4,7 @@ import { callTool } from './call-tool.ts';
 import type { Claim } from './claim-store.ts';
 import { toNewInvitation } from './converge-invitation.ts';
 import { begin, type ConvergeDeps, maxListAgeMs, readUntil, toFailure } from './converge-steps.ts';
+import { refuseBound } from './doubted-account.ts';
 import { createPassword } from './new-password.ts';
 import { isProtected } from './protected-account.ts';
 import { restIn } from './rest-in.ts';
@@ -37,6 +38,7 @@ export async function addMembership(
     deps.adapter.addMember(claim.groupId, newcomer, callSignal),
   );
   await refuseProtected(deps, claim, added, signal);
+  await refuseBound(deps, claim, added);
   const isMade = added.account === 'made' || (added.account === undefined && isAccountAbsent);
   const learnt = {
     isOurs: true,

@@ -14,7 +14,7 @@ import {
   maxListAgeMs,
   toFailure,
 } from './converge-steps.ts';
-import { disown, findHidden, settleDoubt } from './doubted-account.ts';
+import { disown, findHidden, refuseBound, settleDoubt } from './doubted-account.ts';
 import { followAddress, isToFollow } from './follow-address.ts';
 import { isProtected } from './protected-account.ts';
 import { proveAbsence } from './prove-absence.ts';
@@ -48,7 +48,8 @@ async function attempt(
   signal: AbortSignal,
 ): Promise<Result | null> {
   const sought = await findPerson(deps, given, signal);
-  const { claim } = sought;
+  const { claim, found } = sought;
+  if (found !== null && claim.wanted) await refuseBound(deps, claim, found);
   const result = await bringInLine(deps, sought, signal);
   const isOut = result?.state === 'removed' || result?.state === 'released';
   if (!isOut || claim.wanted) return result;

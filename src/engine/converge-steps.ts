@@ -8,7 +8,8 @@ import { retry } from '../lib/retry.ts';
 import type { Begun } from './account-store.ts';
 import { callTool } from './call-tool.ts';
 import type { Claim, ClaimStore } from './claim-store.ts';
-import type { Intent, Result, SettleStore } from './settle-store.ts';
+import type { Intent } from './intent-store.ts';
+import type { Result, SettleStore } from './settle-store.ts';
 import { judgeId } from './whose.ts';
 
 /** What bringing a membership in line is made of: a look, an intent, a call, and a read back. */

@@ -39,6 +39,27 @@ export async function disown(
   return disowned;
 }
 
+/**
+ * An id that shows no address is that of whoever is known by it, and never accepted for another
+ * trainer: nothing could tell them apart.
+ */
+export async function refuseBound(
+  { settling, alerts }: Pick<ConvergeDeps, 'settling' | 'alerts'>,
+  claim: Claim,
+  { id, email }: Member,
+): Promise<void> {
+  if (email !== null || id === claim.memberId) return;
+  if (!(await settling.isBoundToAnother(claim, id))) return;
+  const { tool, groupId: group, trainerId: trainer, id: membership } = claim;
+  const account = maskText(id).slice(0, 60);
+  const message = `The account ${account} is known as that of another trainer, and ${tool} shows no address to tell whose it is: see there, and end the membership that it is not`;
+  // Once, and not at every try.
+  if (claim.attempts === 0) {
+    alerts.raise('id_of_another', { tool, group, trainer, membership, account }, message);
+  }
+  throw new AppError('conflict', message);
+}
+
 /** What settles a doubt; also shown by `explain`. */
 export function adviseOnDoubt(membership: number): string {
   return `gangway members adopt ${membership} --address <the address it shows> if it is theirs, gangway members release ${membership} if it is somebody else's`;

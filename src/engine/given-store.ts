@@ -1,9 +1,11 @@
 import type { Transaction } from '../db/database.ts';
+import { heldStates } from '../domain/membership.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
-import { isKnownUnder } from './account-store.ts';
+import { dueAgain, isKnownUnder } from './account-store.ts';
 import { letGoOf } from './address-store.ts';
 import type { Claim } from './claim-store.ts';
-import type { Intent, Result } from './settle-store.ts';
+import type { Intent } from './intent-store.ts';
+import type { Result } from './settle-store.ts';
 
 /**
  * The SQL of giving access under an address, and of having taken it away (design section 2): by which
@@ -103,4 +105,41 @@ export async function disown(
     .where('memberId', '=', accountId)
     .executeTakeFirst();
   return disowned.numUpdatedRows === 1n;
+}
+
+/** Whether another trainer is, or may be, in the tool by this id. */
+export async function isBoundToAnother(
+  db: Transaction,
+  { tool, trainerId }: Pick<Claim, 'tool' | 'trainerId'>,
+  accountId: string,
+): Promise<boolean> {
+  const other = await db
+    .selectFrom('membership')
+    .select('id')
+    .where((eb) => eb.and({ tool, memberId: accountId }))
+    .where('trainerId', '<>', trainerId)
+    .where('state', 'in', heldStates)
+    .limit(1)
+    .executeTakeFirst();
+  return other !== undefined;
+}
+
+/** An id is one trainer's: whoever had it before, by none of these addresses, is looked for anew. */
+export async function bindId(
+  tx: Transaction,
+  box: SecretBox,
+  { tool, trainerId, addresses }: Claim,
+  { operation, outcome, memberId }: Result,
+  now: string,
+): Promise<void> {
+  const isSettledIn = operation !== 'remove' && outcome !== 'failed' && outcome !== 'refused';
+  if (memberId === undefined || !isSettledIn) return;
+  await tx
+    .updateTable('membership')
+    .set((eb) => ({ memberId: null, nextAttemptAt: dueAgain(eb, now) }))
+    .where((eb) => eb.and({ tool, memberId }))
+    .where('trainerId', '<>', trainerId)
+    .where('state', '<>', 'released')
+    .where((eb) => eb.and(addresses.map(({ address }) => eb.not(isKnownUnder(eb, box, address)))))
+    .execute();
 }

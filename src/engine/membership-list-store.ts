@@ -22,6 +22,7 @@ export type ListedMembership = Pick<
   | 'wanted'
   | 'state'
   | 'memberId'
+  | 'doubtedId'
   | 'attempts'
   | 'nextAttemptAt'
   | 'failure'
@@ -43,6 +44,7 @@ export async function listMemberships(
     'wanted',
     'state',
     'memberId',
+    'doubtedId',
     'attempts',
     'nextAttemptAt',
     'failure',

@@ -7,10 +7,17 @@ import { isAccountOurs, knownMembers, noteAccount } from './account-owner-store.
 import { askOthers, type Begun, dueAgain, tellAccount, unshared } from './account-store.ts';
 import { type Claim, noLease } from './claim-store.ts';
 import { unreadNote } from './final-reading-store.ts';
-import { disown, noteAddresses, noteGiven, withOwnership } from './given-store.ts';
+import {
+  bindId,
+  disown,
+  isBoundToAnother,
+  noteAddresses,
+  noteGiven,
+  withOwnership,
+} from './given-store.ts';
+import { forgetPasswords, type Intent, insertIntent, prolong } from './intent-store.ts';
 import {
   createInvitationStore,
-  credentialPlace,
   type InvitationStore,
   type NewInvitation,
 } from './invitation-store.ts';
@@ -32,6 +39,8 @@ export interface SettleStore {
     claim: Pick<Claim, 'tool' | 'trainerId'>,
     found: Pick<Member, 'id' | 'madeAt'>,
   ): Promise<boolean>;
+  /** Whether an id is known as that of another trainer who is, or may be, in. */
+  isBoundToAnother(claim: Pick<Claim, 'tool' | 'trainerId'>, id: string): Promise<boolean>;
   /**
    * Lets go of an id that means another account by now, or may.
    *
@@ -45,16 +54,6 @@ export interface SettleStore {
   noteEnded(claim: Claim, project: string, now: string): Promise<void>;
   /** Writes the receipt, and the result where the claim still holds; else asks for another look. */
   settle(claim: Claim, result: Result, now: string): Promise<void>;
-}
-
-export interface Intent {
-  operation: Operation;
-  /** What the look before the call found in the group. */
-  found: Member | null;
-  /** Before adding: whether a look at the whole tool found no account of the address. */
-  isAccountAbsent?: boolean | null;
-  /** For the login that the call may make: kept, as nobody can say whether it did. */
-  password?: string | null;
 }
 
 export interface Result {
@@ -110,6 +109,8 @@ export function createSettleStore(
 
     isAccountOurs: (claim, found) => isAccountOurs(database.kysely, claim, found),
 
+    isBoundToAnother: (claim, id) => isBoundToAnother(database.kysely, claim, id),
+
     disown: (claim, id, isInDoubt) =>
       inTransaction(database, (tx) => disown(tx, claim, id, isInDoubt)),
 
@@ -127,6 +128,7 @@ export function createSettleStore(
         const known = await withOwnership(tx, box, claim, result);
         const isHeld = await settleHeld(tx, claim, known, now);
         if (!isHeld) await settleLost(tx, claim, result, now);
+        await bindId(tx, box, claim, result, now);
         await noteAccount(tx, claim, result, now);
         await tellAccount(tx, box, claim, result, now);
         if (isHeld) await settleOurs(tx, invitations, claim, { ...result, isWorthless }, now);
@@ -164,55 +166,6 @@ async function settleInvitation(
   if (isSettled && (claim.password !== null || hasPassword)) await forgetPasswords(tx, id);
 }
 
-async function forgetPasswords(tx: Transaction, membershipId: number): Promise<void> {
-  await tx
-    .updateTable('intent')
-    .set({ credential: null })
-    .where('membershipId', '=', membershipId)
-    .where('credential', 'is not', null)
-    .execute();
-}
-
-async function prolong(
-  tx: Transaction,
-  { id, token, generation }: Claim,
-  { operation, found }: Intent,
-  now: string,
-  leasedUntil: string,
-): Promise<boolean> {
-  const isAbsentBeforeAdding = operation === 'add' && found === null;
-  // Whoever is about to be taken out is found by no look after that: only their id leads to the rest.
-  const foundId = operation === 'remove' ? found?.id : undefined;
-  const held = await tx
-    .updateTable('membership')
-    .set((eb) => ({
-      ...{ leasedUntil, ...(isAbsentBeforeAdding && { isOurs: 1 }) },
-      ...(foundId !== undefined && { memberId: eb.fn.coalesce('memberId', eb.val(foundId)) }),
-    }))
-    .where('id', '=', id)
-    .where('leaseToken', '=', token)
-    .where('leasedUntil', '>', now)
-    .where('generation', '=', generation)
-    .executeTakeFirst();
-  return held.numUpdatedRows === 1n;
-}
-
-async function insertIntent(
-  tx: Transaction,
-  box: SecretBox,
-  { id: membershipId, generation }: Claim,
-  { operation, found, password = null }: Intent,
-  now: string,
-): Promise<void> {
-  const wasFound = found === null ? 0 : 1;
-  const place = credentialPlace(membershipId, generation);
-  const credential = password === null ? null : box.seal(Buffer.from(password), place);
-  await tx
-    .insertInto('intent')
-    .values({ membershipId, generation, operation, wasFound, createdAt: now, credential })
-    .execute();
-}
-
 /** A look that shows what was known is nothing to keep. */
 function isNews(claim: Claim, { outcome, state }: Result): boolean {
   const isUnchanged = outcome === 'already_member' || outcome === 'already_absent';
@@ -247,7 +200,8 @@ async function settleHeld(
   { outcome, state, memberId, isOurs, nextAttemptAt, message, isDoubtSettled }: Result,
   now: string,
 ): Promise<boolean> {
-  const hasFailed = outcome === 'failed' || outcome === 'refused';
+  // Taken out, and another account of theirs may be left.
+  const hasFailed = outcome === 'failed' || outcome === 'refused' || state === 'failed';
   const settled = await tx
     .updateTable('membership')
     .set((eb) => ({

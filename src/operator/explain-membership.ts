@@ -1,6 +1,8 @@
 import type { MembershipRow } from '../db/tables.ts';
 import { isExplicit, sayCause } from '../domain/standing.ts';
 import { adviseOnTrouble, sayTrouble, type ToolTrouble } from '../domain/tool-trouble.ts';
+import { adviseOnDoubt } from '../engine/doubted-account.ts';
+import { maskText } from '../lib/mask.ts';
 import type { KnownInvitation } from './explain-store.ts';
 
 /** What is to be said of one membership, and what to do about it. */
@@ -37,10 +39,25 @@ export function judgeMembership(
   const told = isToBeIn ? invitation : undefined;
   return {
     holds: state === 'active',
-    says: `${sayWhere(membership, plan)}${sayTold(told)}${why}`,
-    action: told?.deliveredAt === null ? adviseToTell : adviseOn(membership, circumstances),
-    comesFirst: comesFirst(membership, circumstances),
+    says: `${sayWhere(membership, plan)}${sayTold(told)}${sayDoubt(membership) || why}`,
+    action: adviseFirst(membership, told) ?? adviseOn(membership, circumstances),
+    comesFirst: membership.doubtedId !== null || comesFirst(membership, circumstances),
   };
+}
+
+/** What holds up, or may lead astray, all else. */
+function adviseFirst(
+  { id, tool, doubtedId }: MembershipRow,
+  told: KnownInvitation | undefined,
+): string | null {
+  if (doubtedId !== null) return `see in ${tool} whose it is, then: ${adviseOnDoubt(id)}`;
+  return told?.deliveredAt === null ? adviseToTell : null;
+}
+
+function sayDoubt({ doubtedId }: MembershipRow): string {
+  if (doubtedId === null) return '';
+  const account = maskText(doubtedId).slice(0, 60);
+  return `; the account ${account}, which was theirs, shows an address that nobody told for them`;
 }
 
 const adviseToTell = 'see that they are told how they get in: gangway members --waiting says how';

@@ -68,7 +68,7 @@ export function createPersonStore({ kysely }: Pick<Database, 'kysely'>): PersonS
       if (membershipIds.length === 0) return;
       await tx
         .updateTable('membership')
-        .set({ memberId: null, failure: null })
+        .set({ memberId: null, doubtedId: null, failure: null })
         .where('id', 'in', membershipIds)
         .execute();
       await tx
@@ -85,7 +85,13 @@ export function createPersonStore({ kysely }: Pick<Database, 'kysely'>): PersonS
         .selectFrom('membership')
         .select((eb) => eb.fn.countAll<number>().as('n'))
         .where('id', 'in', membershipIds)
-        .where((eb) => eb.or([eb('memberId', 'is not', null), eb('failure', 'is not', null)]))
+        .where((eb) =>
+          eb.or([
+            eb('memberId', 'is not', null),
+            eb('doubtedId', 'is not', null),
+            eb('failure', 'is not', null),
+          ]),
+        )
         .executeTakeFirstOrThrow();
       const receipts = await tx
         .selectFrom('receipt')

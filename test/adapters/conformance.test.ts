@@ -45,6 +45,7 @@ async function openRest(
     seed: async (group, { email }) => tool.seed(group, email),
     seedAccount: async ({ email }) => tool.seedAccount(email),
     hasAccount: async ({ email }) => tool.hasLogin(email),
+    giveOut: async (id, email) => tool.giveOut(id, email),
   });
 }
 
@@ -72,6 +73,7 @@ function harnessOfScim(tool: ScimTool): ConformanceHarness {
     seedAccount: async ({ email }) => void tool.seed({ userName: email, active: true }),
     hasAccount: async ({ email }) =>
       tool.users().some(({ userName, active }) => userName === email && active !== false),
+    giveOut: async (id, email) => tool.giveOut(id, email),
   });
 }
 
@@ -133,7 +135,8 @@ const openers = new Map<string, () => ConformanceHarness | Promise<ConformanceHa
     async () => {
       const fake = await openDoccanoFake();
       const harness = await doccanoHarness(fake);
-      return { ...harness, faults: fake.faults, crowd: 7, timeoutMs: 5000 };
+      const giveOut = async (id: string, email: string) => fake.giveOut(Number(id), email);
+      return { ...harness, faults: fake.faults, crowd: 7, timeoutMs: 5000, giveOut };
     },
   ],
   ['http', () => openRest((tool) => createAdapter('studio', 'http', exampleSettings(tool)))],
@@ -165,7 +168,8 @@ const openers = new Map<string, () => ConformanceHarness | Promise<ConformanceHa
     'scim, as at Label Studio',
     async () => {
       const dialect = { patch: [], idIsName: true, absentIs404: true, config: null };
-      return withFaultsOf(await openScimDialect(dialect));
+      const { giveOut: _, ...harness } = withFaultsOf(await openScimDialect(dialect));
+      return harness;
     },
   ],
   [
@@ -214,6 +218,7 @@ describe.each([...openers])('one tool with the adapter %s', (name, open) => {
       ...(harness.adapter.updateEmail === undefined ? ['gives one account another address'] : []),
       ...leftOutOfAccounts(harness),
       ...leftOutOfHidden(harness),
+      ...(harness.giveOut === undefined ? ['tells whose an id is that was given out again'] : []),
       ...(harness.adapter.canonicalGroup === undefined
         ? ['knows one form of a project id, and the same every time']
         : []),
@@ -342,6 +347,15 @@ const mistakesAboutAccounts: [string, (adapter: Adapter) => Partial<Adapter>][] 
     (adapter) => ({ removeMember: (g, m, s) => adapter.removeAccount?.(g, m, s) ?? never() }),
   ],
   ['finds no account', () => ({ findAccount: async () => null })],
+  [
+    'answers an id with the address that it was asked for',
+    (adapter) => ({
+      async findMember(g, p, s) {
+        const found = await adapter.findMember(g, p, s);
+        return found && { ...found, email: p.email };
+      },
+    }),
+  ],
   [
     'says that it made everybody',
     (adapter) => ({

@@ -22,7 +22,7 @@ const hire = (number: number, wish: Partial<EventWish> = {}) =>
   });
 const unlink = () => recent({ type: 'project_link.removed', id: '90' });
 
-describe('commands of an operator', { timeout: 20_000 }, () => {
+describe('commands of an operator', () => {
   let workspace: Workspace;
 
   beforeEach(() => {

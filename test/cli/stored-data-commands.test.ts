@@ -82,6 +82,7 @@ describe('commands about what is stored', () => {
       members: [
         {
           ...{ tool: 'list', groupId: 'street-signs', trainerId: 'cmu1', memberId: 'cmu1' },
+          doubtedId: null,
           ...{ displayName: expect.stringContaining('Evil'), wanted: true, state: 'active' },
           ...{ attempts: 0, nextAttemptAt: null, failure: null, updatedAt: expect.any(String) },
           ...{ id: 1, install: 'acme', cause: null, removeAfter: null },

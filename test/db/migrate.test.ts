@@ -9,6 +9,7 @@ import { up as createMembership } from '../../migrations/0003-membership.ts';
 import { up as createRemovals } from '../../migrations/0004-removals.ts';
 import { up as createTurns } from '../../migrations/0018-turns.ts';
 import { up as createResets } from '../../migrations/0019-resets.ts';
+import { up as bindAccountIds } from '../../migrations/0020-account-ids.ts';
 import { type Database, inTransaction, type Transaction } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { readSetting, writeSetting } from '../../src/db/setting-store.ts';
@@ -79,6 +80,41 @@ describeEachDialect('migrating', ({ createEmpty, createMigrated }) => {
     expect(await forgotten.execute()).toEqual([
       { install: 'acme', trainerId: 't1', forgottenAt },
       { install: 'globex', trainerId: 't1', forgottenAt },
+    ]);
+  });
+
+  it('binds an account to the trainer who has its id, where that is one', async () => {
+    const { kysely } = openForTest(await createMigrated());
+    for (const [accountId, ...trainers] of [['1', 't1'], ['2', 't1', 't2'], ['3']] as const) {
+      await kysely
+        .insertInto('account')
+        .values({ tool: 'studio', accountId, isOurs: 1, seenAt: at })
+        .execute();
+      for (const trainerId of trainers) {
+        const row = { tool: 'studio', groupId: 'signs', trainerId, memberId: accountId };
+        const state = {
+          state: 'active',
+          wanted: 1,
+          generation: 1,
+          isOurs: 1,
+          attempts: 0,
+        } as const;
+        await kysely
+          .insertInto('membership')
+          .values({ ...row, ...state, install: 'acme', updatedAt: at })
+          .execute();
+      }
+    }
+    const raw = kysely as unknown as Kysely<unknown>;
+    await sql`alter table membership drop column doubted_id`.execute(raw);
+    await sql`alter table account drop column trainer_id`.execute(raw);
+    await sql`alter table account drop column made_at`.execute(raw);
+    await bindAccountIds(raw);
+    const accounts = kysely.selectFrom('account').select('trainerId').orderBy('accountId');
+    expect(await accounts.execute()).toEqual([
+      { trainerId: 't1' },
+      { trainerId: null },
+      { trainerId: null },
     ]);
   });
 

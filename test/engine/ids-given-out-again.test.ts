@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { Member } from '../../src/adapters/adapter.ts';
 import { createDoubtStore } from '../../src/operator/doubt-store.ts';
 import { receiptsOf } from '../support/converging.ts';
 import { describeEachDatabase, type OpenFresh } from '../support/databases.ts';
@@ -65,6 +66,8 @@ describeEachDatabase('an id that a restored tool gave to an employee', (openFres
     await end();
     expect(changes()).toEqual([`end ${signs}/2`]);
     expect([tool.members(signs), tool.accounts()]).toEqual([['1'], ['1']]);
+    const failure = expect.stringContaining('gangway members release 1') as string;
+    expect(await row()).toMatchObject({ state: 'failed', attempts: 1, failure });
   });
 
   it('is neither taken out nor settled as out where the contract ends at once', async () => {
@@ -116,8 +119,9 @@ describeEachDatabase('an id that a restored tool gave to an employee', (openFres
     const hired = { contract: 'c2', trainer: 'cmu2' };
     await incident.event('contract.started', { ...hired, workEmail: employee });
     await incident.event('contract.ended', hired);
+    expect(tool.members(signs)).toEqual(['1', '2']);
     await end();
-    expect(changes()).toEqual([]);
+    expect(changes()).toEqual([`end ${signs}/2`]);
     expect([tool.members(signs), tool.accounts()]).toEqual([['1'], ['1']]);
   });
 
@@ -190,6 +194,40 @@ describeEachDatabase('ids that a restored tool gave to other trainers', (openFre
   });
 });
 
+describeEachDatabase('an id of a tool that shows no addresses', (openFresh) => {
+  const two = { contract: 'c2', trainer: 'cmu2', workEmail: 'bola@opentrain.work' };
+  const state = async ({ engine }: Incident, trainer: string) =>
+    (await engine.membershipRows()).find(({ trainerId }) => trainerId === trainer);
+
+  it('is never accepted for another trainer than the one it is known as', async () => {
+    const { incident, tool } = await open(openFresh);
+    await incident.event('contract.started', { workEmail: amara });
+    const { adapter } = tool;
+    tool.adapter = {
+      ...adapter,
+      findMember: async (group, person, signal) => {
+        const found = await adapter.findMember(group, person, signal);
+        return found && { ...found, email: null };
+      },
+      addMember: async () => ({ id: '1', email: null }),
+    };
+    await incident.event('contract.started', two);
+    await incident.pass(2 * hours);
+    expect(await state(incident, 'cmu2')).toMatchObject({ state: 'failed', memberId: null });
+    expect(await state(incident, 'cmu1')).toMatchObject({ state: 'active', memberId: '1' });
+    expect(await incident.alerts('id_of_another')).toBe(1);
+  });
+
+  it('is let go of by whoever had it before, once it shows the address of another', async () => {
+    const { incident, tool } = await open(openFresh);
+    await incident.event('contract.started', { workEmail: amara });
+    restore(tool, '1', two.workEmail);
+    await incident.event('contract.started', two);
+    expect(await state(incident, 'cmu2')).toMatchObject({ state: 'active', memberId: '1' });
+    expect(await state(incident, 'cmu1')).toMatchObject({ state: 'active', memberId: '2' });
+  });
+});
+
 describeEachDatabase('an address that is to be followed', (openFresh) => {
   it('is not given to an account that has the id of somebody else by now', async () => {
     const { incident, tool } = await open(openFresh, { updates: true });
@@ -209,6 +247,55 @@ describeEachDatabase('an account of ours that no look at the group shows', (open
   beforeEach(async () => {
     ({ incident, tool } = await open(openFresh));
     await incident.event('contract.started', { workEmail: amara });
+  });
+
+  describe('and that is masked wherever it is shown', () => {
+    const made = { madeAt: '2026-01-01T10:00:00.000Z' };
+    let hiddenAs: Partial<Member>;
+
+    /** As Label Studio does it to whose membership was ended by hand. */
+    beforeEach(async () => {
+      ({ incident, tool } = await open(openFresh, made));
+      await incident.event('contract.started', { workEmail: amara });
+      tool.unseat(signs, '1');
+      tool.adapter = {
+        ...tool.adapter,
+        findAccount: async () => null,
+        findAccountById: async (id) =>
+          tool.accounts().includes(id) ? { id, email: null, ...hiddenAs } : null,
+      };
+    });
+
+    it('is ended where it was made when theirs was', async () => {
+      hiddenAs = made;
+      await incident.event('contract.ended', {});
+      expect(incident.removals()).toEqual([`end ${signs}/1`]);
+      expect(await incident.states()).toEqual({ [`${signs}/cmu1`]: 'removed' });
+    });
+
+    it('is left where it was made later', async () => {
+      hiddenAs = { madeAt: '2026-03-15T13:00:00.000Z' };
+      await incident.event('contract.ended', {});
+      expect(incident.removals()).toEqual([]);
+      expect(await incident.states()).toEqual({ [`${signs}/cmu1`]: 'removed' });
+    });
+
+    it('is held for an operator where nothing tells whose it is', async () => {
+      hiddenAs = {};
+      await incident.event('contract.ended', {});
+      await incident.pass(2 * hours);
+      expect(incident.removals()).toEqual([]);
+      expect(await incident.states()).toEqual({ [`${signs}/cmu1`]: 'failed' });
+      expect(await incident.alerts('id_of_another')).toBe(1);
+      expect(
+        await createDoubtStore(incident.engine.database, incident.engine.box).release(1, {
+          actor: 'ops',
+          at: incident.engine.clock.now().toISOString(),
+        }),
+      ).toBe(true);
+      await incident.settle();
+      expect(await incident.states()).toEqual({ [`${signs}/cmu1`]: 'removed' });
+    });
   });
 
   describe('and that another hand took out of it', () => {

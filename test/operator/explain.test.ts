@@ -330,6 +330,11 @@ describe('explaining a membership', () => {
   const whileWanted: [Row, RegExp, RegExp][] = [
     [{ state: 'active' }, /^active in street-signs of studio$/, /^nothing: they can log in$/],
     [{ state: 'invited' }, /^invited in /, /^have them accept the invitation$/],
+    [
+      { state: 'active', doubtedId: '17' },
+      /^active in .+; the account 17, which was theirs, shows an address that nobody told/,
+      /^see in studio whose it is, then: gangway members adopt 7 --address .+, gangway members release 7/,
+    ],
     [{ state: 'pending' }, /^pending in /, /^wait: it is worked on; .+"gangway doctor"/],
     [
       { state: 'pending', failure: 'answered 503', nextAttemptAt: later },

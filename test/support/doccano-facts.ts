@@ -19,6 +19,8 @@ import {
 /** What the adapter relies on, or is careful of: true of the real doccano and of the fake one. */
 export interface DoccanoFact {
   name: string;
+  /** Not so in older versions. */
+  since?: string;
   run(site: DoccanoSite): Promise<void>;
 }
 
@@ -31,7 +33,11 @@ export const doccanoFacts: readonly DoccanoFact[] = [
   { name: 'keeps one row for each member of a project', run: keepsRows },
   { name: 'says 204 to every removal, and passes over the own row', run: removesSilently },
   { name: 'has no members in a project that is not there', run: hasNoSuchProject },
-  { name: 'shows a member what is assigned, and any example by its id', run: showsExamples },
+  {
+    name: 'shows a member what is assigned, and any example by its id',
+    since: '1.8.5',
+    run: showsExamples,
+  },
   { name: 'cannot count labels while somebody who made some is gone', run: countsLabels },
   { name: 'lets people rename themselves, and change the password', run: letsRename },
   { name: 'lets staff make accounts, and act where they are project_admin', run: limitsStaff },

@@ -27,6 +27,8 @@ export interface DoccanoFake extends DoccanoSite {
   loseNextAnswer(line: string): void;
   /** Makes the tokens of an account worthless, as logging out does. */
   endToken(username: string): void;
+  /** Gives the id of an account to somebody else, as a restored backup does. */
+  giveOut(id: number, username: string): void;
   /** The answer to this line is this, whoever asks. */
   answerWith(line: string, answer: FakeAnswer): void;
 }
@@ -96,6 +98,10 @@ export async function openDoccanoFake(): Promise<DoccanoFake> {
     },
     loseNextAnswer: (line) => {
       lost = line;
+    },
+    giveOut(id, username) {
+      const user = state.users.find((one) => one.id === id);
+      if (user !== undefined) user.username = username;
     },
     endToken(username) {
       const user = state.users.find((one) => one.username === username);

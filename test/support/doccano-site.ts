@@ -120,7 +120,11 @@ export async function assignExamples(
   examples: readonly number[],
 ): Promise<void> {
   for (const example of examples) {
-    await admin.ask('POST', `/projects/${project}/assignments`, { assignee, example });
+    const path = `/projects/${project}/assignments`;
+    const { status, body } = await admin.call('POST', path, { assignee, example });
+    // 1.8.4 knows none, and gives a page for what it does not know: everybody sees all.
+    if (status >= 400 && typeof body === 'string') return;
+    if (status >= 300) throw new Error(`POST ${path}: ${status}`);
   }
 }
 

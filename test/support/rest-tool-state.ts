@@ -57,6 +57,13 @@ export function createRestToolState(options: RestToolOptions) {
     return account;
   }
 
+  /** As after a restored backup. */
+  function giveOut(id: string, email: string): void {
+    for (const one of [...accounts.values(), ...[...projects.values()].flat()]) {
+      if (String(one.id) === id) one.user = { email, name: email };
+    }
+  }
+
   function showPage(url: URL, members: RestMember[]): RestAnswer {
     const asked = url.searchParams.get(paging.startsWith('link') ? 'offset' : paging);
     const start = paging === 'page' ? (Number(asked ?? 1) - 1) * pageSize : Number(asked ?? 0);
@@ -152,6 +159,7 @@ export function createRestToolState(options: RestToolOptions) {
   return {
     seed,
     seedAccount,
+    giveOut,
     members: (project: string) => membersOf(project).map(({ user }) => user.email),
     users: () => [...accounts.keys()].map(String),
     hasLogin: (email: string) => loginOf(email) !== undefined,

@@ -20,6 +20,8 @@ export interface RestTool {
   seed(project: string, email: string, status?: string): void;
   /** Makes a login that is in no project. */
   seedAccount(email: string): void;
+  /** Gives the id of an account to somebody else. */
+  giveOut(id: string, email: string): void;
   hasLogin(email: string): boolean;
   faults: Faults & { begin(kind: RequestKind | 'any', fault: Fault): void };
 }
@@ -64,6 +66,7 @@ export async function openRestTool(options: RestToolOptions = {}): Promise<RestT
     ...{ url: `${origin}/v1`, token, requests, members: state.members, users: state.users },
     seed: (project, email, status) => void state.seed(project, email, status),
     seedAccount: (email) => void state.seedAccount(email),
+    giveOut: state.giveOut,
     hasLogin: state.hasLogin,
     faults: {
       begin: (kind, fault) => {

@@ -18,6 +18,8 @@ export interface ScimTool {
   members(group: string): string[];
   /** Makes an account, and puts it into a group, as another hand would. Gives its id. */
   seed(user: { userName: string; [attribute: string]: unknown }, group?: string): string;
+  /** Gives the id of an account to somebody else. */
+  giveOut(id: string, userName: string): void;
 }
 
 export interface ScimUser {

@@ -68,6 +68,7 @@ export async function openScimTool(
       state.put('Groups', { displayName: name } as never);
     },
     members: (name) => membersOf(name).map(({ value }) => value),
+    giveOut: (id, userName) => void state.put('Users', { userName, active: true }, id),
     seed(user, name) {
       const { id } = state.put('Users', { active: true, ...user });
       const group = name === undefined ? undefined : groupOf(name);

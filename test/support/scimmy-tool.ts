@@ -94,12 +94,13 @@ export async function openScimmy(groups: readonly string[] = []): Promise<ScimTo
   return { ...front, ...handsOf(store) };
 }
 
-function handsOf(store: Store): Pick<ScimTool, 'users' | 'members' | 'seed'> {
+function handsOf(store: Store): Pick<ScimTool, 'users' | 'members' | 'seed' | 'giveOut'> {
   const groupOf = (name: string) =>
     [...store.groups.values()].find(({ displayName }) => displayName === name);
   return {
     users: () => [...store.users.values()],
     members: (name) => groupOf(name)?.members?.map(({ value }) => value) ?? [],
+    giveOut: (id, userName) => void store.users.set(id, { id, userName, active: true }),
     seed(user, name) {
       const id = store.nextId();
       store.users.set(id, { active: true, ...user, id });

@@ -13,6 +13,10 @@ import { freePort, startServer } from './server-process.ts';
 export interface LabelStudioServer extends LabelStudioSite {
   /** The same one started otherwise, at another port; this one is of no use after that. */
   restart(options: LabelStudioOptions): Promise<LabelStudioServer>;
+  /** Keeps a copy of its database. */
+  backUp(): Promise<void>;
+  /** Started with that copy again, at another port: all that was made since is gone. */
+  restore(): Promise<LabelStudioServer>;
   /** Ends it as a power cut would: it can be started again. */
   kill(): Promise<void>;
   /** From now on it runs for this part of the time only. */
@@ -64,6 +68,8 @@ async function start(
   folder: string,
   options: LabelStudioOptions,
 ): Promise<LabelStudioServer> {
+  const database = path.join(folder, 'label_studio.sqlite3');
+  const backup = `${database}.backup`;
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const server = await startServer({
@@ -87,6 +93,12 @@ async function start(
     async restart(other) {
       await server.stop();
       return await start(bin, folder, other);
+    },
+    backUp: () => cp(database, backup),
+    async restore() {
+      await server.stop();
+      await cp(backup, database);
+      return await start(bin, folder, options);
     },
     kill: () => server.kill(),
     slowDown: (share) => server.slowDown(share),

@@ -1,11 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import type { Adapter, UsageSighting } from '../../src/adapters/adapter.ts';
+import { inTransaction } from '../../src/db/database.ts';
 import type { InvitationContent } from '../../src/domain/invitation.ts';
 import type { MembershipState } from '../../src/domain/membership.ts';
 import { contentPlace } from '../../src/engine/invitation-store.ts';
+import { toInstant } from '../../src/lib/clock.ts';
+import { createInstallStateStore } from '../../src/reconcile/install-state-store.ts';
 import { sqlite } from '../support/databases.ts';
 import { type Journey, openJourney } from '../support/journey.ts';
-import { readWork } from '../support/read-work.ts';
+import { collectWork } from '../support/read-work.ts';
+import { until } from '../support/until.ts';
 
 /** The marketplace and the bridge, over SQLite, before a tool that really runs. */
 export interface Loop {
@@ -103,5 +107,28 @@ export async function readUsage(adapter: Adapter, project: number): Promise<Usag
   const firstDay = new Date(Date.now() - dayMs).toISOString().slice(0, 10);
   const request = { timeZone: 'UTC', firstDay, changedSince: null };
   const signal = AbortSignal.timeout(patienceMs);
-  return (await readWork(adapter, scope, request, signal)).work;
+  return (await collectWork(adapter.readUsage?.(scope, request, signal) ?? [])).work;
+}
+
+/** Has the marketplace read, and what the tool lists compared with what is known. */
+export async function wantReading({ storage: { database }, clock }: Journey): Promise<void> {
+  clock.advance(2 * 60_000);
+  const states = createInstallStateStore(database);
+  await inTransaction(database, (tx) => states.wantRead(tx, ['acme'], toInstant(clock.now())));
+}
+
+/** The work that counts for each trainer, once it was read after this. */
+export async function readWork({ storage, clock }: Journey) {
+  const { kysely } = storage.database;
+  clock.advance(60_000);
+  const now = toInstant(clock.now());
+  await inTransaction(storage.database, (tx) =>
+    tx.updateTable('usagePlace').set({ nextReadAt: now }).execute(),
+  );
+  const places = () => kysely.selectFrom('usagePlace').select('readBeganAt').execute();
+  await until('the work was read', places, (read) =>
+    read.some(({ readBeganAt }) => readBeganAt !== null && readBeganAt >= now),
+  );
+  const days = kysely.selectFrom('usageDay').select(['trainerId', 'seconds', 'tasks', 'labels']);
+  return await days.execute();
 }

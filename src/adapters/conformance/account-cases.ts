@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { isSameAddress } from '../../lib/same-address.ts';
 import type { Member, Person } from '../adapter.ts';
 import {
+  add,
   type ConformanceCase,
   type ConformanceHarness,
   cleanUp,
@@ -30,7 +32,34 @@ export const accountCases: readonly ConformanceCase[] = [
         : skipsWithoutAccounts(harness),
     run: endsNobodyElse,
   },
+  {
+    name: 'tells whose an id is that was given out again',
+    skip: ({ giveOut }) => (giveOut === undefined ? 'no id is given out again here' : null),
+    run: tellsWhoseIdItIs,
+  },
 ];
+
+/** Whoever has the id by now is told with their own address, and is left alone. */
+async function tellsWhoseIdItIs(harness: ConformanceHarness): Promise<void> {
+  const [person, other] = [harness.person(83), harness.person(84)];
+  const { id } = await add(harness, person);
+  await harness.giveOut?.(id, other.email);
+  const shown = [
+    await find(harness, { ...person, memberId: id }),
+    (await harness.adapter.findAccountById?.(id, signalOf(harness))) ?? null,
+  ];
+  for (const one of shown) {
+    if (one?.id !== id) continue;
+    assert.ok(one.email !== null && isSameAddress(one.email, other.email), 'with its own address');
+  }
+  assert.equal(await find(harness, person), null, 'nobody has their address');
+  const again = await add(harness, person);
+  assert.notEqual(again.id, id, 'an account of their own');
+  await cleanUp(harness, again);
+  const left = await find(harness, other);
+  assert.equal(left?.id, id, 'who has the id is left where they are');
+  if (left !== null) await cleanUp(harness, left);
+}
 
 function skipsWithoutAccounts({ adapter }: ConformanceHarness): string | null {
   const { removeAccount, updateEmail } = adapter;

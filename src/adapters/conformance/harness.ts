@@ -26,6 +26,11 @@ export interface ConformanceHarness {
   seed?(groupId: string, person: Person): Promise<void>;
   /** Makes an account that is in no group, as another hand than the adapter's would. */
   seedAccount?(person: Person): Promise<void>;
+  /**
+   * Gives the id of an account to somebody else in its place, in the same groups, as a tool does that
+   * was restored from an older backup.
+   */
+  giveOut?(id: string, email: string): Promise<void>;
   /** Whether somebody can still get in by their account. */
   hasAccount?(person: Person): Promise<boolean>;
   /** Does what somebody does with a link, where the tool knows nothing of them until then. */

@@ -10,5 +10,10 @@ export async function openFakeHarness(
   const harness = toHarness(fake, onboarding, { token: await fake.personalToken() });
   const secrets = [...fake.faults.secrets, person(0).newPassword ?? ''];
   const faults = { ...fake.faults, secrets };
-  return { ...harness, ...{ timeoutMs: 5000 }, ...(onboarding === 'sign_up' && { faults }) };
+  const giveOut = async (id: string, email: string) => fake.users.giveOut(Number(id), email);
+  return {
+    ...harness,
+    ...{ timeoutMs: 5000, giveOut },
+    ...(onboarding === 'sign_up' && { faults }),
+  };
 }

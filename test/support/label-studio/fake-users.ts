@@ -39,6 +39,14 @@ export function createFakeUsers(owner: { email: string; password: string; legacy
     byLegacyToken: (token: string) =>
       [...users.values()].find((user) => user.legacyToken === token),
     delete: (id: number) => users.delete(id),
+    /** To somebody who signs up after an older backup was restored. */
+    giveOut(id: number, email: string) {
+      users.delete(id);
+      const after = lastId;
+      lastId = id - 1;
+      add(email, toToken());
+      lastId = after;
+    },
     endMembership(user: FakeUser) {
       user.isDeleted = true;
       user.activeOrganization = null;

@@ -1,0 +1,51 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
+import { fullEvent } from '../support/event-bodies.ts';
+import { type CommandResult, runCommand } from '../support/run-command.ts';
+
+describe('gangway members adopt and release', () => {
+  let workspace: Workspace;
+
+  beforeEach(() => {
+    workspace = createBridgeWorkspace();
+  });
+
+  const run = (...argv: string[]): Promise<CommandResult> =>
+    runCommand(...argv, '--config', workspace.configFile);
+
+  async function runOk(...argv: string[]): Promise<string> {
+    const { status, stdout } = await run(...argv);
+    expect(status).toBe(0);
+    return stdout;
+  }
+
+  /** An account that was known to be somebody's, and is not known to be any more. */
+  const doubt = (doubtedId: string) =>
+    workspace.withStorage(async ({ database: { kysely } }) => {
+      await kysely.updateTable('membership').set({ doubtedId }).execute();
+    });
+
+  it('settle whose an account is that shows an address nobody told', async () => {
+    const createdAt = new Date(Date.now() - 60_000).toISOString();
+    await workspace.receive(fullEvent({ type: 'contract.started', createdAt }));
+    const untold = ['members', 'adopt', '1', '--address', 'erin@lab.example'];
+    expect(await run(...untold)).toMatchObject({
+      ...{ status: 1, stdout: '' },
+      stderr: 'gangway: Membership 1 has no account of which that is to be said\n',
+    });
+    await doubt('77');
+    const explained = await runOk('explain', 'cmu1');
+    expect(explained).toContain('account 77, which was theirs, shows an address that nobody told');
+    expect(explained).toContain('gangway members adopt 1 --address <the address it shows> if');
+    expect(explained).toContain('gangway members release 1 if');
+    expect(await runOk('members')).toContain('account 77: whose is it?');
+    expect(await runOk('members', 'release', '1')).toBe(
+      'Membership 1 has nothing to do with that account any more, which stays as it is.\n',
+    );
+    await doubt('78');
+    const address = ['--address', 'amara@home.example'];
+    const adopted = await runOk('members', 'adopt', '1', ...address, '--json');
+    expect(JSON.parse(adopted)).toMatchObject({ outcome: 'adopted' });
+    expect(await runOk('explain', 'cmu1')).not.toContain('78');
+  });
+});
