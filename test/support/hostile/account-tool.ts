@@ -21,13 +21,14 @@ export interface AccountTool {
 /** The settings of an adapter `http` for it, with all that it can do to an account. */
 export function accountSettings({ url, token }: { url: string; token: string }) {
   const members = '/groups/{group}/members';
+  const whole = { items: 'data', pages: 'none' };
   return {
     ...{ url, token, offboarding: 'locks_out', member: { id: 'id', email: 'email' } },
     requests: {
       check: { path: '/me' },
-      find: { path: members, query: { email: '{email}' }, items: 'data' },
+      find: { path: members, query: { email: '{email}' }, ...whole },
       findById: { path: `${members}/{memberId}`, item: 'data' },
-      list: { path: members, items: 'data' },
+      list: { path: members, ...whole },
       add: {
         path: members,
         body: { email: '{email}', name: '{displayName}' },
@@ -36,7 +37,7 @@ export function accountSettings({ url, token }: { url: string; token: string }) 
       remove: { path: `${members}/{memberId}` },
       removeAccount: { path: '/users/{memberId}' },
       update: { path: '/users/{memberId}', body: { email: '{email}' } },
-      findAccount: { path: '/users', query: { email: '{email}' }, items: 'data' },
+      findAccount: { path: '/users', query: { email: '{email}' }, ...whole },
     },
   };
 }
