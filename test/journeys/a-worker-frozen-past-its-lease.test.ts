@@ -47,8 +47,13 @@ async function beFrozen(dialect: Dialect): Promise<void> {
   const state = openBridgeState(setup.databaseUrl);
   const tool = await openHttpTool();
   const first = await startBridge(withHttpTool(setup, tool));
-  await deliver(first, [hired(unremoved, 1)]);
-  await state.settled(15_000);
+  // A tool that is found to be quick is asked for several people at once.
+  const others = Array.from({ length: 12 }, (_, index) => ({
+    ...hired(`other${index}`, 100 + index),
+    project: 'lamps',
+  }));
+  await deliver(first, [hired(unremoved, 1), ...others]);
+  await state.settled(30_000);
 
   const { areHeld, release } = holdCallsOf(tool, first);
   await deliver(first, [hired(unmade, 2), hired(unanswered, 3), ended(unremoved, 4)]);
@@ -63,14 +68,14 @@ async function beFrozen(dialect: Dialect): Promise<void> {
   await state.settled(takenOverWithinMs);
   const [begun] = tool.calls.filter(({ pid }) => pid === second.pid);
   expect([leasedUntil[0], begun?.at].toSorted()).toEqual([leasedUntil[0], begun?.at]);
-  expect(tool.members()).toEqual([`signs/${unremoved}`]);
+  expect(membersOf(tool)).toEqual([`signs/${unremoved}`]);
   expect(await statesOf(state)).toEqual(settled);
   expect(await lateReceiptsOf(state)).toEqual([]);
 
   release();
   await until(
     'the tool did it late',
-    tool.members,
+    () => membersOf(tool),
     (members) => members.join() === `signs/${unmade}`,
   );
   const goOn = holdLooksAfterLateReceipts(tool, state, first);
@@ -80,9 +85,13 @@ async function beFrozen(dialect: Dialect): Promise<void> {
   expect(await statesOf(state)).toEqual(settled);
   goOn();
   await state.settled(20_000);
-  expect(tool.members()).toEqual([`signs/${unremoved}`]);
+  expect(membersOf(tool)).toEqual([`signs/${unremoved}`]);
   expect(await statesOf(state)).toEqual(settled);
   expect(await Promise.all([first.stop(), second.stop()])).toEqual([0, 0]);
+}
+
+function membersOf(tool: HttpTool): string[] {
+  return tool.members().filter((member) => member.startsWith('signs/'));
 }
 
 function hired(trainer: string, number: number): ContractEvent {
@@ -151,6 +160,7 @@ async function statesOf({ database }: BridgeState) {
   const memberships = database.kysely.selectFrom('membership');
   return await memberships
     .select(['trainerId', 'generation', 'state'])
+    .where('groupId', '=', 'signs')
     .orderBy('trainerId')
     .execute();
 }
