@@ -30,7 +30,13 @@ describe('gangway status', () => {
     const [, since] = /nothing runs since (\S+): no delivery is stored/.exec(text) ?? [];
     expect(text).toMatch(/\n +→ start it: gangway start; .*\n\nInstances\n.*\n\S+ .* stopped /);
     expect(await runJson('status')).toMatchObject({
-      instances: [{ state: 'stopped', stoppedAt: since, silentForSeconds: expect.any(Number) }],
+      instances: [
+        {
+          state: 'stopped',
+          stoppedAt: expect.stringContaining(String(since).slice(0, -1)),
+          silentForSeconds: expect.any(Number),
+        },
+      ],
     });
   });
 
@@ -44,7 +50,7 @@ describe('gangway status', () => {
         asksAgainAt: new Date(Date.now() + 60_000).toISOString(),
       });
     });
-    const says = 'list does not answer as it should since 2026-03-15T12:00:00.000Z';
+    const says = 'list does not answer as it should since 2026-03-15T12:00:00Z';
     expect(await runOk('status')).not.toContain(says);
     await workspace.pretendRunning();
     expect(await runOk('status')).toContain(

@@ -53,6 +53,8 @@ describe('commands about what is stored', () => {
     });
     stdout.columns = 80;
     const shown = new Map<string, string>();
+    // What needs somebody is sentences, and not a table.
+    await workspace.pretendRunning();
     for (const words of ['members', 'contracts', 'deliveries', 'installs', 'status']) {
       const { stdout: text } = await run(words);
       const lines = text.split('\n').filter((line) => !line.includes('→'));

@@ -127,14 +127,10 @@ describe('formatTable', () => {
       `https://tool.example/${'path/'.repeat(40)}`,
       'x'.repeat(300),
     ];
-    expect(
-      formatTable(
-        ['A'],
-        cells.map((cell) => [cell]),
-      )
-        .split('\n')
-        .slice(1),
-    ).toEqual(cells);
+    const rows = cells.map((cell) => [cell]);
+    const [, ...lines] = formatTable(['A'], rows).split('\n');
+    // What is wider than the terminal goes on in the next line.
+    expect(lines.join('')).toBe(cells.join(''));
   });
 
   it('lines up what stands behind wide characters', () => {
