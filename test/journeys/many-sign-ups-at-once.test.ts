@@ -1,4 +1,5 @@
 import { expect, it, vi } from 'vitest';
+import type { Clock } from '../../src/lib/clock.ts';
 import { describeEachDialect } from '../support/databases.ts';
 import { openJourney } from '../support/journey.ts';
 import { addProject } from '../support/label-studio/at-work.ts';
@@ -13,9 +14,11 @@ const crowd = 40;
 
 describeEachDialect('many who are hired at once', (dialect) => {
   async function open() {
-    const fake = await openFakeLabelStudio();
+    let clock: Clock | undefined;
+    const fake = await openFakeLabelStudio(() => clock?.now() ?? new Date());
     const adapter = createLabelStudio(fake, { onboarding: 'sign_up' });
     const journey = await openJourney(dialect, { adapter, toolTimeout: '3s' });
+    clock = journey.clock;
     const project = await addProject(fake, 'Street signs', 1);
     await journey.customer.link(String(project.id));
     const { sandbox, customer } = journey;

@@ -36,12 +36,13 @@ const owner = {
   legacyToken: 'ab12cd34ef56ab12cd34ef56ab12cd34ef56ab12',
 };
 
-export async function openFakeLabelStudio(): Promise<FakeLabelStudio> {
+/** @param now its clock, by which it says when an account was made */
+export async function openFakeLabelStudio(now = () => new Date()): Promise<FakeLabelStudio> {
   const settings = {
     ...{ isSignUpOpen: false, isFormRefused: false },
     version: { release: '1.23.2', edition: 'Community' } as object,
   };
-  const [users, work, tokens] = [createFakeUsers(owner), createFakeWork(), createFakeTokens()];
+  const [users, work, tokens] = [createFakeUsers(owner, now), createFakeWork(), createFakeTokens()];
   const routes = createFakeRoutes(users, work);
   const forms = createFakeForms(users, settings);
   const personalToken = tokens.createPersonal(users.ownerId);

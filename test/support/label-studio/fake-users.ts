@@ -13,7 +13,10 @@ export interface FakeUser {
 }
 
 /** The users of a Label Studio with one organization, as its tables have them. */
-export function createFakeUsers(owner: { email: string; password: string; legacyToken: string }) {
+export function createFakeUsers(
+  owner: { email: string; password: string; legacyToken: string },
+  now: () => Date,
+) {
   const users = new Map<number, FakeUser>();
   let lastId = 0;
   let inviteToken = toToken();
@@ -23,7 +26,7 @@ export function createFakeUsers(owner: { email: string; password: string; legacy
     const [username = ''] = email.split('@');
     const activeOrganization = password === null ? null : 1;
     const user = { id, email, username, password, legacyToken, activeOrganization };
-    const added: FakeUser = { ...user, isDeleted: false, joinedAt: new Date().toISOString() };
+    const added: FakeUser = { ...user, isDeleted: false, joinedAt: now().toISOString() };
     users.set(id, added);
     return added;
   }
