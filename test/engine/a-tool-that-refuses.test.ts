@@ -2,7 +2,13 @@ import { beforeEach, expect, it } from 'vitest';
 import { inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { createInvitationStore } from '../../src/engine/invitation-store.ts';
-import { createStudioWorker, openClaims, receiptsOf } from '../support/converging.ts';
+import {
+  createStudioWorker,
+  hire,
+  openClaims,
+  receiptsOf,
+  untilActive,
+} from '../support/converging.ts';
 import { describeEachDialect, openForTest } from '../support/databases.ts';
 import { createEngine, type Engine, startLoops } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
@@ -18,29 +24,13 @@ describeEachDialect('a tool that refuses', (dialect) => {
     engine = createEngine(openForTest(url));
   });
 
-  async function hire(count: number, first = 1): Promise<void> {
-    const numbers = Array.from({ length: count }, (_, index) => first + index);
-    await engine.apply(
-      numbers.map((number) =>
-        fullEvent({ type: 'contract.started', contract: `c${number}`, trainer: `t${number}` }),
-      ),
-    );
-  }
-
-  const countActive = async () =>
-    (await engine.membershipRows()).filter(({ state }) => state === 'active').length;
-
-  async function untilActive(count: number): Promise<void> {
-    await until(`${count} are members`, countActive, (active) => active === count);
-  }
-
   it("removes another's while it is refused about one group, and asks the tool once", async () => {
     const tool = createCheckedTool();
     for (const install of ['acme', 'globex'])
       await engine.apply([inGroup(install, 'contract.started')], install);
     const worker = createStudioWorker(engine, tool.memory);
     startLoops(worker);
-    await untilActive(2);
+    await untilActive(engine, 2);
     tool.memory.before = (_call, subject) => {
       if (subject.startsWith('acme-signs')) throw forbidden;
     };
@@ -81,10 +71,10 @@ describeEachDialect('a tool that refuses', (dialect) => {
         throw busy;
       },
     };
-    await hire(2);
+    await hire(engine, 2);
     const worker = createStudioWorker(engine, tool.memory);
     startLoops(worker);
-    await untilActive(1);
+    await untilActive(engine, 1);
     const isThere = async (state: string) =>
       (await engine.membershipRows()).filter((row) => row.state === state).length;
     await until(
@@ -146,7 +136,7 @@ describeEachDialect('a tool that refuses', (dialect) => {
     tool.memory.before = () => undefined;
     engine.clock.advance(60_000);
     worker.wake();
-    await untilActive(2);
+    await untilActive(engine, 2);
     expect(alertsIn(engine)).toHaveLength(1);
   });
 
@@ -156,7 +146,7 @@ describeEachDialect('a tool that refuses', (dialect) => {
       throw down;
     };
     tool.refuse(down);
-    await hire(5);
+    await hire(engine, 5);
     let fails = 1;
     const claims = openClaims(engine);
     const tryAgain: typeof claims.tryAgain = async (...given) => {
@@ -178,7 +168,7 @@ describeEachDialect('a tool that refuses', (dialect) => {
     tool.memory.before = () => undefined;
     engine.clock.advance(60_000);
     worker.wake();
-    await untilActive(5);
+    await untilActive(engine, 5);
   });
 
   it('tries again at its start whom the tool refused before, once it lets us in', async () => {
@@ -203,7 +193,7 @@ describeEachDialect('a tool that refuses', (dialect) => {
     engine.clock.advance(60_000);
     const checks = tool.checks();
     startLoops(createStudioWorker(engine, tool.memory));
-    await untilActive(1);
+    await untilActive(engine, 1);
     expect(tool.checks()).toBe(checks + 1);
     await until(
       'the other was asked for again',
@@ -220,15 +210,15 @@ describeEachDialect('a tool that refuses', (dialect) => {
     };
     await engine.apply([inGroup('acme', 'contract.started')], 'acme');
     startLoops(createStudioWorker(engine, tool.memory));
-    await untilActive(1);
+    await untilActive(engine, 1);
     expect(tool.checks()).toBe(1);
   });
 
   it('asks a tool nothing at its start that has refused nobody', async () => {
     const tool = createCheckedTool();
-    await hire(1);
+    await hire(engine, 1);
     startLoops(createStudioWorker(engine, tool.memory));
-    await untilActive(1);
+    await untilActive(engine, 1);
     expect(tool.checks()).toBe(0);
   });
 });

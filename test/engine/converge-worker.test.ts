@@ -2,7 +2,13 @@ import { beforeEach, expect, it } from 'vitest';
 import { createLockStore, type LockStore } from '../../src/db/lock-store.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { leaseMs } from '../../src/engine/converge-steps.ts';
-import { createStudioWorker, receiptsOf } from '../support/converging.ts';
+import {
+  countActive,
+  createStudioWorker,
+  hire,
+  receiptsOf,
+  untilActive,
+} from '../support/converging.ts';
 import { describeEachDialect, openForTest } from '../support/databases.ts';
 import { createEngine, type Engine, startLoops } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
@@ -18,32 +24,16 @@ describeEachDialect('the worker of a tool', (dialect) => {
     engine = createEngine(openForTest(url));
   });
 
-  async function hire(count: number, first = 1): Promise<void> {
-    const numbers = Array.from({ length: count }, (_, index) => first + index);
-    await engine.apply(
-      numbers.map((number) =>
-        fullEvent({ type: 'contract.started', contract: `c${number}`, trainer: `t${number}` }),
-      ),
-    );
-  }
-
-  const countActive = async () =>
-    (await engine.membershipRows()).filter(({ state }) => state === 'active').length;
-
-  async function untilActive(count: number): Promise<void> {
-    await until(`${count} are members`, countActive, (active) => active === count);
-  }
-
   it('works on as many as it may, and never on more', async () => {
-    await hire(10);
+    await hire(engine, 10);
     const tool = createMemoryTool();
     const worker = createStudioWorker(engine, tool, { concurrency: 3 });
     startLoops(worker);
     // A tool that keeps up is asked more and more.
-    await untilActive(10);
+    await untilActive(engine, 10);
     const gates: (() => void)[] = [];
     tool.before = () => new Promise((resolve) => gates.push(resolve));
-    await hire(14, 11);
+    await hire(engine, 14, 11);
     worker.wake();
     await until(
       'three calls are under way',
@@ -51,13 +41,13 @@ describeEachDialect('the worker of a tool', (dialect) => {
       (waiting) => waiting === 3,
     );
     const openGates = setInterval(() => gates.shift()?.(), 2);
-    await untilActive(24).finally(() => clearInterval(openGates));
+    await untilActive(engine, 24).finally(() => clearInterval(openGates));
     expect(tool.mostAtOnce()).toBe(3);
     expect(tool.members('street-signs')).toHaveLength(24);
   });
 
   it('works on one at first, and on half as many when they are not answered', async () => {
-    await hire(40);
+    await hire(engine, 40);
     const tool = createMemoryTool();
     let underway = 0;
     const looks: number[] = [];
@@ -77,7 +67,7 @@ describeEachDialect('the worker of a tool', (dialect) => {
       // Whoever failed is tried again when everybody else has had their turn.
       if (isWaiting && underway === 0) engine.clock.advance(2000);
       worker.wake();
-      return await countActive();
+      return await countActive(engine);
     };
     await until('all are members', look, (active) => active === 40);
     // The look and the read back of the first, before anybody else is looked for.
@@ -89,7 +79,7 @@ describeEachDialect('the worker of a tool', (dialect) => {
   });
 
   it('takes the next when one is done, while a slow one goes on', async () => {
-    await hire(4);
+    await hire(engine, 4);
     const tool = createMemoryTool();
     let endSlow = () => {};
     tool.before = (call, subject) =>
@@ -99,10 +89,10 @@ describeEachDialect('the worker of a tool', (dialect) => {
           })
         : undefined;
     startLoops(createStudioWorker(engine, tool, { concurrency: 2 }));
-    await untilActive(3);
+    await untilActive(engine, 3);
     expect(tool.members('street-signs')).toEqual(['t1', 't3', 't4']);
     endSlow();
-    await untilActive(4);
+    await untilActive(engine, 4);
   });
 
   it('makes one call at a time about one person, whatever words they are wanted by', async () => {
@@ -117,12 +107,12 @@ describeEachDialect('the worker of a tool', (dialect) => {
       createStudioWorker(engine, tool),
       createStudioWorker(engine, tool, { database: other }),
     );
-    await untilActive(3);
+    await untilActive(engine, 3);
     expect(tool.mostAtOnce()).toBe(1);
   });
 
   it('makes one call at a time in a tool that bears no more, with two workers too', async () => {
-    await hire(12);
+    await hire(engine, 12);
     const tool = createMemoryTool('tool');
     tool.before = () => new Promise((resolve) => setImmediate(resolve));
     const other = openForTest(url);
@@ -130,29 +120,29 @@ describeEachDialect('the worker of a tool', (dialect) => {
       createStudioWorker(engine, tool),
       createStudioWorker(engine, tool, { database: other }),
     );
-    await untilActive(12);
+    await untilActive(engine, 12);
     expect(tool.mostAtOnce()).toBe(1);
     expect(await receiptsOf(engine)).toEqual(Array(12).fill('add added'));
   });
 
   it('leaves such a tool to the next when it stops', async () => {
-    await hire(1);
+    await hire(engine, 1);
     const tool = createMemoryTool('tool');
     const first = createStudioWorker(engine, tool);
     const second = createStudioWorker(engine, tool, { database: openForTest(url) });
     startLoops(first);
-    await untilActive(1);
+    await untilActive(engine, 1);
     expect(await engine.rows('namedLock')).toMatchObject([{ name: 'tool:studio' }]);
 
     await first.stop();
     expect(await engine.rows('namedLock')).toEqual([]);
-    await hire(1, 2);
+    await hire(engine, 1, 2);
     startLoops(second);
-    await untilActive(2);
+    await untilActive(engine, 2);
   });
 
   it('takes such a tool over from one that is dead, and not before', async () => {
-    await hire(1);
+    await hire(engine, 1);
     const tool = createMemoryTool('tool');
     const leasedUntil = new Date(engine.clock.now().getTime() + leaseMs).toISOString();
     const held = { name: 'tool:studio', token: 'dead', leasedUntil };
@@ -182,18 +172,18 @@ describeEachDialect('the worker of a tool', (dialect) => {
 
     engine.clock.advance(leaseMs);
     worker.wake();
-    await untilActive(1);
+    await untilActive(engine, 1);
   });
 
   it('gives back what it has begun when it stops', async () => {
-    await hire(1);
+    await hire(engine, 1);
     const tool = createMemoryTool();
     const worker = createStudioWorker(engine, tool);
     worker.start();
-    await untilActive(1);
+    await untilActive(engine, 1);
     tool.calls.length = 0;
     tool.before = () => new Promise(() => undefined);
-    await hire(2, 2);
+    await hire(engine, 2, 2);
     worker.wake();
     await until(
       'both are looked for',
@@ -210,7 +200,7 @@ describeEachDialect('the worker of a tool', (dialect) => {
   });
 
   it('counts and logs what it did, without an address or a name', async () => {
-    await hire(2);
+    await hire(engine, 2);
     const tool = createMemoryTool();
     tool.before = (call, subject) => {
       if (call === 'add' && subject.endsWith('/t2')) {
@@ -218,7 +208,7 @@ describeEachDialect('the worker of a tool', (dialect) => {
       }
     };
     startLoops(createStudioWorker(engine, tool));
-    await untilActive(1);
+    await untilActive(engine, 1);
     await until(
       'both are on record',
       () => receiptsOf(engine),
@@ -246,7 +236,7 @@ describeEachDialect('the worker of a tool', (dialect) => {
   });
 
   it('goes on after an error that nobody foresaw', async () => {
-    await hire(1);
+    await hire(engine, 1);
     const tool = createMemoryTool();
     let fails = 1;
     tool.after = () => {
@@ -262,7 +252,7 @@ describeEachDialect('the worker of a tool', (dialect) => {
     );
     engine.clock.advance(3_600_000);
     worker.wake();
-    await untilActive(1);
+    await untilActive(engine, 1);
   });
 
   it('says as whom somebody may be in whose adding was never answered', async () => {
@@ -280,7 +270,7 @@ describeEachDialect('the worker of a tool', (dialect) => {
         yield { id: 'x8', email: null, name: 'amara@private.example' };
       },
     };
-    await hire(1);
+    await hire(engine, 1);
     const worker = createStudioWorker(engine, tool);
     startLoops(worker);
     await until(
@@ -288,7 +278,7 @@ describeEachDialect('the worker of a tool', (dialect) => {
       () => receiptsOf(engine),
       ({ length }) => length === 1,
     );
-    await hire(1, 2);
+    await hire(engine, 1, 2);
     await engine.database.kysely
       .updateTable('membership')
       .set({ memberId: 't2', state: 'active', nextAttemptAt: null })
@@ -319,7 +309,7 @@ describeEachDialect('the worker of a tool', (dialect) => {
     await engine.apply(crowd, 'acme');
     await engine.apply([started('globex', 30)], 'globex');
     startLoops(createStudioWorker(engine, tool));
-    await untilActive(31);
+    await untilActive(engine, 31);
     const adds = tool.calls.filter((call) => call.startsWith('add '));
     expect(adds.findIndex((call) => call.includes('globex'))).toBeLessThanOrEqual(1);
   });

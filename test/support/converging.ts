@@ -16,7 +16,9 @@ import { createToolTroubleStore } from '../../src/engine/tool-trouble-store.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import type { Loop } from '../../src/lib/loop.ts';
 import type { Engine } from './engine-harness.ts';
+import { fullEvent } from './event-bodies.ts';
 import type { MemoryTool } from './memory-tool.ts';
+import { until } from './until.ts';
 
 export function openClaims(engine: Engine, database: Database = engine.database): ClaimStore {
   return createClaimStore(database, engine.box);
@@ -134,4 +136,26 @@ export function createStudioWorker(
 export async function receiptsOf(engine: Engine): Promise<string[]> {
   const receipts = engine.database.kysely.selectFrom('receipt').selectAll().orderBy('id');
   return (await receipts.execute()).map(({ operation, outcome }) => `${operation} ${outcome}`);
+}
+
+/** So many people are hired at once, each by a contract of their own. */
+export async function hire(engine: Engine, count: number, first = 1): Promise<void> {
+  const numbers = Array.from({ length: count }, (_, index) => first + index);
+  await engine.apply(
+    numbers.map((number) =>
+      fullEvent({ type: 'contract.started', contract: `c${number}`, trainer: `t${number}` }),
+    ),
+  );
+}
+
+export async function countActive(engine: Engine): Promise<number> {
+  return (await engine.membershipRows()).filter(({ state }) => state === 'active').length;
+}
+
+export async function untilActive(engine: Engine, count: number): Promise<void> {
+  await until(
+    `${count} are members`,
+    () => countActive(engine),
+    (active) => active === count,
+  );
 }
