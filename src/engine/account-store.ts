@@ -53,7 +53,7 @@ export async function askOthers(
         .as('isOfAddress'),
       eb
         .case()
-        .when(shown === null ? sql<SqlBool>`1 = 1` : isKnownUnder(eb, box, shown))
+        .when(shown === null ? sql<SqlBool>`1 = 1` : isKnownUnder(eb, box, [shown]))
         .then(1)
         .else(0)
         .end()
@@ -157,16 +157,17 @@ function isOfAddress(
   return eb('membership.id', 'in', ofAddress);
 }
 
-/** Whether an address is one of those that a membership is, or was, for. */
+/** Whether one of these addresses is one that a membership is, or was, for. */
 export function isKnownUnder(
   eb: MembershipBuilder,
   box: SecretBox,
-  address: string,
+  addresses: readonly string[],
 ): Expression<SqlBool> {
+  const digests = addresses.flatMap((address) => box.digests(address));
   const known = eb
     .selectFrom('membershipAddress')
     .select('membershipId')
-    .where('workEmailDigest', 'in', box.digests(address));
+    .where('workEmailDigest', 'in', digests.length > 0 ? digests : ['']);
   return eb('membership.id', 'in', known);
 }
 

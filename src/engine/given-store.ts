@@ -68,7 +68,10 @@ export async function noteAddresses(
   }
 }
 
-/** Who is found under an account that we made for another is ours too. */
+/**
+ * Who is found by an account that we put there for another is ours too. Whoever is to be out stays by
+ * it for that other alone: as one who was there before, they would keep it in for good.
+ */
 export async function withOwnership(
   tx: Transaction,
   box: SecretBox,
@@ -76,7 +79,8 @@ export async function withOwnership(
   result: Result,
 ): Promise<Result> {
   const { outcome, memberId, isOurs = claim.isOurs } = result;
-  if (outcome !== 'already_member' || isOurs || memberId === undefined) return result;
+  const isOfUnknown = outcome === 'already_member' || outcome === 'released';
+  if (!isOfUnknown || isOurs || memberId === undefined) return result;
   const owner = await tx
     .selectFrom('membership')
     .select('id')
@@ -85,9 +89,18 @@ export async function withOwnership(
     .where('groupId', '=', claim.groupId)
     .where('isOurs', '=', 1)
     // Who had the id before the tool gave it out again says nothing of this account.
-    .where((eb) => isKnownUnder(eb, box, claim.email ?? ''))
+    .where((eb) =>
+      isKnownUnder(
+        eb,
+        box,
+        claim.addresses.map(({ address }) => address),
+      ),
+    )
     .executeTakeFirst();
-  return owner === undefined ? result : { ...result, isOurs: true };
+  if (owner === undefined) return result;
+  return outcome === 'released'
+    ? { ...result, outcome: 'kept_for_another', state: 'removed' }
+    : { ...result, isOurs: true };
 }
 
 /** @returns whether the id was believed until now */
@@ -140,6 +153,6 @@ export async function bindId(
     .where((eb) => eb.and({ tool, memberId }))
     .where('trainerId', '<>', trainerId)
     .where('state', '<>', 'released')
-    .where((eb) => eb.and(addresses.map(({ address }) => eb.not(isKnownUnder(eb, box, address)))))
+    .where((eb) => eb.and(addresses.map(({ address }) => eb.not(isKnownUnder(eb, box, [address])))))
     .execute();
 }

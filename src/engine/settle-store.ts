@@ -124,14 +124,14 @@ export function createSettleStore(
     settle: (claim, result, now) =>
       inTransaction(database, async (tx) => {
         const isWorthless = await isOutdated(database, tx, claim, result.invitation);
-        if (isNews(claim, result)) await insertReceipt(tx, claim, result, now);
         const known = await withOwnership(tx, box, claim, result);
+        if (isNews(claim, known)) await insertReceipt(tx, claim, known, now);
         const isHeld = await settleHeld(tx, claim, known, now);
-        if (!isHeld) await settleLost(tx, claim, result, now);
+        if (!isHeld) await settleLost(tx, claim, known, now);
         await bindId(tx, box, claim, result, now);
         await noteAccount(tx, claim, result, now);
         await tellAccount(tx, box, claim, result, now);
-        if (isHeld) await settleOurs(tx, invitations, claim, { ...result, isWorthless }, now);
+        if (isHeld) await settleOurs(tx, invitations, claim, { ...known, isWorthless }, now);
         if (result.wantsReset) await wantReset(tx, claim, now);
         await countRemoved(tx, claim, result);
       }),

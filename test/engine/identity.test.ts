@@ -125,6 +125,19 @@ describeEachDatabase('an account that was there before', (openFresh) => {
     expect([tool.members(signs), tool.accounts()]).toEqual([[], [admin]]);
   });
 
+  it('keeps nobody in for somebody who came by it again under another address', async () => {
+    const second = { trainer: 'cmu2', contract: 'cmc2' };
+    await incident.event('contract.started', { workEmail: one });
+    await incident.event('contract.started', { ...second, workEmail: one });
+    await incident.event('contract.ended', { ...second, workEmail: one });
+    const again = { trainer: 'cmu2', contract: 'cmc3', workEmail: colluder };
+    await incident.event('contract.started', again);
+    await incident.event('contract.ended', again);
+    expect(tool.members(signs)).toContain(one);
+    await incident.event('contract.ended', { workEmail: one });
+    expect([tool.members(signs), tool.accounts()]).toEqual([[], [admin]]);
+  });
+
   it('is ours where the answer to making it was lost', async () => {
     tool.after = (call) => {
       if (call === 'add') throw new AppError('unavailable', 'no answer');
