@@ -1,5 +1,4 @@
 import { createWorks, type Works, type WorksDeps } from './create-works.ts';
-import { createClockWorker } from './db/database-clock.ts';
 import { createVacuumWorker } from './db/vacuum-worker.ts';
 import { checkOrphans } from './engine/check-orphans.ts';
 import type { EvidenceStore } from './engine/evidence-store.ts';
@@ -18,6 +17,7 @@ import { createNotifyWorker } from './notify/notify-worker.ts';
 import { createRetentionStore } from './privacy/retention-store.ts';
 import { createRetentionWorker } from './privacy/retention-worker.ts';
 import { createSweep } from './privacy/sweep.ts';
+import { createClockWorker, mendAfterSetBack } from './reconcile/clock-worker.ts';
 import { createReadWorker } from './reconcile/read-worker.ts';
 import { createReconcileWorker } from './reconcile/reconcile-worker.ts';
 import { createScheduleWorker } from './reconcile/schedule-worker.ts';
@@ -101,7 +101,8 @@ export function createEngine(deps: EngineDeps): Engine {
     works.budgets.reader,
     ...createNotifyWorkers(works),
   ];
-  const loops = [...acting, ...createHousekeeping(deps, evidence)];
+  const clockWorker = createClockWorker({ ...works, onReadWanted });
+  const loops = [clockWorker, ...acting, ...createHousekeeping(deps, evidence)];
   return {
     loops,
     stop: async () => void (await Promise.all(loops.map((loop) => loop.stop()))),
@@ -141,7 +142,7 @@ function createNotifyWorkers(works: Works): Loop[] {
   ];
 }
 
-/** What keeps the database small, its clock right, and its people no longer than they may be. */
+/** What keeps the database small, and its people no longer than they may be. */
 function createHousekeeping(
   { config, storage, logger, clock }: EngineDeps,
   evidence: EvidenceStore,
@@ -158,7 +159,6 @@ function createHousekeeping(
     createRetentionWorker({ sweep, logger, clock }),
     createVacuumWorker(database, logger, clock),
     createClearImportsWorker({ database, staging: createStagingStore(database), logger, clock }),
-    createClockWorker(clock, logger),
     createAliveWorker(database, clock, logger),
   ];
 }
@@ -169,6 +169,7 @@ async function prepare(
   { acceptsOrphans, isRestored }: StartOptions,
 ): Promise<void> {
   const { database, installs: all, installStates, subscription, clock } = works;
+  await mendAfterSetBack(works);
   const orphaned = await checkOrphans(works, acceptsOrphans);
   if (orphaned !== null)
     logger.warn({ orphaned }, 'Kept although the configuration leads elsewhere');

@@ -65,6 +65,7 @@ export interface WorksDeps {
 
 /** What leads from a marketplace to the tools without a receiver: the command line has it too. */
 export interface Works extends ReconcileDeps, OrphanDeps {
+  clock: DatabaseClock;
   /** All there are, live. */
   installs: InstallRegistry['installs'];
   platformApis: InstallRegistry['platformApis'];

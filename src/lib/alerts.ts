@@ -22,6 +22,8 @@ export const alertKinds = [
   /** An install says more of one contract or trainer than is taken in. */
   'evidence_held',
   'clock_drift',
+  /** It was ahead, and what it had stamped lay in the future. */
+  'clock_set_back',
   'invitation_refused',
   /** It was, and has been enabled again. */
   'endpoint_disabled',

@@ -4,12 +4,16 @@ import { outcomeOfRun, type RunNumbers, type RunOutcome } from '../domain/run.ts
 import { checkOrphans } from '../engine/check-orphans.ts';
 import type { OrphanDeps } from '../engine/find-orphans.ts';
 import { toInstant } from '../lib/clock.ts';
+import { type ClockWorkerDeps, mendAfterSetBack } from '../reconcile/clock-worker.ts';
 import { type ReconcileDeps, reconcileNext } from '../reconcile/reconcile-install.ts';
 import type { Since } from '../reconcile/run-store.ts';
 import { holdAfterSilence } from '../reconcile/silence.ts';
 import { doWork, type Patience, type WorkDeps } from './do-work.ts';
 
-export type ReconcileNowDeps = ReconcileDeps & OrphanDeps & WorkDeps;
+export type ReconcileNowDeps = ReconcileDeps &
+  OrphanDeps &
+  WorkDeps &
+  Pick<ClockWorkerDeps, 'clock' | 'memberships' | 'installs'>;
 
 /** What reconciling one install came to. */
 export interface Reconciled extends RunNumbers {
@@ -42,6 +46,7 @@ export async function reconcileNow(
 ): Promise<Reconciled[]> {
   const { database, installStates, runs, clock } = deps;
   await checkOrphans(deps, acceptsOrphans);
+  await mendAfterSetBack(deps);
   const since = { at: toInstant(clock.now()), afterReceipt: await runs.lastReceipt() };
   await holdAfterSilence(database, installStates, all, clock);
   await inTransaction(database, (tx) => installStates.wantRead(tx, installs, since.at, 'command'));

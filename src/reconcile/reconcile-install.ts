@@ -11,6 +11,7 @@ import { maskText } from '../lib/mask.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { PlatformApi, PlatformReader } from '../marketplace/platform-api.ts';
 import type { CheckDrift } from './check-drift.ts';
+import { checkBegan } from './clock-worker.ts';
 import { createLease, type Lease, leaseMs, withProgress } from './hold-lease.ts';
 import type { InstallClaim, InstallStateStore, WhichInstall } from './install-state-store.ts';
 import { type ReadSummary, readInSteps } from './read-in-steps.ts';
@@ -79,6 +80,7 @@ export async function reconcile(
   const run = await runs.begin(install, trigger, beganAt);
   try {
     const { contracts, doubts } = await readAndApply(deps, lease, beganAt, signal);
+    checkBegan(clock, install, beganAt);
     reportRead(deps, install, doubts);
     await runs.read(run, contracts, toInstant(clock.now()));
     await installStates.settle(lease.claim(), beganAt);
@@ -111,6 +113,7 @@ async function readAndApply(
       await deriveAll(deps, lease);
       return step.value;
     }
+    checkBegan(deps.clock, install, beganAt);
     await apply(deps, step.value);
     await lease.progress();
   }
