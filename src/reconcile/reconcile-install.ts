@@ -10,6 +10,7 @@ import type { Logger } from '../lib/logger.ts';
 import { maskText } from '../lib/mask.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { PlatformApi, PlatformReader } from '../marketplace/platform-api.ts';
+import type { Install as Grant } from '../marketplace/platform-schema.ts';
 import type { CheckDrift } from './check-drift.ts';
 import { createLease, type Lease, leaseMs, withProgress } from './hold-lease.ts';
 import type { InstallClaim, InstallStateStore, WhichInstall } from './install-state-store.ts';
@@ -22,6 +23,8 @@ import type { RunStore } from './run-store.ts';
 export interface ReconcileDeps extends ApplyDeps {
   database: Database;
   installStates: InstallStateStore;
+  /** Binds an install to the customer whom it was read for first. */
+  learnCustomer(install: string, grant: Grant): Promise<void>;
   runs: RunStore;
   /** By install. */
   platformApis: ReadonlyMap<string, PlatformReader & Pick<PlatformApi, 'clockDriftMs'>>;
@@ -103,7 +106,7 @@ async function readAndApply(
 ): Promise<ReadSummary> {
   const { install } = lease.claim();
   const known = await deps.installStates.known(install);
-  const api = withProgress(findApi(deps, install), lease.progress);
+  const api = withProgress(learning(deps, install), lease.progress);
   const steps = readInSteps(api, install, known, beganAt, signal);
   for (;;) {
     const step = await steps.next();
@@ -114,6 +117,18 @@ async function readAndApply(
     await apply(deps, step.value);
     await lease.progress();
   }
+}
+
+function learning(deps: ReconcileDeps, install: string): PlatformReader {
+  const api = findApi(deps, install);
+  return {
+    ...api,
+    async getInstall(signal) {
+      const grant = await api.getInstall(signal);
+      await deps.learnCustomer(install, grant);
+      return grant;
+    },
+  };
 }
 
 /** All that follows from the read, before what was held until then is let go. */
@@ -146,6 +161,11 @@ export function findApi(
 
 function reportFailure({ alerts, logger }: ReconcileDeps, install: string, error: AppError): void {
   logger.warn({ err: error, install }, 'An install could not be read');
+  if (error.code === 'conflict') {
+    const message = 'The token of an install is not of its customer: nothing is read or done by it';
+    alerts.raise('other_customer', { install, reason: error.message }, message);
+    return;
+  }
   if (error.code !== 'unauthenticated' && error.code !== 'forbidden') return;
   alerts.raise(
     'marketplace_refuses',
