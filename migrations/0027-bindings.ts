@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 
-/** Which customer an install is bound to, and a tool to which server. */
+/** Which customer an install is bound to, and a tool to which server; and the few who are orphaned. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('install_binding')
@@ -26,5 +26,12 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('tool', 'text', (column) => column.primaryKey())
     .addColumn('identity', 'text')
     .addColumn('place', 'text')
+    .execute();
+
+  await db.schema
+    .createIndex('membership_orphaned')
+    .on('membership')
+    .column('id')
+    .where(sql.ref('state'), '=', sql.lit('orphaned'))
     .execute();
 }

@@ -89,6 +89,7 @@ describeEachDialect('migrating', ({ createEmpty, createMigrated }) => {
     for (const table of ['install_binding', 'tool_binding']) {
       await kysely.schema.dropTable(table).execute();
     }
+    await kysely.schema.dropIndex('membership_orphaned').execute();
     const never = { revokedEventAt: null, revokedReceivedAt: null };
     for (const [install, grantId, activeReadAt] of [
       ['globex', 'g1', at],
