@@ -22,6 +22,7 @@ import { createResetStore } from './engine/reset-store.ts';
 import { createResetWorker } from './engine/reset-worker.ts';
 import { createSettleStore, type SettleStore } from './engine/settle-store.ts';
 import { createToolTroubleStore } from './engine/tool-trouble-store.ts';
+import { createBindingStore } from './installs/binding-store.ts';
 import { createEndpointStore } from './installs/endpoint-store.ts';
 import { createInstallRegistry, type InstallRegistry } from './installs/install-registry.ts';
 import { type Alerts, createAlerts } from './lib/alerts.ts';
@@ -115,6 +116,7 @@ export function createWorks(deps: WorksDeps): Works {
     addresses: createAddressStore(box),
     readRequests: createReadRequestStore(database),
     installStates: createInstallStateStore(database),
+    learnCustomer: createBindingStore(database).learn,
     runs: createRunStore(database),
     orphans: createOrphanStore(database),
     brakes: createBrakeStore(database),

@@ -42,7 +42,7 @@ export async function* readInSteps(
   const allAbsent = new Map<string, string[]>();
   const missingContractIds: string[] = [];
   yield evidenceOfLinks(listing);
-  for (const chunk of chunksOf(contractsThere(listing, unlisted))) {
+  for (const chunk of chunksOf(contractsThere(listing, toAsk))) {
     const ids = chunk.map(({ id }) => id).filter((id) => toAsk.has(id));
     const participants = await askParticipants(api, ids, signal);
     addDoubts(doubts, ids, participants);

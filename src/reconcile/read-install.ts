@@ -15,6 +15,8 @@ export interface KnownInstall {
   linkIds: string[];
   /** Contracts that no source says have ended, with the trainers who count as on them. */
   contracts: KnownContract[];
+  /** Contracts that somebody is in a tool by whom the configuration leads to no longer. */
+  orphanedContractIds?: ReadonlySet<string>;
 }
 
 export interface KnownContract {
@@ -108,7 +110,11 @@ export async function listInstall(
     // An empty list is what a hiccup looks like, and nothing follows from it.
     isActiveWhole: active.isComplete && active.contracts.length > 0,
     unlisted: new Set(unlisted),
-    toAsk: new Set([...findUnread(known, active.contracts, beganAt), ...unlisted]),
+    toAsk: new Set([
+      ...findUnread(known, active.contracts, beganAt),
+      ...unlisted,
+      ...ended.map(({ id }) => id).filter((id) => known.orphanedContractIds?.has(id)),
+    ]),
   };
 }
 

@@ -10,6 +10,7 @@ import type { Logger } from '../lib/logger.ts';
 import { maskText } from '../lib/mask.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { PlatformApi, PlatformReader } from '../marketplace/platform-api.ts';
+import type { Install as Grant } from '../marketplace/platform-schema.ts';
 import type { CheckDrift } from './check-drift.ts';
 import { checkBegan } from './clock-worker.ts';
 import { createLease, type Lease, leaseMs, withProgress } from './hold-lease.ts';
@@ -23,6 +24,8 @@ import type { RunStore } from './run-store.ts';
 export interface ReconcileDeps extends ApplyDeps {
   database: Database;
   installStates: InstallStateStore;
+  /** Binds an install to the customer whom it was read for first. */
+  learnCustomer(install: string, grant: Grant): Promise<void>;
   runs: RunStore;
   /** By install. */
   platformApis: ReadonlyMap<string, PlatformReader & Pick<PlatformApi, 'clockDriftMs'>>;
@@ -105,7 +108,7 @@ async function readAndApply(
 ): Promise<ReadSummary> {
   const { install } = lease.claim();
   const known = await deps.installStates.known(install);
-  const api = withProgress(findApi(deps, install), lease.progress);
+  const api = withProgress(learning(deps, install), lease.progress);
   const steps = readInSteps(api, install, known, beganAt, signal);
   for (;;) {
     const step = await steps.next();
@@ -117,6 +120,18 @@ async function readAndApply(
     await apply(deps, step.value);
     await lease.progress();
   }
+}
+
+function learning(deps: ReconcileDeps, install: string): PlatformReader {
+  const api = findApi(deps, install);
+  return {
+    ...api,
+    async getInstall(signal) {
+      const grant = await api.getInstall(signal);
+      await deps.learnCustomer(install, grant);
+      return grant;
+    },
+  };
 }
 
 /** All that follows from the read, before what was held until then is let go. */
@@ -149,6 +164,11 @@ export function findApi(
 
 function reportFailure({ alerts, logger }: ReconcileDeps, install: string, error: AppError): void {
   logger.warn({ err: error, install }, 'An install could not be read');
+  if (error.code === 'conflict') {
+    const message = 'The token of an install is not of its customer: nothing is read or done by it';
+    alerts.raise('other_customer', { install, reason: error.message }, message);
+    return;
+  }
   if (error.code !== 'unauthenticated' && error.code !== 'forbidden') return;
   alerts.raise(
     'marketplace_refuses',

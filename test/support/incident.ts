@@ -2,6 +2,7 @@ import type { Database } from '../../src/db/database.ts';
 import { inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { emptyEvidence } from '../../src/domain/evidence.ts';
+import { createBindingStore } from '../../src/installs/binding-store.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import type { PlatformApi, PlatformReader } from '../../src/marketplace/platform-api.ts';
 import { type CheckDrift, createCheckDrift } from '../../src/reconcile/check-drift.ts';
@@ -83,7 +84,8 @@ export function createIncident(
 ): Incident {
   const engine = createEngine(database, options);
   const checkDrift = openDriftCheck(engine, tool, converging.protectedAccounts);
-  const deps = { ...engine, checkDrift, ...createReports(engine) };
+  const learnCustomer = createBindingStore(database).learn;
+  const deps = { ...engine, learnCustomer, checkDrift, ...createReports(engine) };
   let raised = 0;
 
   async function settle(): Promise<void> {
