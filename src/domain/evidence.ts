@@ -21,8 +21,6 @@ export interface ContractEvidence {
   activeReadAt: Instant | null;
   /** When the latest read that listed it ended began. */
   endedReadAt: Instant | null;
-  /** Complete lists of active contracts it was not in, while its participants still answered. */
-  absences: Absences;
   /** An operator said that it has ended, or that it has not; the later word counts. */
   endedByOperatorAt: Instant | null;
   reopenedAt: Instant | null;
@@ -183,7 +181,6 @@ export function emptyContract(install: string, contractId: string): ContractEvid
     endedEventAt: null,
     activeReadAt: null,
     endedReadAt: null,
-    absences: null,
     endedByOperatorAt: null,
     reopenedAt: null,
     participantsReadAt: null,

@@ -2,7 +2,6 @@ import type { GrantEvidence, Instant, ParticipationEvidence } from './evidence.t
 import {
   absentSince,
   type ContractRegisters,
-  eliminatedSince,
   type LinkRegisters,
   leftSince,
   revokedGrant,
@@ -25,7 +24,6 @@ export const removalCauses = [
   'contract_ended',
   'contract_read_ended',
   'contract_ended_by_operator',
-  'contract_eliminated',
   'link_removed',
   'link_absent',
   'participation_left',
@@ -36,16 +34,19 @@ export const removalCauses = [
 
 export type RemovalCause = (typeof removalCauses)[number];
 
-/** Why somebody is to be taken out, for people: goes behind “because”. */
-export function sayCause(cause: RemovalCause): string {
-  return causeWords[cause];
+/**
+ * Why somebody is to be taken out, for people: goes behind “because”.
+ *
+ * @param cause also one that only another version of Gangway knows, as it stands in the database
+ */
+export function sayCause(cause: string): string {
+  return causeWords.get(cause) ?? cause.replaceAll('_', ' ');
 }
 
-const causeWords: Record<RemovalCause, string> = {
+const wordsOfCauses: Record<RemovalCause, string> = {
   contract_ended: 'the contract has ended',
   contract_read_ended: 'the contract is listed as ended',
   contract_ended_by_operator: 'an operator ended the contract',
-  contract_eliminated: 'the contract is no longer listed',
   link_removed: 'the link to the project was removed',
   link_absent: 'the link to the project is no longer listed',
   participation_left: 'they are no longer on the contract',
@@ -53,6 +54,8 @@ const causeWords: Record<RemovalCause, string> = {
   found_again: 'they were removed before, and are there again',
   retired: 'an operator retired them',
 };
+
+const causeWords = new Map<string, string>(Object.entries(wordsOfCauses));
 
 export interface Fall {
   cause: RemovalCause;
@@ -126,9 +129,7 @@ function fallsOf({ contract, link, participation, grants }: ReasonFacts): RawFal
 }
 
 function contractFall(contract: ContractRegisters): RawFall | null {
-  const status = statusOfContract(contract);
-  if (status === 'eliminated') return toFall('contract_eliminated', eliminatedSince(contract));
-  if (status !== 'ended') return null;
+  if (statusOfContract(contract) !== 'ended') return null;
   const { endedEventAt, endedReadAt, endedByOperatorAt } = contract;
   // An end that was delivered is the one that says most; who said it first does not matter.
   if (endedEventAt !== null) return toFall('contract_ended', endedEventAt);

@@ -32,13 +32,12 @@ export interface MembershipStore extends DerivationStore {
   countByState(): Promise<{ tool: string; state: MembershipState; count: number }[]>;
 }
 
-export type Participation = Omit<ContractRegisters, 'absences'> &
+export type Participation = ContractRegisters &
   Omit<LinkEvidence, 'absences' | 'contractsReadAt' | 'externalProjectUrl' | 'jobId'> & {
     contractId: string;
     trainerId: string;
     /** When the trainer was last seen on the contract. */
     onItAt: string | null;
-    contractAbsences: Absences;
     linkAbsences: Absences;
     participationAbsences: Absences;
   };
@@ -82,7 +81,6 @@ export function createMembershipStore(database: Database): MembershipStore {
           'contract.endedEventAt',
           'contract.activeReadAt',
           'contract.endedReadAt',
-          'contract.absences as contractAbsences',
           'contract.endedByOperatorAt',
           'contract.reopenedAt',
           'participation.seenAt as onItAt',

@@ -7,7 +7,6 @@ import {
 } from '../../src/domain/evidence.ts';
 import {
   absentSince,
-  eliminatedSince,
   isSuspect,
   leftSince,
   revokedGrant,
@@ -39,14 +38,6 @@ describe('statusOfContract', () => {
     ['ended', 'a millisecond too early', { endedEventAt: noon, activeReadAt: justBefore }],
     ['disputed', 'listed active 10:00 after', { endedEventAt: noon, activeReadAt: tenPast }],
     ['disputed', 'listed active a day after', { endedEventAt: noon, activeReadAt: nextDay }],
-    [
-      'eliminated',
-      'whose end was disputed, and that was then missed twice',
-      {
-        ...{ endedEventAt: noon, activeReadAt: tenPast },
-        absences: '2026-03-16T12:00:00.000Z 2026-03-16T12:15:00.000Z',
-      },
-    ],
     ['ended', 'that a read lists ended', { endedReadAt: noon }],
     ['ended', 'read ended, later read active', { endedReadAt: noon, activeReadAt: nextDay }],
     [
@@ -86,35 +77,9 @@ describe('statusOfContract', () => {
       'reopened although a read lists it ended',
       { startedEventAt: before, endedReadAt: noon, reopenedAt: nextDay },
     ],
-    [
-      'active',
-      'eliminated before it was reopened',
-      { startedEventAt: before, absences: twice, reopenedAt: tenPast },
-    ],
     ['unknown', 'reopened, of which nothing else is known', { reopenedAt: noon }],
   ])('is %s for one %s', (status, _, registers) => {
     expect(statusOfContract({ ...emptyContract('acme', 'c1'), ...registers })).toBe(status);
-  });
-
-  it.each([
-    ['active', 'missed once', { startedEventAt: before, absences: once }],
-    ['active', 'missed twice in too short a time', { startedEventAt: before, absences: tooSoon }],
-    ['eliminated', 'missed twice', { startedEventAt: before, absences: twice }],
-    ['eliminated', 'once read active', { activeReadAt: before, absences: twice }],
-    ['active', 'read active in between', { activeReadAt: noon, absences: twice }],
-    ['active', 'read active since', { activeReadAt: oneOClock, absences: twice }],
-    ['active', 'that started in between', { startedEventAt: noon, absences: twice }],
-    ['ended', 'whose end was delivered too', { endedEventAt: noon, absences: twice }],
-    ['ended', 'that a read lists ended too', { endedReadAt: noon, absences: twice }],
-    [
-      'disputed',
-      'missed twice before a read that contradicts its end',
-      { endedEventAt: before, activeReadAt: oneOClock, absences: twice },
-    ],
-  ])('is %s for one %s', (status, _, registers) => {
-    const contract = { ...emptyContract('acme', 'c1'), ...registers };
-    expect(statusOfContract(contract)).toBe(status);
-    if (status === 'eliminated') expect(eliminatedSince(contract)).toBe(tenPast);
   });
 });
 
@@ -235,14 +200,11 @@ describe('isSuspect', () => {
   it.each([
     [true, 'a reading did not list', active],
     [true, 'a reading listed with a word that is new', { startedEventAt: noon }],
-    [true, 'was missed once, and then not even that', { ...active, absences: justBefore }],
     [true, 'was disputed', { endedEventAt: before, activeReadAt: noon }],
     [false, 'the reading listed', { activeReadAt: oneOClock }],
     [false, 'a later reading listed', { activeReadAt: nextDay }],
     [false, 'an event has started since', { ...active, startedEventAt: nextDay }],
     [false, 'an operator has reopened since', { ...active, reopenedAt: nextDay }],
-    [false, 'is being eliminated', { ...active, absences: oneOClock }],
-    [false, 'was eliminated', { ...active, absences: `${justBefore} ${oneOClock}` }],
     [false, 'has ended', { ...active, endedReadAt: noon }],
     [false, 'nothing is known of', {}],
   ])('is %s of one that %s', (expected, _of, registers) => {

@@ -4,6 +4,7 @@ import {
   isExplicit,
   type ReasonFacts,
   removalCauses,
+  sayCause,
   standingOf,
 } from '../../src/domain/standing.ts';
 
@@ -31,11 +32,20 @@ function facts(changes: {
   };
 }
 
+describe('why somebody is taken out', () => {
+  it.each(removalCauses)('is said of %s', (cause) => {
+    expect(sayCause(cause)).toMatch(/ /);
+  });
+
+  it('is said also where another version of Gangway gave the cause', () => {
+    expect(sayCause('contract_eliminated')).toBe('contract eliminated');
+  });
+});
+
 describe('a reason stands', () => {
   it.each([
     ['as long as nothing speaks against it', {}],
     ['where its end is disputed', { contract: { endedEventAt: at(0), activeReadAt: at(10) } }],
-    ['where a read missed the contract once', { contract: { absences: at(0) } }],
     ['where a read missed the link once', { link: { absences: at(0) } }],
     ['where a read missed the trainer once', { participation: { absences: at(0) } }],
     ['where the grant is active', { grant: { activeReadAt: at(0) } }],
@@ -62,7 +72,6 @@ describe('a reason falls', () => {
     ['contract_ended', 0, 0, { contract: { endedEventAt: at(0) } }],
     ['contract_read_ended', 0, 0, { contract: { endedReadAt: at(0) } }],
     ['contract_ended_by_operator', 0, 0, { contract: { endedByOperatorAt: at(0) } }],
-    ['contract_eliminated', 10, 25, { contract: { absences: twice } }],
     ['link_removed', 0, 15, { link: { removedEventAt: at(0) } }, 24 * 60],
     ['link_absent', 10, 25, { link: { absences: twice } }, 10 + 24 * 60],
     ['participation_left', 10, 25, { participation: { absences: twice } }],

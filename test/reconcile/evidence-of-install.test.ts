@@ -28,7 +28,7 @@ function take(read: Partial<InstallRead>, trainersOf: Record<string, string[]> =
   return evidenceOfInstall(
     {
       ...{ install, beganAt, grant: { id: 'g1', status: 'ACTIVE' }, links: [], contracts: [] },
-      ...{ missingLinkIds: [], isActiveWhole: true, missingContractIds: [] },
+      ...{ missingLinkIds: [], isActiveWhole: true },
       ...{ participants: new Map(), ...read },
     },
     known,
@@ -105,16 +105,6 @@ describe('of contracts', () => {
       [row],
     ],
     ['is said who was asked for', { participants: on }, [read]],
-    [
-      'is said that they were missed',
-      { participants: on, missingContractIds: ['c1'] },
-      [read, { ...row, absences }],
-    ],
-    [
-      'is not said that they were missed where some may be missing',
-      { participants: on, missingContractIds: ['c1'], isActiveWhole: false },
-      [read],
-    ],
   ])('%s', (_, said, contracts) => {
     expect(collect(take(said), 'contracts')).toEqual(contracts);
   });

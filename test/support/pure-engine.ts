@@ -136,12 +136,12 @@ function toKnown({ contracts, links, grants, pairs, participations, people }: Re
 }
 
 function toParticipation(
-  { absences: contractAbsences, ...contract }: ContractEvidence,
+  contract: ContractEvidence,
   { absences: linkAbsences, ...link }: LinkEvidence,
   { absences: participationAbsences, seenAt: onItAt }: Evidence['participations'][number],
   trainerId: string,
 ) {
-  const absences = { contractAbsences, linkAbsences, participationAbsences };
+  const absences = { linkAbsences, participationAbsences };
   return { ...contract, ...link, ...absences, onItAt, trainerId };
 }
 
