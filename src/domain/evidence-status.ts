@@ -80,6 +80,34 @@ export function absentSince({ absences, seenAt }: LinkRegisters): Instant | null
   return goneSince(absences, seenAt);
 }
 
+/** A listing of contracts may be some seconds old, and not know of a new link yet. */
+const listedAfterMs = 60_000;
+
+/** Whether who is on its contracts was read since the link has been there. */
+export function areContractsRead({
+  firstSeenAt,
+  contractsReadAt,
+}: Pick<LinkEvidence, 'firstSeenAt' | 'contractsReadAt'>): boolean {
+  if (contractsReadAt === null || firstSeenAt === null) return contractsReadAt !== null;
+  return Date.parse(contractsReadAt) - Date.parse(firstSeenAt) >= listedAfterMs;
+}
+
+/**
+ * Whether a link that is gone went together with the grant it was made under: it was not seen since
+ * another one came, or it went after that was revoked. It may be about to be made again.
+ *
+ * @param goneAt since when the link counts as gone
+ */
+export function wentWithGrant(
+  { seenAt }: Pick<LinkEvidence, 'seenAt'>,
+  goneAt: Instant,
+  grants: readonly GrantEvidence[],
+): boolean {
+  if (isAfter(currentGrant(grants)?.firstActiveReadAt ?? null, seenAt)) return true;
+  const revokedAt = revokedGrant(grants)?.revokedEventAt ?? null;
+  return revokedAt !== null && goneAt >= revokedAt;
+}
+
 /** @returns when the trainer had left the contract; null while they count as on it */
 export function leftSince({
   absences,
@@ -96,9 +124,7 @@ export function leftSince({
  * @returns the grant that is revoked, or null where the install's grant is live
  */
 export function revokedGrant(grants: readonly GrantEvidence[]): GrantEvidence | null {
-  const [current] = grants
-    .filter((grant) => grant.activeReadAt !== null)
-    .sort((a, b) => compare(b.activeReadAt, a.activeReadAt) || compare(a.grantId, b.grantId));
+  const current = currentGrant(grants);
   if (current !== undefined) {
     return isAfter(current.revokedEventAt, current.activeReadAt) ? current : null;
   }
@@ -106,6 +132,13 @@ export function revokedGrant(grants: readonly GrantEvidence[]): GrantEvidence | 
     .filter((grant) => grant.revokedEventAt !== null)
     .sort((a, b) => compare(b.revokedReceivedAt, a.revokedReceivedAt));
   return revoked ?? null;
+}
+
+function currentGrant(grants: readonly GrantEvidence[]): GrantEvidence | undefined {
+  const [current] = grants
+    .filter((grant) => grant.activeReadAt !== null)
+    .sort((a, b) => compare(b.activeReadAt, a.activeReadAt) || compare(a.grantId, b.grantId));
+  return current;
 }
 
 function isAfter(instant: Instant | null, other: Instant | null): boolean {

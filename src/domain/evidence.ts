@@ -1,8 +1,8 @@
 import { type Absences, mergeAbsences } from './absences.ts';
 
 /**
- * What is known, as registers: one row per (install, id), merged by maximum. Merging is commutative,
- * associative and idempotent, so events and reads may come in any order, any number of times, from
+ * What is known, as registers: one row per (install, id), merged by maximum (where they tell of the
+ * first time of something, by minimum). Merging is commutative, associative and idempotent, so events and reads may come in any order, any number of times, from
  * any instance. What is *true* is never stored: it is a pure function of the registers.
  *
  * Instants are ISO-8601 UTC text; null is a register that nothing has set.
@@ -43,6 +43,8 @@ export interface LinkEvidence {
   linkId: string;
   /** When `project_link.removed` came in: others that undo it may be on their way since then. */
   removedEventAt: Instant | null;
+  /** The earliest event or listing that had it. */
+  firstSeenAt: Instant | null;
   /** The latest event or listing that had it. */
   seenAt: Instant | null;
   /** Complete listings it was not in, each with a 404 by its id and the grant ACTIVE. */
@@ -63,7 +65,8 @@ export interface GrantEvidence {
   /** When the marketplace says it was revoked, and when that came in. */
   revokedEventAt: Instant | null;
   revokedReceivedAt: Instant | null;
-  /** When the latest read that was answered ACTIVE for it began. */
+  /** When the earliest and the latest read that was answered ACTIVE for it began. */
+  firstActiveReadAt: Instant | null;
   activeReadAt: Instant | null;
 }
 
@@ -129,6 +132,8 @@ const versionOf: Record<string, string> = {
   workEmail: 'workEmailVersion',
 };
 const versionColumns = new Set(Object.values(versionOf));
+/** Registers of the first time of something. */
+const firstTimes: ReadonlySet<string> = new Set(['firstSeenAt', 'firstActiveReadAt']);
 
 /**
  * Two rows of the same key as one: every register at its maximum, every attribute from its
@@ -164,6 +169,7 @@ function isNewer(a: Fields, b: Fields, name: string, version: string): boolean {
 
 function mergeValues(name: string, a: unknown, b: unknown): unknown {
   if (name === 'absences') return mergeAbsences(a as Absences, b as Absences);
+  if (firstTimes.has(name)) return a != null && isGreater(b, a) ? a : (b ?? a);
   return isGreater(b, a) ? b : (a ?? b);
 }
 
@@ -199,6 +205,7 @@ export function emptyLink(install: string, linkId: string): LinkEvidence {
     install,
     linkId,
     removedEventAt: null,
+    firstSeenAt: null,
     seenAt: null,
     absences: null,
     contractsReadAt: null,
@@ -211,7 +218,10 @@ export function emptyLink(install: string, linkId: string): LinkEvidence {
 }
 
 export function emptyGrant(install: string, grantId: string): GrantEvidence {
-  return { install, grantId, revokedEventAt: null, revokedReceivedAt: null, activeReadAt: null };
+  return {
+    ...{ install, grantId, revokedEventAt: null, revokedReceivedAt: null },
+    ...{ firstActiveReadAt: null, activeReadAt: null },
+  };
 }
 
 export function emptyEvidence(): Evidence {

@@ -7,6 +7,7 @@ import {
   revokedGrant,
   statusOfContract,
   statusOfLink,
+  wentWithGrant,
 } from './evidence-status.ts';
 
 /**
@@ -113,19 +114,29 @@ function canStand({ contract, link }: ReasonFacts): boolean {
   return statusOfContract(contract) !== 'unknown' && statusOfLink(link) !== 'unknown';
 }
 
-type RawFall = Pick<Fall, 'cause' | 'since'>;
+interface RawFall extends Pick<Fall, 'cause' | 'since'> {
+  /** Whether it is of a link that went with its grant, and may be about to be made again. */
+  isWithGrant?: boolean;
+}
 
 function fallsOf({ contract, link, participation, grants }: ReasonFacts): RawFall[] {
   const revoked = revokedGrant(grants);
-  const status = statusOfLink(link);
   const falls: (RawFall | null)[] = [
     contractFall(contract),
-    status === 'removed' ? toFall('link_removed', link.removedEventAt) : null,
-    status === 'absent' ? toFall('link_absent', absentSince(link)) : null,
+    linkFall(link, grants),
     toFall('participation_left', leftSince(participation)),
     revoked && toFall('grant_revoked', revoked.revokedReceivedAt ?? revoked.revokedEventAt),
   ];
   return falls.filter((fall) => fall !== null);
+}
+
+function linkFall(link: LinkRegisters, grants: readonly GrantEvidence[]): RawFall | null {
+  const status = statusOfLink(link);
+  const isRemoved = status === 'removed';
+  const since = isRemoved ? link.removedEventAt : absentSince(link);
+  if (since === null) return null;
+  const cause = isRemoved ? 'link_removed' : 'link_absent';
+  return { cause, since, isWithGrant: wentWithGrant(link, since, grants) };
 }
 
 function contractFall(contract: ContractRegisters): RawFall | null {
@@ -141,10 +152,16 @@ function toFall(cause: RemovalCause, since: Instant | null): RawFall | null {
   return since === null ? null : { cause, since };
 }
 
-function withDue({ cause, since }: RawFall, { graceMs, revokedGraceMs }: Graces): Fall {
+function withDue(
+  { cause, since, isWithGrant = false }: RawFall,
+  { graceMs, revokedGraceMs }: Graces,
+): Fall {
   if (isExplicit(cause)) return { cause, since, dueAt: since, dueWithHeirAt: since };
   const after = (ms: number) => new Date(Date.parse(since) + ms).toISOString();
-  const dueAt = after(cause === 'grant_revoked' ? revokedGraceMs : graceMs);
-  const isOfLink = cause === 'link_removed' || cause === 'link_absent';
-  return { cause, since, dueAt, dueWithHeirAt: isOfLink ? after(revokedGraceMs) : dueAt };
+  const dueAt = after(isWithGrant || cause === 'grant_revoked' ? revokedGraceMs : graceMs);
+  if (cause !== 'link_removed' && cause !== 'link_absent') {
+    return { cause, since, dueAt, dueWithHeirAt: dueAt };
+  }
+  // One that is linked again at the end of its day has as long again.
+  return { cause, since, dueAt, dueWithHeirAt: after(revokedGraceMs * (isWithGrant ? 2 : 1)) };
 }

@@ -10,7 +10,12 @@ import {
   mergeRegisters,
   type PersonEvidence,
 } from '../domain/evidence.ts';
-import { leftSince, statusOfContract, statusOfLink } from '../domain/evidence-status.ts';
+import {
+  areContractsRead,
+  leftSince,
+  statusOfContract,
+  statusOfLink,
+} from '../domain/evidence-status.ts';
 import { domainOf } from '../domain/marketplace-text.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import { postponeTouched } from './touched-store.ts';
@@ -97,12 +102,16 @@ function meaningOfContract(contract: ContractEvidence): unknown {
 }
 
 function meaningOfLink(link: LinkEvidence): unknown {
-  const { externalProjectId, provisioningMode, contractsReadAt } = link;
-  return [statusOfLink(link), externalProjectId, provisioningMode, contractsReadAt !== null];
+  const { externalProjectId, provisioningMode, seenAt } = link;
+  const status = statusOfLink(link);
+  // Of one that is gone it matters whether it was seen under the grant that counts.
+  const lastSeenAt = status === 'live' ? null : seenAt;
+  return [status, externalProjectId, provisioningMode, areContractsRead(link), lastSeenAt];
 }
 
-function meaningOfGrant({ revokedEventAt, activeReadAt }: GrantEvidence): unknown {
-  return [revokedEventAt, revokedEventAt === null ? activeReadAt !== null : activeReadAt];
+function meaningOfGrant(grant: GrantEvidence): unknown {
+  const { revokedEventAt, firstActiveReadAt, activeReadAt } = grant;
+  return [revokedEventAt, firstActiveReadAt, revokedEventAt === null ? null : activeReadAt];
 }
 
 async function mergeInto<T extends object>(

@@ -4,6 +4,7 @@ import {
   emptyEvidence,
   emptyGrant,
   emptyLink,
+  type GrantEvidence,
 } from '../domain/evidence.ts';
 import type { Contract } from '../marketplace/platform-schema.ts';
 import { evidenceOfRead } from './evidence-of-read.ts';
@@ -46,7 +47,7 @@ export function evidenceOfLinks({ install, beganAt, grant, links }: Listing): Ev
   const isActive = grant.status === 'ACTIVE';
   return {
     ...evidenceOfRead({ install, beganAt, links, contracts: [], participants: new Map() }),
-    grants: isActive ? [{ ...emptyGrant(install, grant.id), activeReadAt: beganAt }] : [],
+    grants: isActive ? [toActive(install, grant.id, beganAt)] : [],
   };
 }
 
@@ -145,6 +146,13 @@ export function findAbsent(
     if (missed.length > 0) absent.set(id, missed);
   }
   return absent;
+}
+
+function toActive(install: string, grantId: string, beganAt: string): GrantEvidence {
+  return {
+    ...emptyGrant(install, grantId),
+    ...{ firstActiveReadAt: beganAt, activeReadAt: beganAt },
+  };
 }
 
 function hasEnded({ status }: Contract): boolean {

@@ -7,6 +7,7 @@ import {
 } from '../../src/domain/evidence.ts';
 import {
   absentSince,
+  areContractsRead,
   isSuspect,
   leftSince,
   revokedGrant,
@@ -103,6 +104,21 @@ describe('statusOfLink', () => {
     const link = { ...emptyLink('acme', 'l1'), ...attributes };
     expect(statusOfLink(link)).toBe(status);
     if (status === 'absent') expect(absentSince(link)).toBe(tenPast);
+  });
+});
+
+describe('areContractsRead', () => {
+  const [early, late] = ['2026-03-15T12:00:59.999Z', '2026-03-15T12:01:00.000Z'];
+
+  it.each([
+    [false, 'were never read', { firstSeenAt: noon, contractsReadAt: null }],
+    [false, 'were read as it came', { firstSeenAt: noon, contractsReadAt: noon }],
+    [false, 'were read within a minute', { firstSeenAt: noon, contractsReadAt: early }],
+    [false, 'were read before that', { firstSeenAt: noon, contractsReadAt: before }],
+    [true, 'were read a minute later', { firstSeenAt: noon, contractsReadAt: late }],
+    [true, 'were read, and it was never seen', { firstSeenAt: null, contractsReadAt: noon }],
+  ])('is %s of a link whose contracts %s', (expected, _of, link) => {
+    expect(areContractsRead(link)).toBe(expected);
   });
 });
 

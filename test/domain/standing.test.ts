@@ -88,6 +88,34 @@ describe('a reason falls', () => {
     });
   });
 
+  const [removed, absent] = [{ removedEventAt: at(10) }, { absences: twice }];
+  const seen = { seenAt: at(-10) };
+  const [day, longer] = [10 + 24 * 60, 10 + 48 * 60];
+  const soon = 10 + 15;
+
+  it.each<[string, object, object, number]>([
+    ['removed, and not seen under the grant that came since', removed, { first: at(-9) }, day],
+    ['absent, and not seen under the grant that came since', absent, { first: at(-9) }, day],
+    ['removed, and seen as the grant was', removed, { first: at(-10) }, soon],
+    ['absent, and seen as the grant was', absent, { first: at(-10) }, soon],
+    ['absent, under a grant of which the first is not known', absent, { first: null }, soon],
+    ['removed after its grant was revoked', removed, { revoked: at(10) }, day],
+    ['removed before its grant was revoked', removed, { revoked: at(11) }, soon],
+  ])('with a day to be made again, or not, by a link %s', (_, gone, of, dueAt) => {
+    const { first = at(-60), revoked = null } = of as { first?: string | null; revoked?: string };
+    const grant = {
+      ...{ firstActiveReadAt: first, activeReadAt: first ?? at(-10) },
+      ...{ revokedEventAt: revoked, revokedReceivedAt: revoked },
+    };
+    const standing = standingOf(facts({ link: { ...seen, ...gone }, grant }), graces);
+    const falls = standing.stands ? [] : standing.falls;
+    const fall = falls.find(({ cause }) => cause.startsWith('link_'));
+    expect(fall).toMatchObject({
+      dueAt: at(dueAt),
+      dueWithHeirAt: at(dueAt === day ? longer : day),
+    });
+  });
+
   it('by what was delivered, where an end was both delivered and read', () => {
     const contract = { endedEventAt: at(5), endedReadAt: at(0), endedByOperatorAt: at(1) };
     expect(standingOf(facts({ contract }), graces)).toMatchObject({
@@ -104,7 +132,7 @@ describe('a reason falls', () => {
     [
       'the link, whose grace is shorter than that of a grant',
       {
-        link: { removedEventAt: at(60) },
+        link: { removedEventAt: at(-1) },
         grant: { revokedEventAt: at(0), revokedReceivedAt: at(0) },
       },
       'link_removed',

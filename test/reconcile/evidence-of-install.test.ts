@@ -46,7 +46,7 @@ describe('of the grant', () => {
     [
       'is said that it is active',
       'ACTIVE',
-      [{ ...emptyGrant(install, 'g1'), activeReadAt: beganAt }],
+      [{ ...emptyGrant(install, 'g1'), firstActiveReadAt: beganAt, activeReadAt: beganAt }],
     ],
     ['is said nothing where it is revoked', 'REVOKED', []],
     ['is said nothing where its status is unknown', 'active', []],
@@ -56,7 +56,12 @@ describe('of the grant', () => {
 });
 
 describe('of links', () => {
-  const seen = { ...emptyLink(install, 'l1'), ...attributes, seenAt: beganAt };
+  const seen = {
+    ...emptyLink(install, 'l1'),
+    ...attributes,
+    firstSeenAt: beganAt,
+    seenAt: beganAt,
+  };
   const told = { ...emptyLink(install, 'l1'), contractsReadAt: beganAt };
 
   it('is said that they are there, and last of all that their contracts are known', () => {
