@@ -171,7 +171,7 @@ function toGround(
 ): Omit<Ground, 'isRouted'> {
   const { install, contractId, linkId, externalProjectId, provisioningMode } = participation;
   const facts = {
-    contract: { ...participation, absences: participation.contractAbsences },
+    contract: participation,
     link: { ...participation, absences: participation.linkAbsences },
     participation: { absences: participation.participationAbsences, seenAt: participation.onItAt },
     grants,

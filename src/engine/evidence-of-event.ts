@@ -90,7 +90,8 @@ function addLink(evidence: Evidence, event: LifecycleEvent, told: Told): void {
   if (link === null) return;
   const { install, at, receivedAt, isStale } = told;
   const { id, ...attributes } = link;
-  const said = type === 'project_link.removed' ? { removedEventAt: receivedAt } : { seenAt: at };
+  const seen = { firstSeenAt: at, seenAt: at };
+  const said = type === 'project_link.removed' ? { removedEventAt: receivedAt } : seen;
   evidence.links.push({ ...emptyLink(install, id), ...attributes, ...said });
   if (contract === null || isStale) return;
   evidence.pairs.push({ install, contractId: contract.id, linkId: id });

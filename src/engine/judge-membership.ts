@@ -15,7 +15,7 @@ export interface Ground {
   isRouted: boolean;
 }
 
-/** A live link whose contracts no listing has told yet. */
+/** A live link whose contracts no listing has told that began since it was there. */
 export type Heir = Pick<
   LinkEvidence,
   'install' | 'linkId' | 'externalProjectId' | 'provisioningMode'

@@ -121,12 +121,6 @@ function judgeContract(contract: ContractEvidence): Judged {
         says: `${says} (${endOf(contract)})`,
         action: 'nothing: access ends with the contract',
       };
-    case 'eliminated':
-      return {
-        ...{ step: 'contract', holds: false, hasFallen: true },
-        says: `${says}: it is no longer listed as active`,
-        action: `if it goes on, say so: gangway contracts reopen ${contract.contractId}`,
-      };
     default:
       return {
         ...{ step: 'contract', holds: false, says: `${says}: nobody has said that it started` },

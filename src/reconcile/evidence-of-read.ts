@@ -34,6 +34,7 @@ export function evidenceOfRead({
     ...emptyEvidence(),
     links: links.map((link) => ({
       ...emptyLink(install, link.id),
+      firstSeenAt: beganAt,
       seenAt: beganAt,
       externalProjectId: link.externalProjectId,
       externalProjectName: link.externalProjectName,

@@ -23,7 +23,11 @@ describe('a read adds', () => {
     [
       'a link with its attributes, and never its removal',
       { links: [{ id: 'l1', ...attributes }] },
-      { links: [{ ...emptyLink(install, 'l1'), ...attributes, seenAt: beganAt }] },
+      {
+        links: [
+          { ...emptyLink(install, 'l1'), ...attributes, firstSeenAt: beganAt, seenAt: beganAt },
+        ],
+      },
     ],
     [
       'when a contract was listed active',
