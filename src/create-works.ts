@@ -6,6 +6,7 @@ import { createLockStore } from './db/lock-store.ts';
 import type { BrakeLimits } from './domain/brake.ts';
 import { canReturn, mayChangeAccounts } from './engine/account-rules.ts';
 import { createAddressStore } from './engine/address-store.ts';
+import { createAwaitedReadingStore } from './engine/awaited-reading-store.ts';
 import { type BrakeStore, createBrakeStore } from './engine/brake-store.ts';
 import { createClaimStore } from './engine/claim-store.ts';
 import type { Rules } from './engine/collect-candidates.ts';
@@ -13,7 +14,7 @@ import { createConvergeWorker } from './engine/converge-worker.ts';
 import { createEvidenceStore } from './engine/evidence-store.ts';
 import { createFinalReadingStore } from './engine/final-reading-store.ts';
 import type { OrphanDeps } from './engine/find-orphans.ts';
-import { createLinkRouter, type RouteLink } from './engine/link-router.ts';
+import { createInstallsReaching, createLinkRouter, type RouteLink } from './engine/link-router.ts';
 import { createOrphanStore } from './engine/orphan-store.ts';
 import { createReadRequestStore, type ReadRequestStore } from './engine/read-request-store.ts';
 import { createRemovalWorker } from './engine/removal-worker.ts';
@@ -35,6 +36,8 @@ import { createChannels } from './notify/create-channels.ts';
 import { createNoticeStore, type NoticeStore } from './notify/notice-store.ts';
 import { createTellAlerts } from './notify/tell-alerts.ts';
 import type { Storage } from './open-storage.ts';
+import { createActiveListStore } from './reconcile/active-list-store.ts';
+import { createActiveListWorker } from './reconcile/active-list-worker.ts';
 import { type CheckDrift, createCheckDrift } from './reconcile/check-drift.ts';
 import { createDriftStore } from './reconcile/drift-store.ts';
 import { createInstallStateStore } from './reconcile/install-state-store.ts';
@@ -117,6 +120,11 @@ export function createWorks(deps: WorksDeps): Works {
     runs: createRunStore(database),
     orphans: createOrphanStore(database),
     brakes: createBrakeStore(database),
+    activeLists: createActiveListStore(database),
+    awaitedReadings: createAwaitedReadingStore({
+      ...{ graces: config.removals, installs },
+      installsReaching: createInstallsReaching(installs, routeLink),
+    }),
     limits: config.removals,
     report: createReportEvidence({ installs, adapters }, alerts),
     reportSuspects: createReportSuspects({ suspects: createSuspectStore(database), alerts, clock }),
@@ -131,11 +139,12 @@ export function createWorks(deps: WorksDeps): Works {
   };
   const subscription = createSubscription(deps, works);
   const checkDrift = createDrift(deps, works);
-  const removalWorker = createRemovalWorker(works);
+  const onRemovalDue = () => removalWorker.wake();
+  const listWorker = createActiveListWorker({ ...works, checkDrift, onRemovalDue });
+  const removalWorker = createRemovalWorker({ ...works, onListWanted: () => listWorker.wake() });
   const budgets = createBudgets({ ...works, repeatMs: config.notifications.repeatMs });
   const usage = createUsageOf(deps, works, budgets);
-  const loops = [removalWorker, ...convergeWorkers, ...usage.readers];
-  const onRemovalDue = () => removalWorker.wake();
+  const loops = [removalWorker, listWorker, ...convergeWorkers, ...usage.readers];
   return { ...works, subscription, checkDrift, usage, budgets, loops, onRemovalDue };
 }
 

@@ -1,4 +1,4 @@
-import { isExplicit, type RemovalCause } from './standing.ts';
+import { isAskedFor, isExplicit, type RemovalCause } from './standing.ts';
 
 /**
  * The brake on removals: one regime for every path that evidence can come by, per install, over a
@@ -90,10 +90,6 @@ export function applyBrake(
     held: [...final, ...(passes ? [] : weighed)],
     exceeded: passes ? [] : ['braked', ...(isExempt ? [] : (['delivered'] as const))],
   };
-}
-
-function isAskedFor(cause: RemovalCause): boolean {
-  return cause === 'retired' || cause === 'contract_ended_by_operator';
 }
 
 function toCleared(removals: DueRemoval[], clearance: Clearance): BrakeDecision['cleared'] {

@@ -9,7 +9,6 @@ import {
   deliveredWindowMs,
 } from '../domain/brake.ts';
 import { heldStates } from '../domain/membership.ts';
-import { isHeldBack } from './claim-store.ts';
 
 /** The only SQL of the brake: what is due to be removed, what was let pass, and what is held. */
 export interface BrakeStore {
@@ -201,15 +200,11 @@ export function createBrakeStore({ kysely }: Database): BrakeStore {
   };
 }
 
-/**
- * Its time has come, and all that is known was asked: nothing that is older than a silence passes
- * before the marketplace was read, and nobody for whom there is evidence that is still to be weighed.
- */
+/** Its time has come, and nothing is left to be weighed of what is known of them. */
 function isRemovalDue(now: string) {
   return (eb: ExpressionBuilder<Tables, 'membership'>): Expression<SqlBool> =>
     eb.and([
       eb('removeAfter', '<=', now),
-      eb.not(isHeldBack(eb)),
       eb.not(
         eb.exists(
           eb

@@ -70,7 +70,7 @@ export function createInstallStateStore(database: Database): InstallStateStore {
     async hold(installs, now) {
       if (installs.length === 0) return;
       const wanted = { readWantedAt: now, readWantedBy: 'silence', attempts: 0 } as const;
-      const held = { ...wanted, heldSince: now, nextAttemptAt: now };
+      const held = { ...wanted, heldSince: now, removalsHeldSince: now, nextAttemptAt: now };
       await inTransaction(database, (tx) =>
         tx
           .insertInto('installState')
@@ -132,6 +132,12 @@ export function createInstallStateStore(database: Database): InstallStateStore {
           .set({ heldSince: null })
           .where('install', '=', install)
           .where('heldSince', '<=', beganAt)
+          .execute();
+        await tx
+          .updateTable('installState')
+          .set({ removalsHeldSince: null })
+          .where('install', '=', install)
+          .where('removalsHeldSince', '<=', beganAt)
           .execute();
       });
     },
