@@ -46,6 +46,7 @@ import { createReportClock } from './reconcile/report-clock.ts';
 import { createReportDrift } from './reconcile/report-drift.ts';
 import { createReportSuspects } from './reconcile/report-suspects.ts';
 import { createRunStore } from './reconcile/run-store.ts';
+import { createSilence, lookingBefore, type Silence } from './reconcile/silence.ts';
 import { createSuspectStore } from './reconcile/suspect-store.ts';
 import type { SubscriptionDeps } from './subscription/look-at-subscription.ts';
 import { createSubscriptionStore } from './subscription/subscription-store.ts';
@@ -73,6 +74,8 @@ export interface Works extends ReconcileDeps, OrphanDeps {
   platformApis: InstallRegistry['platformApis'];
   readRequests: ReadRequestStore;
   metrics: Metrics;
+  /** To be asked before anything is acted on. */
+  silence: Silence;
   brakes: BrakeStore;
   limits: BrakeLimits;
   canReturn(tool: string): boolean;
@@ -105,27 +108,28 @@ export function createWorks(deps: WorksDeps): Works {
   const alerts = createAlerts(logger, metrics, deps.isDry ? undefined : tell);
   const mayChange = (tool: string) => mayChangeAccounts(tool, installs, managedDomains);
   const routeLink = createLinkRouter(installs, adapters);
-  const convergeWorkers = createConvergeWorkers(deps, { alerts, routeLink, mayChange });
+  const graces = config.removals;
+  const installStates = createInstallStateStore(database);
+  const silence = createSilence({ database, installStates, installs, graces, logger, clock });
+  const convergeWorkers = createConvergeWorkers(deps, { alerts, routeLink, mayChange, silence });
   const resets = createResetStore(database, box);
   const resetting = [...adapters].flatMap(([tool, one]) => (one.resetInvitations ? [tool] : []));
   const works = {
     ...{ database, logger, clock, metrics, alerts, memberships, installs, platformApis },
     ...{ channels, addNotice: notices.add, alertsTold: settled },
-    managedDomains,
-    rules: { routeLink, graces: config.removals, ...assignmentsOf(adapters) },
+    ...{ managedDomains, limits: config.removals },
+    rules: { routeLink, graces, ...assignmentsOf(adapters) },
     evidence: createEvidenceStore(database, box),
     addresses: createAddressStore(box),
     readRequests: createReadRequestStore(database),
-    installStates: createInstallStateStore(database),
+    ...{ installStates, silence, beforeDeciding: () => silence.look() },
     runs: createRunStore(database),
     orphans: createOrphanStore(database),
     brakes: createBrakeStore(database),
     activeLists: createActiveListStore(database),
     awaitedReadings: createAwaitedReadingStore({
-      ...{ graces: config.removals, installs },
-      installsReaching: createInstallsReaching(installs, routeLink),
+      ...{ graces, installs, installsReaching: createInstallsReaching(installs, routeLink) },
     }),
-    limits: config.removals,
     report: createReportEvidence({ installs, adapters }, alerts),
     reportSuspects: createReportSuspects({ suspects: createSuspectStore(database), alerts, clock }),
     reportClock: createReportClock({ database, alerts, clock }),
@@ -140,8 +144,9 @@ export function createWorks(deps: WorksDeps): Works {
   const subscription = createSubscription(deps, works);
   const checkDrift = createDrift(deps, works);
   const onRemovalDue = () => removalWorker.wake();
+  const onListWanted = () => listWorker.wake();
   const listWorker = createActiveListWorker({ ...works, checkDrift, onRemovalDue });
-  const removalWorker = createRemovalWorker({ ...works, onListWanted: () => listWorker.wake() });
+  const removalWorker = createRemovalWorker({ ...works, onListWanted });
   const budgets = createBudgets({ ...works, repeatMs: config.notifications.repeatMs });
   const usage = createUsageOf(deps, works, budgets);
   const loops = [removalWorker, listWorker, ...convergeWorkers, ...usage.readers];
@@ -198,19 +203,20 @@ function createDrift(
 interface ConvergeRules {
   alerts: Alerts;
   routeLink: RouteLink;
+  silence: Silence;
   /** Whether accounts of a tool may be ended, renamed or activated. */
   mayChange(tool: string): boolean;
 }
 
 function createConvergeWorkers(
   { config, storage, logger, clock, metrics, adapters }: WorksDeps,
-  { alerts, routeLink, mayChange }: ConvergeRules,
+  { alerts, routeLink, silence, mayChange }: ConvergeRules,
 ): Loop[] {
   const { database, box } = storage;
   const resets = createResetStore(database, box);
   const troubles = createToolTroubleStore(database);
   const shared = { logger, clock, metrics, alerts, locks: createLockStore(database), troubles };
-  const claims = createClaimStore(database, box);
+  const claims = lookingBefore(silence, createClaimStore(database, box));
   const settling = createSettleStore(database, box, routeLink);
   return [...config.tools].flatMap(([tool, { concurrency, timeoutMs, ...settings }]) => {
     const adapter = adapters.get(tool);

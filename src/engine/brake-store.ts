@@ -59,13 +59,15 @@ export function createBrakeStore({ kysely }: Database): BrakeStore {
       const rows = await tx
         .selectFrom('membership')
         .select(['id', 'generation', 'cause', 'isOurs', 'tool'])
+        .select((eb) => wasApproved(eb).as('approved'))
         .where('install', '=', install)
         .where(isRemovalDue(now))
         .orderBy('id')
         .execute();
-      return rows.flatMap(({ id, generation, cause, isOurs, tool }) =>
-        cause === null ? [] : [{ membershipId: id, generation, cause, tool, isOurs: isOurs === 1 }],
-      );
+      return rows.flatMap(({ id: membershipId, generation, cause, isOurs, tool, approved }) => {
+        const removal = { membershipId, generation, tool, isOurs: isOurs === 1 };
+        return cause === null ? [] : [{ ...removal, cause, isApproved: Boolean(approved) }];
+      });
     },
 
     async counts(tx, install, now) {
@@ -198,6 +200,18 @@ export function createBrakeStore({ kysely }: Database): BrakeStore {
       return plan?.at ?? null;
     },
   };
+}
+
+/** By an operator, before it had to be asked about again. */
+function wasApproved(eb: ExpressionBuilder<Tables, 'membership'>) {
+  return eb.exists(
+    eb
+      .selectFrom('planItem')
+      .select('planItem.planId')
+      .whereRef('planItem.membershipId', '=', 'membership.id')
+      .whereRef('planItem.generation', '=', 'membership.generation')
+      .where('planItem.outcome', '=', 'approved'),
+  );
 }
 
 /** Its time has come, and nothing is left to be weighed of what is known of them. */

@@ -14,6 +14,8 @@ export interface RemovalWorkerDeps {
   brakes: BrakeStore;
   evidence: EvidenceStore;
   limits: BrakeLimits;
+  /** Has noticed then whether anybody was here all the time. */
+  beforeDeciding(): Promise<unknown>;
   /** Keeps back what is to wait for the marketplace to be asked. */
   awaitedReadings: AwaitedReadingStore;
   /** Keeps back what is to wait a little, such as for the work there to be read. */
@@ -46,6 +48,7 @@ export function createRemovalWorker(deps: RemovalWorkerDeps): Loop {
     logger,
     clock,
     async run() {
+      await deps.beforeDeciding();
       await brakeDue(deps);
       return 'idle';
     },

@@ -135,6 +135,7 @@ export function createEngine(
     onRemovalDue: () => undefined,
     onReadWanted: () => undefined,
     onListWanted: () => undefined,
+    beforeDeciding: async () => undefined,
     brake: () => brakeDue(engine),
     async pass(ms) {
       clock.advance(ms);
