@@ -7,6 +7,7 @@ type SettingName =
   | 'last_write_check'
   | 'last_alive_at'
   | 'latest_instant'
+  | 'database_made_as'
   | 'reconcile_tick'
   | 'usage_tick'
   | 'usage_reported_tick'

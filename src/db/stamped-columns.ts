@@ -21,6 +21,7 @@ export const stampedColumns: StampedColumns = {
   now: {
     account: ['seen_at'],
     audit: ['at'],
+    awaited_reading: ['since'],
     budget: [
       ...['state_since', 'asked_at', 'next_read_at', 'met_event_at', 'not_found_at', 'told_at'],
     ],
@@ -37,13 +38,27 @@ export const stampedColumns: StampedColumns = {
     final_reading: ['wanted_at', 'reported_at', 'report_after'],
     forgotten: ['forgotten_at'],
     forgotten_person: ['forgotten_at'],
-    install_grant: ['revoked_event_at', 'revoked_received_at', 'active_read_at'],
-    install_state: ['held_since', 'read_wanted_at', 'read_began_at', 'next_attempt_at'],
+    install_grant: [
+      'revoked_event_at',
+      'revoked_received_at',
+      'active_read_at',
+      'first_active_read_at',
+    ],
+    install_state: [
+      ...[
+        'held_since',
+        'removals_held_since',
+        'read_wanted_at',
+        'read_began_at',
+        'next_attempt_at',
+      ],
+      ...['list_wanted_at', 'list_due_at', 'active_listed_at'],
+    ],
     instance: ['started_at', 'beat_at', 'stopped_at'],
     intent: ['created_at'],
     invitation: ['delivered_at', 'next_attempt_at'],
     left_project: ['ended_at'],
-    link: ['removed_event_at', 'seen_at', 'contracts_read_at'],
+    link: ['removed_event_at', 'first_seen_at', 'seen_at', 'contracts_read_at'],
     link_reset: ['reset_at', 'next_attempt_at'],
     mailed: ['mailed_at'],
     membership: ['next_attempt_at', 'updated_at'],

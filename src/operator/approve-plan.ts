@@ -5,12 +5,12 @@ import { toInstant } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import type { ReconcileDeps } from '../reconcile/reconcile-install.ts';
 import type { PlanWork } from '../reconcile/run-store.ts';
-import { holdAfterSilence } from '../reconcile/silence.ts';
+import type { Silence } from '../reconcile/silence.ts';
 import { type DecidePlanDeps, decidePlan } from './decide-plan.ts';
 import { type Patience, type WorkDeps, workUntil } from './do-work.ts';
 import { readNow } from './reconcile-now.ts';
 
-export type ApprovePlanDeps = WorkDeps & DecidePlanDeps & ReconcileDeps;
+export type ApprovePlanDeps = WorkDeps & DecidePlanDeps & ReconcileDeps & { silence: Silence };
 
 export interface Approved extends Decided, PlanWork {
   /** Whether the marketplace was asked before, so that what it knows by now was heeded. */
@@ -49,10 +49,10 @@ export async function approvePlan(
   all: readonly string[],
   approval: Approval,
 ): Promise<Approved> {
-  const { database, installStates, plans, runs, clock } = deps;
+  const { silence, plans, runs, clock } = deps;
   const { patience, isUnread = false } = approval;
   await plans.findOpen(planId);
-  await holdAfterSilence(database, installStates, all, clock);
+  await silence.look();
   const isRead = !isUnread && (await readFor(deps, planId, all, approval));
   // Decided after that, so that it counts as newer.
   const by = { ...deps.by, at: toInstant(clock.now()) };

@@ -2,6 +2,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { toInstant } from '../../src/lib/clock.ts';
 import type { PlatformReader } from '../../src/marketplace/platform-api.ts';
 import { type Approved, approvePlan } from '../../src/operator/approve-plan.ts';
+import { createSilence } from '../../src/reconcile/silence.ts';
 import { createStudioWorker } from '../support/converging.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import {
@@ -83,6 +84,10 @@ describeEachDatabase('a plan that is approved', (openFresh) => {
       ...{ ...deps, loops: [createStudioWorker(engine, tool)], countDueResets: async () => 0 },
       platformApis: new Map([['acme', { clockDriftMs: () => undefined, ...counted }]]),
       by: { actor: 'ada', at: '' },
+      silence: createSilence({
+        ...{ ...engine, graces: engine.rules.graces },
+        installs: new Map([['acme', {}]]),
+      }),
     };
     const { signal } = new AbortController();
     const patience = { waitMs: 5000, signal, onProgress: () => undefined };
