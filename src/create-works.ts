@@ -35,9 +35,10 @@ import { createChannels } from './notify/create-channels.ts';
 import { createNoticeStore, type NoticeStore } from './notify/notice-store.ts';
 import { createTellAlerts } from './notify/tell-alerts.ts';
 import type { Storage } from './open-storage.ts';
-import { type CheckDrift, createCheckDrift } from './reconcile/check-drift.ts';
+import { type CheckDriftDeps, createCheckDrift } from './reconcile/check-drift.ts';
 import { createDriftStore } from './reconcile/drift-store.ts';
 import { createInstallStateStore } from './reconcile/install-state-store.ts';
+import { createPreviewDrift, type PreviewDrift } from './reconcile/preview-drift.ts';
 import type { ReconcileDeps } from './reconcile/reconcile-install.ts';
 import { createReportClock } from './reconcile/report-clock.ts';
 import { createReportDrift } from './reconcile/report-drift.ts';
@@ -74,6 +75,7 @@ export interface Works extends ReconcileDeps, OrphanDeps {
   brakes: BrakeStore;
   limits: BrakeLimits;
   canReturn(tool: string): boolean;
+  previewDrift: PreviewDrift;
   /** The webhook endpoint of each install. */
   subscription: SubscriptionDeps;
   usage: Usage;
@@ -131,18 +133,19 @@ export function createWorks(deps: WorksDeps): Works {
     },
   };
   const subscription = createSubscription(deps, works);
-  const checkDrift = createDrift(deps, works);
+  const drift = createDriftDeps(deps, works);
+  const [checkDrift, previewDrift] = [createCheckDrift(drift), createPreviewDrift(drift)];
   const removalWorker = createRemovalWorker(works);
   const budgets = createBudgets({ ...works, repeatMs: config.notifications.repeatMs });
   const usage = createUsageOf(deps, works, budgets);
   const loops = [removalWorker, ...convergeWorkers, ...usage.readers];
   const onRemovalDue = () => removalWorker.wake();
-  return { ...works, subscription, checkDrift, usage, budgets, loops, onRemovalDue };
+  return { ...works, subscription, checkDrift, previewDrift, usage, budgets, loops, onRemovalDue };
 }
 
 type UnwiredWorks = Omit<
   Works,
-  'subscription' | 'checkDrift' | 'usage' | 'budgets' | 'loops' | 'onRemovalDue'
+  'subscription' | 'checkDrift' | 'previewDrift' | 'usage' | 'budgets' | 'loops' | 'onRemovalDue'
 >;
 
 function createSubscription(
@@ -174,17 +177,17 @@ function createUsageOf(
 }
 
 /** What the tools list, compared with what is known. */
-function createDrift(
+function createDriftDeps(
   { config, storage: { box }, adapters }: WorksDeps,
   works: UnwiredWorks,
-): CheckDrift {
+): CheckDriftDeps {
   const { routeLink, graces } = works.rules;
-  return createCheckDrift({
+  return {
     ...{ ...works, adapters, box, routeLink, graceMs: graces.graceMs },
     drifts: createDriftStore(works.database),
     protectedAccounts: new Map([...config.tools].map(([name, tool]) => [name, tool.protected])),
     report: createReportDrift(works),
-  });
+  };
 }
 
 interface ConvergeRules {

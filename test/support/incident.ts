@@ -4,8 +4,9 @@ import { AppError } from '../../src/domain/errors.ts';
 import { emptyEvidence } from '../../src/domain/evidence.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import type { PlatformApi, PlatformReader } from '../../src/marketplace/platform-api.ts';
-import { type CheckDrift, createCheckDrift } from '../../src/reconcile/check-drift.ts';
+import { type CheckDriftDeps, createCheckDrift } from '../../src/reconcile/check-drift.ts';
 import { createDriftStore } from '../../src/reconcile/drift-store.ts';
+import { createPreviewDrift, type PreviewDrift } from '../../src/reconcile/preview-drift.ts';
 import { type ReconcileDeps, reconcileNext } from '../../src/reconcile/reconcile-install.ts';
 import { createReportClock } from '../../src/reconcile/report-clock.ts';
 import { createReportDrift } from '../../src/reconcile/report-drift.ts';
@@ -30,7 +31,7 @@ export interface Incident {
   read(listing: Listing, install?: string): Promise<void>;
   readFrom(api: PlatformReader, install?: string): Promise<void>;
   /** What reading a whole install stands on, but for the marketplace. */
-  deps: Engine & Omit<ReconcileDeps, 'platformApis'>;
+  deps: Engine & Omit<ReconcileDeps, 'platformApis'> & { previewDrift: PreviewDrift };
   /** Compares the groups of an install with what is known, and does nothing in the tool. */
   checkDrift(install?: string): Promise<void>;
   /** Does what is due in the tool, as far as the brake lets it. */
@@ -82,8 +83,12 @@ export function createIncident(
   { tool = createMemoryTool(), converging = {}, ...options }: IncidentOptions = {},
 ): Incident {
   const engine = createEngine(database, options);
-  const checkDrift = openDriftCheck(engine, tool, converging.protectedAccounts);
-  const deps = { ...engine, checkDrift, ...createReports(engine) };
+  const drift = createDriftDeps(engine, tool, converging.protectedAccounts);
+  const checkDrift = createCheckDrift(drift);
+  const deps = {
+    ...{ ...engine, checkDrift, previewDrift: createPreviewDrift(drift) },
+    ...createReports(engine),
+  };
   let raised = 0;
 
   async function settle(): Promise<void> {
@@ -159,18 +164,18 @@ function createReports({ database, alerts, clock }: Engine) {
 }
 
 /** Compares what the tool lists, where it does, with what the engine knows. */
-function openDriftCheck(
+function createDriftDeps(
   engine: Engine,
   tool: MemoryTool,
   protectedAccounts: string[] = [],
-): CheckDrift {
+): CheckDriftDeps {
   const { routeLink, graces } = engine.rules;
-  return createCheckDrift({
+  return {
     ...{ ...engine, ...graces, routeLink, report: createReportDrift(engine) },
     drifts: createDriftStore(engine.database),
     adapters: new Map([['studio', tool.adapter]]),
     protectedAccounts: new Map([['studio', protectedAccounts]]),
-  });
+  };
 }
 
 /** What one transaction was too small for. */
