@@ -64,7 +64,7 @@ type World = Awaited<ReturnType<typeof open>>;
  * No dry run looks for each person: what another hand has done already of what is to be done is
  * found by the run alone, and so is whom a tool refuses from now on.
  */
-const steps: Record<string, (world: World, who: Person) => Promise<unknown> | void> = {
+const steps: Record<string, (world: World, who: Person) => unknown> = {
   'is hired': ({ hired, ended, tool }, who) => {
     if (!ended.has(who) && !tool.members('signs').includes(who)) hired.add(who);
   },
@@ -75,7 +75,8 @@ const steps: Record<string, (world: World, who: Person) => Promise<unknown> | vo
     if (hired.has(who)) tool.unseat('signs', who);
   },
   'is put in by another hand': ({ hired, tool }, who) => {
-    if (!hired.has(who) && !tool.members('signs').includes(who)) tool.seed('signs', who, `${who}@opentrain.work`);
+    if (!hired.has(who) && !tool.members('signs').includes(who))
+      tool.seed('signs', who, `${who}@opentrain.work`);
   },
   'ends, as is delivered': async ({ incident, hired, ended, tool }, who) => {
     if (!tool.members('signs').includes(who) || !hired.delete(who)) return;
