@@ -39,9 +39,10 @@ import { createTellAlerts } from './notify/tell-alerts.ts';
 import type { Storage } from './open-storage.ts';
 import { createActiveListStore } from './reconcile/active-list-store.ts';
 import { createActiveListWorker } from './reconcile/active-list-worker.ts';
-import { type CheckDrift, createCheckDrift } from './reconcile/check-drift.ts';
+import { type CheckDriftDeps, createCheckDrift } from './reconcile/check-drift.ts';
 import { createDriftStore } from './reconcile/drift-store.ts';
 import { createInstallStateStore } from './reconcile/install-state-store.ts';
+import { createPreviewDrift, type PreviewDrift } from './reconcile/preview-drift.ts';
 import type { ReconcileDeps } from './reconcile/reconcile-install.ts';
 import { createReportClock } from './reconcile/report-clock.ts';
 import { createReportDrift } from './reconcile/report-drift.ts';
@@ -81,6 +82,7 @@ export interface Works extends ReconcileDeps, OrphanDeps {
   brakes: BrakeStore;
   limits: BrakeLimits;
   canReturn(tool: string): boolean;
+  previewDrift: PreviewDrift;
   /** The webhook endpoint of each install. */
   subscription: SubscriptionDeps;
   usage: Usage;
@@ -138,7 +140,8 @@ export function createWorks(deps: WorksDeps): Works {
     },
   };
   const subscription = createSubscription(deps, works);
-  const checkDrift = createDrift(deps, works);
+  const drift = createDriftDeps(deps, works);
+  const [checkDrift, previewDrift] = [createCheckDrift(drift), createPreviewDrift(drift)];
   const onRemovalDue = () => removalWorker.wake();
   const onListWanted = () => listWorker.wake();
   const listWorker = createActiveListWorker({ ...works, checkDrift, onRemovalDue });
@@ -146,7 +149,7 @@ export function createWorks(deps: WorksDeps): Works {
   const budgets = createBudgets({ ...works, repeatMs: config.notifications.repeatMs });
   const usage = createUsageOf(deps, works, budgets);
   const loops = [removalWorker, listWorker, ...convergeWorkers, ...usage.readers];
-  return { ...works, subscription, checkDrift, usage, budgets, loops, onRemovalDue };
+  return { ...works, subscription, checkDrift, previewDrift, usage, budgets, loops, onRemovalDue };
 }
 
 function createStores({ database, box }: Storage) {
@@ -164,7 +167,7 @@ function createStores({ database, box }: Storage) {
 
 type UnwiredWorks = Omit<
   Works,
-  'subscription' | 'checkDrift' | 'usage' | 'budgets' | 'loops' | 'onRemovalDue'
+  'subscription' | 'checkDrift' | 'previewDrift' | 'usage' | 'budgets' | 'loops' | 'onRemovalDue'
 >;
 
 function createSubscription(
@@ -196,17 +199,17 @@ function createUsageOf(
 }
 
 /** What the tools list, compared with what is known. */
-function createDrift(
+function createDriftDeps(
   { config, storage: { box }, adapters }: WorksDeps,
   works: UnwiredWorks,
-): CheckDrift {
+): CheckDriftDeps {
   const { routeLink, graces } = works.rules;
-  return createCheckDrift({
+  return {
     ...{ ...works, adapters, box, routeLink, graceMs: graces.graceMs },
     drifts: createDriftStore(works.database),
     protectedAccounts: new Map([...config.tools].map(([name, tool]) => [name, tool.protected])),
     report: createReportDrift(works),
-  });
+  };
 }
 
 interface ConvergeRules {

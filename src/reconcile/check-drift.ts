@@ -96,7 +96,7 @@ export function createCheckDrift(deps: CheckDriftDeps): CheckDrift {
 }
 
 /** Those that the configuration leads to: an install never acts, or looks, outside of its walls. */
-async function findGroups(
+export async function findGroups(
   { drifts, adapters, routeLink, clock }: CheckDriftDeps,
   install: string,
 ): Promise<Group[]> {
@@ -116,23 +116,20 @@ async function checkGroup(
   group: Group,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { adapters, metrics, clock } = deps;
-  const { tool, groupId } = group;
-  const adapter = adapters.get(tool);
-  if (adapter?.listMembers === undefined) return true;
-  const list: ListMembers = adapter.listMembers.bind(adapter);
-  const listedAt = instantIn(clock, -clockMarginMs);
-  let members: Member[];
+  const { adapters, metrics } = deps;
+  const { tool } = group;
+  let listing: ListedGroup | null;
   try {
-    const limits = { timeoutMs: listingTimeoutMs, maxMembers };
-    members = await readGroup(list, groupId, limits, signal);
+    listing = await listGroup(deps, group, signal);
   } catch (thrown) {
     if (signal.aborted) return false;
     return reportFailure(deps, group, toAppError(thrown));
   }
+  if (listing === null) return true;
   metrics.listings.inc({ tool, outcome: 'listed' });
-  const drift = await judgeAndWrite(deps, group, members, listedAt);
-  deps.report(group, { ...drift, followsAddresses: adapter.updateEmail !== undefined });
+  const drift = await judgeAndWrite(deps, group, listing);
+  const followsAddresses = adapters.get(tool)?.updateEmail !== undefined;
+  deps.report(group, { ...drift, followsAddresses });
   if (drift.lookedAt > 0) deps.onMembershipDue();
   return true;
 }
@@ -152,17 +149,44 @@ function reportFailure(
   return !isTransient(error) && !isRefused;
 }
 
+/** What the tool lists in a group, and since when that may be so. @throws AppError */
+export async function listGroup(
+  { adapters, clock }: Pick<CheckDriftDeps, 'adapters' | 'clock'>,
+  { tool, groupId }: Group,
+  signal: AbortSignal,
+): Promise<ListedGroup | null> {
+  const adapter = adapters.get(tool);
+  if (adapter?.listMembers === undefined) return null;
+  const list: ListMembers = adapter.listMembers.bind(adapter);
+  const listedAt = instantIn(clock, -clockMarginMs);
+  const limits = { timeoutMs: listingTimeoutMs, maxMembers };
+  return { listedAt, members: await readGroup(list, groupId, limits, signal) };
+}
+
+export interface ListedGroup {
+  listedAt: string;
+  members: Member[];
+}
+
+/** What the listing says of everybody. */
+export async function judgeGroup(
+  deps: CheckDriftDeps,
+  db: Transaction,
+  group: Group,
+  { members, listedAt }: ListedGroup,
+): Promise<Verdict[]> {
+  const accounts = members.map((member) => toAccount(deps, group.tool, member));
+  return judgeDrift(await deps.drifts.membersOf(db, group, listedAt), accounts);
+}
+
 async function judgeAndWrite(
   deps: CheckDriftDeps,
   group: Group,
-  members: Member[],
-  listedAt: string,
+  listing: ListedGroup,
 ): Promise<Omit<GroupDrift, 'followsAddresses'>> {
-  const { database, drifts, evidence } = deps;
-  const accounts = members.map((member) => toAccount(deps, group.tool, member));
-  const judge = async (db: Transaction) =>
-    judgeDrift(await drifts.membersOf(db, group, listedAt), accounts);
-  const listed = members.length;
+  const { database, evidence } = deps;
+  const judge = (db: Transaction) => judgeGroup(deps, db, group, listing);
+  const listed = listing.members.length;
   const nothing = { listed, lookedAt: 0, removedAgain: [], vanishing: [] };
   // Mostly there is nothing to write, and so nobody has to wait for a large group to be judged.
   const verdicts = await judge(database.kysely);
@@ -179,16 +203,26 @@ function isToWrite({ kind }: Verdict): boolean {
   return kind !== 'stranger' && kind !== 'leak';
 }
 
-async function lookAgain(
+/** Whom the listing misses, and whether they are to be put back now. */
+export async function judgeReturns(
   { drifts, clock }: CheckDriftDeps,
   tx: Transaction,
   verdicts: Verdict[],
-): Promise<Pick<GroupDrift, 'lookedAt' | 'vanishing'>> {
+): Promise<GroupDrift['vanishing']> {
   const missing = idsOf(verdicts, 'missing');
   const arrivals = await drifts.arrivalsOf(tx, missing);
-  const returns = missing.map((membershipId) => ({
+  return missing.map((membershipId) => ({
     ...{ membershipId, ...judgeReturn(arrivals.get(membershipId) ?? [], clock.now()) },
   }));
+}
+
+async function lookAgain(
+  deps: CheckDriftDeps,
+  tx: Transaction,
+  verdicts: Verdict[],
+): Promise<Pick<GroupDrift, 'lookedAt' | 'vanishing'>> {
+  const { drifts, clock } = deps;
+  const returns = await judgeReturns(deps, tx, verdicts);
   const due = returns.filter(({ isDue }) => isDue).map(toId);
   const ids = [...due, ...idsOf(verdicts, 'address_changed'), ...idsOf(verdicts, 'id_changed')];
   await drifts.lookAgain(tx, ids, toInstant(clock.now()));
@@ -196,15 +230,31 @@ async function lookAgain(
   return { lookedAt: ids.length, vanishing };
 }
 
-/** @returns the memberships; not those for which there may be a reason that is not known yet */
+/**
+ * Whom we had removed and who are to go again; not those for whom there may be a reason that is not
+ * known yet.
+ *
+ * @param reading an install of which all is known now
+ */
+export async function judgeFoundAgain(
+  { drifts }: CheckDriftDeps,
+  tx: Transaction,
+  verdicts: Verdict[],
+  reading?: string,
+): Promise<{ membershipId: number; memberId: string }[]> {
+  const found = verdicts.filter((verdict) => verdict.kind === 'found_again').slice(0, maxChanges);
+  const undecided = await drifts.undecided(tx, found.map(toId), reading);
+  return found.filter((one) => !undecided.has(toId(one)));
+}
+
+/** @returns the memberships */
 async function removeAgain(
-  { drifts, graceMs, clock }: CheckDriftDeps,
+  deps: CheckDriftDeps,
   tx: Transaction,
   verdicts: Verdict[],
 ): Promise<number[]> {
-  const found = verdicts.filter((verdict) => verdict.kind === 'found_again').slice(0, maxChanges);
-  const undecided = await drifts.undecided(tx, found.map(toId));
-  const decided = found.filter((one) => !undecided.has(toId(one)));
+  const { drifts, graceMs, clock } = deps;
+  const decided = await judgeFoundAgain(deps, tx, verdicts);
   const removeAfter = instantIn(clock, graceMs);
   for (const { membershipId, memberId } of decided) {
     await drifts.removeAgain(tx, { membershipId, memberId, removeAfter }, toInstant(clock.now()));
@@ -212,7 +262,7 @@ async function removeAgain(
   return decided.map(toId);
 }
 
-function toId({ membershipId }: { membershipId: number }): number {
+export function toId({ membershipId }: { membershipId: number }): number {
   return membershipId;
 }
 
