@@ -80,6 +80,15 @@ export function absentSince({ absences, seenAt }: LinkRegisters): Instant | null
   return goneSince(absences, seenAt);
 }
 
+/** Who brings people into the project of a link; `unknown` where a word says so that nobody knows. */
+export type Provisioning = 'ours' | 'of_marketplace' | 'unknown';
+
+/** @param mode as the marketplace writes it; where it says nothing, it is ours */
+export function provisioningOf(mode: string | null): Provisioning {
+  if (mode === null || mode === 'PARTNER_WEBHOOK') return 'ours';
+  return mode === 'MANAGED_ADAPTER' ? 'of_marketplace' : 'unknown';
+}
+
 /** A listing of contracts may be some seconds old, and not know of a new link yet. */
 const listedAfterMs = 60_000;
 

@@ -37,7 +37,7 @@ export interface ContractEvidence {
   endDateVersion: string | null;
 }
 
-/** A link's attributes never change: re-pointing a project deletes one link and creates another. */
+/** Where a link leads never changes: re-pointing a project deletes one link and creates another. */
 export interface LinkEvidence {
   install: string;
   linkId: string;
@@ -54,7 +54,9 @@ export interface LinkEvidence {
   externalProjectId: string | null;
   externalProjectName: string | null;
   externalProjectUrl: string | null;
+  /** Who is to bring people in; it may change in place. */
   provisioningMode: string | null;
+  provisioningModeVersion: string | null;
   /** What it links to, as far as a reading told: with that it can be made again. */
   jobId: string | null;
 }
@@ -128,6 +130,7 @@ const versionOf: Record<string, string> = {
   title: 'titleVersion',
   startDate: 'startDateVersion',
   endDate: 'endDateVersion',
+  provisioningMode: 'provisioningModeVersion',
   displayName: 'displayNameVersion',
   workEmail: 'workEmailVersion',
 };
@@ -213,6 +216,7 @@ export function emptyLink(install: string, linkId: string): LinkEvidence {
     externalProjectName: null,
     externalProjectUrl: null,
     provisioningMode: null,
+    provisioningModeVersion: null,
     jobId: null,
   };
 }

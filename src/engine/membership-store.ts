@@ -37,10 +37,16 @@ export interface MembershipStore extends DerivationStore {
 }
 
 export type Participation = ContractRegisters &
-  Omit<
+  Pick<
     LinkEvidence,
-    'absences' | 'firstSeenAt' | 'contractsReadAt' | 'externalProjectUrl' | 'jobId'
+    | 'linkId'
+    | 'removedEventAt'
+    | 'seenAt'
+    | 'externalProjectId'
+    | 'externalProjectName'
+    | 'provisioningMode'
   > & {
+    install: string;
     contractId: string;
     trainerId: string;
     /** When the trainer was last seen on the contract. */

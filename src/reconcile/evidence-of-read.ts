@@ -40,6 +40,7 @@ export function evidenceOfRead({
       externalProjectName: link.externalProjectName,
       externalProjectUrl: link.externalProjectUrl ?? null,
       provisioningMode: link.provisioningMode,
+      provisioningModeVersion: link.provisioningMode === null ? null : version,
       jobId: link.jobId ?? null,
     })),
     contracts: contracts.map(({ id, status, title, startDate = null, endDate = null }) => ({

@@ -42,6 +42,7 @@ const rows = {
     'externalProjectId',
     'externalProjectName',
     'provisioningMode',
+    'provisioningModeVersion',
   ),
   grant: rowOf(
     { install: 'acme', grantId: 'g1' },

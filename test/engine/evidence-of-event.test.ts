@@ -40,7 +40,10 @@ const title = {
   ...{ startDate, startDateVersion: versionOfEvent('8') },
 };
 const seenOn = (at: string | null) => ({ firstSeenAt: at, seenAt: at });
-const linkRow = { ...emptyLink(install, 'l1'), ...link, ...seenOn(createdAt) };
+const linkRow = {
+  ...{ ...emptyLink(install, 'l1'), ...link, ...seenOn(createdAt) },
+  provisioningModeVersion: versionOfEvent('8'),
+};
 const { id: _, ...linkWithoutId } = linkRow as typeof linkRow & { id: string };
 const personRow = {
   ...{ install, trainerId: 't1' },

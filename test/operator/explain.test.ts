@@ -113,6 +113,13 @@ describe('explaining', () => {
       /^the marketplace itself provisions street-signs$/,
       /^nothing: the marketplace does it$/,
     ],
+    [
+      'a project in a mode that nobody knows',
+      ['link'],
+      { links: [{ ...link, provisioningMode: 'CUSTOM_MODE' }] },
+      /^street-signs is provisioned in the mode CUSTOM_MODE, which this version does not know$/,
+      /^see whether a newer version knows it; whoever is in stays, and nobody is added$/,
+    ],
   ])('%s: the step that fails, and what to do', (_, failing, changes, says, action) => {
     const out = { ...membership, state: 'removed', wanted: 0 } as const;
     const explained = explainOne({ ...bearing, memberships: [out], ...changes });

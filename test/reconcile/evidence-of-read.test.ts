@@ -25,7 +25,10 @@ describe('a read adds', () => {
       { links: [{ id: 'l1', ...attributes }] },
       {
         links: [
-          { ...emptyLink(install, 'l1'), ...attributes, firstSeenAt: beganAt, seenAt: beganAt },
+          {
+            ...{ ...emptyLink(install, 'l1'), ...attributes, provisioningModeVersion: version },
+            ...{ firstSeenAt: beganAt, seenAt: beganAt },
+          },
         ],
       },
     ],
