@@ -1,20 +1,25 @@
 import { type Kysely, sql } from 'kysely';
 
 /**
- * Since when links and grants are known. And no contract ends any more by being in no list: what ended
+ * Since when links and grants are known, who said last how a link is provisioned, and which contract is
+ * still on which link. And no contract ends any more by being in no list: what ended
  * like that is settled once, here.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
-  await addFirstTimes(db);
+  await addRegisters(db);
   await endWhatIsOut(db);
   await lookAgainAtWhoIsIn(db);
 }
 
 /** What was read before this is known for long, and else as long as it was seen. */
-async function addFirstTimes(db: Kysely<unknown>): Promise<void> {
+async function addRegisters(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('link').addColumn('first_seen_at', 'text').execute();
   await sql`update link set first_seen_at = case when contracts_read_at is null
     then seen_at else '1970-01-01T00:00:00.000Z' end`.execute(db);
+  await db.schema.alterTable('link').addColumn('provisioning_mode_version', 'text').execute();
+  // Names that no table beside it has: an older version joins them, and says neither of which.
+  await db.schema.alterTable('contract_link').addColumn('named_at', 'text').execute();
+  await db.schema.alterTable('contract_link').addColumn('omissions', 'text').execute();
   await db.schema.alterTable('install_grant').addColumn('first_active_read_at', 'text').execute();
   await sql`update install_grant set first_active_read_at = active_read_at`.execute(db);
 }

@@ -4,6 +4,7 @@ import type {
   GrantEvidence,
   Instant,
   LinkEvidence,
+  PairEvidence,
   ParticipationEvidence,
 } from './evidence.ts';
 
@@ -80,6 +81,15 @@ export function absentSince({ absences, seenAt }: LinkRegisters): Instant | null
   return goneSince(absences, seenAt);
 }
 
+/** Who brings people into the project of a link; `unknown` where a word says so that nobody knows. */
+export type Provisioning = 'ours' | 'of_marketplace' | 'unknown';
+
+/** @param mode as the marketplace writes it; where it says nothing, it is ours */
+export function provisioningOf(mode: string | null): Provisioning {
+  if (mode === null || mode === 'PARTNER_WEBHOOK') return 'ours';
+  return mode === 'MANAGED_ADAPTER' ? 'of_marketplace' : 'unknown';
+}
+
 /** A listing of contracts may be some seconds old, and not know of a new link yet. */
 const listedAfterMs = 60_000;
 
@@ -114,6 +124,14 @@ export function leftSince({
   seenAt,
 }: Pick<ParticipationEvidence, 'absences' | 'seenAt'>): Instant | null {
   return goneSince(absences, seenAt);
+}
+
+/** @returns when the contract had left the link for another; null while it counts as on it */
+export function movedSince({
+  omissions,
+  namedAt,
+}: Pick<PairEvidence, 'omissions' | 'namedAt'>): Instant | null {
+  return goneSince(omissions, namedAt);
 }
 
 /**

@@ -37,7 +37,7 @@ export interface ContractEvidence {
   endDateVersion: string | null;
 }
 
-/** A link's attributes never change: re-pointing a project deletes one link and creates another. */
+/** Where a link leads never changes: re-pointing a project deletes one link and creates another. */
 export interface LinkEvidence {
   install: string;
   linkId: string;
@@ -54,7 +54,9 @@ export interface LinkEvidence {
   externalProjectId: string | null;
   externalProjectName: string | null;
   externalProjectUrl: string | null;
+  /** Who is to bring people in; it may change in place. */
   provisioningMode: string | null;
+  provisioningModeVersion: string | null;
   /** What it links to, as far as a reading told: with that it can be made again. */
   jobId: string | null;
 }
@@ -70,11 +72,15 @@ export interface GrantEvidence {
   activeReadAt: Instant | null;
 }
 
-/** Grows only, and only from a record that names both sides. */
+/** Only from a record that names both sides. */
 export interface PairEvidence {
   install: string;
   contractId: string;
   linkId: string;
+  /** The latest record that named both. */
+  namedAt: Instant | null;
+  /** Reads that listed the contract, active, on other links, and the link too. */
+  omissions: Absences;
 }
 
 export interface ParticipationEvidence {
@@ -128,6 +134,7 @@ const versionOf: Record<string, string> = {
   title: 'titleVersion',
   startDate: 'startDateVersion',
   endDate: 'endDateVersion',
+  provisioningMode: 'provisioningModeVersion',
   displayName: 'displayNameVersion',
   workEmail: 'workEmailVersion',
 };
@@ -168,7 +175,8 @@ function isNewer(a: Fields, b: Fields, name: string, version: string): boolean {
 }
 
 function mergeValues(name: string, a: unknown, b: unknown): unknown {
-  if (name === 'absences') return mergeAbsences(a as Absences, b as Absences);
+  if (name === 'absences' || name === 'omissions')
+    return mergeAbsences(a as Absences, b as Absences);
   if (firstTimes.has(name)) return a != null && isGreater(b, a) ? a : (b ?? a);
   return isGreater(b, a) ? b : (a ?? b);
 }
@@ -213,8 +221,18 @@ export function emptyLink(install: string, linkId: string): LinkEvidence {
     externalProjectName: null,
     externalProjectUrl: null,
     provisioningMode: null,
+    provisioningModeVersion: null,
     jobId: null,
   };
+}
+
+export function toPair(
+  install: string,
+  contractId: string,
+  linkId: string,
+  namedAt: Instant | null,
+): PairEvidence {
+  return { install, contractId, linkId, namedAt, omissions: null };
 }
 
 export function emptyGrant(install: string, grantId: string): GrantEvidence {

@@ -1,5 +1,6 @@
 import type { MembershipRow, ReasonRow } from '../db/tables.ts';
 import type { GrantEvidence } from '../domain/evidence.ts';
+import { provisioningOf } from '../domain/evidence-status.ts';
 import { type Graces, standingOf } from '../domain/standing.ts';
 import type { Ground, Heir } from './judge-membership.ts';
 import type { RouteLink } from './link-router.ts';
@@ -173,13 +174,14 @@ function toGround(
   const facts = {
     contract: participation,
     link: { ...participation, absences: participation.linkAbsences },
+    pair: participation,
     participation: { absences: participation.participationAbsences, seenAt: participation.onItAt },
     grants,
   };
   return {
     ...{ install, contractId, linkId, externalProjectId },
     standing: standingOf(facts, graces),
-    isManaged: provisioningMode === 'MANAGED_ADAPTER',
+    provisioning: provisioningOf(provisioningMode),
   };
 }
 

@@ -6,6 +6,7 @@ import {
   emptyEvidence,
   emptyGrant,
   emptyLink,
+  toPair,
   versionOfEvent,
 } from '../domain/evidence.ts';
 
@@ -90,11 +91,14 @@ function addLink(evidence: Evidence, event: LifecycleEvent, told: Told): void {
   if (link === null) return;
   const { install, at, receivedAt, isStale } = told;
   const { id, ...attributes } = link;
+  const { provisioningMode: mode } = attributes;
+  const provisioningModeVersion = mode === null ? null : versionOfEvent(event.id);
   const seen = { firstSeenAt: at, seenAt: at };
   const said = type === 'project_link.removed' ? { removedEventAt: receivedAt } : seen;
-  evidence.links.push({ ...emptyLink(install, id), ...attributes, ...said });
+  const row = { ...emptyLink(install, id), ...attributes, provisioningModeVersion };
+  evidence.links.push({ ...row, ...said });
   if (contract === null || isStale) return;
-  evidence.pairs.push({ install, contractId: contract.id, linkId: id });
+  evidence.pairs.push(toPair(install, contract.id, id, at));
 }
 
 function addPeople(evidence: Evidence, event: LifecycleEvent, told: Told): void {

@@ -1,14 +1,16 @@
 import type { MembershipRow } from '../db/tables.ts';
-import type { ContractEvidence, LinkEvidence } from '../domain/evidence.ts';
+import type { ContractEvidence, LinkEvidence, PairEvidence } from '../domain/evidence.ts';
 import {
   leftSince,
+  movedSince,
+  provisioningOf,
   revokedGrant,
   statusOfContract,
   statusOfLink,
 } from '../domain/evidence-status.ts';
 import type { ToolTrouble } from '../domain/tool-trouble.ts';
 import type { RouteLink } from '../engine/link-router.ts';
-import { crossingOf, type Walls } from '../engine/wall.ts';
+import { outsideOf, type Walls } from '../engine/wall.ts';
 import { maskText } from '../lib/mask.ts';
 import { explainCrossing } from './explain-crossing.ts';
 import { judgeMembership } from './explain-membership.ts';
@@ -77,7 +79,7 @@ function explainOne(bearing: Bearing, rules: ExplainRules, way: Way): Explanatio
     judgeInstall(bearing, rules, way),
     judgeContract(contract),
     judgePerson(bearing, way),
-    judgeLink(rules, install, link),
+    judgeLink(rules, link, bearing.pairs.find(isOf({ install, contractId, linkId: way.linkId }))),
     judgeAddress(rules, person, othersWhoDisagree(bearing, rules, person)),
   ];
   const judged = [...reasons, ...judgeMemberships(bearing, rules, { ...way, link, reasons })];
@@ -157,7 +159,11 @@ function judgePerson({ participations }: Bearing, way: Way): Judged {
   };
 }
 
-function judgeLink(rules: ExplainRules, install: string, link: LinkEvidence | undefined): Judged {
+function judgeLink(
+  rules: ExplainRules,
+  link: LinkEvidence | undefined,
+  pair: PairEvidence | undefined,
+): Judged {
   if (link === undefined || statusOfLink(link) === 'unknown') {
     return {
       ...{ step: 'link', holds: false, says: 'no project is known for it' },
@@ -171,11 +177,20 @@ function judgeLink(rules: ExplainRules, install: string, link: LinkEvidence | un
     const action = 'have the customer link the job again if the people are to stay';
     return { step: 'link', holds: false, hasFallen: true, says, action };
   }
-  const crossing = crossingOf(rules, link);
-  if (crossing !== null) {
-    return { step: 'link', holds: false, ...explainCrossing(crossing, install, project) };
+  const movedAt = pair && movedSince(pair);
+  if (movedAt) {
+    const says = `the contract is listed under another job than that of ${project} since ${movedAt}`;
+    return {
+      ...{ step: 'link', holds: false, hasFallen: true },
+      says,
+      action: 'nothing: access ends with that',
+    };
   }
-  if (provisioningMode === 'MANAGED_ADAPTER') {
+  const crossing = outsideOf(rules, link);
+  if (crossing !== null) {
+    return { step: 'link', holds: false, ...explainCrossing(crossing, link) };
+  }
+  if (provisioningOf(provisioningMode) === 'of_marketplace') {
     const says = `the marketplace itself provisions ${project}`;
     const action = 'nothing: the marketplace does it';
     return { step: 'link', holds: false, hasFallen: true, says, action };

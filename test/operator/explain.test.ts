@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { MembershipRow } from '../../src/db/tables.ts';
-import { emptyContract, emptyGrant, emptyLink } from '../../src/domain/evidence.ts';
+import { emptyContract, emptyGrant, emptyLink, toPair } from '../../src/domain/evidence.ts';
 import { membershipStates } from '../../src/domain/membership.ts';
 import type { RoutedInstalls } from '../../src/engine/wall.ts';
 import { explain } from '../../src/operator/explain.ts';
@@ -107,11 +107,25 @@ describe('explaining', () => {
       /^have the customer link the job again/,
     ],
     [
+      'a contract that is listed under another job',
+      ['link'],
+      { pairs: [{ ...toPair('acme', 'cmc1', 'cml1', at), omissions: absences }] },
+      /^the contract is listed under another job than that of street-signs since 2026-03-15T12:20/,
+      /^nothing: access ends with that$/,
+    ],
+    [
       'a project that the marketplace provisions',
       ['link'],
       { links: [{ ...link, provisioningMode: 'MANAGED_ADAPTER' }] },
       /^the marketplace itself provisions street-signs$/,
       /^nothing: the marketplace does it$/,
+    ],
+    [
+      'a project in a mode that nobody knows',
+      ['link'],
+      { links: [{ ...link, provisioningMode: 'CUSTOM_MODE' }] },
+      /^street-signs is provisioned in the mode CUSTOM_MODE, which this version does not know$/,
+      /^see whether a newer version knows it; whoever is in stays, and nobody is added$/,
     ],
   ])('%s: the step that fails, and what to do', (_, failing, changes, says, action) => {
     const out = { ...membership, state: 'removed', wanted: 0 } as const;
@@ -269,7 +283,7 @@ describe('explaining', () => {
 
   it('is about everybody on a contract, by each of its links', () => {
     const second = { ...ids, trainerId: 'cmu2', seenAt: at, absences: null };
-    const pairs = [...bearing.pairs, { ...ids, linkId: 'cml2' }];
+    const pairs = [...bearing.pairs, toPair('acme', 'cmc1', 'cml2', at)];
     const participations = [...bearing.participations, second];
     const all = explain({ ...bearing, participations, pairs }, usual);
     expect(all.map(({ trainerId }) => trainerId)).toEqual(['cmu1', 'cmu1', 'cmu2', 'cmu2']);
