@@ -1,4 +1,5 @@
 import type { Adapter, Capabilities, Member, Person } from '../../src/adapters/adapter.ts';
+import { AppError } from '../../src/domain/errors.ts';
 
 type Call = 'find' | 'add' | 'remove' | 'end' | 'list' | 'update';
 
@@ -24,6 +25,15 @@ export interface MemoryTool {
   after: (call: Call, subject: string) => Promise<void> | void;
   /** Runs between one listed member and the next; what it throws ends the listing. */
   betweenMembers: (id: string) => Promise<void> | void;
+  /** Of which changes the answer is lost: they take effect when `arrive` is called, and not before. */
+  isLate: (call: Call, subject: string) => boolean;
+  /** Does what is late, in the order in which it was asked. */
+  arrive(): void;
+  /** From now on reads show what is so now, whatever is done, until `catchUp` is called. */
+  lag(): void;
+  catchUp(): void;
+  /** Who is missed by a read, as by an empty answer, or a page that shifted meanwhile. */
+  isMissed: (group: string, id: string) => boolean;
   /** The most calls that were ever under way at once. */
   mostAtOnce(): number;
 }
@@ -33,6 +43,8 @@ export interface MemoryToolOptions {
   keyedBy?: 'trainer' | 'address' | 'number';
   /** Whether it knows logins apart from groups. */
   hasAccounts?: boolean;
+  /** Whether somebody can be looked for by the id; else by what identifies them alone. */
+  findsById?: boolean;
   readding?: Capabilities['readding'];
   /** Whether it can list the members of a group; `list <group>` is called once for each. */
   lists?: boolean;
@@ -47,6 +59,7 @@ export function createMemoryTool(
   {
     keyedBy = 'trainer',
     hasAccounts = false,
+    findsById = true,
     readding = 'yes',
     lists = false,
     updates = false,
@@ -56,6 +69,9 @@ export function createMemoryTool(
   const groups = new Map<string, Map<string, Member>>();
   /** Logins, in a group or in none. */
   const accounts = new Map<string, Member>();
+  /** What reads show, where they lag behind. */
+  let shown: { groups: typeof groups; accounts: typeof accounts } | null = null;
+  const late: (() => void)[] = [];
   let underway = 0;
   let most = 0;
 
@@ -64,6 +80,11 @@ export function createMemoryTool(
     groups.set(id, group);
     return group;
   };
+
+  const show = (id: string): Member[] =>
+    [...((shown?.groups ?? groups).get(id)?.values() ?? [])].filter(
+      (member) => !tool.isMissed(id, member.id),
+    );
 
   const keyOf = ({ trainerId, email }: Person) => {
     if (keyedBy === 'trainer') return trainerId;
@@ -90,6 +111,10 @@ export function createMemoryTool(
     most = Math.max(most, underway);
     try {
       await tool.before(kind, subject);
+      if (tool.isLate(kind, subject)) {
+        late.push(effect);
+        throw new AppError('unavailable', 'The answer was lost');
+      }
       const result = effect();
       await tool.after(kind, subject);
       return result;
@@ -106,12 +131,11 @@ export function createMemoryTool(
     },
     groupFor: (link) => link.externalProjectId,
     findMember: (group, person, signal) =>
-      call(
-        signal,
-        ['find', `${group}/${keyOf(person)}`],
-        () =>
-          groupOf(group).get(person.memberId ?? '') ?? groupOf(group).get(keyOf(person)) ?? null,
-      ),
+      call(signal, ['find', `${group}/${keyOf(person)}`], () => {
+        const members = show(group);
+        const byId = members.find(({ id }) => findsById && id === person.memberId);
+        return byId ?? members.find(({ id }) => id === keyOf(person)) ?? null;
+      }),
     addMember: (group, person, signal) =>
       call(signal, ['add', `${group}/${newKey(person)}`], () => {
         const id = newKey(person);
@@ -130,7 +154,8 @@ export function createMemoryTool(
         }),
     }),
     ...((hasAccounts || updates) && {
-      findAccount: async (person: Person) => accounts.get(keyOf(person)) ?? null,
+      findAccount: async (person: Person) =>
+        (shown?.accounts ?? accounts).get(keyOf(person)) ?? null,
     }),
     ...(updates && {
       updateEmail: (group: string, { id }: Member, email: string, signal: AbortSignal) =>
@@ -141,7 +166,7 @@ export function createMemoryTool(
     }),
     ...(lists && {
       async *listMembers(group: string, signal: AbortSignal) {
-        const members = await call(signal, ['list', group], () => [...groupOf(group).values()]);
+        const members = await call(signal, ['list', group], () => show(group));
         for (const member of members) {
           yield member;
           await tool.betweenMembers(member.id);
@@ -171,6 +196,17 @@ export function createMemoryTool(
     before: () => undefined,
     after: () => undefined,
     betweenMembers: () => undefined,
+    isLate: () => false,
+    arrive() {
+      for (const take of late.splice(0)) take();
+    },
+    lag() {
+      shown = structuredClone({ groups, accounts });
+    },
+    catchUp() {
+      shown = null;
+    },
+    isMissed: () => false,
     mostAtOnce: () => most,
   };
   return tool;
