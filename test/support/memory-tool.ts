@@ -10,6 +10,8 @@ export interface MemoryTool {
   calls: string[];
   /** The ids of a group's members. */
   members(group: string): string[];
+  /** The same, as they are. */
+  roster(group: string): Member[];
   /** Makes somebody a member as if another hand had. */
   seed(group: string, id: string, email?: string | null, madeAt?: string): void;
   /** Makes a login that is in no group. */
@@ -179,6 +181,7 @@ export function createMemoryTool(
     adapter,
     calls: [],
     members: (group) => [...groupOf(group).keys()].sort(),
+    roster: (group) => [...groupOf(group).values()],
     seed(group, id, email = null, madeAt = undefined) {
       groupOf(group).set(id, toMember(id, email, madeAt));
       tool.seedAccount(id, email, madeAt);

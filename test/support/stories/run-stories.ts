@@ -1,0 +1,89 @@
+import { copyFileSync } from 'node:fs';
+import path from 'node:path';
+import fc from 'fast-check';
+import { copyPostgresDatabase, type Dialect } from '../databases.ts';
+import { createFolder } from '../folder.ts';
+import { type BridgeLife, bridgeLife, type StoryPlan, storyPlan } from './alphabet.ts';
+import type { Databases } from './bridge-life.ts';
+import { type Lived, liveTogether } from './live.ts';
+
+/**
+ * Stories by their seeds. `7.12` is the twelfth of the seventh batch: the batch decides what happens
+ * to the bridge, and the number what happens in the story; so that each can be told again alone.
+ */
+
+/** So many that know nothing of each other are lived by one bridge at a time. */
+export const together = 100;
+
+export function planOf(batch: number, index: number): StoryPlan {
+  return draw(storyPlan, toSeed(batch, index));
+}
+
+export function lifeOf(batch: number): BridgeLife {
+  return draw(bridgeLife, batch);
+}
+
+function toSeed(batch: number, index: number): number {
+  return batch * 1000 + index;
+}
+
+const drawing = { numRuns: 1, unbiased: true };
+
+function draw<T>(arbitrary: fc.Arbitrary<T>, seed: number): T {
+  const [value] = fc.sample(arbitrary, { ...drawing, seed });
+  if (value === undefined) throw new Error('nothing was drawn');
+  return value;
+}
+
+/** Lives one batch. @returns what is to be said of the first stories that ended wrongly */
+export async function runBatch(
+  dialect: Dialect,
+  batch: number,
+  count = together,
+): Promise<string[]> {
+  const plans = Array.from({ length: count }, (_, index) => planOf(batch, index));
+  const lived = await liveTogether(databasesOf(dialect), lifeOf(batch), plans);
+  return [...lived.entries()]
+    .filter(([, { wrongs }]) => wrongs.length > 0)
+    .map(([index, story]) => `story ${batch}.${index}: ${story.wrongs.join('; ')}`);
+}
+
+const shrinkingMs = 120_000;
+
+/** Lives one story alone, and where it ends wrongly the shortest like it that does. */
+export async function tellAlone(dialect: Dialect, batch: number, index: number): Promise<string> {
+  const databases = databasesOf(dialect);
+  const life = lifeOf(batch);
+  let last: Lived | undefined;
+  const isRight = async (plan: StoryPlan) => {
+    const [lived] = await liveTogether(databases, life, [plan]);
+    if (lived === undefined || lived.wrongs.length === 0) return true;
+    last = lived;
+    return false;
+  };
+  await fc.check(fc.asyncProperty(storyPlan, isRight), {
+    ...drawing,
+    seed: toSeed(batch, index),
+    interruptAfterTimeLimit: shrinkingMs,
+  });
+  if (last === undefined) return `story ${batch}.${index} is right where it is told alone`;
+  return [
+    `story ${batch}.${index}, shrunk; once more by STORIES_SEED=${batch}.${index}`,
+    `the bridge: ${JSON.stringify(life)}`,
+    `the steps: ${JSON.stringify(last.plan)}`,
+    ...last.lines,
+    ...last.wrongs.map((wrong) => `*** ${wrong}`),
+  ].join('\n');
+}
+
+function databasesOf(dialect: Dialect): Databases {
+  return {
+    create: () => dialect.createMigrated(),
+    async copy(url) {
+      if (dialect.name === 'postgres') return await copyPostgresDatabase(url);
+      const to = path.join(createFolder(), 'copy.db');
+      copyFileSync(url.slice('sqlite:'.length), to);
+      return `sqlite:${to}`;
+    },
+  };
+}
