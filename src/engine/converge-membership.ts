@@ -4,6 +4,7 @@ import { decideStep, type MembershipState, type Step } from '../domain/membershi
 import { toInstant } from '../lib/clock.ts';
 import { addMembership } from './add-membership.ts';
 import type { Claim } from './claim-store.ts';
+import { confirmResult } from './confirm-result.ts';
 import { attend, withReset } from './converge-invitation.ts';
 import {
   begin,
@@ -47,14 +48,22 @@ async function attempt(
   given: Claim,
   signal: AbortSignal,
 ): Promise<Result | null> {
+  const lookedAt = toInstant(deps.clock.now());
   const sought = await findPerson(deps, given, signal);
   const { claim, found } = sought;
   if (found !== null && claim.wanted) await refuseBound(deps, claim, found);
   const result = await bringInLine(deps, sought, signal);
-  const isOut = result?.state === 'removed' || result?.state === 'released';
-  if (!isOut || claim.wanted) return result;
+  if (result === null) return null;
+  const { secondLookMs } = deps;
+  const isOut = result.state === 'removed' || result.state === 'released';
+  if (!isOut || claim.wanted) {
+    return confirmResult(claim, result, { lookedAt, isCalled: false, secondLookMs });
+  }
   const removed = await removeFormer(deps, claim, result, signal);
-  return removed.state === 'removing' ? removed : await settleDoubt(deps, claim, removed, signal);
+  if (removed.result.state === 'removing') return removed.result;
+  const settled = await settleDoubt(deps, claim, removed.result, signal);
+  const isCalled = result.outcome === 'removed' && removed.isCalled;
+  return settled && confirmResult(claim, settled, { lookedAt, isCalled, secondLookMs });
 }
 
 async function bringInLine(

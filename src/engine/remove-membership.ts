@@ -97,6 +97,12 @@ function kept({ keepingAccount, removal }: Adapter['capabilities']) {
   return keepingAccount?.removal ?? removal;
 }
 
+interface FormerRemoved {
+  result: Result;
+  /** Whether each of them was found and taken out; true where there are none. */
+  isCalled: boolean;
+}
+
 /**
  * Takes out whoever was let in under an address that the membership was for before. Every try begins
  * with the one it is for now, so that what goes wrong here holds up nothing else.
@@ -106,24 +112,32 @@ export async function removeFormer(
   claim: Claim,
   result: Result,
   signal: AbortSignal,
-): Promise<Result> {
-  const former = claim.addresses.filter(({ isCurrent, givenAt }) => !isCurrent && givenAt !== null);
+): Promise<FormerRemoved> {
   let settled = result;
-  for (const given of former) {
+  let isCalled = true;
+  for (const given of formerOf(claim)) {
     try {
       const removed = await removeUnder(deps, claim, given, signal);
+      isCalled &&= removed?.outcome === 'removed';
       if (removed?.wantsReset) settled = { ...settled, wantsReset: true };
     } catch (thrown) {
       if (signal.aborted) throw thrown;
       const { message, retryAfterMs } = toAppError(thrown);
       const waitMs = backoffMs(claim.attempts + 1, retryAfterMs);
-      return {
+      const failed: Result = {
         ...{ ...settled, state: 'removing', nextAttemptAt: instantIn(deps.clock, waitMs) },
+        ...{ isUnanswered: true },
         message: maskText(`An address they had before is not out yet: ${message}`).slice(0, 300),
       };
+      return { result: failed, isCalled: false };
     }
   }
-  return settled;
+  return { result: settled, isCalled };
+}
+
+/** Those under which somebody may be in beside the address that it is for now. */
+export function formerOf({ addresses }: Pick<Claim, 'addresses'>): GivenAddress[] {
+  return addresses.filter(({ isCurrent, givenAt }) => !isCurrent && givenAt !== null);
 }
 
 async function removeUnder(

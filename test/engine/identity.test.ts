@@ -329,6 +329,7 @@ describeEachDatabase('installs that know different addresses for one trainer', (
     await incident.event('contract.started', { ...of, workEmail: colluder }, 'hostile');
     await incident.event('contract.started', { ...of, workEmail: 'x@evil.example' }, 'hostile');
     await incident.event('contract.ended', of, 'hostile');
+    await incident.pass(minutes);
     expect(tool.members(signs)).toEqual([]);
     expect(await incident.states()).toEqual({ [`${signs}/cmu1`]: 'removed' });
   });
@@ -393,6 +394,7 @@ describeEachDatabase('every address that somebody was let in under', (openFresh)
     expect(await incident.states()).toEqual({ [`${signs}/cmu1`]: 'removing' });
     tool.before = () => undefined;
     await incident.pass(hours);
+    await incident.pass(minutes);
     expect(tool.members(signs)).toEqual([]);
     expect(await incident.states()).toEqual({ [`${signs}/cmu1`]: 'removed' });
   });
