@@ -19,7 +19,7 @@ import {
 import { isProtected } from './protected-account.ts';
 import { restIn } from './rest-in.ts';
 import type { Result } from './settle-store.ts';
-import { isAccountMadeByUs, isMembershipOurs } from './whose.ts';
+import { formerOf, isAccountMadeByUs, isMembershipOurs } from './whose.ts';
 
 interface Removal {
   person: Person;
@@ -115,10 +115,10 @@ export async function removeFormer(
 ): Promise<FormerRemoved> {
   let settled = result;
   let isCalled = true;
-  for (const given of formerOf(claim)) {
+  for (const given of formerOf(claim, deps.managedDomains)) {
     try {
       const removed = await removeUnder(deps, claim, given, signal);
-      isCalled &&= removed?.outcome === 'removed';
+      isCalled &&= removed?.outcome === 'removed' || given.givenAt === null;
       if (removed?.wantsReset) settled = { ...settled, wantsReset: true };
     } catch (thrown) {
       if (signal.aborted) throw thrown;
@@ -133,11 +133,6 @@ export async function removeFormer(
     }
   }
   return { result: settled, isCalled };
-}
-
-/** Those under which somebody may be in beside the address that it is for now. */
-export function formerOf({ addresses }: Pick<Claim, 'addresses'>): GivenAddress[] {
-  return addresses.filter(({ isCurrent, givenAt }) => !isCurrent && givenAt !== null);
 }
 
 async function removeUnder(
