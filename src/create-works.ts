@@ -9,6 +9,7 @@ import { createAddressStore } from './engine/address-store.ts';
 import { type BrakeStore, createBrakeStore } from './engine/brake-store.ts';
 import { createClaimStore } from './engine/claim-store.ts';
 import type { Rules } from './engine/collect-candidates.ts';
+import { secondLookMs } from './engine/converge-steps.ts';
 import { createConvergeWorker } from './engine/converge-worker.ts';
 import { createEvidenceStore } from './engine/evidence-store.ts';
 import { createFinalReadingStore } from './engine/final-reading-store.ts';
@@ -211,6 +212,7 @@ function createConvergeWorkers(
       protectedAccounts: settings.protected,
       managedDomains: config.marketplace.managedDomains,
       mayChangeAccounts: () => mayChange(tool),
+      secondLookMs,
     };
     if (adapter.resetInvitations === undefined) {
       return [createConvergeWorker({ ...given, ...known, settling })];

@@ -12,8 +12,13 @@ import { maskText } from '../lib/mask.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import type { DriftStore, Group } from './drift-store.ts';
-import { judgeDrift, judgeReturn, type ListedAccount, type Verdict } from './judge-drift.ts';
-
+import {
+  judgeDrift,
+  judgeReturn,
+  judgeUnconfirmed,
+  type ListedAccount,
+  type Verdict,
+} from './judge-drift.ts';
 import type { GroupDrift, ReportDrift } from './report-drift.ts';
 
 export interface CheckDriftDeps {
@@ -71,6 +76,7 @@ export function createCheckDrift(deps: CheckDriftDeps): CheckDrift {
     const groups = (await findGroups(deps, install))
       .filter(isDue)
       .sort((a, b) => lastTried(a) - lastTried(b));
+    await lookAtUnlisted(deps, install);
     const silent = new Set<string>();
     for (const group of groups) {
       if (signal.aborted || clock.now().getTime() > endsAt) return;
@@ -92,6 +98,21 @@ export function createCheckDrift(deps: CheckDriftDeps): CheckDrift {
       );
     }
   };
+}
+
+/** Where nothing is listed, each of those who are to be seen once more is looked at. */
+async function lookAtUnlisted(
+  { database, drifts, adapters, clock, onMembershipDue }: CheckDriftDeps,
+  install: string,
+): Promise<void> {
+  const now = toInstant(clock.now());
+  const ids = (await drifts.unconfirmed(install, now))
+    .filter(({ tool }) => adapters.get(tool)?.listMembers === undefined)
+    .slice(0, maxChanges)
+    .map(({ id }) => id);
+  if (ids.length === 0) return;
+  await inTransaction(database, (tx) => drifts.lookToConfirm(tx, ids, now));
+  onMembershipDue();
 }
 
 /** Those that the configuration leads to: an install never acts, or looks, outside of its walls. */
@@ -159,18 +180,24 @@ async function judgeAndWrite(
 ): Promise<Omit<GroupDrift, 'followsAddresses'>> {
   const { database, drifts, evidence } = deps;
   const accounts = members.map((member) => toAccount(deps, group.tool, member));
-  const judge = async (db: Transaction) =>
-    judgeDrift(await drifts.membersOf(db, group, listedAt), accounts);
+  const judge = async (db: Transaction) => {
+    const known = await drifts.membersOf(db, group, listedAt);
+    return { verdicts: judgeDrift(known, accounts), ...judgeUnconfirmed(known, accounts) };
+  };
   const listed = members.length;
   const nothing = { listed, lookedAt: 0, removedAgain: [], vanishing: [] };
   // Mostly there is nothing to write, and so nobody has to wait for a large group to be judged.
-  const verdicts = await judge(database.kysely);
-  if (!verdicts.some(isToWrite)) return { verdicts, ...nothing };
+  const { verdicts, stillIn, confirmed } = await judge(database.kysely);
+  if (!verdicts.some(isToWrite) && stillIn.length + confirmed.length === 0) {
+    return { verdicts, ...nothing };
+  }
   return await inTransaction(database, async (tx) => {
     await evidence.lock(tx);
     const current = await judge(tx);
-    const removedAgain = await removeAgain(deps, tx, current);
-    return { listed, removedAgain, ...(await lookAgain(deps, tx, current)), verdicts: current };
+    const removedAgain = await removeAgain(deps, tx, current.verdicts);
+    await drifts.confirm(tx, current.confirmed, toInstant(deps.clock.now()));
+    const looked = await lookAgain(deps, tx, current);
+    return { listed, removedAgain, ...looked, verdicts: current.verdicts };
   });
 }
 
@@ -181,7 +208,7 @@ function isToWrite({ kind }: Verdict): boolean {
 async function lookAgain(
   { drifts, clock }: CheckDriftDeps,
   tx: Transaction,
-  verdicts: Verdict[],
+  { verdicts, stillIn }: { verdicts: Verdict[]; stillIn: number[] },
 ): Promise<Pick<GroupDrift, 'lookedAt' | 'vanishing'>> {
   const missing = idsOf(verdicts, 'missing');
   const arrivals = await drifts.arrivalsOf(tx, missing);
@@ -189,7 +216,11 @@ async function lookAgain(
     ...{ membershipId, ...judgeReturn(arrivals.get(membershipId) ?? [], clock.now()) },
   }));
   const due = returns.filter(({ isDue }) => isDue).map(toId);
-  const ids = [...due, ...idsOf(verdicts, 'address_changed'), ...idsOf(verdicts, 'id_changed')];
+  const undecided = await drifts.undecided(tx, stillIn);
+  const ids = [
+    ...[...due, ...idsOf(verdicts, 'address_changed'), ...idsOf(verdicts, 'id_changed')],
+    ...stillIn.filter((id) => !undecided.has(id)),
+  ];
   await drifts.lookAgain(tx, ids, toInstant(clock.now()));
   const vanishing = returns.filter(({ timesAddedBack }) => timesAddedBack > 0);
   return { lookedAt: ids.length, vanishing };

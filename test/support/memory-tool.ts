@@ -136,7 +136,8 @@ export function createMemoryTool(
       call(signal, ['find', `${group}/${keyOf(person)}`], () => {
         const members = show(group);
         const byId = members.find(({ id }) => findsById && id === person.memberId);
-        return byId ?? members.find(({ id }) => id === keyOf(person)) ?? null;
+        const keyIn = ({ id, email }: Member) => (keyedBy === 'address' ? (email ?? id) : id);
+        return byId ?? members.find((one) => keyIn(one) === keyOf(person)) ?? null;
       }),
     addMember: (group, person, signal) =>
       call(signal, ['add', `${group}/${newKey(person)}`], () => {
