@@ -2,7 +2,6 @@ import { createWorks, type Works, type WorksDeps } from './create-works.ts';
 import { createClockWorker } from './db/database-clock.ts';
 import { createVacuumWorker } from './db/vacuum-worker.ts';
 import { checkOrphans } from './engine/check-orphans.ts';
-import type { EvidenceStore } from './engine/evidence-store.ts';
 import { createIntakeWorker } from './engine/intake-worker.ts';
 import { rerouteInstalls } from './engine/reroute-installs.ts';
 import { createPurgeWorker } from './inbox/purge-worker.ts';
@@ -21,7 +20,7 @@ import { createSweep } from './privacy/sweep.ts';
 import { createReadWorker } from './reconcile/read-worker.ts';
 import { createReconcileWorker } from './reconcile/reconcile-worker.ts';
 import { createScheduleWorker } from './reconcile/schedule-worker.ts';
-import { createAliveWorker, holdAfterSilence } from './reconcile/silence.ts';
+import { createAliveWorker } from './reconcile/silence.ts';
 import {
   createSubscriptionWorker,
   type SubscriptionWorker,
@@ -64,7 +63,7 @@ export interface StartOptions {
 export function createEngine(deps: EngineDeps): Engine {
   const { config, storage, logger, clock } = deps;
   const works = createWorks(deps);
-  const { evidence, installStates } = works;
+  const { installStates } = works;
   const readWorker = createReadWorker(works);
   const reconcileWorker = createReconcileWorker(works);
   const onReadWanted = () => {
@@ -101,7 +100,7 @@ export function createEngine(deps: EngineDeps): Engine {
     works.budgets.reader,
     ...createNotifyWorkers(works),
   ];
-  const loops = [...acting, ...createHousekeeping(deps, evidence)];
+  const loops = [...acting, ...createHousekeeping(deps, works)];
   return {
     loops,
     stop: async () => void (await Promise.all(loops.map((loop) => loop.stop()))),
@@ -144,7 +143,7 @@ function createNotifyWorkers(works: Works): Loop[] {
 /** What keeps the database small, its clock right, and its people no longer than they may be. */
 function createHousekeeping(
   { config, storage, logger, clock }: EngineDeps,
-  evidence: EvidenceStore,
+  { evidence, silence }: Works,
 ): Loop[] {
   const { database, inbox } = storage;
   const { deliveriesMs, peopleMs } = config.retention;
@@ -159,7 +158,7 @@ function createHousekeeping(
     createVacuumWorker(database, logger, clock),
     createClearImportsWorker({ database, staging: createStagingStore(database), logger, clock }),
     createClockWorker(clock, logger),
-    createAliveWorker(database, clock, logger),
+    createAliveWorker(silence, clock, logger),
   ];
 }
 
@@ -168,12 +167,10 @@ async function prepare(
   works: Works,
   { acceptsOrphans, isRestored }: StartOptions,
 ): Promise<void> {
-  const { database, installs: all, installStates, subscription, clock } = works;
+  const { subscription, silence } = works;
   const orphaned = await checkOrphans(works, acceptsOrphans);
   if (orphaned !== null)
     logger.warn({ orphaned }, 'Kept although the configuration leads elsewhere');
   if (subscription.publicUrl === undefined) await subscription.subscriptions.forgetTroubles();
-  const installs = [...all.keys()];
-  if (await holdAfterSilence(database, installStates, installs, clock, isRestored))
-    logger.warn('After a silence, every install is read before anything older is acted on');
+  await silence.look(isRestored);
 }

@@ -6,6 +6,7 @@ import { createLockStore } from './db/lock-store.ts';
 import type { BrakeLimits } from './domain/brake.ts';
 import { canReturn, mayChangeAccounts } from './engine/account-rules.ts';
 import { createAddressStore } from './engine/address-store.ts';
+import { createAwaitedReadingStore } from './engine/awaited-reading-store.ts';
 import { type BrakeStore, createBrakeStore } from './engine/brake-store.ts';
 import { createClaimStore } from './engine/claim-store.ts';
 import type { Rules } from './engine/collect-candidates.ts';
@@ -14,7 +15,7 @@ import { createConvergeWorker } from './engine/converge-worker.ts';
 import { createEvidenceStore } from './engine/evidence-store.ts';
 import { createFinalReadingStore } from './engine/final-reading-store.ts';
 import type { OrphanDeps } from './engine/find-orphans.ts';
-import { createLinkRouter, type RouteLink } from './engine/link-router.ts';
+import { createInstallsReaching, createLinkRouter, type RouteLink } from './engine/link-router.ts';
 import { createOrphanStore } from './engine/orphan-store.ts';
 import { createReadRequestStore, type ReadRequestStore } from './engine/read-request-store.ts';
 import { createRemovalWorker } from './engine/removal-worker.ts';
@@ -36,6 +37,8 @@ import { createChannels } from './notify/create-channels.ts';
 import { createNoticeStore, type NoticeStore } from './notify/notice-store.ts';
 import { createTellAlerts } from './notify/tell-alerts.ts';
 import type { Storage } from './open-storage.ts';
+import { createActiveListStore } from './reconcile/active-list-store.ts';
+import { createActiveListWorker } from './reconcile/active-list-worker.ts';
 import { type CheckDrift, createCheckDrift } from './reconcile/check-drift.ts';
 import { createDriftStore } from './reconcile/drift-store.ts';
 import { createInstallStateStore } from './reconcile/install-state-store.ts';
@@ -44,6 +47,7 @@ import { createReportClock } from './reconcile/report-clock.ts';
 import { createReportDrift } from './reconcile/report-drift.ts';
 import { createReportSuspects } from './reconcile/report-suspects.ts';
 import { createRunStore } from './reconcile/run-store.ts';
+import { createSilence, lookingBefore, type Silence } from './reconcile/silence.ts';
 import { createSuspectStore } from './reconcile/suspect-store.ts';
 import type { SubscriptionDeps } from './subscription/look-at-subscription.ts';
 import { createSubscriptionStore } from './subscription/subscription-store.ts';
@@ -71,6 +75,8 @@ export interface Works extends ReconcileDeps, OrphanDeps {
   platformApis: InstallRegistry['platformApis'];
   readRequests: ReadRequestStore;
   metrics: Metrics;
+  /** To be asked before anything is acted on. */
+  silence: Silence;
   brakes: BrakeStore;
   limits: BrakeLimits;
   canReturn(tool: string): boolean;
@@ -103,22 +109,28 @@ export function createWorks(deps: WorksDeps): Works {
   const alerts = createAlerts(logger, metrics, deps.isDry ? undefined : tell);
   const mayChange = (tool: string) => mayChangeAccounts(tool, installs, managedDomains);
   const routeLink = createLinkRouter(installs, adapters);
-  const convergeWorkers = createConvergeWorkers(deps, { alerts, routeLink, mayChange });
+  const graces = config.removals;
+  const installStates = createInstallStateStore(database);
+  const silence = createSilence({ database, installStates, installs, graces, logger, clock });
+  const convergeWorkers = createConvergeWorkers(deps, { alerts, routeLink, mayChange, silence });
   const resets = createResetStore(database, box);
   const resetting = [...adapters].flatMap(([tool, one]) => (one.resetInvitations ? [tool] : []));
   const works = {
     ...{ database, logger, clock, metrics, alerts, memberships, installs, platformApis },
     ...{ channels, addNotice: notices.add, alertsTold: settled },
-    managedDomains,
-    rules: { routeLink, graces: config.removals, ...assignmentsOf(adapters) },
+    ...{ managedDomains, limits: config.removals },
+    rules: { routeLink, graces, ...assignmentsOf(adapters) },
     evidence: createEvidenceStore(database, box),
     addresses: createAddressStore(box),
     readRequests: createReadRequestStore(database),
-    installStates: createInstallStateStore(database),
+    ...{ installStates, silence, beforeDeciding: () => silence.look() },
     runs: createRunStore(database),
     orphans: createOrphanStore(database),
     brakes: createBrakeStore(database),
-    limits: config.removals,
+    activeLists: createActiveListStore(database),
+    awaitedReadings: createAwaitedReadingStore({
+      ...{ graces, installs, installsReaching: createInstallsReaching(installs, routeLink) },
+    }),
     report: createReportEvidence({ installs, adapters }, alerts),
     reportSuspects: createReportSuspects({ suspects: createSuspectStore(database), alerts, clock }),
     reportClock: createReportClock({ database, alerts, clock }),
@@ -132,11 +144,13 @@ export function createWorks(deps: WorksDeps): Works {
   };
   const subscription = createSubscription(deps, works);
   const checkDrift = createDrift(deps, works);
-  const removalWorker = createRemovalWorker(works);
+  const onRemovalDue = () => removalWorker.wake();
+  const onListWanted = () => listWorker.wake();
+  const listWorker = createActiveListWorker({ ...works, checkDrift, onRemovalDue });
+  const removalWorker = createRemovalWorker({ ...works, onListWanted });
   const budgets = createBudgets({ ...works, repeatMs: config.notifications.repeatMs });
   const usage = createUsageOf(deps, works, budgets);
-  const loops = [removalWorker, ...convergeWorkers, ...usage.readers];
-  const onRemovalDue = () => removalWorker.wake();
+  const loops = [removalWorker, listWorker, ...convergeWorkers, ...usage.readers];
   return { ...works, subscription, checkDrift, usage, budgets, loops, onRemovalDue };
 }
 
@@ -190,19 +204,20 @@ function createDrift(
 interface ConvergeRules {
   alerts: Alerts;
   routeLink: RouteLink;
+  silence: Silence;
   /** Whether accounts of a tool may be ended, renamed or activated. */
   mayChange(tool: string): boolean;
 }
 
 function createConvergeWorkers(
   { config, storage, logger, clock, metrics, adapters }: WorksDeps,
-  { alerts, routeLink, mayChange }: ConvergeRules,
+  { alerts, routeLink, silence, mayChange }: ConvergeRules,
 ): Loop[] {
   const { database, box } = storage;
   const resets = createResetStore(database, box);
   const troubles = createToolTroubleStore(database);
   const shared = { logger, clock, metrics, alerts, locks: createLockStore(database), troubles };
-  const claims = createClaimStore(database, box);
+  const claims = lookingBefore(silence, createClaimStore(database, box));
   const settling = createSettleStore(database, box, routeLink);
   return [...config.tools].flatMap(([tool, { concurrency, timeoutMs, ...settings }]) => {
     const adapter = adapters.get(tool);

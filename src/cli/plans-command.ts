@@ -137,7 +137,7 @@ function createApproveCommand(terminal: Terminal): Command {
         const plans = createPlanStore(works.database);
         const patience = { waitMs, signal: terminal.signal, onProgress: createProgress(terminal) };
         const deps = { ...works, plans, by: decidedBy() };
-        const done = await approvePlan(deps, id, [...works.installs.keys()], patience);
+        const done = await approvePlan(deps, id, patience);
         print(
           terminal,
           json,

@@ -41,7 +41,7 @@ Exit status: 0 clean or applied, 1 failed or unfinished, 2 changes pending (dry 
         const chosen =
           install === undefined ? all : [pickInstall(command, works.installs, install)];
         if (options.dryRun) await preview(terminal, works, chosen, options);
-        else await reconcile(terminal, works, { chosen, all }, options);
+        else await reconcile(terminal, works, chosen, options);
       }),
     );
 }
@@ -49,11 +49,11 @@ Exit status: 0 clean or applied, 1 failed or unfinished, 2 changes pending (dry 
 async function reconcile(
   terminal: Terminal,
   works: Works,
-  { chosen, all }: { chosen: string[]; all: string[] },
+  chosen: string[],
   { wait: waitMs, json }: ReconcileOptions,
 ): Promise<void> {
   const patience = { waitMs, signal: terminal.signal, onProgress: createProgress(terminal) };
-  const reconciled = await reconcileNow(works, chosen, all, patience);
+  const reconciled = await reconcileNow(works, chosen, patience);
   report(terminal, json, reconciled, () => toTable(reconciled));
 }
 

@@ -1,4 +1,5 @@
 import type { Generated } from 'kysely';
+import type { RunTrigger } from '../domain/run.ts';
 
 /** Tables of `tables.ts` that are about installs and how their events are delivered. */
 
@@ -39,4 +40,26 @@ export interface SubscriptionTable {
   unmatchedAt: string | null;
   /** When it was enabled again, as a JSON list: the last three times. */
   enabledAt: Generated<string>;
+}
+
+/** Reading the whole of an install, and what waits for that. */
+export interface InstallStateTable {
+  install: string;
+  /** Nothing that was due before is converged until the install has been read. */
+  heldSince: string | null;
+  /** No removal on weaker evidence from before is let pass until the install has been read. */
+  removalsHeldSince: string | null;
+  readWantedAt: string | null;
+  readWantedBy: RunTrigger | null;
+  readBeganAt: string | null;
+  attempts: Generated<number>;
+  nextAttemptAt: string | null;
+  leasedUntil: string | null;
+  failure: string | null;
+  /** When the last list of its active contracts began, all of which is known by now. */
+  activeListedAt: string | null;
+  /** Since when a removal waits for such a list; null where none does. */
+  listWantedAt: string | null;
+  /** When that is to be tried (again). */
+  listDueAt: string | null;
 }

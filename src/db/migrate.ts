@@ -22,6 +22,7 @@ import { up as bindAccountIds } from '../../migrations/0020-account-ids.ts';
 import { up as createAssignments } from '../../migrations/0021-assignments.ts';
 import { up as createPaidWork } from '../../migrations/0022-paid-work.ts';
 import { up as createOperation } from '../../migrations/0024-operation.ts';
+import { up as awaitReadings } from '../../migrations/0025-awaited-readings.ts';
 import { up as createCalls } from '../../migrations/0028-calls.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Database, inTransaction, type Transaction } from './database.ts';
@@ -52,6 +53,7 @@ const migrations: Record<string, Migration> = {
   '0021-assignments': { up: createAssignments },
   '0022-paid-work': { up: createPaidWork },
   '0024-operation': { up: createOperation },
+  '0025-awaited-readings': { up: awaitReadings },
   '0028-calls': { up: createCalls },
 };
 

@@ -3,6 +3,7 @@ import type { Clearance, PlanState } from '../domain/brake.ts';
 import type { RemovalCause } from '../domain/standing.ts';
 
 export interface RemovalTables {
+  awaitedReading: AwaitedReadingTable;
   leftProject: LeftProjectTable;
   plan: PlanTable;
   planItem: PlanItemTable;
@@ -55,4 +56,13 @@ interface LeftProjectTable {
   /** From when what is assigned to them there is to be taken away. */
   dueAt: string;
   endedAt: string | null;
+}
+
+/** A removal that was due and had to wait for the marketplace to be asked. */
+interface AwaitedReadingTable {
+  membershipId: number;
+  generation: number;
+  /** Whether it was an end that was said outright. */
+  isExplicit: number;
+  since: string;
 }

@@ -16,6 +16,7 @@ import type { BudgetTables } from './budget-tables.ts';
 import type { IdentityTables } from './identity-tables.ts';
 import type {
   ConnectedInstallTable,
+  InstallStateTable,
   SubscriptionTable,
   WebhookEndpointTable,
 } from './install-tables.ts';
@@ -185,20 +186,6 @@ export interface ReasonTable {
   linkId: string;
   /** Whether the install knew the address that the membership was for. */
   isNamed: Generated<number>;
-}
-
-/** Reading the whole of an install, and what waits for that. */
-export interface InstallStateTable {
-  install: string;
-  /** Nothing that was due before is converged until the install has been read. */
-  heldSince: string | null;
-  readWantedAt: string | null;
-  readWantedBy: RunTrigger | null;
-  readBeganAt: string | null;
-  attempts: Generated<number>;
-  nextAttemptAt: string | null;
-  leasedUntil: string | null;
-  failure: string | null;
 }
 
 /** One reading of a whole install, and what was done in the tools while it was under way. */

@@ -1,4 +1,4 @@
-import { isExplicit, type RemovalCause } from './standing.ts';
+import { isAskedFor, isExplicit, type RemovalCause } from './standing.ts';
 
 /**
  * The brake on removals: one regime for every path that evidence can come by, per install, over a
@@ -12,6 +12,8 @@ export interface DueRemoval {
   cause: RemovalCause;
   /** Nobody who was there before us is ever taken out: that passes without being counted. */
   isOurs: boolean;
+  /** Whether an operator has let it pass before. */
+  isApproved?: boolean;
   /** Whether the tool could take the person back if the removal was a mistake. */
   canReturn: boolean;
 }
@@ -68,8 +70,9 @@ export function applyBrake(
   limits: BrakeLimits,
 ): BrakeDecision {
   const free = due.filter((one) => !one.isOurs);
-  const approved = due.filter((one) => one.isOurs && isAskedFor(one.cause));
-  const rest = due.filter((one) => one.isOurs && !isAskedFor(one.cause));
+  const isApproved = (one: DueRemoval) => isAskedFor(one.cause) || one.isApproved === true;
+  const approved = due.filter((one) => one.isOurs && isApproved(one));
+  const rest = due.filter((one) => one.isOurs && !isApproved(one));
   const delivered = rest.filter(({ cause }) => cause === 'contract_ended');
   const isExempt = delivered.length + counts.delivered <= limits.max;
   const counted = isExempt ? rest.filter(({ cause }) => cause !== 'contract_ended') : rest;
@@ -90,10 +93,6 @@ export function applyBrake(
     held: [...final, ...(passes ? [] : weighed)],
     exceeded: passes ? [] : ['braked', ...(isExempt ? [] : (['delivered'] as const))],
   };
-}
-
-function isAskedFor(cause: RemovalCause): boolean {
-  return cause === 'retired' || cause === 'contract_ended_by_operator';
 }
 
 function toCleared(removals: DueRemoval[], clearance: Clearance): BrakeDecision['cleared'] {

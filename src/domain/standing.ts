@@ -94,6 +94,16 @@ const explicitCauses: ReadonlySet<RemovalCause> = new Set([
   'retired',
 ]);
 
+/** What may be wrong by itself, and waits for a grace. */
+export const weakerCauses: readonly RemovalCause[] = removalCauses.filter(
+  (cause) => !isExplicit(cause),
+);
+
+/** What an operator said, which nothing has to confirm. */
+export function isAskedFor(cause: RemovalCause): boolean {
+  return cause === 'retired' || cause === 'contract_ended_by_operator';
+}
+
 export function standingOf(facts: ReasonFacts, graces: Graces): Standing {
   const falls = fallsOf(facts).map((fall) => withDue(fall, graces));
   if (falls.length === 0 && canStand(facts)) return { stands: true };

@@ -9,7 +9,6 @@ import {
   deliveredWindowMs,
 } from '../domain/brake.ts';
 import { heldStates } from '../domain/membership.ts';
-import { isHeldBack } from './claim-store.ts';
 
 /** The only SQL of the brake: what is due to be removed, what was let pass, and what is held. */
 export interface BrakeStore {
@@ -60,13 +59,15 @@ export function createBrakeStore({ kysely }: Database): BrakeStore {
       const rows = await tx
         .selectFrom('membership')
         .select(['id', 'generation', 'cause', 'isOurs', 'tool'])
+        .select((eb) => wasApproved(eb).as('approved'))
         .where('install', '=', install)
         .where(isRemovalDue(now))
         .orderBy('id')
         .execute();
-      return rows.flatMap(({ id, generation, cause, isOurs, tool }) =>
-        cause === null ? [] : [{ membershipId: id, generation, cause, tool, isOurs: isOurs === 1 }],
-      );
+      return rows.flatMap(({ id: membershipId, generation, cause, isOurs, tool, approved }) => {
+        const removal = { membershipId, generation, tool, isOurs: isOurs === 1 };
+        return cause === null ? [] : [{ ...removal, cause, isApproved: Boolean(approved) }];
+      });
     },
 
     async counts(tx, install, now) {
@@ -201,15 +202,23 @@ export function createBrakeStore({ kysely }: Database): BrakeStore {
   };
 }
 
-/**
- * Its time has come, and all that is known was asked: nothing that is older than a silence passes
- * before the marketplace was read, and nobody for whom there is evidence that is still to be weighed.
- */
+/** By an operator, before it had to be asked about again. */
+function wasApproved(eb: ExpressionBuilder<Tables, 'membership'>) {
+  return eb.exists(
+    eb
+      .selectFrom('planItem')
+      .select('planItem.planId')
+      .whereRef('planItem.membershipId', '=', 'membership.id')
+      .whereRef('planItem.generation', '=', 'membership.generation')
+      .where('planItem.outcome', '=', 'approved'),
+  );
+}
+
+/** Its time has come, and nothing is left to be weighed of what is known of them. */
 function isRemovalDue(now: string) {
   return (eb: ExpressionBuilder<Tables, 'membership'>): Expression<SqlBool> =>
     eb.and([
       eb('removeAfter', '<=', now),
-      eb.not(isHeldBack(eb)),
       eb.not(
         eb.exists(
           eb

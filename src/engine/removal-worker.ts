@@ -5,6 +5,7 @@ import { type Clock, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
+import type { AwaitedReadingStore } from './awaited-reading-store.ts';
 import type { BrakeStore, DueMembership } from './brake-store.ts';
 import type { EvidenceStore } from './evidence-store.ts';
 
@@ -13,6 +14,10 @@ export interface RemovalWorkerDeps {
   brakes: BrakeStore;
   evidence: EvidenceStore;
   limits: BrakeLimits;
+  /** Has noticed then whether anybody was here all the time. */
+  beforeDeciding(): Promise<unknown>;
+  /** Keeps back what is to wait for the marketplace to be asked. */
+  awaitedReadings: AwaitedReadingStore;
   /** Keeps back what is to wait a little, such as for the work there to be read. */
   mayPass(tx: Transaction, due: readonly DueMembership[], now: Date): Promise<ReadonlySet<number>>;
   /** Whether a tool can take back somebody who was removed from it. */
@@ -23,6 +28,8 @@ export interface RemovalWorkerDeps {
   clock: Clock;
   /** Called when there is something to be done in a tool. */
   onMembershipDue(): void;
+  /** Called when active contracts are to be listed. */
+  onListWanted(): void;
 }
 
 const pollMs = 1000;
@@ -41,6 +48,7 @@ export function createRemovalWorker(deps: RemovalWorkerDeps): Loop {
     logger,
     clock,
     async run() {
+      await deps.beforeDeciding();
       await brakeDue(deps);
       return 'idle';
     },
@@ -57,17 +65,19 @@ interface Braked {
   cleared: Awaited<ReturnType<typeof applyBrake>>['cleared'];
   held: number;
   planId: number | null;
+  isListWanted: boolean;
 }
 
 async function brake(deps: RemovalWorkerDeps, install: string): Promise<void> {
   const { database, metrics, alerts } = deps;
-  const { cleared, held, planId } = await inTransaction(database, async (tx) => {
+  const { cleared, held, planId, isListWanted } = await inTransaction(database, async (tx) => {
     // What derives memberships must not change them between the counting and the writing.
     await deps.evidence.lock(tx);
     return await decide(deps, tx, install);
   });
   for (const { clearance } of cleared) metrics.removalDecisions.inc({ install, clearance });
   if (cleared.length > 0) deps.onMembershipDue();
+  if (isListWanted) deps.onListWanted();
   if (planId === null) return;
   metrics.removalDecisions.inc({ install, clearance: 'held' }, held);
   alerts.raise(
@@ -78,14 +88,15 @@ async function brake(deps: RemovalWorkerDeps, install: string): Promise<void> {
 }
 
 async function decide(
-  { brakes, limits, canReturn, clock, mayPass }: RemovalWorkerDeps,
+  { brakes, limits, canReturn, clock, awaitedReadings, mayPass }: RemovalWorkerDeps,
   tx: Transaction,
   install: string,
 ): Promise<Braked> {
   const now = clock.now();
   const all = await brakes.due(tx, install, toInstant(now));
-  const passing = await mayPass(tx, all, now);
-  const due = all.filter(({ membershipId }) => passing.has(membershipId));
+  const { due: asked, isListWanted } = await awaitedReadings.mayPass(tx, all, now);
+  const passing = await mayPass(tx, asked, now);
+  const due = asked.filter(({ membershipId }) => passing.has(membershipId));
   const counts = await brakes.counts(tx, install, now);
   const { cleared, held, exceeded } = applyBrake(
     due.map(({ tool, ...removal }) => ({ ...removal, canReturn: canReturn(tool) })),
@@ -95,10 +106,10 @@ async function decide(
   const holds = held.length > 0 && !(await hasJustPlanned(brakes, tx, install, now));
   const takenBack = holds ? await brakes.takeBack(tx, install, exceeded, now) : [];
   await brakes.clear(tx, install, cleared, toInstant(now));
-  if (!holds) return { cleared, held: 0, planId: null };
+  if (!holds) return { cleared, held: 0, planId: null, isListWanted };
   const planned = [...held, ...takenBack];
   const planId = await brakes.hold(tx, install, planned, toInstant(now));
-  return { cleared, held: planned.length, planId };
+  return { cleared, held: planned.length, planId, isListWanted };
 }
 
 /** They stay due meanwhile, and nothing lets them pass. */

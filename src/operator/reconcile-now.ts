@@ -6,10 +6,10 @@ import type { OrphanDeps } from '../engine/find-orphans.ts';
 import { toInstant } from '../lib/clock.ts';
 import { type ReconcileDeps, reconcileNext } from '../reconcile/reconcile-install.ts';
 import type { Since } from '../reconcile/run-store.ts';
-import { holdAfterSilence } from '../reconcile/silence.ts';
+import { createAliveWorker, type Silence } from '../reconcile/silence.ts';
 import { doWork, type Patience, type WorkDeps } from './do-work.ts';
 
-export type ReconcileNowDeps = ReconcileDeps & OrphanDeps & WorkDeps;
+export type ReconcileNowDeps = ReconcileDeps & OrphanDeps & WorkDeps & { silence: Silence };
 
 /** What reconciling one install came to. */
 export interface Reconciled extends RunNumbers {
@@ -29,21 +29,36 @@ const lookEveryMs = 100;
  * Reads installs whole and does what follows from it, now: alone, or beside a bridge that is running
  * and may take part of the work.
  *
- * @param all that are configured
  * @param acceptsOrphans whether to go on although the configuration no longer leads to somebody
  * @throws AppError `conflict` where the configuration no longer leads to people in a tool
  */
 export async function reconcileNow(
   deps: ReconcileNowDeps,
   installs: readonly string[],
-  all: readonly string[],
   patience: Patience,
   acceptsOrphans = false,
 ): Promise<Reconciled[]> {
-  const { database, installStates, runs, clock } = deps;
+  const { silence, runs, logger, clock } = deps;
   await checkOrphans(deps, acceptsOrphans);
   const since = { at: toInstant(clock.now()), afterReceipt: await runs.lastReceipt() };
-  await holdAfterSilence(database, installStates, all, clock);
+  // The reading may take hours, in which somebody is here.
+  const alive = createAliveWorker(silence, clock, logger);
+  await silence.look();
+  alive.start();
+  try {
+    return await reconcileAll(deps, installs, since, patience);
+  } finally {
+    await alive.stop();
+  }
+}
+
+async function reconcileAll(
+  deps: ReconcileNowDeps,
+  installs: readonly string[],
+  since: Since,
+  patience: Patience,
+): Promise<Reconciled[]> {
+  const { database, installStates, runs, clock } = deps;
   await inTransaction(database, (tx) => installStates.wantRead(tx, installs, since.at, 'command'));
   const failures = await readAll(deps, installs, since, patience);
   const work = await doWork(deps, installs, since, patience);

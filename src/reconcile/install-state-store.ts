@@ -4,10 +4,11 @@ import type { ContractEvidence } from '../domain/evidence.ts';
 import { leftSince, statusOfContract, statusOfLink } from '../domain/evidence-status.ts';
 import type { RunTrigger } from '../domain/run.ts';
 import { createSameText, type SameText } from '../lib/same-text.ts';
+import { createHoldStore, type HoldStore } from './hold-store.ts';
 import type { KnownContract, KnownInstall } from './read-install.ts';
 
 /** The only SQL about reading whole installs: which are to be read, and what is known of them. */
-export interface InstallStateStore {
+export interface InstallStateStore extends HoldStore {
   /** Has an install read soon. */
   wantRead(
     tx: Transaction,
@@ -15,8 +16,6 @@ export interface InstallStateStore {
     now: string,
     trigger?: RunTrigger,
   ): Promise<void>;
-  /** Has nothing older than `now` converged before the installs have been read. */
-  hold(installs: string[], now: string): Promise<void>;
   hasDue(now: string): Promise<boolean>;
   /** @param which of this install, or of none of these; of any by default */
   claim(now: string, leasedUntil: string, which?: WhichInstall): Promise<InstallClaim | null>;
@@ -57,6 +56,8 @@ export interface InstallState {
 export function createInstallStateStore(database: Database): InstallStateStore {
   const { kysely } = database;
   return {
+    ...createHoldStore(database),
+
     async wantRead(tx, installs, now, readWantedBy = 'event') {
       if (installs.length === 0) return;
       const again = { readWantedAt: now, readWantedBy, attempts: 0, nextAttemptAt: now };
@@ -65,19 +66,6 @@ export function createInstallStateStore(database: Database): InstallStateStore {
         .values(installs.map((install) => ({ install, ...again })))
         .onConflict((conflict) => conflict.column('install').doUpdateSet(again))
         .execute();
-    },
-
-    async hold(installs, now) {
-      if (installs.length === 0) return;
-      const wanted = { readWantedAt: now, readWantedBy: 'silence', attempts: 0 } as const;
-      const held = { ...wanted, heldSince: now, nextAttemptAt: now };
-      await inTransaction(database, (tx) =>
-        tx
-          .insertInto('installState')
-          .values(installs.map((install) => ({ install, ...held })))
-          .onConflict((conflict) => conflict.column('install').doUpdateSet(held))
-          .execute(),
-      );
     },
 
     async hasDue(now) {
@@ -132,6 +120,12 @@ export function createInstallStateStore(database: Database): InstallStateStore {
           .set({ heldSince: null })
           .where('install', '=', install)
           .where('heldSince', '<=', beganAt)
+          .execute();
+        await tx
+          .updateTable('installState')
+          .set({ removalsHeldSince: null })
+          .where('install', '=', install)
+          .where('removalsHeldSince', '<=', beganAt)
           .execute();
       });
     },

@@ -154,7 +154,7 @@ async function findMissingLinks(
 }
 
 /** In one listing where they fit into one, else by link. */
-async function listActive(
+export async function listActive(
   api: PlatformReader,
   links: ProjectLink[],
   signal: AbortSignal,

@@ -10,6 +10,7 @@ import type { Logger } from '../lib/logger.ts';
 import { maskText } from '../lib/mask.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { PlatformApi, PlatformReader } from '../marketplace/platform-api.ts';
+import type { ActiveListStore } from './active-list-store.ts';
 import type { CheckDrift } from './check-drift.ts';
 import { createLease, type Lease, leaseMs, withProgress } from './hold-lease.ts';
 import type { InstallClaim, InstallStateStore, WhichInstall } from './install-state-store.ts';
@@ -22,6 +23,7 @@ import type { RunStore } from './run-store.ts';
 export interface ReconcileDeps extends ApplyDeps {
   database: Database;
   installStates: InstallStateStore;
+  activeLists: ActiveListStore;
   runs: RunStore;
   /** By install. */
   platformApis: ReadonlyMap<string, PlatformReader & Pick<PlatformApi, 'clockDriftMs'>>;
@@ -81,6 +83,7 @@ export async function reconcile(
     const { contracts, doubts } = await readAndApply(deps, lease, beganAt, signal);
     reportRead(deps, install, doubts);
     await runs.read(run, contracts, toInstant(clock.now()));
+    await deps.activeLists.noteListed(install, beganAt);
     await installStates.settle(lease.claim(), beganAt);
     await deps.reportSuspects(install);
     await deps.checkDrift(install, signal);
@@ -108,23 +111,32 @@ async function readAndApply(
   for (;;) {
     const step = await steps.next();
     if (step.done) {
-      await deriveAll(deps, lease);
+      await deriveAll(deps, install, lease.progress);
       return step.value;
     }
-    await apply(deps, step.value);
+    // What is active comes before what has ended, which then needs no list of its own.
+    const isEnd = step.value.contracts.some(({ endedReadAt }) => endedReadAt !== null);
+    if (isEnd) await deps.activeLists.noteListed(install, beganAt);
+    await addEvidence(deps, step.value);
     await lease.progress();
   }
 }
 
 /** All that follows from the read, before what was held until then is let go. */
-async function deriveAll(deps: ReconcileDeps, lease: Lease): Promise<void> {
-  while (await deps.memberships.hasPostponed(lease.claim().install)) {
-    await apply(deps, emptyEvidence());
-    await lease.progress();
+export async function deriveAll(
+  deps: AddDeps,
+  install: string,
+  onStep: () => Promise<void>,
+): Promise<void> {
+  while (await deps.memberships.hasPostponed(install)) {
+    await addEvidence(deps, emptyEvidence());
+    await onStep();
   }
 }
 
-async function apply(deps: ReconcileDeps, evidence: Evidence): Promise<void> {
+type AddDeps = ApplyDeps & Pick<ReconcileDeps, 'database' | 'clock' | 'report' | 'onMembershipDue'>;
+
+export async function addEvidence(deps: AddDeps, evidence: Evidence): Promise<void> {
   const { database, clock } = deps;
   const applied = await inTransaction(database, async (tx) => {
     await deps.evidence.lock(tx);

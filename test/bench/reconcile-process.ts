@@ -66,7 +66,7 @@ async function reconcile(order: ReconcileOrder): Promise<Reconciled> {
       if (says.includes('installs are read')) readMs = performance.now() - begunAt;
     },
   };
-  const [reconciled] = await reconcileNow(deps, ['acme'], ['acme'], patience);
+  const [reconciled] = await reconcileNow(deps, ['acme'], patience);
   const totalMs = performance.now() - begunAt;
   await storage.database.close();
   if (reconciled === undefined) throw new Error('nothing was reconciled');

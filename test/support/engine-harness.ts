@@ -6,13 +6,14 @@ import type { BrakeLimits } from '../../src/domain/brake.ts';
 import type { Evidence } from '../../src/domain/evidence.ts';
 import { createAddressStore } from '../../src/engine/address-store.ts';
 import { applyEvidence, type Named } from '../../src/engine/apply-evidence.ts';
+import { createAwaitedReadingStore } from '../../src/engine/awaited-reading-store.ts';
 import { createBrakeStore } from '../../src/engine/brake-store.ts';
 import type { Rules } from '../../src/engine/collect-candidates.ts';
 import { evidenceOfEvent } from '../../src/engine/evidence-of-event.ts';
 import { createEvidenceStore } from '../../src/engine/evidence-store.ts';
 import { createFinalReadingStore } from '../../src/engine/final-reading-store.ts';
 import { createIntakeWorker, type IntakeDeps } from '../../src/engine/intake-worker.ts';
-import type { RouteLink } from '../../src/engine/link-router.ts';
+import type { InstallsReaching, RouteLink } from '../../src/engine/link-router.ts';
 import { createMembershipStore } from '../../src/engine/membership-store.ts';
 import { createPlanStore, type PlanStore } from '../../src/engine/plan-store.ts';
 import { createReadRequestStore } from '../../src/engine/read-request-store.ts';
@@ -25,6 +26,10 @@ import { toInstant } from '../../src/lib/clock.ts';
 import type { Loop } from '../../src/lib/loop.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
 import { createSecretBox, type SecretBox } from '../../src/lib/secret-box.ts';
+import {
+  type ActiveListStore,
+  createActiveListStore,
+} from '../../src/reconcile/active-list-store.ts';
 import {
   createInstallStateStore,
   type InstallStateStore,
@@ -39,6 +44,7 @@ import { until } from './until.ts';
 export interface Engine extends IntakeDeps, RemovalWorkerDeps {
   box: SecretBox;
   installStates: InstallStateStore;
+  activeLists: ActiveListStore;
   runs: RunStore;
   plans: PlanStore;
   clock: FakeClock;
@@ -77,6 +83,9 @@ interface EngineOptions {
   managedDomains?: string[];
   canReturn?: (tool: string) => boolean;
   endsAssignments?: Rules['endsAssignments'];
+  /** Installs whose marketplace can be asked before an end; none unless given. */
+  asked?: ReadonlyMap<string, unknown>;
+  installsReaching?: InstallsReaching;
 }
 
 export function createEngine(
@@ -89,6 +98,8 @@ export function createEngine(
     managedDomains = [],
     canReturn = () => true,
     endsAssignments,
+    asked = new Map(),
+    installsReaching = () => new Set(),
   }: EngineOptions = {},
 ): Engine {
   const box = createSecretBox(key, previousKeys);
@@ -102,6 +113,8 @@ export function createEngine(
     readRequests: createReadRequestStore(database),
     plans: createPlanStore(database),
     brakes: createBrakeStore(database),
+    awaitedReadings: createAwaitedReadingStore({ graces, installs: asked, installsReaching }),
+    activeLists: createActiveListStore(database),
     installStates: createInstallStateStore(database),
     runs: createRunStore(database),
   };
@@ -121,6 +134,8 @@ export function createEngine(
     onMembershipDue: () => undefined,
     onRemovalDue: () => undefined,
     onReadWanted: () => undefined,
+    onListWanted: () => undefined,
+    beforeDeciding: async () => undefined,
     brake: () => brakeDue(engine),
     async pass(ms) {
       clock.advance(ms);

@@ -2,8 +2,9 @@ import type { Database } from '../../src/db/database.ts';
 import { inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { emptyEvidence } from '../../src/domain/evidence.ts';
-import { toInstant } from '../../src/lib/clock.ts';
+import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import type { PlatformApi, PlatformReader } from '../../src/marketplace/platform-api.ts';
+import { answerList } from '../../src/reconcile/active-list-worker.ts';
 import { type CheckDrift, createCheckDrift } from '../../src/reconcile/check-drift.ts';
 import { createDriftStore } from '../../src/reconcile/drift-store.ts';
 import { type ReconcileDeps, reconcileNext } from '../../src/reconcile/reconcile-install.ts';
@@ -29,6 +30,13 @@ export interface Incident {
   /** Has an install read whole, by the real worker, and what follows from it in the tool. */
   read(listing: Listing, install?: string): Promise<void>;
   readFrom(api: PlatformReader, install?: string): Promise<void>;
+  /**
+   * Has the marketplace answer so from now on, and be asked before an end; without a listing it does
+   * not answer. Who never says so has none that could be asked.
+   */
+  answers(listing?: Listing, install?: string): void;
+  /** How often active contracts were listed before an end. */
+  lists(): number;
   /** What reading a whole install stands on, but for the marketplace. */
   deps: Engine & Omit<ReconcileDeps, 'platformApis'>;
   /** Compares the groups of an install with what is known, and does nothing in the tool. */
@@ -81,14 +89,31 @@ export function createIncident(
   database: Database,
   { tool = createMemoryTool(), converging = {}, ...options }: IncidentOptions = {},
 ): Incident {
-  const engine = createEngine(database, options);
+  const marketplaces = new Map<string, TimedReader>();
+  const engine = createEngine(database, { asked: marketplaces, ...options });
   const checkDrift = openDriftCheck(engine, tool, converging.protectedAccounts);
   const deps = { ...engine, checkDrift, ...createReports(engine) };
   let raised = 0;
+  let lists = 0;
+
+  /** As the real worker does, for all that wait. @returns whether there was anything to be listed */
+  async function listWanted(): Promise<boolean> {
+    const { activeLists, clock } = engine;
+    const now = toInstant(clock.now());
+    const due = await activeLists.installsDue(now);
+    for (const install of due) {
+      const wantedAt = await activeLists.claim(install, now, instantIn(clock, minutes));
+      if (wantedAt === null) continue;
+      const asking = { ...deps, platformApis: marketplaces, onRemovalDue: () => undefined };
+      await answerList(asking, install, wantedAt, new AbortController().signal);
+    }
+    return due.length > 0;
+  }
 
   async function settle(): Promise<void> {
     for (let turns = 0; turns < 50; turns += 1) {
-      if ((await convergeDue(engine, tool, converging)).length === 0) return;
+      const done = await convergeDue(engine, tool, converging);
+      if (!(await listWanted()) && done.length === 0) return;
     }
     throw new Error('there is always something left to do');
   }
@@ -119,6 +144,15 @@ export function createIncident(
     },
     read: (listing, install) => readFrom(toApi(listing), install),
     readFrom,
+    lists: () => lists,
+    answers(listing, install = 'acme') {
+      const api = listing === undefined ? silent : toApi(listing);
+      const listContracts: TimedReader['listContracts'] = (filter, signal) => {
+        lists += 1;
+        return api.listContracts(filter, signal);
+      };
+      marketplaces.set(install, { ...api, listContracts });
+    },
     async pass(ms) {
       engine.clock.advance(ms);
       await settle();
@@ -213,6 +247,13 @@ export function toApi({
       })),
   };
 }
+
+const noAnswer = () => Promise.reject(new AppError('unavailable', 'It does not answer'));
+
+const silent: TimedReader = {
+  ...{ clockDriftMs: () => undefined, getInstall: noAnswer, listProjectLinks: noAnswer },
+  ...{ getProjectLink: noAnswer, listContracts: noAnswer, listParticipants: noAnswer },
+};
 
 function orUnknown<T>(found: T | undefined): T {
   if (found === undefined) throw new AppError('not_found', 'There is none');

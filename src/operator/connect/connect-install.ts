@@ -74,9 +74,8 @@ export async function connectInstall(
   );
   onStep(says(`projects that are linked: ${relinked.links.length}`));
   for (const check of checkJobs(install, relinked.links)) onStep(check);
-  const all = [...registry.installs.keys()];
   const { acceptsOrphans } = wish;
-  const [reconciled] = await reconcileNow(deps, [install], all, patience, acceptsOrphans);
+  const [reconciled] = await reconcileNow(deps, [install], patience, acceptsOrphans);
   if (reconciled === undefined) throw new AppError('internal', 'Nothing was reconciled');
   const { relinked: again, missing } = relinked;
   return {
