@@ -29,7 +29,7 @@ export function createSweepStore({ kysely }: Pick<Database, 'kysely'>): SweepSto
             .onRef('budget.contractId', '=', 'contract.contractId'),
         )
         .select(['contract.install', 'contract.contractId', 'budgetEventAt'])
-        .select(['startedEventAt', 'endedEventAt', 'activeReadAt', 'endedReadAt', 'absences'])
+        .select(['startedEventAt', 'endedEventAt', 'activeReadAt', 'endedReadAt'])
         .select(['endedByOperatorAt', 'reopenedAt', 'nextReadAt', 'metEventAt', 'notFoundAt'])
         .select('budget.install as known')
         // What a reading has found to have ended has ended for good.

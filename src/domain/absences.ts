@@ -36,11 +36,6 @@ export function isMissed(absences: Absences, lastSeenAt: string | null): boolean
   return listAbsences(absences).some((at) => lastSeenAt === null || at > lastSeenAt);
 }
 
-/** Whether it was looked for and not found at that instant, or after it. */
-export function isMissedFrom(absences: Absences, from: string): boolean {
-  return listAbsences(absences).some((at) => at >= from);
-}
-
 function listAbsences(absences: Absences): string[] {
   return absences === null ? [] : absences.split(' ');
 }

@@ -1,4 +1,4 @@
-import { goneSince, isMissedFrom } from './absences.ts';
+import { goneSince } from './absences.ts';
 import type {
   ContractEvidence,
   GrantEvidence,
@@ -10,10 +10,10 @@ import type {
 /** What is true, as pure functions of the registers (the table of design section 2). */
 
 /**
- * `disputed`: a delivered end that a later read contradicts, so that access stays. `eliminated`: no
- * source says that it ended, but it is no longer among those that are active.
+ * `disputed`: a delivered end that a later read contradicts, so that access stays. That a contract is
+ * in no list any more says nothing: lists come back cut off without a sign.
  */
-export const contractStatuses = ['unknown', 'active', 'disputed', 'eliminated', 'ended'] as const;
+export const contractStatuses = ['unknown', 'active', 'disputed', 'ended'] as const;
 
 export type ContractStatus = (typeof contractStatuses)[number];
 export type LinkStatus = 'unknown' | 'live' | 'removed' | 'absent';
@@ -27,7 +27,6 @@ export type ContractRegisters = Pick<
   | 'endedEventAt'
   | 'activeReadAt'
   | 'endedReadAt'
-  | 'absences'
   | 'endedByOperatorAt'
   | 'reopenedAt'
 >;
@@ -38,15 +37,9 @@ export function statusOfContract(contract: ContractRegisters): ContractStatus {
   if (isAfter(endedByOperatorAt, reopenedAt)) return 'ended';
   const wasEnded = endedEventAt !== null && isAfter(endedEventAt, reopenedAt);
   if (wasEnded && !isDisputed(endedEventAt, activeReadAt)) return 'ended';
-  // Also one whose end was disputed may end after that, unheard.
-  if (eliminatedSince(contract) !== null) return 'eliminated';
   if (wasEnded) return 'disputed';
   if (contract.startedEventAt !== null || activeReadAt !== null) return 'active';
   return 'unknown';
-}
-
-export function eliminatedSince(contract: ContractRegisters): Instant | null {
-  return goneSince(contract.absences, confirmedAt(contract));
 }
 
 /** When somebody last said that it is under way. */
@@ -56,16 +49,15 @@ export function confirmedAt(contract: ContractRegisters): Instant | null {
 }
 
 /**
- * Whether the contract counts as active although the last reading of its install could neither
- * confirm it nor count it as absent: it may go on like that for ever.
+ * Whether the contract counts as active although the last reading of its install found it neither
+ * among those that are active nor among those that have ended: it may go on like that for ever.
  *
  * @param readBeganAt when that reading began
  */
 export function isSuspect(contract: ContractRegisters, readBeganAt: Instant): boolean {
   const status = statusOfContract(contract);
   if (status !== 'active' && status !== 'disputed') return false;
-  if (!isAfter(readBeganAt, confirmedAt(contract))) return false;
-  return !isMissedFrom(contract.absences, readBeganAt);
+  return isAfter(readBeganAt, confirmedAt(contract));
 }
 
 function isDisputed(endedEventAt: Instant, activeReadAt: Instant | null): boolean {
@@ -88,6 +80,43 @@ export function absentSince({ absences, seenAt }: LinkRegisters): Instant | null
   return goneSince(absences, seenAt);
 }
 
+/** Who brings people into the project of a link; `unknown` where a word says so that nobody knows. */
+export type Provisioning = 'ours' | 'of_marketplace' | 'unknown';
+
+/** @param mode as the marketplace writes it; where it says nothing, it is ours */
+export function provisioningOf(mode: string | null): Provisioning {
+  if (mode === null || mode === 'PARTNER_WEBHOOK') return 'ours';
+  return mode === 'MANAGED_ADAPTER' ? 'of_marketplace' : 'unknown';
+}
+
+/** A listing of contracts may be some seconds old, and not know of a new link yet. */
+const listedAfterMs = 60_000;
+
+/** Whether who is on its contracts was read since the link has been there. */
+export function areContractsRead({
+  firstSeenAt,
+  contractsReadAt,
+}: Pick<LinkEvidence, 'firstSeenAt' | 'contractsReadAt'>): boolean {
+  if (contractsReadAt === null || firstSeenAt === null) return contractsReadAt !== null;
+  return Date.parse(contractsReadAt) - Date.parse(firstSeenAt) >= listedAfterMs;
+}
+
+/**
+ * Whether a link that is gone went together with the grant it was made under: it was not seen since
+ * another one came, or it went after that was revoked. It may be about to be made again.
+ *
+ * @param goneAt since when the link counts as gone
+ */
+export function wentWithGrant(
+  { seenAt }: Pick<LinkEvidence, 'seenAt'>,
+  goneAt: Instant,
+  grants: readonly GrantEvidence[],
+): boolean {
+  if (isAfter(currentGrant(grants)?.firstActiveReadAt ?? null, seenAt)) return true;
+  const revokedAt = revokedGrant(grants)?.revokedEventAt ?? null;
+  return revokedAt !== null && goneAt >= revokedAt;
+}
+
 /** @returns when the trainer had left the contract; null while they count as on it */
 export function leftSince({
   absences,
@@ -104,9 +133,7 @@ export function leftSince({
  * @returns the grant that is revoked, or null where the install's grant is live
  */
 export function revokedGrant(grants: readonly GrantEvidence[]): GrantEvidence | null {
-  const [current] = grants
-    .filter((grant) => grant.activeReadAt !== null)
-    .sort((a, b) => compare(b.activeReadAt, a.activeReadAt) || compare(a.grantId, b.grantId));
+  const current = currentGrant(grants);
   if (current !== undefined) {
     return isAfter(current.revokedEventAt, current.activeReadAt) ? current : null;
   }
@@ -114,6 +141,13 @@ export function revokedGrant(grants: readonly GrantEvidence[]): GrantEvidence | 
     .filter((grant) => grant.revokedEventAt !== null)
     .sort((a, b) => compare(b.revokedReceivedAt, a.revokedReceivedAt));
   return revoked ?? null;
+}
+
+function currentGrant(grants: readonly GrantEvidence[]): GrantEvidence | undefined {
+  const [current] = grants
+    .filter((grant) => grant.activeReadAt !== null)
+    .sort((a, b) => compare(b.activeReadAt, a.activeReadAt) || compare(a.grantId, b.grantId));
+  return current;
 }
 
 function isAfter(instant: Instant | null, other: Instant | null): boolean {

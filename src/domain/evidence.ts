@@ -1,8 +1,8 @@
 import { type Absences, mergeAbsences } from './absences.ts';
 
 /**
- * What is known, as registers: one row per (install, id), merged by maximum. Merging is commutative,
- * associative and idempotent, so events and reads may come in any order, any number of times, from
+ * What is known, as registers: one row per (install, id), merged by maximum (where they tell of the
+ * first time of something, by minimum). Merging is commutative, associative and idempotent, so events and reads may come in any order, any number of times, from
  * any instance. What is *true* is never stored: it is a pure function of the registers.
  *
  * Instants are ISO-8601 UTC text; null is a register that nothing has set.
@@ -21,8 +21,6 @@ export interface ContractEvidence {
   activeReadAt: Instant | null;
   /** When the latest read that listed it ended began. */
   endedReadAt: Instant | null;
-  /** Complete lists of active contracts it was not in, while its participants still answered. */
-  absences: Absences;
   /** An operator said that it has ended, or that it has not; the later word counts. */
   endedByOperatorAt: Instant | null;
   reopenedAt: Instant | null;
@@ -39,12 +37,14 @@ export interface ContractEvidence {
   endDateVersion: string | null;
 }
 
-/** A link's attributes never change: re-pointing a project deletes one link and creates another. */
+/** Where a link leads never changes: re-pointing a project deletes one link and creates another. */
 export interface LinkEvidence {
   install: string;
   linkId: string;
   /** When `project_link.removed` came in: others that undo it may be on their way since then. */
   removedEventAt: Instant | null;
+  /** The earliest event or listing that had it. */
+  firstSeenAt: Instant | null;
   /** The latest event or listing that had it. */
   seenAt: Instant | null;
   /** Complete listings it was not in, each with a 404 by its id and the grant ACTIVE. */
@@ -54,7 +54,9 @@ export interface LinkEvidence {
   externalProjectId: string | null;
   externalProjectName: string | null;
   externalProjectUrl: string | null;
+  /** Who is to bring people in; it may change in place. */
   provisioningMode: string | null;
+  provisioningModeVersion: string | null;
   /** What it links to, as far as a reading told: with that it can be made again. */
   jobId: string | null;
 }
@@ -65,7 +67,8 @@ export interface GrantEvidence {
   /** When the marketplace says it was revoked, and when that came in. */
   revokedEventAt: Instant | null;
   revokedReceivedAt: Instant | null;
-  /** When the latest read that was answered ACTIVE for it began. */
+  /** When the earliest and the latest read that was answered ACTIVE for it began. */
+  firstActiveReadAt: Instant | null;
   activeReadAt: Instant | null;
 }
 
@@ -127,10 +130,13 @@ const versionOf: Record<string, string> = {
   title: 'titleVersion',
   startDate: 'startDateVersion',
   endDate: 'endDateVersion',
+  provisioningMode: 'provisioningModeVersion',
   displayName: 'displayNameVersion',
   workEmail: 'workEmailVersion',
 };
 const versionColumns = new Set(Object.values(versionOf));
+/** Registers of the first time of something. */
+const firstTimes: ReadonlySet<string> = new Set(['firstSeenAt', 'firstActiveReadAt']);
 
 /**
  * Two rows of the same key as one: every register at its maximum, every attribute from its
@@ -166,6 +172,7 @@ function isNewer(a: Fields, b: Fields, name: string, version: string): boolean {
 
 function mergeValues(name: string, a: unknown, b: unknown): unknown {
   if (name === 'absences') return mergeAbsences(a as Absences, b as Absences);
+  if (firstTimes.has(name)) return a != null && isGreater(b, a) ? a : (b ?? a);
   return isGreater(b, a) ? b : (a ?? b);
 }
 
@@ -183,7 +190,6 @@ export function emptyContract(install: string, contractId: string): ContractEvid
     endedEventAt: null,
     activeReadAt: null,
     endedReadAt: null,
-    absences: null,
     endedByOperatorAt: null,
     reopenedAt: null,
     participantsReadAt: null,
@@ -202,6 +208,7 @@ export function emptyLink(install: string, linkId: string): LinkEvidence {
     install,
     linkId,
     removedEventAt: null,
+    firstSeenAt: null,
     seenAt: null,
     absences: null,
     contractsReadAt: null,
@@ -209,12 +216,16 @@ export function emptyLink(install: string, linkId: string): LinkEvidence {
     externalProjectName: null,
     externalProjectUrl: null,
     provisioningMode: null,
+    provisioningModeVersion: null,
     jobId: null,
   };
 }
 
 export function emptyGrant(install: string, grantId: string): GrantEvidence {
-  return { install, grantId, revokedEventAt: null, revokedReceivedAt: null, activeReadAt: null };
+  return {
+    ...{ install, grantId, revokedEventAt: null, revokedReceivedAt: null },
+    ...{ firstActiveReadAt: null, activeReadAt: null },
+  };
 }
 
 export function emptyEvidence(): Evidence {

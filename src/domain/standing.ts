@@ -2,12 +2,12 @@ import type { GrantEvidence, Instant, ParticipationEvidence } from './evidence.t
 import {
   absentSince,
   type ContractRegisters,
-  eliminatedSince,
   type LinkRegisters,
   leftSince,
   revokedGrant,
   statusOfContract,
   statusOfLink,
+  wentWithGrant,
 } from './evidence-status.ts';
 
 /**
@@ -25,7 +25,6 @@ export const removalCauses = [
   'contract_ended',
   'contract_read_ended',
   'contract_ended_by_operator',
-  'contract_eliminated',
   'link_removed',
   'link_absent',
   'participation_left',
@@ -36,16 +35,19 @@ export const removalCauses = [
 
 export type RemovalCause = (typeof removalCauses)[number];
 
-/** Why somebody is to be taken out, for people: goes behind “because”. */
-export function sayCause(cause: RemovalCause): string {
-  return causeWords[cause];
+/**
+ * Why somebody is to be taken out, for people: goes behind “because”.
+ *
+ * @param cause also one that only another version of Gangway knows, as it stands in the database
+ */
+export function sayCause(cause: string): string {
+  return causeWords.get(cause) ?? cause.replaceAll('_', ' ');
 }
 
-const causeWords: Record<RemovalCause, string> = {
+const wordsOfCauses: Record<RemovalCause, string> = {
   contract_ended: 'the contract has ended',
   contract_read_ended: 'the contract is listed as ended',
   contract_ended_by_operator: 'an operator ended the contract',
-  contract_eliminated: 'the contract is no longer listed',
   link_removed: 'the link to the project was removed',
   link_absent: 'the link to the project is no longer listed',
   participation_left: 'they are no longer on the contract',
@@ -53,6 +55,8 @@ const causeWords: Record<RemovalCause, string> = {
   found_again: 'they were removed before, and are there again',
   retired: 'an operator retired them',
 };
+
+const causeWords = new Map<string, string>(Object.entries(wordsOfCauses));
 
 export interface Fall {
   cause: RemovalCause;
@@ -120,25 +124,33 @@ function canStand({ contract, link }: ReasonFacts): boolean {
   return statusOfContract(contract) !== 'unknown' && statusOfLink(link) !== 'unknown';
 }
 
-type RawFall = Pick<Fall, 'cause' | 'since'>;
+interface RawFall extends Pick<Fall, 'cause' | 'since'> {
+  /** Whether it is of a link that went with its grant, and may be about to be made again. */
+  isWithGrant?: boolean;
+}
 
 function fallsOf({ contract, link, participation, grants }: ReasonFacts): RawFall[] {
   const revoked = revokedGrant(grants);
-  const status = statusOfLink(link);
   const falls: (RawFall | null)[] = [
     contractFall(contract),
-    status === 'removed' ? toFall('link_removed', link.removedEventAt) : null,
-    status === 'absent' ? toFall('link_absent', absentSince(link)) : null,
+    linkFall(link, grants),
     toFall('participation_left', leftSince(participation)),
     revoked && toFall('grant_revoked', revoked.revokedReceivedAt ?? revoked.revokedEventAt),
   ];
   return falls.filter((fall) => fall !== null);
 }
 
+function linkFall(link: LinkRegisters, grants: readonly GrantEvidence[]): RawFall | null {
+  const status = statusOfLink(link);
+  const isRemoved = status === 'removed';
+  const since = isRemoved ? link.removedEventAt : absentSince(link);
+  if (since === null) return null;
+  const cause = isRemoved ? 'link_removed' : 'link_absent';
+  return { cause, since, isWithGrant: wentWithGrant(link, since, grants) };
+}
+
 function contractFall(contract: ContractRegisters): RawFall | null {
-  const status = statusOfContract(contract);
-  if (status === 'eliminated') return toFall('contract_eliminated', eliminatedSince(contract));
-  if (status !== 'ended') return null;
+  if (statusOfContract(contract) !== 'ended') return null;
   const { endedEventAt, endedReadAt, endedByOperatorAt } = contract;
   // An end that was delivered is the one that says most; who said it first does not matter.
   if (endedEventAt !== null) return toFall('contract_ended', endedEventAt);
@@ -150,10 +162,16 @@ function toFall(cause: RemovalCause, since: Instant | null): RawFall | null {
   return since === null ? null : { cause, since };
 }
 
-function withDue({ cause, since }: RawFall, { graceMs, revokedGraceMs }: Graces): Fall {
+function withDue(
+  { cause, since, isWithGrant = false }: RawFall,
+  { graceMs, revokedGraceMs }: Graces,
+): Fall {
   if (isExplicit(cause)) return { cause, since, dueAt: since, dueWithHeirAt: since };
   const after = (ms: number) => new Date(Date.parse(since) + ms).toISOString();
-  const dueAt = after(cause === 'grant_revoked' ? revokedGraceMs : graceMs);
-  const isOfLink = cause === 'link_removed' || cause === 'link_absent';
-  return { cause, since, dueAt, dueWithHeirAt: isOfLink ? after(revokedGraceMs) : dueAt };
+  const dueAt = after(isWithGrant || cause === 'grant_revoked' ? revokedGraceMs : graceMs);
+  if (cause !== 'link_removed' && cause !== 'link_absent') {
+    return { cause, since, dueAt, dueWithHeirAt: dueAt };
+  }
+  // One that is linked again at the end of its day has as long again.
+  return { cause, since, dueAt, dueWithHeirAt: after(revokedGraceMs * (isWithGrant ? 2 : 1)) };
 }

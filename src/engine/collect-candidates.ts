@@ -1,5 +1,6 @@
 import type { MembershipRow, ReasonRow } from '../db/tables.ts';
 import type { GrantEvidence } from '../domain/evidence.ts';
+import { provisioningOf } from '../domain/evidence-status.ts';
 import { type Graces, standingOf } from '../domain/standing.ts';
 import type { Ground, Heir } from './judge-membership.ts';
 import type { RouteLink } from './link-router.ts';
@@ -150,7 +151,7 @@ function toGround(
 ): Omit<Ground, 'isRouted'> {
   const { install, contractId, linkId, externalProjectId, provisioningMode } = participation;
   const facts = {
-    contract: { ...participation, absences: participation.contractAbsences },
+    contract: participation,
     link: { ...participation, absences: participation.linkAbsences },
     participation: { absences: participation.participationAbsences, seenAt: participation.onItAt },
     grants,
@@ -158,7 +159,7 @@ function toGround(
   return {
     ...{ install, contractId, linkId, externalProjectId },
     standing: standingOf(facts, graces),
-    isManaged: provisioningMode === 'MANAGED_ADAPTER',
+    provisioning: provisioningOf(provisioningMode),
   };
 }
 

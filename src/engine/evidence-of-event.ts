@@ -90,8 +90,12 @@ function addLink(evidence: Evidence, event: LifecycleEvent, told: Told): void {
   if (link === null) return;
   const { install, at, receivedAt, isStale } = told;
   const { id, ...attributes } = link;
-  const said = type === 'project_link.removed' ? { removedEventAt: receivedAt } : { seenAt: at };
-  evidence.links.push({ ...emptyLink(install, id), ...attributes, ...said });
+  const { provisioningMode: mode } = attributes;
+  const provisioningModeVersion = mode === null ? null : versionOfEvent(event.id);
+  const seen = { firstSeenAt: at, seenAt: at };
+  const said = type === 'project_link.removed' ? { removedEventAt: receivedAt } : seen;
+  const row = { ...emptyLink(install, id), ...attributes, provisioningModeVersion };
+  evidence.links.push({ ...row, ...said });
   if (contract === null || isStale) return;
   evidence.pairs.push({ install, contractId: contract.id, linkId: id });
 }

@@ -10,7 +10,12 @@ import {
   mergeRegisters,
   type PersonEvidence,
 } from '../domain/evidence.ts';
-import { leftSince, statusOfContract, statusOfLink } from '../domain/evidence-status.ts';
+import {
+  areContractsRead,
+  leftSince,
+  statusOfContract,
+  statusOfLink,
+} from '../domain/evidence-status.ts';
 import { domainOf } from '../domain/marketplace-text.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import { postponeTouched } from './touched-store.ts';
@@ -97,12 +102,16 @@ function meaningOfContract(contract: ContractEvidence): unknown {
 }
 
 function meaningOfLink(link: LinkEvidence): unknown {
-  const { externalProjectId, provisioningMode, contractsReadAt } = link;
-  return [statusOfLink(link), externalProjectId, provisioningMode, contractsReadAt !== null];
+  const { externalProjectId, provisioningMode, seenAt } = link;
+  const status = statusOfLink(link);
+  // Of one that is gone it matters whether it was seen under the grant that counts.
+  const lastSeenAt = status === 'live' ? null : seenAt;
+  return [status, externalProjectId, provisioningMode, areContractsRead(link), lastSeenAt];
 }
 
-function meaningOfGrant({ revokedEventAt, activeReadAt }: GrantEvidence): unknown {
-  return [revokedEventAt, revokedEventAt === null ? activeReadAt !== null : activeReadAt];
+function meaningOfGrant(grant: GrantEvidence): unknown {
+  const { revokedEventAt, firstActiveReadAt, activeReadAt } = grant;
+  return [revokedEventAt, firstActiveReadAt, revokedEventAt === null ? null : activeReadAt];
 }
 
 async function mergeInto<T extends object>(
@@ -112,11 +121,16 @@ async function mergeInto<T extends object>(
   added: T[],
   { toRow = (row) => row as Row, fromRow = (row) => row as T, meaningOf }: Merging<T> = {},
 ): Promise<T[]> {
-  if (added.length === 0) return [];
+  const [any] = added;
+  if (any === undefined) return [];
   const keyOf = (row: object) => JSON.stringify(key.map((column) => (row as Row)[column]));
   const merged = foldByKey(added, keyOf);
   const stored = foldByKey(
-    (await load(tx, table, key, [...merged.values()] as Row[])).map(fromRow),
+    (
+      await load(tx, table, { key, columns: Object.keys(toRow(any)) }, [
+        ...merged.values(),
+      ] as Row[])
+    ).map(fromRow),
     keyOf,
   );
   const changed = [...merged].flatMap(([id, row]) => {
@@ -144,10 +158,17 @@ function foldByKey<T extends object>(rows: T[], keyOf: (row: T) => string): Map<
   return byKey;
 }
 
-async function load(tx: Transaction, table: Table, key: string[], rows: Row[]): Promise<Row[]> {
+/** Only the columns that this version knows: what another one keeps beside them stays as it is. */
+async function load(
+  tx: Transaction,
+  table: Table,
+  { key, columns }: { key: string[]; columns: string[] },
+  rows: Row[],
+): Promise<Row[]> {
   const loaded: Row[] = [];
   for (const part of inParts(rows)) {
-    const query = sql<Row>`select * from ${sql.table(table)} where ${keyIn(key, part)}`;
+    const query = sql<Row>`select ${refsOf(columns)} from ${sql.table(table)}
+      where ${keyIn(key, part)}`;
     loaded.push(...(await query.execute(tx)).rows);
   }
   return loaded;
@@ -156,12 +177,15 @@ async function load(tx: Transaction, table: Table, key: string[], rows: Row[]): 
 async function save(tx: Transaction, table: Table, key: string[], rows: Row[]): Promise<void> {
   const columns = Object.keys(rows[0] ?? {});
   const others = columns.filter((column) => !key.includes(column));
-  const refs = (names: string[]) => sql.join(names.map((name) => sql.ref(name)));
   const values = rows.map((row) => sql`(${sql.join(columns.map((column) => row[column]))})`);
   const updates = others.map((name) => sql`${sql.ref(name)} = ${sql.ref(`excluded.${name}`)}`);
   const action = others.length === 0 ? sql`nothing` : sql`update set ${sql.join(updates)}`;
-  await sql`insert into ${sql.table(table)} (${refs(columns)}) values ${sql.join(values)}
-    on conflict (${refs(key)}) do ${action}`.execute(tx);
+  await sql`insert into ${sql.table(table)} (${refsOf(columns)}) values ${sql.join(values)}
+    on conflict (${refsOf(key)}) do ${action}`.execute(tx);
+}
+
+function refsOf(columns: string[]) {
+  return sql.join(columns.map((name) => sql.ref(name)));
 }
 
 function sealPerson(box: SecretBox, person: PersonEvidence): Row {

@@ -1,6 +1,6 @@
 import { isExplicit } from '../domain/standing.ts';
 import { type Candidate, reasonKey } from './collect-candidates.ts';
-import type { Ground } from './judge-membership.ts';
+import { type Ground, isOurs } from './judge-membership.ts';
 
 /** What somebody who is to stay in a group has left of it. */
 export interface LeftProjects {
@@ -23,15 +23,11 @@ export function findLeftProjects(candidates: readonly Candidate[]): LeftProjects
       project !== null && grounds.every(hasEnded) ? [project] : [],
     );
     return here.flatMap(({ before, grounds }) =>
-      before !== undefined && grounds.some(keepsIn) ? [{ membershipId: before.id, projects }] : [],
+      before !== undefined && grounds.some(isOurs) ? [{ membershipId: before.id, projects }] : [],
     );
   });
 }
 
 function hasEnded({ standing }: Ground): boolean {
   return !standing.stands && standing.falls[0] !== undefined && isExplicit(standing.falls[0].cause);
-}
-
-function keepsIn({ standing, isRouted, isManaged }: Ground): boolean {
-  return standing.stands && isRouted && !isManaged;
 }

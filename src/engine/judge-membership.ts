@@ -1,4 +1,5 @@
 import type { LinkEvidence } from '../domain/evidence.ts';
+import { type Provisioning, provisioningOf } from '../domain/evidence-status.ts';
 import type { Verdict } from '../domain/membership.ts';
 import { byActing, type Fall, type RemovalCause, type Standing } from '../domain/standing.ts';
 
@@ -9,13 +10,13 @@ export interface Ground {
   linkId: string;
   externalProjectId: string | null;
   standing: Standing;
-  /** The marketplace provisions the project itself: it is no reason of ours. */
-  isManaged: boolean;
+  /** Only where it is ours it is a reason of ours. */
+  provisioning: Provisioning;
   /** Whether the configuration leads here from its link; if not, only what was recorded does. */
   isRouted: boolean;
 }
 
-/** A live link whose contracts no listing has told yet. */
+/** A live link whose contracts no listing has told that began since it was there. */
 export type Heir = Pick<
   LinkEvidence,
   'install' | 'linkId' | 'externalProjectId' | 'provisioningMode'
@@ -32,16 +33,19 @@ export function judgeMembership(
   heirs: readonly Heir[],
   prefer: (installs: string[]) => string | undefined,
 ): Verdict | null {
-  const ours = grounds.filter((ground) => !ground.isManaged && ground.standing.stands);
-  const install = prefer(ours.filter(({ isRouted }) => isRouted).map((ground) => ground.install));
+  const install = prefer(grounds.filter(isOurs).map((ground) => ground.install));
   if (install !== undefined) return { kind: 'wanted', install };
-  // Neither what stands nor what ended elsewhere is for this configuration to judge.
-  const isOrphaned = ours.length > 0 || !grounds.some(({ isRouted }) => isRouted);
-  if (isOrphaned) return { kind: 'orphaned' };
-  if (grounds.some(({ isManaged, standing }) => isManaged && standing.stands)) {
-    return { kind: 'managed' };
-  }
-  return judgeFallen(grounds, heirs);
+  const standing = grounds.filter((ground) => ground.standing.stands);
+  // Neither what stands nor what ended elsewhere is for this configuration to judge; nor is, by a
+  // mode that nobody knows, whether somebody is to be here: who is in stays until a reason falls.
+  const isOrphaned = standing.some(({ provisioning }) => provisioning !== 'of_marketplace');
+  if (isOrphaned || !grounds.some(({ isRouted }) => isRouted)) return { kind: 'orphaned' };
+  return standing.length > 0 ? { kind: 'managed' } : judgeFallen(grounds, heirs);
+}
+
+/** Whether it stands, and is for us to see to. */
+export function isOurs({ standing, isRouted, provisioning }: Ground): boolean {
+  return standing.stands && isRouted && provisioning === 'ours';
 }
 
 /** Access falls with the last reason. */
@@ -61,7 +65,7 @@ function judgeFallen(grounds: readonly Ground[], heirs: readonly Heir[]): Verdic
 interface Way extends Pick<Fall, 'cause' | 'dueAt'> {
   install: string;
   /** Whether the marketplace itself is about to take over. */
-  isManaged: boolean;
+  isManaged: boolean | undefined;
 }
 
 /** How a reason fell, of all ways the one that acts first. What a link takes over acts later. */
@@ -72,7 +76,7 @@ function findWay(
   if (standing.stands) return undefined;
   const ways = standing.falls.map(({ cause, dueAt, dueWithHeirAt }): Way => {
     const heir = findHeir({ install, ...ground }, cause, heirs);
-    const isManaged = heir?.provisioningMode === 'MANAGED_ADAPTER';
+    const isManaged = heir && provisioningOf(heir.provisioningMode) === 'of_marketplace';
     return { install, cause, isManaged, dueAt: heir === undefined ? dueAt : dueWithHeirAt };
   });
   return ways.sort(byActing)[0];

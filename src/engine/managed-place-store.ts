@@ -5,7 +5,7 @@ import type { Claim } from './claim-store.ts';
 import type { Route, RouteLink } from './link-router.ts';
 import { linkedParticipations } from './membership-store.ts';
 
-/** The SQL of projects that the marketplace itself provisions (`MANAGED_ADAPTER`). */
+/** The SQL of projects that the marketplace itself provisions, or may do. */
 
 /** What tells whose an account is. */
 export interface AccountRules {
@@ -33,7 +33,8 @@ export async function managedPlaces(
     .select(['link.install', 'externalProjectId', 'externalProjectName'])
     .distinct()
     .where(sql<SqlBool>`(participation.install, participation.trainer_id) in (${people})`)
-    .where('provisioningMode', '=', 'MANAGED_ADAPTER')
+    // Of a mode that nobody knows it may be so.
+    .where('provisioningMode', '<>', 'PARTNER_WEBHOOK')
     .where('removedEventAt', 'is', null)
     .where('endedReadAt', 'is', null)
     .where('endedEventAt', 'is', null)

@@ -3,7 +3,11 @@ import type { Database, Transaction } from '../db/database.ts';
 import type { MembershipRow, NewMembershipRow, ReasonRow } from '../db/tables.ts';
 import type { Absences } from '../domain/absences.ts';
 import type { GrantEvidence, LinkEvidence } from '../domain/evidence.ts';
-import { type ContractRegisters, statusOfLink } from '../domain/evidence-status.ts';
+import {
+  areContractsRead,
+  type ContractRegisters,
+  statusOfLink,
+} from '../domain/evidence-status.ts';
 import type { MembershipState } from '../domain/membership.ts';
 import { createDerivationStore, type DerivationStore } from './derivation-store.ts';
 import {
@@ -20,7 +24,7 @@ export interface MembershipStore extends DerivationStore {
   membershipsOf(tx: Transaction, trainerIds: string[]): Promise<MembershipRow[]>;
   reasonsOf(tx: Transaction, membershipIds: number[]): Promise<ReasonRow[]>;
   grantsOf(tx: Transaction, installs: string[]): Promise<GrantEvidence[]>;
-  /** Live links of these projects whose contracts were never listed. */
+  /** Live links of these projects whose contracts were not listed since. */
   heirsOf(tx: Transaction, projects: ProjectKey[]): Promise<LinkEvidence[]>;
   /** @returns the new ids, in the order of the rows */
   insert(tx: Transaction, rows: NewMembershipRow[]): Promise<number[]>;
@@ -32,13 +36,21 @@ export interface MembershipStore extends DerivationStore {
   countByState(): Promise<{ tool: string; state: MembershipState; count: number }[]>;
 }
 
-export type Participation = Omit<ContractRegisters, 'absences'> &
-  Omit<LinkEvidence, 'absences' | 'contractsReadAt' | 'externalProjectUrl' | 'jobId'> & {
+export type Participation = ContractRegisters &
+  Pick<
+    LinkEvidence,
+    | 'linkId'
+    | 'removedEventAt'
+    | 'seenAt'
+    | 'externalProjectId'
+    | 'externalProjectName'
+    | 'provisioningMode'
+  > & {
+    install: string;
     contractId: string;
     trainerId: string;
     /** When the trainer was last seen on the contract. */
     onItAt: string | null;
-    contractAbsences: Absences;
     linkAbsences: Absences;
     participationAbsences: Absences;
   };
@@ -82,7 +94,6 @@ export function createMembershipStore(database: Database): MembershipStore {
           'contract.endedEventAt',
           'contract.activeReadAt',
           'contract.endedReadAt',
-          'contract.absences as contractAbsences',
           'contract.endedByOperatorAt',
           'contract.reopenedAt',
           'participation.seenAt as onItAt',
@@ -124,9 +135,8 @@ export function createMembershipStore(database: Database): MembershipStore {
         .selectFrom('link')
         .selectAll()
         .where(sql<boolean>`(install, external_project_id) in (values ${sql.join(values)})`)
-        .where('contractsReadAt', 'is', null)
         .execute();
-      return links.filter((link) => statusOfLink(link) === 'live');
+      return links.filter((link) => statusOfLink(link) === 'live' && !areContractsRead(link));
     },
 
     async insert(tx, rows) {

@@ -9,7 +9,7 @@ import {
   type Rules,
   reasonKey,
 } from './collect-candidates.ts';
-import { type Ground, judgeMembership } from './judge-membership.ts';
+import { type Ground, isOurs, judgeMembership } from './judge-membership.ts';
 import { addressOf } from './share-place.ts';
 
 /** A membership that the evidence makes, or makes different, or gives another reason. */
@@ -84,10 +84,7 @@ function toAddress(
 }
 
 function installsStanding(grounds: readonly Ground[]): string[] {
-  const standing = grounds.filter(
-    ({ isRouted, isManaged, standing: { stands } }) => isRouted && !isManaged && stands,
-  );
-  return [...new Set(standing.map(({ install }) => install))].sort();
+  return [...new Set(grounds.filter(isOurs).map(({ install }) => install))].sort();
 }
 
 /** What stands is written down, so that an end can later be told from a new configuration. */
@@ -98,7 +95,7 @@ function toRecord(
 ): Reason[] {
   if (verdict.kind !== 'wanted') return [];
   return grounds
-    .filter(({ isRouted, isManaged, standing }) => isRouted && !isManaged && standing.stands)
+    .filter(isOurs)
     .map(({ install, contractId, linkId }) => ({
       ...{ install, contractId, linkId, isNamed: isNamedBy(install) ? 1 : 0 },
     }))

@@ -2,7 +2,7 @@ import type { Evidence, LinkEvidence } from '../domain/evidence.ts';
 import { statusOfContract } from '../domain/evidence-status.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import { type Held, reasonOf } from './hold-evidence.ts';
-import { crossingOf, usageScopeOf, type Walls } from './wall.ts';
+import { outsideOf, usageScopeOf, type Walls } from './wall.ts';
 
 /** Tells an operator what evidence, once it is stored, means that they should know. */
 export type ReportEvidence = (changed: Evidence, held: readonly Held[]) => void;
@@ -48,10 +48,11 @@ export function createReportEvidence(walls: Walls, alerts: Alerts): ReportEviden
 function reportLink(walls: Walls, alerts: Alerts, link: LinkEvidence): void {
   const { install, linkId, externalProjectId: project } = link;
   const tool = walls.installs.get(install)?.tool;
-  const reason = crossingOf(walls, link);
+  const reason = outsideOf(walls, link);
   if (reason !== null) {
     const fields = { install, link: linkId, project, tool, reason };
-    const says = 'A link is outside the projects of its install: it gives nobody access';
+    const says =
+      'A link is outside the projects of its install, or of a mode that is not known: it gives nobody access';
     alerts.raise('link_outside', fields, says);
     return;
   }

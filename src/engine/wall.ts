@@ -1,5 +1,6 @@
 import type { Adapter, AdapterLink } from '../adapters/adapter.ts';
 import type { LinkEvidence } from '../domain/evidence.ts';
+import { provisioningOf } from '../domain/evidence-status.ts';
 
 /** What the wall around a customer is made of, as configured. */
 export interface Walls {
@@ -22,11 +23,11 @@ export type RoutedLink = Pick<
 >;
 
 /**
- * Why a link gives nobody access: its id could be resolved to another project than it names, it is
+ * Why a link gives nobody access: nobody knows the mode in which it is to be provisioned; its id could be resolved to another project than it names, it is
  * another install's (also but for the case or the form of its letters), it is nobody's, or the
  * adapter has no group for it.
  */
-export type Crossing = 'strange_id' | 'anothers' | 'not_named' | 'no_group';
+export type Crossing = 'unknown_mode' | 'strange_id' | 'anothers' | 'not_named' | 'no_group';
 
 /**
  * Whether a link crosses the wall of its install, and how: a customer creates links by themselves,
@@ -51,6 +52,15 @@ export function crossingOf({ installs, adapters }: Walls, link: RoutedLink): Cro
   );
   if (isAnothers) return 'anothers';
   return adapter === undefined || groupOf(adapter, link) !== undefined ? null : 'no_group';
+}
+
+/** The same, and whether anybody knows who is to provision it. */
+export function outsideOf(
+  walls: Walls,
+  link: RoutedLink & Pick<LinkEvidence, 'provisioningMode'>,
+): Crossing | null {
+  const isUnknown = provisioningOf(link.provisioningMode) === 'unknown';
+  return crossingOf(walls, link) ?? (isUnknown ? 'unknown_mode' : null);
 }
 
 /** The group of a link's project; undefined where the adapter gives none, or throws. */

@@ -15,7 +15,7 @@ export interface ContractStore {
 export interface ContractListFilter {
   install?: string | undefined;
   status?: ContractStatus | undefined;
-  /** Only those that can be neither confirmed nor eliminated. */
+  /** Only those that the last reading found in no list. */
   suspects?: boolean | undefined;
   /** Only those whose budget was last read to be so. */
   budget?: BudgetState | undefined;
@@ -34,7 +34,7 @@ export interface ListedContract {
   budgetState: BudgetState | null;
   /** Of what was funded. */
   consumedFraction: number | null;
-  /** Since when it can be neither confirmed nor eliminated; null where that is not so. */
+  /** Since when it was found in no list; null where the last reading found it. */
   suspectSince: string | null;
 }
 

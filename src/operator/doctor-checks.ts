@@ -6,7 +6,7 @@ import type { LinkEvidence } from '../domain/evidence.ts';
 import { statusOfLink } from '../domain/evidence-status.ts';
 import { callTool } from '../engine/call-tool.ts';
 import type { Orphan } from '../engine/find-orphans.ts';
-import { crossingOf, groupOf, type Walls } from '../engine/wall.ts';
+import { groupOf, outsideOf, type Walls } from '../engine/wall.ts';
 import type { Clock } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import { explainCrossing } from './explain-crossing.ts';
@@ -111,9 +111,9 @@ function checkLinks(walls: Walls, links: LinkEvidence[]): Check[] {
     .filter((link) => statusOfLink(link) === 'live')
     .flatMap((link) => {
       const { install, linkId, externalProjectId } = link;
-      const crossing = crossingOf(walls, link);
+      const crossing = outsideOf(walls, link);
       if (crossing === null) return [];
-      const { says, action } = explainCrossing(crossing, install, externalProjectId);
+      const { says, action } = explainCrossing(crossing, link);
       const where = `the link ${linkId} of ${install} is on ${externalProjectId}`;
       const why = crossing === 'not_named' ? 'which is not its project' : says;
       const asking = crossing === 'not_named' ? `${action}, or ask them why` : action;

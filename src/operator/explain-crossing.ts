@@ -1,13 +1,21 @@
+import type { LinkEvidence } from '../domain/evidence.ts';
 import type { Crossing } from '../engine/wall.ts';
 
-/** Why a project is outside the wall of an install, and what to do about it. Pure. */
+type ExplainedLink = Pick<LinkEvidence, 'install' | 'externalProjectId'> &
+  Partial<Pick<LinkEvidence, 'provisioningMode'>>;
+
+/** Why a link is outside the wall of its install, and what to do about it. Pure. */
 export function explainCrossing(
   crossing: Crossing,
-  install: string,
-  project: string | null,
+  { install, externalProjectId: project, provisioningMode: mode = null }: ExplainedLink,
 ): { says: string; action: string } {
   const projects = `installs.${install}.projects`;
   switch (crossing) {
+    case 'unknown_mode':
+      return {
+        says: `${project} is provisioned in the mode ${mode}, which this version does not know`,
+        action: 'see whether a newer version knows it; whoever is in stays, and nobody is added',
+      };
     case 'not_named':
       return {
         says: `${project} is outside the projects of ${install}`,

@@ -2,13 +2,14 @@ import type { MembershipRow } from '../db/tables.ts';
 import type { ContractEvidence, LinkEvidence } from '../domain/evidence.ts';
 import {
   leftSince,
+  provisioningOf,
   revokedGrant,
   statusOfContract,
   statusOfLink,
 } from '../domain/evidence-status.ts';
 import type { ToolTrouble } from '../domain/tool-trouble.ts';
 import type { RouteLink } from '../engine/link-router.ts';
-import { crossingOf, type Walls } from '../engine/wall.ts';
+import { outsideOf, type Walls } from '../engine/wall.ts';
 import { maskText } from '../lib/mask.ts';
 import { explainCrossing } from './explain-crossing.ts';
 import { judgeMembership } from './explain-membership.ts';
@@ -77,7 +78,7 @@ function explainOne(bearing: Bearing, rules: ExplainRules, way: Way): Explanatio
     judgeInstall(bearing, rules, way),
     judgeContract(contract),
     judgePerson(bearing, way),
-    judgeLink(rules, install, link),
+    judgeLink(rules, link),
     judgeAddress(rules, person, othersWhoDisagree(bearing, rules, person)),
   ];
   const judged = [...reasons, ...judgeMemberships(bearing, rules, { ...way, link, reasons })];
@@ -121,12 +122,6 @@ function judgeContract(contract: ContractEvidence): Judged {
         says: `${says} (${endOf(contract)})`,
         action: 'nothing: access ends with the contract',
       };
-    case 'eliminated':
-      return {
-        ...{ step: 'contract', holds: false, hasFallen: true },
-        says: `${says}: it is no longer listed as active`,
-        action: `if it goes on, say so: gangway contracts reopen ${contract.contractId}`,
-      };
     default:
       return {
         ...{ step: 'contract', holds: false, says: `${says}: nobody has said that it started` },
@@ -163,7 +158,7 @@ function judgePerson({ participations }: Bearing, way: Way): Judged {
   };
 }
 
-function judgeLink(rules: ExplainRules, install: string, link: LinkEvidence | undefined): Judged {
+function judgeLink(rules: ExplainRules, link: LinkEvidence | undefined): Judged {
   if (link === undefined || statusOfLink(link) === 'unknown') {
     return {
       ...{ step: 'link', holds: false, says: 'no project is known for it' },
@@ -177,11 +172,11 @@ function judgeLink(rules: ExplainRules, install: string, link: LinkEvidence | un
     const action = 'have the customer link the job again if the people are to stay';
     return { step: 'link', holds: false, hasFallen: true, says, action };
   }
-  const crossing = crossingOf(rules, link);
+  const crossing = outsideOf(rules, link);
   if (crossing !== null) {
-    return { step: 'link', holds: false, ...explainCrossing(crossing, install, project) };
+    return { step: 'link', holds: false, ...explainCrossing(crossing, link) };
   }
-  if (provisioningMode === 'MANAGED_ADAPTER') {
+  if (provisioningOf(provisioningMode) === 'of_marketplace') {
     const says = `the marketplace itself provisions ${project}`;
     const action = 'nothing: the marketplace does it';
     return { step: 'link', holds: false, hasFallen: true, says, action };

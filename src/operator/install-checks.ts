@@ -1,4 +1,5 @@
 import type { AppError } from '../domain/errors.ts';
+import { provisioningOf } from '../domain/evidence-status.ts';
 import { maskText } from '../lib/mask.ts';
 import type { Install, ProjectLink } from '../marketplace/platform-schema.ts';
 import { type Check, failure, warning } from './doctor-checks.ts';
@@ -68,7 +69,8 @@ const maxNamed = 5;
 /** Those that the marketplace provisions by itself need nothing of us. */
 export function checkJobs(install: string, links: readonly ProjectLink[]): Check[] {
   const idle = links.filter(
-    ({ jobId, provisioningMode }) => jobId === null && provisioningMode !== 'MANAGED_ADAPTER',
+    ({ jobId, provisioningMode }) =>
+      jobId === null && provisioningOf(provisioningMode) !== 'of_marketplace',
   );
   if (idle.length === 0) return [];
   const named = idle

@@ -34,8 +34,7 @@ export function needsNote(contract: KnownContract): boolean {
 
 /** By whoever says so, or because it cannot be seen to go on any more. */
 function hasEnded(contract: KnownContract): boolean {
-  const status = statusOfContract(contract);
-  return status === 'ended' || status === 'eliminated' || Boolean(contract.isUnlinked);
+  return statusOfContract(contract) === 'ended' || Boolean(contract.isUnlinked);
 }
 
 /** Whether a note is of an end that has turned out to be none. */

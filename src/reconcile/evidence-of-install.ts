@@ -4,14 +4,14 @@ import {
   emptyEvidence,
   emptyGrant,
   emptyLink,
+  type GrantEvidence,
 } from '../domain/evidence.ts';
 import type { Contract } from '../marketplace/platform-schema.ts';
 import { evidenceOfRead } from './evidence-of-read.ts';
 import type { InstallRead, KnownInstall } from './read-install.ts';
 
 type Participants = InstallRead['participants'];
-type Listing = Omit<InstallRead, 'participants' | 'missingContractIds'>;
-type Gone = Omit<InstallRead, 'participants'>;
+type Listing = Omit<InstallRead, 'participants'>;
 
 /** By contract, those who were on it, where others are now. */
 type Absent = ReadonlyMap<string, string[]>;
@@ -23,8 +23,9 @@ const linksAtOnce = 10;
 /**
  * What reading a whole install adds, as steps to be applied in their order: what is there, links
  * before what hangs on them; then what is gone, so that whoever is in two places has the one before
- * they lose the other; last that a link's contracts are known. Absence adds no end, only a count of
- * absences (design section 2), and only where the read could have shown it.
+ * they lose the other; last that a link's contracts are known. Absence adds no end: of links and of
+ * people it is counted (design section 2), and only where the read could have shown them; that a
+ * contract is in no list says nothing.
  */
 export function evidenceOfInstall(read: InstallRead, known: KnownInstall): Evidence[] {
   const { contracts, participants } = read;
@@ -46,7 +47,7 @@ export function evidenceOfLinks({ install, beganAt, grant, links }: Listing): Ev
   const isActive = grant.status === 'ACTIVE';
   return {
     ...evidenceOfRead({ install, beganAt, links, contracts: [], participants: new Map() }),
-    grants: isActive ? [{ ...emptyGrant(install, grant.id), activeReadAt: beganAt }] : [],
+    grants: isActive ? [toActive(install, grant.id, beganAt)] : [],
   };
 }
 
@@ -94,21 +95,16 @@ export function evidenceOfThere(
 }
 
 /** What has ended, and what was missed. */
-export function evidenceOfGone(read: Gone, absent: Absent): Evidence[] {
-  const { install, beganAt, grant, contracts, missingLinkIds, missingContractIds } = read;
+export function evidenceOfGone(read: Listing, absent: Absent): Evidence[] {
+  const { install, beganAt, grant, contracts, missingLinkIds } = read;
   const absences = beganAt;
   const missedLinks = grant.status === 'ACTIVE' ? missingLinkIds : [];
-  const missed = read.isActiveWhole ? missingContractIds : [];
   const links = missedLinks.map((linkId) => ({ ...emptyLink(install, linkId), absences }));
   return [
     ...(links.length > 0 ? [{ ...emptyEvidence(), links }] : []),
     ...chunksOf(contracts.filter(hasEnded)).map((chunk) =>
       evidenceOfRead({ install, beganAt, links: [], contracts: chunk, participants: new Map() }),
     ),
-    ...chunksOf(missed).map((ids) => ({
-      ...emptyEvidence(),
-      contracts: ids.map((id) => ({ ...emptyContract(install, id), absences })),
-    })),
     ...chunksOf([...absent]).map((chunk) => ({
       ...emptyEvidence(),
       // Only now, or a read that failed in between would have it not asked again for hours.
@@ -150,6 +146,13 @@ export function findAbsent(
     if (missed.length > 0) absent.set(id, missed);
   }
   return absent;
+}
+
+function toActive(install: string, grantId: string, beganAt: string): GrantEvidence {
+  return {
+    ...emptyGrant(install, grantId),
+    ...{ firstActiveReadAt: beganAt, activeReadAt: beganAt },
+  };
 }
 
 function hasEnded({ status }: Contract): boolean {

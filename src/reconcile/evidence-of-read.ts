@@ -34,11 +34,13 @@ export function evidenceOfRead({
     ...emptyEvidence(),
     links: links.map((link) => ({
       ...emptyLink(install, link.id),
+      firstSeenAt: beganAt,
       seenAt: beganAt,
       externalProjectId: link.externalProjectId,
       externalProjectName: link.externalProjectName,
       externalProjectUrl: link.externalProjectUrl ?? null,
       provisioningMode: link.provisioningMode,
+      provisioningModeVersion: link.provisioningMode === null ? null : version,
       jobId: link.jobId ?? null,
     })),
     contracts: contracts.map(({ id, status, title, startDate = null, endDate = null }) => ({

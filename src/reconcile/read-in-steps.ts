@@ -11,7 +11,7 @@ import {
   findAbsent,
   trainersOf,
 } from './evidence-of-install.ts';
-import { askParticipants, findMissing, type KnownInstall, listInstall } from './read-install.ts';
+import { askParticipants, type KnownInstall, listInstall } from './read-install.ts';
 
 /** What a read came to. */
 export interface ReadSummary {
@@ -40,7 +40,6 @@ export async function* readInSteps(
   const doubts = doubtsOfListing(listing, known);
   const knownTrainers = trainersOf(known);
   const allAbsent = new Map<string, string[]>();
-  const missingContractIds: string[] = [];
   yield evidenceOfLinks(listing);
   for (const chunk of chunksOf(contractsThere(listing, unlisted))) {
     const ids = chunk.map(({ id }) => id).filter((id) => toAsk.has(id));
@@ -48,10 +47,9 @@ export async function* readInSteps(
     addDoubts(doubts, ids, participants);
     const absent = findAbsent(participants, knownTrainers);
     for (const [id, trainerIds] of absent) allAbsent.set(id, trainerIds);
-    missingContractIds.push(...findMissing(unlisted, participants));
     yield evidenceOfThere(listing, chunk, participants, absent);
   }
-  yield* evidenceOfGone({ ...listing, missingContractIds }, allAbsent);
+  yield* evidenceOfGone(listing, allAbsent);
   yield* evidenceOfKnownContracts(listing);
   return { contracts: listing.contracts.length, doubts };
 }

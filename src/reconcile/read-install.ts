@@ -37,8 +37,6 @@ export interface InstallRead {
   contracts: Contract[];
   /** Whether the list of active contracts was whole, and had something in it. */
   isActiveWhole: boolean;
-  /** Contracts that were in no list, while somebody was still on them. */
-  missingContractIds: string[];
   /** By contract, where it was asked and answered. */
   participants: ReadonlyMap<string, Participant[]>;
 }
@@ -50,10 +48,10 @@ const participantsStaleMs = 6 * 3_600_000;
 const asksAtOnce = 8;
 
 /** What the listings of an install say, before anybody is asked who is on its contracts. */
-export interface InstallListing extends Omit<InstallRead, 'participants' | 'missingContractIds'> {
+export interface InstallListing extends Omit<InstallRead, 'participants'> {
   /** Known contracts of links that are still there, which no list had. */
   unlisted: ReadonlySet<string>;
-  /** Those, and active ones of which it is not known, or not lately, who is on them. */
+  /** Those, and active ones, of which it is not known, or not lately, who is on them. */
   toAsk: ReadonlySet<string>;
 }
 
@@ -70,20 +68,12 @@ export async function readInstall(
   beganAt: string,
   signal: AbortSignal,
 ): Promise<InstallRead> {
-  const { unlisted, toAsk, ...listing } = await listInstall(api, install, known, beganAt, signal);
-  const participants = await askParticipants(api, [...toAsk], signal);
-  const missingContractIds = findMissing(unlisted, participants);
-  return { ...listing, participants, missingContractIds };
-}
-
-/** An unlisted contract is missing where somebody is still on it. */
-export function findMissing(
-  unlisted: ReadonlySet<string>,
-  participants: InstallRead['participants'],
-): string[] {
-  const isMissing = ([id, present]: [string, Participant[]]) =>
-    unlisted.has(id) && present.length > 0;
-  return [...participants].filter(isMissing).map(([id]) => id);
+  const {
+    unlisted: _,
+    toAsk,
+    ...listing
+  } = await listInstall(api, install, known, beganAt, signal);
+  return { ...listing, participants: await askParticipants(api, [...toAsk], signal) };
 }
 
 /** @throws AppError where any of it could not be read */
@@ -100,7 +90,7 @@ export async function listInstall(
   const active = await listActive(api, links, signal);
   const unseen = findUnlisted(known, links, active.contracts);
   const ended = await listEnded(api, unseen, links, signal);
-  const endedIds = new Set(ended.map(({ id }) => id));
+  const endedIds = new Set(idsOf(ended));
   const unlisted = unseen.map(({ contractId }) => contractId).filter((id) => !endedIds.has(id));
   return {
     ...{ install, beganAt, grant, links, missingLinkIds },
@@ -108,19 +98,21 @@ export async function listInstall(
     // An empty list is what a hiccup looks like, and nothing follows from it.
     isActiveWhole: active.isComplete && active.contracts.length > 0,
     unlisted: new Set(unlisted),
-    toAsk: new Set([...findUnread(known, active.contracts, beganAt), ...unlisted]),
+    toAsk: new Set(findUnread(known, [...idsOf(active.contracts), ...unlisted], beganAt)),
   };
 }
 
-function findUnread(known: KnownInstall, active: Contract[], beganAt: string): string[] {
+function findUnread(known: KnownInstall, contractIds: string[], beganAt: string): string[] {
   const knownById = new Map(known.contracts.map((contract) => [contract.contractId, contract]));
-  return active
-    .map(({ id }) => id)
-    .filter((id) => {
-      const { trainerIds = [], participantsReadAt = null } = knownById.get(id) ?? {};
-      if (trainerIds.length === 0 || participantsReadAt === null) return true;
-      return Date.parse(beganAt) - Date.parse(participantsReadAt) > participantsStaleMs;
-    });
+  return contractIds.filter((id) => {
+    const { trainerIds = [], participantsReadAt = null } = knownById.get(id) ?? {};
+    if (trainerIds.length === 0 || participantsReadAt === null) return true;
+    return Date.parse(beganAt) - Date.parse(participantsReadAt) > participantsStaleMs;
+  });
+}
+
+function idsOf(contracts: readonly Contract[]): string[] {
+  return contracts.map(({ id }) => id);
 }
 
 /** @returns by contract, where it was answered @throws AppError where one could not be asked */
@@ -220,7 +212,7 @@ function findUnlisted(
   links: ProjectLink[],
   contracts: Contract[],
 ): KnownContract[] {
-  const listed = new Set(contracts.map(({ id }) => id));
+  const listed = new Set(idsOf(contracts));
   const live = new Set(links.map(({ id }) => id));
   return known.contracts.filter(({ contractId, linkIds }) => {
     return !listed.has(contractId) && linkIds.some((linkId) => live.has(linkId));

@@ -1,7 +1,7 @@
 import type { Database } from '../db/database.ts';
-import { confirmedAt, isSuspect, statusOfLink } from '../domain/evidence-status.ts';
+import { confirmedAt, isSuspect, provisioningOf, statusOfLink } from '../domain/evidence-status.ts';
 
-/** The SQL of suspects: contracts that can be neither confirmed nor eliminated (design section 4.2). */
+/** The SQL of suspects: contracts that are in no list any more (design section 4.2). */
 export interface SuspectStore {
   /** Those of one install, or of all; the oldest first. */
   list(install?: string): Promise<Suspect[]>;
@@ -10,7 +10,7 @@ export interface SuspectStore {
 export interface Suspect {
   install: string;
   contractId: string;
-  /** When the first reading began that could not confirm it any more. */
+  /** When the first reading began that did not find it any more. */
   since: string;
 }
 
@@ -66,7 +66,8 @@ function loadCandidates({ kysely }: Database, install: string | undefined) {
 /** Whether the link is there and gives access by us: else nothing hangs on the contract. */
 function isHere({ linkAbsences: absences, ...link }: Candidate): boolean {
   return (
-    statusOfLink({ ...link, absences }) === 'live' && link.provisioningMode !== 'MANAGED_ADAPTER'
+    statusOfLink({ ...link, absences }) === 'live' &&
+    provisioningOf(link.provisioningMode) !== 'of_marketplace'
   );
 }
 

@@ -192,6 +192,52 @@ describeEachDialect('migrating', ({ createEmpty, createMigrated }) => {
     expect(Number(id)).toBe(3);
   });
 
+  it('leaves everybody where they are whose contracts were taken for ended by no list', async () => {
+    const database = openForTest(await createEmpty());
+    await migrateOnly(
+      database,
+      names.filter((name) => name < '0026'),
+    );
+    const missed = (minutes: number) => `2026-03-15T11:${minutes}:00.000Z`;
+    const twice = `${missed(20)} ${missed(30)}`;
+    await inTransaction(database, async (tx) => {
+      await sql`insert into contract (install, contract_id, started_event_at, active_read_at,
+        absences) values
+        ('acme', 'out', ${missed(10)}, null, ${twice}),
+        ('acme', 'seen', ${missed(10)}, ${missed(25)}, ${twice}),
+        ('acme', 'once', ${missed(10)}, null, ${missed(30)}),
+        ('acme', 'going', ${missed(10)}, null, ${twice}),
+        ('acme', 'held', ${missed(10)}, null, ${twice})`.execute(tx);
+      await sql`insert into membership (tool, group_id, trainer_id, wanted, generation, state, cause,
+        cleared_generation, next_attempt_at, is_ours, attempts, updated_at, install) values
+        ('studio', 'signs', 'out', 0, 2, 'removed', 'contract_eliminated', 2, null, 0, 0, ${at}, 'acme'),
+        ('studio', 'signs', 'going', 0, 2, 'removing', 'contract_eliminated', 2, ${at}, 1, 0, ${at}, 'acme'),
+        ('studio', 'signs', 'held', 0, 2, 'held', 'contract_eliminated', null, null, 1, 0, ${at}, 'acme'),
+        ('studio', 'signs', 'other', 0, 2, 'removing', 'contract_ended', 2, ${at}, 1, 0, ${at}, 'acme')`.execute(
+        tx,
+      );
+      await sql`insert into reason (membership_id, install, contract_id, link_id)
+        select id, install, trainer_id, 'l1' from membership`.execute(tx);
+    });
+    await migrate(database);
+
+    const { kysely } = database;
+    const contracts = kysely.selectFrom('contract').select(['contractId', 'endedByOperatorAt']);
+    expect(await contracts.where('endedByOperatorAt', 'is not', null).execute()).toEqual([
+      { contractId: 'out', endedByOperatorAt: missed(30) },
+    ]);
+    const waiting = kysely.selectFrom('derivation').select('trainerId').orderBy('trainerId');
+    expect(await waiting.execute()).toEqual([{ trainerId: 'going' }, { trainerId: 'held' }]);
+    // Nobody works on it before it was derived and the brake was asked again.
+    const due = kysely.selectFrom('membership').select(['trainerId', 'removeAfter']);
+    expect(await due.where('nextAttemptAt', 'is not', null).execute()).toEqual([
+      { trainerId: 'other', removeAfter: null },
+    ]);
+    expect(await due.where('removeAfter', 'is not', null).execute()).toEqual([
+      { trainerId: 'going', removeAfter: at },
+    ]);
+  });
+
   it('refuses a database that a newer version has made its own, and says what to do', async () => {
     const database = openForTest(await createMigrated());
     await inTransaction(database, (tx) => writeSetting(tx, 'compatibility', '999'));

@@ -7,7 +7,7 @@ import {
 } from '../../src/domain/evidence.ts';
 import {
   absentSince,
-  eliminatedSince,
+  areContractsRead,
   isSuspect,
   leftSince,
   revokedGrant,
@@ -39,14 +39,6 @@ describe('statusOfContract', () => {
     ['ended', 'a millisecond too early', { endedEventAt: noon, activeReadAt: justBefore }],
     ['disputed', 'listed active 10:00 after', { endedEventAt: noon, activeReadAt: tenPast }],
     ['disputed', 'listed active a day after', { endedEventAt: noon, activeReadAt: nextDay }],
-    [
-      'eliminated',
-      'whose end was disputed, and that was then missed twice',
-      {
-        ...{ endedEventAt: noon, activeReadAt: tenPast },
-        absences: '2026-03-16T12:00:00.000Z 2026-03-16T12:15:00.000Z',
-      },
-    ],
     ['ended', 'that a read lists ended', { endedReadAt: noon }],
     ['ended', 'read ended, later read active', { endedReadAt: noon, activeReadAt: nextDay }],
     [
@@ -86,35 +78,9 @@ describe('statusOfContract', () => {
       'reopened although a read lists it ended',
       { startedEventAt: before, endedReadAt: noon, reopenedAt: nextDay },
     ],
-    [
-      'active',
-      'eliminated before it was reopened',
-      { startedEventAt: before, absences: twice, reopenedAt: tenPast },
-    ],
     ['unknown', 'reopened, of which nothing else is known', { reopenedAt: noon }],
   ])('is %s for one %s', (status, _, registers) => {
     expect(statusOfContract({ ...emptyContract('acme', 'c1'), ...registers })).toBe(status);
-  });
-
-  it.each([
-    ['active', 'missed once', { startedEventAt: before, absences: once }],
-    ['active', 'missed twice in too short a time', { startedEventAt: before, absences: tooSoon }],
-    ['eliminated', 'missed twice', { startedEventAt: before, absences: twice }],
-    ['eliminated', 'once read active', { activeReadAt: before, absences: twice }],
-    ['active', 'read active in between', { activeReadAt: noon, absences: twice }],
-    ['active', 'read active since', { activeReadAt: oneOClock, absences: twice }],
-    ['active', 'that started in between', { startedEventAt: noon, absences: twice }],
-    ['ended', 'whose end was delivered too', { endedEventAt: noon, absences: twice }],
-    ['ended', 'that a read lists ended too', { endedReadAt: noon, absences: twice }],
-    [
-      'disputed',
-      'missed twice before a read that contradicts its end',
-      { endedEventAt: before, activeReadAt: oneOClock, absences: twice },
-    ],
-  ])('is %s for one %s', (status, _, registers) => {
-    const contract = { ...emptyContract('acme', 'c1'), ...registers };
-    expect(statusOfContract(contract)).toBe(status);
-    if (status === 'eliminated') expect(eliminatedSince(contract)).toBe(tenPast);
   });
 });
 
@@ -138,6 +104,21 @@ describe('statusOfLink', () => {
     const link = { ...emptyLink('acme', 'l1'), ...attributes };
     expect(statusOfLink(link)).toBe(status);
     if (status === 'absent') expect(absentSince(link)).toBe(tenPast);
+  });
+});
+
+describe('areContractsRead', () => {
+  const [early, late] = ['2026-03-15T12:00:59.999Z', '2026-03-15T12:01:00.000Z'];
+
+  it.each([
+    [false, 'were never read', { firstSeenAt: noon, contractsReadAt: null }],
+    [false, 'were read as it came', { firstSeenAt: noon, contractsReadAt: noon }],
+    [false, 'were read within a minute', { firstSeenAt: noon, contractsReadAt: early }],
+    [false, 'were read before that', { firstSeenAt: noon, contractsReadAt: before }],
+    [true, 'were read a minute later', { firstSeenAt: noon, contractsReadAt: late }],
+    [true, 'were read, and it was never seen', { firstSeenAt: null, contractsReadAt: noon }],
+  ])('is %s of a link whose contracts %s', (expected, _of, link) => {
+    expect(areContractsRead(link)).toBe(expected);
   });
 });
 
@@ -235,14 +216,11 @@ describe('isSuspect', () => {
   it.each([
     [true, 'a reading did not list', active],
     [true, 'a reading listed with a word that is new', { startedEventAt: noon }],
-    [true, 'was missed once, and then not even that', { ...active, absences: justBefore }],
     [true, 'was disputed', { endedEventAt: before, activeReadAt: noon }],
     [false, 'the reading listed', { activeReadAt: oneOClock }],
     [false, 'a later reading listed', { activeReadAt: nextDay }],
     [false, 'an event has started since', { ...active, startedEventAt: nextDay }],
     [false, 'an operator has reopened since', { ...active, reopenedAt: nextDay }],
-    [false, 'is being eliminated', { ...active, absences: oneOClock }],
-    [false, 'was eliminated', { ...active, absences: `${justBefore} ${oneOClock}` }],
     [false, 'has ended', { ...active, endedReadAt: noon }],
     [false, 'nothing is known of', {}],
   ])('is %s of one that %s', (expected, _of, registers) => {

@@ -37,11 +37,19 @@ const rows = {
   link: rowOf(
     { install: 'acme', linkId: 'l1' },
     'removedEventAt',
+    'firstSeenAt',
+    'seenAt',
     'externalProjectId',
     'externalProjectName',
     'provisioningMode',
+    'provisioningModeVersion',
   ),
-  grant: rowOf({ install: 'acme', grantId: 'g1' }, 'revokedEventAt'),
+  grant: rowOf(
+    { install: 'acme', grantId: 'g1' },
+    'revokedEventAt',
+    'firstActiveReadAt',
+    'activeReadAt',
+  ),
   pair: rowOf({ install: 'acme', contractId: 'c1', linkId: 'l1' }),
   participation: rowOf({ install: 'acme', contractId: 'c1', trainerId: 't1' }, 'seenAt'),
   person: rowOf(
@@ -89,6 +97,17 @@ describe.each(Object.entries(rows))('merging rows of a %s', (_kind, row) => {
 describe('merging', () => {
   type Name = Pick<PersonEvidence, 'displayName' | 'displayNameVersion'>;
   type Attributes = Omit<PersonEvidence, 'install' | 'trainerId'>;
+
+  it('keeps the first time of something, and the last', () => {
+    const early = { firstSeenAt: '2026-03-15T11:00:00.000Z', seenAt: '2026-03-15T11:00:00.000Z' };
+    const late = { firstSeenAt: '2026-03-15T12:00:00.000Z', seenAt: '2026-03-15T12:00:00.000Z' };
+    expect(mergeRegisters(late, early)).toEqual({ ...early, seenAt: late.seenAt });
+    const unset: Partial<Record<keyof typeof early, string | null>> = {
+      ...{ firstSeenAt: null, seenAt: null },
+    };
+    expect(mergeRegisters(unset, early)).toEqual(early);
+    expect(mergeRegisters<typeof unset>(early, unset)).toEqual(early);
+  });
 
   it('never lets an absent value take a known one away', () => {
     const absent: Name = { displayName: null, displayNameVersion: null };

@@ -4,6 +4,7 @@ import {
   isExplicit,
   type ReasonFacts,
   removalCauses,
+  sayCause,
   standingOf,
 } from '../../src/domain/standing.ts';
 
@@ -31,11 +32,20 @@ function facts(changes: {
   };
 }
 
+describe('why somebody is taken out', () => {
+  it.each(removalCauses)('is said of %s', (cause) => {
+    expect(sayCause(cause)).toMatch(/ /);
+  });
+
+  it('is said also where another version of Gangway gave the cause', () => {
+    expect(sayCause('contract_eliminated')).toBe('contract eliminated');
+  });
+});
+
 describe('a reason stands', () => {
   it.each([
     ['as long as nothing speaks against it', {}],
     ['where its end is disputed', { contract: { endedEventAt: at(0), activeReadAt: at(10) } }],
-    ['where a read missed the contract once', { contract: { absences: at(0) } }],
     ['where a read missed the link once', { link: { absences: at(0) } }],
     ['where a read missed the trainer once', { participation: { absences: at(0) } }],
     ['where the grant is active', { grant: { activeReadAt: at(0) } }],
@@ -62,7 +72,6 @@ describe('a reason falls', () => {
     ['contract_ended', 0, 0, { contract: { endedEventAt: at(0) } }],
     ['contract_read_ended', 0, 0, { contract: { endedReadAt: at(0) } }],
     ['contract_ended_by_operator', 0, 0, { contract: { endedByOperatorAt: at(0) } }],
-    ['contract_eliminated', 10, 25, { contract: { absences: twice } }],
     ['link_removed', 0, 15, { link: { removedEventAt: at(0) } }, 24 * 60],
     ['link_absent', 10, 25, { link: { absences: twice } }, 10 + 24 * 60],
     ['participation_left', 10, 25, { participation: { absences: twice } }],
@@ -76,6 +85,34 @@ describe('a reason falls', () => {
     expect(standingOf(facts(changes), graces)).toEqual({
       stands: false,
       falls: [{ cause, since: at(since), dueAt: at(due), dueWithHeirAt: at(withHeir ?? due) }],
+    });
+  });
+
+  const [removed, absent] = [{ removedEventAt: at(10) }, { absences: twice }];
+  const seen = { seenAt: at(-10) };
+  const [day, longer] = [10 + 24 * 60, 10 + 48 * 60];
+  const soon = 10 + 15;
+
+  it.each<[string, object, object, number]>([
+    ['removed, and not seen under the grant that came since', removed, { first: at(-9) }, day],
+    ['absent, and not seen under the grant that came since', absent, { first: at(-9) }, day],
+    ['removed, and seen as the grant was', removed, { first: at(-10) }, soon],
+    ['absent, and seen as the grant was', absent, { first: at(-10) }, soon],
+    ['absent, under a grant of which the first is not known', absent, { first: null }, soon],
+    ['removed after its grant was revoked', removed, { revoked: at(10) }, day],
+    ['removed before its grant was revoked', removed, { revoked: at(11) }, soon],
+  ])('with a day to be made again, or not, by a link %s', (_, gone, of, dueAt) => {
+    const { first = at(-60), revoked = null } = of as { first?: string | null; revoked?: string };
+    const grant = {
+      ...{ firstActiveReadAt: first, activeReadAt: first ?? at(-10) },
+      ...{ revokedEventAt: revoked, revokedReceivedAt: revoked },
+    };
+    const standing = standingOf(facts({ link: { ...seen, ...gone }, grant }), graces);
+    const falls = standing.stands ? [] : standing.falls;
+    const fall = falls.find(({ cause }) => cause.startsWith('link_'));
+    expect(fall).toMatchObject({
+      dueAt: at(dueAt),
+      dueWithHeirAt: at(dueAt === day ? longer : day),
     });
   });
 
@@ -95,7 +132,7 @@ describe('a reason falls', () => {
     [
       'the link, whose grace is shorter than that of a grant',
       {
-        link: { removedEventAt: at(60) },
+        link: { removedEventAt: at(-1) },
         grant: { revokedEventAt: at(0), revokedReceivedAt: at(0) },
       },
       'link_removed',

@@ -39,7 +39,11 @@ const title = {
   ...{ title: 'Street signs', titleVersion: versionOfEvent('8') },
   ...{ startDate, startDateVersion: versionOfEvent('8') },
 };
-const linkRow = { ...emptyLink(install, 'l1'), ...link, seenAt: createdAt };
+const seenOn = (at: string | null) => ({ firstSeenAt: at, seenAt: at });
+const linkRow = {
+  ...{ ...emptyLink(install, 'l1'), ...link, ...seenOn(createdAt) },
+  provisioningModeVersion: versionOfEvent('8'),
+};
 const { id: _, ...linkWithoutId } = linkRow as typeof linkRow & { id: string };
 const personRow = {
   ...{ install, trainerId: 't1' },
@@ -74,7 +78,7 @@ describe('a full event adds what it names', () => {
       'project_link.removed',
       aboutLink,
       // Whatever undoes it may be on its way since it came in, not since it was said.
-      { links: [{ ...linkWithoutId, seenAt: null, removedEventAt: receivedAt }] },
+      { links: [{ ...linkWithoutId, ...seenOn(null), removedEventAt: receivedAt }] },
     ],
     [
       'install.revoked',
@@ -124,7 +128,7 @@ describe('a minimal event adds what it can', () => {
     [
       'project_link.created',
       { link: { ...emptyAttributes(), id: 'l1' } },
-      { links: [{ ...emptyLink(install, 'l1'), seenAt: receivedAt }] },
+      { links: [{ ...emptyLink(install, 'l1'), ...seenOn(receivedAt) }] },
       null,
     ],
     [

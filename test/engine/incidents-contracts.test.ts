@@ -83,6 +83,52 @@ describeEachDatabase('a person who is replaced on a contract', (openFresh) => {
   });
 });
 
+describeEachDatabase('a list of contracts that is cut off without a sign', (openFresh) => {
+  const ten = Array.from({ length: 10 }, (_, index) => `cmc${index}`);
+  const on = (ids: string[]) =>
+    Object.fromEntries(ids.map((id) => [id, { links: ['cml1'], people: [`on-${id}`] }]));
+  const links = { cml1: signs };
+  const members = () => incident.tool.members(signs);
+  let incident: Incident;
+
+  beforeEach(async () => {
+    incident = createIncident(await openFresh());
+    await incident.read({ links, active: on(ten) });
+    expect(members()).toHaveLength(10);
+  });
+
+  it('removes nobody, however long it lasts, and is told of after a day', async () => {
+    // Who is on them is still answered.
+    const cutOff = { links, active: on(ten.slice(2)), unlisted: on(ten.slice(0, 2)) };
+    for (let read = 0; read < 4; read += 1) {
+      await incident.pass(15 * minutes);
+      await incident.read(cutOff);
+    }
+    expect(await incident.alerts('contract_suspect')).toBe(0);
+    await incident.pass(24 * hours);
+    await incident.read(cutOff);
+    await incident.pass(30 * 24 * hours);
+    expect(members()).toHaveLength(10);
+    expect(incident.removals()).toEqual([]);
+    expect(await incident.plans()).toEqual([]);
+    expect(await incident.alerts('contract_suspect')).toBe(1);
+  });
+
+  it('hides no end that the list of those that have ended has', async () => {
+    await incident.pass(15 * minutes);
+    const active = on(ten.slice(2));
+    await incident.read({ links, active, ended: on(['cmc0']) });
+    expect(members()).toEqual(ten.slice(1).map((id) => `on-${id}`));
+    expect(incident.removals()).toEqual([`remove ${signs}/on-cmc0`]);
+  });
+
+  it('hides no end that is in the list of those that are active', async () => {
+    await incident.pass(15 * minutes);
+    await incident.read({ links, active: { ...on(ten.slice(1)) }, strays: on(['cmc0']) });
+    expect(members()).toHaveLength(9);
+  });
+});
+
 describeEachDatabase('an end that was delivered and is not so', (openFresh) => {
   const members = (incident: Incident) => incident.tool.members(signs);
 

@@ -86,6 +86,32 @@ describeEachDatabase('a project that is re-pointed', (openFresh) => {
     expect(incident.removals()).toEqual([]);
   });
 
+  it('keeps its people where the first list after it is some seconds old', async () => {
+    await incident.event('project_link.removed', { link: 'cml1' });
+    await incident.event('project_link.created', { link: 'cml2' });
+    for (const laterMs of [1000, minutes - 1001]) {
+      await incident.pass(laterMs);
+      await incident.read({ ...repointed, active: { cmc9: other } });
+    }
+    await incident.pass(15 * minutes);
+    expect(members()).toEqual(['cmu1']);
+    await incident.read(repointed);
+    await incident.pass(30 * hours);
+    expect(members()).toEqual(['cmu1']);
+    expect(incident.removals()).toEqual([]);
+  });
+
+  it('loses them to a list that began a minute after the new link was seen', async () => {
+    await incident.event('project_link.removed', { link: 'cml1' });
+    await incident.event('project_link.created', { link: 'cml2' });
+    await incident.pass(minutes);
+    await incident.read(replaced);
+    await incident.pass(14 * minutes - 1);
+    expect(members()).toEqual(['cmu1', 'cmu2']);
+    await incident.pass(1);
+    expect(members()).toEqual(['cmu2']);
+  });
+
   it('does not hold up an end that the marketplace says outright', async () => {
     await incident.event('project_link.removed', { link: 'cml1' });
     await incident.event('project_link.created', { link: 'cml2' });
@@ -169,6 +195,79 @@ describeEachDatabase('a grant that is revoked', (openFresh) => {
     expect(members()).toEqual(['cmu1']);
     expect(incident.removals()).toEqual([]);
     expect(await incident.plans()).toEqual([]);
+  });
+
+  /** The same customer, whose projects are still to be linked again. */
+  const unlinked: Listing = { links: {}, grant: 'cmi2' };
+  const readUnlinked = async () => {
+    await incident.read(unlinked);
+    await incident.pass(11 * minutes);
+    await incident.read(unlinked);
+  };
+
+  it('and connected again keeps everybody for a day, until the links are made again', async () => {
+    await readUnlinked();
+    await incident.pass(23 * hours);
+    expect(members()).toEqual(['cmu1']);
+    await incident.read({ ...repointed, grant: 'cmi2' });
+    await incident.pass(60 * hours);
+    expect(members()).toEqual(['cmu1']);
+    expect(incident.removals()).toEqual([]);
+    expect(await incident.plans()).toEqual([]);
+  });
+
+  it('and connected again lets go after a day where the links are not made again', async () => {
+    await readUnlinked();
+    await incident.pass(24 * hours - 1);
+    expect(await incident.plans()).toEqual([]);
+    await incident.pass(1);
+    expect(await incident.plans()).toEqual([2]);
+  });
+
+  it('and linked again at the end of that day keeps everybody, though the list is old', async () => {
+    await readUnlinked();
+    await incident.pass(24 * hours - minutes);
+    await incident.event('project_link.created', { link: 'cml2' });
+    await incident.event('project_link.created', { link: 'cml8', project: 'lamps' });
+    const anew = {
+      cmc9: { ...other, links: ['cml8'] },
+      cmc1: { links: ['cml2'], people: ['cmu1'] },
+    };
+    const links = { cml2: 'street-signs', cml8: 'lamps' };
+    await incident.read({ grant: 'cmi2', links, active: {} });
+    await incident.pass(15 * minutes);
+    await incident.read({ grant: 'cmi2', links, active: anew });
+    await incident.pass(60 * hours);
+    expect(members()).toEqual(['cmu1']);
+    expect(incident.removals()).toEqual([]);
+    expect(await incident.plans()).toEqual([]);
+  });
+
+  it.each([
+    ['before the new one came', ['unlink', 'connect']],
+    ['after the new one came', ['connect', 'unlink']],
+    ['and not connected again yet', ['revoke', 'unlink']],
+  ])('keeps everybody for a day where the links go with the old grant: %s', async (_, steps) => {
+    for (const step of steps) {
+      if (step === 'revoke') await revoke('cmi1');
+      if (step === 'connect') await incident.read(unlinked);
+      if (step !== 'unlink') continue;
+      await incident.event('project_link.removed', { link: 'cml1' });
+      await incident.event('project_link.removed', { link: 'cml9', project: 'lamps' });
+    }
+    await incident.pass(24 * hours - 1);
+    expect(members()).toEqual(['cmu1']);
+    expect(await incident.plans()).toEqual([]);
+    await incident.pass(1);
+    expect(await incident.plans()).toEqual([2]);
+  });
+
+  it('has a link that is seen under the new grant go after the grace, as ever', async () => {
+    await incident.read({ ...before, grant: 'cmi2' });
+    await incident.pass(minutes);
+    await incident.event('project_link.removed', { link: 'cml1' });
+    await incident.pass(15 * minutes);
+    expect(members()).toEqual([]);
   });
 
   it('keeps everybody for a day, in which it may be connected again', async () => {

@@ -19,7 +19,7 @@ const unlinked = fell('link_removed', later);
 function ground(standing: Standing, changes: Partial<Ground> = {}): Ground {
   return {
     ...{ install: 'acme', contractId: 'c1', linkId: 'l1', externalProjectId: 'signs' },
-    ...{ isManaged: false, isRouted: true, standing, ...changes },
+    ...{ provisioning: 'ours', isRouted: true, standing, ...changes },
   };
 }
 
@@ -42,7 +42,7 @@ function judge(grounds: Ground[], heirs: Heir[] = []) {
 }
 
 const globex = { install: 'globex', contractId: 'c9', linkId: 'l9' };
-const managed = { isManaged: true };
+const managed = { provisioning: 'of_marketplace' } as const;
 const elsewhere = { isRouted: false };
 const unwanted = (install: string, cause: RemovalCause, removeAfter: string) => ({
   ...{ kind: 'unwanted', install, cause, removeAfter },
@@ -76,6 +76,27 @@ describe('somebody is orphaned', () => {
     ],
   ])('%s', (_, grounds) => {
     expect(judge(grounds)).toEqual({ kind: 'orphaned' });
+  });
+});
+
+describe('somebody of a mode that nobody knows is kept as they are', () => {
+  const unknown = { provisioning: 'unknown' } as const;
+
+  it.each<[string, Ground[], object]>([
+    ['while their reason stands', [ground(stands, unknown)], { kind: 'orphaned' }],
+    [
+      'whatever else ended',
+      [ground(ended), ground(stands, { ...globex, ...unknown })],
+      { kind: 'orphaned' },
+    ],
+    [
+      'but where another reason stands',
+      [ground(stands, globex), ground(stands, unknown)],
+      { kind: 'wanted', install: 'globex' },
+    ],
+    ['until it falls', [ground(ended, unknown)], unwanted('acme', 'contract_ended', noon)],
+  ])('%s', (_, grounds, expected) => {
+    expect(judge(grounds)).toEqual(expected);
   });
 });
 
@@ -167,7 +188,7 @@ describe('a link that may take over', () => {
 
   it.each<RemovalCause>([
     ...(['contract_ended', 'contract_read_ended', 'contract_ended_by_operator'] as const),
-    ...(['contract_eliminated', 'participation_left', 'grant_revoked'] as const),
+    ...(['participation_left', 'grant_revoked'] as const),
   ])('takes nothing over from %s', (cause) => {
     expect(judge([ground(fell(cause, later))], [heir()])).toEqual(unwanted('acme', cause, later));
   });

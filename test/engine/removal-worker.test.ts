@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { inTransaction } from '../../src/db/database.ts';
 import { emptyEvidence, emptyLink } from '../../src/domain/evidence.ts';
 import { createRemovalWorker } from '../../src/engine/removal-worker.ts';
-import { toInstant } from '../../src/lib/clock.ts';
+import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import { claimDue, convergeDue } from '../support/converging.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { createEngine, type Engine, startLoops } from '../support/engine-harness.ts';
@@ -34,7 +34,7 @@ describeEachDatabase('removals', (openFresh) => {
   async function hire(count: number): Promise<void> {
     await engine.apply(numbers(1, count).map((number) => about('contract.started', number)));
     // What their contracts are is known, so that none may take over from another.
-    const contractsReadAt = toInstant(engine.clock.now());
+    const contractsReadAt = instantIn(engine.clock, 60_000);
     const links = numbers(1, count).map((number) => ({
       ...{ ...emptyLink('acme', `l${number}`), contractsReadAt },
     }));

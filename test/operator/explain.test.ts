@@ -86,13 +86,6 @@ describe('explaining', () => {
       /^nothing: access ends with the contract$/,
     ],
     [
-      'a contract that is listed no more',
-      ['contract'],
-      { contracts: [{ ...ended, absences }] },
-      /^the contract is eliminated: it is no longer listed as active$/,
-      /^if it goes on, say so: gangway contracts reopen cmc1$/,
-    ],
-    [
       'somebody who left the contract',
       ['person'],
       { participations: [{ ...ids, trainerId: 'cmu1', seenAt: at, absences }] },
@@ -119,6 +112,13 @@ describe('explaining', () => {
       { links: [{ ...link, provisioningMode: 'MANAGED_ADAPTER' }] },
       /^the marketplace itself provisions street-signs$/,
       /^nothing: the marketplace does it$/,
+    ],
+    [
+      'a project in a mode that nobody knows',
+      ['link'],
+      { links: [{ ...link, provisioningMode: 'CUSTOM_MODE' }] },
+      /^street-signs is provisioned in the mode CUSTOM_MODE, which this version does not know$/,
+      /^see whether a newer version knows it; whoever is in stays, and nobody is added$/,
     ],
   ])('%s: the step that fails, and what to do', (_, failing, changes, says, action) => {
     const out = { ...membership, state: 'removed', wanted: 0 } as const;
@@ -326,7 +326,7 @@ describe('explaining a membership', () => {
 
   type Row = Partial<MembershipRow> & Pick<MembershipRow, 'state'>;
 
-  const gone: Partial<MembershipRow> = { wanted: 0, cause: 'contract_eliminated' };
+  const gone: Partial<MembershipRow> = { wanted: 0, cause: 'link_absent' };
   const whileWanted: [Row, RegExp, RegExp][] = [
     [{ state: 'active' }, /^active in street-signs of studio$/, /^nothing: they can log in$/],
     [{ state: 'invited' }, /^invited in /, /^have them accept the invitation$/],
@@ -357,7 +357,7 @@ describe('explaining a membership', () => {
     ],
     [
       { ...gone, state: 'held' },
-      /^still in .+, as their removal was rejected \(because the contract is no longer listed\)$/,
+      /^still in .+, as their removal was rejected \(because the link to the project is no longer listed\)$/,
       /^nothing: an operator decided to keep them/,
     ],
     [
@@ -374,24 +374,28 @@ describe('explaining a membership', () => {
     expect(explained.failing).toEqual(row.state === 'active' ? [] : ['membership']);
   });
 
-  const reopen = /^if it goes on, say so: gangway contracts reopen cmc1$/;
+  const linkAgain = /^have the customer link the job again if the people are to stay$/;
   const onceFallen: [Row, RegExp, RegExp][] = [
     [{ state: 'active' }, /^active in/, /^nothing: something else keeps them in.+explain cmu1"$/],
     [{ state: 'invited' }, /^invited in/, /^nothing: something else keeps them invited/],
-    [{ state: 'pending' }, /^pending in/, reopen],
-    [{ ...gone, state: 'waiting_email' }, /^waiting_email in/, reopen],
+    [{ state: 'pending' }, /^pending in/, linkAgain],
+    [{ ...gone, state: 'waiting_email' }, /^waiting_email in/, linkAgain],
     [
       { ...gone, state: 'removing', removeAfter: later },
-      /^still in .+, to be removed after 2026-03-15T12:15:00.000Z \(because the contract is no/,
-      reopen,
+      /^still in .+, to be removed after 2026-03-15T12:15:00.000Z \(because the link to the project is no/,
+      linkAgain,
     ],
-    [{ ...gone, state: 'removing' }, /^still in street-signs of studio, to be removed now/, reopen],
+    [
+      { ...gone, state: 'removing' },
+      /^still in street-signs of studio, to be removed now/,
+      linkAgain,
+    ],
     [
       { ...gone, state: 'removing', failure: 'answered 503', nextAttemptAt: later },
       /^still in .+, to be removed now \(.+\): answered 503$/,
       /^see how studio is: gangway doctor; it is tried again at /,
     ],
-    [{ ...gone, state: 'removed' }, /^removed from/, reopen],
+    [{ ...gone, state: 'removed' }, /^removed from/, linkAgain],
     [
       { ...gone, state: 'failed', failure: 'answered 403' },
       /^still in .+, as their removal fails \(.+\): answered 403$/,
@@ -406,13 +410,13 @@ describe('explaining a membership', () => {
     [{ state: 'orphaned' }, /^kept in/, /or end this with "gangway retire --install acme"$/],
   ];
 
-  const eliminated = { ...emptyContract('acme', 'cmc1'), startedEventAt: at, absences };
+  const unlinked: Partial<Bearing> = { links: [{ ...link, seenAt: at, absences }] };
 
   it.each(onceFallen)('%o whose reason has fallen', (row, says, action) => {
     const memberships = [{ ...membership, ...row }];
     const other = { ...ids, membershipId: 7, linkId: 'cml1', isNamed: 1, contractId: 'cmc2' };
     const reasons = [...healthy().reasons, other];
-    const explained = explainOne({ ...healthy(), contracts: [eliminated], memberships, reasons });
+    const explained = explainOne({ ...healthy(), ...unlinked, memberships, reasons });
     expect(explained.says('membership')).toMatch(says);
     expect(explained.action).toMatch(action);
   });
@@ -421,18 +425,18 @@ describe('explaining a membership', () => {
     const held = { ...membership, ...gone, state: 'held' } as const;
     const explained = explainOne({
       ...healthy(),
-      ...{ contracts: [eliminated], memberships: [held], plans: new Map([[7, 3]]) },
+      ...{ ...unlinked, memberships: [held], plans: new Map([[7, 3]]) },
     });
     expect(explained.says('membership')).toBe(
-      'still in street-signs of studio, as plan 3 holds their removal (because the contract is no longer listed)',
+      'still in street-signs of studio, as plan 3 holds their removal (because the link to the project is no longer listed)',
     );
     expect(explained.action).toBe('decide about it: gangway plans show 3');
   });
 
   it.each(membershipStates)('in the state %s says one thing to do', (state) => {
-    for (const contracts of [healthy().contracts, [eliminated]]) {
+    for (const fallen of [{}, unlinked]) {
       const memberships = [{ ...membership, state, cause: 'link_absent' } as const];
-      const { action } = explainOne({ ...healthy(), contracts, memberships });
+      const { action } = explainOne({ ...healthy(), ...fallen, memberships });
       expect(action).toMatch(/^(nothing: |wait: |have |ask |mend |decide |give |if )\S/);
     }
   });

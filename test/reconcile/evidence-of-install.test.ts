@@ -28,7 +28,7 @@ function take(read: Partial<InstallRead>, trainersOf: Record<string, string[]> =
   return evidenceOfInstall(
     {
       ...{ install, beganAt, grant: { id: 'g1', status: 'ACTIVE' }, links: [], contracts: [] },
-      ...{ missingLinkIds: [], isActiveWhole: true, missingContractIds: [] },
+      ...{ missingLinkIds: [], isActiveWhole: true },
       ...{ participants: new Map(), ...read },
     },
     known,
@@ -46,7 +46,7 @@ describe('of the grant', () => {
     [
       'is said that it is active',
       'ACTIVE',
-      [{ ...emptyGrant(install, 'g1'), activeReadAt: beganAt }],
+      [{ ...emptyGrant(install, 'g1'), firstActiveReadAt: beganAt, activeReadAt: beganAt }],
     ],
     ['is said nothing where it is revoked', 'REVOKED', []],
     ['is said nothing where its status is unknown', 'active', []],
@@ -56,7 +56,12 @@ describe('of the grant', () => {
 });
 
 describe('of links', () => {
-  const seen = { ...emptyLink(install, 'l1'), ...attributes, seenAt: beganAt };
+  const seen = {
+    ...emptyLink(install, 'l1'),
+    ...attributes,
+    firstSeenAt: beganAt,
+    seenAt: beganAt,
+  };
   const told = { ...emptyLink(install, 'l1'), contractsReadAt: beganAt };
 
   it('is said that they are there, and last of all that their contracts are known', () => {
@@ -105,16 +110,6 @@ describe('of contracts', () => {
       [row],
     ],
     ['is said who was asked for', { participants: on }, [read]],
-    [
-      'is said that they were missed',
-      { participants: on, missingContractIds: ['c1'] },
-      [read, { ...row, absences }],
-    ],
-    [
-      'is not said that they were missed where some may be missing',
-      { participants: on, missingContractIds: ['c1'], isActiveWhole: false },
-      [read],
-    ],
   ])('%s', (_, said, contracts) => {
     expect(collect(take(said), 'contracts')).toEqual(contracts);
   });

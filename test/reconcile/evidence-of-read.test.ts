@@ -23,7 +23,14 @@ describe('a read adds', () => {
     [
       'a link with its attributes, and never its removal',
       { links: [{ id: 'l1', ...attributes }] },
-      { links: [{ ...emptyLink(install, 'l1'), ...attributes, seenAt: beganAt }] },
+      {
+        links: [
+          {
+            ...{ ...emptyLink(install, 'l1'), ...attributes, provisioningModeVersion: version },
+            ...{ firstSeenAt: beganAt, seenAt: beganAt },
+          },
+        ],
+      },
     ],
     [
       'when a contract was listed active',

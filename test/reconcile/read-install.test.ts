@@ -88,7 +88,7 @@ function learn(...args: Parameters<typeof evidenceOfInstall>) {
 async function findEnds(opened: ReturnType<typeof open>): Promise<object[]> {
   const { contracts, links, participations } = await opened.learn();
   return [
-    ...contracts.filter(({ endedReadAt, absences }) => endedReadAt !== null || absences !== null),
+    ...contracts.filter(({ endedReadAt }) => endedReadAt !== null),
     ...links.filter(({ absences, removedEventAt }) => (absences ?? removedEventAt) !== null),
     ...participations.filter(({ absences }) => absences !== null),
   ];
@@ -100,7 +100,7 @@ describe('reading an install', () => {
     expect(await read()).toEqual({
       ...{ install: 'acme', beganAt, grant: { id: 'g1', status: 'ACTIVE' } },
       ...{ links: [link('l1')], missingLinkIds: [], contracts: [contract('c1')] },
-      ...{ isActiveWhole: true, missingContractIds: [], participants: new Map() },
+      ...{ isActiveWhole: true, participants: new Map() },
     });
     expect(asked).toEqual(['install', 'links', 'active', 'ended']);
   });
@@ -169,24 +169,15 @@ describe('reading an install', () => {
     expect(await read()).toMatchObject({ links: [link('l2')], missingLinkIds: ['l1'] });
   });
 
-  it('knows a contract as missing that no list has, while its participants answer', async () => {
+  it.each<[string, Partial<KnownContract>, boolean]>([
+    ['not where that was read within 6 hours', {}, false],
+    ['where it was read longer ago', { participantsReadAt: longAgo }, true],
+  ])('asks who is on a contract that no list has: %s', async (_, changes, isAsked) => {
     const others = { contracts: [contract('c2')] };
-    const participants = { c1: [person('u1')], c2: [person('u2')] };
-    const { read, asked } = open({ pages: { active: others }, participants });
-    expect(await read()).toMatchObject({ missingContractIds: ['c1'] });
-    expect(asked).toContain('on c1');
-  });
-
-  it('does not know a contract as missing whose participants do not answer', async () => {
-    const others = { contracts: [contract('c2')] };
-    const { read, asked } = open({
-      pages: { active: others },
-      participants: { c2: [person('u2')] },
-    });
-    const { missingContractIds, participants } = await read();
-    expect(asked).toContain('on c1');
-    expect(missingContractIds).toEqual([]);
-    expect([...participants.keys()]).toEqual(['c2']);
+    const contracts = [known('c1', changes), known('c2', { trainerIds: ['u2'] })];
+    const { asked, read } = open({ pages: { active: others } }, { contracts });
+    expect([...(await read()).participants.keys()]).toEqual(isAsked ? ['c1'] : []);
+    expect(asked.includes('on c1')).toBe(isAsked);
   });
 });
 
@@ -259,6 +250,11 @@ describe('nothing that leads to a removal follows', () => {
       { contracts: two },
     ],
     [
+      'from a contract in no list, with its people still on it',
+      { pages: { active: others }, participants: { c1: [person('u1')], c2: [person('u2')] } },
+      { contracts: [known('c1', { participantsReadAt: longAgo })] },
+    ],
+    [
       'from a contract in no list, whose links are all gone',
       { pages: { active: others } },
       { contracts: [known('c1', { linkIds: ['l0'] }), known('c2', { trainerIds: ['u2'] })] },
@@ -302,10 +298,9 @@ describe('nothing that leads to a removal follows', () => {
     const participants = { c1: [person('u9')], c2: [person('u2')] };
     const missing = open(
       { links: [link('l1'), link('l2')], pages: { active: others }, participants },
-      { linkIds: ['l1', 'l3'], contracts: two },
+      { linkIds: ['l1', 'l3'], contracts: [known('c1', { participantsReadAt: longAgo })] },
     );
     expect(await findEnds(missing)).toMatchObject([
-      { contractId: 'c1', absences: beganAt },
       { linkId: 'l3', absences: beganAt },
       { contractId: 'c1', trainerId: 'u1', absences: beganAt },
     ]);

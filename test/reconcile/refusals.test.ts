@@ -1,4 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { emptyContract, emptyEvidence } from '../../src/domain/evidence.ts';
+import { toInstant } from '../../src/lib/clock.ts';
 import { createPlatformApi } from '../../src/marketplace/platform-api.ts';
 import type { DoubtKind } from '../../src/reconcile/doubts.ts';
 import { describeEachDatabase, type OpenFresh, openForTest, sqlite } from '../support/databases.ts';
@@ -328,12 +330,20 @@ describeEachDatabase('whoever is gone for good is removed after their grace', (o
     expect(site.incident.removals()).toEqual(['remove lamps/l0']);
   });
 
-  it('where nobody was told that a contract ended, which is too long ago to be listed', async () => {
+  it('but for one whose contract ended unheard, and is listed no more: an operator has the word', async () => {
     const site = await open(openEither);
-    site.market.end(site.contracts[0] ?? '');
+    const { incident } = site;
+    const contract = site.contracts[0] ?? '';
+    site.market.end(contract);
     site.front.meddle(on(/status=ended/, { body: { contracts: [] } }));
     await readTwice(site);
-    expect(site.incident.removals()).toEqual(['remove signs/s0']);
+    await incident.pass(72 * hours);
+    expect(incident.removals()).toEqual([]);
+    const endedByOperatorAt = toInstant(incident.engine.clock.now());
+    const contracts = [{ ...emptyContract('acme', contract), endedByOperatorAt }];
+    await incident.engine.merge({ ...emptyEvidence(), contracts });
+    await incident.settle();
+    expect(incident.removals()).toEqual(['remove signs/s0']);
   });
 
   it('where another person has taken over a contract', async () => {

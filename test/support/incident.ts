@@ -70,6 +70,10 @@ export interface Listing {
   provisioningMode?: string;
   active?: Record<string, ListedContract>;
   ended?: Record<string, ListedContract>;
+  /** Those that have ended, in the list of the active ones: some marketplaces do not filter. */
+  strays?: Record<string, ListedContract>;
+  /** Those that are in no list, although it is answered who is on them. */
+  unlisted?: Record<string, ListedContract>;
 }
 
 export interface ListedContract {
@@ -219,13 +223,26 @@ export function toApi({
   provisioningMode = 'PARTNER_WEBHOOK',
   active = {},
   ended = {},
+  strays = {},
+  unlisted = {},
   driftMs,
   ...listing
 }: Listing): TimedReader {
   const links = Object.entries(listing.links).map(([id, externalProjectId]) => ({
     ...{ id, externalProjectId, externalProjectName: null, provisioningMode },
   }));
-  const contracts = { active, ended };
+  const toListed = (status: string) => (contract: [string, ListedContract]) => {
+    const [id, { links: projectLinkIds }] = contract;
+    return { id, status, title: null, projectLinkIds };
+  };
+  const contracts = {
+    active: [
+      ...Object.entries(active).map(toListed('active')),
+      ...Object.entries(strays).map(toListed('ended')),
+    ],
+    ended: Object.entries(ended).map(toListed('ended')),
+  };
+  const known = { ...unlisted, ...strays, ...ended, ...active };
   return {
     clockDriftMs: () => driftMs,
     async getInstall() {
@@ -234,14 +251,9 @@ export function toApi({
     },
     listProjectLinks: async () => [...links],
     getProjectLink: async (id) => orUnknown(links.find((link) => link.id === id)),
-    listContracts: async ({ status }) => ({
-      contracts: Object.entries(contracts[status]).map(([id, { links: projectLinkIds }]) => ({
-        ...{ id, status, title: null, projectLinkIds },
-      })),
-      isComplete: true,
-    }),
+    listContracts: async ({ status }) => ({ contracts: contracts[status], isComplete: true }),
     listParticipants: async (id) =>
-      orUnknown(active[id] ?? ended[id]).people.map((trainer) => ({
+      orUnknown(known[id]).people.map((trainer) => ({
         ...{ opentrainUserId: trainer, displayName: trainer },
         workEmail: `${trainer}@opentrain.work`,
       })),

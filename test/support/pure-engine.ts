@@ -5,7 +5,11 @@ import {
   type LinkEvidence,
   mergeRegisters,
 } from '../../src/domain/evidence.ts';
-import { statusOfContract, statusOfLink } from '../../src/domain/evidence-status.ts';
+import {
+  areContractsRead,
+  statusOfContract,
+  statusOfLink,
+} from '../../src/domain/evidence-status.ts';
 import { type MembershipChange, planMemberships } from '../../src/engine/plan-memberships.ts';
 import type { KnownInstall } from '../../src/reconcile/read-install.ts';
 
@@ -125,8 +129,7 @@ function toKnown({ contracts, links, grants, pairs, participations, people }: Re
   const known = [...people.values()].flatMap(({ install, trainerId, workEmail }) =>
     workEmail === null ? [] : ([[`${install}/${trainerId}`, workEmail.toLowerCase()]] as const),
   );
-  const isHeir = (link: LinkEvidence) =>
-    link.contractsReadAt === null && statusOfLink(link) === 'live';
+  const isHeir = (link: LinkEvidence) => !areContractsRead(link) && statusOfLink(link) === 'live';
   return {
     participations: joined,
     addresses: new Map(known),
@@ -136,12 +139,12 @@ function toKnown({ contracts, links, grants, pairs, participations, people }: Re
 }
 
 function toParticipation(
-  { absences: contractAbsences, ...contract }: ContractEvidence,
+  contract: ContractEvidence,
   { absences: linkAbsences, ...link }: LinkEvidence,
   { absences: participationAbsences, seenAt: onItAt }: Evidence['participations'][number],
   trainerId: string,
 ) {
-  const absences = { contractAbsences, linkAbsences, participationAbsences };
+  const absences = { linkAbsences, participationAbsences };
   return { ...contract, ...link, ...absences, onItAt, trainerId };
 }
 

@@ -6,7 +6,7 @@ import type { ProjectLink } from '../../marketplace/platform-schema.ts';
 export interface MissingLinks {
   /** What is to be asked of the marketplace to have them again. */
   recreatable: NewProjectLink[];
-  /** Projects of which it is not known which job they were linked to. */
+  /** Projects of which it is not known which job they were linked to, or in which mode. */
   unknown: string[];
 }
 
@@ -25,16 +25,17 @@ export function findMissingLinks(
   for (const { externalProjectId, jobId, ...link } of known) {
     if (externalProjectId === null || linked.has(externalProjectId)) continue;
     linked.add(externalProjectId);
-    if (jobId === null) {
+    const { externalProjectName: name, externalProjectUrl: url, provisioningMode: mode } = link;
+    // Made again in a mode that nobody knows, it would be in another one.
+    if (jobId === null || (mode !== null && !isMode(mode))) {
       missing.unknown.push(externalProjectId);
       continue;
     }
-    const { externalProjectName: name, externalProjectUrl: url, provisioningMode: mode } = link;
     missing.recreatable.push({
       ...{ externalProjectId, jobId },
       ...(name !== null && { externalProjectName: name }),
       ...(url !== null && { externalProjectUrl: url }),
-      ...(isMode(mode) && { provisioningMode: mode }),
+      ...(mode !== null && { provisioningMode: mode }),
     });
   }
   return missing;

@@ -31,7 +31,7 @@ export async function addLink(
   const place = { install, externalProjectId, externalProjectName: null };
   const crossing = crossingOf(deps, place);
   if (crossing !== null) {
-    const { says } = explainCrossing(crossing, install, externalProjectId);
+    const { says } = explainCrossing(crossing, place);
     throw new AppError('conflict', `${says}: nobody would get in by that link`);
   }
   const link = await api.createProjectLink(wanted, signal);

@@ -1,7 +1,8 @@
 import type { UsagePlaceRow } from '../../db/usage-tables.ts';
 import { toAppError } from '../../domain/errors.ts';
+import { provisioningOf } from '../../domain/evidence-status.ts';
 import type { RouteLink } from '../../engine/link-router.ts';
-import { type Crossing, crossingOf, type Walls } from '../../engine/wall.ts';
+import { type Crossing, outsideOf, type Walls } from '../../engine/wall.ts';
 import { maskText } from '../../lib/mask.ts';
 import type { PlatformReader } from '../../marketplace/platform-api.ts';
 import type { ProjectLink } from '../../marketplace/platform-schema.ts';
@@ -66,9 +67,9 @@ export async function listLinks(
 function toListed(deps: ListDeps, install: string, link: ProjectLink): ListedLink {
   const { id, externalProjectId, externalProjectName, provisioningMode, jobId = null } = link;
   const place = { install, externalProjectId, externalProjectName };
-  const isManaged = provisioningMode === 'MANAGED_ADAPTER';
-  const route = isManaged ? undefined : deps.routeLink(place);
-  const outside = isManaged ? null : crossingOf(deps, place);
+  const isManaged = provisioningOf(provisioningMode) === 'of_marketplace';
+  const outside = isManaged ? null : outsideOf(deps, { ...place, provisioningMode });
+  const route = isManaged || outside !== null ? undefined : deps.routeLink(place);
   return {
     ...{ install, linkId: id, project: externalProjectId, name: externalProjectName, jobId },
     leads: leadOf(isManaged, route !== undefined, outside !== null),

@@ -54,14 +54,14 @@ function keyOf({ place, trainerId }: Pick<Sighting, 'place' | 'trainerId'>): str
 
 function toCandidate(contract: Engagement, timeZone: string): Candidate {
   const { install, contractId, startDate } = contract;
-  const { endedAt, isCertain } = endOf(contract);
+  const endedAt = endOf(contract);
   const toDay = (instant: string): Day => dayIn(new Date(instant), timeZone);
   return {
     ...{ install, contractId, timeZone },
     firstDay: startDate && toDay(startDate),
     lastDay: endedAt && (isDay(endedAt) ? endedAt.slice(0, 10) : toDay(endedAt)),
     startsAt: isDay(startDate) ? null : startDate,
-    endsAt: isCertain && !isDay(endedAt) ? endedAt : null,
+    endsAt: isDay(endedAt) ? null : endedAt,
   };
 }
 
@@ -73,18 +73,12 @@ function isDay(instant: string | null): boolean {
 /** The event of an end is raised a little later than what it tells of. */
 const longestRaiseMs = 10 * 60_000;
 
-/**
- * A planned end is none: work may go on past it until the contract has ended.
- *
- * @returns isCertain whether it had ended for sure by then
- */
-function endOf(contract: Engagement): { endedAt: string | null; isCertain: boolean } {
-  const status = statusOfContract(contract);
-  if (status !== 'ended' && status !== 'eliminated') return { endedAt: null, isCertain: false };
+/** A planned end is none: work may go on past it until the contract has ended. */
+function endOf(contract: Engagement): string | null {
+  if (statusOfContract(contract) !== 'ended') return null;
   const { endDate, endedEventAt, endedByOperatorAt, endedReadAt, activeReadAt } = contract;
   const raiseMs = Date.parse(endedEventAt ?? '') - Date.parse(endDate ?? '');
   const isToldOf = raiseMs >= 0 && raiseMs <= longestRaiseMs && !isDay(endDate);
   const told = isToldOf ? endDate : (endedEventAt ?? endDate);
-  const endedAt = told ?? endedByOperatorAt ?? endedReadAt ?? activeReadAt;
-  return { endedAt, isCertain: status === 'ended' };
+  return told ?? endedByOperatorAt ?? endedReadAt ?? activeReadAt;
 }

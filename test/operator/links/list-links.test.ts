@@ -21,6 +21,10 @@ it('says of each link where it leads, and why it is outside', async () => {
   const links = projects.map((externalProjectId) =>
     ProjectLink.parse({ id: externalProjectId, externalProjectId }),
   );
+  for (const provisioningMode of ['MANAGED_ADAPTER', 'CUSTOM_MODE']) {
+    const externalProjectId = 'acme-other';
+    links.push(ProjectLink.parse({ id: provisioningMode, externalProjectId, provisioningMode }));
+  }
   const deps = {
     ...{ installs, adapters, routeLink: createLinkRouter(installs, adapters) },
     platformApis: new Map([['acme', { listProjectLinks: async () => links }]]),
@@ -34,5 +38,7 @@ it('says of each link where it leads, and why it is outside', async () => {
     ['outside', 'anothers'],
     ['outside', 'strange_id'],
     ['outside', 'no_group'],
+    ['managed', null],
+    ['outside', 'unknown_mode'],
   ]);
 });

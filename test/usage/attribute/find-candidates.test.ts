@@ -170,12 +170,6 @@ describe('the instants of a contract', () => {
     expect(find(told)).toMatchObject({ endsAt: null, lastDay: null });
   });
 
-  it('an end that nobody has told of is not known by the instant', () => {
-    const absences = '2026-03-16T12:00:00.000Z 2026-03-16T12:30:00.000Z';
-    const gone = find({ activeReadAt: noon, absences });
-    expect(gone).toMatchObject({ endsAt: null, lastDay: '2026-03-15' });
-  });
-
   it('dates without a time are days', () => {
     expect(find(run('2026-03-10', '2026-03-15'))).toEqual({
       ...{ install: 'acme', contractId: 'c1', timeZone: 'UTC' },
