@@ -24,8 +24,10 @@ export interface Outage {
 /** Databases of a kind, for one bridge after another. */
 export interface Databases {
   create(): Promise<string>;
-  /** A copy of one that nobody has open. */
-  copy(url: string): Promise<string>;
+  /** Keeps a copy of one that nobody has open. @returns where */
+  backUp(url: string): Promise<string>;
+  /** Puts a copy in the place of one that nobody has open. @returns where the database is now */
+  restore(backup: string, url: string): Promise<string>;
 }
 
 export interface BridgeWatch {
@@ -63,12 +65,12 @@ export async function openLivingBridge(parts: Parts): Promise<LivingBridge> {
     openBridge({ ...setup, apis: parts.apis() }, start);
   let bridge = await open({ isRestored: false });
   let isUp = true;
-  let backup: { url: string; atMs: number } | null = null;
+  let backup: { place: string; atMs: number } | null = null;
 
   /** The bridge goes on; its database is kept as it is now. */
   async function backUp(atMs: number): Promise<void> {
     if (isUp) await bridge.close();
-    backup = { url: await databases.copy(setup.url), atMs };
+    backup = { place: await databases.backUp(setup.url), atMs };
     if (isUp) bridge = await open();
   }
 
@@ -80,7 +82,7 @@ export async function openLivingBridge(parts: Parts): Promise<LivingBridge> {
 
   async function comeBack({ backMin, isTold }: Pick<Outage, 'backMin' | 'isTold'>): Promise<void> {
     const older = backMin === null ? null : backup;
-    if (older !== null) setup.url = older.url;
+    if (older !== null) setup.url = await databases.restore(older.place, setup.url);
     watch.onBack(older?.atMs ?? null, isTold);
     bridge = await open({ isRestored: older !== null && isTold });
     isUp = true;

@@ -4,11 +4,13 @@ import { Config } from '../../../src/config/config-schema.ts';
 import { createEngine } from '../../../src/create-engine.ts';
 import { createWorks, type Works, type WorksDeps } from '../../../src/create-works.ts';
 import type { NewDelivery } from '../../../src/domain/delivery.ts';
+import { createAwaitedReadingStore } from '../../../src/engine/awaited-reading-store.ts';
 import { createClaimStore } from '../../../src/engine/claim-store.ts';
 import { convergeMembership } from '../../../src/engine/converge-membership.ts';
-import { leaseMs } from '../../../src/engine/converge-steps.ts';
+import { leaseMs, secondLookMs } from '../../../src/engine/converge-steps.ts';
 import { createFinalReadingStore } from '../../../src/engine/final-reading-store.ts';
 import { createIntakeWorker } from '../../../src/engine/intake-worker.ts';
+import { createInstallsReaching } from '../../../src/engine/link-router.ts';
 import { createPlanStore } from '../../../src/engine/plan-store.ts';
 import { brakeDue } from '../../../src/engine/removal-worker.ts';
 import { createSettleStore } from '../../../src/engine/settle-store.ts';
@@ -22,10 +24,12 @@ import { createMetrics } from '../../../src/lib/metrics.ts';
 import type { PlatformApi, PlatformReader } from '../../../src/marketplace/platform-api.ts';
 import { openStorage, type Storage } from '../../../src/open-storage.ts';
 import { decidePlan } from '../../../src/operator/decide-plan.ts';
+import { createActiveListStore } from '../../../src/reconcile/active-list-store.ts';
+import { answerList } from '../../../src/reconcile/active-list-worker.ts';
 import { createReadWorker } from '../../../src/reconcile/read-worker.ts';
 import { reconcileNext } from '../../../src/reconcile/reconcile-install.ts';
 import { createScheduleWorker } from '../../../src/reconcile/schedule-worker.ts';
-import { createAliveWorker } from '../../../src/reconcile/silence.ts';
+import { lookingBefore } from '../../../src/reconcile/silence.ts';
 import { type FakeClock, toDatabaseClock } from '../fake-clock.ts';
 
 /**
@@ -37,6 +41,8 @@ export interface StoryBridge {
   receive(deliveries: NewDelivery[]): Promise<void>;
   /** Does all that is due. */
   turn(): Promise<void>;
+  /** Is there, and does nothing else. */
+  beat(): Promise<void>;
   /** Has an install read, as `gangway reconcile` would. */
   wantRead(installs: string[]): Promise<void>;
   /** Approves all plans of these installs, as an operator would. */
@@ -86,6 +92,7 @@ export async function openBridge(
   return {
     errors,
     turn,
+    beat: async () => void (await works.silence.look()),
     receive: async (deliveries) => void (await storage.inbox.append(deliveries)),
     wantRead: (installs) =>
       storage.database.kysely
@@ -152,26 +159,49 @@ function toDeps(
 
 /** What every loop would do now, until none of them has anything left to do. */
 function createTurn(deps: WorksDeps, works: Works): () => Promise<void> {
-  const { database } = deps.storage;
-  const { clock, logger, readRequests } = works;
+  const { clock, readRequests, silence } = works;
   const tick = createTick(deps, works);
   const takeIn = createTakeIn(deps, works);
+  const brake = createBrake(works);
   const converge = createConverge(deps, works);
-  // The tool of stories does not tell of work.
-  const removing = { ...works, mayPass: createFinalReadingStore(() => undefined).mayPass };
 
   return async () => {
-    const now = toInstant(clock.now());
-    await once(createAliveWorker(database, clock, logger));
+    await silence.look();
     await tick();
     for (let turns = 0; turns < 100; turns += 1) {
       await takeIn();
       while (await reconcileNext(works, signal));
-      if ((await readRequests.installsDue(now)).length > 0) await once(createReadWorker(works));
-      await brakeDue(removing);
+      const toAsk = await readRequests.installsDue(toInstant(clock.now()));
+      if (toAsk.length > 0) await once(createReadWorker(works));
+      await brake();
       if ((await converge()) === 0) return;
     }
     throw new Error('there is always something left to do');
+  };
+}
+
+/** The brake, and what it has listed before it lets anything pass. */
+function createBrake(works: Works): () => Promise<void> {
+  const { database, clock, installs, rules, silence } = works;
+  const { graces, routeLink } = rules;
+  const activeLists = createActiveListStore(database);
+  const installsReaching = createInstallsReaching(installs, routeLink);
+  const removing = {
+    ...{ ...works, beforeDeciding: () => silence.look(), onListWanted: () => undefined },
+    awaitedReadings: createAwaitedReadingStore({ graces, installs, installsReaching }),
+    // The tool of stories does not tell of work.
+    mayPass: createFinalReadingStore(() => undefined).mayPass,
+  };
+  const listing = { ...works, activeLists };
+  return async () => {
+    const now = toInstant(clock.now());
+    await brakeDue(removing);
+    const wanted = await activeLists.installsDue(now);
+    for (const install of wanted) {
+      const wantedAt = await activeLists.claim(install, now, instantIn(clock, leaseMs));
+      if (wantedAt !== null) await answerList(listing, install, wantedAt, signal);
+    }
+    if (wanted.length > 0) await brakeDue(removing);
   };
 }
 
@@ -220,13 +250,13 @@ async function once(loop: Loop): Promise<void> {
 function createConverge(deps: WorksDeps, works: Works): () => Promise<number> {
   const { database, box } = deps.storage;
   const { clock, alerts, managedDomains, rules } = works;
-  const claims = createClaimStore(database, box);
+  const claims = lookingBefore(works.silence, createClaimStore(database, box));
   const settling = createSettleStore(database, box, rules.routeLink);
   const [adapter] = deps.adapters.values();
   if (adapter === undefined) throw new Error('There is no tool');
   const parts = {
     ...{ claims, settling, adapter, timeoutMs: 5000, clock, alerts, managedDomains },
-    ...{ protectedAccounts: [], mayChangeAccounts: () => true },
+    ...{ protectedAccounts: [], mayChangeAccounts: () => true, secondLookMs },
   };
   return async () => {
     const now = toInstant(clock.now());

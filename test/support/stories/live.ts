@@ -162,7 +162,11 @@ async function liveAll(living: Living): Promise<void> {
     await bridge.live(atMs);
     const hasHappened = agenda.run(atMs);
     const isResting = atMs > lastMs() + settledMin * minute;
-    if (isResting && at % restStepMin !== 0 && !hasHappened) continue;
+    if (isResting && at % restStepMin !== 0 && !hasHappened) {
+      // It is there all the time: what nobody was there for would have to be asked for.
+      if (bridge.isUp()) await bridge.now().beat();
+      continue;
+    }
     if (isResting) await changeConfiguration(living);
     if (bridge.isUp()) await turn(living, isResting);
   }

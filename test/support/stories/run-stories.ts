@@ -1,4 +1,4 @@
-import { copyFileSync } from 'node:fs';
+import { copyFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
 import { copyPostgresDatabase, type Dialect } from '../databases.ts';
@@ -76,14 +76,23 @@ export async function tellAlone(dialect: Dialect, batch: number, index: number):
   ].join('\n');
 }
 
-function databasesOf(dialect: Dialect): Databases {
+function databasesOf({ name, createMigrated: create }: Dialect): Databases {
+  if (name === 'postgres') {
+    const backUp = (url: string) => copyPostgresDatabase(url);
+    return { create, backUp, restore: async (backup) => backup };
+  }
+  const fileOf = (url: string) => url.slice('sqlite:'.length);
   return {
-    create: () => dialect.createMigrated(),
-    async copy(url) {
-      if (dialect.name === 'postgres') return await copyPostgresDatabase(url);
-      const to = path.join(createFolder(), 'copy.db');
-      copyFileSync(url.slice('sqlite:'.length), to);
-      return `sqlite:${to}`;
+    create,
+    async backUp(url) {
+      const backup = path.join(createFolder(), 'backup.db');
+      copyFileSync(fileOf(url), backup);
+      return backup;
+    },
+    async restore(backup, url) {
+      for (const rest of ['-wal', '-shm']) rmSync(fileOf(url) + rest, { force: true });
+      copyFileSync(backup, fileOf(url));
+      return url;
     },
   };
 }
