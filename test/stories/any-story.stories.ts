@@ -22,13 +22,13 @@ describeEachDialect('any story', (dialect) => {
       wrong.push(...found);
       const indexes = found.map((one) => Number(/^story \d+\.(\d+)/.exec(one)?.[1]));
       for (const index of indexes.slice(0, mostToldAlone - alone.length)) {
-        alone.push(await tellAlone(dialect, batch, index));
+        alone.push((await tellAlone(dialect, batch, index)) ?? `${batch}.${index} is right alone`);
       }
     }
     expect(wrong, alone.join('\n\n')).toEqual([]);
   });
 
   it.runIf(only !== undefined)('ends nobody wrongly, told alone', async () => {
-    expect(await tellAlone(dialect, first, only ?? 0)).toContain('is right where it is told alone');
+    expect(await tellAlone(dialect, first, only ?? 0)).toBeNull();
   });
 });

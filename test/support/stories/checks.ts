@@ -106,7 +106,10 @@ export function createChecks(story: Story, nowMs: () => number): Checks {
   }
 
   /** Whether any source tells the bridge that it ended. */
-  function isKnowable({ ending, contract, customer, fromMs, ...reason }: Reason): boolean {
+  function isKnowable(reason: Reason): boolean {
+    const { ending, contract, customer, fromMs } = reason;
+    // What a database from a backup was never told it cannot end.
+    if (!isTold(told, reason, nowMs())) return false;
     const name = story.names.get(customer);
     // What ended before the bridge knew the customer under this name, it was never told of.
     const isKnownByName =
@@ -128,10 +131,25 @@ export function createChecks(story: Story, nowMs: () => number): Checks {
     });
   }
 
+  const linksTo = (place: string) =>
+    [...market.customers.values()]
+      .flatMap(({ links }) => links)
+      .filter(({ project }) => place.startsWith(`${project}/`));
+  /** Whoever is in where another provisions, or nobody knows who, is let be. */
+  const isLetBe = (place: string) => linksTo(place).some(({ mode }) => mode !== 'PARTNER_WEBHOOK');
+  /** What changes in place is known by the next reading. */
+  const isToBeLearnt = (place: string) =>
+    linksTo(place).some(
+      ({ managedAtMs }) =>
+        managedAtMs !== undefined &&
+        nowMs() < Math.max(managedAtMs, story.disturbedUntilMs()) + inAfterMin.hired * minute,
+    );
+
   return {
     wrongs: () => [...wrongs],
     onAdd(place) {
-      if (mustBeOut(place)) wrong('added without a reason', place, 'none for long');
+      if (mustBeOut(place) && !isToBeLearnt(place))
+        wrong('added without a reason', place, 'none for long');
     },
     onRemove(place) {
       const reason = mustStay(place);
@@ -144,7 +162,8 @@ export function createChecks(story: Story, nowMs: () => number): Checks {
         const reason = roster.has(place) ? undefined : mustBeIn(place);
         if (reason !== undefined)
           wrong('not in', place, `${reason.contract} since ${clockOf(reason.fromMs)}`);
-        if (roster.has(place) && mustBeOut(place)) wrong('still in', place, 'long after the end');
+        if (roster.has(place) && mustBeOut(place) && !isLetBe(place))
+          wrong('still in', place, 'long after the end');
       }
     },
     lookAtTold(isTold) {

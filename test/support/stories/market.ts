@@ -22,6 +22,8 @@ export interface Link {
   project: string;
   mode: string;
   madeAtMs: number;
+  /** Since when the marketplace provisions it itself, although it did not when it was made. */
+  managedAtMs?: number;
 }
 
 export interface Contract {
@@ -241,9 +243,9 @@ export function createMarket(run: string, beginMs: number) {
       return [...removed, raise('project_link.created', atMs, link)];
     },
     /** From now on the marketplace provisions the project itself; no event tells. */
-    manage(customer: Customer, { slot }: Wish): Raised[] {
+    manage(customer: Customer, { slot }: Wish, atMs: number): Raised[] {
       const link = linkIn(customer, slot);
-      if (link !== undefined) link.mode = 'MANAGED_ADAPTER';
+      if (link !== undefined) Object.assign(link, { mode: 'MANAGED_ADAPTER', managedAtMs: atMs });
       return [];
     },
     disconnect: (customer: Customer, _: Wish, atMs: number) => disconnect(customer, atMs),
