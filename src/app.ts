@@ -40,7 +40,7 @@ export interface AppDeps {
   storage: Storage;
   logger: Logger;
   clock?: Clock;
-  /** What leases are measured by; unless given, the clock of the database. */
+  /** What all is stamped with and leases are measured by; unless given, the clock of the database. */
   databaseClock?: DatabaseClock;
   /** By tool. */
   adapters: ReadonlyMap<string, Adapter>;
@@ -80,6 +80,7 @@ export function createApp({
   const readiness = createReadiness(() => storage.inbox.checkWritable(), clock);
   const receiver = createReceiver({
     ...{ config, installs, logger, clock, metrics, inbox, storage, readiness },
+    databaseClock: leaseClock,
     alerts: engine.alerts,
     onUnmatched: engine.noteUnmatched,
   });
@@ -99,7 +100,7 @@ export function createApp({
       await heartbeat.start();
       const receiverUrl = await receiver.start();
       const consoleUrl = await operator.start();
-      const reread = await storage.inbox.replayUnread(toInstant(clock.now()));
+      const reread = await storage.inbox.replayUnread(toInstant(leaseClock.now()));
       if (reread > 0) logger.info({ reread }, 'Deliveries that could not be read are read again');
       for (const loop of engine.loops) loop.start();
       return { receiverUrl, consoleUrl };

@@ -1,5 +1,4 @@
 import { createWorks, type Works, type WorksDeps } from './create-works.ts';
-import { createClockWorker } from './db/database-clock.ts';
 import { createVacuumWorker } from './db/vacuum-worker.ts';
 import { checkOrphans } from './engine/check-orphans.ts';
 import { createIntakeWorker } from './engine/intake-worker.ts';
@@ -17,6 +16,7 @@ import { createNotifyWorker } from './notify/notify-worker.ts';
 import { createRetentionStore } from './privacy/retention-store.ts';
 import { createRetentionWorker } from './privacy/retention-worker.ts';
 import { createSweep } from './privacy/sweep.ts';
+import { createClockWorker, mendAfterSetBack } from './reconcile/clock-worker.ts';
 import { createReadWorker } from './reconcile/read-worker.ts';
 import { createReconcileWorker } from './reconcile/reconcile-worker.ts';
 import { createScheduleWorker } from './reconcile/schedule-worker.ts';
@@ -100,7 +100,8 @@ export function createEngine(deps: EngineDeps): Engine {
     works.budgets.reader,
     ...createNotifyWorkers(works),
   ];
-  const loops = [...acting, ...createHousekeeping(deps, works)];
+  const clockWorker = createClockWorker({ ...works, onReadWanted });
+  const loops = [clockWorker, ...acting, ...createHousekeeping(deps, works)];
   return {
     loops,
     stop: async () => void (await Promise.all(loops.map((loop) => loop.stop()))),
@@ -140,7 +141,7 @@ function createNotifyWorkers(works: Works): Loop[] {
   ];
 }
 
-/** What keeps the database small, its clock right, and its people no longer than they may be. */
+/** What keeps the database small, and its people no longer than they may be. */
 function createHousekeeping(
   { config, storage, logger, clock }: EngineDeps,
   { evidence, silence }: Works,
@@ -157,7 +158,6 @@ function createHousekeeping(
     createRetentionWorker({ sweep, logger, clock }),
     createVacuumWorker(database, logger, clock),
     createClearImportsWorker({ database, staging: createStagingStore(database), logger, clock }),
-    createClockWorker(clock, logger),
     createAliveWorker(silence, clock, logger),
   ];
 }
@@ -168,6 +168,7 @@ async function prepare(
   { acceptsOrphans, isRestored }: StartOptions,
 ): Promise<void> {
   const { subscription, silence } = works;
+  await mendAfterSetBack(works);
   const orphaned = await checkOrphans(works, acceptsOrphans);
   if (orphaned !== null)
     logger.warn({ orphaned }, 'Kept although the configuration leads elsewhere');

@@ -29,6 +29,7 @@ export interface ReceiverParts {
   storage: Storage;
   logger: Logger;
   clock: Clock;
+  databaseClock: Clock;
   metrics: Metrics;
   inbox: Inbox;
   installs: InstallRegistry['installs'];
@@ -49,7 +50,7 @@ export function createReceiver(parts: ReceiverParts): HttpServer {
   const quiet = createQuiet(clock);
   const alertQuiet = createQuiet(clock, alertQuietMs);
   const listener = createReceiverApp({
-    ...{ inbox, metrics, logger, clock, quiet, readiness },
+    ...{ inbox, metrics, logger, clock, quiet, readiness, databaseClock: parts.databaseClock },
     signingKeys: createSigningKeys(installs),
     decoySecret: toSigningKey(randomBytes(32).toString('hex')),
     headers: createMarketplaceHeaders(config.marketplace.headerPrefixes),

@@ -24,6 +24,7 @@ import { createResetStore } from './engine/reset-store.ts';
 import { createResetWorker } from './engine/reset-worker.ts';
 import { createSettleStore, type SettleStore } from './engine/settle-store.ts';
 import { createToolTroubleStore } from './engine/tool-trouble-store.ts';
+import { createBindingStore } from './installs/binding-store.ts';
 import { createEndpointStore } from './installs/endpoint-store.ts';
 import { createInstallRegistry, type InstallRegistry } from './installs/install-registry.ts';
 import { type Alerts, createAlerts } from './lib/alerts.ts';
@@ -70,6 +71,7 @@ export interface WorksDeps {
 
 /** What leads from a marketplace to the tools without a receiver: the command line has it too. */
 export interface Works extends ReconcileDeps, OrphanDeps {
+  clock: DatabaseClock;
   /** All there are, live. */
   installs: InstallRegistry['installs'];
   platformApis: InstallRegistry['platformApis'];
@@ -120,14 +122,8 @@ export function createWorks(deps: WorksDeps): Works {
     ...{ channels, addNotice: notices.add, alertsTold: settled },
     ...{ managedDomains, limits: config.removals },
     rules: { routeLink, graces, ...assignmentsOf(adapters) },
-    evidence: createEvidenceStore(database, box),
-    addresses: createAddressStore(box),
-    readRequests: createReadRequestStore(database),
+    ...createStores(storage),
     ...{ installStates, silence, beforeDeciding: () => silence.look() },
-    runs: createRunStore(database),
-    orphans: createOrphanStore(database),
-    brakes: createBrakeStore(database),
-    activeLists: createActiveListStore(database),
     awaitedReadings: createAwaitedReadingStore({
       ...{ graces, installs, installsReaching: createInstallsReaching(installs, routeLink) },
     }),
@@ -152,6 +148,19 @@ export function createWorks(deps: WorksDeps): Works {
   const usage = createUsageOf(deps, works, budgets);
   const loops = [removalWorker, listWorker, ...convergeWorkers, ...usage.readers];
   return { ...works, subscription, checkDrift, usage, budgets, loops, onRemovalDue };
+}
+
+function createStores({ database, box }: Storage) {
+  return {
+    evidence: createEvidenceStore(database, box),
+    addresses: createAddressStore(box),
+    readRequests: createReadRequestStore(database),
+    learnCustomer: createBindingStore(database).learn,
+    runs: createRunStore(database),
+    orphans: createOrphanStore(database),
+    brakes: createBrakeStore(database),
+    activeLists: createActiveListStore(database),
+  };
 }
 
 type UnwiredWorks = Omit<

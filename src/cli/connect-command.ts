@@ -30,6 +30,7 @@ interface ConnectOptions {
   yes?: true;
   move?: true;
   acceptOrphans?: true;
+  acceptOtherCustomer?: true;
   wait: number;
   json?: true;
 }
@@ -51,6 +52,10 @@ export function createConnectCommand(terminal: Terminal): Command {
     .option(
       '--accept-orphans',
       'go on although people in a tool are no longer led to: they are kept',
+    )
+    .option(
+      '--accept-other-customer',
+      'go on although the install was another customer, whose people are then taken out in time',
     )
     .addOption(waitOption('for how long at most to wait for the tool'))
     .option('--json', 'print one JSON object instead of text')
@@ -79,18 +84,17 @@ connects a customer again who has disconnected. Exit status: as of gangway recon
 async function toWish(
   terminal: Terminal,
   install: string,
-  { tokenFile, tool, projects, acceptOrphans, env }: ConnectOptions & { env: Environment },
+  { tokenFile, tool, projects, env, ...options }: ConnectOptions & { env: Environment },
   { config, registry, storage }: Opened,
 ): Promise<Connecting> {
+  const accepts = {
+    acceptsOrphans: options.acceptOrphans === true,
+    acceptsOtherCustomer: options.acceptOtherCustomer === true,
+  };
   const configured = config.installs.get(install);
   if (configured !== undefined) {
     if (tokenFile === undefined && tool === undefined && projects === undefined) {
-      return {
-        install,
-        token: configured.token,
-        place: null,
-        acceptsOrphans: acceptOrphans === true,
-      };
+      return { install, token: configured.token, place: null, ...accepts };
     }
     throw new AppError(
       'invalid',
@@ -109,7 +113,7 @@ async function toWish(
   const stored = await createInstallStore(storage.database, storage.box).find(install);
   const handed = readConnectToken(tokenFile, env);
   const token = handed ?? (await findToken(terminal, install, stored?.token));
-  return { install, token, place, acceptsOrphans: acceptOrphans === true };
+  return { install, token, place, ...accepts };
 }
 
 async function findToken(

@@ -78,9 +78,22 @@ async function runChecks(
   } catch (error) {
     return [failure('configuration', error, 'mend it, then run this again')];
   }
+  const stored = await checkStorage(subject);
+  try {
+    return await checkAll(subject, stored, options, signal);
+  } finally {
+    await stored.database?.close();
+  }
+}
+
+async function checkAll(
+  subject: Subject,
+  stored: Stored,
+  options: DoctorOptions,
+  signal: AbortSignal,
+): Promise<Check[]> {
   const { adapters } = subject;
   const { installs, marketplace, receiver, reconcile } = subject.loaded.config;
-  const stored = await checkStorage(subject);
   // Without the right key nothing more can be said that is worth acting on.
   if (stored.isShut) return [...checkConfiguration(subject.loaded), ...stored.checks];
   const tools = [...adapters].map(([tool, adapter]) => checkTool(tool, adapter, signal));
@@ -118,6 +131,8 @@ async function rehearseIn(
 
 interface Stored {
   checks: Check[];
+  /** Left open: the way of an install to the marketplace knows by it whose its token is to be. */
+  database?: Database | undefined;
   /** Whether no key opens what is sealed in it. */
   isShut?: true;
   /** Of all installs, also those that were connected; undefined where that could not be read. */
@@ -137,12 +152,10 @@ async function checkStorage(subject: Subject): Promise<Stored> {
   let database: Database | undefined;
   try {
     database = openDatabase(url);
-    return await checkOpened(database, subject);
+    return { ...(await checkOpened(database, subject)), database };
   } catch (error) {
     const action = 'see that it runs, and that database.url leads to it';
-    return { checks: [failure('database', error, action)] };
-  } finally {
-    await database?.close();
+    return { checks: [failure('database', error, action)], database };
   }
 }
 

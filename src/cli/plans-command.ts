@@ -5,7 +5,7 @@ import { sayCause } from '../domain/standing.ts';
 import { createEvidenceStore } from '../engine/evidence-store.ts';
 import { createPlanStore, type Decided, type Plan, type PlanItem } from '../engine/plan-store.ts';
 import { maskText } from '../lib/mask.ts';
-import { approvePlan } from '../operator/approve-plan.ts';
+import { type Approved, approvePlan } from '../operator/approve-plan.ts';
 import { decidePlan, type PlanDecision } from '../operator/decide-plan.ts';
 import { decidedBy, print, withStorage } from './command-context.ts';
 import { toRowNumber } from './count-option.ts';
@@ -123,6 +123,8 @@ const decisions: Record<PlanDecision, { description: string; done(decided: numbe
 
 interface ApproveOptions {
   wait: number;
+  /** As commander names `--without-reading`. */
+  withoutReading?: true;
   json?: true;
 }
 
@@ -130,19 +132,24 @@ function createApproveCommand(terminal: Terminal): Command {
   return new Command('approve')
     .description(decisions.approve.description)
     .argument('<plan>', 'its number in the list', toRowNumber)
+    .option(
+      '--without-reading',
+      'go by what is known, without asking the marketplace first: where it cannot be asked',
+    )
     .addOption(waitOption('for how long at most to wait until they are'))
     .option('--json', 'print one JSON object instead of text')
-    .action((id: number, { wait: waitMs, json }: ApproveOptions, command: Command) =>
+    .action((id: number, options: ApproveOptions, command: Command) =>
       withWorks(terminal, command, false, async (works) => {
         const plans = createPlanStore(works.database);
+        const { wait: waitMs, json } = options;
         const patience = { waitMs, signal: terminal.signal, onProgress: createProgress(terminal) };
         const deps = { ...works, plans, by: decidedBy() };
-        const done = await approvePlan(deps, id, patience);
-        print(
-          terminal,
-          json,
-          { plan: id, ...done },
-          () => `${toDecided('approve', done)}\n${toDone(done)}`,
+        const done = await approvePlan(deps, id, [...works.installs.keys()], {
+          patience,
+          isUnread: options.withoutReading === true,
+        });
+        print(terminal, json, { plan: id, ...done }, () =>
+          [toDecided('approve', done), ...toDropped(done), toDone(done)].join('\n'),
         );
         if (waitMs > 0) endWith(done.left > 0 ? 1 : 0);
       }),
@@ -171,6 +178,20 @@ function createRejectCommand(terminal: Terminal): Command {
 function toDecided(decision: PlanDecision, { decided, stale }: Decided): string {
   const rest = stale === 0 ? '' : ` ${stale} are stale and stay.`;
   return `${decisions[decision].done(decided)}${rest}`;
+}
+
+/** Who is not removed, and why. */
+function toDropped({ dropped }: Approved): string[] {
+  if (dropped.length === 0) return [];
+  return [
+    formatTable(
+      ['membership', 'tool', 'group', 'trainer', 'name', 'stays because'],
+      dropped.map(({ membershipId, tool, groupId, trainerId, displayName, why }) => [
+        ...[membershipId, tool, groupId, trainerId],
+        ...[displayName ?? '', why],
+      ]),
+    ),
+  ];
 }
 
 function toDone({ removed, left }: { removed: number; left: number }): string {

@@ -1,14 +1,13 @@
 import { sql } from 'kysely';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
-import { createLoop, type Loop } from '../lib/loop.ts';
+import { type Clock, type WatchedClock, watchClock } from '../lib/clock.ts';
 import type { Database } from './database.ts';
 
 /**
- * The time that leases are measured by: the database's, so that instances on several machines agree
- * about it however their own clocks differ. It is this machine's clock, corrected once a minute.
+ * The time that all is stamped with and that leases are measured by: the database's, so that
+ * instances on several machines agree about it however their own clocks differ. It is this machine's
+ * clock, corrected every few seconds.
  */
-export interface DatabaseClock extends Clock {
+export interface DatabaseClock extends WatchedClock {
   /** Asks the database; to be done once before anything is leased. */
   correct(): Promise<void>;
 }
@@ -17,7 +16,7 @@ export interface DatabaseClock extends Clock {
 export function createDatabaseClock(database: Database, local: Clock): DatabaseClock {
   let aheadMs = 0;
   return {
-    now: () => new Date(local.now().getTime() + aheadMs),
+    ...watchClock(() => new Date(local.now().getTime() + aheadMs)),
     async correct() {
       aheadMs = await measureAheadMs(database, local);
     },
@@ -32,19 +31,4 @@ export async function measureAheadMs({ dialect, kysely }: Database, local: Clock
   const answeredAt = local.now().getTime();
   const [{ now } = { now: local.now() }] = rows;
   return Math.round(now.getTime() - (askedAt + answeredAt) / 2);
-}
-
-const correctEveryMs = 60_000;
-
-export function createClockWorker(clock: DatabaseClock, logger: Logger): Loop {
-  return createLoop({
-    name: 'clock',
-    intervalMs: correctEveryMs,
-    logger,
-    clock,
-    async run() {
-      await clock.correct();
-      return 'idle';
-    },
-  });
 }

@@ -1,8 +1,11 @@
 import type { Generated, Selectable } from 'kysely';
+import type { Customer, Server } from '../domain/binding.ts';
 
 export interface IdentityTables {
   membershipAddress: MembershipAddressTable;
   account: AccountTable;
+  installBinding: Customer & { install: string };
+  toolBinding: Server & { tool: string };
 }
 
 /**

@@ -24,6 +24,7 @@ import { up as createPaidWork } from '../../migrations/0022-paid-work.ts';
 import { up as createOperation } from '../../migrations/0024-operation.ts';
 import { up as awaitReadings } from '../../migrations/0025-awaited-readings.ts';
 import { up as addPositiveEvidence } from '../../migrations/0026-positive-evidence.ts';
+import { up as createBindings } from '../../migrations/0027-bindings.ts';
 import { up as createCalls } from '../../migrations/0028-calls.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Database, inTransaction, type Transaction } from './database.ts';
@@ -56,6 +57,7 @@ const migrations: Record<string, Migration> = {
   '0024-operation': { up: createOperation },
   '0025-awaited-readings': { up: awaitReadings },
   '0026-positive-evidence': { up: addPositiveEvidence },
+  '0027-bindings': { up: createBindings },
   '0028-calls': { up: createCalls },
 };
 

@@ -6,6 +6,7 @@ type SettingName =
   | 'key_fingerprint'
   | 'last_write_check'
   | 'last_alive_at'
+  | 'latest_instant'
   | 'database_made_as'
   | 'reconcile_tick'
   | 'usage_tick'

@@ -39,7 +39,7 @@ export function createBreaker(clock: Clock, random = Math.random): Breaker {
   /** Until when the tool wants to be left alone, as far as it has told. */
   let leaveUntilMs = 0;
   let [isInDoubt, isChecking] = [false, false];
-  let checkedAtMs = Number.NEGATIVE_INFINITY;
+  let mayCheckAtMs = Number.NEGATIVE_INFINITY;
 
   const nowMs = () => clock.now().getTime();
   const leave = (ms: number) => {
@@ -55,9 +55,9 @@ export function createBreaker(clock: Clock, random = Math.random): Breaker {
   return {
     isOpen: () => probeAtMs !== null,
     probesAt: () => (probeAtMs === null ? null : new Date(probeAtMs)),
-    isProbeDue: () => probeAtMs !== null && nowMs() >= probeAtMs,
+    isProbeDue: () => probeAtMs !== null && hasCome(probeAtMs, nowMs()),
     isCheckDue: () =>
-      isInDoubt && !isChecking && probeAtMs === null && nowMs() >= checkedAtMs + checkEveryMs,
+      isInDoubt && !isChecking && probeAtMs === null && hasCome(mayCheckAtMs, nowMs()),
     report({ errorCode, retryAfterMs = 0 }) {
       if (retryAfterMs > longestLeaveMs) return;
       if (!concernsTool(errorCode)) {
@@ -76,7 +76,7 @@ export function createBreaker(clock: Clock, random = Math.random): Breaker {
     },
     checked({ errorCode, retryAfterMs = 0 }) {
       isChecking = false;
-      checkedAtMs = nowMs();
+      mayCheckAtMs = nowMs() + checkEveryMs;
       failures = 0;
       const isTroubled = concernsTool(errorCode);
       if (isTroubled) leave(retryAfterMs);
@@ -92,6 +92,11 @@ export function createBreaker(clock: Clock, random = Math.random): Breaker {
       else open();
     },
   };
+}
+
+/** Also where the clock was ahead, and is right again: nobody is left alone for so long. */
+function hasCome(ms: number, nowMs: number): boolean {
+  return nowMs >= ms || ms - nowMs > longestLeaveMs;
 }
 
 function concernsTool(errorCode: ErrorCode | undefined): boolean {

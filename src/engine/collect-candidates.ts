@@ -67,7 +67,28 @@ export function collectCandidates(known: Known, { routeLink, graces }: Rules): C
     );
     for (const other of elsewhere) other.grounds.push({ ...ground, isRouted: false });
   }
-  return [...candidates.values()];
+  return [...candidates.values()].map((candidate) => ({
+    ...candidate,
+    grounds: withoutOldNames(candidate.grounds, grantsBy),
+  }));
+}
+
+/**
+ * What an install of another name knew before it was renamed stands still: where an install that the
+ * configuration leads here from knows the same customer, or the same contract, its word counts alone.
+ */
+function withoutOldNames(
+  grounds: Ground[],
+  grantsBy: ReadonlyMap<string, GrantEvidence[]>,
+): Ground[] {
+  const routed = grounds.filter(({ isRouted }) => isRouted);
+  if (routed.length === grounds.length) return grounds;
+  const grantIds = (install: string) => (grantsBy.get(install) ?? []).map(({ grantId }) => grantId);
+  const isOldNameOf = (old: Ground, one: Ground) =>
+    old.install !== one.install &&
+    (old.contractId === one.contractId ||
+      grantIds(old.install).some((grantId) => grantIds(one.install).includes(grantId)));
+  return grounds.filter((old) => old.isRouted || !routed.some((one) => isOldNameOf(old, one)));
 }
 
 /** By the id of the membership, or by what a new one is for. */

@@ -1,5 +1,6 @@
 import type { Database, Transaction } from '../db/database.ts';
 import type { PlanItemOutcome } from '../db/removal-tables.ts';
+import type { MembershipRow } from '../db/tables.ts';
 import type { PlanState } from '../domain/brake.ts';
 import { AppError } from '../domain/errors.ts';
 import type { RemovalCause } from '../domain/standing.ts';
@@ -10,6 +11,10 @@ export interface PlanStore {
   list(filter: { install?: string | undefined; state?: PlanState | undefined }): Promise<Plan[]>;
   find(planId: number): Promise<Plan | undefined>;
   show(planId: number): Promise<PlanItem[]>;
+  /** The installs that have, or had, a reason for anybody in it, and its own. */
+  installsOf(planId: number): Promise<string[]>;
+  /** @throws AppError `not_found`, or `conflict` where it was decided before */
+  findOpen(planId: number): Promise<Plan>;
   /**
    * Lets those pass that still stand as they did when they were held, and tells which do not.
    *
@@ -41,6 +46,8 @@ export interface PlanItem {
   contractIds: string[];
   /** Whether something else has been found out since. */
   isStale: boolean;
+  /** How they stand by now: whether they are to be in, and why they are to be out. */
+  current: Pick<MembershipRow, 'state' | 'wanted' | 'cause'>;
 }
 
 export interface Decided {
@@ -82,18 +89,38 @@ export function createPlanStore({ kysely }: Database): PlanStore {
           'outcome',
           'membership.generation as currentGeneration',
           'planItem.generation',
+          'membership.state',
+          'membership.wanted',
+          'membership.cause as currentCause',
         ])
         .where('planId', '=', planId)
         .orderBy('membershipId')
         .execute();
       const contracts = await contractsOf(kysely, planId);
-      return rows.map(({ generation, currentGeneration, ...item }) => ({
-        ...item,
-        contractIds: contracts.get(item.membershipId) ?? [],
-        isStale:
-          item.outcome === null ? generation !== currentGeneration : item.outcome === 'stale',
-      }));
+      return rows.map(
+        ({ generation, currentGeneration, state, wanted, currentCause, ...item }) => ({
+          ...item,
+          current: { state, wanted, cause: currentCause },
+          contractIds: contracts.get(item.membershipId) ?? [],
+          isStale:
+            item.outcome === null ? generation !== currentGeneration : item.outcome === 'stale',
+        }),
+      );
     },
+
+    async installsOf(planId) {
+      const reasons = await kysely
+        .selectFrom('planItem')
+        .innerJoin('reason', 'reason.membershipId', 'planItem.membershipId')
+        .select('reason.install')
+        .distinct()
+        .where('planId', '=', planId)
+        .execute();
+      const { install } = await findOpen(kysely, planId);
+      return [...new Set([install, ...reasons.map((reason) => reason.install)])].sort();
+    },
+
+    findOpen: (planId) => findOpen(kysely, planId),
 
     async approve(tx, planId, now) {
       const install = await decide(tx, planId, 'approved', now);
@@ -166,13 +193,13 @@ async function decide(
     .where('state', '=', 'open')
     .returning('install')
     .executeTakeFirst();
-  if (decided !== undefined) return decided.install;
-  const plan = await tx
-    .selectFrom('plan')
-    .select('state')
-    .where('id', '=', planId)
-    .executeTakeFirst();
+  return (decided ?? (await findOpen(tx, planId))).install;
+}
+
+async function findOpen(db: Transaction, planId: number): Promise<Plan> {
+  const plan = await selectPlans(db).where('id', '=', planId).executeTakeFirst();
   if (plan === undefined) throw new AppError('not_found', `There is no plan ${planId}`);
+  if (plan.state === 'open') return toPlan(plan);
   throw new AppError('conflict', `Plan ${planId} was ${plan.state} before`);
 }
 

@@ -2,6 +2,8 @@ import type { Database } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import { createPlatformApi, type PlatformApi } from '../marketplace/platform-api.ts';
+import { bindApi } from './bind-api.ts';
+import { createBindingStore } from './binding-store.ts';
 import { createEndpointStore, type StoredEndpoint } from './endpoint-store.ts';
 import type { Install } from './install.ts';
 import { type ConnectedInstall, createInstallStore } from './install-store.ts';
@@ -13,8 +15,9 @@ import { readRevision } from './installs-revision.ts';
  */
 export interface InstallRegistry {
   readonly installs: ReadonlyMap<string, Install>;
+  /** Each answers for the customer whom its install is bound to, and nobody else. */
   readonly platformApis: ReadonlyMap<string, PlatformApi>;
-  /** The way to the marketplace with a token that is of no install yet. */
+  /** The way to the marketplace with a token that is of no install yet, whoever's it is. */
   openApi(token: string): PlatformApi;
   /**
    * Loads what is stored, where that has changed since.
@@ -43,6 +46,9 @@ export function createInstallRegistry(deps: RegistryDeps): InstallRegistry {
   const installs = new Map<string, Install>();
   const platformApis = new Map<string, PlatformApi>();
   const openApi = (token: string) => createPlatformApi({ baseUrl, token });
+  const bindings = createBindingStore(database);
+  const openBound = (install: string, token: string) =>
+    bindApi(openApi(token), (grant) => bindings.check(install, grant, new Set(installs.keys())));
   let revision: string | undefined;
 
   function adopt(next: Map<string, Install>): string[] {
@@ -57,7 +63,7 @@ export function createInstallRegistry(deps: RegistryDeps): InstallRegistry {
       }
       // Kept with its token: it paces, and remembers for how long it was asked to wait.
       if (install.token !== installs.get(name)?.token) {
-        platformApis.set(name, openApi(install.token));
+        platformApis.set(name, openBound(name, install.token));
       }
       installs.set(name, install);
     }

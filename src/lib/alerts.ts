@@ -10,6 +10,10 @@ export const alertKinds = [
   /** Somebody is to be out, and the tool does not tell whether they are. */
   'absence_unproven',
   'marketplace_refuses',
+  /** The token of an install is of another customer, or of another app, than the install is bound to. */
+  'other_customer',
+  /** A tool answers as another server than the one that its people are in. */
+  'other_server',
   'managed_address_leaked',
   'removed_member_returned',
   'member_keeps_vanishing',
@@ -22,6 +26,8 @@ export const alertKinds = [
   /** An install says more of one contract or trainer than is taken in. */
   'evidence_held',
   'clock_drift',
+  /** It was ahead, and what it had stamped lay in the future. */
+  'clock_set_back',
   'invitation_refused',
   /** It was, and has been enabled again. */
   'endpoint_disabled',

@@ -25,7 +25,7 @@ export function createReadiness(checkStorage: () => Promise<void>, clock: Clock)
     async ask() {
       if (isDraining) return 'draining';
       const now = clock.now().getTime();
-      if (now - checkedAt >= goodForMs) {
+      if (Math.abs(now - checkedAt) >= goodForMs) {
         checkedAt = now;
         checked = checkStorage();
       }

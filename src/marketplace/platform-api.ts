@@ -21,7 +21,11 @@ import {
 
 /** What evidence is read from; it changes nothing there. */
 export interface PlatformReader {
-  /** The grant that the token belongs to. */
+  /**
+   * The grant that the token belongs to.
+   *
+   * @throws AppError `conflict`, as all of these do, where that is not of the customer of the install
+   */
   getInstall(signal: AbortSignal): Promise<Install>;
   /** All links of the install. */
   listProjectLinks(signal: AbortSignal): Promise<ProjectLink[]>;

@@ -70,6 +70,7 @@ export const Install = z.object({
   scopes: lenient(Words),
   piiConsent: Flag,
   organizationId: NullableId,
+  partnerApp: lenient(z.object({ id: Id })),
   token: lenient(Token),
 });
 export type Install = z.infer<typeof Install>;

@@ -47,7 +47,7 @@ const install = record(
     ...{ id, status: word('ACTIVE'), piiConsent: flag },
     token: record({ scopes: listOf(text) }, { id, name: text }),
   },
-  { scopes: listOf(text), organizationId: id },
+  { scopes: listOf(text), organizationId: id, partnerApp: record({}, { id }) },
 );
 
 const provisioningMode = word('PARTNER_WEBHOOK', 'MANAGED_ADAPTER');

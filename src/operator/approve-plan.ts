@@ -1,29 +1,129 @@
-import type { Decided } from '../engine/plan-store.ts';
+import { AppError, toAppError } from '../domain/errors.ts';
+import { sayCause } from '../domain/standing.ts';
+import type { Decided, PlanItem } from '../engine/plan-store.ts';
 import { toInstant } from '../lib/clock.ts';
+import { maskText } from '../lib/mask.ts';
+import type { ReconcileDeps } from '../reconcile/reconcile-install.ts';
 import type { PlanWork } from '../reconcile/run-store.ts';
 import type { Silence } from '../reconcile/silence.ts';
 import { type DecidePlanDeps, decidePlan } from './decide-plan.ts';
 import { type Patience, type WorkDeps, workUntil } from './do-work.ts';
+import { readNow } from './reconcile-now.ts';
 
-export type ApprovePlanDeps = WorkDeps & DecidePlanDeps & { silence: Silence };
+export type ApprovePlanDeps = WorkDeps & DecidePlanDeps & ReconcileDeps & { silence: Silence };
+
+export interface Approved extends Decided, PlanWork {
+  /** Whether the marketplace was asked before, so that what it knows by now was heeded. */
+  isRead: boolean;
+  /** Who stays for the time being, as something else is known of them than when the plan was made. */
+  dropped: Dropped[];
+}
+
+export interface Dropped
+  extends Pick<PlanItem, 'membershipId' | 'tool' | 'groupId' | 'trainerId' | 'displayName'> {
+  why: string;
+}
+
+interface Approval {
+  patience: Patience;
+  /** Whether to go by what is known, without asking the marketplace: in an outage. */
+  isUnread?: boolean;
+  /** For how long at most the marketplace is asked, where the patience is shorter. */
+  readWithinMs?: number;
+}
+
+const usualReadMs = 60_000;
 
 /**
  * Lets the removals of a plan pass and carries them out, beside a running bridge or without one.
- * After a silence nothing else that is older is carried out with them.
+ * The marketplace is asked first: what the plan was made for may have been undone, unheard. After a
+ * silence nothing else that is older is carried out with them.
  *
- * @throws AppError `not_found`, or `conflict` where it was decided before
+ * @param all installs that are configured
+ * @throws AppError `not_found`, or `conflict` where it was decided before; `unavailable` where the
+ * marketplace could not be asked
  */
 export async function approvePlan(
   deps: ApprovePlanDeps,
   planId: number,
-  patience: Patience,
-): Promise<Decided & PlanWork> {
-  const { silence, runs, clock } = deps;
+  all: readonly string[],
+  approval: Approval,
+): Promise<Approved> {
+  const { silence, plans, runs, clock } = deps;
+  const { patience, isUnread = false } = approval;
+  await plans.findOpen(planId);
   await silence.look();
+  const isRead = !isUnread && (await readFor(deps, planId, all, approval));
   // Decided after that, so that it counts as newer.
   const by = { ...deps.by, at: toInstant(clock.now()) };
-  const decided = await decidePlan({ ...deps, by }, 'approve', planId);
+  const how = isUnread ? ' --without-reading' : '';
+  const decided = await decidePlan({ ...deps, by }, 'approve', planId, how);
+  const dropped = (await plans.show(planId)).filter(({ isStale }) => isStale).map(toDropped);
   const countPlan = () => runs.countPlan(planId);
   const done = await workUntil(deps, patience, ({ left }) => left, countPlan);
-  return { ...decided, ...done };
+  return { ...decided, isRead, dropped, ...done };
+}
+
+/**
+ * Reads all whose word keeps somebody of a plan in, or did.
+ *
+ * @returns false where there was nothing to ask
+ * @throws AppError `unavailable` where one could not be read
+ */
+async function readFor(
+  deps: ApprovePlanDeps,
+  planId: number,
+  all: readonly string[],
+  { patience, readWithinMs = usualReadMs }: Approval,
+): Promise<boolean> {
+  const { install: own } = await deps.plans.findOpen(planId);
+  const items = (await deps.plans.show(planId)).filter(({ isStale }) => !isStale);
+  // Whom an operator has retired goes by the operator's word.
+  if (items.every(({ cause }) => cause === 'retired')) return false;
+  const installs = (await deps.plans.installsOf(planId)).filter(
+    (install) => install === own || all.includes(install),
+  );
+  const within = AbortSignal.timeout(Math.max(patience.waitMs, readWithinMs));
+  const signal = AbortSignal.any([patience.signal, within]);
+  const failures = await readNow(deps, installs, { ...patience, signal });
+  for (const [install, failure] of failures) {
+    const isDisconnected = install === own && items.every(({ cause }) => cause === 'grant_revoked');
+    if (isDisconnected && (await isRefused(deps, install, signal))) continue;
+    throw new AppError(
+      'unavailable',
+      `Plan ${planId} was not approved, as ${install} could not be read: ${failure}. ` +
+        `To go by what is known without it: gangway plans approve ${planId} --without-reading`,
+    );
+  }
+  return true;
+}
+
+/** A customer who has disconnected is not to be read any more: that says the same as the plan. */
+async function isRefused(
+  { platformApis }: ApprovePlanDeps,
+  install: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    await platformApis.get(install)?.getInstall(signal);
+    return false;
+  } catch (error) {
+    const { code } = toAppError(error);
+    return code === 'unauthenticated' || code === 'forbidden';
+  }
+}
+
+function toDropped({ current, ...item }: PlanItem): Dropped {
+  const { membershipId, tool, groupId, trainerId, displayName } = item;
+  const name = displayName === null ? null : maskText(displayName);
+  return { membershipId, tool, groupId, trainerId, displayName: name, why: whyDropped(current) };
+}
+
+function whyDropped({ state, wanted, cause }: PlanItem['current']): string {
+  if (state === 'orphaned') return 'the configuration no longer leads to them';
+  if (wanted === 1) return 'they are to be in by now';
+  if (state === 'removed') return 'they are out already';
+  if (state === 'released') return 'they are left in place: they are not ours to remove';
+  if (cause === null) return 'something else is known of them by now';
+  return `they are to be out for another reason by now, which is judged by itself: ${sayCause(cause)}`;
 }

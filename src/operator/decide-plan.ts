@@ -15,18 +15,20 @@ export type PlanDecision = 'approve' | 'reject';
 /**
  * Writes down what becomes of the removals that a plan holds; whoever runs the engine executes them.
  *
+ * @param how it was decided, for the audit, where there are several ways
  * @throws AppError `not_found`, or `conflict` where it was decided before
  */
 export async function decidePlan(
   { database, plans, evidence, by }: DecidePlanDeps,
   decision: PlanDecision,
   planId: number,
+  how = '',
 ): Promise<Decided> {
   return await inTransaction(database, async (tx) => {
     // What derives memberships must not change them between the looking and the writing.
     await evidence.lock(tx);
     const decided = await plans[decision](tx, planId, by.at);
-    await writeAudit(tx, by, `plans ${decision}`, `plan ${planId}`);
+    await writeAudit(tx, by, `plans ${decision}${how}`, `plan ${planId}`);
     return decided;
   });
 }

@@ -23,6 +23,8 @@ export function checkUnanswered(install: string, error: AppError): Check {
         error,
         'the install, your app at the marketplace or the feature of the account of the customer is not active (any more): ask the customer, then the marketplace',
       );
+    case 'conflict':
+      return failure(name, error, 'until then nothing is read for it, and nothing is done by it');
     case 'rate_limited':
       return warning(name, maskText(error.message), 'wait a minute, then run this again');
     default:

@@ -4,12 +4,15 @@ import { outcomeOfRun, type RunNumbers, type RunOutcome } from '../domain/run.ts
 import { checkOrphans } from '../engine/check-orphans.ts';
 import type { OrphanDeps } from '../engine/find-orphans.ts';
 import { toInstant } from '../lib/clock.ts';
+import { type ClockWorkerDeps, mendAfterSetBack } from '../reconcile/clock-worker.ts';
 import { type ReconcileDeps, reconcileNext } from '../reconcile/reconcile-install.ts';
 import type { Since } from '../reconcile/run-store.ts';
 import { createAliveWorker, type Silence } from '../reconcile/silence.ts';
 import { doWork, type Patience, type WorkDeps } from './do-work.ts';
 
-export type ReconcileNowDeps = ReconcileDeps & OrphanDeps & WorkDeps & { silence: Silence };
+export type ReconcileNowDeps = ReconcileDeps &
+  OrphanDeps &
+  WorkDeps & { silence: Silence } & Pick<ClockWorkerDeps, 'clock' | 'memberships' | 'installs'>;
 
 /** What reconciling one install came to. */
 export interface Reconciled extends RunNumbers {
@@ -40,6 +43,7 @@ export async function reconcileNow(
 ): Promise<Reconciled[]> {
   const { silence, runs, logger, clock } = deps;
   await checkOrphans(deps, acceptsOrphans);
+  await mendAfterSetBack(deps);
   const since = { at: toInstant(clock.now()), afterReceipt: await runs.lastReceipt() };
   // The reading may take hours, in which somebody is here.
   const alive = createAliveWorker(silence, clock, logger);
@@ -58,9 +62,8 @@ async function reconcileAll(
   since: Since,
   patience: Patience,
 ): Promise<Reconciled[]> {
-  const { database, installStates, runs, clock } = deps;
-  await inTransaction(database, (tx) => installStates.wantRead(tx, installs, since.at, 'command'));
-  const failures = await readAll(deps, installs, since, patience);
+  const { runs, clock } = deps;
+  const failures = await readNow(deps, installs, patience);
   const work = await doWork(deps, installs, since, patience);
   for (const run of await runs.listOpen()) {
     const done = work.get(run.install);
@@ -79,19 +82,25 @@ function explain({ failed }: RunNumbers, left: number): string | null {
   return left > 0 ? `${left} memberships were not brought in line in time` : null;
 }
 
-/** @returns why those could not be read that could not */
-async function readAll(
-  deps: ReconcileNowDeps,
+/**
+ * Has installs read whole from now on: by this process, or by whoever has them.
+ *
+ * @returns why those could not be read that could not
+ */
+export async function readNow(
+  deps: ReconcileDeps,
   installs: readonly string[],
-  since: Since,
-  { signal, onProgress }: Patience,
+  { signal, onProgress }: Omit<Patience, 'waitMs'>,
 ): Promise<Map<string, string>> {
+  const { database, installStates, clock } = deps;
+  const now = toInstant(clock.now());
+  await inTransaction(database, (tx) => installStates.wantRead(tx, installs, now, 'command'));
   const failures = new Map<string, string>();
   const waiting = [...installs];
   let read = 0;
   async function readOn(): Promise<void> {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      const failure = await readOne(deps, next, since.at, signal, onProgress);
+      const failure = await readOne(deps, next, now, signal, onProgress);
       if (failure !== null) failures.set(next, failure);
       read += 1;
       onProgress(`${read} of ${installs.length} installs are read`);
@@ -103,7 +112,7 @@ async function readAll(
 
 /** Reads an install, or waits for whoever is reading it. @returns why not, or null */
 async function readOne(
-  deps: ReconcileNowDeps,
+  deps: ReconcileDeps,
   install: string,
   wantedAt: string,
   signal: AbortSignal,

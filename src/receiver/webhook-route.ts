@@ -37,7 +37,10 @@ export interface WebhookRouteDeps {
   quiet: Quiet;
   metrics: Metrics;
   logger: Logger;
+  /** This machine's: by it a signature is too old. */
   clock: Clock;
+  /** By which what is stored is due. */
+  databaseClock: Clock;
 }
 
 const maxBodyBytes = 256 * 1024;
@@ -158,7 +161,7 @@ function knownName({ signingKeys }: WebhookRouteDeps, install: string): string {
 }
 
 async function store(
-  { inbox, headers, metrics, logger, quiet, clock }: WebhookRouteDeps,
+  { inbox, headers, metrics, logger, quiet, databaseClock }: WebhookRouteDeps,
   install: string,
   request: Request,
   body: Buffer,
@@ -168,7 +171,7 @@ async function store(
     body,
     headers: keepHeaders(request.headers, headers.names),
     deliveryId: headers.deliveryIdOf(request.headers),
-    receivedAt: toInstant(clock.now()),
+    receivedAt: toInstant(databaseClock.now()),
   });
   if (isIdReused) metrics.reusedDeliveryIds.inc({ install });
   const alsoKept = status === 'unprocessable' ? quiet.letThrough(`unread ${install}`) : null;

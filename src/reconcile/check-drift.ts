@@ -72,7 +72,8 @@ export function createCheckDrift(deps: CheckDriftDeps): CheckDrift {
     const endsAt = clock.now().getTime() + runMs;
     const lastTried = (group: Group) => triedAt.get(keyOf(group)) ?? 0;
     const isDue = (group: Group) =>
-      lastTried(group) + listedAgainAfterMs <= clock.now().getTime() || lastTried(group) === 0;
+      // Either way: a clock that was ahead and is right again keeps no group from being listed.
+      Math.abs(clock.now().getTime() - lastTried(group)) >= listedAgainAfterMs;
     const groups = (await findGroups(deps, install))
       .filter(isDue)
       .sort((a, b) => lastTried(a) - lastTried(b));

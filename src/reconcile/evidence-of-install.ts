@@ -28,13 +28,11 @@ const linksAtOnce = 10;
  * contract is in no list says nothing.
  */
 export function evidenceOfInstall(read: InstallRead, known: KnownInstall): Evidence[] {
-  const { contracts, participants } = read;
+  const { participants } = read;
   const absent = findAbsent(participants, trainersOf(known));
-  const listed = new Set(contracts.map(({ id }) => id));
-  const unlisted = [...participants.keys()].filter((id) => !listed.has(id));
   return [
     evidenceOfLinks(read),
-    ...chunksOf(contractsThere(read, unlisted)).map((chunk) =>
+    ...chunksOf(contractsThere(read, participants.keys())).map((chunk) =>
       evidenceOfThere(read, chunk, participants, absent),
     ),
     ...evidenceOfGone(read, absent),
@@ -57,13 +55,14 @@ interface Unlisted {
   status?: never;
 }
 
-/** Contracts that have not ended, and those that were in no list and are asked for. */
+/** Contracts that have not ended, and all others of which is asked who is on them. */
 export function contractsThere(
   { contracts }: Listing,
-  unlisted: Iterable<string>,
+  asked: Iterable<string>,
 ): (Contract | Unlisted)[] {
   const there: (Contract | Unlisted)[] = contracts.filter((contract) => !hasEnded(contract));
-  for (const id of unlisted) there.push({ id });
+  const listed = new Set(there.map(({ id }) => id));
+  for (const id of asked) if (!listed.has(id)) there.push({ id });
   return there;
 }
 

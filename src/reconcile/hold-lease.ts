@@ -50,7 +50,9 @@ export function createLease(
     claim: () => claim,
     async progress() {
       beat();
-      if (now() < Date.parse(claim.leasedUntil) - leaseMs + renewEveryMs) return;
+      const heldForMs = now() - (Date.parse(claim.leasedUntil) - leaseMs);
+      // One that was taken by a clock that was ahead has been cut back, and is nobody's.
+      if (heldForMs >= 0 && heldForMs < renewEveryMs) return;
       renewing ??= renew();
       await renewing;
     },

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { isMissed } from '../domain/absences.ts';
 import type { ContractEvidence } from '../domain/evidence.ts';
@@ -150,6 +151,7 @@ export function createInstallStateStore(database: Database): InstallStateStore {
       return {
         linkIds: links.filter(isLive).map(({ linkId }) => linkId),
         contracts: await loadOpenContracts(database, install),
+        orphanedContractIds: await findOrphanedContracts(database, install),
       };
     },
 
@@ -180,6 +182,20 @@ function selectStates(db: Transaction) {
   return db
     .selectFrom('installState')
     .select(['install', 'heldSince', 'readWantedAt', 'readBeganAt', 'attempts', 'failure']);
+}
+
+/** Nobody says any more who is on these, unless an install of another name does. */
+async function findOrphanedContracts({ kysely }: Database, install: string): Promise<Set<string>> {
+  const rows = await kysely
+    .selectFrom('membership')
+    .innerJoin('reason', 'reason.membershipId', 'membership.id')
+    .select('contractId')
+    .distinct()
+    // In these words, or the index of these few is not used.
+    .where(sql<boolean>`membership.state = 'orphaned'`)
+    .where('reason.install', '<>', install)
+    .execute();
+  return new Set(rows.map(({ contractId }) => contractId));
 }
 
 /** So many contracts are looked at together, so that what is kept of them is all that is held. */

@@ -16,7 +16,7 @@ import { readInstall } from './read-install.ts';
 import { findApi, type ReconcileDeps } from './reconcile-install.ts';
 
 export interface PreviewDeps
-  extends Omit<ReconcileDeps, 'checkDrift' | 'reportSuspects' | 'reportClock'> {
+  extends Omit<ReconcileDeps, 'learnCustomer' | 'checkDrift' | 'reportSuspects' | 'reportClock'> {
   previews: PreviewStore;
   brakes: Pick<BrakeStore, 'counts'>;
   limits: BrakeLimits;

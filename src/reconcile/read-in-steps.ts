@@ -36,12 +36,12 @@ export async function* readInSteps(
   signal: AbortSignal,
 ): AsyncGenerator<Evidence, ReadSummary> {
   const listing = await listInstall(api, install, known, beganAt, signal);
-  const { toAsk, unlisted } = listing;
+  const { toAsk } = listing;
   const doubts = doubtsOfListing(listing, known);
   const knownTrainers = trainersOf(known);
   const allAbsent = new Map<string, string[]>();
   yield evidenceOfLinks(listing);
-  for (const chunk of chunksOf(contractsThere(listing, unlisted))) {
+  for (const chunk of chunksOf(contractsThere(listing, toAsk))) {
     const ids = chunk.map(({ id }) => id).filter((id) => toAsk.has(id));
     const participants = await askParticipants(api, ids, signal);
     addDoubts(doubts, ids, participants);

@@ -15,6 +15,8 @@ export interface KnownInstall {
   linkIds: string[];
   /** Contracts that no source says have ended, with the trainers who count as on them. */
   contracts: KnownContract[];
+  /** Contracts that somebody is in a tool by whom the configuration leads to no longer. */
+  orphanedContractIds?: ReadonlySet<string>;
 }
 
 export interface KnownContract {
@@ -98,7 +100,10 @@ export async function listInstall(
     // An empty list is what a hiccup looks like, and nothing follows from it.
     isActiveWhole: active.isComplete && active.contracts.length > 0,
     unlisted: new Set(unlisted),
-    toAsk: new Set(findUnread(known, [...idsOf(active.contracts), ...unlisted], beganAt)),
+    toAsk: new Set([
+      ...findUnread(known, [...idsOf(active.contracts), ...unlisted], beganAt),
+      ...idsOf(ended).filter((id) => known.orphanedContractIds?.has(id)),
+    ]),
   };
 }
 

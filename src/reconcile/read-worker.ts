@@ -11,6 +11,7 @@ import type { Loop } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { createTurns } from '../lib/turns.ts';
 import type { PlatformReader } from '../marketplace/platform-api.ts';
+import { checkBegan } from './clock-worker.ts';
 import { evidenceOfRead, type MarketplaceRead } from './evidence-of-read.ts';
 import { readMarketplace } from './read-marketplace.ts';
 
@@ -76,6 +77,7 @@ async function answer(
   try {
     const read = await readInstall(deps, install, requests, signal);
     metrics.marketplaceReads.inc({ install, outcome: 'read' }, requests.length);
+    checkBegan(deps.clock, install, read.beganAt);
     await apply(deps, read, requests);
   } catch (thrown) {
     const error = toAppError(thrown);

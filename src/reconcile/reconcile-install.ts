@@ -10,8 +10,10 @@ import type { Logger } from '../lib/logger.ts';
 import { maskText } from '../lib/mask.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { PlatformApi, PlatformReader } from '../marketplace/platform-api.ts';
+import type { Install as Grant } from '../marketplace/platform-schema.ts';
 import type { ActiveListStore } from './active-list-store.ts';
 import type { CheckDrift } from './check-drift.ts';
+import { checkBegan } from './clock-worker.ts';
 import { createLease, type Lease, leaseMs, withProgress } from './hold-lease.ts';
 import type { InstallClaim, InstallStateStore, WhichInstall } from './install-state-store.ts';
 import { type ReadSummary, readInSteps } from './read-in-steps.ts';
@@ -23,6 +25,8 @@ import type { RunStore } from './run-store.ts';
 export interface ReconcileDeps extends ApplyDeps {
   database: Database;
   installStates: InstallStateStore;
+  /** Binds an install to the customer whom it was read for first. */
+  learnCustomer(install: string, grant: Grant): Promise<void>;
   activeLists: ActiveListStore;
   runs: RunStore;
   /** By install. */
@@ -81,6 +85,7 @@ export async function reconcile(
   const run = await runs.begin(install, trigger, beganAt);
   try {
     const { contracts, doubts } = await readAndApply(deps, lease, beganAt, signal);
+    checkBegan(clock, install, beganAt);
     reportRead(deps, install, doubts);
     await runs.read(run, contracts, toInstant(clock.now()));
     await deps.activeLists.noteListed(install, beganAt);
@@ -106,7 +111,7 @@ async function readAndApply(
 ): Promise<ReadSummary> {
   const { install } = lease.claim();
   const known = await deps.installStates.known(install);
-  const api = withProgress(findApi(deps, install), lease.progress);
+  const api = withProgress(learning(deps, install), lease.progress);
   const steps = readInSteps(api, install, known, beganAt, signal);
   for (;;) {
     const step = await steps.next();
@@ -114,12 +119,25 @@ async function readAndApply(
       await deriveAll(deps, install, lease.progress);
       return step.value;
     }
+    checkBegan(deps.clock, install, beganAt);
     // What is active comes before what has ended, which then needs no list of its own.
     const isEnd = step.value.contracts.some(({ endedReadAt }) => endedReadAt !== null);
     if (isEnd) await deps.activeLists.noteListed(install, beganAt);
     await addEvidence(deps, step.value);
     await lease.progress();
   }
+}
+
+function learning(deps: ReconcileDeps, install: string): PlatformReader {
+  const api = findApi(deps, install);
+  return {
+    ...api,
+    async getInstall(signal) {
+      const grant = await api.getInstall(signal);
+      await deps.learnCustomer(install, grant);
+      return grant;
+    },
+  };
 }
 
 /** All that follows from the read, before what was held until then is let go. */
@@ -158,6 +176,11 @@ export function findApi(
 
 function reportFailure({ alerts, logger }: ReconcileDeps, install: string, error: AppError): void {
   logger.warn({ err: error, install }, 'An install could not be read');
+  if (error.code === 'conflict') {
+    const message = 'The token of an install is not of its customer: nothing is read or done by it';
+    alerts.raise('other_customer', { install, reason: error.message }, message);
+    return;
+  }
   if (error.code !== 'unauthenticated' && error.code !== 'forbidden') return;
   alerts.raise(
     'marketplace_refuses',

@@ -172,6 +172,10 @@ describe('gangway connect', { timeout: 30_000 }, () => {
     const stranger = await run('connect', 'acme', '--token-file', tokenFile(token));
     expect(stranger.stderr).toContain('of another customer');
     expect([mixedUp.status, stranger.status]).toEqual([1, 1]);
+    const meant = ['--token-file', tokenFile(token), '--accept-other-customer'];
+    expect(await run('connect', 'acme', ...meant)).toMatchObject({ status: 0 });
+    // From now on the first is the stranger.
+    expect((await connect()).stderr).toContain('of another customer');
   });
 
   it('does not lead people elsewhere unasked', async () => {

@@ -101,6 +101,20 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
 
   const listFolder = () => readdirSync(workspace.folder).sort();
 
+  it("tells a token that is another customer's, and stores nothing of it", async () => {
+    expect((await runCommand('reconcile', '--config', workspace.configFile)).status).toBe(0);
+    writeInFolder('token', world.sandbox.createInstall().token);
+    const before = await digestTables();
+    expect(await findTrouble()).toContainEqual({
+      ...{ name: 'install acme', status: 'failure' },
+      says: expect.stringContaining('The token of acme is of another customer'),
+      action: 'until then nothing is read for it, and nothing is done by it',
+    });
+    expect(await digestTables()).toBe(before);
+    const told = await runCommand('reconcile', '--config', workspace.configFile);
+    expect(told).toMatchObject({ status: 1, stderr: expect.stringContaining('another customer') });
+  });
+
   it('finds a fresh folder in order but for the database, and makes nothing there', async () => {
     const before = listFolder();
     const { status, stdout, stderr } = await run();

@@ -240,6 +240,8 @@ describe('commands of an operator', () => {
   });
 
   describe('plans', () => {
+    const approve = (plan: string) => runOk('plans', 'approve', plan, '--without-reading');
+
     it('list says that there are none', async () => {
       expect(await runOk('plans', 'list')).toBe('There are no such plans.\n');
       expect(await runJson('plans', 'list')).toEqual({ plans: [] });
@@ -266,7 +268,12 @@ describe('commands of an operator', () => {
 
     it('approve has them removed, once', async () => {
       await holdAll();
-      expect(await runOk('plans', 'approve', '1')).toBe('3 will be removed.\n3 are removed.\n');
+      // Nobody answers for the marketplace here.
+      const refused = await run('plans', 'approve', '1');
+      expect(refused).toMatchObject({ status: 1, stdout: '' });
+      expect(refused.stderr).toMatch(/acme could not be read.+approve 1 --without-reading$/m);
+      expect(roster()).toEqual({ 'street-signs': ['cmu1', 'cmu2', 'cmu3'] });
+      expect(await approve('1')).toBe('3 will be removed.\n3 are removed.\n');
       expect(roster()).toEqual({ 'street-signs': [] });
       await expectRefused('Plan 1 was approved before', 'plans', 'approve', '1');
       await expectRefused('Plan 1 was approved before', 'plans', 'reject', '1');
@@ -277,8 +284,10 @@ describe('commands of an operator', () => {
 
     it('approve leaves them to a running bridge where nobody wants to wait', async () => {
       await holdAll();
-      expect(await runJson('plans', 'approve', '1', '--wait', '0s')).toEqual({
+      const asked = ['plans', 'approve', '1', '--without-reading', '--wait', '0s'];
+      expect(await runJson(...asked)).toEqual({
         ...{ plan: 1, install: 'acme', decided: 3, stale: 0, removed: 0, failed: 0, left: 3 },
+        ...{ isRead: false, dropped: [] },
       });
       expect(roster()).toEqual({ 'street-signs': ['cmu1', 'cmu2', 'cmu3'] });
       await act();
@@ -298,9 +307,10 @@ describe('commands of an operator', () => {
       await holdAll();
       await workspace.receive(hire(1, { contract: 'cmc9', id: '91', link: 'cml9' }));
       expect(await runOk('plans', 'show', '1')).toMatch(/cmu1 .+ stale\n/);
-      expect(await runOk('plans', 'approve', '1')).toBe(
-        '2 will be removed. 1 are stale and stay.\n2 are removed.\n',
-      );
+      const [decided, , dropped, done] = (await approve('1')).split('\n');
+      expect(decided).toBe('2 will be removed. 1 are stale and stay.');
+      expect(dropped).toMatch(/^1 +list +street-signs +cmu1 +Amara O\. +they are to be in by now$/);
+      expect(done).toBe('2 are removed.');
       expect(roster()).toEqual({ 'street-signs': ['cmu1'] });
     });
 

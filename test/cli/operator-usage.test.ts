@@ -14,7 +14,7 @@ describe('how the commands of an operator are used', { timeout: 20_000 }, () => 
     ['plans list', ['--install <name>', '--state <state>', '--all', '--json']],
     ['plans show', ['<plan>', '--json']],
     ['reconcile', ['--install <name>', '--dry-run', '--wait <duration>', '--json']],
-    ['plans approve', ['<plan>', '--wait <duration>', '--json']],
+    ['plans approve', ['<plan>', '--without-reading', '--wait <duration>', '--json']],
     ['plans reject', ['<plan>', '--json']],
     [
       'contracts list',

@@ -236,7 +236,7 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
       const value = new Date(Date.now() - 2 * 3_600_000).toISOString();
       await kysely.insertInto('setting').values({ name: 'last_alive_at', value }).execute();
     });
-    const { said } = await run('plans', 'approve', '1');
+    const { said } = await run('plans', 'approve', '1', '--without-reading');
     expect(said).toMatchObject({ removed: 3, left: 0 });
     expect(roster()).toEqual([]);
     expect(await reconcile()).toMatchObject({ outcome: 'applied', added: 1 });

@@ -10,6 +10,7 @@ import { up as createRemovals } from '../../migrations/0004-removals.ts';
 import { up as createTurns } from '../../migrations/0018-turns.ts';
 import { up as createResets } from '../../migrations/0019-resets.ts';
 import { up as bindAccountIds } from '../../migrations/0020-account-ids.ts';
+import { up as createBindings } from '../../migrations/0027-bindings.ts';
 import { type Database, inTransaction, type Transaction } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { readSetting, writeSetting } from '../../src/db/setting-store.ts';
@@ -80,6 +81,36 @@ describeEachDialect('migrating', ({ createEmpty, createMigrated }) => {
     expect(await forgotten.execute()).toEqual([
       { install: 'acme', trainerId: 't1', forgottenAt },
       { install: 'globex', trainerId: 't1', forgottenAt },
+    ]);
+  });
+
+  it('binds an install to the grant that it was read for last, or connected with', async () => {
+    const { kysely } = openForTest(await createMigrated());
+    for (const table of ['install_binding', 'tool_binding']) {
+      await kysely.schema.dropTable(table).execute();
+    }
+    await kysely.schema.dropIndex('membership_orphaned').execute();
+    const never = { revokedEventAt: null, revokedReceivedAt: null };
+    for (const [install, grantId, activeReadAt] of [
+      ['globex', 'g1', at],
+      ['globex', 'g2', '2026-03-16T12:00:00.000Z'],
+      ['initech', 'g3', null],
+    ] as const) {
+      await kysely
+        .insertInto('installGrant')
+        .values({ install, grantId, activeReadAt, ...never })
+        .execute();
+    }
+    const place = { tool: 'studio', projects: '[]', token: Buffer.of(1), connectedAt: at };
+    await kysely
+      .insertInto('connectedInstall')
+      .values({ install: 'acme', grantId: 'g4', organizationId: 'o1', ...place })
+      .execute();
+    await createBindings(kysely as unknown as Kysely<unknown>);
+    const bound = kysely.selectFrom('installBinding').selectAll().orderBy('install');
+    expect(await bound.execute()).toEqual([
+      { install: 'acme', grantId: 'g4', organizationId: 'o1', appId: null },
+      { install: 'globex', grantId: 'g2', organizationId: null, appId: null },
     ]);
   });
 

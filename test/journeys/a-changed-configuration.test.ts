@@ -98,6 +98,39 @@ describeEachDialect('a configuration that no longer leads to people', (dialect) 
   });
 });
 
+describeEachDialect('an install that was renamed, with its people kept', (dialect) => {
+  const renamed: Configuration = { acme2: acme, globex };
+
+  it.each([
+    ['leads to its people again, and takes them out when their contract ends', false],
+    ['takes out whose contract has ended before it was first read', true],
+  ])('%s', async (_, endsBefore) => {
+    const { tool, site, active, contracts } = await openStaffedSite(dialect);
+    const read = async (installs: Configuration) => {
+      site.clock.advance(hourMs / 2);
+      const removals = { maxFraction: 1 };
+      const options = { acceptsOrphans: true, isRestored: true, removals };
+      const bridge = await site.start({ installs, tools: { studio: tool.adapter }, ...options });
+      await bridge.quiet();
+      const memberships = await bridge.memberships();
+      await bridge.stop();
+      return memberships;
+    };
+
+    if (endsBefore) site.sandbox.endContract(contracts[0] ?? '');
+    // By the first reading it may not have been noticed yet that they are orphaned.
+    const first = await read(renamed);
+    if (!endsBefore) {
+      expect(first).toEqual(active);
+      expectUntouched(tool);
+      site.sandbox.endContract(contracts[0] ?? '');
+    }
+    expect(await read(renamed)).toEqual(['of-acme removed', 'of-acme removed', 'of-globex active']);
+    expect(tool.members('acme-signs')).toEqual([]);
+    expect(tool.members('globex-signs')).toEqual(['of-globex']);
+  });
+});
+
 /** One person of acme in two projects, one of globex in another. */
 async function openStaffedSite(dialect: Dialect) {
   const tool = createMemoryTool();
@@ -105,16 +138,17 @@ async function openStaffedSite(dialect: Dialect) {
   const bridge = await site.start({ installs: usual, tools: { studio: tool.adapter } });
   for (const project of ['acme-signs', 'acme-lamps']) await site.customer('acme').link(project);
   await site.customer('globex').link('globex-signs');
-  for (const name of ['acme', 'globex']) {
+  const contracts = ['acme', 'globex'].map((name) => {
     const { jobId } = site.customer(name);
-    site.sandbox.hire({ jobId, trainers: [{ opentrainUserId: `of-${name}` }] });
-  }
+    const trainers = [{ opentrainUserId: `of-${name}` }];
+    return site.sandbox.hire({ jobId, trainers }).contractId;
+  });
   await bridge.quiet();
   const active = ['of-acme active', 'of-acme active', 'of-globex active'];
   expect(await bridge.memberships()).toEqual(active);
   await bridge.stop();
   tool.calls.length = 0;
-  return { tool, site, active };
+  return { tool, site, active, contracts };
 }
 
 /** They may be looked for. */

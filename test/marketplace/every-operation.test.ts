@@ -138,6 +138,7 @@ describe('the install', () => {
     });
     expect(await createApi(token).getInstall(signal)).toEqual({
       ...{ id: installId, status: 'ACTIVE', organizationId, piiConsent: false },
+      partnerApp: { id: 'app_sandbox' },
       scopes: expect.arrayContaining(['usage:write']),
       token: { id: expect.any(String), name: 'sandbox', scopes: ['contracts:read'] },
     });

@@ -1,7 +1,8 @@
 import type { DatabaseClock } from '../../src/db/database-clock.ts';
-import type { Clock } from '../../src/lib/clock.ts';
+import { type Clock, watchClock } from '../../src/lib/clock.ts';
 
 export interface FakeClock extends Clock {
+  /** Back where that is negative. */
   advance(ms: number): void;
   /** Unix seconds, as a signature has them. */
   seconds(): number;
@@ -21,5 +22,5 @@ export function createFakeClock(start = '2026-03-15T12:00:00.000Z'): FakeClock {
 
 /** The clock of a database of the same time: PostgreSQL's own goes on, whatever the test makes of it. */
 export function toDatabaseClock({ now }: Clock): DatabaseClock {
-  return { now, correct: async () => undefined };
+  return { ...watchClock(now), correct: async () => undefined };
 }

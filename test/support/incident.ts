@@ -2,6 +2,7 @@ import type { Database } from '../../src/db/database.ts';
 import { inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { emptyEvidence } from '../../src/domain/evidence.ts';
+import { createBindingStore } from '../../src/installs/binding-store.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import type { PlatformApi, PlatformReader } from '../../src/marketplace/platform-api.ts';
 import { answerList } from '../../src/reconcile/active-list-worker.ts';
@@ -96,7 +97,8 @@ export function createIncident(
   const marketplaces = new Map<string, TimedReader>();
   const engine = createEngine(database, { asked: marketplaces, ...options });
   const checkDrift = openDriftCheck(engine, tool, converging.protectedAccounts);
-  const deps = { ...engine, checkDrift, ...createReports(engine) };
+  const learnCustomer = createBindingStore(database).learn;
+  const deps = { ...engine, learnCustomer, checkDrift, ...createReports(engine) };
   let raised = 0;
   let lists = 0;
 

@@ -43,6 +43,8 @@ export interface Journey {
   quiet(): Promise<void>;
   /** Moves the time on and waits for what falls due by it. */
   pass(ms: number): Promise<void>;
+  /** By how much the bridge's clocks are ahead from now on: its machine's, and its database's. */
+  setAhead(ahead: { machineMs: number; databaseMs: number }): void;
 }
 
 /** An install of the marketplace that the bridge knows as `acme`, with a job. */
@@ -92,8 +94,13 @@ export async function openJourney(
     options.adapter === undefined
       ? await loadAdapters(config)
       : new Map([['list', options.adapter]]);
+  let ahead = { machineMs: 0, databaseMs: 0 };
+  const aheadOf = (which: keyof typeof ahead) => ({
+    now: () => new Date(clock.now().getTime() + ahead[which]),
+  });
   const app = createApp({
-    ...{ config, storage, clock, databaseClock: toDatabaseClock(clock) },
+    ...{ config, storage, clock: aheadOf('machineMs') },
+    databaseClock: toDatabaseClock(aheadOf('databaseMs')),
     ...{ logger: log.logger, adapters },
   });
   onTestFinished(() => app.stop());
@@ -131,6 +138,9 @@ export async function openJourney(
     async pass(ms) {
       clock.advance(ms);
       await quiet();
+    },
+    setAhead(given) {
+      ahead = given;
     },
   };
 }

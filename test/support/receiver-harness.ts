@@ -129,7 +129,7 @@ export async function openReceiver(
     readiness: createReadiness(checkStorage, clock),
     metrics,
     logger,
-    clock,
+    ...{ clock, databaseClock: clock },
   });
   const server = createHttpServer({
     ...{ host: '127.0.0.1', port: 0, graceMs: 100, listener },

@@ -39,7 +39,7 @@ export interface SiteCustomer {
 
 export interface SiteSetup {
   /** By install, each a customer of the site: by default all of them, in the tool `studio`. */
-  installs?: Record<string, { tool?: string; projects?: string[] }>;
+  installs?: Record<string, SiteInstall>;
   tools: Record<string, Adapter>;
   removals?: object;
   managedDomains?: string[];
@@ -51,6 +51,13 @@ export interface SiteSetup {
   marketplaceUrl?: string;
   acceptsOrphans?: boolean;
   isRestored?: boolean;
+}
+
+interface SiteInstall {
+  tool?: string;
+  projects?: string[];
+  /** Whose token stands there by mistake. */
+  tokenOf?: string;
 }
 
 export interface SiteBridge {
@@ -172,13 +179,14 @@ function toConfig(
   baseUrl: string,
 ): Config {
   const wanted = installs ?? Object.fromEntries([...accounts.keys()].map((name) => [name, {}]));
-  const toInstall = ([name, { tool = 'studio', projects = ['*'] }]: [
+  const toInstall = ([name, { tool = 'studio', projects = ['*'], tokenOf = name }]: [
     string,
-    NonNullable<SiteSetup['installs']>[string],
+    SiteInstall,
   ]) => {
     // One that is not a customer is one that was renamed: it has what the first customer has.
-    const { token, secret } = accounts.get(name) ??
-      [...accounts.values()][0] ?? { token: '', secret: '' };
+    const [first = { token: '', secret: '' }] = accounts.values();
+    const { token } = accounts.get(tokenOf) ?? first;
+    const { secret } = accounts.get(name) ?? first;
     return [name, { token, webhookSecrets: [secret], tool, projects }];
   };
   return Config.parse({

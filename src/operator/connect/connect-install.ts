@@ -1,8 +1,11 @@
+import { inTransaction } from '../../db/database.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
+import { createBindingStore } from '../../installs/binding-store.ts';
 import { toInstant } from '../../lib/clock.ts';
 import type { PlatformApi } from '../../marketplace/platform-api.ts';
 import type { Install as Grant } from '../../marketplace/platform-schema.ts';
 import type { Ensured } from '../../subscription/ensure-endpoint.ts';
+import { writeAudit } from '../audit-store.ts';
 import type { Patience } from '../do-work.ts';
 import type { Check } from '../doctor-checks.ts';
 import { checkGrant, checkJobs, checkUnanswered } from '../install-checks.ts';
@@ -27,6 +30,8 @@ export interface Connecting {
   /** Null where the install stands in the configuration, which says it then. */
   place: Place | null;
   acceptsOrphans: boolean;
+  /** Whether the install may be another customer's from now on. */
+  acceptsOtherCustomer: boolean;
 }
 
 export interface Connected extends Reconciled {
@@ -54,9 +59,10 @@ export async function connectInstall(
   const { install } = wish;
   const { signal } = patience;
   const api = registry.openApi(wish.token);
-  const grant = await readGrant(deps, api, install, signal);
+  const grant = await readGrant(deps, api, wish, signal);
   const known = await createGrantStore(deps.database).of(install);
   await keep(deps, wish, grant);
+  await bind(deps, wish, grant);
   const endpoint = ensureEndpoint === null ? null : await ensureEndpoint(install, signal);
   onStep(
     says(
@@ -94,7 +100,7 @@ function says(what: string): Check {
 async function readGrant(
   { onStep, ...deps }: ConnectDeps,
   api: PlatformApi,
-  install: string,
+  { install, acceptsOtherCustomer }: Connecting,
   signal: AbortSignal,
 ): Promise<Grant> {
   const grant = await api.getInstall(signal).catch((error: unknown) => {
@@ -105,6 +111,10 @@ async function readGrant(
   const fatal = checks.find(({ status }) => status === 'failure');
   if (fatal !== undefined) throw new AppError('forbidden', `${fatal.says}. ${fatal.action}`);
   await refuseShared(deps, install, grant.id);
+  if (!acceptsOtherCustomer) {
+    const installs = new Set(deps.registry.installs.keys());
+    await createBindingStore(deps.database).check(install, grant, installs);
+  }
   onStep(says(`the token is good: ${grant.id}`));
   for (const check of checks) onStep(check);
   return grant;
@@ -120,6 +130,18 @@ async function refuseShared(
   const other = holders.find((holder) => holder !== install && registry.installs.has(holder));
   if (other === undefined) return;
   throw new AppError('conflict', `The token is of ${other}, which is connected already`);
+}
+
+/** From now on it is this customer's, whoever's it was. */
+async function bind(
+  { database, by }: ConnectDeps,
+  { install, acceptsOtherCustomer }: Connecting,
+  grant: Grant,
+): Promise<void> {
+  await inTransaction(database, async (tx) => {
+    await createBindingStore(database).bind(tx, install, grant);
+    if (acceptsOtherCustomer) await writeAudit(tx, by, 'connect --accept-other-customer', install);
+  });
 }
 
 /** One that stands in the configuration lives there alone. */

@@ -1,6 +1,5 @@
 import type { Adapter } from '../../adapters/adapter.ts';
 import { inTransaction } from '../../db/database.ts';
-import { AppError } from '../../domain/errors.ts';
 import { refuseOrphaning } from '../../engine/check-orphans.ts';
 import type { OrphanDeps } from '../../engine/find-orphans.ts';
 import { createLinkRouter, type RouteLink } from '../../engine/link-router.ts';
@@ -20,7 +19,7 @@ export interface KeepDeps extends OrphanDeps {
  * Stores an install that was connected, where every instance finds it.
  *
  * @param acceptsOrphans whether to go on although people in a tool are no longer led to
- * @throws AppError `conflict` where the grant is another customer's, or people would be orphaned
+ * @throws AppError `conflict` where people would be orphaned
  */
 export async function keepInstall(
   deps: KeepDeps,
@@ -28,21 +27,10 @@ export async function keepInstall(
   acceptsOrphans: boolean,
 ): Promise<void> {
   const { database, registry, installStore, by } = deps;
-  refuseOtherCustomer(install, await installStore.find(install.install));
   if (!acceptsOrphans) await refuseOrphaning(deps, routeWith(deps, install));
   await installStore.save(install);
   await inTransaction(database, (tx) => writeAudit(tx, by, 'connect', install.install));
   await registry.load();
-}
-
-/** A token that was mixed up would take the people of one customer for those of the other. */
-function refuseOtherCustomer(now: ConnectedInstall, before: ConnectedInstall | undefined): void {
-  const [was, is] = [before?.organizationId ?? null, now.organizationId];
-  if (was === null || is === null || was === is) return;
-  throw new AppError(
-    'conflict',
-    `The token is of another customer (${is}) than ${now.install} was (${was}): give that customer a name of their own`,
-  );
 }
 
 /** Where everything would lead with an install as it is to be. */

@@ -1,0 +1,101 @@
+import { type RawBuilder, sql } from 'kysely';
+import { toInstant } from '../lib/clock.ts';
+import type { Transaction } from './database.ts';
+import { type StampedColumns, stampedColumns } from './stamped-columns.ts';
+
+/**
+ * The SQL of a clock that was ahead: what it has stamped is cut back to the present, all in the one
+ * transaction of the caller, who holds the lock on evidence. Registers are merged by maximum, and
+ * stay so: from then on every one of them is at most now, and what is read next is greater again.
+ */
+
+/** No lease is for longer, and who has one of the future is gone or will notice. */
+const longestLeaseMs = 10 * 60_000;
+
+const ofSettings = ['last_alive_at', 'latest_instant', 'reconcile_tick'];
+const ofUsage = ['usage_tick', 'usage_reported_tick'];
+
+/** @param graceMs the longest for which access is kept */
+export async function cutBack(tx: Transaction, now: Date, graceMs: number): Promise<void> {
+  const present = toInstant(now);
+  const after = (ms: number) => toInstant(new Date(now.getTime() + ms));
+  await withdrawReadings(tx, present);
+  await cutAll(tx, stampedColumns.now, present);
+  await cutAll(tx, stampedColumns.lease, after(longestLeaseMs));
+  await cutAll(tx, stampedColumns.grace, after(graceMs));
+  await cutAll(tx, stampedColumns.version, `1:${present}`);
+  for (const [table, columns] of Object.entries(stampedColumns.absences)) {
+    for (const column of columns) await dropLast(tx, table, column, present);
+  }
+  await sql`update setting set value = ${present} where value > ${present}
+    and name in (${sql.join([...ofSettings, ...ofUsage])})`.execute(tx);
+  await sql`update subscription set enabled_at = '[]'
+    where substr(enabled_at, length(enabled_at) - 25, 24) > ${present}`.execute(tx);
+}
+
+/**
+ * When they began nobody knows, so that they contradict nothing that was said: no end is disputed by
+ * them, and no grant that was revoked is live.
+ */
+async function withdrawReadings(tx: Transaction, present: string): Promise<void> {
+  await sql`update contract set active_read_at = ended_event_at
+    where active_read_at > ${present} and ended_event_at <= ${present}`.execute(tx);
+  const revoked = await tx
+    .selectFrom('installGrant')
+    .select(['install', 'grantId', 'revokedEventAt'])
+    .where('activeReadAt', '>', present)
+    .where('revokedEventAt', 'is not', null)
+    .execute();
+  for (const { install, grantId, revokedEventAt } of revoked) {
+    if (revokedEventAt === null) continue;
+    const before = toInstant(
+      new Date(Math.min(Date.parse(revokedEventAt), Date.parse(present)) - 1),
+    );
+    await tx
+      .updateTable('installGrant')
+      .set({ activeReadAt: before })
+      .where('install', '=', install)
+      .where('grantId', '=', grantId)
+      .execute();
+  }
+}
+
+async function cutAll(
+  tx: Transaction,
+  tables: StampedColumns['now'],
+  limit: string,
+): Promise<void> {
+  for (const [table, columns] of Object.entries(tables)) {
+    const isBeyond = (column: string) => sql<boolean>`${sql.ref(column)} > ${limit}`;
+    const set = columns.map(
+      (column) =>
+        sql`${sql.ref(column)} = case when ${isBeyond(column)} then ${limit} else ${sql.ref(column)} end`,
+    );
+    await sql`update ${sql.table(table)} set ${sql.join(set)}
+      where ${anyOf(columns.map(isBeyond))}`.execute(tx);
+  }
+}
+
+function anyOf(conditions: RawBuilder<boolean>[]): RawBuilder<unknown> {
+  return sql.join(conditions, sql` or `);
+}
+
+const instantLength = 24;
+/** So many are kept in a register. */
+const mostAbsences = 3;
+
+/** What was missed counts again when it is missed again. */
+async function dropLast(
+  tx: Transaction,
+  table: string,
+  column: string,
+  present: string,
+): Promise<void> {
+  const absences = sql.ref(column);
+  for (let n = 0; n < mostAbsences; n += 1) {
+    await sql`update ${sql.table(table)} set ${absences} =
+        nullif(rtrim(substr(${absences}, 1, length(${absences}) - ${sql.lit(instantLength)})), '')
+      where substr(${absences}, length(${absences}) - ${sql.lit(instantLength - 1)}) > ${present}
+    `.execute(tx);
+  }
+}

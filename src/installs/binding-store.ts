@@ -1,0 +1,79 @@
+import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { type Customer, differsFrom } from '../domain/binding.ts';
+import { AppError } from '../domain/errors.ts';
+import type { Install as Grant } from '../marketplace/platform-schema.ts';
+
+/** The only SQL about which customer each install is bound to. */
+export interface BindingStore {
+  /**
+   * @param installs all that there are: what another was bound to that is gone is free
+   * @throws AppError `conflict` where the grant is another customer's than the install is bound to
+   */
+  check(install: string, grant: Grant, installs: ReadonlySet<string>): Promise<void>;
+  /** Binds an install that is not bound yet, and adds what was not told before. */
+  learn(install: string, grant: Grant): Promise<void>;
+  /** Binds an install to a customer, whichever it was bound to. */
+  bind(tx: Transaction, install: string, grant: Grant): Promise<void>;
+}
+
+export function createBindingStore(database: Database): BindingStore {
+  const { kysely } = database;
+  return {
+    async check(install, grant, installs) {
+      const told = toCustomer(grant);
+      const rows = await kysely
+        .selectFrom('installBinding')
+        .selectAll()
+        .where((eb) => eb.or([eb('install', '=', install), eb('grantId', '=', told.grantId)]))
+        .orderBy('install')
+        .execute();
+      const bound = rows.find((row) => row.install === install);
+      const holder = rows.find((row) => isHolder(row) && installs.has(row.install));
+      const how = differsFrom(bound, told, holder?.install);
+      if (how !== null) throw otherCustomer(install, how);
+
+      function isHolder(row: (typeof rows)[number]): boolean {
+        return row.install !== install && row.grantId === told.grantId;
+      }
+    },
+
+    async learn(install, grant) {
+      const told = toCustomer(grant);
+      await inTransaction(database, async (tx) => {
+        const bound = await tx
+          .selectFrom('installBinding')
+          .selectAll()
+          .where('install', '=', install)
+          .executeTakeFirst();
+        const { organizationId = null, appId = null } = bound ?? {};
+        await write(tx, install, {
+          grantId: told.grantId,
+          organizationId: organizationId ?? told.organizationId,
+          appId: appId ?? told.appId,
+        });
+      });
+    },
+
+    bind: (tx, install, grant) => write(tx, install, toCustomer(grant)),
+  };
+}
+
+async function write(tx: Transaction, install: string, customer: Customer): Promise<void> {
+  await tx
+    .insertInto('installBinding')
+    .values({ install, ...customer })
+    .onConflict((conflict) => conflict.column('install').doUpdateSet(customer))
+    .execute();
+}
+
+function toCustomer({ id: grantId, organizationId = null, partnerApp }: Grant): Customer {
+  return { grantId, organizationId, appId: partnerApp?.id ?? null };
+}
+
+function otherCustomer(install: string, how: string): AppError {
+  return new AppError(
+    'conflict',
+    `The token of ${install} is ${how}: give the install its own token back, or the other customer an install of their own. ` +
+      `If it is meant to be theirs from now on: gangway connect ${install} --accept-other-customer`,
+  );
+}

@@ -1,0 +1,183 @@
+import { beforeEach, expect, it } from 'vitest';
+import { toInstant } from '../../src/lib/clock.ts';
+import type { PlatformReader } from '../../src/marketplace/platform-api.ts';
+import { type Approved, approvePlan } from '../../src/operator/approve-plan.ts';
+import { createSilence } from '../../src/reconcile/silence.ts';
+import { createStudioWorker } from '../support/converging.ts';
+import { describeEachDatabase } from '../support/databases.ts';
+import {
+  createIncident,
+  hours,
+  type Incident,
+  type Listing,
+  minutes,
+  toApi,
+} from '../support/incident.ts';
+
+const everyone = ['cmu1', 'cmu2', 'cmu3', 'cmu4'];
+/** Another job of the same customer, so that there is always something to be listed. */
+const other = { links: ['cml9'], people: ['cmu9'] };
+
+type Listed = NonNullable<Listing['active']>;
+
+function contractsOn(link: string, trainers: string[] = everyone): Listed {
+  const contracts = trainers.map((trainer) => [
+    trainer.replace('cmu', 'cmc'),
+    { links: [link], people: [trainer] },
+  ]);
+  return { ...Object.fromEntries(contracts), cmc9: other };
+}
+
+const links = { cml1: 'street-signs', cml9: 'lamps' };
+const before: Listing = { links, active: contractsOn('cml1') };
+/** The link was removed, and made again, of which no event tells. */
+const linkedAgain: Listing = {
+  links: { cml2: 'street-signs', cml9: 'lamps' },
+  active: contractsOn('cml2'),
+};
+const unlinked: Listing = { links: { cml9: 'lamps' }, active: { cmc9: other } };
+const refused: Listing = { links: {}, isRefused: true };
+
+describeEachDatabase('a plan that is approved', (openFresh) => {
+  let incident: Incident;
+  let asked: number;
+
+  beforeEach(async () => {
+    incident = createIncident(await openFresh());
+    await incident.read(before);
+    asked = 0;
+  });
+
+  const members = () => incident.tool.members('street-signs');
+  const audit = () => incident.engine.rows('audit');
+
+  async function holdAsUnlinked(): Promise<void> {
+    await incident.event('project_link.removed', { link: 'cml1' });
+    await incident.pass(20 * minutes);
+    expect(await incident.plans()).toEqual([4]);
+  }
+
+  /** After which its people go within a day. */
+  async function disconnect(): Promise<void> {
+    await incident.pass(minutes);
+    const createdAt = toInstant(incident.engine.clock.now());
+    const event = { type: 'install.revoked', id: '77', createdAt, resourceId: 'cmi1' };
+    await incident.engine.apply([JSON.stringify(event)]);
+    await incident.pass(25 * hours);
+    expect(await incident.plans()).toEqual([5]);
+  }
+
+  function approve(
+    api: Listing | PlatformReader,
+    approval: { isUnread?: boolean; readWithinMs?: number } = {},
+  ): Promise<Approved> {
+    const { engine, deps, tool } = incident;
+    const reader = 'getInstall' in api ? api : toApi(api);
+    const counted: PlatformReader = {
+      ...reader,
+      getInstall(signal) {
+        asked += 1;
+        return reader.getInstall(signal);
+      },
+    };
+    const all = {
+      ...{ ...deps, loops: [createStudioWorker(engine, tool)], countDueResets: async () => 0 },
+      platformApis: new Map([['acme', { clockDriftMs: () => undefined, ...counted }]]),
+      by: { actor: 'ada', at: '' },
+      silence: createSilence({
+        ...{ ...engine, graces: engine.rules.graces },
+        installs: new Map([['acme', {}]]),
+      }),
+    };
+    const { signal } = new AbortController();
+    const patience = { waitMs: 5000, signal, onProgress: () => undefined };
+    return approvePlan(all, 1, ['acme'], { patience, ...approval });
+  }
+
+  it('takes nobody out who was linked again since, unheard, and says who', async () => {
+    await holdAsUnlinked();
+    const approved = await approve(linkedAgain);
+    expect(approved).toMatchObject({ decided: 0, stale: 4, removed: 0, left: 0, isRead: true });
+    expect(approved.dropped).toEqual(
+      everyone.map((trainerId) => ({
+        ...{ membershipId: expect.any(Number), tool: 'studio', groupId: 'street-signs' },
+        ...{ trainerId, displayName: trainerId, why: 'they are to be in by now' },
+      })),
+    );
+    expect(members()).toEqual(everyone);
+    expect(incident.removals()).toEqual([]);
+    expect(asked).toBe(1);
+    expect(await audit()).toMatchObject([{ action: 'plans approve', subject: 'plan 1' }]);
+  });
+
+  it('takes out whom the reading says nothing else of', async () => {
+    await holdAsUnlinked();
+    const [first = '', ...others] = everyone;
+    const half: Listing = { ...linkedAgain, active: contractsOn('cml2', [first]) };
+    const ended = Object.fromEntries(
+      others.map((trainer) => [
+        trainer.replace('cmu', 'cmc'),
+        { links: ['cml2'], people: [trainer] },
+      ]),
+    );
+    const approved = await approve({ ...half, ended });
+    // Of the others it is known by now that their contracts have ended: that is judged by itself.
+    expect(approved).toMatchObject({ decided: 0, stale: 4 });
+    expect(new Set(approved.dropped.map(({ why }) => why))).toEqual(
+      new Set([
+        'they are to be in by now',
+        'they are to be out for another reason by now, which is judged by itself: the contract is listed as ended',
+      ]),
+    );
+    expect(members()).toContain(first);
+  });
+
+  it('takes out everybody where nothing has changed', async () => {
+    await holdAsUnlinked();
+    expect(await approve(unlinked)).toMatchObject({ decided: 4, removed: 4, dropped: [] });
+    expect(members()).toEqual([]);
+  });
+
+  it.each([
+    ['cannot be read', { links: {}, isRefused: true }],
+    [
+      'does not answer in time',
+      {
+        ...toApi(unlinked),
+        getInstall: (signal: AbortSignal) =>
+          new Promise<never>((_, reject) => {
+            signal.addEventListener('abort', () => reject(signal.reason));
+          }),
+      },
+    ],
+  ])('is refused where the marketplace %s, unless it is to go unread', async (_, api) => {
+    await holdAsUnlinked();
+    await expect(approve(api, { readWithinMs: 6000 })).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringMatching(/acme could not be read.+approve 1 --without-reading$/),
+    });
+    expect(await incident.engine.plans.list({})).toMatchObject([{ state: 'open' }]);
+    expect(members()).toEqual(everyone);
+
+    asked = 0;
+    expect(await approve(api, { isUnread: true })).toMatchObject({ removed: 4, isRead: false });
+    expect(asked).toBe(0);
+    expect(members()).toEqual([]);
+    expect(await audit()).toMatchObject([{ action: 'plans approve --without-reading' }]);
+  });
+
+  it('of a customer who has disconnected needs no more than that they are refused', async () => {
+    await disconnect();
+    // The marketplace is away, which says nothing.
+    const away = { ...toApi(refused), getInstall: () => Promise.reject(new Error('away')) };
+    await expect(approve(away)).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await approve(refused)).toMatchObject({ decided: 5, removed: 5, isRead: true });
+    expect(members()).toEqual([]);
+  });
+
+  it('of a customer who has connected again takes nobody out', async () => {
+    await disconnect();
+    expect(await approve({ ...before, grant: 'cmi2' })).toMatchObject({ decided: 0, stale: 5 });
+    expect(members()).toEqual(everyone);
+  });
+});
