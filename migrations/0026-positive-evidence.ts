@@ -1,7 +1,8 @@
 import { type Kysely, sql } from 'kysely';
 
 /**
- * Since when links and grants are known, and who said last how a link is provisioned. And no contract ends any more by being in no list: what ended
+ * Since when links and grants are known, who said last how a link is provisioned, and which contract is
+ * still on which link. And no contract ends any more by being in no list: what ended
  * like that is settled once, here.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
@@ -16,6 +17,9 @@ async function addRegisters(db: Kysely<unknown>): Promise<void> {
   await sql`update link set first_seen_at = case when contracts_read_at is null
     then seen_at else '1970-01-01T00:00:00.000Z' end`.execute(db);
   await db.schema.alterTable('link').addColumn('provisioning_mode_version', 'text').execute();
+  // Names that no table beside it has: an older version joins them, and says neither of which.
+  await db.schema.alterTable('contract_link').addColumn('named_at', 'text').execute();
+  await db.schema.alterTable('contract_link').addColumn('omissions', 'text').execute();
   await db.schema.alterTable('install_grant').addColumn('first_active_read_at', 'text').execute();
   await sql`update install_grant set first_active_read_at = active_read_at`.execute(db);
 }

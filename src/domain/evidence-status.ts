@@ -4,6 +4,7 @@ import type {
   GrantEvidence,
   Instant,
   LinkEvidence,
+  PairEvidence,
   ParticipationEvidence,
 } from './evidence.ts';
 
@@ -123,6 +124,14 @@ export function leftSince({
   seenAt,
 }: Pick<ParticipationEvidence, 'absences' | 'seenAt'>): Instant | null {
   return goneSince(absences, seenAt);
+}
+
+/** @returns when the contract had left the link for another; null while it counts as on it */
+export function movedSince({
+  omissions,
+  namedAt,
+}: Pick<PairEvidence, 'omissions' | 'namedAt'>): Instant | null {
+  return goneSince(omissions, namedAt);
 }
 
 /**

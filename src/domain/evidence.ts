@@ -72,11 +72,15 @@ export interface GrantEvidence {
   activeReadAt: Instant | null;
 }
 
-/** Grows only, and only from a record that names both sides. */
+/** Only from a record that names both sides. */
 export interface PairEvidence {
   install: string;
   contractId: string;
   linkId: string;
+  /** The latest record that named both. */
+  namedAt: Instant | null;
+  /** Reads that listed the contract, active, on other links, and the link too. */
+  omissions: Absences;
 }
 
 export interface ParticipationEvidence {
@@ -171,7 +175,8 @@ function isNewer(a: Fields, b: Fields, name: string, version: string): boolean {
 }
 
 function mergeValues(name: string, a: unknown, b: unknown): unknown {
-  if (name === 'absences') return mergeAbsences(a as Absences, b as Absences);
+  if (name === 'absences' || name === 'omissions')
+    return mergeAbsences(a as Absences, b as Absences);
   if (firstTimes.has(name)) return a != null && isGreater(b, a) ? a : (b ?? a);
   return isGreater(b, a) ? b : (a ?? b);
 }
@@ -219,6 +224,15 @@ export function emptyLink(install: string, linkId: string): LinkEvidence {
     provisioningModeVersion: null,
     jobId: null,
   };
+}
+
+export function toPair(
+  install: string,
+  contractId: string,
+  linkId: string,
+  namedAt: Instant | null,
+): PairEvidence {
+  return { install, contractId, linkId, namedAt, omissions: null };
 }
 
 export function emptyGrant(install: string, grantId: string): GrantEvidence {

@@ -1,9 +1,10 @@
-import type { GrantEvidence, Instant, ParticipationEvidence } from './evidence.ts';
+import type { GrantEvidence, Instant, PairEvidence, ParticipationEvidence } from './evidence.ts';
 import {
   absentSince,
   type ContractRegisters,
   type LinkRegisters,
   leftSince,
+  movedSince,
   revokedGrant,
   statusOfContract,
   statusOfLink,
@@ -25,6 +26,7 @@ export const removalCauses = [
   'contract_ended',
   'contract_read_ended',
   'contract_ended_by_operator',
+  'contract_moved',
   'link_removed',
   'link_absent',
   'participation_left',
@@ -48,6 +50,7 @@ const wordsOfCauses: Record<RemovalCause, string> = {
   contract_ended: 'the contract has ended',
   contract_read_ended: 'the contract is listed as ended',
   contract_ended_by_operator: 'an operator ended the contract',
+  contract_moved: 'the contract is listed under another job',
   link_removed: 'the link to the project was removed',
   link_absent: 'the link to the project is no longer listed',
   participation_left: 'they are no longer on the contract',
@@ -76,6 +79,7 @@ export type Standing = { stands: true } | { stands: false; falls: readonly Fall[
 export interface ReasonFacts {
   contract: ContractRegisters;
   link: LinkRegisters;
+  pair: Pick<PairEvidence, 'omissions' | 'namedAt'>;
   participation: Pick<ParticipationEvidence, 'absences' | 'seenAt'>;
   /** All that its install ever had. */
   grants: readonly GrantEvidence[];
@@ -129,11 +133,12 @@ interface RawFall extends Pick<Fall, 'cause' | 'since'> {
   isWithGrant?: boolean;
 }
 
-function fallsOf({ contract, link, participation, grants }: ReasonFacts): RawFall[] {
+function fallsOf({ contract, link, pair, participation, grants }: ReasonFacts): RawFall[] {
   const revoked = revokedGrant(grants);
   const falls: (RawFall | null)[] = [
     contractFall(contract),
     linkFall(link, grants),
+    toFall('contract_moved', movedSince(pair)),
     toFall('participation_left', leftSince(participation)),
     revoked && toFall('grant_revoked', revoked.revokedReceivedAt ?? revoked.revokedEventAt),
   ];

@@ -174,6 +174,7 @@ function toGround(
   const facts = {
     contract: participation,
     link: { ...participation, absences: participation.linkAbsences },
+    pair: participation,
     participation: { absences: participation.participationAbsences, seenAt: participation.onItAt },
     grants,
   };

@@ -6,6 +6,7 @@ import {
   emptyEvidence,
   emptyGrant,
   emptyLink,
+  toPair,
   versionOfEvent,
 } from '../domain/evidence.ts';
 
@@ -97,7 +98,7 @@ function addLink(evidence: Evidence, event: LifecycleEvent, told: Told): void {
   const row = { ...emptyLink(install, id), ...attributes, provisioningModeVersion };
   evidence.links.push({ ...row, ...said });
   if (contract === null || isStale) return;
-  evidence.pairs.push({ install, contractId: contract.id, linkId: id });
+  evidence.pairs.push(toPair(install, contract.id, id, at));
 }
 
 function addPeople(evidence: Evidence, event: LifecycleEvent, told: Told): void {

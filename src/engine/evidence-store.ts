@@ -13,6 +13,7 @@ import {
 import {
   areContractsRead,
   leftSince,
+  movedSince,
   statusOfContract,
   statusOfLink,
 } from '../domain/evidence-status.ts';
@@ -66,6 +67,7 @@ export function createEvidenceStore({ dialect }: Database, box: SecretBox): Evid
         'contractLink',
         ['install', 'contractId', 'linkId'],
         evidence.pairs,
+        { meaningOf: (pair) => movedSince(pair) },
       ),
       participations: await mergeInto(
         tx,

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
 import type { MembershipRow, NewMembershipRow, ReasonRow } from '../db/tables.ts';
 import type { Absences } from '../domain/absences.ts';
-import type { GrantEvidence, LinkEvidence } from '../domain/evidence.ts';
+import type { GrantEvidence, LinkEvidence, PairEvidence } from '../domain/evidence.ts';
 import {
   areContractsRead,
   type ContractRegisters,
@@ -45,9 +45,8 @@ export type Participation = ContractRegisters &
     | 'externalProjectId'
     | 'externalProjectName'
     | 'provisioningMode'
-  > & {
-    install: string;
-    contractId: string;
+  > &
+  Omit<PairEvidence, 'linkId'> & {
     trainerId: string;
     /** When the trainer was last seen on the contract. */
     onItAt: string | null;
@@ -98,6 +97,8 @@ export function createMembershipStore(database: Database): MembershipStore {
           'contract.reopenedAt',
           'participation.seenAt as onItAt',
           'participation.absences as participationAbsences',
+          'namedAt',
+          'omissions',
           'link.linkId',
           'link.removedEventAt',
           'link.seenAt',

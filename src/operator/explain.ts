@@ -1,7 +1,8 @@
 import type { MembershipRow } from '../db/tables.ts';
-import type { ContractEvidence, LinkEvidence } from '../domain/evidence.ts';
+import type { ContractEvidence, LinkEvidence, PairEvidence } from '../domain/evidence.ts';
 import {
   leftSince,
+  movedSince,
   provisioningOf,
   revokedGrant,
   statusOfContract,
@@ -78,7 +79,7 @@ function explainOne(bearing: Bearing, rules: ExplainRules, way: Way): Explanatio
     judgeInstall(bearing, rules, way),
     judgeContract(contract),
     judgePerson(bearing, way),
-    judgeLink(rules, link),
+    judgeLink(rules, link, bearing.pairs.find(isOf({ install, contractId, linkId: way.linkId }))),
     judgeAddress(rules, person, othersWhoDisagree(bearing, rules, person)),
   ];
   const judged = [...reasons, ...judgeMemberships(bearing, rules, { ...way, link, reasons })];
@@ -158,7 +159,11 @@ function judgePerson({ participations }: Bearing, way: Way): Judged {
   };
 }
 
-function judgeLink(rules: ExplainRules, link: LinkEvidence | undefined): Judged {
+function judgeLink(
+  rules: ExplainRules,
+  link: LinkEvidence | undefined,
+  pair: PairEvidence | undefined,
+): Judged {
   if (link === undefined || statusOfLink(link) === 'unknown') {
     return {
       ...{ step: 'link', holds: false, says: 'no project is known for it' },
@@ -171,6 +176,15 @@ function judgeLink(rules: ExplainRules, link: LinkEvidence | undefined): Judged 
     const says = `the link ${linkId} to ${project} is ${status}`;
     const action = 'have the customer link the job again if the people are to stay';
     return { step: 'link', holds: false, hasFallen: true, says, action };
+  }
+  const movedAt = pair && movedSince(pair);
+  if (movedAt) {
+    const says = `the contract is listed under another job than that of ${project} since ${movedAt}`;
+    return {
+      ...{ step: 'link', holds: false, hasFallen: true },
+      says,
+      action: 'nothing: access ends with that',
+    };
   }
   const crossing = outsideOf(rules, link);
   if (crossing !== null) {

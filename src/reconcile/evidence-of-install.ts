@@ -5,6 +5,7 @@ import {
   emptyGrant,
   emptyLink,
   type GrantEvidence,
+  toPair,
 } from '../domain/evidence.ts';
 import type { Contract } from '../marketplace/platform-schema.ts';
 import { evidenceOfRead } from './evidence-of-read.ts';
@@ -35,7 +36,7 @@ export function evidenceOfInstall(read: InstallRead, known: KnownInstall): Evide
     ...chunksOf(contractsThere(read, participants.keys())).map((chunk) =>
       evidenceOfThere(read, chunk, participants, absent),
     ),
-    ...evidenceOfGone(read, absent),
+    ...evidenceOfGone(read, known, absent),
     ...evidenceOfKnownContracts(read),
   ];
 }
@@ -94,7 +95,7 @@ export function evidenceOfThere(
 }
 
 /** What has ended, and what was missed. */
-export function evidenceOfGone(read: Listing, absent: Absent): Evidence[] {
+export function evidenceOfGone(read: Listing, known: KnownInstall, absent: Absent): Evidence[] {
   const { install, beganAt, grant, contracts, missingLinkIds } = read;
   const absences = beganAt;
   const missedLinks = grant.status === 'ACTIVE' ? missingLinkIds : [];
@@ -104,6 +105,7 @@ export function evidenceOfGone(read: Listing, absent: Absent): Evidence[] {
     ...chunksOf(contracts.filter(hasEnded)).map((chunk) =>
       evidenceOfRead({ install, beganAt, links: [], contracts: chunk, participants: new Map() }),
     ),
+    ...chunksOf(findMoved(read, known)).map((pairs) => ({ ...emptyEvidence(), pairs })),
     ...chunksOf([...absent]).map((chunk) => ({
       ...emptyEvidence(),
       // Only now, or a read that failed in between would have it not asked again for hours.
@@ -113,6 +115,28 @@ export function evidenceOfGone(read: Listing, absent: Absent): Evidence[] {
       ),
     })),
   ];
+}
+
+/**
+ * Contracts that are listed on links of another job, and not on one that is there too. That a list
+ * names no links, or forgets one of the same job, says nothing.
+ */
+function findMoved({ install, beganAt, links, contracts }: Listing, known: KnownInstall) {
+  const linkBy = new Map(links.map((link) => [link.id, link]));
+  const listed = new Map(contracts.map((contract) => [contract.id, contract]));
+  return known.contracts.flatMap(({ contractId, linkIds }) => {
+    const { status, projectLinkIds = [], jobId = null } = listed.get(contractId) ?? {};
+    if (status !== 'active' || projectLinkIds.length === 0) return [];
+    const left = linkIds.filter((linkId) => {
+      const link = linkBy.get(linkId);
+      if (link === undefined || projectLinkIds.includes(linkId)) return false;
+      return jobId === null || jobId !== link.jobId;
+    });
+    return left.map((linkId) => ({
+      ...toPair(install, contractId, linkId, null),
+      omissions: beganAt,
+    }));
+  });
 }
 
 /** Few links at a time: everyone on them is looked at again where it was not known before. */

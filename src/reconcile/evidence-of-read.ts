@@ -3,6 +3,7 @@ import {
   emptyContract,
   emptyEvidence,
   emptyLink,
+  toPair,
   versionOfRead,
 } from '../domain/evidence.ts';
 import type { Contract, Participant, ProjectLink } from '../marketplace/platform-schema.ts';
@@ -55,7 +56,7 @@ export function evidenceOfRead({
       endDateVersion: endDate === null ? null : version,
     })),
     pairs: contracts.flatMap(({ id, projectLinkIds }) =>
-      projectLinkIds.map((linkId) => ({ install, contractId: id, linkId })),
+      projectLinkIds.map((linkId) => toPair(install, id, linkId, beganAt)),
     ),
     participations: people.map(({ contractId, participant }) => ({
       install,

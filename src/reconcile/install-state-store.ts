@@ -2,7 +2,12 @@ import { sql } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { isMissed } from '../domain/absences.ts';
 import type { ContractEvidence } from '../domain/evidence.ts';
-import { leftSince, statusOfContract, statusOfLink } from '../domain/evidence-status.ts';
+import {
+  leftSince,
+  movedSince,
+  statusOfContract,
+  statusOfLink,
+} from '../domain/evidence-status.ts';
 import type { RunTrigger } from '../domain/run.ts';
 import { createSameText, type SameText } from '../lib/same-text.ts';
 import { createHoldStore, type HoldStore } from './hold-store.ts';
@@ -237,7 +242,7 @@ async function toKnown(
   const ids = contracts.map(({ contractId }) => contractId);
   const pairs = await kysely
     .selectFrom('contractLink')
-    .select(['contractId', 'linkId'])
+    .select(['contractId', 'linkId', 'namedAt', 'omissions'])
     .where('install', '=', install)
     .where('contractId', 'in', ids)
     .execute();
@@ -247,8 +252,9 @@ async function toKnown(
     .where('install', '=', install)
     .where('contractId', 'in', ids)
     .execute();
-  const linksBy = Map.groupBy(pairs, ({ contractId }) => contractId);
-  // Whoever has left is not missed again: that would only put off when they left.
+  // What has left is not missed again: that would only put off when that was.
+  const linked = pairs.filter((pair) => movedSince(pair) === null);
+  const linksBy = Map.groupBy(linked, ({ contractId }) => contractId);
   const present = participations.filter((participation) => leftSince(participation) === null);
   const trainersBy = Map.groupBy(present, ({ contractId }) => contractId);
   // One absence proves nothing, and whether they are gone is to be known soon.

@@ -49,7 +49,7 @@ export async function* readInSteps(
     for (const [id, trainerIds] of absent) allAbsent.set(id, trainerIds);
     yield evidenceOfThere(listing, chunk, participants, absent);
   }
-  yield* evidenceOfGone(listing, allAbsent);
+  yield* evidenceOfGone(listing, known, allAbsent);
   yield* evidenceOfKnownContracts(listing);
   return { contracts: listing.contracts.length, doubts };
 }

@@ -21,6 +21,7 @@ export interface KnownInstall {
 
 export interface KnownContract {
   contractId: string;
+  /** Those that it counts as being on. */
   linkIds: string[];
   trainerIds: string[];
   /** Null also where that read missed somebody, so that it is asked again. */
@@ -204,8 +205,8 @@ async function listEnded(
 /** Only what is evidence, and what is the same in many but once: there may be very many. */
 function createPacking(): (contract: Contract) => Contract {
   const same = createSameText();
-  return ({ id, status, title, startDate, endDate, projectLinkIds }) => ({
-    ...{ startDate, endDate },
+  return ({ id, status, title, jobId = null, startDate, endDate, projectLinkIds }) => ({
+    ...{ startDate, endDate, jobId: jobId === null ? null : same.text(jobId) },
     ...{ id, status: same.text(status), title: title === null ? null : same.text(title) },
     projectLinkIds: same.list(projectLinkIds),
   });

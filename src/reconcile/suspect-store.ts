@@ -1,5 +1,11 @@
 import type { Database } from '../db/database.ts';
-import { confirmedAt, isSuspect, provisioningOf, statusOfLink } from '../domain/evidence-status.ts';
+import {
+  confirmedAt,
+  isSuspect,
+  movedSince,
+  provisioningOf,
+  statusOfLink,
+} from '../domain/evidence-status.ts';
 
 /** The SQL of suspects: contracts that are in no list any more (design section 4.2). */
 export interface SuspectStore {
@@ -53,7 +59,7 @@ function loadCandidates({ kysely }: Database, install: string | undefined) {
     )
     .selectAll('contract')
     .select(['readBeganAt', 'removedEventAt', 'seenAt', 'externalProjectId', 'provisioningMode'])
-    .select('link.absences as linkAbsences')
+    .select(['link.absences as linkAbsences', 'namedAt', 'omissions'])
     .where('endedReadAt', 'is', null)
     .where('removedEventAt', 'is', null)
     .where((eb) =>
@@ -63,9 +69,10 @@ function loadCandidates({ kysely }: Database, install: string | undefined) {
   return rows.execute();
 }
 
-/** Whether the link is there and gives access by us: else nothing hangs on the contract. */
+/** Whether it is on the link, and that gives access by us: else nothing hangs on the contract. */
 function isHere({ linkAbsences: absences, ...link }: Candidate): boolean {
   return (
+    movedSince(link) === null &&
     statusOfLink({ ...link, absences }) === 'live' &&
     provisioningOf(link.provisioningMode) !== 'of_marketplace'
   );

@@ -50,7 +50,7 @@ const rows = {
     'firstActiveReadAt',
     'activeReadAt',
   ),
-  pair: rowOf({ install: 'acme', contractId: 'c1', linkId: 'l1' }),
+  pair: rowOf({ install: 'acme', contractId: 'c1', linkId: 'l1' }, 'namedAt'),
   participation: rowOf({ install: 'acme', contractId: 'c1', trainerId: 't1' }, 'seenAt'),
   person: rowOf(
     { install: 'acme', trainerId: 't1' },

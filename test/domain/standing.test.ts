@@ -21,12 +21,14 @@ const twice = `${at(0)} ${at(10)}`;
 function facts(changes: {
   contract?: object;
   link?: object;
+  pair?: object;
   participation?: object;
   grant?: object;
 }): ReasonFacts {
   return {
     contract: { ...emptyContract('acme', 'c1'), startedEventAt: at(-60), ...changes.contract },
     link: { ...emptyLink('acme', 'l1'), externalProjectId: 'p1', ...changes.link },
+    pair: { namedAt: at(-60), omissions: null, ...changes.pair },
     participation: { seenAt: at(-60), absences: null, ...changes.participation },
     grants: changes.grant === undefined ? [] : [{ ...emptyGrant('acme', 'g1'), ...changes.grant }],
   };
@@ -47,6 +49,7 @@ describe('a reason stands', () => {
     ['as long as nothing speaks against it', {}],
     ['where its end is disputed', { contract: { endedEventAt: at(0), activeReadAt: at(10) } }],
     ['where a read missed the link once', { link: { absences: at(0) } }],
+    ['where a read missed the contract on the link once', { pair: { omissions: at(0) } }],
     ['where a read missed the trainer once', { participation: { absences: at(0) } }],
     ['where the grant is active', { grant: { activeReadAt: at(0) } }],
     [
@@ -74,6 +77,7 @@ describe('a reason falls', () => {
     ['contract_ended_by_operator', 0, 0, { contract: { endedByOperatorAt: at(0) } }],
     ['link_removed', 0, 15, { link: { removedEventAt: at(0) } }, 24 * 60],
     ['link_absent', 10, 25, { link: { absences: twice } }, 10 + 24 * 60],
+    ['contract_moved', 10, 25, { pair: { omissions: twice } }],
     ['participation_left', 10, 25, { participation: { absences: twice } }],
     [
       'grant_revoked',

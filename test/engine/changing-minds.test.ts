@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
-import { emptyContract, emptyEvidence, emptyLink } from '../../src/domain/evidence.ts';
+import { emptyContract, emptyEvidence, emptyLink, toPair } from '../../src/domain/evidence.ts';
 import type { RouteLink } from '../../src/engine/link-router.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { convergeDue } from '../support/converging.ts';
@@ -165,7 +165,7 @@ describeEachDatabase('when something else is wanted', (openFresh) => {
     };
     await engine.merge({
       ...emptyEvidence(),
-      pairs: [{ install: 'acme', contractId: 'cmc1', linkId: 'cml2' }],
+      pairs: [toPair('acme', 'cmc1', 'cml2', null)],
       links: [listing],
     });
     expect(await convergeDue(engine, tool)).toEqual(['add already_member']);

@@ -6,6 +6,7 @@ import {
   emptyEvidence,
   emptyGrant,
   emptyLink,
+  toPair,
   versionOfEvent,
 } from '../../src/domain/evidence.ts';
 import { evidenceOfEvent } from '../../src/engine/evidence-of-event.ts';
@@ -51,7 +52,7 @@ const personRow = {
   ...{ workEmail: 'amara.o@opentrain.work', workEmailVersion: versionOfEvent('8') },
 };
 const revoked = { ...emptyGrant(install, 'r1'), revokedReceivedAt: receivedAt };
-const pairs = [{ install, contractId: 'c1', linkId: 'l1' }];
+const pairs = [toPair(install, 'c1', 'l1', createdAt)];
 const participations = [
   { install, contractId: 'c1', trainerId: 't1', seenAt: createdAt, absences: null },
 ];

@@ -129,6 +129,74 @@ describeEachDatabase('a list of contracts that is cut off without a sign', (open
   });
 });
 
+describeEachDatabase('a contract that is listed under another job', (openFresh) => {
+  let incident: Incident;
+  const links = { cml1: signs, cml9: 'lamps', cml5: 'trams' };
+  const read = (linkIds: string[], jobs?: Listing['jobs']) =>
+    incident.read({
+      ...{ ...listed('cmu1'), links, ...(jobs && { jobs }) },
+      active: { ...listed().active, cmc1: { links: linkIds, people: ['cmu1'] } },
+    });
+  const where = () => [signs, 'trams'].filter((project) => incident.tool.members(project).length);
+
+  beforeEach(async () => {
+    incident = createIncident(await openFresh());
+    await addOthers(incident);
+    await incident.event('contract.started');
+    await read(['cml1']);
+  });
+
+  it('leaves the project of the one before, after two readings and the grace', async () => {
+    for (const wait of [hours, 10 * minutes]) {
+      await incident.pass(wait);
+      await read(['cml5']);
+    }
+    await incident.pass(15 * minutes - 1);
+    expect(where()).toEqual([signs, 'trams']);
+    await incident.pass(1);
+    expect(where()).toEqual(['trams']);
+    expect(await incident.engine.rows('removal')).toMatchObject([{ cause: 'contract_moved' }]);
+    await incident.pass(hours);
+    await read(['cml1']);
+    expect(where()).toEqual([signs, 'trams']);
+  });
+
+  it.each([
+    ['after one such reading', [['cml5']]],
+    ['after two within ten minutes', [['cml5'], ['cml5'], ['cml1', 'cml5']]],
+    ['where it was listed there in between', [['cml5'], ['cml1'], ['cml5']]],
+    ['where no links are named at all', [[], [], []]],
+  ])('stays %s', async (name, readings) => {
+    for (const linkIds of readings) {
+      await incident.pass(name.includes('within') ? minutes : 11 * minutes);
+      await read(linkIds);
+    }
+    await incident.pass(72 * hours);
+    expect(where()).toContain(signs);
+    expect(incident.removals()).toEqual([]);
+  });
+
+  it('stays where the link is of its job all the same', async () => {
+    const jobs = { cmc1: 'job1', cml1: 'job1', cml5: 'job1', cml9: 'job9' };
+    for (let reading = 0; reading < 3; reading += 1) {
+      await incident.pass(15 * minutes);
+      await read(['cml5'], jobs);
+    }
+    await incident.pass(72 * hours);
+    expect(where()).toEqual([signs, 'trams']);
+  });
+
+  it('is one of those whose removal the brake may hold', async () => {
+    const moved = Object.fromEntries(others.map((id) => [id, { links: ['cml5'], people: [id] }]));
+    for (const wait of [hours, 15 * minutes, 15 * minutes]) {
+      await incident.pass(wait);
+      await incident.read({ links, active: moved });
+    }
+    expect(await incident.plans()).toEqual([10]);
+    expect(incident.tool.members('lamps')).toHaveLength(10);
+  });
+});
+
 describeEachDatabase('an end that was delivered and is not so', (openFresh) => {
   const members = (incident: Incident) => incident.tool.members(signs);
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
-import { emptyContract, emptyEvidence } from '../../src/domain/evidence.ts';
+import { emptyContract, emptyEvidence, toPair } from '../../src/domain/evidence.ts';
 import { createIntakeWorker } from '../../src/engine/intake-worker.ts';
 import { readerVersion } from '../../src/inbox/event-schema.ts';
 import { toInstant } from '../../src/lib/clock.ts';
@@ -260,7 +260,7 @@ describeEachDatabase('intake', (openFresh) => {
     expect(await engine.membershipRows()).toMatchObject([{ trainerId: 't2' }]);
     await engine.merge({
       ...emptyEvidence(),
-      pairs: [{ ...ids, linkId: 'cml1' }],
+      pairs: [toPair('acme', 'c1', 'cml1', at)],
       participations: [{ ...ids, trainerId: 't1', seenAt: at, absences: null }],
     });
     const rows = await engine.membershipRows();

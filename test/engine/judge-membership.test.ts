@@ -188,7 +188,7 @@ describe('a link that may take over', () => {
 
   it.each<RemovalCause>([
     ...(['contract_ended', 'contract_read_ended', 'contract_ended_by_operator'] as const),
-    ...(['participation_left', 'grant_revoked'] as const),
+    ...(['contract_moved', 'participation_left', 'grant_revoked'] as const),
   ])('takes nothing over from %s', (cause) => {
     expect(judge([ground(fell(cause, later))], [heir()])).toEqual(unwanted('acme', cause, later));
   });

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { MembershipRow } from '../../src/db/tables.ts';
-import { emptyContract, emptyGrant, emptyLink } from '../../src/domain/evidence.ts';
+import { emptyContract, emptyGrant, emptyLink, toPair } from '../../src/domain/evidence.ts';
 import { membershipStates } from '../../src/domain/membership.ts';
 import type { RoutedInstalls } from '../../src/engine/wall.ts';
 import { explain } from '../../src/operator/explain.ts';
@@ -105,6 +105,13 @@ describe('explaining', () => {
       { links: [{ ...link, seenAt: at, absences }] },
       /^the link cml1 to street-signs is absent$/,
       /^have the customer link the job again/,
+    ],
+    [
+      'a contract that is listed under another job',
+      ['link'],
+      { pairs: [{ ...toPair('acme', 'cmc1', 'cml1', at), omissions: absences }] },
+      /^the contract is listed under another job than that of street-signs since 2026-03-15T12:20/,
+      /^nothing: access ends with that$/,
     ],
     [
       'a project that the marketplace provisions',
@@ -276,7 +283,7 @@ describe('explaining', () => {
 
   it('is about everybody on a contract, by each of its links', () => {
     const second = { ...ids, trainerId: 'cmu2', seenAt: at, absences: null };
-    const pairs = [...bearing.pairs, { ...ids, linkId: 'cml2' }];
+    const pairs = [...bearing.pairs, toPair('acme', 'cmc1', 'cml2', at)];
     const participations = [...bearing.participations, second];
     const all = explain({ ...bearing, participations, pairs }, usual);
     expect(all.map(({ trainerId }) => trainerId)).toEqual(['cmu1', 'cmu1', 'cmu2', 'cmu2']);

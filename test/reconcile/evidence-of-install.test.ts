@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type Evidence, emptyContract, emptyGrant, emptyLink } from '../../src/domain/evidence.ts';
+import {
+  type Evidence,
+  emptyContract,
+  emptyGrant,
+  emptyLink,
+  toPair,
+} from '../../src/domain/evidence.ts';
 import type { Contract, Participant, ProjectLink } from '../../src/marketplace/platform-schema.ts';
 import { evidenceOfInstall } from '../../src/reconcile/evidence-of-install.ts';
 import type { InstallRead, KnownInstall } from '../../src/reconcile/read-install.ts';
@@ -116,8 +122,27 @@ describe('of contracts', () => {
 
   it('is said which links they name', () => {
     expect(collect(take({ contracts: [contract('c1', 'paused')] }), 'pairs')).toEqual([
-      { install, contractId: 'c1', linkId: 'l1' },
+      toPair(install, 'c1', 'l1', beganAt),
     ]);
+  });
+
+  it.each<[string, object, object, boolean]>([
+    ['is said that they are on it no more, where others are named', {}, {}, true],
+    ['but not where none is named', { projectLinkIds: [] }, {}, false],
+    ['but not where it has ended', { status: 'ended' }, {}, false],
+    ['nor of a status that is unknown', { status: 'paused' }, {}, false],
+    ['but not where the link is gone too', {}, { id: 'l7' }, false],
+    ['but not where it is of the same job', { jobId: 'j1' }, { jobId: 'j1' }, false],
+    ['also where it is of another job', { jobId: 'j2' }, { jobId: 'j1' }, true],
+    ['also where that job is not known', { jobId: 'j2' }, { jobId: null }, true],
+  ])('of a known link %s', (_, said, of, isMoved) => {
+    const moved = { ...contract('c1'), projectLinkIds: ['l2'], ...said };
+    const links = [{ ...link('l1'), ...of }, link('l2')];
+    const omitted = collect(take({ contracts: [moved], links }, { c1: ['u1'] }), 'pairs').filter(
+      ({ omissions }) => omissions !== null,
+    );
+    const row = { ...toPair(install, 'c1', 'l1', null), omissions: beganAt };
+    expect(omitted).toEqual(isMoved ? [row] : []);
   });
 });
 

@@ -3,6 +3,7 @@ import {
   emptyContract,
   emptyEvidence,
   emptyLink,
+  toPair,
   versionOfRead,
 } from '../../src/domain/evidence.ts';
 import { evidenceOfRead, type MarketplaceRead } from '../../src/reconcile/evidence-of-read.ts';
@@ -78,10 +79,7 @@ describe('a read adds', () => {
       { contracts: [{ id: 'c1', status: 'paused', title: null, projectLinkIds: ['l1', 'l2'] }] },
       {
         contracts: [emptyContract(install, 'c1')],
-        pairs: [
-          { install, contractId: 'c1', linkId: 'l1' },
-          { install, contractId: 'c1', linkId: 'l2' },
-        ],
+        pairs: [toPair(install, 'c1', 'l1', beganAt), toPair(install, 'c1', 'l2', beganAt)],
       },
     ],
     [

@@ -1,5 +1,5 @@
 import type { MembershipRow } from '../../src/db/tables.ts';
-import { emptyContract, emptyLink, type LinkEvidence } from '../../src/domain/evidence.ts';
+import { emptyContract, emptyLink, type LinkEvidence, toPair } from '../../src/domain/evidence.ts';
 import { createLinkRouter } from '../../src/engine/link-router.ts';
 import type { RoutedInstalls } from '../../src/engine/wall.ts';
 import { type ExplainRules, explain } from '../../src/operator/explain.ts';
@@ -29,7 +29,7 @@ export function healthy(): Bearing {
   return {
     contracts: [{ ...emptyContract('acme', 'cmc1'), startedEventAt: at }],
     participations: [{ ...ids, trainerId: 'cmu1', seenAt: at, absences: null }],
-    pairs: [{ ...ids, linkId: 'cml1' }],
+    pairs: [toPair('acme', 'cmc1', 'cml1', at)],
     links: [link],
     grants: [],
     people: [

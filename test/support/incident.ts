@@ -69,6 +69,8 @@ export interface Listing {
   /** The project by the link's id. */
   links: Record<string, string>;
   provisioningMode?: string;
+  /** The job of a link or of a contract, by its id. */
+  jobs?: Record<string, string>;
   active?: Record<string, ListedContract>;
   ended?: Record<string, ListedContract>;
   /** Those that have ended, in the list of the active ones: some marketplaces do not filter. */
@@ -223,6 +225,7 @@ export function toApi({
   grant = 'cmi1',
   isRefused = false,
   provisioningMode = 'PARTNER_WEBHOOK',
+  jobs = {},
   active = {},
   ended = {},
   strays = {},
@@ -232,10 +235,12 @@ export function toApi({
 }: Listing): TimedReader {
   const links = Object.entries(listing.links).map(([id, externalProjectId]) => ({
     ...{ id, externalProjectId, externalProjectName: null, provisioningMode },
+    ...(jobs[id] !== undefined && { jobId: jobs[id] }),
   }));
   const toListed = (status: string) => (contract: [string, ListedContract]) => {
     const [id, { links: projectLinkIds }] = contract;
-    return { id, status, title: null, projectLinkIds };
+    const listed = { id, status, title: null, projectLinkIds };
+    return jobs[id] === undefined ? listed : { ...listed, jobId: jobs[id] };
   };
   const contracts = {
     active: [

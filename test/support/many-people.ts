@@ -1,4 +1,4 @@
-import { emptyContract, emptyLink } from '../../src/domain/evidence.ts';
+import { emptyContract, emptyLink, toPair } from '../../src/domain/evidence.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import type { Engine } from './engine-harness.ts';
 
@@ -33,7 +33,7 @@ export async function addPeople(
   await inChunks(contracts, async (ids) => {
     const rows = ids.map((id) => ({ ...emptyContract(install, id), startedEventAt: at }));
     await kysely.insertInto('contract').values(rows).execute();
-    const pairs = ids.map((contractId) => ({ install, contractId, linkId: link }));
+    const pairs = ids.map((contractId) => toPair(install, contractId, link, at));
     await kysely.insertInto('contractLink').values(pairs).execute();
   });
   await inChunks(participations, async (rows) => {

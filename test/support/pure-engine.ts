@@ -7,6 +7,7 @@ import {
 } from '../../src/domain/evidence.ts';
 import {
   areContractsRead,
+  movedSince,
   statusOfContract,
   statusOfLink,
 } from '../../src/domain/evidence-status.ts';
@@ -119,12 +120,15 @@ function toKnown({ contracts, links, grants, pairs, participations, people }: Re
   const joined = [...participations.values()].flatMap((participation) => {
     const { install, contractId, trainerId } = participation;
     const contract = contracts.get(`${install}/${contractId}`);
-    const linkIds = [...pairs.values()]
-      .filter((pair) => pair.install === install && pair.contractId === contractId)
-      .map((pair) => pair.linkId);
-    const itsLinks = linkIds.flatMap((linkId) => links.get(`${install}/${linkId}`) ?? []);
+    const itsPairs = [...pairs.values()].filter(
+      (pair) => pair.install === install && pair.contractId === contractId,
+    );
     if (contract === undefined) return [];
-    return itsLinks.map((link) => toParticipation(contract, link, participation, trainerId));
+    return itsPairs.flatMap((pair) => {
+      const link = links.get(`${install}/${pair.linkId}`);
+      if (link === undefined) return [];
+      return [toParticipation(contract, link, pair, participation, trainerId)];
+    });
   });
   const known = [...people.values()].flatMap(({ install, trainerId, workEmail }) =>
     workEmail === null ? [] : ([[`${install}/${trainerId}`, workEmail.toLowerCase()]] as const),
@@ -141,11 +145,12 @@ function toKnown({ contracts, links, grants, pairs, participations, people }: Re
 function toParticipation(
   contract: ContractEvidence,
   { absences: linkAbsences, ...link }: LinkEvidence,
+  { namedAt, omissions }: Evidence['pairs'][number],
   { absences: participationAbsences, seenAt: onItAt }: Evidence['participations'][number],
   trainerId: string,
 ) {
   const absences = { linkAbsences, participationAbsences };
-  return { ...contract, ...link, ...absences, onItAt, trainerId };
+  return { ...contract, ...link, ...absences, namedAt, omissions, onItAt, trainerId };
 }
 
 /** As the store of installs loads it (`install-state-store.ts`). */
@@ -167,7 +172,9 @@ function toKnownInstall(registers: Registers, install: string): KnownInstall {
       .filter(isOpen)
       .map(({ contractId, participantsReadAt }) => ({
         ...{ contractId, participantsReadAt },
-        linkIds: pairs.filter(on(contractId)).map(({ linkId }) => linkId),
+        linkIds: pairs
+          .filter((pair) => pair.contractId === contractId && movedSince(pair) === null)
+          .map(({ linkId }) => linkId),
         trainerIds: participations.filter(on(contractId)).map(({ trainerId }) => trainerId),
       })),
   };
