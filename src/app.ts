@@ -10,6 +10,7 @@ import { createHeartbeat } from './db/heartbeat.ts';
 import { createInstanceStore } from './db/instance-store.ts';
 import { sqliteFileOf } from './db/sqlite-database.ts';
 import { findSharedAccounts, saySharedAccounts } from './engine/account-rules.ts';
+import { usualSecondLookMs } from './engine/converge-steps.ts';
 import { listRemoved } from './engine/removal-total-store.ts';
 import { createInbox } from './inbox/inbox.ts';
 import { createThreadedAppend, type ThreadedAppend } from './inbox/threaded-append.ts';
@@ -48,6 +49,8 @@ export interface AppDeps {
   acceptsOrphans?: boolean;
   /** Whether the database comes from a backup: then the marketplace is asked before anything. */
   isRestored?: boolean;
+  /** How long a second look waits after one that found nobody who is to be out. */
+  secondLookMs?: number;
 }
 
 /** Names every concrete part and wires them. */
@@ -60,6 +63,7 @@ export function createApp({
   adapters,
   acceptsOrphans = false,
   isRestored = false,
+  secondLookMs = usualSecondLookMs,
 }: AppDeps): App {
   const metrics = createMetrics();
   const append = createAppend(storage);
@@ -69,7 +73,7 @@ export function createApp({
   const registry = openRegistry({ config, storage });
   const engine = createEngine({
     ...{ config, storage, logger, metrics, adapters, registry, isBusy },
-    clock: leaseClock,
+    ...{ clock: leaseClock, secondLookMs },
   });
   const sealerNotice = createSealerNotice({
     ...{ sealers: createSealerStore(storage.database), clock: leaseClock, logger },

@@ -10,7 +10,7 @@ import { createAwaitedReadingStore } from './engine/awaited-reading-store.ts';
 import { type BrakeStore, createBrakeStore } from './engine/brake-store.ts';
 import { createClaimStore } from './engine/claim-store.ts';
 import type { Rules } from './engine/collect-candidates.ts';
-import { secondLookMs } from './engine/converge-steps.ts';
+import { usualSecondLookMs } from './engine/converge-steps.ts';
 import { createConvergeWorker } from './engine/converge-worker.ts';
 import { createEvidenceStore } from './engine/evidence-store.ts';
 import { createFinalReadingStore } from './engine/final-reading-store.ts';
@@ -67,6 +67,8 @@ export interface WorksDeps {
   registry: InstallRegistry;
   /** Whether nothing is to be written. */
   isDry?: boolean;
+  /** How long a second look waits after one that found nobody who is to be out. */
+  secondLookMs?: number;
 }
 
 /** What leads from a marketplace to the tools without a receiver: the command line has it too. */
@@ -219,9 +221,11 @@ interface ConvergeRules {
 }
 
 function createConvergeWorkers(
-  { config, storage, logger, clock, metrics, adapters }: WorksDeps,
+  deps: WorksDeps,
   { alerts, routeLink, silence, mayChange }: ConvergeRules,
 ): Loop[] {
+  const { config, storage, logger, clock, metrics, adapters } = deps;
+  const { secondLookMs = usualSecondLookMs } = deps;
   const { database, box } = storage;
   const resets = createResetStore(database, box);
   const troubles = createToolTroubleStore(database);

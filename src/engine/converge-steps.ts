@@ -39,7 +39,7 @@ export interface ConvergeDeps {
 export const leaseMs = 30_000;
 
 /** How long a look that found nobody waits for the second one, unless the app says otherwise. */
-export const secondLookMs = 60_000;
+export const usualSecondLookMs = 60_000;
 
 export const refusedRetryMs = 3_600_000;
 

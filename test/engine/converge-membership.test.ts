@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
-import { leaseMs, secondLookMs } from '../../src/engine/converge-steps.ts';
+import { leaseMs, usualSecondLookMs as secondLookMs } from '../../src/engine/converge-steps.ts';
 import { createSettleStore } from '../../src/engine/settle-store.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { claimDue, converge, convergeDue, receiptsOf } from '../support/converging.ts';

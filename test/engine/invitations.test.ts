@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import type { InvitationContent } from '../../src/domain/invitation.ts';
-import { secondLookMs } from '../../src/engine/converge-steps.ts';
+import { usualSecondLookMs as secondLookMs } from '../../src/engine/converge-steps.ts';
 import { contentPlace } from '../../src/engine/invitation-store.ts';
 import { claimDue, convergeDue, receiptsOf, resetDue } from '../support/converging.ts';
 import { describeEachDatabase } from '../support/databases.ts';

@@ -7,7 +7,7 @@ import {
   createClaimStore,
 } from '../../src/engine/claim-store.ts';
 import { convergeMembership } from '../../src/engine/converge-membership.ts';
-import { leaseMs, secondLookMs } from '../../src/engine/converge-steps.ts';
+import { leaseMs, usualSecondLookMs as secondLookMs } from '../../src/engine/converge-steps.ts';
 import { createConvergeWorker } from '../../src/engine/converge-worker.ts';
 import { createResetStore } from '../../src/engine/reset-store.ts';
 import { createResetting } from '../../src/engine/reset-worker.ts';

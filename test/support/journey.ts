@@ -213,6 +213,8 @@ export async function countUnfinished({ database }: Storage, clock: FakeClock): 
   const now = clock.now().toISOString();
   const isDue = sql<boolean>`next_attempt_at is not null and (attempts = 0 or next_attempt_at <= ${now})`;
   const isLeased = sql<boolean>`leased_until is not null`;
+  const isSure = sql<boolean>`late_until is null and missed_at is null`;
+  const isToDo = sql<boolean>`${isDue} and (${isSure} or next_attempt_at <= ${now})`;
   // In the order of the way: what leaves one step has arrived at the next when that is asked.
   const deliveries = await kysely.selectFrom('delivery').select('id').where(isDue).execute();
   const requests = await kysely
@@ -236,9 +238,9 @@ export async function countUnfinished({ database }: Storage, clock: FakeClock): 
   const memberships = await kysely
     .selectFrom('membership')
     .select('id')
-    // Whoever was invited is looked for now and then until they come.
+    // Whoever was invited is looked for now and then until they come; who is to be confirmed, later.
     .where((eb) => eb.or([eb('state', '<>', 'invited'), eb('nextAttemptAt', '<=', now), isLeased]))
-    .where((eb) => eb.or([isDue, isLeased, sql<boolean>`remove_after <= ${now}`]))
+    .where((eb) => eb.or([isToDo, isLeased, sql<boolean>`remove_after <= ${now}`]))
     .execute();
   const subscriptions = await kysely
     .selectFrom('subscription')

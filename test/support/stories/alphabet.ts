@@ -32,7 +32,6 @@ interface Letter {
 }
 
 const on = (weight: number): Letter => ({ weight, isOn: true });
-const off = (weight: number): Letter => ({ weight, isOn: false });
 
 export const alphabet: Record<StepKind, Letter> = {
   // What customers do.
@@ -55,10 +54,10 @@ export const alphabet: Record<StepKind, Letter> = {
   reads_old: on(3),
   list_seconds_old: on(2),
   unreadable: on(3),
-  tokens_swapped: off(2),
+  tokens_swapped: on(2),
   // What an operator does.
   read: on(10),
-  rename: off(1),
+  rename: on(1),
   approve: on(4),
   // What the tool does.
   tool_loses_answer: on(3),

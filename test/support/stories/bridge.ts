@@ -4,16 +4,19 @@ import { Config } from '../../../src/config/config-schema.ts';
 import { createEngine } from '../../../src/create-engine.ts';
 import { createWorks, type Works, type WorksDeps } from '../../../src/create-works.ts';
 import type { NewDelivery } from '../../../src/domain/delivery.ts';
+import { toAppError } from '../../../src/domain/errors.ts';
 import { createAwaitedReadingStore } from '../../../src/engine/awaited-reading-store.ts';
 import { createClaimStore } from '../../../src/engine/claim-store.ts';
 import { convergeMembership } from '../../../src/engine/converge-membership.ts';
-import { leaseMs, secondLookMs } from '../../../src/engine/converge-steps.ts';
+import { leaseMs, usualSecondLookMs } from '../../../src/engine/converge-steps.ts';
 import { createFinalReadingStore } from '../../../src/engine/final-reading-store.ts';
 import { createIntakeWorker } from '../../../src/engine/intake-worker.ts';
 import { createInstallsReaching } from '../../../src/engine/link-router.ts';
-import { createPlanStore } from '../../../src/engine/plan-store.ts';
+import { createPlanStore, type PlanStore } from '../../../src/engine/plan-store.ts';
 import { brakeDue } from '../../../src/engine/removal-worker.ts';
 import { createSettleStore } from '../../../src/engine/settle-store.ts';
+import { bindApi } from '../../../src/installs/bind-api.ts';
+import { createBindingStore } from '../../../src/installs/binding-store.ts';
 import type { Install } from '../../../src/installs/install.ts';
 import type { InstallRegistry } from '../../../src/installs/install-registry.ts';
 import { instantIn, toInstant } from '../../../src/lib/clock.ts';
@@ -21,9 +24,9 @@ import { lastTick } from '../../../src/lib/last-tick.ts';
 import { createLogger } from '../../../src/lib/logger.ts';
 import type { Loop } from '../../../src/lib/loop.ts';
 import { createMetrics } from '../../../src/lib/metrics.ts';
-import type { PlatformApi, PlatformReader } from '../../../src/marketplace/platform-api.ts';
+import type { PlatformApi } from '../../../src/marketplace/platform-api.ts';
 import { openStorage, type Storage } from '../../../src/open-storage.ts';
-import { decidePlan } from '../../../src/operator/decide-plan.ts';
+import { approvePlan } from '../../../src/operator/approve-plan.ts';
 import { createActiveListStore } from '../../../src/reconcile/active-list-store.ts';
 import { answerList } from '../../../src/reconcile/active-list-worker.ts';
 import { createReadWorker } from '../../../src/reconcile/read-worker.ts';
@@ -31,6 +34,7 @@ import { reconcileNext } from '../../../src/reconcile/reconcile-install.ts';
 import { createScheduleWorker } from '../../../src/reconcile/schedule-worker.ts';
 import { lookingBefore } from '../../../src/reconcile/silence.ts';
 import { type FakeClock, toDatabaseClock } from '../fake-clock.ts';
+import type { MarketApi } from './market-api.ts';
 
 /**
  * The bridge as `app.ts` wires it, over a database of the test's own, but that its loops are not left
@@ -60,7 +64,7 @@ export interface BridgeSetup {
   clock: FakeClock;
   adapter: Adapter;
   /** By the name of the install. */
-  apis: ReadonlyMap<string, PlatformReader & Pick<PlatformApi, 'clockDriftMs'>>;
+  apis: ReadonlyMap<string, MarketApi>;
   readEveryMin: number;
   isBraked: boolean;
 }
@@ -101,8 +105,7 @@ export async function openBridge(
     async approve(installs) {
       const open = await plans.list({ state: 'open' });
       const ours = open.filter(({ install }) => installs.has(install));
-      const by = { actor: 'an operator', at: toInstant(clock.now()) };
-      for (const { id } of ours) await decidePlan({ ...works, plans, by }, 'approve', id);
+      for (const { id } of ours) await approve(works, plans, id);
     },
     async toldRemoved() {
       const rows = await storage.database.kysely
@@ -121,6 +124,19 @@ export async function openBridge(
   };
 }
 
+/** Where the marketplace cannot be asked, nothing is approved. */
+async function approve(works: Works, plans: PlanStore, id: number): Promise<void> {
+  const by = { actor: 'an operator', at: toInstant(works.clock.now()) };
+  const patience = { waitMs: 0, signal, onProgress: () => undefined };
+  // Another process does what is approved: this one goes on with its turn.
+  const deps = { ...works, plans, by, loops: [] };
+  try {
+    await approvePlan(deps, id, [...works.installs.keys()], { patience });
+  } catch (error) {
+    if (toAppError(error).code !== 'unavailable') throw error;
+  }
+}
+
 function toDeps(
   { clock, adapter, apis, readEveryMin, isBraked }: BridgeSetup,
   storage: Storage,
@@ -137,7 +153,7 @@ function toDeps(
   );
   const registry: InstallRegistry = {
     installs,
-    platformApis: apis as ReadonlyMap<string, PlatformApi>,
+    platformApis: bindAll(apis, storage),
     openApi() {
       throw new Error('No story connects anybody');
     },
@@ -155,6 +171,33 @@ function toDeps(
       reconcile: { schedule: `0 */${readEveryMin / 60} * * *` },
     }),
   };
+}
+
+/** As the registry of installs binds them, and anew where another token is configured. */
+function bindAll(
+  apis: ReadonlyMap<string, MarketApi>,
+  { database }: Storage,
+): ReadonlyMap<string, PlatformApi> {
+  const bindings = createBindingStore(database);
+  const installs = new Set(apis.keys());
+  return new Map(
+    [...apis].map(([name, api]) => {
+      // What only changes the marketplace no story calls.
+      const whole = api as unknown as PlatformApi;
+      const open = () => bindApi(whole, (grant) => bindings.check(name, grant, installs));
+      let token = api.token();
+      let bound = open();
+      const current = () => {
+        if (api.token() !== token) bound = open();
+        token = api.token();
+        return bound;
+      };
+      const handler: ProxyHandler<PlatformApi> = {
+        get: (_, key) => Reflect.get(current(), key),
+      };
+      return [name, new Proxy(bound, handler)];
+    }),
+  );
 }
 
 /** What every loop would do now, until none of them has anything left to do. */
@@ -256,7 +299,7 @@ function createConverge(deps: WorksDeps, works: Works): () => Promise<number> {
   if (adapter === undefined) throw new Error('There is no tool');
   const parts = {
     ...{ claims, settling, adapter, timeoutMs: 5000, clock, alerts, managedDomains },
-    ...{ protectedAccounts: [], mayChangeAccounts: () => true, secondLookMs },
+    ...{ protectedAccounts: [], mayChangeAccounts: () => true, secondLookMs: usualSecondLookMs },
   };
   return async () => {
     const now = toInstant(clock.now());

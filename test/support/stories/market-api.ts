@@ -50,9 +50,12 @@ export interface ApiParts {
   log(text: string): void;
 }
 
-type Api = PlatformReader & Pick<PlatformApi, 'clockDriftMs'>;
+export interface MarketApi extends PlatformReader, Pick<PlatformApi, 'clockDriftMs'> {
+  /** Which token is configured for the install by now. */
+  token(): string;
+}
 
-export function createMarketApi(parts: ApiParts, name: CustomerName): Api {
+export function createMarketApi(parts: ApiParts, name: CustomerName): MarketApi {
   const { told, nowMs } = parts;
   const look = () => lookAt(parts, name);
 
@@ -64,6 +67,7 @@ export function createMarketApi(parts: ApiParts, name: CustomerName): Api {
   }
 
   return {
+    token: () => (nowMs() < parts.weather(name).swappedUntilMs ? "another's" : 'its own'),
     clockDriftMs: () => undefined,
     async getInstall() {
       const { customer, asOfMs, isSwapped } = look();
@@ -72,6 +76,7 @@ export function createMarketApi(parts: ApiParts, name: CustomerName): Api {
       return {
         ...{ id: parts.market.grantIdOf(customer), status: 'ACTIVE' },
         organizationId: customer.organization,
+        partnerApp: { id: 'app' },
       };
     },
     async listProjectLinks() {
