@@ -18,6 +18,7 @@ const nobodyThere = 'http://127.0.0.1:9/api/partner/v1';
 describe("yesterday's database, put back", () => {
   it.each([
     ['after a silence that it notices by itself', { dayMs: 22 * hourMs, unheardMs: hourMs }, false],
+    ['soon after, by what lies beside it', { dayMs: 20 * minuteMs, unheardMs: 0 }, false],
     ['soon after, where it is told', { dayMs: 20 * minuteMs, unheardMs: 10 * minuteMs }, true],
   ])('is not acted on before the marketplace was asked: %s', async (_when, day, isRestored) => {
     const { site, tool, start, expectRight } = await putBackYesterdays(day);
@@ -43,10 +44,16 @@ describe("yesterday's database, put back", () => {
     const { site, tool, hands, start, expectRight } = await putBackYesterdays();
     const cut = await start({ marketplaceUrl: nobodyThere });
     hands.end('goes');
+    await until(
+      'the marketplace is asked before that',
+      () => countWaiting(cut),
+      (waiting) => waiting > 0,
+    );
+    site.clock.advance(30_000);
     await until('who ends now is out', () => tool.members('signs').join(), lacks('goes'));
     for (const fresh of ['fresh1', 'fresh2', 'fresh3']) {
       const tries = await countReads(cut);
-      site.clock.advance(hourMs);
+      await cut.pass(hourMs);
       hands.hire(fresh);
       await until('who is hired now is in', () => tool.members('signs').join(), has(fresh));
       await until(
@@ -163,6 +170,11 @@ function copyDatabase({ databaseUrl }: Site, from: string, to: string): void {
   const file = databaseUrl.slice('sqlite:'.length);
   for (const rest of ['-wal', '-shm']) rmSync(`${file}${to}${rest}`, { force: true });
   for (const part of [file, `${file}.key`]) copyFileSync(`${part}${from}`, `${part}${to}`);
+}
+
+async function countWaiting({ storage }: SiteBridge): Promise<number> {
+  const waiting = storage.database.kysely.selectFrom('awaitedReading').select('since');
+  return (await waiting.where('isExplicit', '=', 1).execute()).length;
 }
 
 async function countReads({ storage }: SiteBridge): Promise<number> {
