@@ -7,6 +7,8 @@ import type { Adapter } from '../../src/adapters/adapter.ts';
 import { loadAdapters } from '../../src/adapters/load-adapters.ts';
 import { type App, createApp } from '../../src/app.ts';
 import { Config } from '../../src/config/config-schema.ts';
+import { inTransaction } from '../../src/db/database.ts';
+import { writeSetting } from '../../src/db/setting-store.ts';
 import type { MembershipRow } from '../../src/db/tables.ts';
 import { eventTypes } from '../../src/domain/event.ts';
 import { openStorage, type Storage } from '../../src/open-storage.ts';
@@ -136,7 +138,7 @@ export async function openJourney(
       return (await receipts.execute()).map(({ operation, outcome }) => `${operation} ${outcome}`);
     },
     async pass(ms) {
-      clock.advance(ms);
+      await liveThrough(storage, clock, ms);
       await quiet();
     },
     setAhead(given) {
@@ -198,6 +200,17 @@ function toConfig(
     mail: sections.mail,
     notifications: sections.notifications,
   });
+}
+
+/** Moves the time on as a bridge lives through it: else it would have been frozen meanwhile. */
+export async function liveThrough(
+  { database }: Storage,
+  clock: FakeClock,
+  ms: number,
+): Promise<void> {
+  const value = new Date(clock.now().getTime() + ms).toISOString();
+  await inTransaction(database, (tx) => writeSetting(tx, 'last_alive_at', value));
+  clock.advance(ms);
 }
 
 function writeRoster(file: string, groups: Record<string, string[]>): void {
