@@ -11,6 +11,7 @@ import { createHeartbeat } from './db/heartbeat.ts';
 import { createInstanceStore } from './db/instance-store.ts';
 import { sqliteFileOf } from './db/sqlite-database.ts';
 import { findSharedAccounts, saySharedAccounts } from './engine/account-rules.ts';
+import { usualSecondLookMs } from './engine/converge-steps.ts';
 import { listRemoved } from './engine/removal-total-store.ts';
 import { createInbox } from './inbox/inbox.ts';
 import { createThreadedAppend, type ThreadedAppend } from './inbox/threaded-append.ts';
@@ -49,6 +50,8 @@ export interface AppDeps {
   acceptsOrphans?: boolean;
   /** Whether the database comes from a backup: then the marketplace is asked before anything. */
   isRestored?: boolean;
+  /** How long a second look waits after one that found nobody who is to be out. */
+  secondLookMs?: number;
 }
 
 /** Names every concrete part and wires them. */
@@ -61,6 +64,7 @@ export function createApp({
   adapters,
   acceptsOrphans = false,
   isRestored = false,
+  secondLookMs = usualSecondLookMs,
 }: AppDeps): App {
   const metrics = createMetrics();
   const append = createAppend(storage);
@@ -68,8 +72,8 @@ export function createApp({
   const inbox = createInbox({ append: append.append, onAppended: () => engine.wakeIntake() });
   const registry = openRegistry({ config, storage });
   const engine = createEngine({
-    ...{ config, storage, logger, metrics, adapters, registry, clock: leaseClock },
-    isBusy: inbox.isBusy,
+    ...{ config, storage, logger, metrics, adapters, registry, isBusy: inbox.isBusy },
+    ...{ clock: leaseClock, secondLookMs },
   });
   const sealerNotice = createSealerNoticeOf(storage, leaseClock, logger);
   const heartbeat = createHeartbeat(storage.database, leaseClock, logger);

@@ -1,29 +1,27 @@
 import type { Adapter } from './adapters/adapter.ts';
 import { type Budgets, createBudgets } from './budget/create-budgets.ts';
 import type { Config } from './config/config-schema.ts';
+import { createStores } from './create-stores.ts';
 import type { DatabaseClock } from './db/database-clock.ts';
 import { createLockStore } from './db/lock-store.ts';
 import type { BrakeLimits } from './domain/brake.ts';
 import { canReturn, mayChangeAccounts } from './engine/account-rules.ts';
-import { createAddressStore } from './engine/address-store.ts';
 import { createAwaitedReadingStore } from './engine/awaited-reading-store.ts';
-import { type BrakeStore, createBrakeStore } from './engine/brake-store.ts';
+import type { BrakeStore } from './engine/brake-store.ts';
 import { createClaimStore } from './engine/claim-store.ts';
 import type { Rules } from './engine/collect-candidates.ts';
+import { usualSecondLookMs } from './engine/converge-steps.ts';
 import { createConvergeWorker } from './engine/converge-worker.ts';
-import { createEvidenceStore } from './engine/evidence-store.ts';
 import { createFinalReadingStore } from './engine/final-reading-store.ts';
 import type { OrphanDeps } from './engine/find-orphans.ts';
 import { createInstallsReaching, createLinkRouter, type RouteLink } from './engine/link-router.ts';
-import { createOrphanStore } from './engine/orphan-store.ts';
-import { createReadRequestStore, type ReadRequestStore } from './engine/read-request-store.ts';
+import type { ReadRequestStore } from './engine/read-request-store.ts';
 import { createRemovalWorker } from './engine/removal-worker.ts';
 import { createReportEvidence } from './engine/report-evidence.ts';
 import { createResetStore } from './engine/reset-store.ts';
 import { createResetWorker } from './engine/reset-worker.ts';
 import { createSettleStore, type SettleStore } from './engine/settle-store.ts';
 import { createToolTroubleStore } from './engine/tool-trouble-store.ts';
-import { createBindingStore } from './installs/binding-store.ts';
 import { createEndpointStore } from './installs/endpoint-store.ts';
 import { createInstallRegistry, type InstallRegistry } from './installs/install-registry.ts';
 import { type Alerts, createAlerts } from './lib/alerts.ts';
@@ -37,7 +35,6 @@ import { createChannels } from './notify/create-channels.ts';
 import { createNoticeStore, type NoticeStore } from './notify/notice-store.ts';
 import { createTellAlerts } from './notify/tell-alerts.ts';
 import type { Storage } from './open-storage.ts';
-import { createActiveListStore } from './reconcile/active-list-store.ts';
 import { createActiveListWorker } from './reconcile/active-list-worker.ts';
 import { type CheckDriftDeps, createCheckDrift } from './reconcile/check-drift.ts';
 import { createDriftStore } from './reconcile/drift-store.ts';
@@ -47,7 +44,6 @@ import type { ReconcileDeps } from './reconcile/reconcile-install.ts';
 import { createReportClock } from './reconcile/report-clock.ts';
 import { createReportDrift } from './reconcile/report-drift.ts';
 import { createReportSuspects } from './reconcile/report-suspects.ts';
-import { createRunStore } from './reconcile/run-store.ts';
 import { createSilence, lookingBefore, type Silence } from './reconcile/silence.ts';
 import { createSuspectStore } from './reconcile/suspect-store.ts';
 import type { SubscriptionDeps } from './subscription/look-at-subscription.ts';
@@ -67,6 +63,8 @@ export interface WorksDeps {
   registry: InstallRegistry;
   /** Whether nothing is to be written. */
   isDry?: boolean;
+  /** How long a second look waits after one that found nobody who is to be out. */
+  secondLookMs?: number;
 }
 
 /** What leads from a marketplace to the tools without a receiver: the command line has it too. */
@@ -152,19 +150,6 @@ export function createWorks(deps: WorksDeps): Works {
   return { ...works, subscription, checkDrift, previewDrift, usage, budgets, loops, onRemovalDue };
 }
 
-function createStores({ database, box }: Storage) {
-  return {
-    evidence: createEvidenceStore(database, box),
-    addresses: createAddressStore(box),
-    readRequests: createReadRequestStore(database),
-    learnCustomer: createBindingStore(database).learn,
-    runs: createRunStore(database),
-    orphans: createOrphanStore(database),
-    brakes: createBrakeStore(database),
-    activeLists: createActiveListStore(database),
-  };
-}
-
 type UnwiredWorks = Omit<
   Works,
   'subscription' | 'checkDrift' | 'previewDrift' | 'usage' | 'budgets' | 'loops' | 'onRemovalDue'
@@ -221,9 +206,11 @@ interface ConvergeRules {
 }
 
 function createConvergeWorkers(
-  { config, storage, logger, clock, metrics, adapters }: WorksDeps,
+  deps: WorksDeps,
   { alerts, routeLink, silence, mayChange }: ConvergeRules,
 ): Loop[] {
+  const { config, storage, logger, clock, metrics, adapters } = deps;
+  const { secondLookMs = usualSecondLookMs } = deps;
   const { database, box } = storage;
   const resets = createResetStore(database, box);
   const troubles = createToolTroubleStore(database);
@@ -238,6 +225,7 @@ function createConvergeWorkers(
       protectedAccounts: settings.protected,
       managedDomains: config.marketplace.managedDomains,
       mayChangeAccounts: () => mayChange(tool),
+      secondLookMs,
     };
     if (adapter.resetInvitations === undefined) {
       return [createConvergeWorker({ ...given, ...known, settling })];

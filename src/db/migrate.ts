@@ -25,6 +25,7 @@ import { up as createOperation } from '../../migrations/0024-operation.ts';
 import { up as awaitReadings } from '../../migrations/0025-awaited-readings.ts';
 import { up as addPositiveEvidence } from '../../migrations/0026-positive-evidence.ts';
 import { up as createBindings } from '../../migrations/0027-bindings.ts';
+import { up as createCalls } from '../../migrations/0028-calls.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Database, inTransaction, type Transaction } from './database.ts';
 import { readSetting, writeSetting } from './setting-store.ts';
@@ -57,6 +58,7 @@ const migrations: Record<string, Migration> = {
   '0025-awaited-readings': { up: awaitReadings },
   '0026-positive-evidence': { up: addPositiveEvidence },
   '0027-bindings': { up: createBindings },
+  '0028-calls': { up: createCalls },
 };
 
 /**

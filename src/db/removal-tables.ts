@@ -10,6 +10,14 @@ export interface RemovalTables {
   removal: RemovalTable;
 }
 
+/** Of a membership: what has to be looked at again before it counts for good. */
+export interface UnconfirmedColumns {
+  /** Until when a call may still arrive of which nobody knows the end; null once that was looked at. */
+  lateUntil: string | null;
+  /** When a look found nobody who is to be out, and nothing was called; null once that is confirmed. */
+  missedAt: string | null;
+}
+
 /** Removals beyond the brake: a stable set that an operator decides about. */
 interface PlanTable {
   id: Generated<number>;

@@ -22,7 +22,7 @@ import type {
 } from './install-tables.ts';
 import type { NoticeTables } from './notice-tables.ts';
 import type { OperationTables } from './operation-tables.ts';
-import type { RemovalTables } from './removal-tables.ts';
+import type { RemovalTables, UnconfirmedColumns } from './removal-tables.ts';
 import type { ResetTables } from './reset-tables.ts';
 import type { UsageImportEntryTable, UsageImportTable } from './usage-import-tables.ts';
 import type {
@@ -145,7 +145,7 @@ export interface ReadRequestTable {
   leasedUntil: string | null;
 }
 
-export interface MembershipTable {
+export interface MembershipTable extends UnconfirmedColumns {
   id: Generated<number>;
   tool: string;
   groupId: string;

@@ -92,7 +92,7 @@ function findLook(
 
 /** An end that was said before a silence, or is told by a restored database. */
 function isOlder({ heldSince }: Readings, { derivedAt }: DueEnd): boolean {
-  return heldSince !== null && derivedAt <= heldSince;
+  return heldSince !== null && derivedAt < heldSince;
 }
 
 /**
@@ -112,7 +112,7 @@ function isHeld(
   const held = latestOf([heldSince ?? '', removalsHeldSince ?? '']);
   if (held === '') return false;
   // Also what was delivered before and taken in only after it.
-  return derivedAt <= held || msBetween(held, dueAt) <= graceMs;
+  return derivedAt < held || msBetween(held, dueAt) <= graceMs;
 }
 
 /** Whether what is active was listed after all ends that took a reason away had been said. */

@@ -196,7 +196,12 @@ export async function tellAccount(
   const isAdded = operation === 'add' && state === 'active' && claim.state !== state;
   if (isAdded && isOurs && accountId !== null) await shareOwnership(tx, claim, accountId);
   if (outcome === 'kept_for_another' && claim.isOurs) await handOver(tx, box, claim, accountId);
-  if (outcome === 'removed') await lookAtAccount(tx, box, claim, accountId, now);
+  // By now or late: what a call did of which nobody knew the end, it may have done to all of them.
+  const mayBeLate = claim.lateUntil !== null;
+  const isDone = outcome === 'already_absent' || outcome === 'added';
+  if (outcome === 'removed' || (mayBeLate && isDone)) {
+    await lookAtAccount(tx, box, claim, accountId, now);
+  }
 }
 
 /**

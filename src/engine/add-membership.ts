@@ -76,8 +76,9 @@ async function readBack(
     return { ...settled, operation: 'add', outcome, ...restIn(clock, state) };
   } catch (thrown) {
     if (signal.aborted || adapter.capabilities.removesUnseen !== true) throw thrown;
-    // It does not show them, but may have them: by this id they can be taken out again.
-    return { ...toFailure(claim, toAppError(thrown), clock), memberId: added.id };
+    // It has answered, and does not show them, but may have them: by this id they can be taken out.
+    const { isUnanswered: _, ...failed } = toFailure(claim, toAppError(thrown), clock);
+    return { ...failed, memberId: added.id };
   }
 }
 

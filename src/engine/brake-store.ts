@@ -221,6 +221,8 @@ async function findUnbegun(
     .where('clearedAt', '>', since)
     .where('clearance', 'in', grounds)
     .where('state', '=', 'removing')
+    // Whom a look found nowhere is executed, and only to be confirmed.
+    .where('missedAt', 'is', null)
     .whereRef('removal.generation', '=', 'membership.generation')
     .where((eb) =>
       eb.or([eb('leasedUntil', 'is', null), eb('leasedUntil', '<=', now.toISOString())]),

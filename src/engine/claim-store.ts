@@ -63,6 +63,10 @@ export interface Claim {
   /** Whether we made the membership of `memberId`. */
   isOurs: boolean;
   attempts: number;
+  /** Until when a call from before it may still arrive, of which nobody knows the end. */
+  lateUntil: string | null;
+  /** When a look found nobody who is to be out, for the first time. */
+  missedAt: string | null;
   /** Since when it is due. */
   dueAt: string;
   /** The address that it is for now. */
@@ -298,10 +302,10 @@ function firstOfEach<Row extends { groupId: string; trainerId: string }>(
 
 function toClaim(row: MembershipRow, token: string, addresses: readonly GivenAddress[]) {
   const { id, tool, install, groupId, trainerId, generation, state, attempts } = row;
-  const { memberId, doubtedId } = row;
+  const { memberId, doubtedId, lateUntil, missedAt } = row;
   return {
     ...{ id, token, tool, install, groupId, trainerId, generation, state, attempts },
-    ...{ memberId, doubtedId, dueAt: row.nextAttemptAt ?? row.updatedAt },
+    ...{ memberId, doubtedId, lateUntil, missedAt, dueAt: row.nextAttemptAt ?? row.updatedAt },
     wanted: row.wanted === 1,
     isOurs: row.isOurs === 1,
     email: addresses.find(({ isCurrent }) => isCurrent)?.address ?? null,

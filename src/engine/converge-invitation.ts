@@ -50,10 +50,10 @@ export async function attend(
  */
 export function withReset(
   { adapter }: Pick<InvitationDeps, 'adapter'>,
-  { state }: Pick<Claim, 'state'>,
+  { state, missedAt }: Pick<Claim, 'state' | 'missedAt'>,
   result: Result,
 ): Result {
-  const isLastLook = state === 'removed';
+  const isLastLook = state === 'removed' || missedAt !== null;
   if (adapter.resetInvitations === undefined || isLastLook) return result;
   return { ...result, wantsReset: true };
 }

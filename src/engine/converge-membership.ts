@@ -3,7 +3,9 @@ import { AppError, toAppError } from '../domain/errors.ts';
 import { decideStep, type MembershipState, type Step } from '../domain/membership.ts';
 import { toInstant } from '../lib/clock.ts';
 import { addMembership } from './add-membership.ts';
+import type { GivenAddress } from './address-store.ts';
 import type { Claim } from './claim-store.ts';
+import { confirmResult } from './confirm-result.ts';
 import { attend, withReset } from './converge-invitation.ts';
 import {
   begin,
@@ -21,7 +23,7 @@ import { proveAbsence } from './prove-absence.ts';
 import { removeFormer, removeMembership } from './remove-membership.ts';
 import { restIn } from './rest-in.ts';
 import type { Result } from './settle-store.ts';
-import { isAccountMadeByUs, isMembershipOurs, toMadeAt } from './whose.ts';
+import { formerOf, isAccountMadeByUs, isMembershipOurs, toMadeAt } from './whose.ts';
 
 /**
  * One membership, from claim to receipt: look, intent, call, read back (design section 2). The
@@ -47,14 +49,22 @@ async function attempt(
   given: Claim,
   signal: AbortSignal,
 ): Promise<Result | null> {
+  const lookedAt = toInstant(deps.clock.now());
   const sought = await findPerson(deps, given, signal);
   const { claim, found } = sought;
   if (found !== null && claim.wanted) await refuseBound(deps, claim, found);
   const result = await bringInLine(deps, sought, signal);
-  const isOut = result?.state === 'removed' || result?.state === 'released';
-  if (!isOut || claim.wanted) return result;
+  if (result === null) return null;
+  const { secondLookMs } = deps;
+  const isOut = result.state === 'removed' || result.state === 'released';
+  if (!isOut || claim.wanted) {
+    return confirmResult(claim, result, { lookedAt, isCalled: false, secondLookMs });
+  }
   const removed = await removeFormer(deps, claim, result, signal);
-  return removed.state === 'removing' ? removed : await settleDoubt(deps, claim, removed, signal);
+  if (removed.result.state === 'removing') return removed.result;
+  const settled = await settleDoubt(deps, claim, removed.result, signal);
+  const isCalled = result.outcome === 'removed' && removed.isCalled;
+  return settled && confirmResult(claim, settled, { lookedAt, isCalled, secondLookMs });
 }
 
 async function bringInLine(
@@ -95,11 +105,41 @@ async function findPerson(deps: ConvergeDeps, claim: Claim, signal: AbortSignal)
   const inList = { ...person, maxListAgeMs: maxListAgeMs(deps, claim) };
   const looked = await look(deps, claim, inList, signal);
   const sought = { claim, person, found: ofMembership(deps, claim, looked.found) };
-  const known = await withoutStray(deps, sought, looked.stray);
+  const known = await underFormer(deps, await withoutStray(deps, sought, looked.stray), signal);
   if (known.found !== null || claim.wanted) return known;
   const { found, stray } = await findHidden(deps, known.claim, known.person, signal);
   const hidden = await withoutStray(deps, { ...known, found }, stray);
   return hidden.found === null ? { ...hidden, found: unseen(deps, hidden.claim) } : hidden;
+}
+
+/**
+ * Nobody has their address of now: they may be in under one that they had before, where the tool finds
+ * them by that alone, or has never told their id. Who is only invited under it cannot come in by it.
+ */
+async function underFormer(
+  deps: ConvergeDeps,
+  sought: Sought,
+  signal: AbortSignal,
+): Promise<Sought> {
+  const { claim, person } = sought;
+  if (sought.found !== null) return sought;
+  for (const { address: email } of whereTheyMayBe(deps, claim)) {
+    const former = { ...claim, email };
+    const { found } = await look(deps, former, { ...person, email }, signal);
+    if (found === null || (claim.wanted && found.isInvited === true)) continue;
+    const isOurs = isMembershipOurs(former, found, deps.managedDomains);
+    if (found.id !== claim.memberId && !isOurs) continue;
+    // Who stays may be given the address of now; who is to go is read back under that one.
+    const of = claim.wanted ? person : { ...person, email };
+    return { claim: { ...former, memberId: found.id }, person: of, found };
+  }
+  return sought;
+}
+
+/** Whose id is known may be known by any of them, also where we did not let them in. */
+function whereTheyMayBe({ managedDomains }: ConvergeDeps, claim: Claim): GivenAddress[] {
+  if (claim.memberId === null) return formerOf(claim, managedDomains);
+  return claim.addresses.filter(({ address }) => address !== claim.email);
 }
 
 async function withoutStray(

@@ -31,16 +31,22 @@ export interface ConvergeDeps {
   mayChangeAccounts(): boolean;
   alerts: Alerts;
   clock: Clock;
+  /** How long a second look waits after one that found nobody who is to be out. */
+  secondLookMs: number;
 }
 
 /** A dead worker's work is taken over after this long. */
 export const leaseMs = 30_000;
+
+/** How long a look that found nobody waits for the second one, unless the app says otherwise. */
+export const usualSecondLookMs = 60_000;
 
 export const refusedRetryMs = 3_600_000;
 
 /** What may pass is tried again soon, then ever later; a refusal once an hour. */
 export function toFailure(claim: Claim, error: AppError, clock: Clock): Result {
   const { attempts, state, wanted } = claim;
+  const mayHaveBeenDone = error.code === 'unavailable' || error.code === 'internal';
   const transient = isTransient(error);
   const waitMs = transient ? backoffMs(attempts + 1, error.retryAfterMs) : refusedRetryMs;
   return {
@@ -49,6 +55,7 @@ export function toFailure(claim: Claim, error: AppError, clock: Clock): Result {
     state: transient ? state : 'failed',
     nextAttemptAt: instantIn(clock, waitMs),
     errorCode: error.code,
+    ...(mayHaveBeenDone && { isUnanswered: true }),
     retryAfterMs: error.retryAfterMs,
     toolStatus: error.status,
     // Adapters are others' code, and what they throw may quote an address.

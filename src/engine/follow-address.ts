@@ -7,7 +7,7 @@ import type { Claim } from './claim-store.ts';
 import { begin, type ConvergeDeps, readUntil } from './converge-steps.ts';
 import { restIn } from './rest-in.ts';
 import type { Result } from './settle-store.ts';
-import { isOneOf } from './whose.ts';
+import { isAccountMadeByUs, isOneOf } from './whose.ts';
 
 type FollowRules = Pick<ConvergeDeps, 'managedDomains' | 'mayChangeAccounts'> & {
   adapter: Pick<Adapter, 'updateEmail'>;
@@ -52,7 +52,8 @@ export async function followAddress(
   signal: AbortSignal,
 ): Promise<Result | null | 'left'> {
   const { settling, adapter, timeoutMs } = deps;
-  if (!(await settling.isAccountOurs(claim, found))) return 'left';
+  const isMade = isAccountMadeByUs(claim, found) || (await settling.isAccountOurs(claim, found));
+  if (!isMade) return 'left';
   const begun = await begin(deps, claim, { operation: 'update', found });
   if (begun === null) return null;
   if (begun.isOfAnother) return 'left';
@@ -61,7 +62,7 @@ export async function followAddress(
   );
   const readBack = await readUntil(deps, claim, { ...person, memberId: found.id }, signal);
   if (readBack !== null && isSameAddress(readBack.email, person.email)) {
-    const learnt = { memberId: readBack.id, isOurs: true };
+    const learnt = { memberId: readBack.id, isOurs: true, isAccountOurs: true };
     return { operation: 'update', outcome: 'updated', ...learnt, ...restIn(deps.clock, 'active') };
   }
   const says = 'The tool says it changed the address but shows another';

@@ -41,7 +41,7 @@ export async function noteGiven(
 export async function noteAddresses(
   tx: Transaction,
   { id, addresses, memberId }: Claim,
-  { state, outcome, operation, wantsReset = false }: Result,
+  { state, outcome, operation, unconfirmed, wantsReset = false }: Result,
   now: string,
 ): Promise<void> {
   const current = addresses.find(({ isCurrent }) => isCurrent);
@@ -56,7 +56,8 @@ export async function noteAddresses(
   const isUnseen = outcome === 'already_absent' && memberId === null;
   const isOver = state === 'removed' || state === 'released';
   // Until the link is worthless that everybody has, they may be in again by it.
-  if (isOver && !isUnseen && !wantsReset) await letGoOf(tx, id, now);
+  const isToConfirm = wantsReset || unconfirmed?.missedAt != null;
+  if (isOver && !isUnseen && !isToConfirm) await letGoOf(tx, id, now);
   // A tool that refused has made nobody an account: what is there later was made by somebody else.
   else if (operation === 'add' && outcome === 'refused') {
     await tx

@@ -31,7 +31,9 @@ export async function prolong(
   const held = await tx
     .updateTable('membership')
     .set((eb) => ({
-      ...{ leasedUntil, ...(isAbsentBeforeAdding && { isOurs: 1 }) },
+      // A lease is twice as long as a call may take: one that was given up arrives no later than that.
+      ...{ leasedUntil, lateUntil: leasedUntil, missedAt: null },
+      ...(isAbsentBeforeAdding && { isOurs: 1 }),
       ...(foundId !== undefined && { memberId: eb.fn.coalesce('memberId', eb.val(foundId)) }),
     }))
     .where('id', '=', id)

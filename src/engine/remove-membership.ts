@@ -19,7 +19,7 @@ import {
 import { isProtected } from './protected-account.ts';
 import { restIn } from './rest-in.ts';
 import type { Result } from './settle-store.ts';
-import { isAccountMadeByUs, isMembershipOurs } from './whose.ts';
+import { formerOf, isAccountMadeByUs, isMembershipOurs } from './whose.ts';
 
 interface Removal {
   person: Person;
@@ -97,6 +97,12 @@ function kept({ keepingAccount, removal }: Adapter['capabilities']) {
   return keepingAccount?.removal ?? removal;
 }
 
+interface FormerRemoved {
+  result: Result;
+  /** Whether each of them was found and taken out; true where there are none. */
+  isCalled: boolean;
+}
+
 /**
  * Takes out whoever was let in under an address that the membership was for before. Every try begins
  * with the one it is for now, so that what goes wrong here holds up nothing else.
@@ -106,24 +112,27 @@ export async function removeFormer(
   claim: Claim,
   result: Result,
   signal: AbortSignal,
-): Promise<Result> {
-  const former = claim.addresses.filter(({ isCurrent, givenAt }) => !isCurrent && givenAt !== null);
+): Promise<FormerRemoved> {
   let settled = result;
-  for (const given of former) {
+  let isCalled = true;
+  for (const given of formerOf(claim, deps.managedDomains)) {
     try {
       const removed = await removeUnder(deps, claim, given, signal);
+      isCalled &&= removed?.outcome === 'removed' || given.givenAt === null;
       if (removed?.wantsReset) settled = { ...settled, wantsReset: true };
     } catch (thrown) {
       if (signal.aborted) throw thrown;
       const { message, retryAfterMs } = toAppError(thrown);
       const waitMs = backoffMs(claim.attempts + 1, retryAfterMs);
-      return {
+      const failed: Result = {
         ...{ ...settled, state: 'removing', nextAttemptAt: instantIn(deps.clock, waitMs) },
+        ...{ isUnanswered: true },
         message: maskText(`An address they had before is not out yet: ${message}`).slice(0, 300),
       };
+      return { result: failed, isCalled: false };
     }
   }
-  return settled;
+  return { result: settled, isCalled };
 }
 
 async function removeUnder(

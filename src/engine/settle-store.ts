@@ -6,6 +6,7 @@ import type { SecretBox } from '../lib/secret-box.ts';
 import { isAccountOurs, knownMembers, noteAccount } from './account-owner-store.ts';
 import { askOthers, type Begun, dueAgain, tellAccount, unshared } from './account-store.ts';
 import { type Claim, noLease } from './claim-store.ts';
+import type { Unconfirmed } from './confirm-result.ts';
 import { unreadNote } from './final-reading-store.ts';
 import {
   bindId,
@@ -83,6 +84,10 @@ export interface Result {
   hasPassword?: boolean;
   /** As whom they may be in, where it cannot be proven that they are out: accounts, as they are shown. */
   mayBeIn?: readonly string[];
+  /** Whether a call was made of which nobody knows whether it was done. */
+  isUnanswered?: true;
+  /** What is to be looked at again; stays as it was where it is not told. */
+  unconfirmed?: Unconfirmed;
   /** Whether the link that lets everybody in is to be made worthless. */
   wantsReset?: boolean;
 }
@@ -128,12 +133,12 @@ export function createSettleStore(
         if (isNews(claim, known)) await insertReceipt(tx, claim, known, now);
         const isHeld = await settleHeld(tx, claim, known, now);
         if (!isHeld) await settleLost(tx, claim, known, now);
-        await bindId(tx, box, claim, result, now);
-        await noteAccount(tx, claim, result, now);
-        await tellAccount(tx, box, claim, result, now);
+        await bindId(tx, box, claim, known, now);
+        await noteAccount(tx, claim, known, now);
+        await tellAccount(tx, box, claim, known, now);
         if (isHeld) await settleOurs(tx, invitations, claim, { ...known, isWorthless }, now);
-        if (result.wantsReset) await wantReset(tx, claim, now);
-        await countRemoved(tx, claim, result);
+        if (known.wantsReset) await wantReset(tx, claim, now);
+        await countRemoved(tx, claim, known);
       }),
   };
 }
@@ -196,16 +201,19 @@ async function insertReceipt(
 
 async function settleHeld(
   tx: Transaction,
-  { id, token, generation, attempts }: Claim,
-  { outcome, state, memberId, isOurs, nextAttemptAt, message, isDoubtSettled }: Result,
+  claim: Claim,
+  result: Result,
   now: string,
 ): Promise<boolean> {
+  const { id, token, generation, attempts } = claim;
+  const { outcome, state, memberId, isOurs, nextAttemptAt, message, isDoubtSettled } = result;
   // Taken out, and another account of theirs may be left.
   const hasFailed = outcome === 'failed' || outcome === 'refused' || state === 'failed';
   const settled = await tx
     .updateTable('membership')
     .set((eb) => ({
       ...noLease,
+      ...toUnconfirmed(claim, result),
       state,
       ...(memberId !== undefined && { memberId }),
       ...(isOurs !== undefined && { isOurs: isOurs ? 1 : 0 }),
@@ -228,16 +236,28 @@ async function settleHeld(
   return settled.numUpdatedRows === 1n;
 }
 
+/** A call whose end is known arrives no more: what is told of those before it stands as it did. */
+function toUnconfirmed(
+  { lateUntil }: Claim,
+  { isUnanswered, unconfirmed }: Pick<Result, 'isUnanswered' | 'unconfirmed'>,
+): Partial<Unconfirmed> {
+  const told = { lateUntil, ...unconfirmed };
+  if (!isUnanswered) return told;
+  const { lateUntil: _, ...kept } = told;
+  return kept;
+}
+
 /**
  * Something else is wanted by now, or somebody else took the work over. What was done may have
  * undone theirs, also after they looked: whatever they come to settle, the tool is looked at again.
  */
 async function settleLost(
   tx: Transaction,
-  { id, token }: Claim,
-  { outcome, memberId }: Result,
+  claim: Claim,
+  { outcome, memberId, isUnanswered }: Result,
   now: string,
 ): Promise<void> {
+  const { id, token, lateUntil } = claim;
   const learnt = {
     ...(memberId !== undefined && { memberId }),
     // Whatever was settled meanwhile: this one was put there by us.
@@ -245,7 +265,10 @@ async function settleLost(
   };
   const kept = await tx
     .updateTable('membership')
-    .set((eb) => ({ ...noLease, ...learnt, nextAttemptAt: dueAgain(eb, now) }))
+    .set((eb) => ({
+      ...{ ...noLease, ...learnt, ...(!isUnanswered && { lateUntil }) },
+      nextAttemptAt: dueAgain(eb, now),
+    }))
     .where('id', '=', id)
     .where('leaseToken', '=', token)
     .executeTakeFirst();

@@ -48,6 +48,20 @@ export function isMembershipOurs(
   return givenUnder(claim, found) !== undefined;
 }
 
+/**
+ * The addresses beside the one that a membership is for under which somebody may be in by our doing:
+ * let in under them, or of a domain that only we give out.
+ */
+export function formerOf(
+  { addresses, email }: Pick<Known, 'addresses' | 'email'>,
+  managedDomains: readonly string[],
+): GivenAddress[] {
+  return addresses.filter(
+    ({ address, givenAt }) =>
+      address !== email && (givenAt !== null || managedDomains.includes(domainOf(address))),
+  );
+}
+
 /** The tool's clock may be behind ours by this much. */
 const clockMarginMs = 60_000;
 

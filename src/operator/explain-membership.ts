@@ -72,11 +72,14 @@ function sayTold(invitation: KnownInvitation | undefined): string {
 }
 
 function sayWhere(membership: MembershipRow, plan: number | undefined): string {
-  const { tool, groupId, state, wanted, memberId } = membership;
+  const { tool, groupId, state, wanted, memberId, missedAt } = membership;
   const place = `${groupId} of ${tool}`;
   // Whom nobody ever found there may have been let in by a call whose answer was lost.
   const isIn = `${memberId === null ? 'perhaps still' : 'still'} in ${place}`;
   const because = sayBecause(membership);
+  if (state === 'removing' && missedAt !== null) {
+    return `not found in ${place}, and looked for once more before they count as out${because}`;
+  }
   switch (state) {
     case 'removing':
       return `${isIn}, ${sayRemoving(membership)}${because}`;
@@ -167,7 +170,7 @@ function adviseOnPresent(
 }
 
 function adviseOnMoving(membership: MembershipRow, { trouble }: Circumstances): string {
-  const { state, tool, cause, failure, removeAfter } = membership;
+  const { state, tool, cause, failure, removeAfter, missedAt } = membership;
   switch (state) {
     case 'waiting_email':
       return 'ask the customer for consent to share work addresses (participants:email)';
@@ -176,6 +179,9 @@ function adviseOnMoving(membership: MembershipRow, { trouble }: Circumstances): 
         ? 'nothing: an operator retired them'
         : 'wait: a running "gangway start" acts on what is known within seconds';
     case 'removing':
+      if (missedAt !== null && failure === null && trouble === undefined) {
+        return `nothing: ${tool} is looked at again at ${membership.nextAttemptAt}`;
+      }
       if (removeAfter !== null && trouble === undefined) {
         return 'nothing: they are still in until its time has come, or other evidence';
       }

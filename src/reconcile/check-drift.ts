@@ -1,37 +1,36 @@
-import type { Adapter, Member } from '../adapters/adapter.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { type AppError, isTransient, toAppError } from '../domain/errors.ts';
-import { domainOf } from '../domain/marketplace-text.ts';
 import type { EvidenceStore } from '../engine/evidence-store.ts';
-import type { RouteLink } from '../engine/link-router.ts';
-import { isProtected } from '../engine/protected-account.ts';
-import { type ListMembers, readGroup } from '../engine/read-group.ts';
-import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
+import { instantIn, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { maskText } from '../lib/mask.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import type { SecretBox } from '../lib/secret-box.ts';
-import type { DriftStore, Group } from './drift-store.ts';
-import { judgeDrift, judgeReturn, type ListedAccount, type Verdict } from './judge-drift.ts';
-
+import type { Group } from './drift-store.ts';
+import type { Verdict } from './judge-drift.ts';
+import {
+  findGroups,
+  type GroupVerdicts,
+  idsOf,
+  type JudgeGroupDeps,
+  judgeFoundAgain,
+  judgeGroup,
+  judgeReturns,
+  keyOf,
+  type ListedGroup,
+  listGroup,
+  maxChanges,
+  toId,
+} from './judge-group.ts';
 import type { GroupDrift, ReportDrift } from './report-drift.ts';
 
-export interface CheckDriftDeps {
+export interface CheckDriftDeps extends JudgeGroupDeps {
   database: Database;
-  drifts: DriftStore;
   evidence: Pick<EvidenceStore, 'lock'>;
-  box: Pick<SecretBox, 'digests'>;
-  adapters: ReadonlyMap<string, Adapter>;
-  /** By tool: accounts that are never touched, as addresses or the tool's ids. */
-  protectedAccounts: ReadonlyMap<string, readonly string[]>;
-  managedDomains: readonly string[];
-  routeLink: RouteLink;
   /** How long a removal waits that nothing but a listing speaks for. */
   graceMs: number;
   report: ReportDrift;
   metrics: Metrics;
   logger: Logger;
-  clock: Clock;
   /** Called when there is something to be done in a tool. */
   onMembershipDue(): void;
 }
@@ -39,19 +38,10 @@ export interface CheckDriftDeps {
 /** Compares what an install's groups list with what is known. Never throws. */
 export type CheckDrift = (install: string, signal: AbortSignal) => Promise<void>;
 
-/** By how much two instances may differ in the time: a call of just before the listing counts too. */
-const clockMarginMs = 5000;
-const listingTimeoutMs = 60_000;
-/** Beyond that a group is not compared. */
-const maxMembers = 50_000;
-/** Per group and run; the rest, those that were looked at last, are left to the next. */
-const maxChanges = 200;
 /** However many groups there are: what is left then comes first in the next run. */
 const runMs = 5 * 60_000;
 /** A group of several installs that are read one after the other is listed once. */
 const listedAgainAfterMs = 60_000;
-/** Groups that nobody was in for that long are no longer listed. */
-const lookBackMs = 30 * 24 * 3_600_000;
 
 /**
  * Drift (design section 4.3): whoever is missing is looked at again and added back, whoever we had
@@ -72,6 +62,7 @@ export function createCheckDrift(deps: CheckDriftDeps): CheckDrift {
     const groups = (await findGroups(deps, install))
       .filter(isDue)
       .sort((a, b) => lastTried(a) - lastTried(b));
+    await lookAtUnlisted(deps, install);
     const silent = new Set<string>();
     for (const group of groups) {
       if (signal.aborted || clock.now().getTime() > endsAt) return;
@@ -95,19 +86,19 @@ export function createCheckDrift(deps: CheckDriftDeps): CheckDrift {
   };
 }
 
-/** Those that the configuration leads to: an install never acts, or looks, outside of its walls. */
-export async function findGroups(
-  { drifts, adapters, routeLink, clock }: CheckDriftDeps,
+/** Where nothing is listed, each of those who are to be seen once more is looked at. */
+async function lookAtUnlisted(
+  { database, drifts, adapters, clock, onMembershipDue }: CheckDriftDeps,
   install: string,
-): Promise<Group[]> {
-  const routed = new Set<string>();
-  for (const link of await drifts.linksOf(install)) {
-    const route = routeLink(link);
-    if (route !== undefined) routed.add(keyOf(route));
-  }
-  const groups = await drifts.groupsOf(install, instantIn(clock, -lookBackMs));
-  const isListed = (group: Group) => adapters.get(group.tool)?.listMembers !== undefined;
-  return groups.filter((group) => isListed(group) && routed.has(keyOf(group)));
+): Promise<void> {
+  const now = toInstant(clock.now());
+  const ids = (await drifts.unconfirmed(install, now))
+    .filter(({ tool }) => adapters.get(tool)?.listMembers === undefined)
+    .slice(0, maxChanges)
+    .map(({ id }) => id);
+  if (ids.length === 0) return;
+  await inTransaction(database, (tx) => drifts.lookToConfirm(tx, ids, now));
+  onMembershipDue();
 }
 
 /** @returns false where the tool is better not asked for another group now */
@@ -149,53 +140,27 @@ function reportFailure(
   return !isTransient(error) && !isRefused;
 }
 
-/** What the tool lists in a group, and since when that may be so. @throws AppError */
-export async function listGroup(
-  { adapters, clock }: Pick<CheckDriftDeps, 'adapters' | 'clock'>,
-  { tool, groupId }: Group,
-  signal: AbortSignal,
-): Promise<ListedGroup | null> {
-  const adapter = adapters.get(tool);
-  if (adapter?.listMembers === undefined) return null;
-  const list: ListMembers = adapter.listMembers.bind(adapter);
-  const listedAt = instantIn(clock, -clockMarginMs);
-  const limits = { timeoutMs: listingTimeoutMs, maxMembers };
-  return { listedAt, members: await readGroup(list, groupId, limits, signal) };
-}
-
-export interface ListedGroup {
-  listedAt: string;
-  members: Member[];
-}
-
-/** What the listing says of everybody. */
-export async function judgeGroup(
-  deps: CheckDriftDeps,
-  db: Transaction,
-  group: Group,
-  { members, listedAt }: ListedGroup,
-): Promise<Verdict[]> {
-  const accounts = members.map((member) => toAccount(deps, group.tool, member));
-  return judgeDrift(await deps.drifts.membersOf(db, group, listedAt), accounts);
-}
-
 async function judgeAndWrite(
   deps: CheckDriftDeps,
   group: Group,
   listing: ListedGroup,
 ): Promise<Omit<GroupDrift, 'followsAddresses'>> {
-  const { database, evidence } = deps;
+  const { database, drifts, evidence } = deps;
   const judge = (db: Transaction) => judgeGroup(deps, db, group, listing);
   const listed = listing.members.length;
   const nothing = { listed, lookedAt: 0, removedAgain: [], vanishing: [] };
   // Mostly there is nothing to write, and so nobody has to wait for a large group to be judged.
-  const verdicts = await judge(database.kysely);
-  if (!verdicts.some(isToWrite)) return { verdicts, ...nothing };
+  const { verdicts, stillIn, confirmed } = await judge(database.kysely);
+  if (!verdicts.some(isToWrite) && stillIn.length + confirmed.length === 0) {
+    return { verdicts, ...nothing };
+  }
   return await inTransaction(database, async (tx) => {
     await evidence.lock(tx);
     const current = await judge(tx);
-    const removedAgain = await removeAgain(deps, tx, current);
-    return { listed, removedAgain, ...(await lookAgain(deps, tx, current)), verdicts: current };
+    const removedAgain = await removeAgain(deps, tx, current.verdicts);
+    await drifts.confirm(tx, current.confirmed, toInstant(deps.clock.now()));
+    const looked = await lookAgain(deps, tx, current);
+    return { listed, removedAgain, ...looked, verdicts: current.verdicts };
   });
 }
 
@@ -203,48 +168,22 @@ function isToWrite({ kind }: Verdict): boolean {
   return kind !== 'stranger' && kind !== 'leak';
 }
 
-/** Whom the listing misses, and whether they are to be put back now. */
-export async function judgeReturns(
-  { drifts, clock }: CheckDriftDeps,
-  tx: Transaction,
-  verdicts: Verdict[],
-): Promise<GroupDrift['vanishing']> {
-  const missing = idsOf(verdicts, 'missing');
-  const arrivals = await drifts.arrivalsOf(tx, missing);
-  return missing.map((membershipId) => ({
-    ...{ membershipId, ...judgeReturn(arrivals.get(membershipId) ?? [], clock.now()) },
-  }));
-}
-
 async function lookAgain(
   deps: CheckDriftDeps,
   tx: Transaction,
-  verdicts: Verdict[],
+  { verdicts, stillIn }: GroupVerdicts,
 ): Promise<Pick<GroupDrift, 'lookedAt' | 'vanishing'>> {
   const { drifts, clock } = deps;
   const returns = await judgeReturns(deps, tx, verdicts);
   const due = returns.filter(({ isDue }) => isDue).map(toId);
-  const ids = [...due, ...idsOf(verdicts, 'address_changed'), ...idsOf(verdicts, 'id_changed')];
+  const undecided = await drifts.undecided(tx, stillIn);
+  const ids = [
+    ...[...due, ...idsOf(verdicts, 'address_changed'), ...idsOf(verdicts, 'id_changed')],
+    ...stillIn.filter((id) => !undecided.has(id)),
+  ];
   await drifts.lookAgain(tx, ids, toInstant(clock.now()));
   const vanishing = returns.filter(({ timesAddedBack }) => timesAddedBack > 0);
   return { lookedAt: ids.length, vanishing };
-}
-
-/**
- * Whom we had removed and who are to go again; not those for whom there may be a reason that is not
- * known yet.
- *
- * @param reading an install of which all is known now
- */
-export async function judgeFoundAgain(
-  { drifts }: CheckDriftDeps,
-  tx: Transaction,
-  verdicts: Verdict[],
-  reading?: string,
-): Promise<{ membershipId: number; memberId: string }[]> {
-  const found = verdicts.filter((verdict) => verdict.kind === 'found_again').slice(0, maxChanges);
-  const undecided = await drifts.undecided(tx, found.map(toId), reading);
-  return found.filter((one) => !undecided.has(toId(one)));
 }
 
 /** @returns the memberships */
@@ -260,33 +199,4 @@ async function removeAgain(
     await drifts.removeAgain(tx, { membershipId, memberId, removeAfter }, toInstant(clock.now()));
   }
   return decided.map(toId);
-}
-
-export function toId({ membershipId }: { membershipId: number }): number {
-  return membershipId;
-}
-
-type LookedAt = 'missing' | 'id_changed' | 'address_changed';
-
-function idsOf(verdicts: Verdict[], kind: LookedAt): number[] {
-  const ids = verdicts.flatMap((verdict) => (verdict.kind === kind ? [verdict.membershipId] : []));
-  return ids.slice(0, maxChanges);
-}
-
-function toAccount(
-  { box, managedDomains, protectedAccounts }: CheckDriftDeps,
-  tool: string,
-  member: Member,
-): ListedAccount {
-  const address = member.email?.toLowerCase() ?? null;
-  return {
-    id: member.id,
-    digests: address === null ? [] : box.digests(address),
-    isManaged: address !== null && managedDomains.includes(domainOf(address)),
-    isProtected: isProtected(protectedAccounts.get(tool) ?? [], member),
-  };
-}
-
-function keyOf({ tool, groupId }: Group): string {
-  return JSON.stringify([tool, groupId]);
 }

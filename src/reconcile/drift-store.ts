@@ -1,6 +1,10 @@
+import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
+import type { Tables } from '../db/tables.ts';
 import type { LinkEvidence } from '../domain/evidence.ts';
 import { heldStates, type ReceiptOutcome } from '../domain/membership.ts';
+import { dueAgain } from '../engine/account-store.ts';
+import { letGoOf } from '../engine/address-store.ts';
 import type { Arrival, KnownMembership } from './judge-drift.ts';
 
 /** The only SQL of drift: which groups an install has people in, who they are, and what follows. */
@@ -20,6 +24,12 @@ export interface DriftStore {
    */
   undecided(tx: Transaction, membershipIds: number[], reading?: string): Promise<Set<number>>;
   lookAgain(tx: Transaction, membershipIds: number[], now: string): Promise<void>;
+  /** Nothing is left to be confirmed: what we made is not ours any more where it is gone. */
+  confirm(tx: Transaction, membershipIds: number[], now: string): Promise<void>;
+  /** Who is to be seen once more, now that no call can arrive any more. */
+  unconfirmed(install: string, now: string): Promise<(Group & { id: number })[]>;
+  /** The look that is due now confirms it. */
+  lookToConfirm(tx: Transaction, membershipIds: number[], now: string): Promise<void>;
   /** Hands it to the brake, like every other removal. */
   removeAgain(tx: Transaction, removal: RepeatedRemoval, now: string): Promise<void>;
 }
@@ -38,6 +48,8 @@ export interface RepeatedRemoval {
   removeAfter: string;
 }
 
+/** Those in which somebody is, or is not, where they are to be. */
+const settledStates = ['active', 'invited', 'removed'] as const;
 const liveStates = heldStates.filter((state) => state !== 'orphaned');
 
 export function createDriftStore({ kysely, dialect }: Database): DriftStore {
@@ -69,13 +81,14 @@ export function createDriftStore({ kysely, dialect }: Database): DriftStore {
     async membersOf(tx, group, listedAt) {
       const ofGroup = inGroup(tx, group)
         .select(['id', 'wanted', 'state', 'memberId', 'leaseToken', 'updatedAt'])
+        .select(['lateUntil', 'missedAt'])
         .orderBy('id');
       const rows = await (dialect === 'postgres' ? ofGroup.forUpdate() : ofGroup).execute();
       // Asked only now that nobody can add to it.
       const called = await calledSince(tx, group, listedAt);
       const outcomes = await lastOutcomesIn(tx, group);
       const people = await addressesIn(tx, group);
-      return rows.map(({ wanted, leaseToken, ...row }) => {
+      return rows.map(({ wanted, leaseToken, lateUntil, missedAt, ...row }) => {
         const own = people.get(row.id) ?? [];
         return {
           ...row,
@@ -83,6 +96,8 @@ export function createDriftStore({ kysely, dialect }: Database): DriftStore {
           lastOutcome: outcomes.get(row.id) ?? null,
           addresses: own.map(({ digest }) => digest),
           given: own.filter(({ wasGiven }) => wasGiven).map(({ digest }) => digest),
+          open: own.filter(({ isOpen }) => isOpen).map(({ digest }) => digest),
+          isToConfirm: (lateUntil ?? missedAt) !== null && (lateUntil ?? '') <= listedAt,
           address: own.find(({ isCurrent }) => isCurrent)?.digest ?? null,
           wasCalled: leaseToken !== null || row.updatedAt >= listedAt || called.has(row.id),
         };
@@ -131,9 +146,50 @@ export function createDriftStore({ kysely, dialect }: Database): DriftStore {
       // Not `updatedAt`: what waits for a read of its install is to go on waiting.
       await tx
         .updateTable('membership')
-        .set({ nextAttemptAt: now })
+        .set((eb) => ({ nextAttemptAt: dueAgain(eb, now) }))
         .where('id', 'in', membershipIds)
-        .where('wanted', '=', 1)
+        .execute();
+    },
+
+    async confirm(tx, membershipIds, now) {
+      if (membershipIds.length === 0) return;
+      await tx
+        .updateTable('membership')
+        .set({ lateUntil: null, missedAt: null })
+        .where('id', 'in', membershipIds)
+        .execute();
+      const gone = await tx
+        .updateTable('membership')
+        .set({ isOurs: 0 })
+        .where('id', 'in', membershipIds)
+        .where('state', '=', 'removed')
+        .where('memberId', 'is not', null)
+        // Until the link is worthless that everybody has, they may be in again by it.
+        .where((eb) => eb.not(isResetDue(eb)))
+        .returning('id')
+        .execute();
+      for (const { id } of gone) await letGoOf(tx, id, now);
+    },
+
+    unconfirmed: (install, now) =>
+      kysely
+        .selectFrom('membership')
+        .select(['id', 'tool', 'groupId'])
+        .where('install', '=', install)
+        .where((eb) => eb.or([eb('lateUntil', 'is not', null), eb('missedAt', 'is not', null)]))
+        .where((eb) => eb.or([eb('lateUntil', 'is', null), eb('lateUntil', '<=', now)]))
+        .where('state', 'in', settledStates)
+        .where('leaseToken', 'is', null)
+        .execute(),
+
+    async lookToConfirm(tx, membershipIds, now) {
+      if (membershipIds.length === 0) return;
+      await tx
+        .updateTable('membership')
+        .set((eb) => ({ lateUntil: null, missedAt: null, nextAttemptAt: dueAgain(eb, now) }))
+        .where('id', 'in', membershipIds)
+        .where('leaseToken', 'is', null)
+        .where('state', 'in', settledStates)
         .execute();
     },
 
@@ -153,6 +209,17 @@ export function createDriftStore({ kysely, dialect }: Database): DriftStore {
   };
 }
 
+function isResetDue(eb: ExpressionBuilder<Tables, 'membership'>): Expression<SqlBool> {
+  return eb.exists(
+    eb
+      .selectFrom('linkReset')
+      .select('linkReset.tool')
+      .whereRef('linkReset.tool', '=', 'membership.tool')
+      .whereRef('linkReset.groupId', '=', 'membership.groupId')
+      .where('linkReset.nextAttemptAt', 'is not', null),
+  );
+}
+
 function inGroup(db: Transaction, { tool, groupId }: Group) {
   return db
     .selectFrom('membership')
@@ -164,7 +231,7 @@ function inGroup(db: Transaction, { tool, groupId }: Group) {
 async function lastOutcomesIn(tx: Transaction, group: Group): Promise<Map<number, ReceiptOutcome>> {
   const newest = inGroup(tx, group)
     .innerJoin('receipt', 'receipt.membershipId', 'membership.id')
-    .where('outcome', 'not in', ['failed', 'refused'])
+    .where('outcome', 'not in', ['failed', 'refused', 'already_absent'])
     .groupBy('membership.id')
     .select((eb) => eb.fn.max('receipt.id').as('id'));
   const rows = await tx
@@ -196,17 +263,20 @@ interface KnownAddress {
   isCurrent: boolean;
   /** Whether somebody was ever let in under it. */
   wasGiven: boolean;
+  /** Whether they were not seen out under it since. */
+  isOpen: boolean;
 }
 
 /** By membership: every address that it is, or was, for. */
 async function addressesIn(tx: Transaction, group: Group): Promise<Map<number, KnownAddress[]>> {
   const rows = await inGroup(tx, group)
     .innerJoin('membershipAddress', 'membershipAddress.membershipId', 'membership.id')
-    .select(['membership.id', 'workEmailDigest as digest', 'isCurrent', 'givenAt'])
+    .select(['membership.id', 'workEmailDigest as digest', 'isCurrent', 'givenAt', 'endedAt'])
     .execute();
   return Map.groupBy(
-    rows.map(({ id, digest, isCurrent, givenAt }) => ({
+    rows.map(({ id, digest, isCurrent, givenAt, endedAt }) => ({
       ...{ id, digest, isCurrent: isCurrent === 1, wasGiven: givenAt !== null },
+      isOpen: givenAt !== null && endedAt === null,
     })),
     ({ id }) => id,
   );

@@ -23,7 +23,11 @@ export interface KnownMembership {
   given: readonly string[];
   /** The digest of the address that it is for now. */
   address: string | null;
-  /** How the last call or look ended that was conclusive. */
+  /** Those of these under which they may be in by now. */
+  open: readonly string[];
+  /** Whether it is to be seen once more, now that no call can arrive any more. */
+  isToConfirm: boolean;
+  /** How the last call or look ended that was conclusive and found somebody. */
   lastOutcome: ReceiptOutcome | null;
   /** Whether a call may have been made for it since the listing began: then nothing is known. */
   wasCalled: boolean;
@@ -72,6 +76,27 @@ export function judgeDrift(
 }
 
 /**
+ * What a listing says of those who are to be seen once more. Whoever is listed and is to be out is
+ * looked at, and taken out where the look finds them; whoever is missing is looked at anyway.
+ */
+export function judgeUnconfirmed(
+  known: readonly KnownMembership[],
+  listed: readonly ListedAccount[],
+): { stillIn: number[]; confirmed: number[] } {
+  const find = createFinder(known);
+  const present = new Set(listed.flatMap((account) => find(account).owners));
+  const toConfirm = known.filter(({ isToConfirm, wasCalled }) => isToConfirm && !wasCalled);
+  const stillIn = toConfirm.filter((one) => isSeenOut(one) && present.has(one));
+  const confirmed = toConfirm.filter((one) => !stillIn.includes(one));
+  return { stillIn: stillIn.map(({ id }) => id), confirmed: confirmed.map(({ id }) => id) };
+}
+
+/** Whether it counts as out by looks alone. */
+function isSeenOut({ isToConfirm, wanted, state }: KnownMembership): boolean {
+  return isToConfirm && !wanted && state === 'removed';
+}
+
+/**
  * By an address, or by the tool's own id: whoever might be meant. Tools give ids out again: who has
  * the id and none of the addresses is a stray.
  */
@@ -113,6 +138,7 @@ function isSettledIn({ wanted, state, wasCalled }: KnownMembership): boolean {
 
 function judgeAccount(account: ListedAccount, owners: KnownMembership[]): Verdict | null {
   if (owners.some(({ wasCalled }) => wasCalled)) return null;
+  if (owners.some(isSeenOut)) return null;
   const kept = owners.filter(({ state }) => state !== 'removed');
   if (kept.length > 0) return judgeAddress(account, kept);
   const [gone, ...others] = owners;
@@ -127,12 +153,15 @@ function toUnknown({ id, isManaged }: ListedAccount): Verdict {
 }
 
 /**
- * Only who is beyond confusion, and only where what ended last was our own removal. Ids may be given
- * out again: where there is an address it decides.
+ * Only who is beyond confusion, and only where what ended last was our own removal, or nobody has seen
+ * them yet whom a call of ours let in, or none but we give out such an address. Ids may be given out
+ * again: where there is an address it decides.
  */
-function isToGoAgain({ id, digests }: ListedAccount, gone: KnownMembership): boolean {
+function isToGoAgain({ id, digests, isManaged }: ListedAccount, gone: KnownMembership): boolean {
   // Without an address of theirs nobody could look for them.
-  if (gone.wanted || gone.lastOutcome !== 'removed' || gone.given.length === 0) return false;
+  if (gone.wanted || gone.given.length === 0) return false;
+  const isLate = gone.memberId === null && isOneOf(gone.open, digests);
+  if (gone.lastOutcome !== 'removed' && !isManaged && !isLate) return false;
   return digests.length === 0 ? gone.memberId === id : isOneOf(gone.given, digests);
 }
 

@@ -1,13 +1,13 @@
 import { instantIn } from '../lib/clock.ts';
+import type { CheckDriftDeps } from './check-drift.ts';
 import {
-  type CheckDriftDeps,
   findGroups,
   judgeFoundAgain,
   judgeGroup,
   judgeReturns,
   listGroup,
   toId,
-} from './check-drift.ts';
+} from './judge-group.ts';
 
 /** What comparing an install's groups with what is known would come to, by membership. */
 export interface DriftAhead {
@@ -30,11 +30,15 @@ export function createPreviewDrift(deps: CheckDriftDeps): PreviewDrift {
       signal.throwIfAborted();
       if (listing === null) continue;
       const { kysely } = deps.database;
-      const verdicts = await judgeGroup(deps, kysely, group, listing);
+      const { verdicts, stillIn } = await judgeGroup(deps, kysely, group, listing);
       missing.push(...(await judgeReturns(deps, kysely, verdicts)).filter(isDue).map(toId));
       const again = (await judgeFoundAgain(deps, kysely, verdicts, install)).map(toId);
       const removeAfter = instantIn(deps.clock, deps.graceMs);
       foundAgain.push(...again.map((id): [number, string] => [id, removeAfter]));
+      // They count as out, and are looked at and taken out at once.
+      const undecided = await deps.drifts.undecided(kysely, stillIn);
+      const late = stillIn.filter((id) => !undecided.has(id));
+      foundAgain.push(...late.map((id): [number, string] => [id, listing.listedAt]));
     }
     return { missing: new Set(missing), foundAgain: new Map(foundAgain) };
   };

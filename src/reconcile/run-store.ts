@@ -153,6 +153,8 @@ export function createRunStore(database: Database): RunStore {
           eb.fn
             .countAll<number>()
             .filterWhere('membership.state', 'in', ['removing', 'failed'])
+            // Whom a look found nowhere is looked for once more, and nothing waits for that.
+            .filterWhere('missedAt', 'is', null)
             .as('left'),
         ])
         .where('planId', '=', planId)

@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { Adapter, Member } from '../../src/adapters/adapter.ts';
@@ -16,7 +19,9 @@ import { type BenchDatabase, withBenchDatabases } from './bench-database.ts';
  * A thousand people are hired and then let go in a tool that takes 50 ms for each answer, at the
  * default concurrency of 8, by the whole of Gangway: stored deliveries, evidence, brake, intents on
  * disk, receipts. Each membership needs three calls one after the other (look, change, read back),
- * so the tool alone takes members x 3 x 50 ms / 8: that is the ideal. `--postgres` for PostgreSQL.
+ * so the tool alone takes members x 3 x 50 ms / 8: that is the ideal. Before ends take effect, what is
+ * active is listed by a marketplace that answers as slowly: so often is said too. `--postgres` for
+ * PostgreSQL.
  */
 const { values } = parseArgs({
   options: {
@@ -36,17 +41,28 @@ await withBenchDatabases(values, main);
 
 async function main(databases: BenchDatabase): Promise<void> {
   say(`${members} members, answers after ${answerMs} ms, ideal ${toSeconds(idealMs)} s`);
-  say('           wall s   ratio   calls   slots in use   tool ms/call   own CPU s');
-  for (let round = 0; round < Number(values.rounds); round += 1) await runRound(databases, round);
+  say('           wall s   ratio   calls   slots in use   tool ms/call   own CPU s   lists');
+  const marketplace = await openMarketplace();
+  try {
+    for (let round = 0; round < Number(values.rounds); round += 1) {
+      await runRound(databases, round, marketplace);
+    }
+  } finally {
+    marketplace.close();
+  }
 }
 
-async function runRound(databases: BenchDatabase, round: number): Promise<void> {
+async function runRound(
+  databases: BenchDatabase,
+  round: number,
+  marketplace: Marketplace,
+): Promise<void> {
   const storage = await openStorage(await databases.create(`round_${round}`), randomBytes(32));
   try {
     const tool = createSlowTool();
-    await measure('adding', storage, tool, 'contract.started');
+    await measure('adding', storage, { tool, marketplace }, 'contract.started');
     if (tool.countMembers() !== members) throw new Error('not everybody was added');
-    await measure('removing', storage, tool, 'contract.ended');
+    await measure('removing', storage, { tool, marketplace }, 'contract.ended');
     if (tool.countMembers() !== 0) throw new Error('not everybody was removed');
   } finally {
     await storage.database.close();
@@ -57,12 +73,13 @@ async function runRound(databases: BenchDatabase, round: number): Promise<void> 
 async function measure(
   what: string,
   storage: Storage,
-  tool: SlowTool,
+  { tool, marketplace }: { tool: SlowTool; marketplace: Marketplace },
   type: ContractEvent['type'],
 ): Promise<void> {
   await storeDeliveries(storage, type);
   const before = tool.measured();
-  const app = createBenchApp(storage, tool.adapter);
+  const listsBefore = marketplace.lists();
+  const app = createBenchApp(storage, tool.adapter, marketplace.baseUrl);
   await app.start();
   const begunAt = performance.now();
   const cpu = process.cpuUsage();
@@ -79,16 +96,16 @@ async function measure(
     `${((100 * busyMs) / wallMs / concurrency).toFixed(1)} %`.padStart(14),
     (busyMs / calls).toFixed(1).padStart(13),
     toSeconds((user + system) / 1000).padStart(11),
+    String(marketplace.lists() - listsBefore).padStart(7),
   ];
   say(`${what.padEnd(9)} ${cells.join(' ')}`);
 }
 
-function createBenchApp(storage: Storage, adapter: Adapter): App {
+function createBenchApp(storage: Storage, adapter: Adapter, baseUrl: string): App {
   const config = Config.parse({
     receiver: { host: '127.0.0.1', port: 0, drain: '0s' },
     console: { port: 0 },
-    // Nobody listens there: nothing has to be asked.
-    marketplace: { baseUrl: 'http://127.0.0.1:9/api/partner/v1' },
+    marketplace: { baseUrl },
     installs: { acme: { token: 'none', webhookSecrets: ['whsec_bench'], tool: 'studio' } },
     tools: { studio: { adapter: 'slow', concurrency } },
     removals: { max: members, maxFraction: 1 },
@@ -122,6 +139,28 @@ async function untilSettled({ database }: Storage, state: 'active' | 'removed'):
     if (Number(n) === members) return;
     await wait(50);
   }
+}
+
+interface Marketplace {
+  baseUrl: string;
+  /** How often contracts were listed so far. */
+  lists(): number;
+  close(): void;
+}
+
+/** In which nothing is active any more. */
+async function openMarketplace(): Promise<Marketplace> {
+  let lists = 0;
+  const server = createServer(async (incoming, outgoing) => {
+    const isList = incoming.url?.startsWith('/contracts?') === true;
+    lists += isList ? 1 : 0;
+    await wait(answerMs);
+    outgoing.writeHead(isList ? 200 : 404, { 'content-type': 'application/json' });
+    outgoing.end(JSON.stringify(isList ? { contracts: [] } : { error: 'None', code: 'NOT_FOUND' }));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return { baseUrl: `http://127.0.0.1:${port}`, lists: () => lists, close: () => server.close() };
 }
 
 interface SlowTool {

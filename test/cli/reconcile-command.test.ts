@@ -234,7 +234,11 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     expect(await reconcile('--wait', '0s')).toMatchObject({ outcome: 'failed', added: 0 });
     await workspace.withStorage(async ({ database: { kysely } }) => {
       const value = new Date(Date.now() - 2 * 3_600_000).toISOString();
-      await kysely.insertInto('setting').values({ name: 'last_alive_at', value }).execute();
+      await kysely
+        .updateTable('setting')
+        .set({ value })
+        .where('name', '=', 'last_alive_at')
+        .execute();
     });
     const { said } = await run('plans', 'approve', '1', '--without-reading');
     expect(said).toMatchObject({ removed: 3, left: 0 });

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
-import { leaseMs } from '../../src/engine/converge-steps.ts';
+import { leaseMs, usualSecondLookMs as secondLookMs } from '../../src/engine/converge-steps.ts';
 import { createSettleStore } from '../../src/engine/settle-store.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { claimDue, converge, convergeDue, receiptsOf } from '../support/converging.ts';
@@ -87,7 +87,11 @@ describeEachDatabase('a membership', (openFresh) => {
     tool.unseat('street-signs', 'cmu1');
     await engine.apply([ended]);
     expect(await convergeDue(engine, tool)).toEqual(['remove already_absent']);
+    expect(await membership()).toMatchObject({ state: 'removing' });
+    engine.clock.advance(secondLookMs);
+    expect(await convergeDue(engine, tool)).toEqual(['remove already_absent']);
     expect(await membership()).toMatchObject({ state: 'removed' });
+    expect(tool.calls.filter((call) => call.startsWith('remove'))).toEqual([]);
   });
 
   it('that was removed and added by another hand since is not ours any more', async () => {

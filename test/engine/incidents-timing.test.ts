@@ -5,7 +5,7 @@ import { createSettleStore } from '../../src/engine/settle-store.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { claimDue, converge, receiptsOf } from '../support/converging.ts';
 import { describeEachDatabase } from '../support/databases.ts';
-import { createIncident, hours, type Incident } from '../support/incident.ts';
+import { createIncident, hours, type Incident, minutes } from '../support/incident.ts';
 
 const signs = 'street-signs';
 
@@ -59,8 +59,12 @@ describeEachDatabase('a worker that dies between the call and its receipt', (ope
     await dieWhileWorking();
     expect(incident.tool.members(signs)).toEqual([]);
     await incident.pass(leaseMs);
+    expect(await incident.states()).toEqual({ [`${signs}/cmu1`]: 'removing' });
+    await incident.pass(minutes);
     expect(await receiptsOf(incident.engine)).toEqual(['add added', 'remove already_absent']);
-    // Whoever puts them in by hand from now on has a member who is not ours.
+    // Whoever puts them in by hand after the next reading has a member who is not ours.
+    await incident.checkDrift();
+    await incident.settle();
     expect(await incident.engine.membershipRows()).toMatchObject([{ state: 'removed', isOurs: 0 }]);
   });
 });

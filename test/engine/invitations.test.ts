@@ -1,6 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import type { InvitationContent } from '../../src/domain/invitation.ts';
+import { usualSecondLookMs as secondLookMs } from '../../src/engine/converge-steps.ts';
 import { contentPlace } from '../../src/engine/invitation-store.ts';
 import { claimDue, convergeDue, receiptsOf, resetDue } from '../support/converging.ts';
 import { describeEachDatabase } from '../support/databases.ts';
@@ -61,6 +62,10 @@ describeEachDatabase('a tool with one link for everybody', (openFresh) => {
 
   it('has the link made worthless when somebody leaves who never came', async () => {
     await engine.apply([ended]);
+    expect(await convergeDue(engine, tool)).toEqual(['remove already_absent']);
+    await resetDue(engine, tool);
+    expect(tool.resets()).toBe(1);
+    engine.clock.advance(secondLookMs);
     expect(await convergeDue(engine, tool)).toEqual(['remove already_absent']);
     await resetDue(engine, tool);
     expect(tool.resets()).toBe(1);

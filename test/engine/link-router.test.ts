@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, expect, it } from 'vitest';
 import type { Adapter } from '../../src/adapters/adapter.ts';
 import { emptyLink } from '../../src/domain/evidence.ts';
-import { createLinkRouter } from '../../src/engine/link-router.ts';
+import { createInstallsReaching, createLinkRouter } from '../../src/engine/link-router.ts';
 import { crossingOf } from '../../src/engine/wall.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
 
@@ -213,5 +213,38 @@ describe('an adapter that does not do as the port says', () => {
     const link = { ...emptyLink('acme', 'l1'), externalProjectId: 'signs' };
     expect(crossingOf(walls, link)).toBe('no_group');
     expect(createLinkRouter(walls.installs, walls.adapters)(link)).toBeUndefined();
+  });
+});
+
+describe('a group may be reached', () => {
+  const project = (externalProjectId: string) => ({ externalProjectId, externalProjectName: null });
+
+  it.each<[string, Record<string, string[]>, string[]]>([
+    ['by all that name its project as closely', { acme: ['*'], globex: ['*'] }, ['acme', 'globex']],
+    [
+      'by those alone that do',
+      { acme: ['signs'], globex: ['signs'], else: ['*'] },
+      ['acme', 'globex'],
+    ],
+    ['by one alone where the others have walls', { acme: ['signs'], globex: ['lamps*'] }, ['acme']],
+  ])('%s', (_how, projects, expected) => {
+    const installs = new Map(
+      Object.entries(projects).map(([name, named]) => [name, { tool: 'studio', projects: named }]),
+    );
+    installs.set('elsewhere', { tool: 'other', projects: ['*'] });
+    const reaching = createInstallsReaching(installs, createLinkRouter(installs, adapters));
+    const signs = { tool: 'studio', groupId: 'signs' };
+    expect([...reaching(signs, [project('signs')])].sort()).toEqual(expected);
+  });
+
+  it('by all of a tool that has one group for everybody, whatever their projects', () => {
+    const installs = new Map([
+      ['acme', { tool: 'studio', projects: ['acme-*'] }],
+      ['globex', { tool: 'studio', projects: ['globex'] }],
+    ]);
+    const everybody = new Map([['studio', { ...adapter, groupFor: () => 'organisation' }]]);
+    const reaching = createInstallsReaching(installs, createLinkRouter(installs, everybody));
+    const organisation = { tool: 'studio', groupId: 'organisation' };
+    expect([...reaching(organisation, [project('acme-1')])]).toEqual(['acme', 'globex']);
   });
 });

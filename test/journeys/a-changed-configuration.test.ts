@@ -57,7 +57,7 @@ describeEachDialect('a configuration that no longer leads to people', (dialect) 
       // However often it is started, and whatever falls due meanwhile.
       for (let count = 0; count < 2; count += 1) {
         const accepting = await start(changed, true);
-        site.clock.advance(hourMs / 2);
+        await accepting.pass(hourMs / 2);
         await accepting.quiet();
         expect(await accepting.memberships()).toEqual(orphaned);
         await accepting.stop();

@@ -1,6 +1,8 @@
 import { expect, it, vi } from 'vitest';
 import type { Adapter, Member, Person } from '../../src/adapters/adapter.ts';
+import { inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
+import { createInstallStateStore } from '../../src/reconcile/install-state-store.ts';
 import { describeEachDialect } from '../support/databases.ts';
 import { type Journey, openJourney } from '../support/journey.ts';
 import { type ContractEvent, minutesAgo, toBody } from '../support/lifecycle-events.ts';
@@ -22,6 +24,13 @@ const hired: ContractEvent = {
   createdAt: minutesAgo(1),
 };
 const ended: ContractEvent = { ...hired, type: 'contract.ended', number: 2 };
+
+/** As the schedule would have it. */
+async function read({ storage, clock }: Journey): Promise<void> {
+  const installs = createInstallStateStore(storage.database);
+  const now = clock.now().toISOString();
+  await inTransaction(storage.database, (tx) => installs.wantRead(tx, ['acme'], now));
+}
 
 describeEachDialect('a slow or broken tool', (dialect) => {
   it('keeps no delivery waiting while it hangs', async () => {
@@ -171,6 +180,12 @@ describeEachDialect('a slow or broken tool', (dialect) => {
     await journey.deliver(toBody(ended));
     await journey.quiet();
     await journey.pass(hourMs);
+    await journey.pass(60_000);
+    // Seen gone twice; from the next reading on they are nobody's.
+    await read(journey);
+    const rows = () => journey.memberships();
+    await until('they are not ours', rows, ([row]) => row?.isOurs === 0);
+    await journey.quiet();
     expect(await journey.memberships()).toMatchObject([{ state: 'removed' }]);
     tool.remove = tool.removeReally;
 

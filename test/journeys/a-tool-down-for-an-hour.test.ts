@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import { describeEachDialect } from '../support/databases.ts';
-import { openJourney } from '../support/journey.ts';
+import { liveThrough, openJourney } from '../support/journey.ts';
 import { type ContractEvent, toBody } from '../support/lifecycle-events.ts';
 import { createMemoryTool, type MemoryTool } from '../support/memory-tool.ts';
 import { until } from '../support/until.ts';
@@ -34,7 +34,7 @@ describeEachDialect('a tool that is down for an hour', (dialect) => {
         const hiredSoFar = early.length + 2 * minute + Math.min(index + 1, 2);
         await takenIn(journey.memberships, hiredSoFar);
       }
-      journey.clock.advance(minuteMs);
+      await liveThrough(journey.storage, journey.clock, minuteMs);
     }
     const { tries, probes, mostProbesAtOnce } = tool.seen();
     expect(tries).toBeGreaterThanOrEqual(failuresUntilLeftAlone);

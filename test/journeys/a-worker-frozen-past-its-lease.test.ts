@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import {
   acmeSecret,
   type BridgeProcess,
+  openIdleMarketplace,
   startBridge,
   writeBridgeConfig,
 } from '../support/bridge-process.ts';
@@ -43,7 +44,8 @@ it('settles nothing when it wakes, and the tool ends as the others left it', asy
  * the tool do what it had not done, as a proxy might that held a request, and the first wakes.
  */
 async function beFrozen(dialect: Dialect): Promise<void> {
-  const setup = writeBridgeConfig(createFolder(), await dialect.createMigrated());
+  const marketplace = await openIdleMarketplace();
+  const setup = writeBridgeConfig(createFolder(), await dialect.createMigrated(), marketplace);
   const state = openBridgeState(setup.databaseUrl);
   const tool = await openHttpTool();
   const first = await startBridge(withHttpTool(setup, tool));

@@ -14,7 +14,7 @@ import { openStorage } from '../../src/open-storage.ts';
 import {
   acmeSecret,
   type BridgeSetup,
-  noMarketplace,
+  openIdleMarketplace,
   secretKey,
   startBridge,
   writeBridgeConfig,
@@ -57,7 +57,8 @@ const hired = {
 describeEachDialect('stopping and starting', (dialect) => {
   it('ends with status 0 under load, and keeps all it answered for', async () => {
     const databaseUrl = await dialect.createMigrated();
-    const setup = writeBridgeConfig(createFolder(), databaseUrl, noMarketplace, { removals });
+    const marketplace = await openIdleMarketplace();
+    const setup = writeBridgeConfig(createFolder(), databaseUrl, marketplace, { removals });
     const state = openBridgeState(setup.databaseUrl);
     const bridge = await startBridge(setup);
     const traffic = startTraffic(createRandom(1), bridge.url);

@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import { describeEachDialect } from '../support/databases.ts';
-import { openJourney } from '../support/journey.ts';
+import { liveThrough, openJourney } from '../support/journey.ts';
 import { until } from '../support/until.ts';
 
 vi.setConfig({ testTimeout: 30_000 });
@@ -26,12 +26,12 @@ describeEachDialect('what was never delivered', (dialect) => {
     const { contractId, trainers } = sandbox.hire({ jobId: customer.jobId });
     await journey.quiet();
     expect(roster()).toEqual([]);
-    clock.advance(quarterMs);
+    await liveThrough(storage, clock, quarterMs);
     await until('they are added', countApplied, (applied) => applied === 1);
     expect(roster()).toEqual([trainers[0]?.opentrainUserId]);
 
     sandbox.endContract(contractId);
-    clock.advance(quarterMs);
+    await liveThrough(storage, clock, quarterMs);
     await until('they are removed', countApplied, (applied) => applied === 2);
     expect(roster()).toEqual([]);
     expect((await runs()).at(-1)).toMatchObject({ trigger: 'schedule', added: 0, removed: 1 });

@@ -25,6 +25,11 @@ describe('a membership that is explained', () => {
       /^perhaps still in street-signs of studio, /,
       /^wait: they are still in: /,
     ],
+    [
+      { ...left, state: 'removing', missedAt: at, nextAttemptAt: later },
+      /^not found in street-signs of studio, and looked for once more before they count as out/,
+      /^nothing: studio is looked at again at 2026-03-15T12:15/,
+    ],
     [{ ...left, state: 'failed' }, /^still in .+, as their removal fails/, /^mend what studio/],
     // The end has come in, and what follows from it has not been worked out.
     [{ state: 'active' }, /^active in street-signs/, /^wait: they are still in, and a running/],

@@ -1,4 +1,4 @@
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { claimDue, convergeDue, receiptsOf } from '../support/converging.ts';
@@ -212,16 +212,30 @@ describeEachDatabase('drift', (openFresh) => {
     expect(await incident.plans()).toEqual([]);
   });
 
-  it('leaves in place who was never removed by us', async () => {
-    await hire('cmu1', 'cmu2', 'cmu3', 'cmu4');
-    tool.unseat(group, 'cmu1');
-    await end('cmu1');
-    expect((await receiptsOf(incident.engine)).at(-1)).toBe('remove already_absent');
-    tool.seed(group, 'cmu1', 'cmu1@opentrain.work');
-    await check();
-    await incident.pass(hours);
-    expect(tool.members(group)).toContain('cmu1');
-    expect(await found('leak')).toBe(1);
+  describe('who was let in by us, and was out by another hand when they were to go', () => {
+    async function comeAgain(): Promise<void> {
+      await hire('cmu1', 'cmu2', 'cmu3', 'cmu4');
+      tool.unseat(group, 'cmu1');
+      await end('cmu1');
+      await check();
+      expect((await receiptsOf(incident.engine)).at(-1)).toBe('remove already_absent');
+      tool.seed(group, 'cmu1', 'cmu1@opentrain.work');
+      await check();
+      await incident.pass(hours);
+    }
+
+    it('is removed where only we give out such an address', async () => {
+      await comeAgain();
+      expect(tool.members(group)).not.toContain('cmu1');
+      expect(await incident.alerts('managed_address_leaked')).toBe(0);
+    });
+
+    it('is left in place where anybody may have it', async () => {
+      incident = createIncident(await openFresh(), { tool });
+      await comeAgain();
+      expect(tool.members(group)).toContain('cmu1');
+      expect(await found('stranger')).toBe(1);
+    });
   });
 
   it('removes nobody again while any install is still to be read after a silence', async () => {

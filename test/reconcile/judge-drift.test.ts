@@ -14,6 +14,7 @@ function known(id: number, changes: Partial<KnownMembership> = {}): KnownMembers
   return {
     ...{ id, wanted: true, state: 'active', memberId: `m${id}`, addresses: [`a${id}`] },
     ...{ given: changes.addresses ?? [`a${id}`], address: `a${id}` },
+    ...{ open: [], isToConfirm: false },
     ...{ lastOutcome: 'added', wasCalled: false, updatedAt: at, ...changes },
   };
 }
@@ -131,6 +132,8 @@ describe('judging what a tool lists', () => {
         memberId: fc.option(names),
         addresses: fc.uniqueArray(names),
         given: fc.uniqueArray(names),
+        open: fc.uniqueArray(names),
+        isToConfirm: fc.boolean(),
         address: fc.option(names),
       },
       lastOutcome: fc.option(fc.constantFrom(...receiptOutcomes)),
@@ -150,7 +153,10 @@ describe('judging what a tool lists', () => {
           if (verdict.kind !== 'found_again') continue;
           const owner = all.find(({ id }) => id === verdict.membershipId);
           const found = listed.find(({ id }) => id === verdict.memberId);
-          expect(owner).toMatchObject({ ...gone, wasCalled: false });
+          const { lastOutcome: _, ...isGone } = gone;
+          expect(owner).toMatchObject({ ...isGone, wasCalled: false });
+          const isLate = owner?.memberId === null && owner.open.length > 0;
+          expect(owner?.lastOutcome === 'removed' || found?.isManaged || isLate).toBe(true);
           expect(found?.isProtected).toBe(false);
           const others = all.filter(
             ({ id, memberId, addresses }) =>

@@ -57,6 +57,25 @@ describeEachDatabase('a run', (openFresh) => {
     expect(await engine.runs.countPlan(1)).toEqual({ removed: 2, failed: 0, left: 0 });
   });
 
+  it('waits for nobody who is not found, and only to be looked for once more', async () => {
+    const incident = await open();
+    const { engine, tool } = incident;
+    await incident.read(both);
+    await incident.read(ended);
+    tool.unseat('signs', 'u1');
+    const now = toInstant(engine.clock.now());
+    await inTransaction(engine.database, (tx) => engine.plans.approve(tx, 1, now));
+    await incident.settle();
+    expect(await engine.runs.countPlan(1)).toEqual({ removed: 1, failed: 0, left: 0 });
+    // By `--wait 60s` from before that look.
+    const since = { at: now, afterReceipt: 0 };
+    const left = (until: string) => engine.runs.count('acme', since, now, until);
+    expect(await left(instantIn(engine.clock, minutes - 1))).toMatchObject({ left: 0 });
+    expect(await left(instantIn(engine.clock, minutes))).toMatchObject({ left: 1 });
+    await incident.pass(minutes);
+    expect(await engine.runs.countPlan(1)).toEqual({ removed: 2, failed: 0, left: 0 });
+  });
+
   it('is begun by one instance, for the install that was asked for', async () => {
     const { engine } = await open();
     const { installStates, clock, database } = engine;

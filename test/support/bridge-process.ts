@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
@@ -41,7 +43,20 @@ export const secretKey = Buffer.alloc(32, 7);
 export const acmeSecret = 'whsec_c2VjcmV0LW9mLWFjbWU';
 
 /** Nobody listens there: what most journeys of processes need stands in the events. */
-export const noMarketplace = 'http://127.0.0.1:9/api/partner/v1';
+const noMarketplace = 'http://127.0.0.1:9/api/partner/v1';
+
+/** A marketplace in which nothing is active: what an end is held against. */
+export async function openIdleMarketplace(): Promise<string> {
+  const server = createServer((incoming, outgoing) => {
+    const isList = incoming.url?.startsWith('/contracts?') === true;
+    const body = isList ? { contracts: [] } : { error: 'There is none', code: 'NOT_FOUND' };
+    outgoing.writeHead(isList ? 200 : 404, { 'content-type': 'application/json' });
+    outgoing.end(JSON.stringify(body));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
 
 /** Writes the configuration of a bridge between the install `acme` and a roster. */
 export function writeBridgeConfig(

@@ -7,7 +7,7 @@ import {
   createClaimStore,
 } from '../../src/engine/claim-store.ts';
 import { convergeMembership } from '../../src/engine/converge-membership.ts';
-import { leaseMs } from '../../src/engine/converge-steps.ts';
+import { leaseMs, usualSecondLookMs as secondLookMs } from '../../src/engine/converge-steps.ts';
 import { createConvergeWorker } from '../../src/engine/converge-worker.ts';
 import { createResetStore } from '../../src/engine/reset-store.ts';
 import { createResetting } from '../../src/engine/reset-worker.ts';
@@ -72,7 +72,7 @@ export async function converge(
 ): Promise<Result | null> {
   const { clock, managedDomains, alerts } = engine;
   const deps = {
-    ...{ claims, settling, adapter: tool.adapter, timeoutMs, clock, alerts },
+    ...{ claims, settling, adapter: tool.adapter, timeoutMs, clock, alerts, secondLookMs },
     ...{ protectedAccounts, managedDomains, mayChangeAccounts: () => mayChangeAccounts },
   };
   return await convergeMembership(deps, claim, signal ?? new AbortController().signal);
@@ -129,6 +129,7 @@ export function createStudioWorker(
     },
     ...{ metrics, logger, clock, alerts, managedDomains, protectedAccounts: [] },
     mayChangeAccounts: () => true,
+    secondLookMs,
   });
 }
 

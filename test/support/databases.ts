@@ -71,6 +71,11 @@ export const postgres: Dialect = {
   createMigrated: () => createPostgresUrl(inject('postgres').template),
 };
 
+/** @param url of a database to which nobody is connected */
+export async function copyPostgresDatabase(url: string): Promise<string> {
+  return await createPostgresUrl(url.slice(url.lastIndexOf('/') + 1));
+}
+
 async function createPostgresUrl(template: string): Promise<string> {
   const { url } = inject('postgres');
   const name = `test_${randomBytes(8).toString('hex')}`;

@@ -10,6 +10,8 @@ export interface EventWish {
   /** Null: the address is not shared. */
   workEmail?: string | null;
   link?: string;
+  /** Of the contract and the link. */
+  job?: string;
   project?: string;
   provisioningMode?: string;
   /** When the contract began; left out where nobody says. */
@@ -26,6 +28,7 @@ export function fullEvent({
   displayName = 'Amara O.',
   workEmail = `${trainer}@opentrain.work`,
   link = 'cml1',
+  job = 'cmj1',
   project = 'street-signs',
   provisioningMode = 'PARTNER_WEBHOOK',
   startDate,
@@ -39,15 +42,15 @@ export function fullEvent({
     apiVersion: 'v1',
     createdAt,
     resourceId: isAboutContract ? contract : link,
-    jobId: 'cmj1',
+    jobId: job,
     data: {
       ...(isAboutContract && {
-        contract: { id: contract, status, jobId: 'cmj1', title: 'Street signs', startDate },
+        contract: { id: contract, status, jobId: job, title: 'Street signs', startDate },
         freelancer: { opentrainUserId: trainer, displayName, country: 'PT', ...email },
       }),
       projectLink: {
         id: link,
-        jobId: 'cmj1',
+        jobId: job,
         externalProjectId: project,
         externalProjectName: 'Street signs',
         provisioningMode,

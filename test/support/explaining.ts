@@ -20,6 +20,7 @@ export const membership: MembershipRow = {
   ...{ wanted: 1, generation: 1, state: 'active', memberId: '42', isOurs: 1, attempts: 0 },
   doubtedId: null,
   ...{ nextAttemptAt: null, leaseToken: null, leasedUntil: null, lookAgain: 0, failure: null },
+  ...{ lateUntil: null, missedAt: null },
   ...{ updatedAt: at, cause: null, removeAfter: null, clearedGeneration: null },
 };
 

@@ -20,7 +20,8 @@ const logger = createLogger({ level: 'info', destination: process.stderr });
 const key = Buffer.from(process.env['GANGWAY_SECRET_KEY'] ?? '', 'base64');
 const storage = await openStorage(config.database.url, key);
 const adapters = new Map([['list', createHttpAdapter(values.tool ?? '')]]);
-const app = createApp({ config, storage, logger, adapters });
+// As an operator waits a minute, a test a moment.
+const app = createApp({ config, storage, logger, adapters, secondLookMs: 500 });
 logger.info(await app.start(), 'Gangway is running');
 await once(process, 'SIGTERM');
 await app.stop();

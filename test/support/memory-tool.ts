@@ -1,4 +1,5 @@
 import type { Adapter, Capabilities, Member, Person } from '../../src/adapters/adapter.ts';
+import { AppError } from '../../src/domain/errors.ts';
 
 type Call = 'find' | 'add' | 'remove' | 'end' | 'list' | 'update';
 
@@ -9,6 +10,8 @@ export interface MemoryTool {
   calls: string[];
   /** The ids of a group's members. */
   members(group: string): string[];
+  /** The same, as they are. */
+  roster(group: string): Member[];
   /** Makes somebody a member as if another hand had. */
   seed(group: string, id: string, email?: string | null, madeAt?: string): void;
   /** Makes a login that is in no group. */
@@ -24,6 +27,15 @@ export interface MemoryTool {
   after: (call: Call, subject: string) => Promise<void> | void;
   /** Runs between one listed member and the next; what it throws ends the listing. */
   betweenMembers: (id: string) => Promise<void> | void;
+  /** Of which changes the answer is lost: they take effect when `arrive` is called, and not before. */
+  isLate: (call: Call, subject: string) => boolean;
+  /** Does what is late, in the order in which it was asked. */
+  arrive(): void;
+  /** From now on reads show what is so now, whatever is done, until `catchUp` is called. */
+  lag(): void;
+  catchUp(): void;
+  /** Who is missed by a read, as by an empty answer, or a page that shifted meanwhile. */
+  isMissed: (group: string, id: string) => boolean;
   /** The most calls that were ever under way at once. */
   mostAtOnce(): number;
 }
@@ -33,6 +45,8 @@ export interface MemoryToolOptions {
   keyedBy?: 'trainer' | 'address' | 'number';
   /** Whether it knows logins apart from groups. */
   hasAccounts?: boolean;
+  /** Whether somebody can be looked for by the id; else by what identifies them alone. */
+  findsById?: boolean;
   readding?: Capabilities['readding'];
   /** Whether it can list the members of a group; `list <group>` is called once for each. */
   lists?: boolean;
@@ -47,6 +61,7 @@ export function createMemoryTool(
   {
     keyedBy = 'trainer',
     hasAccounts = false,
+    findsById = true,
     readding = 'yes',
     lists = false,
     updates = false,
@@ -56,6 +71,9 @@ export function createMemoryTool(
   const groups = new Map<string, Map<string, Member>>();
   /** Logins, in a group or in none. */
   const accounts = new Map<string, Member>();
+  /** What reads show, where they lag behind. */
+  let shown: { groups: typeof groups; accounts: typeof accounts } | null = null;
+  const late: (() => void)[] = [];
   let underway = 0;
   let most = 0;
 
@@ -64,6 +82,11 @@ export function createMemoryTool(
     groups.set(id, group);
     return group;
   };
+
+  const show = (id: string): Member[] =>
+    [...((shown?.groups ?? groups).get(id)?.values() ?? [])].filter(
+      (member) => !tool.isMissed(id, member.id),
+    );
 
   const keyOf = ({ trainerId, email }: Person) => {
     if (keyedBy === 'trainer') return trainerId;
@@ -90,6 +113,10 @@ export function createMemoryTool(
     most = Math.max(most, underway);
     try {
       await tool.before(kind, subject);
+      if (tool.isLate(kind, subject)) {
+        late.push(effect);
+        throw new AppError('unavailable', 'The answer was lost');
+      }
       const result = effect();
       await tool.after(kind, subject);
       return result;
@@ -106,12 +133,12 @@ export function createMemoryTool(
     },
     groupFor: (link) => link.externalProjectId,
     findMember: (group, person, signal) =>
-      call(
-        signal,
-        ['find', `${group}/${keyOf(person)}`],
-        () =>
-          groupOf(group).get(person.memberId ?? '') ?? groupOf(group).get(keyOf(person)) ?? null,
-      ),
+      call(signal, ['find', `${group}/${keyOf(person)}`], () => {
+        const members = show(group);
+        const byId = members.find(({ id }) => findsById && id === person.memberId);
+        const keyIn = ({ id, email }: Member) => (keyedBy === 'address' ? (email ?? id) : id);
+        return byId ?? members.find((one) => keyIn(one) === keyOf(person)) ?? null;
+      }),
     addMember: (group, person, signal) =>
       call(signal, ['add', `${group}/${newKey(person)}`], () => {
         const id = newKey(person);
@@ -130,7 +157,8 @@ export function createMemoryTool(
         }),
     }),
     ...((hasAccounts || updates) && {
-      findAccount: async (person: Person) => accounts.get(keyOf(person)) ?? null,
+      findAccount: async (person: Person) =>
+        (shown?.accounts ?? accounts).get(keyOf(person)) ?? null,
     }),
     ...(updates && {
       updateEmail: (group: string, { id }: Member, email: string, signal: AbortSignal) =>
@@ -141,7 +169,7 @@ export function createMemoryTool(
     }),
     ...(lists && {
       async *listMembers(group: string, signal: AbortSignal) {
-        const members = await call(signal, ['list', group], () => [...groupOf(group).values()]);
+        const members = await call(signal, ['list', group], () => show(group));
         for (const member of members) {
           yield member;
           await tool.betweenMembers(member.id);
@@ -154,6 +182,7 @@ export function createMemoryTool(
     adapter,
     calls: [],
     members: (group) => [...groupOf(group).keys()].sort(),
+    roster: (group) => [...groupOf(group).values()],
     seed(group, id, email = null, madeAt = undefined) {
       groupOf(group).set(id, toMember(id, email, madeAt));
       tool.seedAccount(id, email, madeAt);
@@ -171,6 +200,17 @@ export function createMemoryTool(
     before: () => undefined,
     after: () => undefined,
     betweenMembers: () => undefined,
+    isLate: () => false,
+    arrive() {
+      for (const take of late.splice(0)) take();
+    },
+    lag() {
+      shown = structuredClone({ groups, accounts });
+    },
+    catchUp() {
+      shown = null;
+    },
+    isMissed: () => false,
     mostAtOnce: () => most,
   };
   return tool;

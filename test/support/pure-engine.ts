@@ -184,6 +184,7 @@ const newRow: Omit<MembershipRow, 'id' | 'tool' | 'groupId' | 'trainerId' | 'wan
   ...{ generation: 0, state: 'pending', install: '', cause: null, removeAfter: null },
   ...{ memberId: null, doubtedId: null, isOurs: 0, lookAgain: 0, attempts: 0, nextAttemptAt: null },
   ...{ leaseToken: null, leasedUntil: null, failure: null, updatedAt: '', clearedGeneration: null },
+  ...{ lateUntil: null, missedAt: null },
 };
 
 const keyColumns: Record<keyof Evidence, string[]> = {

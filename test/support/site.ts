@@ -8,7 +8,7 @@ import { openStorage, type Storage } from '../../src/open-storage.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Dialect } from './databases.ts';
 import { createFakeClock, type FakeClock, toDatabaseClock } from './fake-clock.ts';
-import { countUnfinished, hardlyEver } from './journey.ts';
+import { countUnfinished, hardlyEver, liveThrough } from './journey.ts';
 import { createLogLines, type LogLines } from './log-lines.ts';
 import { type Answer, post } from './receiver-harness.ts';
 import { sign } from './sign.ts';
@@ -67,6 +67,8 @@ export interface SiteBridge {
   deliver(install: string, body: string): Promise<Answer>;
   /** Resolves when nothing is under way and nothing is due now; within a minute unless told. */
   quiet(withinMs?: number): Promise<void>;
+  /** Moves the time on as it lives through it. */
+  pass(ms: number): Promise<void>;
   /** `trainer state`, sorted. */
   memberships(): Promise<string[]>;
   stop(): Promise<void>;
@@ -126,6 +128,7 @@ export async function openSite(
           (await countUnfinished(storage, clock)) + (await countUnread(storage, clock));
         await until('nothing is due', look, (unfinished) => unfinished === 0, withinMs);
       },
+      pass: (ms) => liveThrough(storage, clock, ms),
       memberships: () => listMemberships(storage),
     };
   }

@@ -1,5 +1,5 @@
 import type { Adapter, Member, Person } from '../adapter.ts';
-import { checkWritable, readRoster, removeStaleDrafts, writeRoster } from './roster-file.ts';
+import { changeRoster, checkWritable, readRoster } from './roster-file.ts';
 import type { RosterMember, RosterSettings } from './roster-schema.ts';
 
 const capabilities: Adapter['capabilities'] = {
@@ -66,15 +66,10 @@ type Change = (
 ) => Promise<void>;
 
 function createChange(file: string): Change {
-  let cleaning: Promise<void> | undefined;
-  return async (groupId, signal, edit) => {
-    cleaning ??= removeStaleDrafts(file);
-    await cleaning;
-    const roster = await readRoster(file, signal);
-    roster.groups.set(groupId, edit(roster.groups.get(groupId) ?? []));
-    signal.throwIfAborted();
-    await writeRoster(file, roster);
-  };
+  return (groupId, signal, edit) =>
+    changeRoster(file, signal, ({ groups }) => {
+      groups.set(groupId, edit(groups.get(groupId) ?? []));
+    });
 }
 
 function toRosterMember({ trainerId, email, displayName }: Person): RosterMember {

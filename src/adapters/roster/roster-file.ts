@@ -1,10 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import {
+  type FileHandle,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+} from 'node:fs/promises';
 import path from 'node:path';
 import { AppError } from '../../domain/errors.ts';
 import { Roster } from './roster-schema.ts';
-
-const staleAfterMs = 60_000;
 
 /** Reads the roster; a file that is not there yet is an empty one. */
 export async function readRoster(file: string, signal: AbortSignal): Promise<Roster> {
@@ -28,57 +35,93 @@ async function readText(file: string, signal: AbortSignal): Promise<string | und
   }
 }
 
-/** Replaces the file as a whole: a reader sees the old one or the new one, also after a crash. */
-export async function writeRoster(file: string, roster: Roster): Promise<void> {
-  const groups = Object.fromEntries(roster.groups);
-  await withDraft(file, `${JSON.stringify({ ...roster, groups }, null, 2)}\n`, async (draft) => {
-    await rename(draft, file);
+/**
+ * Replaces the file as a whole: a reader sees the old one or the new one, also after a crash.
+ *
+ * Never with what was read before somebody else replaced it, however long this process was frozen in
+ * between: whoever changes the file first makes a draft, then takes away the drafts of all others,
+ * and only then reads. Of two at once, one has its draft taken away by the other before either has
+ * read, or after it has replaced the file; and a draft that is gone replaces nothing. What is no
+ * Gangway and replaces the file meanwhile is noticed by how the file looks.
+ *
+ * @throws AppError `unavailable` where it was another's turn: look again, then try again
+ */
+export async function changeRoster(
+  file: string,
+  signal: AbortSignal,
+  edit: (roster: Roster) => void,
+): Promise<void> {
+  await withDraft(file, async (draft, handle) => {
+    await removeOtherDrafts(file, draft);
+    const before = await stampOf(file);
+    const roster = await readRoster(file, signal);
+    edit(roster);
+    const groups = Object.fromEntries(roster.groups);
+    await handle.writeFile(`${JSON.stringify({ ...roster, groups }, null, 2)}\n`);
+    await handle.sync();
+    signal.throwIfAborted();
+    const isSame = (await stampOf(file)) === before;
+    if (!isSame || !(await replace(file, draft))) {
+      throw new AppError('unavailable', `The roster ${file} was changed by another meanwhile`);
+    }
     await syncFolder(path.dirname(file));
   });
 }
 
-/**
- * Removes what a process that was killed while writing left behind: it holds addresses. A draft of
- * a process that is alive is gone within a moment.
- */
-export async function removeStaleDrafts(file: string): Promise<void> {
-  const folder = path.dirname(file);
-  for (const name of await readdir(folder).catch(() => [])) {
-    if (!name.startsWith(`${path.basename(file)}.`) || !name.endsWith('.tmp')) continue;
-    const draft = path.join(folder, name);
-    const { mtimeMs = Date.now() } = (await stat(draft).catch(() => undefined)) ?? {};
-    if (Date.now() - mtimeMs > staleAfterMs) await rm(draft, { force: true });
-  }
-}
-
 /** Proves that the roster could be written, and leaves it alone. */
 export async function checkWritable(file: string): Promise<void> {
-  await withDraft(file, '', (draft) => rm(draft));
+  await withDraft(file, (_draft, handle) => handle.sync());
 }
 
+/** The draft is gone after it, in the place of the file or not at all: it holds addresses. */
 async function withDraft(
   file: string,
-  text: string,
-  use: (draft: string) => Promise<void>,
+  use: (draft: string, handle: FileHandle) => Promise<void>,
 ): Promise<void> {
   const draft = `${file}.${randomUUID()}.tmp`;
+  let handle: FileHandle | undefined;
   try {
     await mkdir(path.dirname(file), { recursive: true });
-    await writeDurably(draft, text);
-    await use(draft);
+    handle = await open(draft, 'wx', 0o644);
+    await use(draft, handle);
   } catch (error) {
-    await rm(draft, { force: true }).catch(() => undefined);
+    if (error instanceof AppError) throw error;
     throw new AppError('unavailable', `The roster ${file} could not be written`, { cause: error });
+  } finally {
+    await handle?.close();
+    await rm(draft, { force: true }).catch(() => undefined);
   }
 }
 
-async function writeDurably(file: string, text: string): Promise<void> {
-  const handle = await open(file, 'w', 0o644);
+/** Those of processes that were killed, and of those that are changing the file at this moment. */
+async function removeOtherDrafts(file: string, own: string): Promise<void> {
+  const folder = path.dirname(file);
+  for (const name of await readdir(folder)) {
+    const draft = path.join(folder, name);
+    const isDraft = name.startsWith(`${path.basename(file)}.`) && name.endsWith('.tmp');
+    if (isDraft && draft !== own) await rm(draft, { force: true });
+  }
+}
+
+/** @returns false where the draft was taken away */
+async function replace(file: string, draft: string): Promise<boolean> {
   try {
-    await handle.writeFile(text);
-    await handle.sync();
-  } finally {
-    await handle.close();
+    await rename(draft, file);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+/** Another for each file that ever stood there. */
+async function stampOf(file: string): Promise<string | null> {
+  try {
+    const { ino, mtimeNs, size } = await stat(file, { bigint: true });
+    return `${ino} ${mtimeNs} ${size}`;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
   }
 }
 

@@ -3,7 +3,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
-  utimesSync,
+  renameSync,
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
@@ -36,13 +36,57 @@ function openRoster(text?: string) {
 }
 
 describe('the roster', () => {
-  it('removes the drafts that a killed process left, and no younger ones', async () => {
+  it('removes the drafts that a killed process left, and those of whoever writes now', async () => {
     const roster = openRoster('{"groups": {}}');
-    for (const name of ['old', 'young']) writeFileSync(`${roster.file}.${name}.tmp`, 'half a ro');
-    const longAgo = new Date(Date.now() - 120_000);
-    utimesSync(`${roster.file}.old.tmp`, longAgo, longAgo);
+    writeFileSync(`${roster.file}.left.tmp`, 'half a ro');
+    writeFileSync(path.join(path.dirname(roster.file), 'other.json.left.tmp'), 'of another file');
     await roster.add('street-signs', 'cmu1');
-    expect(roster.files()).toEqual(['roster.json', 'roster.json.young.tmp']);
+    expect(roster.files()).toEqual(['other.json.left.tmp', 'roster.json']);
+  });
+
+  it('is not put back by a process that was frozen while others changed it', async () => {
+    const roster = openRoster('{"groups": {"street-signs": []}}');
+    const late = await freezeWhileAdding(roster.file, 'late');
+    const ids = Array.from({ length: 10 }, (_, index) => `cmu${index}`);
+    for (const id of ids) await roster.add('street-signs', id);
+    expect(await late.wake()).toBe('unavailable');
+    const members = await listAll(roster.adapter, 'street-signs', signal);
+    expect(members.map(({ id }) => id)).toEqual(ids);
+    expect(roster.files()).toEqual(['roster.json']);
+    await roster.add('street-signs', 'late');
+    expect(await listAll(roster.adapter, 'street-signs', signal)).toHaveLength(11);
+  });
+
+  it('is not put back either where somebody else has replaced it by hand', async () => {
+    const roster = openRoster('{"groups": {"street-signs": []}}');
+    const late = await freezeWhileAdding(roster.file, 'late');
+    const byHand = '{"groups": {"lamps": []}}';
+    writeFileSync(`${roster.file}.mine`, byHand);
+    renameSync(`${roster.file}.mine`, roster.file);
+    expect(await late.wake()).toBe('unavailable');
+    expect(roster.text()).toBe(byHand);
+    expect(roster.files()).toEqual(['roster.json']);
+  });
+
+  it('loses nobody whom several processes add at once', async () => {
+    const roster = openRoster();
+    const writers = [1, 2, 3].map(() => createRosterAdapter({ path: roster.file }));
+    const added: string[] = [];
+    await Promise.all(
+      writers.map(async (writer, number) => {
+        for (let index = 0; index < 20; index += 1) {
+          const id = `cmu${number}-${index}`;
+          await writer.addMember('signs', person(id), signal).then(
+            () => added.push(id),
+            (error: unknown) => expect(error).toMatchObject({ code: 'unavailable' }),
+          );
+        }
+      }),
+    );
+    expect(added.length).toBeGreaterThan(0);
+    const members = await listAll(roster.adapter, 'signs', signal);
+    expect(members.map(({ id }) => id).sort()).toEqual(added.sort());
+    expect(roster.files()).toEqual(['roster.json']);
   });
 
   it('is written as it is documented', async () => {
@@ -220,6 +264,42 @@ function openReader(file: string) {
     stop: async () => {
       Atomics.store(isStopped, 0, 1);
       return await seen;
+    },
+  };
+}
+
+/** Adds somebody in a thread of its own that stands still between its draft and its rename. */
+async function freezeWhileAdding(file: string, trainerId: string) {
+  const gate = new Int32Array(new SharedArrayBuffer(8));
+  const adapter = new URL('../../../src/adapters/roster/roster-adapter.ts', import.meta.url).href;
+  const code = `
+    const { parentPort, workerData } = require('node:worker_threads');
+    const { file, gate, adapter, person } = workerData;
+    const { signal } = new AbortController();
+    signal.throwIfAborted = () => {
+      Atomics.store(gate, 0, 1);
+      Atomics.notify(gate, 0);
+      Atomics.wait(gate, 1, 0);
+    };
+    import(adapter)
+      .then(({ createRosterAdapter }) =>
+        createRosterAdapter({ path: file }).addMember('street-signs', person, signal))
+      .then(() => 'done', (error) => error.code)
+      .then((outcome) => parentPort.postMessage(outcome));`;
+  const worker = new Worker(code, {
+    eval: true,
+    workerData: { file, gate, adapter, person: person(trainerId) },
+  });
+  const ended = new Promise<string>((resolve, reject) => {
+    worker.once('message', resolve);
+    worker.once('error', reject);
+  });
+  await Atomics.waitAsync(gate, 0, 0).value;
+  return {
+    wake() {
+      Atomics.store(gate, 1, 1);
+      Atomics.notify(gate, 1);
+      return ended;
     },
   };
 }

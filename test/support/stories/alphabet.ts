@@ -1,0 +1,167 @@
+import fc from 'fast-check';
+import { type CustomerName, customerNames, type Happening, type Job, type Slot } from './market.ts';
+
+/**
+ * What stories are made of: every kind of step by its name, how often it comes, and whether it does.
+ * A step that is off is never drawn.
+ */
+
+/** What goes wrong between the marketplace and the bridge, or in the tool, and what operators do. */
+type Trouble =
+  | 'read'
+  | 'list_cut'
+  | 'reads_old'
+  | 'list_seconds_old'
+  | 'unreadable'
+  | 'tokens_swapped'
+  | 'rename'
+  | 'approve'
+  | 'tool_loses_answer'
+  | 'tool_is_late'
+  | 'tool_down'
+  | 'tool_misses_once'
+  | 'tool_lags'
+  | 'hand_removes';
+
+export type StepKind = Happening | Trouble;
+
+interface Letter {
+  /** Out of a hundred or so. */
+  weight: number;
+  isOn: boolean;
+}
+
+const on = (weight: number): Letter => ({ weight, isOn: true });
+
+export const alphabet: Record<StepKind, Letter> = {
+  // What customers do.
+  hire: on(16),
+  end: on(8),
+  renew: on(8),
+  mistaken_end: on(2),
+  staff: on(5),
+  move: on(2),
+  unlink: on(5),
+  link: on(8),
+  repoint: on(4),
+  link_in_strange_mode: on(1),
+  manage: on(1),
+  disconnect: on(2),
+  reconnect: on(4),
+  change_address: on(2),
+  // What the marketplace answers.
+  list_cut: on(3),
+  reads_old: on(3),
+  list_seconds_old: on(2),
+  unreadable: on(3),
+  tokens_swapped: on(2),
+  // What an operator does.
+  read: on(10),
+  rename: on(1),
+  approve: on(4),
+  // What the tool does.
+  tool_loses_answer: on(3),
+  tool_is_late: on(3),
+  tool_down: on(2),
+  tool_misses_once: on(3),
+  tool_lags: on(1),
+  hand_removes: on(2),
+};
+
+/** Minutes since the step before, or to when the bridge goes down or comes back next. */
+export type After = number | { to: 'down' | 'up'; byMin: number };
+
+export interface Step {
+  kind: StepKind;
+  after: After;
+  customer: CustomerName;
+  /** Which contract it is about, or by which link. */
+  slot: Slot;
+  job: Job;
+  people: readonly string[];
+  /** By event raised: after how many minutes each of its deliveries comes in; none is lost. */
+  delaysMin: number[][];
+  /** For how long it is so, or after how long it is made good again; null is never. */
+  forMin: number | null;
+}
+
+export interface StoryPlan {
+  steps: Step[];
+  /** Whether lists of ended contracts are longer than what can be read of them. */
+  isEndedCutOff: boolean;
+}
+
+const delays = fc.array(fc.constantFrom(0, 0, 1, 10, 30, 90), { maxLength: 2 });
+const after: fc.Arbitrary<After> = fc.oneof(
+  { weight: 4, arbitrary: fc.constantFrom(0, 0, 1, 5, 10, 14, 20, 45, 90) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      to: fc.constantFrom('down', 'up'),
+      byMin: fc.constantFrom(-12, -5, -1, 1, 5, 12),
+    }),
+  },
+);
+
+export const storyPlan: fc.Arbitrary<StoryPlan> = fc.record({
+  steps: fc.array(
+    fc.record({
+      kind: fc.oneof(
+        ...Object.entries(alphabet)
+          .filter(([, { isOn }]) => isOn)
+          .map(([kind, { weight }]) => ({ weight, arbitrary: fc.constant(kind as StepKind) })),
+      ),
+      after,
+      customer: fc.constantFrom(...customerNames),
+      slot: fc.constantFrom('a', 'b'),
+      job: fc.constantFrom('j1', 'j2'),
+      people: fc.constantFrom(['t1'], ['t2'], ['t1', 't2']),
+      delaysMin: fc.array(delays, { minLength: 1, maxLength: 3 }),
+      forMin: fc.constantFrom(0, 1, 2, 5, 30, 60, 90, 300, null),
+    }),
+    { minLength: 2, maxLength: 10, size: 'max' },
+  ),
+  isEndedCutOff: fc.boolean(),
+});
+
+/** What happens to the bridge, on which many stories hang together. */
+export interface BridgeLife {
+  /** When it goes down, after so many minutes, and for how long. */
+  outages: { afterMin: number; forMin: number }[];
+  /** At the end of which outage it comes back with a database of so many minutes before. */
+  restore: { outage: number; backMin: number; isTold: boolean } | null;
+  /** Whether the brake lets next to nothing pass, so that plans are held and approved. */
+  isBraked: boolean;
+  tool: ToolKind;
+}
+
+export interface ToolKind {
+  /** What identifies a person in it. */
+  keyedBy: 'trainer' | 'address';
+  lists: boolean;
+  updates: boolean;
+  findsById: boolean;
+}
+
+const outage = fc.record({
+  afterMin: fc.constantFrom(15, 40, 80, 150),
+  forMin: fc.constantFrom(1, 20, 20, 59, 200),
+});
+
+export const bridgeLife: fc.Arbitrary<BridgeLife> = fc.record({
+  outages: fc.array(outage, { maxLength: 4, size: 'max' }),
+  restore: fc.option(
+    fc.record({
+      outage: fc.nat(3),
+      backMin: fc.constantFrom(20, 45, 90, 240),
+      isTold: fc.boolean(),
+    }),
+  ),
+  isBraked: fc.constantFrom(false, false, true),
+  tool: fc.record({
+    keyedBy: fc.constantFrom('trainer', 'address'),
+    lists: fc.boolean(),
+    updates: fc.boolean(),
+    findsById: fc.boolean(),
+  }),
+});

@@ -1,0 +1,316 @@
+import { randomUUID } from 'node:crypto';
+import type { Adapter } from '../../../src/adapters/adapter.ts';
+import { Config } from '../../../src/config/config-schema.ts';
+import { createEngine } from '../../../src/create-engine.ts';
+import { createWorks, type Works, type WorksDeps } from '../../../src/create-works.ts';
+import type { NewDelivery } from '../../../src/domain/delivery.ts';
+import { toAppError } from '../../../src/domain/errors.ts';
+import { createAwaitedReadingStore } from '../../../src/engine/awaited-reading-store.ts';
+import { createClaimStore } from '../../../src/engine/claim-store.ts';
+import { convergeMembership } from '../../../src/engine/converge-membership.ts';
+import { leaseMs, usualSecondLookMs } from '../../../src/engine/converge-steps.ts';
+import { createFinalReadingStore } from '../../../src/engine/final-reading-store.ts';
+import { createIntakeWorker } from '../../../src/engine/intake-worker.ts';
+import { createInstallsReaching } from '../../../src/engine/link-router.ts';
+import { createPlanStore, type PlanStore } from '../../../src/engine/plan-store.ts';
+import { brakeDue } from '../../../src/engine/removal-worker.ts';
+import { createSettleStore } from '../../../src/engine/settle-store.ts';
+import { bindApi } from '../../../src/installs/bind-api.ts';
+import { createBindingStore } from '../../../src/installs/binding-store.ts';
+import type { Install } from '../../../src/installs/install.ts';
+import type { InstallRegistry } from '../../../src/installs/install-registry.ts';
+import { instantIn, toInstant } from '../../../src/lib/clock.ts';
+import { lastTick } from '../../../src/lib/last-tick.ts';
+import { createLogger } from '../../../src/lib/logger.ts';
+import type { Loop } from '../../../src/lib/loop.ts';
+import { createMetrics } from '../../../src/lib/metrics.ts';
+import type { PlatformApi } from '../../../src/marketplace/platform-api.ts';
+import { openStorage, type Storage } from '../../../src/open-storage.ts';
+import { approvePlan } from '../../../src/operator/approve-plan.ts';
+import { createActiveListStore } from '../../../src/reconcile/active-list-store.ts';
+import { answerList } from '../../../src/reconcile/active-list-worker.ts';
+import { createReadWorker } from '../../../src/reconcile/read-worker.ts';
+import { reconcileNext } from '../../../src/reconcile/reconcile-install.ts';
+import { createScheduleWorker } from '../../../src/reconcile/schedule-worker.ts';
+import { lookingBefore } from '../../../src/reconcile/silence.ts';
+import { type FakeClock, toDatabaseClock } from '../fake-clock.ts';
+import type { MarketApi } from './market-api.ts';
+
+/**
+ * The bridge as `app.ts` wires it, over a database of the test's own, but that its loops are not left
+ * to run by themselves: each turn does what they would do in a minute, one thing after the other.
+ */
+export interface StoryBridge {
+  /** Stores deliveries, as the receiver would. */
+  receive(deliveries: NewDelivery[]): Promise<void>;
+  /** Does all that is due. */
+  turn(): Promise<void>;
+  /** Is there, and does nothing else. */
+  beat(): Promise<void>;
+  /** Has an install read, as `gangway reconcile` would. */
+  wantRead(installs: string[]): Promise<void>;
+  /** Approves all plans of these installs, as an operator would. */
+  approve(installs: ReadonlySet<string>): Promise<void>;
+  /** Who is told to be removed, as `group/trainer`. */
+  toldRemoved(): Promise<string[]>;
+  /** What was logged as an error. */
+  errors: string[];
+  close(): Promise<void>;
+}
+
+export interface BridgeSetup {
+  url: string;
+  key: Buffer;
+  clock: FakeClock;
+  adapter: Adapter;
+  /** By the name of the install. */
+  apis: ReadonlyMap<string, MarketApi>;
+  readEveryMin: number;
+  isBraked: boolean;
+}
+
+const signal = new AbortController().signal;
+/** One for all, as each watches the process. */
+const metrics = createMetrics();
+
+/**
+ * @param start how it comes up: after it was down, and maybe with a database from a backup; left out
+ * where it only goes on
+ */
+export async function openBridge(
+  setup: BridgeSetup,
+  start?: { isRestored: boolean },
+): Promise<StoryBridge> {
+  const { url, key, clock } = setup;
+  const storage = await openStorage(url, key);
+  const errors: string[] = [];
+  const deps = toDeps(setup, storage, errors);
+  if (start !== undefined) {
+    await createEngine({ ...deps, isBusy: () => false }).prepare({
+      ...{ acceptsOrphans: true, isRestored: start.isRestored },
+    });
+  }
+  const works = createWorks(deps);
+  const turn = createTurn(deps, works);
+  const plans = createPlanStore(storage.database);
+  return {
+    errors,
+    turn,
+    beat: async () => void (await works.silence.look()),
+    receive: async (deliveries) => void (await storage.inbox.append(deliveries)),
+    wantRead: (installs) =>
+      storage.database.kysely
+        .transaction()
+        .execute((tx) => works.installStates.wantRead(tx, installs, toInstant(clock.now()))),
+    async approve(installs) {
+      const open = await plans.list({ state: 'open' });
+      const ours = open.filter(({ install }) => installs.has(install));
+      for (const { id } of ours) await approve(works, plans, id);
+    },
+    async toldRemoved() {
+      const rows = await storage.database.kysely
+        .selectFrom('membership')
+        .select(['groupId', 'trainerId', 'state'])
+        .execute();
+      const places = Map.groupBy(rows, ({ groupId, trainerId }) => `${groupId}/${trainerId}`);
+      return [...places].flatMap(([place, ones]) =>
+        ones.every(({ state }) => state === 'removed') ? [place] : [],
+      );
+    },
+    async close() {
+      await works.alertsTold();
+      await storage.database.close();
+    },
+  };
+}
+
+/** Where the marketplace cannot be asked, nothing is approved. */
+async function approve(works: Works, plans: PlanStore, id: number): Promise<void> {
+  const by = { actor: 'an operator', at: toInstant(works.clock.now()) };
+  const patience = { waitMs: 0, signal, onProgress: () => undefined };
+  // Another process does what is approved: this one goes on with its turn.
+  const deps = { ...works, plans, by, loops: [] };
+  try {
+    await approvePlan(deps, id, [...works.installs.keys()], { patience });
+  } catch (error) {
+    if (toAppError(error).code !== 'unavailable') throw error;
+  }
+}
+
+function toDeps(
+  { clock, adapter, apis, readEveryMin, isBraked }: BridgeSetup,
+  storage: Storage,
+  errors: string[],
+): WorksDeps {
+  const installs = new Map(
+    [...apis.keys()].map((name): [string, Install] => [
+      name,
+      {
+        ...{ token: `token of ${name}`, webhookSecrets: [], tool: 'studio', projects: ['*'] },
+        livesIn: 'database',
+      },
+    ]),
+  );
+  const registry: InstallRegistry = {
+    installs,
+    platformApis: bindAll(apis, storage),
+    openApi() {
+      throw new Error('No story connects anybody');
+    },
+    load: async () => [],
+  };
+  const destination = { write: (line: string) => void errors.push(line) };
+  return {
+    ...{ storage, registry, metrics, clock: toDatabaseClock(clock) },
+    logger: createLogger({ level: 'error', destination }),
+    adapters: new Map([['studio', adapter]]),
+    config: Config.parse({
+      marketplace: { managedDomains: ['opentrain.work'] },
+      tools: { studio: { adapter: 'given' } },
+      removals: isBraked ? { max: 1 } : { max: 1_000_000, maxFraction: 1 },
+      reconcile: { schedule: `0 */${readEveryMin / 60} * * *` },
+    }),
+  };
+}
+
+/** As the registry of installs binds them, and anew where another token is configured. */
+function bindAll(
+  apis: ReadonlyMap<string, MarketApi>,
+  { database }: Storage,
+): ReadonlyMap<string, PlatformApi> {
+  const bindings = createBindingStore(database);
+  const installs = new Set(apis.keys());
+  return new Map(
+    [...apis].map(([name, api]) => {
+      // What only changes the marketplace no story calls.
+      const whole = api as unknown as PlatformApi;
+      const open = () => bindApi(whole, (grant) => bindings.check(name, grant, installs));
+      let token = api.token();
+      let bound = open();
+      const current = () => {
+        if (api.token() !== token) bound = open();
+        token = api.token();
+        return bound;
+      };
+      const handler: ProxyHandler<PlatformApi> = {
+        get: (_, key) => Reflect.get(current(), key),
+      };
+      return [name, new Proxy(bound, handler)];
+    }),
+  );
+}
+
+/** What every loop would do now, until none of them has anything left to do. */
+function createTurn(deps: WorksDeps, works: Works): () => Promise<void> {
+  const { clock, readRequests, silence } = works;
+  const tick = createTick(deps, works);
+  const takeIn = createTakeIn(deps, works);
+  const brake = createBrake(works);
+  const converge = createConverge(deps, works);
+
+  return async () => {
+    await silence.look();
+    await tick();
+    for (let turns = 0; turns < 100; turns += 1) {
+      await takeIn();
+      while (await reconcileNext(works, signal));
+      const toAsk = await readRequests.installsDue(toInstant(clock.now()));
+      if (toAsk.length > 0) await once(createReadWorker(works));
+      await brake();
+      if ((await converge()) === 0) return;
+    }
+    throw new Error('there is always something left to do');
+  };
+}
+
+/** The brake, and what it has listed before it lets anything pass. */
+function createBrake(works: Works): () => Promise<void> {
+  const { database, clock, installs, rules, silence } = works;
+  const { graces, routeLink } = rules;
+  const activeLists = createActiveListStore(database);
+  const installsReaching = createInstallsReaching(installs, routeLink);
+  const removing = {
+    ...{ ...works, beforeDeciding: () => silence.look(), onListWanted: () => undefined },
+    awaitedReadings: createAwaitedReadingStore({ graces, installs, installsReaching }),
+    // The tool of stories does not tell of work.
+    mayPass: createFinalReadingStore(() => undefined).mayPass,
+  };
+  const listing = { ...works, activeLists };
+  return async () => {
+    const now = toInstant(clock.now());
+    await brakeDue(removing);
+    const wanted = await activeLists.installsDue(now);
+    for (const install of wanted) {
+      const wantedAt = await activeLists.claim(install, now, instantIn(clock, leaseMs));
+      if (wantedAt !== null) await answerList(listing, install, wantedAt, signal);
+    }
+    if (wanted.length > 0) await brakeDue(removing);
+  };
+}
+
+const onReadWanted = () => undefined;
+
+/** Has installs read where the schedule says so. */
+function createTick(deps: WorksDeps, works: Works): () => Promise<void> {
+  const { database } = deps.storage;
+  const { clock, logger, installStates, installs } = works;
+  const { schedule } = deps.config.reconcile;
+  let seen = '';
+  return async () => {
+    const tick = lastTick(schedule, clock.now());
+    if (tick === seen) return;
+    seen = tick;
+    const parts = { database, installStates, logger, clock, onReadWanted, installs, schedule };
+    await once(createScheduleWorker(parts));
+  };
+}
+
+/** Takes in all that was stored. */
+function createTakeIn(deps: WorksDeps, works: Works): () => Promise<void> {
+  const { inbox } = deps.storage;
+  const { clock, memberships, installStates } = works;
+  const intake = () =>
+    createIntakeWorker({
+      ...{ ...works, inbox, onReadWanted },
+      staleAfterMs: deps.config.retention.deliveriesMs,
+      wantInstallRead: installStates.wantRead,
+      isReceiverBusy: () => false,
+    });
+  const isDue = async () =>
+    (await inbox.hasDue(toInstant(clock.now()))) || (await memberships.hasPostponed());
+  return async () => {
+    while (await isDue()) await once(intake());
+  };
+}
+
+/** Whatever a loop does in one run, and no more. */
+async function once(loop: Loop): Promise<void> {
+  loop.start();
+  await loop.stop();
+}
+
+/** As the worker of the tool does, but one after the other. */
+function createConverge(deps: WorksDeps, works: Works): () => Promise<number> {
+  const { database, box } = deps.storage;
+  const { clock, alerts, managedDomains, rules } = works;
+  const claims = lookingBefore(works.silence, createClaimStore(database, box));
+  const settling = createSettleStore(database, box, rules.routeLink);
+  const [adapter] = deps.adapters.values();
+  if (adapter === undefined) throw new Error('There is no tool');
+  const parts = {
+    ...{ claims, settling, adapter, timeoutMs: 5000, clock, alerts, managedDomains },
+    ...{ protectedAccounts: [], mayChangeAccounts: () => true, secondLookMs: usualSecondLookMs },
+  };
+  return async () => {
+    const now = toInstant(clock.now());
+    let count = 0;
+    for (const install of await claims.installsDue('studio', now)) {
+      const order = { tool: 'studio', install, token: randomUUID(), limit: 100, now };
+      const leasedUntil = instantIn(clock, leaseMs);
+      const taken = await claims.claim({ ...order, leasedUntil, exclusiveBy: ['trainerId'] });
+      for (const claim of taken) await convergeMembership(parts, claim, signal);
+      count += taken.length;
+    }
+    return count;
+  };
+}

@@ -1,0 +1,183 @@
+import {
+  disputeAfterMin,
+  inAfterMin,
+  inAfterToldMin,
+  outAfterMin,
+  toldRemovedMin,
+  undisturbedMin,
+} from './bounds.ts';
+import { clockOf } from './market-api.ts';
+import { installOf, type Story } from './story.ts';
+import { isTold, type Reason } from './truth.ts';
+
+/**
+ * What must be so at every moment of every story.
+ *
+ * 1. **No wrong end.** A call that takes somebody out of a group is wrong while they have a reason to
+ *    be in it: an active contract that they are on, whose job a live link leads to the group; or one
+ *    that was lost so lately that its grace is not over (`keptForMin`: a link that is gone, a customer
+ *    who has disconnected or reconnected). It is no fault of the bridge's
+ *    - where nobody has told it of that reason: no event of it has come in and no reading has shown
+ *      it. That does not count where the marketplace could have been asked, as before an explicit end;
+ *    - where the marketplace itself says the contrary by what it answered last: readings that are
+ *      older than the reason, or an end by mistake that no reading could contradict yet.
+ * 2. **In** (`inAfterMin`): who has had a reason for long enough, undisturbed, is in.
+ * 3. **Out** (`outAfterMin`): whose last reason ended long enough ago, undisturbed, is out, if any
+ *    source tells of the end; and nobody like that is put in.
+ * 4. **Told removed is out**: who is said to be removed is not in.
+ */
+export interface Checks {
+  /** Called with every call that is made in the tool. */
+  onAdd(place: string): void;
+  onRemove(place: string): void;
+  /** Called after every turn. */
+  look(): void;
+  /** @param told who is said to be removed by now, of all stories */
+  lookAtTold(told: ReadonlySet<string>): void;
+  /** What was wrong, in words. */
+  wrongs(): readonly string[];
+}
+
+const minute = 60_000;
+
+export function createChecks(story: Story, nowMs: () => number): Checks {
+  const { truth, told, market, tool } = story;
+  const wrongs = new Set<string>();
+  /** Since when somebody is in who is told to be out. */
+  const leaking = new Map<string, number>();
+
+  function wrong(kind: string, place: string, why: string): void {
+    // Once for each: what is wrong stays so for a while.
+    if ([...wrongs].some((one) => one.includes(`${kind}: ${place}`))) return;
+    const says = `${clockOf(nowMs())} ${kind}: ${place} (${why})`;
+    wrongs.add(says);
+    story.log(`*** ${says}`);
+  }
+
+  /** Whether the marketplace said last that there is no such reason. */
+  function isContradicted({ customer, contract, linkedMs, joinedMs }: Reason): boolean {
+    const now = nowMs();
+    const mistakenAt = told.lastAsOf(`end of ${contract}`, now);
+    const listedAt = told.lastAt(`active ${contract}`, now);
+    if (mistakenAt !== undefined && (listedAt ?? 0) < mistakenAt + disputeAfterMin * minute)
+      return true;
+    const linksAsOf = told.lastAsOf(`links ${customer}`, now) ?? Number.POSITIVE_INFINITY;
+    const askedAsOf = told.lastAsOf(`asked ${contract}`, now) ?? Number.POSITIVE_INFINITY;
+    return linksAsOf < linkedMs || askedAsOf < joinedMs;
+  }
+
+  /** Whether the bridge is to ask before the last reason it knew may count as the last. */
+  function isToAsk(reason: Reason): boolean {
+    const ended = truth
+      .of(reason.place)
+      .filter((one) => one.untilMs !== null && isTold(told, one, nowMs()))
+      .sort((a, b) => (a.untilMs ?? 0) - (b.untilMs ?? 0))
+      .at(-1);
+    if (ended?.ending !== 'contract_ended' || ended.customer !== reason.customer) return false;
+    const reading = story.reading.get(reason.customer);
+    if (reading === undefined || !market.of(reason.customer).isActive) return false;
+    const untilMs = [reading.refusedUntilMs, reading.swappedUntilMs, reading.old.untilMs];
+    return Math.max(...untilMs, reading.cut.untilMs) <= nowMs();
+  }
+
+  const mustStay = (place: string): Reason | undefined =>
+    truth
+      .of(place)
+      .find(
+        (reason) =>
+          truth.protects(reason, nowMs()) &&
+          !isContradicted(reason) &&
+          (isTold(told, reason, nowMs()) || (reason.untilMs === null && isToAsk(reason))),
+      );
+
+  function mustBeIn(place: string): Reason | undefined {
+    const now = nowMs();
+    const disturbed = story.disturbedUntilMs();
+    const handAt = story.handsAt.get(place) ?? 0;
+    return truth.standing(place).find((reason) => {
+      const { fromMs, joinedMs } = reason;
+      const begun = joinedMs === fromMs ? 'joined' : 'hired';
+      const sinceMs = Math.max(fromMs, disturbed, handAt);
+      if (now >= sinceMs + inAfterMin[begun] * minute) return true;
+      // Whom another hand took out, only a listing misses.
+      if (handAt > 0 || now < disturbed + undisturbedMin * minute) return false;
+      return isTold(told, reason, now - inAfterToldMin * minute) && !isContradicted(reason);
+    });
+  }
+
+  /** Whether any source tells the bridge that it ended. */
+  function isKnowable(reason: Reason): boolean {
+    const { ending, contract, customer, fromMs } = reason;
+    // What a database from a backup was never told it cannot end.
+    if (!isTold(told, reason, nowMs())) return false;
+    const name = story.names.get(customer);
+    // What ended before the bridge knew the customer under this name, it was never told of.
+    const isKnownByName =
+      name === undefined ||
+      name.sinceMs < fromMs ||
+      told.knows(`pair ${contract} ${reason.link}`, name.sinceMs, nowMs());
+    if (!isKnownByName) return false;
+    if (ending !== 'contract_ended') return true;
+    return !story.plan.isEndedCutOff || told.lastAt(`end of ${contract}`, nowMs()) !== undefined;
+  }
+
+  function mustBeOut(place: string): boolean {
+    const disturbed = story.disturbedUntilMs();
+    return truth.of(place).every((reason) => {
+      const { untilMs, ending } = reason;
+      if (untilMs === null || ending === null) return false;
+      const dueMs = Math.max(untilMs, disturbed) + outAfterMin[ending] * minute;
+      return nowMs() >= dueMs && isKnowable(reason);
+    });
+  }
+
+  const linksTo = (place: string) =>
+    [...market.customers.values()]
+      .flatMap(({ links }) => links)
+      .filter(({ project }) => place.startsWith(`${project}/`));
+  /** Whoever is in where another provisions, or nobody knows who, is let be. */
+  const isLetBe = (place: string) => linksTo(place).some(({ mode }) => mode !== 'PARTNER_WEBHOOK');
+  /** What changes in place is known by the next reading. */
+  const isToBeLearnt = (place: string) =>
+    linksTo(place).some(
+      ({ managedAtMs }) =>
+        managedAtMs !== undefined &&
+        nowMs() < Math.max(managedAtMs, story.disturbedUntilMs()) + inAfterMin.hired * minute,
+    );
+
+  return {
+    wrongs: () => [...wrongs],
+    onAdd(place) {
+      if (mustBeOut(place) && !isToBeLearnt(place))
+        wrong('added without a reason', place, 'none for long');
+    },
+    onRemove(place) {
+      const reason = mustStay(place);
+      if (reason === undefined) return;
+      wrong('wrong end', place, `${reason.contract} by ${reason.link} of ${reason.customer}`);
+    },
+    look() {
+      const roster = tool.roster();
+      for (const place of truth.places()) {
+        const reason = roster.has(place) ? undefined : mustBeIn(place);
+        if (reason !== undefined)
+          wrong('not in', place, `${reason.contract} since ${clockOf(reason.fromMs)}`);
+        if (roster.has(place) && mustBeOut(place) && !isLetBe(place))
+          wrong('still in', place, 'long after the end');
+      }
+    },
+    lookAtTold(isTold) {
+      const roster = tool.roster();
+      for (const place of truth.places()) {
+        if (!roster.has(place) || !isTold.has(place)) {
+          leaking.delete(place);
+          continue;
+        }
+        const sinceMs = Math.max(leaking.get(place) ?? nowMs(), story.disturbedUntilMs());
+        leaking.set(place, leaking.get(place) ?? nowMs());
+        if (nowMs() >= sinceMs + toldRemovedMin * minute)
+          wrong('told removed and in', place, `known as ${installOf(story, 'acme')}`);
+      }
+    },
+  };
+}

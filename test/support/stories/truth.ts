@@ -1,0 +1,116 @@
+import { keptForMin } from './bounds.ts';
+import type { Contract, Customer, CustomerName, Ending, Link, Market } from './market.ts';
+import type { Told } from './told.ts';
+
+/**
+ * Who had which reason to be in which group, from when until when: taken from the market itself and
+ * from nothing that the bridge believes.
+ */
+export interface Reason {
+  /** `project/trainer`. */
+  place: string;
+  customer: CustomerName;
+  contract: string;
+  link: string;
+  trainer: string;
+  fromMs: number;
+  /** Since when contract and link belong together, and the trainer is on the contract. */
+  pairedMs: number;
+  joinedMs: number;
+  linkedMs: number;
+  /** Null while it stands. */
+  untilMs: number | null;
+  ending: Ending | null;
+}
+
+export interface Truth {
+  /** Takes over what is so now. */
+  note(atMs: number, ending: Ending): void;
+  all(): readonly Reason[];
+  of(place: string): readonly Reason[];
+  standing(place: string): Reason[];
+  places(): string[];
+  /** Whether somebody may not be taken out by the end of this reason, or has it. */
+  protects(reason: Reason, nowMs: number): boolean;
+}
+
+const minute = 60_000;
+
+export function createTruth(market: Market): Truth {
+  const reasons = new Map<string, Reason[]>();
+  const standing = new Map<string, Reason>();
+  const places = new Map<string, Reason[]>();
+
+  function note(atMs: number, ending: Ending): void {
+    const current = new Map(
+      [...market.customers.values()].flatMap((customer) =>
+        reasonsIn(customer, atMs).map((reason) => [keyOf(reason), reason] as const),
+      ),
+    );
+    for (const [key, reason] of standing) {
+      if (current.has(key)) continue;
+      Object.assign(reason, { untilMs: atMs, ending });
+      standing.delete(key);
+    }
+    for (const [key, reason] of current) {
+      if (standing.has(key)) continue;
+      standing.set(key, reason);
+      reasons.set(key, [...(reasons.get(key) ?? []), reason]);
+      places.set(reason.place, [...(places.get(reason.place) ?? []), reason]);
+    }
+  }
+
+  const of = (place: string) => places.get(place) ?? [];
+  return {
+    note,
+    of,
+    all: () => [...reasons.values()].flat(),
+    standing: (place) => of(place).filter(({ untilMs }) => untilMs === null),
+    places: () => [...places.keys()],
+    protects(reason, nowMs) {
+      const { untilMs, ending, contract, customer, trainer } = reason;
+      if (untilMs === null || ending === null) return true;
+      const found = market.of(customer).contracts.find(({ id }) => id === contract);
+      const isHired =
+        found?.status === 'active' && (ending === 'left' || found.people.has(trainer));
+      return isHired && nowMs < untilMs + keptForMin[ending] * minute;
+    },
+  };
+}
+
+function reasonsIn({ name, links, contracts }: Customer, atMs: number): Reason[] {
+  const active = contracts.filter(({ status }) => status === 'active');
+  return links
+    .filter(({ mode }) => mode === 'PARTNER_WEBHOOK')
+    .flatMap((link) =>
+      active
+        .filter(({ job }) => job === link.job)
+        .flatMap((contract) => reasonsOf(name, contract, link, atMs)),
+    );
+}
+
+function reasonsOf(
+  customer: CustomerName,
+  { id: contract, people, jobSinceMs }: Contract,
+  { id: link, project, madeAtMs }: Link,
+  atMs: number,
+): Reason[] {
+  return [...people].map(([trainer, joinedMs]) => ({
+    ...{ place: `${project}/${trainer}`, customer, contract, link, trainer, fromMs: atMs },
+    ...{ pairedMs: Math.max(jobSinceMs, madeAtMs), joinedMs, linkedMs: madeAtMs },
+    ...{ untilMs: null, ending: null },
+  }));
+}
+
+function keyOf({ customer, contract, link, trainer }: Reason): string {
+  return `${customer}/${contract}/${link}/${trainer}`;
+}
+
+/** Whether the bridge has been told of a reason, by an event or by a reading. */
+export function isTold(told: Told, reason: Reason, nowMs: number): boolean {
+  const { contract, link, trainer, pairedMs, joinedMs } = reason;
+  return (
+    told.knows(`pair ${contract} ${link}`, pairedMs, nowMs) &&
+    told.knows(`on ${contract} ${trainer}`, joinedMs, nowMs)
+  );
+}
