@@ -44,12 +44,14 @@ export async function reconcileNow(
   patience: Patience,
   acceptsOrphans = false,
 ): Promise<Reconciled[]> {
-  const { database, installStates, runs, clock } = deps;
+  const { database, installStates, memberships, runs, clock } = deps;
   await checkOrphans(deps, acceptsOrphans);
   await mendAfterSetBack(deps);
   const since = { at: toInstant(clock.now()), afterReceipt: await runs.lastReceipt() };
   await holdAfterSilence(database, installStates, all, clock);
   await inTransaction(database, (tx) => installStates.wantRead(tx, installs, since.at, 'command'));
+  // What a tool has refused may be mended by now: whoever asks is not to wait for the next hour.
+  await inTransaction(database, (tx) => memberships.tryAgain(tx, installs, since.at));
   const failures = await readAll(deps, installs, since, patience);
   const work = await doWork(deps, installs, since, patience);
   for (const run of await runs.listOpen()) {
