@@ -32,6 +32,8 @@ export interface MembershipStore extends DerivationStore {
   /** Takes back what the brake let pass and nobody has executed. */
   retractRemovals(tx: Transaction, membershipIds: number[]): Promise<void>;
   update(tx: Transaction, id: number, values: Partial<MembershipRow>): Promise<void>;
+  /** Has those tried now whom a tool has refused, or could not do, and who wait for another try. */
+  tryAgain(tx: Transaction, installs: readonly string[], now: string): Promise<void>;
   list(filter: MembershipFilter): Promise<ListedMembership[]>;
   countByState(): Promise<{ tool: string; state: MembershipState; count: number }[]>;
 }
@@ -183,6 +185,17 @@ export function createMembershipStore(database: Database): MembershipStore {
 
     async update(tx, id, values) {
       await tx.updateTable('membership').set(values).where('id', '=', id).execute();
+    },
+
+    async tryAgain(tx, installs, now) {
+      if (installs.length === 0) return;
+      await tx
+        .updateTable('membership')
+        .set({ nextAttemptAt: now })
+        .where('install', 'in', installs)
+        .where('nextAttemptAt', '>', now)
+        .where((eb) => eb.or([eb('state', '=', 'failed'), eb('failure', 'is not', null)]))
+        .execute();
     },
 
     ...createDerivationStore(database),
