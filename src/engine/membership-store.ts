@@ -3,11 +3,7 @@ import type { Database, Transaction } from '../db/database.ts';
 import type { MembershipRow, NewMembershipRow, ReasonRow } from '../db/tables.ts';
 import type { Absences } from '../domain/absences.ts';
 import type { GrantEvidence, LinkEvidence, PairEvidence } from '../domain/evidence.ts';
-import {
-  areContractsRead,
-  type ContractRegisters,
-  statusOfLink,
-} from '../domain/evidence-status.ts';
+import { type ContractRegisters, statusOfLink } from '../domain/evidence-status.ts';
 import type { MembershipState } from '../domain/membership.ts';
 import { createDerivationStore, type DerivationStore } from './derivation-store.ts';
 import {
@@ -24,7 +20,7 @@ export interface MembershipStore extends DerivationStore {
   membershipsOf(tx: Transaction, trainerIds: string[]): Promise<MembershipRow[]>;
   reasonsOf(tx: Transaction, membershipIds: number[]): Promise<ReasonRow[]>;
   grantsOf(tx: Transaction, installs: string[]): Promise<GrantEvidence[]>;
-  /** Live links of these projects whose contracts were not listed since. */
+  /** Live links of these projects. */
   heirsOf(tx: Transaction, projects: ProjectKey[]): Promise<LinkEvidence[]>;
   /** @returns the new ids, in the order of the rows */
   insert(tx: Transaction, rows: NewMembershipRow[]): Promise<number[]>;
@@ -47,6 +43,7 @@ export type Participation = ContractRegisters &
     | 'externalProjectId'
     | 'externalProjectName'
     | 'provisioningMode'
+    | 'jobId'
   > &
   Omit<PairEvidence, 'linkId'> & {
     trainerId: string;
@@ -108,6 +105,7 @@ export function createMembershipStore(database: Database): MembershipStore {
           'link.externalProjectId',
           'link.externalProjectName',
           'link.provisioningMode',
+          'link.jobId',
         ])
         .where('participation.trainerId', 'in', trainerIds)
         .execute();
@@ -139,7 +137,7 @@ export function createMembershipStore(database: Database): MembershipStore {
         .selectAll()
         .where(sql<boolean>`(install, external_project_id) in (values ${sql.join(values)})`)
         .execute();
-      return links.filter((link) => statusOfLink(link) === 'live' && !areContractsRead(link));
+      return links.filter((link) => statusOfLink(link) === 'live');
     },
 
     async insert(tx, rows) {
