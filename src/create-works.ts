@@ -6,6 +6,7 @@ import { createLockStore } from './db/lock-store.ts';
 import type { BrakeLimits } from './domain/brake.ts';
 import { canReturn, mayChangeAccounts } from './engine/account-rules.ts';
 import { createAddressStore } from './engine/address-store.ts';
+import { bindTool, placeOf } from './engine/bind-tool.ts';
 import { type BrakeStore, createBrakeStore } from './engine/brake-store.ts';
 import { createClaimStore } from './engine/claim-store.ts';
 import type { Rules } from './engine/collect-candidates.ts';
@@ -92,15 +93,17 @@ export interface Works extends ReconcileDeps, OrphanDeps {
   loops: readonly Loop[];
 }
 
-export function createWorks(deps: WorksDeps): Works {
-  const { config, storage, logger, clock, metrics, adapters, registry } = deps;
+export function createWorks(given: WorksDeps): Works {
+  const { config, storage, logger, clock, metrics, registry } = given;
   const { database, box, memberships } = storage;
   const { installs, platformApis } = registry;
   const { managedDomains } = config.marketplace;
-  const channels = createConfiguredChannels(deps);
+  const channels = createConfiguredChannels(given);
   const notices = createNoticeStore(database, channels, clock);
   const { tell, settled } = createTellAlerts({ database, notices, logger, clock });
-  const alerts = createAlerts(logger, metrics, deps.isDry ? undefined : tell);
+  const alerts = createAlerts(logger, metrics, given.isDry ? undefined : tell);
+  const adapters = bindTools(given, alerts);
+  const deps = { ...given, adapters };
   const mayChange = (tool: string) => mayChangeAccounts(tool, installs, managedDomains);
   const routeLink = createLinkRouter(installs, adapters);
   const convergeWorkers = createConvergeWorkers(deps, { alerts, routeLink, mayChange });
@@ -139,6 +142,20 @@ export function createWorks(deps: WorksDeps): Works {
   const loops = [removalWorker, ...convergeWorkers, ...usage.readers];
   const onRemovalDue = () => removalWorker.wake();
   return { ...works, subscription, checkDrift, usage, budgets, loops, onRemovalDue };
+}
+
+/** Each tool answers as the server that its people are in, or not at all. */
+function bindTools(
+  { config, storage: { database }, clock, isDry, ...given }: WorksDeps,
+  alerts: Alerts,
+): Map<string, Adapter> {
+  const deps = { database, alerts, clock, isDry };
+  return new Map(
+    [...given.adapters].map(([tool, adapter]) => {
+      const place = placeOf(config.tools.get(tool)?.settings ?? {});
+      return [tool, bindTool(deps, tool, adapter, place)];
+    }),
+  );
 }
 
 type UnwiredWorks = Omit<
