@@ -7,6 +7,7 @@ import { createLockStore } from './db/lock-store.ts';
 import type { BrakeLimits } from './domain/brake.ts';
 import { canReturn, mayChangeAccounts } from './engine/account-rules.ts';
 import { createAwaitedReadingStore } from './engine/awaited-reading-store.ts';
+import { bindTool, placeOf } from './engine/bind-tool.ts';
 import type { BrakeStore } from './engine/brake-store.ts';
 import { createClaimStore } from './engine/claim-store.ts';
 import type { Rules } from './engine/collect-candidates.ts';
@@ -99,15 +100,17 @@ export interface Works extends ReconcileDeps, OrphanDeps {
   loops: readonly Loop[];
 }
 
-export function createWorks(deps: WorksDeps): Works {
-  const { config, storage, logger, clock, metrics, adapters, registry } = deps;
+export function createWorks(given: WorksDeps): Works {
+  const { config, storage, logger, clock, metrics, registry } = given;
   const { database, box, memberships } = storage;
   const { installs, platformApis } = registry;
   const { managedDomains } = config.marketplace;
-  const channels = createConfiguredChannels(deps);
+  const channels = createConfiguredChannels(given);
   const notices = createNoticeStore(database, channels, clock);
   const { tell, settled } = createTellAlerts({ database, notices, logger, clock });
-  const alerts = createAlerts(logger, metrics, deps.isDry ? undefined : tell);
+  const alerts = createAlerts(logger, metrics, given.isDry ? undefined : tell);
+  const adapters = bindTools(given, alerts);
+  const deps = { ...given, adapters };
   const mayChange = (tool: string) => mayChangeAccounts(tool, installs, managedDomains);
   const routeLink = createLinkRouter(installs, adapters);
   const graces = config.removals;
@@ -148,6 +151,17 @@ export function createWorks(deps: WorksDeps): Works {
   const usage = createUsageOf(deps, works, budgets);
   const loops = [removalWorker, listWorker, ...convergeWorkers, ...usage.readers];
   return { ...works, subscription, checkDrift, previewDrift, usage, budgets, loops, onRemovalDue };
+}
+
+/** Each tool answers as the server that its people are in, or not at all. */
+function bindTools(
+  { config, storage: { database }, clock, isDry, ...given }: WorksDeps,
+  alerts: Alerts,
+): Map<string, Adapter> {
+  const deps = { database, alerts, clock, isDry };
+  const place = (tool: string) => placeOf(config.tools.get(tool)?.settings ?? {});
+  const all = [...given.adapters];
+  return new Map(all.map(([tool, one]) => [tool, bindTool(deps, tool, one, place(tool))]));
 }
 
 type UnwiredWorks = Omit<
