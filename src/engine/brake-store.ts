@@ -5,6 +5,7 @@ import {
   type BrakeCounts,
   brakeWindowMs,
   type Clearance,
+  countedAfterMs,
   type DueRemoval,
   deliveredWindowMs,
 } from '../domain/brake.ts';
@@ -87,6 +88,7 @@ export function createBrakeStore({ kysely }: Database): BrakeStore {
         .where('install', '=', install)
         .where('state', 'in', heldStates)
         .where((eb) => eb.or([eb('isOurs', '=', 1), eb('memberId', 'is not', null)]))
+        .where(wasInBefore(before(countedAfterMs)))
         .executeTakeFirstOrThrow();
       const passed = await tx
         .selectFrom('removal')
@@ -96,6 +98,7 @@ export function createBrakeStore({ kysely }: Database): BrakeStore {
             .count<number>('removal.membershipId')
             .distinct()
             .filterWhere('membership.state', '=', 'removed')
+            .filterWhere(wasInBefore(before(countedAfterMs)))
             .as('removed'),
           eb.fn.countAll<number>().filterWhere('clearance', '=', 'braked').as('braked'),
           eb.fn
@@ -116,13 +119,7 @@ export function createBrakeStore({ kysely }: Database): BrakeStore {
         .where('plan.state', '=', 'open')
         .whereRef('membership.generation', '=', 'planItem.generation')
         .executeTakeFirstOrThrow();
-      return {
-        held: held.n,
-        removed: passed.removed,
-        braked: passed.braked,
-        delivered: passed.delivered,
-        waiting: waiting.n,
-      };
+      return { ...passed, held: held.n, waiting: waiting.n };
     },
 
     clear: clearRemovals,
@@ -187,6 +184,19 @@ export function createBrakeStore({ kysely }: Database): BrakeStore {
       return plan?.at ?? null;
     },
   };
+}
+
+/** Whether they were found in the tool, or put there, by then. */
+function wasInBefore(at: string) {
+  return (eb: ExpressionBuilder<Tables, 'membership'>): Expression<SqlBool> =>
+    eb.exists(
+      eb
+        .selectFrom('receipt')
+        .select('receipt.id')
+        .whereRef('receipt.membershipId', '=', 'membership.id')
+        .where('receipt.createdAt', '<=', at)
+        .where('outcome', 'in', ['added', 'invited', 'already_member']),
+    );
 }
 
 async function findUnbegun(
