@@ -38,9 +38,9 @@ export interface BrakeLimits {
 
 /** What has happened to the install's memberships so far. */
 export interface BrakeCounts {
-  /** Memberships that are in a tool now, those that are due included. */
+  /** Memberships that are in a tool since an hour ago or longer, those that are due included. */
   held: number;
-  /** Those that were removed in the window. */
+  /** Those of them that were removed in the window. */
   removed: number;
   /** How many the brake has let pass in the window. */
   braked: number;
@@ -59,6 +59,8 @@ export interface BrakeDecision {
 
 export const brakeWindowMs = 24 * 3_600_000;
 export const deliveredWindowMs = 10 * 60_000;
+/** Who came in later than that does not raise how many may go: else hiring would let more be removed. */
+export const countedAfterMs = 3_600_000;
 
 export function brakeAllowance({ max, maxFraction }: BrakeLimits, people: number): number {
   return Math.min(max, Math.max(1, shareOf(maxFraction, people)));

@@ -6,9 +6,8 @@ import {
   brakeWindowMs,
   type Clearance,
   type DueRemoval,
-  deliveredWindowMs,
 } from '../domain/brake.ts';
-import { heldStates } from '../domain/membership.ts';
+import { countRemovals } from './count-removals.ts';
 
 /** The only SQL of the brake: what is due to be removed, what was let pass, and what is held. */
 export interface BrakeStore {
@@ -79,52 +78,7 @@ export function createBrakeStore({ kysely }: Database): BrakeStore {
       });
     },
 
-    async counts(tx, install, now) {
-      const before = (ms: number) => new Date(now.getTime() - ms).toISOString();
-      const since = before(brakeWindowMs);
-      const held = await tx
-        .selectFrom('membership')
-        .select((eb) => eb.fn.countAll<number>().as('n'))
-        .where('install', '=', install)
-        .where('state', 'in', heldStates)
-        .where((eb) => eb.or([eb('isOurs', '=', 1), eb('memberId', 'is not', null)]))
-        .executeTakeFirstOrThrow();
-      const passed = await tx
-        .selectFrom('removal')
-        .innerJoin('membership', 'membership.id', 'removal.membershipId')
-        .select((eb) => [
-          eb.fn
-            .count<number>('removal.membershipId')
-            .distinct()
-            .filterWhere('membership.state', '=', 'removed')
-            .as('removed'),
-          eb.fn.countAll<number>().filterWhere('clearance', '=', 'braked').as('braked'),
-          eb.fn
-            .countAll<number>()
-            .filterWhere('clearance', '=', 'delivered')
-            .filterWhere('clearedAt', '>', before(deliveredWindowMs))
-            .as('delivered'),
-        ])
-        .where('removal.install', '=', install)
-        .where('clearedAt', '>', since)
-        .executeTakeFirstOrThrow();
-      const waiting = await tx
-        .selectFrom('plan')
-        .innerJoin('planItem', 'planItem.planId', 'plan.id')
-        .innerJoin('membership', 'membership.id', 'planItem.membershipId')
-        .select((eb) => eb.fn.countAll<number>().as('n'))
-        .where('plan.install', '=', install)
-        .where('plan.state', '=', 'open')
-        .whereRef('membership.generation', '=', 'planItem.generation')
-        .executeTakeFirstOrThrow();
-      return {
-        held: held.n,
-        removed: passed.removed,
-        braked: passed.braked,
-        delivered: passed.delivered,
-        waiting: waiting.n,
-      };
-    },
+    counts: countRemovals,
 
     clear: clearRemovals,
 

@@ -1,5 +1,7 @@
+import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { inTransaction } from '../../src/db/database.ts';
+import { countedAfterMs } from '../../src/domain/brake.ts';
 import { type Evidence, emptyContract, emptyEvidence } from '../../src/domain/evidence.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { describeEachDatabase } from '../support/databases.ts';
@@ -160,6 +162,20 @@ async function employ({ engine, tool }: Incident, count: number): Promise<void> 
       .execute(),
   );
   engine.clock.advance(minutes);
+  // The brake does not count who came in within the last hour.
+  await inTransaction(engine.database, (tx) =>
+    tx
+      .insertInto('receipt')
+      .columns(['membershipId', 'generation', 'operation', 'outcome', 'createdAt'])
+      .expression(
+        tx
+          .selectFrom('membership')
+          .select(['id', 'generation', sql.lit('add').as('o'), sql.lit('added').as('a')])
+          .select(sql.lit(createdAt).as('at')),
+      )
+      .execute(),
+  );
+  engine.clock.advance(countedAfterMs);
 }
 
 function join(several: Evidence[]): Evidence {

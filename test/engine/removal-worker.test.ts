@@ -1,5 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
 import { inTransaction } from '../../src/db/database.ts';
+import { countedAfterMs } from '../../src/domain/brake.ts';
 import { emptyEvidence, emptyLink } from '../../src/domain/evidence.ts';
 import { createRemovalWorker } from '../../src/engine/removal-worker.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
@@ -40,6 +41,8 @@ describeEachDatabase('removals', (openFresh) => {
     }));
     await engine.merge({ ...emptyEvidence(), links });
     await convergeDue(engine, tool);
+    // The brake does not count who came in within the last hour.
+    engine.clock.advance(countedAfterMs);
   }
 
   /** Weak ends, whose grace is over. */
@@ -70,6 +73,28 @@ describeEachDatabase('removals', (openFresh) => {
     expect(await engine.rows('removal')).toMatchObject(
       Array(3).fill({ install: 'acme', cause: 'link_removed', clearance: 'braked' }),
     );
+  });
+
+  it('are not more for those who came in within the last hour', async () => {
+    await hire(4);
+    const more = numbers(5, 100).map((number) => about('contract.started', number));
+    await engine.apply(more);
+    await convergeDue(engine, tool);
+    expect(countIn()).toBe(100);
+    await end(5, 30);
+    await engine.brake();
+    expect(await openPlans()).toEqual([26]);
+    expect(await convergeDue(engine, tool)).toEqual([]);
+  });
+
+  it('of an install in its first hour go one by one', async () => {
+    await hire(10);
+    engine.clock.advance(-countedAfterMs);
+    await unlink(1, 1);
+    expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
+    await unlink(2, 2);
+    expect(await openPlans()).toEqual([1]);
+    expect(countIn()).toBe(9);
   });
 
   it('are held with what was let pass before them, where nobody has begun that yet', async () => {
