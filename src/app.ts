@@ -4,6 +4,7 @@ import { type ConsoleDeps, createConsoleApp } from './console/console-app.ts';
 import { createEngine } from './create-engine.ts';
 import { createReceiver } from './create-receiver.ts';
 import { openRegistry } from './create-works.ts';
+import { createAliveLock } from './db/alive-lock.ts';
 import { createCheckpointer } from './db/checkpointer.ts';
 import { createDatabaseClock, type DatabaseClock } from './db/database-clock.ts';
 import { createHeartbeat } from './db/heartbeat.ts';
@@ -16,7 +17,7 @@ import { createInbox } from './inbox/inbox.ts';
 import { createThreadedAppend, type ThreadedAppend } from './inbox/threaded-append.ts';
 import type { InstallRegistry } from './installs/install-registry.ts';
 import { warningsOfInstalls } from './installs/install-warnings.ts';
-import { createSealerNotice } from './keys/sealer-notice.ts';
+import { createSealerNotice, type SealerNotice } from './keys/sealer-notice.ts';
 import { createSealerStore } from './keys/sealer-store.ts';
 import { type Clock, systemClock, toInstant } from './lib/clock.ts';
 import { createHttpServer, type HttpServer } from './lib/http-server.ts';
@@ -69,36 +70,33 @@ export function createApp({
   const append = createAppend(storage);
   const checkpointer = createCheckpointer(sqliteFileOf(storage.database.url), logger);
   const inbox = createInbox({ append: append.append, onAppended: () => engine.wakeIntake() });
-  const { isBusy } = inbox;
   const registry = openRegistry({ config, storage });
   const engine = createEngine({
-    ...{ config, storage, logger, metrics, adapters, registry, isBusy },
+    ...{ config, storage, logger, metrics, adapters, registry, isBusy: inbox.isBusy },
     ...{ clock: leaseClock, secondLookMs },
   });
-  const sealerNotice = createSealerNotice({
-    ...{ sealers: createSealerStore(storage.database), clock: leaseClock, logger },
-    fingerprint: storage.box.fingerprint,
-  });
-  const { installs } = registry;
+  const sealerNotice = createSealerNoticeOf(storage, leaseClock, logger);
   const heartbeat = createHeartbeat(storage.database, leaseClock, logger);
   const readiness = createReadiness(() => storage.inbox.checkWritable(), clock);
   const receiver = createReceiver({
-    ...{ config, installs, logger, clock, metrics, inbox, storage, readiness },
-    databaseClock: leaseClock,
+    ...{ config, logger, clock, metrics, inbox, storage, readiness, databaseClock: leaseClock },
+    installs: registry.installs,
     alerts: engine.alerts,
     onUnmatched: engine.noteUnmatched,
   });
   const operator = createOperatorListener({
     ...{ config, storage, metrics, readiness, loops: engine.loops, clock: leaseClock },
   });
+  const alive = createAliveLock(storage.database, leaseClock);
   return {
     async start() {
       // Nothing to store, but the thread is up before the first delivery would wait for it.
       await append.append([]);
       checkpointer.start();
       await leaseClock.correct();
+      await alive.hold();
       await registry.load();
-      sayWarnings({ config, adapters, logger }, installs);
+      sayWarnings({ config, adapters, logger }, registry.installs);
       await engine.prepare({ acceptsOrphans, isRestored });
       await sealerNotice.start();
       await heartbeat.start();
@@ -119,8 +117,17 @@ export function createApp({
       await heartbeat.stop();
       await sealerNotice.stop();
       await checkpointer.stop();
+      alive.release();
     },
   };
+}
+
+function createSealerNoticeOf(
+  { database, box: { fingerprint } }: Storage,
+  clock: Clock,
+  logger: Logger,
+): SealerNotice {
+  return createSealerNotice({ sealers: createSealerStore(database), clock, logger, fingerprint });
 }
 
 function sayWarnings(

@@ -1,30 +1,28 @@
 import type { Adapter } from './adapters/adapter.ts';
 import { type Budgets, createBudgets } from './budget/create-budgets.ts';
 import type { Config } from './config/config-schema.ts';
+import { createStores } from './create-stores.ts';
 import type { DatabaseClock } from './db/database-clock.ts';
 import { createLockStore } from './db/lock-store.ts';
 import type { BrakeLimits } from './domain/brake.ts';
 import { canReturn, mayChangeAccounts } from './engine/account-rules.ts';
-import { createAddressStore } from './engine/address-store.ts';
 import { createAwaitedReadingStore } from './engine/awaited-reading-store.ts';
-import { type BrakeStore, createBrakeStore } from './engine/brake-store.ts';
+import { bindTool, placeOf } from './engine/bind-tool.ts';
+import type { BrakeStore } from './engine/brake-store.ts';
 import { createClaimStore } from './engine/claim-store.ts';
 import type { Rules } from './engine/collect-candidates.ts';
 import { usualSecondLookMs } from './engine/converge-steps.ts';
 import { createConvergeWorker } from './engine/converge-worker.ts';
-import { createEvidenceStore } from './engine/evidence-store.ts';
 import { createFinalReadingStore } from './engine/final-reading-store.ts';
 import type { OrphanDeps } from './engine/find-orphans.ts';
 import { createInstallsReaching, createLinkRouter, type RouteLink } from './engine/link-router.ts';
-import { createOrphanStore } from './engine/orphan-store.ts';
-import { createReadRequestStore, type ReadRequestStore } from './engine/read-request-store.ts';
+import type { ReadRequestStore } from './engine/read-request-store.ts';
 import { createRemovalWorker } from './engine/removal-worker.ts';
 import { createReportEvidence } from './engine/report-evidence.ts';
 import { createResetStore } from './engine/reset-store.ts';
 import { createResetWorker } from './engine/reset-worker.ts';
 import { createSettleStore, type SettleStore } from './engine/settle-store.ts';
 import { createToolTroubleStore } from './engine/tool-trouble-store.ts';
-import { createBindingStore } from './installs/binding-store.ts';
 import { createEndpointStore } from './installs/endpoint-store.ts';
 import { createInstallRegistry, type InstallRegistry } from './installs/install-registry.ts';
 import { type Alerts, createAlerts } from './lib/alerts.ts';
@@ -38,16 +36,15 @@ import { createChannels } from './notify/create-channels.ts';
 import { createNoticeStore, type NoticeStore } from './notify/notice-store.ts';
 import { createTellAlerts } from './notify/tell-alerts.ts';
 import type { Storage } from './open-storage.ts';
-import { createActiveListStore } from './reconcile/active-list-store.ts';
 import { createActiveListWorker } from './reconcile/active-list-worker.ts';
-import { type CheckDrift, createCheckDrift } from './reconcile/check-drift.ts';
+import { type CheckDriftDeps, createCheckDrift } from './reconcile/check-drift.ts';
 import { createDriftStore } from './reconcile/drift-store.ts';
 import { createInstallStateStore } from './reconcile/install-state-store.ts';
+import { createPreviewDrift, type PreviewDrift } from './reconcile/preview-drift.ts';
 import type { ReconcileDeps } from './reconcile/reconcile-install.ts';
 import { createReportClock } from './reconcile/report-clock.ts';
 import { createReportDrift } from './reconcile/report-drift.ts';
 import { createReportSuspects } from './reconcile/report-suspects.ts';
-import { createRunStore } from './reconcile/run-store.ts';
 import { createSilence, lookingBefore, type Silence } from './reconcile/silence.ts';
 import { createSuspectStore } from './reconcile/suspect-store.ts';
 import type { SubscriptionDeps } from './subscription/look-at-subscription.ts';
@@ -84,6 +81,7 @@ export interface Works extends ReconcileDeps, OrphanDeps {
   brakes: BrakeStore;
   limits: BrakeLimits;
   canReturn(tool: string): boolean;
+  previewDrift: PreviewDrift;
   /** The webhook endpoint of each install. */
   subscription: SubscriptionDeps;
   usage: Usage;
@@ -102,15 +100,17 @@ export interface Works extends ReconcileDeps, OrphanDeps {
   loops: readonly Loop[];
 }
 
-export function createWorks(deps: WorksDeps): Works {
-  const { config, storage, logger, clock, metrics, adapters, registry } = deps;
+export function createWorks(given: WorksDeps): Works {
+  const { config, storage, logger, clock, metrics, registry } = given;
   const { database, box, memberships } = storage;
   const { installs, platformApis } = registry;
   const { managedDomains } = config.marketplace;
-  const channels = createConfiguredChannels(deps);
+  const channels = createConfiguredChannels(given);
   const notices = createNoticeStore(database, channels, clock);
   const { tell, settled } = createTellAlerts({ database, notices, logger, clock });
-  const alerts = createAlerts(logger, metrics, deps.isDry ? undefined : tell);
+  const alerts = createAlerts(logger, metrics, given.isDry ? undefined : tell);
+  const adapters = bindTools(given, alerts);
+  const deps = { ...given, adapters };
   const mayChange = (tool: string) => mayChangeAccounts(tool, installs, managedDomains);
   const routeLink = createLinkRouter(installs, adapters);
   const graces = config.removals;
@@ -141,7 +141,8 @@ export function createWorks(deps: WorksDeps): Works {
     },
   };
   const subscription = createSubscription(deps, works);
-  const checkDrift = createDrift(deps, works);
+  const drift = createDriftDeps(deps, works);
+  const [checkDrift, previewDrift] = [createCheckDrift(drift), createPreviewDrift(drift)];
   const onRemovalDue = () => removalWorker.wake();
   const onListWanted = () => listWorker.wake();
   const listWorker = createActiveListWorker({ ...works, checkDrift, onRemovalDue });
@@ -149,25 +150,23 @@ export function createWorks(deps: WorksDeps): Works {
   const budgets = createBudgets({ ...works, repeatMs: config.notifications.repeatMs });
   const usage = createUsageOf(deps, works, budgets);
   const loops = [removalWorker, listWorker, ...convergeWorkers, ...usage.readers];
-  return { ...works, subscription, checkDrift, usage, budgets, loops, onRemovalDue };
+  return { ...works, subscription, checkDrift, previewDrift, usage, budgets, loops, onRemovalDue };
 }
 
-function createStores({ database, box }: Storage) {
-  return {
-    evidence: createEvidenceStore(database, box),
-    addresses: createAddressStore(box),
-    readRequests: createReadRequestStore(database),
-    learnCustomer: createBindingStore(database).learn,
-    runs: createRunStore(database),
-    orphans: createOrphanStore(database),
-    brakes: createBrakeStore(database),
-    activeLists: createActiveListStore(database),
-  };
+/** Each tool answers as the server that its people are in, or not at all. */
+function bindTools(
+  { config, storage: { database }, clock, isDry, ...given }: WorksDeps,
+  alerts: Alerts,
+): Map<string, Adapter> {
+  const deps = { database, alerts, clock, isDry };
+  const place = (tool: string) => placeOf(config.tools.get(tool)?.settings ?? {});
+  const all = [...given.adapters];
+  return new Map(all.map(([tool, one]) => [tool, bindTool(deps, tool, one, place(tool))]));
 }
 
 type UnwiredWorks = Omit<
   Works,
-  'subscription' | 'checkDrift' | 'usage' | 'budgets' | 'loops' | 'onRemovalDue'
+  'subscription' | 'checkDrift' | 'previewDrift' | 'usage' | 'budgets' | 'loops' | 'onRemovalDue'
 >;
 
 function createSubscription(
@@ -199,17 +198,17 @@ function createUsageOf(
 }
 
 /** What the tools list, compared with what is known. */
-function createDrift(
+function createDriftDeps(
   { config, storage: { box }, adapters }: WorksDeps,
   works: UnwiredWorks,
-): CheckDrift {
+): CheckDriftDeps {
   const { routeLink, graces } = works.rules;
-  return createCheckDrift({
+  return {
     ...{ ...works, adapters, box, routeLink, graceMs: graces.graceMs },
     drifts: createDriftStore(works.database),
     protectedAccounts: new Map([...config.tools].map(([name, tool]) => [name, tool.protected])),
     report: createReportDrift(works),
-  });
+  };
 }
 
 interface ConvergeRules {

@@ -2,6 +2,7 @@
 
 const required = ['check', 'groupFor', 'findMember', 'addMember', 'removeMember'];
 const optional = [
+  'identify',
   'findAccount',
   'findAccountById',
   'canonicalGroup',

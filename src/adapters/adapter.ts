@@ -17,6 +17,13 @@ export interface Adapter {
    */
   check(signal: AbortSignal): Promise<readonly Finding[]>;
 
+  /**
+   * What tells this installation of the tool from all others, wherever it stands, and never changes;
+   * null where it tells nothing of the kind. Changes nothing. Leave it out where that is always so:
+   * then the installation is told by its address in the settings (`url`).
+   */
+  identify?(signal: AbortSignal): Promise<string | null>;
+
   /** The id of the group whose members a link's project has. Pure: the same link, the same group. */
   groupFor(link: AdapterLink): string;
 

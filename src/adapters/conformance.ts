@@ -20,6 +20,11 @@ import { strangerCases } from './conformance/stranger-cases.ts';
 export const conformanceCases: readonly ConformanceCase[] = [
   { name: 'says what it can do', run: declaresItself },
   { name: 'checks its tool', run: checks },
+  {
+    name: 'tells which installation it is, always alike',
+    skip: ({ adapter }) => (adapter.identify === undefined ? 'the tool does not tell' : null),
+    run: identifies,
+  },
   ...membershipCases,
   ...listCases,
   ...addressCases,
@@ -69,4 +74,14 @@ async function checks(harness: ConformanceHarness): Promise<void> {
     assert.notEqual(says.trim(), '');
     assert.notEqual(action.trim(), '');
   }
+}
+
+async function identifies(harness: ConformanceHarness): Promise<void> {
+  const { adapter } = harness;
+  const [first, again] = [
+    await adapter.identify?.(signalOf(harness)),
+    await adapter.identify?.(signalOf(harness)),
+  ];
+  assert.equal(again, first);
+  if (first !== null) assert.notEqual(first?.trim(), '');
 }

@@ -7,7 +7,7 @@ import { memberFaults } from './adapter-faults.ts';
  * says no more than where it was thrown, as it may quote anything.
  */
 export function guardAdapter(adapter: Adapter): Adapter {
-  const { canonicalGroup, endAssignments, removeAccount, updateEmail } = adapter;
+  const { identify, canonicalGroup, endAssignments, removeAccount, updateEmail } = adapter;
   return {
     capabilities: adapter.capabilities,
     check: (signal) =>
@@ -15,6 +15,14 @@ export function guardAdapter(adapter: Adapter): Adapter {
         const findings: unknown = await adapter.check(signal);
         return Array.isArray(findings) ? findings : [];
       }),
+    ...(identify && {
+      identify: (signal) =>
+        guard('identify', signal, async () => {
+          const identity: unknown = await identify.call(adapter, signal);
+          if (typeof identity === 'string' || identity === null) return identity;
+          throw wrong('identify', 'neither a text nor null');
+        }),
+    }),
     groupFor(link) {
       const group: unknown = guardNow('groupFor', () => adapter.groupFor(link));
       if (typeof group === 'string') return group;

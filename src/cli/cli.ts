@@ -26,6 +26,7 @@ import { createSandboxCommand } from './sandbox-command.ts';
 import { createStartCommand } from './start-command.ts';
 import { createStatusCommand } from './status-command.ts';
 import type { Terminal } from './terminal.ts';
+import { createToolsCommand } from './tools-command.ts';
 import { createTryCommand } from './try-command.ts';
 import { createUsageCommand } from './usage-command.ts';
 
@@ -78,6 +79,7 @@ export function createProgram(terminal: Terminal): Command {
     .addCommand(createLinksCommand(terminal))
     .addCommand(createContractsCommand(terminal))
     .addCommand(createInstallsCommand(terminal))
+    .addCommand(createToolsCommand(terminal))
     .addCommand(createDeliveriesCommand(terminal))
     .addCommand(createEndpointCommand(terminal))
     .addCommand(createRetireCommand(terminal))

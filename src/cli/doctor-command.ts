@@ -18,6 +18,7 @@ import { examine } from '../operator/examine.ts';
 import { examineMarketplace } from '../operator/examine-marketplace.ts';
 import { noInstall } from '../operator/load-status.ts';
 import { checkChannels } from '../operator/notification-checks.ts';
+import { checkServer } from '../operator/tool-servers.ts';
 import { toCheckText } from './check-text.ts';
 import { loadCommandConfig, print, secretKeyOf } from './command-context.ts';
 import { toDomain } from './domain-option.ts';
@@ -96,7 +97,16 @@ async function checkAll(
   const { installs, marketplace, receiver, reconcile } = subject.loaded.config;
   // Without the right key nothing more can be said that is worth acting on.
   if (stored.isShut) return [...checkConfiguration(subject.loaded), ...stored.checks];
-  const tools = [...adapters].map(([tool, adapter]) => checkTool(tool, adapter, signal));
+  const tools = [...adapters].map(async ([tool, adapter]) => {
+    const { settings = {} } = subject.loaded.config.tools.get(tool) ?? {};
+    const asked = { tool, adapter, settings };
+    const { database, platformApis } = stored;
+    const isKnown = database !== undefined && platformApis !== undefined;
+    return [
+      ...(await checkTool(tool, adapter, signal)),
+      ...(isKnown ? await checkServer(database, asked, signal) : []),
+    ];
+  });
   const platformApis = stored.platformApis ?? openPlatformApis(installs, marketplace.baseUrl);
   const asked = { platformApis, publicUrl: receiver.publicUrl, schedule: reconcile.schedule };
   return [

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import type { LoadedConfig } from '../config/load-config.ts';
+import { createAliveLock } from '../db/alive-lock.ts';
 import { createDatabaseClock } from '../db/database-clock.ts';
 import { type KeyFile, keyFileOf } from '../db/key-file.ts';
 import { findKeyRing } from '../db/secret-key.ts';
@@ -44,12 +45,16 @@ function createRotateCommand(terminal: Terminal): Command {
       await withStorage(command, async ({ database, box }) => {
         const clock = createDatabaseClock(database, systemClock);
         await clock.correct();
+        const alive = createAliveLock(database, clock);
+        await alive.hold();
         const { signal } = terminal;
         const onProgress = createProgressLine(terminal);
         const rotating = rotateKey({ database, box, clock, signal, onProgress });
-        const rotated = await rotating.catch((error: unknown) => {
-          throw signal.aborted ? stopped(error) : error;
-        });
+        const rotated = await rotating
+          .catch((error: unknown) => {
+            throw signal.aborted ? stopped(error) : error;
+          })
+          .finally(() => alive.release());
         file?.promoteNext();
         const { fingerprint } = box;
         print(terminal, json, { fingerprint, ...rotated }, () => toText(fingerprint, rotated));

@@ -32,7 +32,9 @@ export function createReconcileCommand(terminal: Terminal): Command {
       'after',
       `
 Exit status: 0 clean or applied, 1 failed or unfinished, 2 changes pending (dry run),
-3 held by the brake, 64 used wrongly.`,
+3 held by the brake, 64 used wrongly. A dry run ends as the run would, but for 2 where
+that would apply something. It lists groups and looks for nobody by name: what another
+hand has done already, and whom a tool refuses from now on, only the run finds out.`,
     )
     .action((options: ReconcileOptions, command: Command) =>
       withWorks(terminal, command, options.dryRun === true, async (works) => {

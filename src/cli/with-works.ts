@@ -4,6 +4,7 @@ import { loadAdapters } from '../adapters/load-adapters.ts';
 import type { Config } from '../config/config-schema.ts';
 import type { LoadedConfig } from '../config/load-config.ts';
 import { createWorks, type Works } from '../create-works.ts';
+import { type AliveLock, createAliveLock } from '../db/alive-lock.ts';
 import { createDatabaseClock } from '../db/database-clock.ts';
 import type { InstallRegistry } from '../installs/install-registry.ts';
 import { createSealerNotice } from '../keys/sealer-notice.ts';
@@ -60,11 +61,14 @@ async function openWorks(
   const { config } = loaded;
   const adapters = await loadAdapters(config);
   const storage = await openConfigured(loaded);
+  let alive: AliveLock | undefined;
   try {
     const level = quieterThanWarn.has(config.log.level) ? config.log.level : 'warn';
     const logger = createLogger({ level, destination: terminal.stderr });
     const clock = createDatabaseClock(storage.database, systemClock);
     await clock.correct();
+    alive = createAliveLock(storage.database, clock);
+    if (!isDry) await alive.hold();
     const registry = await loadRegistry(loaded, storage);
     const metrics = createMetrics();
     const parts = { config, storage, logger, clock, adapters, registry, metrics };
@@ -80,6 +84,7 @@ async function openWorks(
       await notice.stop();
     }
   } finally {
+    alive?.release();
     await storage.database.close();
   }
 }

@@ -15,6 +15,7 @@ const sqlite = new SqliteDatabase(file, { timeout: 100 });
 const timer = setInterval(() => {
   const { bavail, bsize } = statfsSync(path.dirname(file));
   shortenLog(sqlite, file, bavail * bsize);
+  parentPort?.postMessage('kept short');
 }, everyMs);
 
 parentPort?.once('message', () => {

@@ -63,7 +63,7 @@ export function openSqlite(url: string, { ownsThread = false }: OpenOptions): Da
 }
 
 /** For its owner only; SQLite gives its log the mode of the database. */
-function createPrivately(file: string): void {
+export function createPrivately(file: string): void {
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
   closeSync(openSync(file, 'a', 0o600));
 }

@@ -61,7 +61,15 @@ export const brakeWindowMs = 24 * 3_600_000;
 export const deliveredWindowMs = 10 * 60_000;
 
 export function brakeAllowance({ max, maxFraction }: BrakeLimits, people: number): number {
-  return Math.min(max, Math.max(1, Math.floor(maxFraction * people)));
+  return Math.min(max, Math.max(1, shareOf(maxFraction, people)));
+}
+
+/** Rounded down, of the fraction as it is written: 0.7 of 90 is 63, and by floating point 62.99…. */
+function shareOf(fraction: number, people: number): number {
+  const [whole = '', decimals = ''] = String(fraction).split('.');
+  // So small that it stands with an exponent.
+  if (!/^\d*$/.test(whole + decimals)) return Math.floor(fraction * people);
+  return Number((BigInt(whole + decimals) * BigInt(people)) / 10n ** BigInt(decimals.length));
 }
 
 export function applyBrake(

@@ -4,7 +4,7 @@ export type RunTrigger = 'schedule' | 'event' | 'silence' | 'command';
 
 /**
  * `clean`: nothing had to be done; `applied`: it was done; `pending`: it would be done, which only a
- * dry run says; `held`: removals wait for somebody to decide; `failed`: the install could not be
+ * dry run says, instead of `applied`; `held`: removals wait for somebody to decide; `failed`: the install could not be
  * read, a tool refuses something, or not all was done in time.
  */
 export type RunOutcome = 'clean' | 'applied' | 'pending' | 'held' | 'failed';

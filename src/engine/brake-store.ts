@@ -16,11 +16,15 @@ export interface BrakeStore {
   installsDue(now: string): Promise<string[]>;
   due(tx: Transaction, install: string, now: string): Promise<DueMembership[]>;
   counts(tx: Transaction, install: string, now: Date): Promise<BrakeCounts>;
+  /** What was let pass within the window on these grounds, and nobody has begun yet. */
+  unbegun(
+    tx: Transaction,
+    install: string,
+    grounds: readonly Clearance[],
+    now: Date,
+  ): Promise<UnbegunRemoval[]>;
   clear(tx: Transaction, install: string, cleared: ClearedRemoval[], now: string): Promise<void>;
-  /**
-   * Takes back what was let pass within the window and nobody has begun yet, and gives it as due:
-   * what goes beyond the brake holds all of it.
-   */
+  /** Takes it back, and gives it as due: what goes beyond the brake holds all of it. */
   takeBack(
     tx: Transaction,
     install: string,
@@ -36,6 +40,11 @@ export type HeldRemoval = Pick<DueRemoval, 'membershipId' | 'generation' | 'caus
 
 export interface DueMembership extends Omit<DueRemoval, 'canReturn'> {
   tool: string;
+}
+
+export interface UnbegunRemoval extends DueMembership {
+  /** Of having let it pass. */
+  id: number;
 }
 
 export interface ClearedRemoval {
@@ -119,33 +128,12 @@ export function createBrakeStore({ kysely }: Database): BrakeStore {
 
     clear: clearRemovals,
 
+    unbegun: findUnbegun,
+
     async takeBack(tx, install, grounds, now) {
-      if (grounds.length === 0) return [];
-      const since = new Date(now.getTime() - brakeWindowMs).toISOString();
-      const rows = await tx
-        .selectFrom('removal')
-        .innerJoin('membership', 'membership.id', 'removal.membershipId')
-        .select([
-          'removal.id',
-          'membershipId',
-          'membership.generation',
-          'membership.cause',
-          'isOurs',
-          'tool',
-        ])
-        .where('removal.install', '=', install)
-        .where('clearedAt', '>', since)
-        .where('clearance', 'in', grounds)
-        .where('state', '=', 'removing')
-        // Whom a look found nowhere is executed, and only to be confirmed.
-        .where('missedAt', 'is', null)
-        .whereRef('removal.generation', '=', 'membership.generation')
-        .where((eb) =>
-          eb.or([eb('leasedUntil', 'is', null), eb('leasedUntil', '<=', now.toISOString())]),
-        )
-        .execute();
-      const ids = rows.map(({ membershipId }) => membershipId);
-      if (ids.length === 0) return [];
+      const rows = await findUnbegun(tx, install, grounds, now);
+      const memberships = rows.map(({ membershipId }) => membershipId);
+      if (rows.length === 0) return [];
       await tx
         .deleteFrom('removal')
         .where(
@@ -157,11 +145,9 @@ export function createBrakeStore({ kysely }: Database): BrakeStore {
       await tx
         .updateTable('membership')
         .set({ clearedGeneration: null, nextAttemptAt: null })
-        .where('id', 'in', ids)
+        .where('id', 'in', memberships)
         .execute();
-      return rows.flatMap(({ membershipId, generation, cause, tool, isOurs }) =>
-        cause === null ? [] : [{ membershipId, generation, cause, tool, isOurs: isOurs === 1 }],
-      );
+      return rows.map(({ id: _, ...removal }) => removal);
     },
 
     async hold(tx, install, held, now) {
@@ -213,6 +199,37 @@ function wasApproved(eb: ExpressionBuilder<Tables, 'membership'>) {
       .whereRef('planItem.membershipId', '=', 'membership.id')
       .whereRef('planItem.generation', '=', 'membership.generation')
       .where('planItem.outcome', '=', 'approved'),
+  );
+}
+
+async function findUnbegun(
+  tx: Transaction,
+  install: string,
+  grounds: readonly Clearance[],
+  now: Date,
+): Promise<UnbegunRemoval[]> {
+  if (grounds.length === 0) return [];
+  const since = new Date(now.getTime() - brakeWindowMs).toISOString();
+  const rows = await tx
+    .selectFrom('removal')
+    .innerJoin('membership', 'membership.id', 'removal.membershipId')
+    .select([
+      ...(['removal.id', 'membershipId', 'membership.generation', 'membership.cause'] as const),
+      ...(['isOurs', 'tool'] as const),
+    ])
+    .where('removal.install', '=', install)
+    .where('clearedAt', '>', since)
+    .where('clearance', 'in', grounds)
+    .where('state', '=', 'removing')
+    // Whom a look found nowhere is executed, and only to be confirmed.
+    .where('missedAt', 'is', null)
+    .whereRef('removal.generation', '=', 'membership.generation')
+    .where((eb) =>
+      eb.or([eb('leasedUntil', 'is', null), eb('leasedUntil', '<=', now.toISOString())]),
+    )
+    .execute();
+  return rows.flatMap(({ cause, isOurs, ...row }) =>
+    cause === null ? [] : [{ ...row, cause, isOurs: isOurs === 1 }],
   );
 }
 

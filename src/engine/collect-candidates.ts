@@ -171,6 +171,7 @@ function toGround(
   graces: Graces,
 ): Omit<Ground, 'isRouted'> {
   const { install, contractId, linkId, externalProjectId, provisioningMode } = participation;
+  const { jobId, activeReadAt } = participation;
   const facts = {
     contract: participation,
     link: { ...participation, absences: participation.linkAbsences },
@@ -179,7 +180,7 @@ function toGround(
     grants,
   };
   return {
-    ...{ install, contractId, linkId, externalProjectId },
+    ...{ install, contractId, linkId, externalProjectId, jobId, activeReadAt },
     standing: standingOf(facts, graces),
     provisioning: provisioningOf(provisioningMode),
   };

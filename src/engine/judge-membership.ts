@@ -1,5 +1,5 @@
 import type { LinkEvidence } from '../domain/evidence.ts';
-import { type Provisioning, provisioningOf } from '../domain/evidence-status.ts';
+import { areContractsRead, type Provisioning, provisioningOf } from '../domain/evidence-status.ts';
 import type { Verdict } from '../domain/membership.ts';
 import { byActing, type Fall, type RemovalCause, type Standing } from '../domain/standing.ts';
 
@@ -9,6 +9,10 @@ export interface Ground {
   contractId: string;
   linkId: string;
   externalProjectId: string | null;
+  /** Of the link, as far as it is known. */
+  jobId: string | null;
+  /** When the latest read that listed the contract active began. */
+  activeReadAt: string | null;
   standing: Standing;
   /** Only where it is ours it is a reason of ours. */
   provisioning: Provisioning;
@@ -16,10 +20,16 @@ export interface Ground {
   isRouted: boolean;
 }
 
-/** A live link whose contracts no listing has told that began since it was there. */
+/** A live link to a project, that may take over from another. */
 export type Heir = Pick<
   LinkEvidence,
-  'install' | 'linkId' | 'externalProjectId' | 'provisioningMode'
+  | 'install'
+  | 'linkId'
+  | 'externalProjectId'
+  | 'provisioningMode'
+  | 'jobId'
+  | 'firstSeenAt'
+  | 'contractsReadAt'
 >;
 
 /**
@@ -89,7 +99,7 @@ function isLater(a: Way, b: Way): boolean {
 
 /** Re-pointing a project and reconnecting an install delete one link and create another. */
 function findHeir(
-  ground: Pick<Ground, 'install' | 'linkId' | 'externalProjectId'>,
+  ground: Omit<Ground, 'standing'>,
   cause: RemovalCause,
   heirs: readonly Heir[],
 ): Heir | undefined {
@@ -98,6 +108,17 @@ function findHeir(
     (heir) =>
       heir.install === ground.install &&
       heir.externalProjectId === ground.externalProjectId &&
-      heir.linkId !== ground.linkId,
+      heir.linkId !== ground.linkId &&
+      mayTakeOver(heir, ground),
   );
+}
+
+/**
+ * Until its contracts were read; and where it is of the same job, until the contract was listed
+ * itself: a list may be cut off without a sign.
+ */
+function mayTakeOver(heir: Heir, { jobId, activeReadAt }: Omit<Ground, 'standing'>): boolean {
+  if (!areContractsRead(heir)) return true;
+  const isSameJob = jobId !== null && jobId === heir.jobId;
+  return isSameJob && !areContractsRead({ ...heir, contractsReadAt: activeReadAt });
 }

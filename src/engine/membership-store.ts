@@ -3,11 +3,7 @@ import type { Database, Transaction } from '../db/database.ts';
 import type { MembershipRow, NewMembershipRow, ReasonRow } from '../db/tables.ts';
 import type { Absences } from '../domain/absences.ts';
 import type { GrantEvidence, LinkEvidence, PairEvidence } from '../domain/evidence.ts';
-import {
-  areContractsRead,
-  type ContractRegisters,
-  statusOfLink,
-} from '../domain/evidence-status.ts';
+import { type ContractRegisters, statusOfLink } from '../domain/evidence-status.ts';
 import type { MembershipState } from '../domain/membership.ts';
 import { createDerivationStore, type DerivationStore } from './derivation-store.ts';
 import {
@@ -24,7 +20,7 @@ export interface MembershipStore extends DerivationStore {
   membershipsOf(tx: Transaction, trainerIds: string[]): Promise<MembershipRow[]>;
   reasonsOf(tx: Transaction, membershipIds: number[]): Promise<ReasonRow[]>;
   grantsOf(tx: Transaction, installs: string[]): Promise<GrantEvidence[]>;
-  /** Live links of these projects whose contracts were not listed since. */
+  /** Live links of these projects. */
   heirsOf(tx: Transaction, projects: ProjectKey[]): Promise<LinkEvidence[]>;
   /** @returns the new ids, in the order of the rows */
   insert(tx: Transaction, rows: NewMembershipRow[]): Promise<number[]>;
@@ -32,6 +28,8 @@ export interface MembershipStore extends DerivationStore {
   /** Takes back what the brake let pass and nobody has executed. */
   retractRemovals(tx: Transaction, membershipIds: number[]): Promise<void>;
   update(tx: Transaction, id: number, values: Partial<MembershipRow>): Promise<void>;
+  /** Has those tried now whom a tool has refused, or could not do, and who wait for another try. */
+  tryAgain(tx: Transaction, installs: readonly string[], now: string): Promise<void>;
   list(filter: MembershipFilter): Promise<ListedMembership[]>;
   countByState(): Promise<{ tool: string; state: MembershipState; count: number }[]>;
 }
@@ -45,6 +43,7 @@ export type Participation = ContractRegisters &
     | 'externalProjectId'
     | 'externalProjectName'
     | 'provisioningMode'
+    | 'jobId'
   > &
   Omit<PairEvidence, 'linkId'> & {
     trainerId: string;
@@ -106,6 +105,7 @@ export function createMembershipStore(database: Database): MembershipStore {
           'link.externalProjectId',
           'link.externalProjectName',
           'link.provisioningMode',
+          'link.jobId',
         ])
         .where('participation.trainerId', 'in', trainerIds)
         .execute();
@@ -137,7 +137,7 @@ export function createMembershipStore(database: Database): MembershipStore {
         .selectAll()
         .where(sql<boolean>`(install, external_project_id) in (values ${sql.join(values)})`)
         .execute();
-      return links.filter((link) => statusOfLink(link) === 'live' && !areContractsRead(link));
+      return links.filter((link) => statusOfLink(link) === 'live');
     },
 
     async insert(tx, rows) {
@@ -183,6 +183,17 @@ export function createMembershipStore(database: Database): MembershipStore {
 
     async update(tx, id, values) {
       await tx.updateTable('membership').set(values).where('id', '=', id).execute();
+    },
+
+    async tryAgain(tx, installs, now) {
+      if (installs.length === 0) return;
+      await tx
+        .updateTable('membership')
+        .set({ nextAttemptAt: now })
+        .where('install', 'in', installs)
+        .where('nextAttemptAt', '>', now)
+        .where((eb) => eb.or([eb('state', '=', 'failed'), eb('failure', 'is not', null)]))
+        .execute();
     },
 
     ...createDerivationStore(database),

@@ -1,6 +1,7 @@
 import { toAppError } from '../domain/errors.ts';
 import { outcomeOfRun } from '../domain/run.ts';
-import { toInstant } from '../lib/clock.ts';
+import { checkOrphans } from '../engine/check-orphans.ts';
+import { findOrphans, type OrphanDeps } from '../engine/find-orphans.ts';
 import { maskText } from '../lib/mask.ts';
 import {
   type PreviewDeps,
@@ -17,9 +18,13 @@ export interface Previewed extends Reconciled {
   changes: PreviewedChange[];
 }
 
-type PreviewAllDeps = Omit<PreviewDeps, 'previews'>;
+type PreviewAllDeps = Omit<PreviewDeps, 'previews'> & OrphanDeps;
 
-/** Says what reconciling these installs would do, one after the other. Changes nothing. */
+/**
+ * Says what reconciling these installs would do, one after the other. Changes nothing.
+ *
+ * @throws AppError `conflict` where reconciling would
+ */
 export async function previewAll(
   given: PreviewAllDeps,
   installs: readonly string[],
@@ -27,6 +32,8 @@ export async function previewAll(
   onProgress: (says: string) => void,
 ): Promise<Previewed[]> {
   const deps = { ...given, previews: createPreviewStore(given.database) };
+  // It says what is wrong, and so writes nothing.
+  if ((await findOrphans(given)).length > 0) await checkOrphans(given, false);
   const previewed: Previewed[] = [];
   for (const install of installs) {
     onProgress(`${previewed.length} of ${installs.length} installs are read`);
@@ -40,25 +47,18 @@ async function preview(
   install: string,
   signal: AbortSignal,
 ): Promise<Previewed> {
-  const now = toInstant(deps.clock.now());
-  const afterReceipt = await deps.runs.lastReceipt();
-  const { plan, held, failed } = await deps.runs.count(
-    install,
-    { at: now, afterReceipt },
-    now,
-    now,
-  );
-  const nothing = { install, plan, added: 0, removed: 0, held, failed, changes: [] };
+  const nothing = { install, plan: null, added: 0, removed: 0, held: 0, failed: 0, changes: [] };
   try {
-    const changes = await previewInstall(deps, install, signal);
-    const count = (...kinds: PreviewedChange['change'][]) =>
-      changes.filter(({ change }) => kinds.includes(change)).length;
-    const wouldBeHeld = count('held');
-    const numbers = { added: count('add'), removed: count('remove'), held: held + wouldBeHeld };
-    const isPending = numbers.added + numbers.removed + wouldBeHeld > 0;
-    const standing = outcomeOfRun({ added: 0, removed: 0, held, failed }, 0);
-    const outcome = isPending ? 'pending' : standing;
-    return { ...nothing, ...numbers, outcome, changes, failure: null };
+    const { changes, held, failed } = await previewInstall(deps, install, signal);
+    const count = (kind: PreviewedChange['change']) =>
+      changes.filter(({ change }) => change === kind).length;
+    const numbers = { added: count('add'), removed: count('remove'), held, failed };
+    const outcome = outcomeOfRun(numbers, 0);
+    return {
+      ...{ ...nothing, ...numbers, changes, failure: null },
+      plan: await deps.runs.openPlan(install),
+      outcome: outcome === 'applied' ? 'pending' : outcome,
+    };
   } catch (error) {
     return { ...nothing, outcome: 'failed', failure: maskText(toAppError(error).message) };
   }

@@ -62,7 +62,9 @@ async function reconcileAll(
   since: Since,
   patience: Patience,
 ): Promise<Reconciled[]> {
-  const { runs, clock } = deps;
+  const { database, memberships, runs, clock } = deps;
+  // What a tool has refused may be mended by now: whoever asks is not to wait for the next hour.
+  await inTransaction(database, (tx) => memberships.tryAgain(tx, installs, since.at));
   const failures = await readNow(deps, installs, patience);
   const work = await doWork(deps, installs, since, patience);
   for (const run of await runs.listOpen()) {

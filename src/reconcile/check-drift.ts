@@ -1,42 +1,36 @@
-import type { Adapter, Member } from '../adapters/adapter.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { type AppError, isTransient, toAppError } from '../domain/errors.ts';
-import { domainOf } from '../domain/marketplace-text.ts';
 import type { EvidenceStore } from '../engine/evidence-store.ts';
-import type { RouteLink } from '../engine/link-router.ts';
-import { isProtected } from '../engine/protected-account.ts';
-import { type ListMembers, readGroup } from '../engine/read-group.ts';
-import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
+import { instantIn, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { maskText } from '../lib/mask.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import type { SecretBox } from '../lib/secret-box.ts';
-import type { DriftStore, Group } from './drift-store.ts';
+import type { Group } from './drift-store.ts';
+import type { Verdict } from './judge-drift.ts';
 import {
-  judgeDrift,
-  judgeReturn,
-  judgeUnconfirmed,
-  type ListedAccount,
-  type Verdict,
-} from './judge-drift.ts';
+  findGroups,
+  type GroupVerdicts,
+  idsOf,
+  type JudgeGroupDeps,
+  judgeFoundAgain,
+  judgeGroup,
+  judgeReturns,
+  keyOf,
+  type ListedGroup,
+  listGroup,
+  maxChanges,
+  toId,
+} from './judge-group.ts';
 import type { GroupDrift, ReportDrift } from './report-drift.ts';
 
-export interface CheckDriftDeps {
+export interface CheckDriftDeps extends JudgeGroupDeps {
   database: Database;
-  drifts: DriftStore;
   evidence: Pick<EvidenceStore, 'lock'>;
-  box: Pick<SecretBox, 'digests'>;
-  adapters: ReadonlyMap<string, Adapter>;
-  /** By tool: accounts that are never touched, as addresses or the tool's ids. */
-  protectedAccounts: ReadonlyMap<string, readonly string[]>;
-  managedDomains: readonly string[];
-  routeLink: RouteLink;
   /** How long a removal waits that nothing but a listing speaks for. */
   graceMs: number;
   report: ReportDrift;
   metrics: Metrics;
   logger: Logger;
-  clock: Clock;
   /** Called when there is something to be done in a tool. */
   onMembershipDue(): void;
 }
@@ -44,19 +38,10 @@ export interface CheckDriftDeps {
 /** Compares what an install's groups list with what is known. Never throws. */
 export type CheckDrift = (install: string, signal: AbortSignal) => Promise<void>;
 
-/** By how much two instances may differ in the time: a call of just before the listing counts too. */
-const clockMarginMs = 5000;
-const listingTimeoutMs = 60_000;
-/** Beyond that a group is not compared. */
-const maxMembers = 50_000;
-/** Per group and run; the rest, those that were looked at last, are left to the next. */
-const maxChanges = 200;
 /** However many groups there are: what is left then comes first in the next run. */
 const runMs = 5 * 60_000;
 /** A group of several installs that are read one after the other is listed once. */
 const listedAgainAfterMs = 60_000;
-/** Groups that nobody was in for that long are no longer listed. */
-const lookBackMs = 30 * 24 * 3_600_000;
 
 /**
  * Drift (design section 4.3): whoever is missing is looked at again and added back, whoever we had
@@ -116,44 +101,26 @@ async function lookAtUnlisted(
   onMembershipDue();
 }
 
-/** Those that the configuration leads to: an install never acts, or looks, outside of its walls. */
-async function findGroups(
-  { drifts, adapters, routeLink, clock }: CheckDriftDeps,
-  install: string,
-): Promise<Group[]> {
-  const routed = new Set<string>();
-  for (const link of await drifts.linksOf(install)) {
-    const route = routeLink(link);
-    if (route !== undefined) routed.add(keyOf(route));
-  }
-  const groups = await drifts.groupsOf(install, instantIn(clock, -lookBackMs));
-  const isListed = (group: Group) => adapters.get(group.tool)?.listMembers !== undefined;
-  return groups.filter((group) => isListed(group) && routed.has(keyOf(group)));
-}
-
 /** @returns false where the tool is better not asked for another group now */
 async function checkGroup(
   deps: CheckDriftDeps,
   group: Group,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { adapters, metrics, clock } = deps;
-  const { tool, groupId } = group;
-  const adapter = adapters.get(tool);
-  if (adapter?.listMembers === undefined) return true;
-  const list: ListMembers = adapter.listMembers.bind(adapter);
-  const listedAt = instantIn(clock, -clockMarginMs);
-  let members: Member[];
+  const { adapters, metrics } = deps;
+  const { tool } = group;
+  let listing: ListedGroup | null;
   try {
-    const limits = { timeoutMs: listingTimeoutMs, maxMembers };
-    members = await readGroup(list, groupId, limits, signal);
+    listing = await listGroup(deps, group, signal);
   } catch (thrown) {
     if (signal.aborted) return false;
     return reportFailure(deps, group, toAppError(thrown));
   }
+  if (listing === null) return true;
   metrics.listings.inc({ tool, outcome: 'listed' });
-  const drift = await judgeAndWrite(deps, group, members, listedAt);
-  deps.report(group, { ...drift, followsAddresses: adapter.updateEmail !== undefined });
+  const drift = await judgeAndWrite(deps, group, listing);
+  const followsAddresses = adapters.get(tool)?.updateEmail !== undefined;
+  deps.report(group, { ...drift, followsAddresses });
   if (drift.lookedAt > 0) deps.onMembershipDue();
   return true;
 }
@@ -176,16 +143,11 @@ function reportFailure(
 async function judgeAndWrite(
   deps: CheckDriftDeps,
   group: Group,
-  members: Member[],
-  listedAt: string,
+  listing: ListedGroup,
 ): Promise<Omit<GroupDrift, 'followsAddresses'>> {
   const { database, drifts, evidence } = deps;
-  const accounts = members.map((member) => toAccount(deps, group.tool, member));
-  const judge = async (db: Transaction) => {
-    const known = await drifts.membersOf(db, group, listedAt);
-    return { verdicts: judgeDrift(known, accounts), ...judgeUnconfirmed(known, accounts) };
-  };
-  const listed = members.length;
+  const judge = (db: Transaction) => judgeGroup(deps, db, group, listing);
+  const listed = listing.members.length;
   const nothing = { listed, lookedAt: 0, removedAgain: [], vanishing: [] };
   // Mostly there is nothing to write, and so nobody has to wait for a large group to be judged.
   const { verdicts, stillIn, confirmed } = await judge(database.kysely);
@@ -207,15 +169,12 @@ function isToWrite({ kind }: Verdict): boolean {
 }
 
 async function lookAgain(
-  { drifts, clock }: CheckDriftDeps,
+  deps: CheckDriftDeps,
   tx: Transaction,
-  { verdicts, stillIn }: { verdicts: Verdict[]; stillIn: number[] },
+  { verdicts, stillIn }: GroupVerdicts,
 ): Promise<Pick<GroupDrift, 'lookedAt' | 'vanishing'>> {
-  const missing = idsOf(verdicts, 'missing');
-  const arrivals = await drifts.arrivalsOf(tx, missing);
-  const returns = missing.map((membershipId) => ({
-    ...{ membershipId, ...judgeReturn(arrivals.get(membershipId) ?? [], clock.now()) },
-  }));
+  const { drifts, clock } = deps;
+  const returns = await judgeReturns(deps, tx, verdicts);
   const due = returns.filter(({ isDue }) => isDue).map(toId);
   const undecided = await drifts.undecided(tx, stillIn);
   const ids = [
@@ -227,47 +186,17 @@ async function lookAgain(
   return { lookedAt: ids.length, vanishing };
 }
 
-/** @returns the memberships; not those for which there may be a reason that is not known yet */
+/** @returns the memberships */
 async function removeAgain(
-  { drifts, graceMs, clock }: CheckDriftDeps,
+  deps: CheckDriftDeps,
   tx: Transaction,
   verdicts: Verdict[],
 ): Promise<number[]> {
-  const found = verdicts.filter((verdict) => verdict.kind === 'found_again').slice(0, maxChanges);
-  const undecided = await drifts.undecided(tx, found.map(toId));
-  const decided = found.filter((one) => !undecided.has(toId(one)));
+  const { drifts, graceMs, clock } = deps;
+  const decided = await judgeFoundAgain(deps, tx, verdicts);
   const removeAfter = instantIn(clock, graceMs);
   for (const { membershipId, memberId } of decided) {
     await drifts.removeAgain(tx, { membershipId, memberId, removeAfter }, toInstant(clock.now()));
   }
   return decided.map(toId);
-}
-
-function toId({ membershipId }: { membershipId: number }): number {
-  return membershipId;
-}
-
-type LookedAt = 'missing' | 'id_changed' | 'address_changed';
-
-function idsOf(verdicts: Verdict[], kind: LookedAt): number[] {
-  const ids = verdicts.flatMap((verdict) => (verdict.kind === kind ? [verdict.membershipId] : []));
-  return ids.slice(0, maxChanges);
-}
-
-function toAccount(
-  { box, managedDomains, protectedAccounts }: CheckDriftDeps,
-  tool: string,
-  member: Member,
-): ListedAccount {
-  const address = member.email?.toLowerCase() ?? null;
-  return {
-    id: member.id,
-    digests: address === null ? [] : box.digests(address),
-    isManaged: address !== null && managedDomains.includes(domainOf(address)),
-    isProtected: isProtected(protectedAccounts.get(tool) ?? [], member),
-  };
-}
-
-function keyOf({ tool, groupId }: Group): string {
-  return JSON.stringify([tool, groupId]);
 }

@@ -17,8 +17,12 @@ export interface DriftStore {
   membersOf(tx: Transaction, group: Group, listedAt: string): Promise<KnownMembership[]>;
   /** How they came to be where they are wanted now, oldest first. */
   arrivalsOf(tx: Transaction, membershipIds: number[]): Promise<Map<number, Arrival[]>>;
-  /** Those about whom something may be known elsewhere that is not known here yet. */
-  undecided(tx: Transaction, membershipIds: number[]): Promise<Set<number>>;
+  /**
+   * Those about whom something may be known elsewhere that is not known here yet.
+   *
+   * @param reading an install of which all is known now
+   */
+  undecided(tx: Transaction, membershipIds: number[], reading?: string): Promise<Set<number>>;
   lookAgain(tx: Transaction, membershipIds: number[], now: string): Promise<void>;
   /** Nothing is left to be confirmed: what we made is not ours any more where it is gone. */
   confirm(tx: Transaction, membershipIds: number[], now: string): Promise<void>;
@@ -117,13 +121,14 @@ export function createDriftStore({ kysely, dialect }: Database): DriftStore {
       return Map.groupBy(receipts, ({ membershipId }) => membershipId);
     },
 
-    async undecided(tx, membershipIds) {
+    async undecided(tx, membershipIds, reading = '') {
       if (membershipIds.length === 0) return new Set();
       // What an install has that was not read since a silence may be a reason for anybody.
       const unread = await tx
         .selectFrom('installState')
         .select('install')
         .where('heldSince', 'is not', null)
+        .where('install', '!=', reading)
         .limit(1)
         .executeTakeFirst();
       if (unread !== undefined) return new Set(membershipIds);

@@ -4,13 +4,14 @@ import { applyBrake, type BrakeLimits } from '../domain/brake.ts';
 import type { Evidence } from '../domain/evidence.ts';
 import type { MembershipCore } from '../domain/membership.ts';
 import type { RemovalCause } from '../domain/standing.ts';
-import type { BrakeStore } from '../engine/brake-store.ts';
+import { type BrakeStore, chunksOf } from '../engine/brake-store.ts';
 import type { Place } from '../engine/collect-candidates.ts';
 import { loadKnown } from '../engine/derive-memberships.ts';
 import { type MembershipChange, planMemberships } from '../engine/plan-memberships.ts';
 import { toInstant } from '../lib/clock.ts';
 import { evidenceAbout } from './evidence-about.ts';
 import { evidenceOfInstall } from './evidence-of-install.ts';
+import type { PreviewDrift } from './preview-drift.ts';
 import type { PreviewStore } from './preview-store.ts';
 import { readInstall } from './read-install.ts';
 import { findApi, type ReconcileDeps } from './reconcile-install.ts';
@@ -18,7 +19,8 @@ import { findApi, type ReconcileDeps } from './reconcile-install.ts';
 export interface PreviewDeps
   extends Omit<ReconcileDeps, 'learnCustomer' | 'checkDrift' | 'reportSuspects' | 'reportClock'> {
   previews: PreviewStore;
-  brakes: Pick<BrakeStore, 'counts'>;
+  previewDrift: PreviewDrift;
+  brakes: Pick<BrakeStore, 'counts' | 'unbegun'>;
   limits: BrakeLimits;
   canReturn(tool: string): boolean;
 }
@@ -34,12 +36,22 @@ export interface PreviewedChange extends Place {
   at: string | null;
 }
 
+/** What reading an install would come to, as its memberships are then. */
+export interface PreviewedInstall {
+  changes: PreviewedChange[];
+  /** What would wait for somebody to decide, what waits already included. */
+  held: number;
+  /** What a tool has refused, and would refuse again. */
+  failed: number;
+}
+
 /** Trainers per transaction, so that others need not wait for it. */
 const chunkSize = 50;
 
 /**
- * Reads an install and says what would follow from that. Changes nothing: what is merged to see what
- * it means is rolled back, and no tool is called.
+ * Reads an install and what its groups list, and says what would follow from that, by the decisions
+ * of a run. Changes nothing: what is merged to see what it means is rolled back, and no tool is asked
+ * for more than its lists.
  *
  * @throws AppError where it could not be read
  */
@@ -47,7 +59,7 @@ export async function previewInstall(
   deps: PreviewDeps,
   install: string,
   signal: AbortSignal,
-): Promise<PreviewedChange[]> {
+): Promise<PreviewedInstall> {
   const known = await deps.installStates.known(install);
   const beganAt = toInstant(deps.clock.now());
   const read = await readInstall(findApi(deps, install), install, known, beganAt, signal);
@@ -59,10 +71,11 @@ export async function previewInstall(
     changes.push(...(await plan(deps, install, steps, chunk)));
   }
   const ahead = [...changes.map(toAhead), ...(await underwayBeside(deps, install, changes))];
+  const drifted = await driftBeside(deps, install, ahead, signal);
   return await weigh(
     deps,
     install,
-    ahead.filter(({ core }) => core.install === install),
+    [...ahead, ...drifted].filter(({ core }) => core.install === install),
   );
 }
 
@@ -132,10 +145,12 @@ interface Ahead {
   place: Place;
   before: MembershipRow | undefined;
   core: MembershipCore;
+  /** Whether it is tried anew, whatever became of it before. */
+  isAnew: boolean;
 }
 
 function toAhead({ place, before, after }: MembershipChange): Ahead {
-  return { place, before, core: after };
+  return { place, before, core: after, isAnew: true };
 }
 
 /** What is due already, and what the reading would not change. */
@@ -146,38 +161,82 @@ async function underwayBeside(
 ): Promise<Ahead[]> {
   const changed = new Set(changes.map(({ before }) => before?.id));
   const rows = await previews.underway(install);
-  return rows
-    .filter(({ id }) => !changed.has(id))
-    .map((row) => ({ place: row, before: row, core: { ...row, wanted: row.wanted === 1 } }));
+  return rows.filter(({ id }) => !changed.has(id)).map((row) => toStanding(row));
+}
+
+function toStanding(row: MembershipRow, changed: Partial<MembershipCore> = {}): Ahead {
+  const core = { ...row, wanted: row.wanted === 1, ...changed };
+  return { place: row, before: row, core, isAnew: false };
+}
+
+/** Whom the tools list otherwise than is known, and of whom nothing else is to be done. */
+async function driftBeside(
+  { previews, previewDrift }: PreviewDeps,
+  install: string,
+  ahead: readonly Ahead[],
+  signal: AbortSignal,
+): Promise<Ahead[]> {
+  const { missing, foundAgain } = await previewDrift(install, signal);
+  const others = new Set(ahead.map(({ before }) => before?.id));
+  const ids = [...missing, ...foundAgain.keys()].filter((id) => !others.has(id));
+  const rows: MembershipRow[] = [];
+  for (const chunk of chunksOf(ids)) rows.push(...(await previews.find(chunk)));
+  return rows.map((row) => {
+    const removeAfter = foundAgain.get(row.id);
+    if (removeAfter === undefined) {
+      return toStanding(row, { state: 'pending' });
+    }
+    const again = { state: 'removing', cause: 'found_again', removeAfter } as const;
+    const generation = row.generation + 1;
+    return toStanding({ ...row, isOurs: 1 }, { ...again, generation });
+  });
 }
 
 /** As the brake would decide if it were asked now. */
 async function weigh(
-  { database, brakes, limits, canReturn, clock }: PreviewDeps,
+  deps: PreviewDeps,
   install: string,
   ahead: Ahead[],
-): Promise<PreviewedChange[]> {
+): Promise<PreviewedInstall> {
+  const { database, brakes, limits, canReturn, clock, previews } = deps;
   const now = clock.now();
-  const counts = await inTransaction(database, (tx) => brakes.counts(tx, install, now));
+  const counted = await inTransaction(database, (tx) => brakes.counts(tx, install, now));
+  const changed = new Map(ahead.map(({ before, core }) => [before?.id, core]));
+  const waiting = (await previews.held(install)).filter(
+    ({ id, generation }) => (changed.get(id)?.generation ?? generation) === generation,
+  );
+  const anew = new Set(ahead.flatMap(({ before, isAnew }) => (isAnew ? [before?.id] : [])));
+  const failed = (await previews.failed(install)).filter(({ id }) => !anew.has(id));
   const due = ahead.flatMap(({ place, before, core: { cause, generation, removeAfter } }) => {
     if (before === undefined || cause === null) return [];
     if (removeAfter === null || removeAfter > toInstant(now)) return [];
     const removal = { membershipId: before.id, generation, cause, isOurs: before.isOurs === 1 };
     return [{ ...removal, canReturn: canReturn(place.tool) }];
   });
-  const { held } = applyBrake(due, counts, limits);
-  const heldIds = new Set(held.map(({ membershipId }) => membershipId));
-  return ahead
-    .flatMap((one) => {
-      const isHeld = one.before !== undefined && heldIds.has(one.before.id);
-      const change = changeOf(one, isHeld, toInstant(now));
-      if (change === null) return [];
-      const { tool, groupId, trainerId } = one.place;
-      const { cause, removeAfter } = one.core;
-      const at = change === 'later' ? removeAfter : null;
-      return [{ tool, groupId, trainerId, change, cause, at }];
-    })
-    .sort(byPlace);
+  const counts = { ...counted, waiting: waiting.length };
+  const { held, exceeded } = applyBrake(due, counts, limits);
+  // What was let pass before and is not begun is held with them.
+  const takenBack =
+    held.length === 0
+      ? []
+      : await inTransaction(database, (tx) => brakes.unbegun(tx, install, exceeded, now));
+  const heldIds = new Set([...held, ...takenBack].map(({ membershipId }) => membershipId));
+  const changes = ahead.flatMap((one) => toPreviewed(one, heldIds, toInstant(now)));
+  return {
+    changes: changes.sort(byPlace),
+    held: waiting.length + changes.filter(({ change }) => change === 'held').length,
+    failed: failed.length,
+  };
+}
+
+function toPreviewed(one: Ahead, heldIds: ReadonlySet<number>, now: string): PreviewedChange[] {
+  const { place, before, core } = one;
+  const isHeld = before !== undefined && heldIds.has(before.id);
+  const change = changeOf(one, isHeld, now);
+  if (change === null) return [];
+  const { tool, groupId, trainerId } = place;
+  const at = change === 'later' ? core.removeAfter : null;
+  return [{ tool, groupId, trainerId, change, cause: core.cause, at }];
 }
 
 function changeOf(

@@ -9,6 +9,12 @@ export interface PreviewStore {
   contractsOf(tx: Transaction, install: string, trainerIds: string[]): Promise<string[]>;
   /** Memberships of an install that are to be brought in line. */
   underway(install: string): Promise<MembershipRow[]>;
+  /** Those that wait in a plan that nobody has decided. */
+  held(install: string): Promise<MembershipRow[]>;
+  /** Those that a tool refuses, or could not do. */
+  failed(install: string): Promise<MembershipRow[]>;
+  /** At most some hundred. */
+  find(ids: number[]): Promise<MembershipRow[]>;
 }
 
 export function createPreviewStore({ kysely }: Database): PreviewStore {
@@ -36,5 +42,29 @@ export function createPreviewStore({ kysely }: Database): PreviewStore {
         .where('install', '=', install)
         .where('state', 'in', ['pending', 'removing'])
         .execute(),
+
+    held: (install) =>
+      kysely
+        .selectFrom('membership')
+        .innerJoin('planItem', (join) =>
+          join
+            .onRef('planItem.membershipId', '=', 'membership.id')
+            .onRef('planItem.generation', '=', 'membership.generation'),
+        )
+        .innerJoin('plan', 'plan.id', 'planItem.planId')
+        .selectAll('membership')
+        .where('plan.install', '=', install)
+        .where('plan.state', '=', 'open')
+        .execute(),
+
+    failed: (install) =>
+      kysely
+        .selectFrom('membership')
+        .selectAll()
+        .where('install', '=', install)
+        .where((eb) => eb.or([eb('state', '=', 'failed'), eb('failure', 'is not', null)]))
+        .execute(),
+
+    find: (ids) => kysely.selectFrom('membership').selectAll().where('id', 'in', ids).execute(),
   };
 }

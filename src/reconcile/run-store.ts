@@ -19,6 +19,8 @@ export interface RunStore {
    * @param until what is tried (again) by then counts as left
    */
   count(install: string, since: Since, now: string, until: string): Promise<Work>;
+  /** The newest plan that holds removals of an install; null where none does. */
+  openPlan(install: string): Promise<number | null>;
   /** What has become of the removals that an approved plan has let pass. */
   countPlan(planId: number): Promise<PlanWork>;
 }
@@ -138,6 +140,8 @@ export function createRunStore(database: Database): RunStore {
         ...(await countDone(database, install, since)),
       };
     },
+
+    openPlan: async (install) => (await countHeld(database, install)).plan,
 
     async countPlan(planId) {
       return await kysely

@@ -120,17 +120,32 @@ function isOverlapOver({ stored, now }: SubscriptionView, current: WebhookEndpoi
   return known !== undefined && Date.parse(now) - Date.parse(known.storedAt) >= overlapMs;
 }
 
+/** Whether what came last was refused, as no secret of it is known here. */
+function isUnmatched({ unmatchedAt, acceptedAt }: SubscriptionView): boolean {
+  return unmatchedAt !== null && (acceptedAt ?? '') < unmatchedAt;
+}
+
+/** A marketplace that has failed at nothing did not send it. */
+function findRefused(
+  install: string,
+  view: SubscriptionView,
+  { consecutiveFailures }: WebhookEndpoint,
+): Trouble | null {
+  if (!isUnmatched(view) || consecutiveFailures === 0) return null;
+  return toTroubles(install).unknownSecret(view.unmatchedAt ?? '');
+}
+
 function decideEnabling(
   install: string,
   view: SubscriptionView,
   endpoint: WebhookEndpoint,
 ): SubscriptionDecision {
-  const { unmatchedAt, acceptedAt, enabledAt } = view;
-  if (endpoint.status !== 'DISABLED') return { steps: [], trouble: null };
+  const { acceptedAt, enabledAt } = view;
   const troubles = toTroubles(install);
-  if (unmatchedAt !== null && (acceptedAt ?? '') < unmatchedAt) {
-    return { steps: [], trouble: troubles.unmatched };
+  if (endpoint.status !== 'DISABLED') {
+    return { steps: [], trouble: findRefused(install, view, endpoint) };
   }
+  if (isUnmatched(view)) return { steps: [], trouble: troubles.unmatched };
   const nowMs = Date.parse(view.now);
   const lately = enabledAt.filter((at) => nowMs - Date.parse(at) < dayMs);
   if (lately.length >= maxEnabled) {

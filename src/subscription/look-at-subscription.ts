@@ -110,7 +110,7 @@ export async function listEndpoints(
   return [...listed, ...found];
 }
 
-/** Counted only where it is asked about: where an endpoint is disabled. */
+/** Counted only where it is asked about: where an endpoint is disabled, or something was refused. */
 async function findAccepted(
   { subscriptions }: SubscriptionDeps,
   install: string,
@@ -118,7 +118,7 @@ async function findAccepted(
   { enabledAt, unmatchedAt }: Pick<SubscriptionRecord, 'enabledAt' | 'unmatchedAt'>,
 ): Promise<string | null> {
   const [since] = [...enabledAt, ...(unmatchedAt === null ? [] : [unmatchedAt])].sort();
-  const isDisabled = listed.some(({ status }) => status === 'DISABLED');
-  if (!isDisabled || since === undefined) return null;
+  const isAsked = unmatchedAt !== null || listed.some(({ status }) => status === 'DISABLED');
+  if (!isAsked || since === undefined) return null;
   return await subscriptions.lastAccepted(install, since);
 }

@@ -28,6 +28,10 @@ export function toTroubles(install: string) {
       says: `${install}'s webhook endpoint ${endpointId} delivers to ${toShownUrl(url)}`,
       action: `have it deliver here: ${connect} --move`,
     }),
+    unknownSecret: (at: string): Trouble => ({
+      says: `what is delivered to ${install} is signed with a secret that is not known here and refused, at ${at} for the last time, and nothing was accepted since`,
+      action: `give its webhook endpoint a new secret: ${rotate}`,
+    }),
     unmatched: {
       says: `the marketplace has disabled ${install}'s webhook endpoint, and what it had sent was signed with a secret that is not known here`,
       action: `give it a new one: ${rotate}`,

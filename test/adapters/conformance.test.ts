@@ -215,6 +215,9 @@ describe.each([...openers])('one tool with the adapter %s', (name, open) => {
     expect(results.filter(({ outcome }) => outcome === 'failed')).toEqual([]);
     const left = [
       ...(leftOut.get(name) ?? usual),
+      ...(harness.adapter.identify === undefined
+        ? ['tells which installation it is, always alike']
+        : []),
       ...(harness.adapter.updateEmail === undefined ? ['gives one account another address'] : []),
       ...leftOutOfAccounts(harness),
       ...leftOutOfHidden(harness),

@@ -228,6 +228,16 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     expect(await reconcile('--wait', '0s')).toMatchObject({ status: 1, outcome: 'failed' });
   });
 
+  it('tries again at once whom the tool had refused', async () => {
+    const { trainerId } = hire();
+    writeFileSync(workspace.rosterFile, 'no roster');
+    expect(await reconcile()).toMatchObject({ status: 1, outcome: 'failed', failed: 1 });
+    expect(await reconcile('--dry-run')).toMatchObject({ status: 1, outcome: 'failed' });
+    writeFileSync(workspace.rosterFile, JSON.stringify({ groups: {} }));
+    expect(await reconcile()).toMatchObject({ status: 0, outcome: 'applied', added: 1 });
+    expect(roster()).toEqual([trainerId]);
+  });
+
   it('carries out a plan after a silence, and nothing else that is older', async () => {
     await holdAll();
     const { trainerId } = hire();

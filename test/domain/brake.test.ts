@@ -67,6 +67,19 @@ function openInstall(people: number, limits = usual) {
 
 describe('the brake allows', () => {
   it.each([
+    [0.7, 90, 63],
+    [0.3, 10, 3],
+    [0.29, 100, 29],
+    [0.57, 100, 57],
+    [0.07, 100, 7],
+    [1, 41, 41],
+    [0.0000001, 10_000_000, 1],
+    [1 / 3, 9, 2],
+  ])('%d of %i exactly, %i', (maxFraction, people, allowed) => {
+    expect(brakeAllowance({ max: 1000, maxFraction }, people)).toBe(allowed);
+  });
+
+  it.each([
     [1, 1],
     [2, 1],
     [6, 1],

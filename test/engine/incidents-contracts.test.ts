@@ -7,6 +7,7 @@ import {
   type Incident,
   type Listing,
   minutes,
+  toApi,
 } from '../support/incident.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
 
@@ -112,6 +113,38 @@ describeEachDatabase('a list of contracts that is cut off without a sign', (open
     expect(incident.removals()).toEqual([]);
     expect(await incident.plans()).toEqual([]);
     expect(await incident.alerts('contract_suspect')).toBe(1);
+  });
+
+  it('costs as many requests as the list of those that have ended has pages', async () => {
+    const asked: string[] = [];
+    const pages = 7;
+    const cutOff = toApi({ links, active: on(ten.slice(2)) });
+    const api: typeof cutOff = {
+      ...cutOff,
+      // Page after page, as long as more is wanted.
+      async listContracts({ status, wantsMore = () => true, ...filter }, signal) {
+        if (status === 'active') return await cutOff.listContracts({ status, ...filter }, signal);
+        let page = 0;
+        do {
+          page += 1;
+          asked.push(`ended ${page}`);
+        } while (page < pages && (await wantsMore([])));
+        return { contracts: [], isComplete: page === pages };
+      },
+    };
+    await incident.pass(15 * minutes);
+    await incident.readFrom(api);
+    expect(asked).toHaveLength(pages);
+    asked.length = 0;
+    const whole = toApi({ links, active: on(ten) });
+    await incident.readFrom({
+      ...api,
+      listParticipants: whole.listParticipants,
+      async listContracts(of, signal) {
+        return await (of.status === 'active' ? whole : api).listContracts(of, signal);
+      },
+    });
+    expect(asked).toEqual(['ended 1']);
   });
 
   it('hides no end that the list of those that have ended has', async () => {

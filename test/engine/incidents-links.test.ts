@@ -101,6 +101,37 @@ describeEachDatabase('a project that is re-pointed', (openFresh) => {
     expect(incident.removals()).toEqual([]);
   });
 
+  describe('to a link of the same job, while lists are cut off without a sign', () => {
+    const jobs = { cml1: 'job1', cml2: 'job1' };
+    const cutOff: Listing = { ...repointed, jobs, active: { cmc9: other } };
+
+    beforeEach(async () => {
+      await incident.pass(hours);
+      await incident.read({ ...before, jobs });
+      await incident.event('project_link.removed', { link: 'cml1' });
+      await incident.event('project_link.created', { link: 'cml2' });
+      for (let reading = 0; reading < 3; reading += 1) {
+        await incident.pass(15 * minutes);
+        await incident.read(cutOff);
+      }
+    });
+
+    it('keeps its people until they are listed', async () => {
+      expect(members()).toEqual(['cmu1']);
+      await incident.read({ ...repointed, jobs });
+      await incident.pass(30 * hours);
+      expect(members()).toEqual(['cmu1']);
+      expect(incident.removals()).toEqual([]);
+    });
+
+    it('keeps its people for a day at most', async () => {
+      await incident.pass(24 * hours - 45 * minutes - 1);
+      expect(members()).toEqual(['cmu1']);
+      await incident.pass(1);
+      expect(members()).toEqual([]);
+    });
+  });
+
   it('loses them to a list that began a minute after the new link was seen', async () => {
     await incident.event('project_link.removed', { link: 'cml1' });
     await incident.event('project_link.created', { link: 'cml2' });

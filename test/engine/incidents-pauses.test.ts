@@ -34,6 +34,7 @@ describeEachDatabase('a link that was removed before an outage', (openFresh) => 
     incident = createIncident(await openFresh());
     await watch(incident).look();
     await incident.event('contract.started');
+    await incident.read({ links, active: on('cml1') });
   });
 
   const members = () => incident.tool.members(signs);

@@ -1,4 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
+import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { createIncident, type Incident, minutes } from '../support/incident.ts';
 
@@ -121,5 +122,53 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
     incident.engine.clock.advance(seconds);
     await incident.event('contract.ended');
     expect(members()).toEqual(['cmu1']);
+  });
+
+  it('is listed by one of two instances, and by the other where the first dies over it', async () => {
+    const { engine } = incident;
+    incident.answers(renewed);
+    await incident.take('contract.ended');
+    await engine.brake();
+    const now = () => toInstant(engine.clock.now());
+    const claim = () => engine.activeLists.claim('acme', now(), instantIn(engine.clock, 10_000));
+    const claims = await Promise.all([claim(), claim()]);
+    expect(claims.filter((one) => one !== null)).toHaveLength(1);
+    await incident.pass(9 * seconds);
+    expect(incident.lists()).toBe(0);
+    await incident.pass(seconds);
+    expect(incident.lists()).toBe(1);
+    await incident.pass(60 * minutes);
+    expect(members()).toEqual(['cmu1']);
+  });
+
+  it('is waited for half a minute anew where nobody was there to ask', async () => {
+    incident.answers();
+    await incident.take('contract.ended');
+    await incident.engine.brake();
+    incident.engine.clock.advance(20 * minutes);
+    await incident.engine.installStates.holdRemovals(
+      ['acme'],
+      toInstant(incident.engine.clock.now()),
+    );
+    incident.answers(renewed);
+    await incident.settle();
+    await incident.pass(60 * minutes);
+    expect(members()).toEqual(['cmu1']);
+  });
+
+  it('costs no more lists than one at a time, whatever a customer ends one by one', async () => {
+    const people = Array.from({ length: 30 }, (_, index) => ({
+      ...{ contract: `c${index}`, trainer: `t${index}` },
+    }));
+    await incident.takeAll('contract.started', people);
+    await incident.settle();
+    incident.engine.clock.advance(minutes);
+    incident.answers();
+    for (const one of people) {
+      await incident.event('contract.ended', one);
+      incident.engine.clock.advance(seconds);
+    }
+    // A marketplace that does not answer is asked again each five seconds.
+    expect(incident.lists()).toBe(6);
   });
 });

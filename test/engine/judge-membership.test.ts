@@ -19,6 +19,7 @@ const unlinked = fell('link_removed', later);
 function ground(standing: Standing, changes: Partial<Ground> = {}): Ground {
   return {
     ...{ install: 'acme', contractId: 'c1', linkId: 'l1', externalProjectId: 'signs' },
+    ...{ jobId: null, activeReadAt: null },
     ...{ provisioning: 'ours', isRouted: true, standing, ...changes },
   };
 }
@@ -26,7 +27,8 @@ function ground(standing: Standing, changes: Partial<Ground> = {}): Ground {
 function heir(changes: Partial<Heir> = {}): Heir {
   return {
     ...{ install: 'acme', linkId: 'l2', externalProjectId: 'signs' },
-    ...{ provisioningMode: 'PARTNER_WEBHOOK', ...changes },
+    ...{ provisioningMode: 'PARTNER_WEBHOOK', jobId: null },
+    ...{ firstSeenAt: noon, contractsReadAt: null, ...changes },
   };
 }
 
@@ -178,6 +180,19 @@ describe('a link that may take over', () => {
     ['is not the link itself', { linkId: 'l1' }, due],
   ])('%s', (_, changes, expected) => {
     expect(judge([ground(unlinked)], [heir(changes)])).toEqual(expected);
+  });
+
+  const read = { contractsReadAt: later, jobId: 'j1' };
+
+  it.each<[string, Partial<Heir>, Partial<Ground>, object]>([
+    ['no more once its contracts were read', { contractsReadAt: later }, {}, due],
+    ['until they were, by a reading a minute later', { contractsReadAt: noon }, {}, waiting],
+    ['no more where it is of another job', read, { jobId: 'j2' }, due],
+    ['of the same job until the contract was listed', read, { jobId: 'j1' }, waiting],
+    ['but since it was there', read, { jobId: 'j1', activeReadAt: noon }, waiting],
+    ['and then no more', read, { jobId: 'j1', activeReadAt: later }, due],
+  ])('takes over %s', (_, changes, of, expected) => {
+    expect(judge([ground(unlinked, of)], [heir(changes)])).toEqual(expected);
   });
 
   it('takes over from a link that is absent, too', () => {

@@ -8,7 +8,7 @@ const signs = 'street-signs';
 const seconds = 1000;
 
 /** The next change of that kind is not answered, and done when the tool comes to it. */
-function loseAnswer({ tool }: Incident, kind: 'add' | 'remove'): void {
+function loseAnswer({ tool }: Incident, kind: 'add' | 'remove' | 'end'): void {
   tool.isLate = (call) => {
     if (call !== kind) return false;
     tool.isLate = () => false;
@@ -185,5 +185,44 @@ describeEachDatabase('a tool whose reads lag behind', (openFresh) => {
     expect(incident.tool.members(signs)).toEqual(['cmu1']);
     await incident.pass(minutes);
     expect(incident.tool.members(signs)).toEqual([]);
+  });
+});
+
+describeEachDatabase('a login that is ended late', (openFresh) => {
+  const lamps = { contract: 'cmc2', link: 'cml2', project: 'lamps' };
+
+  it('is made again where its person was hired for another group meanwhile', async () => {
+    const tool = createMemoryTool('membership', { hasAccounts: true });
+    const incident = createIncident(await openFresh(), { tool });
+    await incident.event('contract.started');
+    loseAnswer(incident, 'end');
+    await incident.event('contract.ended');
+    await incident.event('contract.started', lamps);
+    expect(tool.members('lamps')).toEqual(['cmu1']);
+    tool.arrive();
+    expect(tool.members('lamps')).toEqual([]);
+    await incident.pass(minutes);
+    await incident.pass(minutes);
+    expect([tool.members(signs), tool.members('lamps')]).toEqual([[], ['cmu1']]);
+    await incident.event('contract.ended', lamps);
+    expect(tool.accounts()).toEqual([]);
+  });
+});
+
+describeEachDatabase('what is to be confirmed', (openFresh) => {
+  it('is not held by the brake together with what goes beyond it', async () => {
+    const [one, two] = [1, 2].map((n) => ({ contract: `c${n}`, trainer: `t${n}` }));
+    const incident = createIncident(await openFresh(), { limits: { max: 1, maxFraction: 1 } });
+    await incident.event('contract.started', one);
+    await incident.event('contract.started', two);
+    incident.tool.unseat(signs, 't1');
+    await incident.event('contract.ended', one);
+    expect(await incident.states()).toMatchObject({ [`${signs}/t1`]: 'removing' });
+    await incident.event('contract.ended', two);
+    expect(await incident.plans()).toEqual([1]);
+    await incident.pass(minutes);
+    expect(await incident.states()).toEqual({
+      ...{ [`${signs}/t1`]: 'removed', [`${signs}/t2`]: 'held' },
+    });
   });
 });

@@ -88,7 +88,7 @@ describeEachDialect('stopping and starting', (dialect) => {
     expect(await next.stop()).toBe(0);
   }, 60_000);
 
-  it('takes over from a killed process once its leases have run out, and not before', async () => {
+  it('takes over from a killed process, on PostgreSQL once its leases have run out', async () => {
     const setup = writeBridgeConfig(createFolder(), await dialect.createMigrated());
     const state = openBridgeState(setup.databaseUrl);
     // A file that nobody writes to: whoever reads it waits, and holds the claim meanwhile.
@@ -120,11 +120,13 @@ describeEachDialect('stopping and starting', (dialect) => {
       expect(listRoster(setup.rosterFile)).toEqual([]);
     };
     await startInProcess(setup, clock);
-    await expectUntouched();
-    clock.advance(longestLeaseMs - marginMs);
-    await expectUntouched();
-
-    clock.advance(marginMs);
+    // On SQLite the file itself tells that it is dead.
+    if (dialect.name === 'postgres') {
+      await expectUntouched();
+      clock.advance(longestLeaseMs - marginMs);
+      await expectUntouched();
+      clock.advance(marginMs);
+    }
     await until(
       'it is retaken',
       () => listRoster(setup.rosterFile),
@@ -171,9 +173,11 @@ describeEachDialect('stopping and starting', (dialect) => {
 
     const clock = createFakeClock(new Date(killedAt).toISOString());
     await startInProcess(setup, clock, { marketplaceUrl: marketplace.url });
-    await wait(longerThanPollMs);
-    expect(marketplace.countRequests()).toBe(1);
-    clock.advance(leaseMs + clockErrorMs);
+    if (dialect.name === 'postgres') {
+      await wait(longerThanPollMs);
+      expect(marketplace.countRequests()).toBe(1);
+      clock.advance(leaseMs + clockErrorMs);
+    }
     await until('it asks anew', marketplace.countRequests, (count) => count === 2);
   });
 });

@@ -36,4 +36,28 @@ describeEachDialect('what was never delivered', (dialect) => {
     expect(roster()).toEqual([]);
     expect((await runs()).at(-1)).toMatchObject({ trigger: 'schedule', added: 0, removed: 1 });
   });
+
+  it('as the start of a renewal keeps somebody in whose contract before it ends', async () => {
+    const journey = await openJourney(dialect);
+    const { sandbox, customer } = journey;
+    await customer.link('street-signs');
+    const trainers = [{ opentrainUserId: 'renewed', workEmail: 'renewed@opentrain.work' }];
+    const first = sandbox.hire({ jobId: customer.jobId, trainers });
+    await journey.quiet();
+    sandbox.setFaults(undefined, { lose: 1 });
+    const second = sandbox.hire({ jobId: customer.jobId, trainers });
+    await sandbox.idle();
+    sandbox.setFaults(undefined, {});
+    await journey.pass(60_000);
+
+    sandbox.endContract(first.contractId);
+    await journey.quiet();
+    expect(journey.roster()).toEqual({ 'street-signs': ['renewed'] });
+    const removals = (await journey.receipts()).filter((one) => one.startsWith('remove'));
+    expect(removals).toEqual([]);
+    await journey.pass(60_000);
+    sandbox.endContract(second.contractId);
+    await journey.quiet();
+    expect(journey.roster()).toEqual({ 'street-signs': [] });
+  });
 });

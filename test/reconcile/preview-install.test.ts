@@ -34,11 +34,11 @@ describeEachDatabase('looking ahead', (openFresh) => {
 
   /** As `[sign, trainer, cause]`, and changes nothing by it. */
   async function look(incident: Incident, listing: Listing) {
-    const { engine, tool } = incident;
+    const { engine, tool, deps } = incident;
     const [before, calls] = [await dump(incident), tool.calls.length];
-    const changes = await previewInstall(
+    const { changes } = await previewInstall(
       {
-        ...{ ...engine, platformApis: new Map([['acme', toApi(listing)]]) },
+        ...{ ...deps, platformApis: new Map([['acme', toApi(listing)]]) },
         previews: createPreviewStore(engine.database),
       },
       'acme',

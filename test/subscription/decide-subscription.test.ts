@@ -211,6 +211,30 @@ const cases: Case[] = [
     [enable],
     null,
   ],
+  [
+    'one whose deliveries are signed with a wrong secret',
+    {
+      ...{ listed: [endpoint('a', { consecutiveFailures: 2 })], stored: [stored('a')] },
+      ...{ unmatchedAt: ago(minute), acceptedAt: ago(2 * minute) },
+    },
+    [],
+    /signed with a secret that is not known here and refused, at 2026-03-15T11:59:00/,
+  ],
+  [
+    'one that delivers, and somebody else who has no secret of it',
+    { ...known, unmatchedAt: ago(minute) },
+    [],
+    null,
+  ],
+  [
+    'one that was given the right secret since',
+    {
+      ...{ listed: [endpoint('a', { consecutiveFailures: 2 })], stored: [stored('a')] },
+      ...{ unmatchedAt: ago(2 * minute), acceptedAt: ago(minute) },
+    },
+    [],
+    null,
+  ],
   ['a disabled one with a wrong secret', { ...failing, unmatchedAt: ago(hour) }, [], /signed with/],
   [
     'the same, and what came last was refused',

@@ -208,6 +208,13 @@ export function createCvatRoutes(state: CvatState, options: CvatOptions, events:
   /** Of objects, whose organization is their own. */
   function answerAbout(kind: string, id: string, request: CvatRequest): CvatAnswer {
     switch (`${request.method} ${kind}`) {
+      case 'GET organizations': {
+        const asked = request.url.searchParams.get('slug');
+        const found = [...state.organizations]
+          .map(([slug, orgId]) => ({ id: orgId, slug, created_date: state.madeAt.get(slug) }))
+          .filter(({ slug }) => slug === asked && state.membershipOf(slug, state.own.id));
+        return toPage(request, found, (organization) => organization);
+      }
       case 'GET requests':
         return showExport(id, request);
       case 'GET invitations': {

@@ -70,6 +70,8 @@ export function createCvatState(options: CvatOptions) {
   const memberships: CvatMembership[] = [];
   const work: Record<CvatKind, CvatAssignable[]> = { jobs: [], tasks: [], projects: [] };
   const organizations = new Map<string, number>();
+  /** By its short name, when it was made: an instant. */
+  const madeAt = new Map<string, string>();
   /** When an invitation was to be sent again: instants. */
   const resends: number[] = [];
   let lastId = 0;
@@ -84,6 +86,7 @@ export function createCvatState(options: CvatOptions) {
   function createOrganization(slug: string): void {
     organizations.set(slug, ++lastId);
     const joined = now().toISOString();
+    madeAt.set(slug, joined);
     const member = { id: ++lastId, userId: own.id, org: slug, isActive: true, joined };
     if (ownRole !== 'none') memberships.push({ ...member, role: ownRole, invitation: null });
   }
@@ -184,7 +187,7 @@ export function createCvatState(options: CvatOptions) {
   }
 
   return {
-    ...{ users, memberships, work, organizations, own, createUser, createOrganization },
+    ...{ users, memberships, work, organizations, madeAt, own, createUser, createOrganization },
     ...{ invite, accept, throttleResend, resend, register, rename, membershipOf, findByEmail },
     ...{ assign, jobsOpenTo, jobsListedTo },
     isExpired: ({ sent }: CvatInvitation) =>

@@ -6,8 +6,9 @@ import { createBindingStore } from '../../src/installs/binding-store.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import type { PlatformApi, PlatformReader } from '../../src/marketplace/platform-api.ts';
 import { answerList } from '../../src/reconcile/active-list-worker.ts';
-import { type CheckDrift, createCheckDrift } from '../../src/reconcile/check-drift.ts';
+import { type CheckDriftDeps, createCheckDrift } from '../../src/reconcile/check-drift.ts';
 import { createDriftStore } from '../../src/reconcile/drift-store.ts';
+import { createPreviewDrift, type PreviewDrift } from '../../src/reconcile/preview-drift.ts';
 import { type ReconcileDeps, reconcileNext } from '../../src/reconcile/reconcile-install.ts';
 import { createReportClock } from '../../src/reconcile/report-clock.ts';
 import { createReportDrift } from '../../src/reconcile/report-drift.ts';
@@ -39,7 +40,7 @@ export interface Incident {
   /** How often active contracts were listed before an end. */
   lists(): number;
   /** What reading a whole install stands on, but for the marketplace. */
-  deps: Engine & Omit<ReconcileDeps, 'platformApis'>;
+  deps: Engine & Omit<ReconcileDeps, 'platformApis'> & { previewDrift: PreviewDrift };
   /** Compares the groups of an install with what is known, and does nothing in the tool. */
   checkDrift(install?: string): Promise<void>;
   /** Does what is due in the tool, as far as the brake lets it. */
@@ -98,9 +99,13 @@ export function createIncident(
 ): Incident {
   const marketplaces = new Map<string, TimedReader>();
   const engine = createEngine(database, { asked: marketplaces, ...options });
-  const checkDrift = openDriftCheck(engine, tool, converging.protectedAccounts);
+  const drift = createDriftDeps(engine, tool, converging.protectedAccounts);
+  const checkDrift = createCheckDrift(drift);
   const learnCustomer = createBindingStore(database).learn;
-  const deps = { ...engine, learnCustomer, checkDrift, ...createReports(engine) };
+  const deps = {
+    ...{ ...engine, learnCustomer, checkDrift, previewDrift: createPreviewDrift(drift) },
+    ...createReports(engine),
+  };
   let raised = 0;
   let lists = 0;
 
@@ -201,18 +206,18 @@ function createReports({ database, alerts, clock }: Engine) {
 }
 
 /** Compares what the tool lists, where it does, with what the engine knows. */
-function openDriftCheck(
+function createDriftDeps(
   engine: Engine,
   tool: MemoryTool,
   protectedAccounts: string[] = [],
-): CheckDrift {
+): CheckDriftDeps {
   const { routeLink, graces } = engine.rules;
-  return createCheckDrift({
+  return {
     ...{ ...engine, ...graces, routeLink, report: createReportDrift(engine) },
     drifts: createDriftStore(engine.database),
     adapters: new Map([['studio', tool.adapter]]),
     protectedAccounts: new Map([['studio', protectedAccounts]]),
-  });
+  };
 }
 
 /** What one transaction was too small for. */

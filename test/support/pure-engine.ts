@@ -5,12 +5,7 @@ import {
   type LinkEvidence,
   mergeRegisters,
 } from '../../src/domain/evidence.ts';
-import {
-  areContractsRead,
-  movedSince,
-  statusOfContract,
-  statusOfLink,
-} from '../../src/domain/evidence-status.ts';
+import { movedSince, statusOfContract, statusOfLink } from '../../src/domain/evidence-status.ts';
 import { type MembershipChange, planMemberships } from '../../src/engine/plan-memberships.ts';
 import type { KnownInstall } from '../../src/reconcile/read-install.ts';
 
@@ -133,7 +128,7 @@ function toKnown({ contracts, links, grants, pairs, participations, people }: Re
   const known = [...people.values()].flatMap(({ install, trainerId, workEmail }) =>
     workEmail === null ? [] : ([[`${install}/${trainerId}`, workEmail.toLowerCase()]] as const),
   );
-  const isHeir = (link: LinkEvidence) => !areContractsRead(link) && statusOfLink(link) === 'live';
+  const isHeir = (link: LinkEvidence) => statusOfLink(link) === 'live';
   return {
     participations: joined,
     addresses: new Map(known),

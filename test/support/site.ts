@@ -41,6 +41,8 @@ export interface SiteSetup {
   /** By install, each a customer of the site: by default all of them, in the tool `studio`. */
   installs?: Record<string, SiteInstall>;
   tools: Record<string, Adapter>;
+  /** By tool, where it stands. */
+  urls?: Record<string, string>;
   removals?: object;
   managedDomains?: string[];
   /** Sections of the configuration. */
@@ -177,7 +179,7 @@ async function openAccount(sandbox: Sandbox, baseUrl: string): Promise<Account> 
 }
 
 function toConfig(
-  { installs, tools, removals, mail, managedDomains = [], protected: kept = [] }: SiteSetup,
+  { installs, tools, removals, mail, managedDomains = [], ...setup }: SiteSetup,
   accounts: ReadonlyMap<string, Account>,
   baseUrl: string,
 ): Config {
@@ -199,7 +201,11 @@ function toConfig(
     marketplace: { baseUrl, managedDomains },
     installs: Object.fromEntries(Object.entries(wanted).map(toInstall)),
     tools: Object.fromEntries(
-      Object.keys(tools).map((name) => [name, { adapter: 'given', protected: [...kept] }]),
+      Object.keys(tools).map((name) => {
+        const url = setup.urls?.[name];
+        const kept = [...(setup.protected ?? [])];
+        return [name, { adapter: 'given', protected: kept, ...(url !== undefined && { url }) }];
+      }),
     ),
     ...(removals && { removals }),
     ...(mail && { mail }),

@@ -6,6 +6,7 @@ import {
   readAbout,
   readAccessToken,
   readMemberships,
+  readOrganizations,
   readPlugins,
 } from './cvat-schema.ts';
 
@@ -149,4 +150,17 @@ function findingsOfExpiry(expiry: string | null): Finding[] {
   if (expiry === null || Number.isNaN(leftMs) || leftMs > noticeMs) return [];
   const says = `The token for CVAT ends on ${new Date(expiry).toISOString().slice(0, 10)}.`;
   return [{ says, action: 'Make a new one, and put it in its place.', isFailure: false }];
+}
+
+/** By its organization: of two servers that have one of the same name, it was made at another time. */
+export async function identifyCvat(
+  api: CvatApi,
+  { organization }: CvatSettings,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const query = { slug: organization };
+  const call = { path: '/api/organizations', query, purpose: 'read the organization', signal };
+  const { results } = await api.ask(readOrganizations, call);
+  const own = results.find(({ slug }) => slug === organization);
+  return own?.created_date ? `organization ${own.id} of ${own.created_date.slice(0, 40)}` : null;
 }

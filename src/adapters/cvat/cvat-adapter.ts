@@ -1,5 +1,5 @@
 import type { Adapter, Capabilities } from '../adapter.ts';
-import { checkCvat } from './check-cvat.ts';
+import { checkCvat, identifyCvat } from './check-cvat.ts';
 import { createCvatApi } from './cvat-api.ts';
 import type { CvatSettings } from './cvat-schema.ts';
 import { createEndAssignments } from './end-assignments.ts';
@@ -19,6 +19,7 @@ export function createCvatAdapter(settings: CvatSettings): Adapter {
   return {
     capabilities: toCapabilities(settings),
     check: (signal) => checkCvat(api, settings, signal),
+    identify: (signal) => identifyCvat(api, settings, signal),
     groupFor: () => settings.organization,
 
     async findMember(groupId, person, signal) {

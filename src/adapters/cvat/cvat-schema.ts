@@ -103,6 +103,8 @@ export const readPlugins = reader(Plugins);
 export const readAccessToken = reader(AccessToken);
 export const readMemberships = pageReader(Membership);
 export const readUsers = pageReader(User);
+const Organization = z.object({ id, slug: z.string(), created_date: z.string().nullish() });
+export const readOrganizations = pageReader(Organization);
 export const readInvitation = reader(Invitation);
 const Assigned = z.object({
   id,

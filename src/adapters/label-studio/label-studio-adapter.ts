@@ -31,6 +31,11 @@ export function createLabelStudioAdapter(settings: LabelStudioSettings): Adapter
 
     check: (signal) => checkLabelStudio(settings, api, page, signal),
 
+    async identify(signal) {
+      const { created_at: madeAt } = (await api.organization(organization, signal)) ?? {};
+      return madeAt ? `organization ${organization} of ${madeAt.slice(0, 40)}` : null;
+    },
+
     groupFor: () => organization,
 
     async findMember(groupId, person, signal) {

@@ -67,7 +67,12 @@ export const Users = z.union([
     .transform(({ results, next }) => ({ users: results, hasMore: next !== null })),
 ]);
 
-export const Organization = z.object({ id: z.int(), created_by: z.int().nullish() });
+export const Organization = z.object({
+  id: z.int(),
+  created_by: z.int().nullish(),
+  /** To the microsecond: no other server has one of the same. */
+  created_at: z.string().nullish(),
+});
 export type Organization = z.output<typeof Organization>;
 
 export const Invite = z.object({ token: z.string().min(1) });

@@ -44,6 +44,22 @@ const faults: [string, CvatFakeOptions, object, { code: string; says: RegExp }][
   ],
 ];
 
+it('is told from another server by when its organization was made', async () => {
+  const madeAt = [
+    '2026-03-15T12:00:00.000Z',
+    '2026-03-16T12:00:00.000Z',
+    '2026-03-15T12:00:00.000Z',
+  ];
+  const identities = madeAt.map(async (at) => {
+    const { settings } = await openCvatFake({ now: () => new Date(at) });
+    return await createAdapter('studio', 'cvat', settings).identify?.(signal);
+  });
+  const [one, other, restored] = await Promise.all(identities);
+  expect(one).toMatch(/^organization \d+ of 2026-03-15T12:00:00.000Z$/);
+  expect(other).not.toBe(one);
+  expect(restored).toBe(one);
+});
+
 describe('the check', () => {
   it('finds nothing wrong for an owner, or a maintainer', async () => {
     await expect(check()).resolves.toEqual([]);

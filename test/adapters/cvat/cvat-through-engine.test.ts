@@ -2,6 +2,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { createAdapter } from '../../../src/adapters/create-adapter.ts';
 import { inTransaction } from '../../../src/db/database.ts';
 import type { MembershipRow } from '../../../src/db/tables.ts';
+import { usualSecondLookMs as secondLookMs } from '../../../src/engine/converge-steps.ts';
 import { createInvitationStore } from '../../../src/engine/invitation-store.ts';
 import type { RouteLink } from '../../../src/engine/link-router.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
@@ -126,6 +127,7 @@ describeEachDatabase('an invitation of CVAT of which nobody knows the end', (ope
 
     cvat.state.remove(cvat.state.membershipOf(org, id)?.id ?? 0);
     await incident.pass(hours);
+    await incident.pass(secondLookMs);
     expect(await membership('cmu1')).toMatchObject({ state: 'removed', failure: null });
   });
 
@@ -142,6 +144,7 @@ describeEachDatabase('an invitation of CVAT of which nobody knows the end', (ope
     const id = account(amara.workEmail);
     cvat.state.remove(cvat.state.membershipOf(org, id)?.id ?? 0);
     await incident.event('contract.ended', amara);
+    await incident.pass(secondLookMs);
     expect(await membership('cmu1')).toMatchObject({ state: 'removed', failure: null });
     expect(await membership('cmu2')).toMatchObject({ state: 'active' });
   });
@@ -159,6 +162,7 @@ describeEachDatabase('an invitation of CVAT of which nobody knows the end', (ope
     expect([isIn(amara.workEmail), (await membership('cmu1')).state]).toEqual([true, 'failed']);
     cvat.state.remove(pending?.id ?? 0);
     await incident.pass(hours);
+    await incident.pass(secondLookMs);
     expect(await membership('cmu1')).toMatchObject({ state: 'removed' });
   });
 
@@ -174,6 +178,7 @@ describeEachDatabase('an invitation of CVAT of which nobody knows the end', (ope
     const id = account(amara.workEmail);
     cvat.state.remove(cvat.state.membershipOf(org, id)?.id ?? 0);
     await incident.event('contract.ended', amara);
+    await incident.pass(secondLookMs);
     expect(await membership('cmu1')).toMatchObject({ state: 'removed' });
   });
 });
@@ -223,6 +228,7 @@ describeEachDatabase('the jobs of somebody whose contract ends in CVAT', (openFr
     assign(2);
     await stage.incident.pass(hours);
     expect(listed()).toBe(0);
+    await stage.incident.pass(secondLookMs);
     expect(await stage.membership('cmu1')).toMatchObject({ state: 'removed', failure: null });
   });
 
@@ -257,6 +263,7 @@ describeEachDatabase('the jobs of somebody whose contract ends in CVAT', (openFr
     ]);
     await stage.incident.pass(hours);
     expect(listed()).toBe(0);
+    await stage.incident.pass(secondLookMs);
     expect(await stage.membership('cmu1')).toMatchObject({ state: 'removed' });
   });
 
@@ -266,6 +273,7 @@ describeEachDatabase('the jobs of somebody whose contract ends in CVAT', (openFr
     stage.cvat.state.remove(membership?.id ?? 0);
     await stage.incident.event('contract.ended', amara);
     expect(listed()).toBe(0);
+    await stage.incident.pass(secondLookMs);
     expect(await stage.membership('cmu1')).toMatchObject({ state: 'removed' });
   });
 });

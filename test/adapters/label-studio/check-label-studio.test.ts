@@ -18,6 +18,13 @@ async function openWith(change: (settings: FakeLabelStudio['settings']) => void)
   return fake;
 }
 
+it('is told from another server by when its organization was made', async () => {
+  const fake = await openFakeLabelStudio();
+  const identity = await createLabelStudio(fake).identify?.(signal);
+  expect(identity).toMatch(/^organization 1 of \d{4}-\S+Z$/);
+  expect(await createLabelStudio(fake).identify?.(signal)).toBe(identity);
+});
+
 describe('a check of what is no Label Studio', () => {
   it('names a page where JSON was asked for', async () => {
     const { url, requests } = await openHttpFake((_, response) => void response.end('<html>'));

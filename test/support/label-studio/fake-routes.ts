@@ -25,6 +25,7 @@ export function createFakeRoutes(users: FakeUsers, work: FakeWork): Map<string, 
 }
 
 function memberRoutes(users: FakeUsers, work: FakeWork): [string, Route][] {
+  const madeAt = new Date().toISOString();
   const isOwner = (user: FakeUser) => user.id === users.ownerId;
   const showInvite = (status: number): FakeAnswer => {
     const token = users.inviteToken();
@@ -37,7 +38,7 @@ function memberRoutes(users: FakeUsers, work: FakeWork): [string, Route][] {
       'GET /api/organizations/:id',
       ({ id }) =>
         id === 1
-          ? ok({ id, title: 'Label Studio', created_by: users.ownerId })
+          ? ok({ id, title: 'Label Studio', created_by: users.ownerId, created_at: madeAt })
           : { status: 404, body: '<h1>404' },
     ],
     ['GET /api/invite', () => showInvite(200)],
