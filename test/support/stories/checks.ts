@@ -123,10 +123,14 @@ export function createChecks(story: Story, nowMs: () => number): Checks {
 
   function mustBeOut(place: string): boolean {
     const disturbed = story.disturbedUntilMs();
+    // While a customer who shares the group cannot be read, a removal may wait as for a disconnection.
+    const areAllThere = [...market.customers.values()].every(({ isActive }) => isActive);
+    const leastMin = areAllThere ? 0 : outAfterMin.disconnected;
     return truth.of(place).every((reason) => {
       const { untilMs, ending } = reason;
       if (untilMs === null || ending === null) return false;
-      const dueMs = Math.max(untilMs, disturbed) + outAfterMin[ending] * minute;
+      const afterMin = Math.max(leastMin, outAfterMin[ending]);
+      const dueMs = Math.max(untilMs, disturbed) + afterMin * minute;
       return nowMs() >= dueMs && isKnowable(reason);
     });
   }

@@ -186,6 +186,19 @@ export function createMarket(run: string, beginMs: number) {
     return isActive ? [event] : [];
   }
 
+  /** The next contract of the same people begins just before this one ends. */
+  function renew(customer: Customer, { slot }: Wish, atMs: number): Raised[] {
+    const before = activeIn(customer, slot);
+    if (before === undefined) return [];
+    const people = [...before.people.keys()].map((id) => id.slice(0, id.length - run.length));
+    const next = addContract(customer, slot, before.job, people, atMs);
+    before.status = 'ended';
+    return [
+      ...raiseOnLinks('contract.started', atMs, customer, next),
+      ...raiseOnLinks('contract.ended', atMs, customer, before),
+    ];
+  }
+
   const acts = {
     hire(customer: Customer, { slot, people }: Wish, atMs: number): Raised[] {
       if (activeIn(customer, slot) !== undefined) return [];
@@ -198,18 +211,8 @@ export function createMarket(run: string, beginMs: number) {
       contract.status = 'ended';
       return raiseOnLinks('contract.ended', atMs, customer, contract);
     },
-    /** The next contract of the same people begins a minute before this one ends. */
-    renew(customer: Customer, { slot }: Wish, atMs: number): Raised[] {
-      const before = activeIn(customer, slot);
-      if (before === undefined) return [];
-      const people = [...before.people.keys()].map((id) => id.slice(0, id.length - run.length));
-      const next = addContract(customer, slot, before.job, people, atMs);
-      before.status = 'ended';
-      return [
-        ...raiseOnLinks('contract.started', atMs, customer, next),
-        ...raiseOnLinks('contract.ended', atMs, customer, before),
-      ];
-    },
+    renew,
+    renew_partly_lost: renew,
     mistaken_end(customer: Customer, { slot }: Wish, atMs: number): Raised[] {
       const contract = activeIn(customer, slot);
       return contract ? raiseOnLinks('contract.ended', atMs, customer, contract) : [];

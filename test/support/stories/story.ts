@@ -140,7 +140,9 @@ function happen(
   archive.keep(atMs);
   story.log(`${customer}: ${kind} (${slot}, ${job}, ${people.join(' and ')})`);
   for (const [index, event] of raised.entries()) {
-    const delays = delaysMin[index % delaysMin.length] ?? [];
+    // Whether it is told does not depend on how many people are on it.
+    const line = kind === 'renew' ? Number(event.type === 'contract.ended') : index;
+    const delays = delaysMin[line % delaysMin.length] ?? [];
     const coming = delays.length === 0 && event.isVital ? [0] : delays;
     if (coming.length === 0) story.log(`  ${sayEvent(event)} is lost`);
     for (const delay of coming) {
