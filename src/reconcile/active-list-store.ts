@@ -11,8 +11,11 @@ export interface ActiveListStore {
   giveUp(install: string): Promise<void>;
   /** All that such a list told is evidence by now, whoever had it made. */
   noteListed(install: string, beganAt: string): Promise<void>;
-  /** Those of these contracts on which nobody is known to be. */
-  findUnstaffed(install: string, contractIds: readonly string[]): Promise<Set<string>>;
+  /**
+   * Those of these contracts of which it was never read who is on them: first those on which nobody
+   * is known to be. An event names one person of a contract, and that of the next may be lost.
+   */
+  findUnread(install: string, contractIds: readonly string[]): Promise<string[]>;
   /** Whether it is known of all of these links where they lead. */
   knowsLinks(install: string, linkIds: readonly string[]): Promise<boolean>;
 }
@@ -82,19 +85,31 @@ export function createActiveListStore(database: Database): ActiveListStore {
       });
     },
 
-    async findUnstaffed(install, contractIds) {
-      const unstaffed = new Set(contractIds);
+    async findUnread(install, contractIds) {
+      const known: {
+        contractId: string;
+        participantsReadAt: string | null;
+        trainerId: string | null;
+      }[] = [];
       for (const part of inParts(contractIds)) {
-        const rows = await kysely
-          .selectFrom('participation')
-          .select('contractId')
-          .distinct()
-          .where('install', '=', install)
-          .where('contractId', 'in', part)
-          .execute();
-        for (const { contractId } of rows) unstaffed.delete(contractId);
+        const rows = kysely
+          .selectFrom('contract')
+          .leftJoin('participation', (join) =>
+            join
+              .onRef('participation.install', '=', 'contract.install')
+              .onRef('participation.contractId', '=', 'contract.contractId'),
+          )
+          .select(['contract.contractId', 'participantsReadAt', 'trainerId'])
+          .where('contract.install', '=', install)
+          .where('contract.contractId', 'in', part);
+        known.push(...(await rows.execute()));
       }
-      return unstaffed;
+      const isRead = known.filter(({ participantsReadAt }) => participantsReadAt !== null);
+      const read = new Set(isRead.map(({ contractId }) => contractId));
+      const isStaffed = known.filter(({ trainerId }) => trainerId !== null);
+      const staffed = new Set(isStaffed.map(({ contractId }) => contractId));
+      const unread = contractIds.filter((id) => !read.has(id));
+      return unread.sort((a, b) => Number(staffed.has(a)) - Number(staffed.has(b)));
     },
 
     async knowsLinks(install, linkIds) {

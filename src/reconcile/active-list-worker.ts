@@ -5,7 +5,7 @@ import { createLanes } from '../lib/lanes.ts';
 import type { Loop } from '../lib/loop.ts';
 import { createTurns } from '../lib/turns.ts';
 import type { PlatformReader } from '../marketplace/platform-api.ts';
-import { chunksOf } from './evidence-of-install.ts';
+import { chunksOf, toAsked } from './evidence-of-install.ts';
 import { evidenceOfRead } from './evidence-of-read.ts';
 import { askParticipants, listActive } from './read-install.ts';
 import { addEvidence, deriveAll, findApi, type ReconcileDeps } from './reconcile-install.ts';
@@ -76,7 +76,7 @@ export async function answerList(
   }
 }
 
-/** What is active, and who is on what nobody was known to be on. */
+/** What is active, and who is on that of which this was never read. */
 async function listAndAdd(
   deps: ReconcileDeps,
   install: string,
@@ -92,12 +92,16 @@ async function listAndAdd(
     const links = await api.listProjectLinks(signal);
     await addEvidence(deps, evidenceOfRead({ ...read, links }));
   }
-  const ids = contracts.map(({ id }) => id);
-  const unstaffed = await activeLists.findUnstaffed(install, ids);
   for (const chunk of chunksOf(contracts)) {
-    const toAsk = chunk.map(({ id }) => id).filter((id) => unstaffed.has(id));
-    const participants = await askParticipants(api, toAsk, signal);
-    await addEvidence(deps, evidenceOfRead({ ...read, contracts: chunk, participants }));
+    await addEvidence(deps, evidenceOfRead({ ...read, contracts: chunk }));
+  }
+  const ids = contracts.map(({ id }) => id);
+  for (const chunk of chunksOf(await activeLists.findUnread(install, ids))) {
+    const participants = await askParticipants(api, chunk, signal);
+    const asked = chunk.filter((id) => participants.has(id));
+    const evidence = evidenceOfRead({ ...read, participants });
+    const contracts = asked.map((id) => toAsked(install, id, beganAt));
+    await addEvidence(deps, { ...evidence, contracts: [...evidence.contracts, ...contracts] });
   }
   await deriveAll(deps, install, async () => signal.throwIfAborted());
 }

@@ -182,6 +182,7 @@ function hasEnded({ status }: Contract): boolean {
   return status === 'ended';
 }
 
-function toAsked(install: string, contractId: string, participantsReadAt: string) {
+/** That it was read who is on a contract. */
+export function toAsked(install: string, contractId: string, participantsReadAt: string) {
   return { ...emptyContract(install, contractId), participantsReadAt };
 }

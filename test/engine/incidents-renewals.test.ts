@@ -59,6 +59,14 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
     expect(incident.lists()).toBe(2);
   });
 
+  it('is found where the event of another person on the same contract came in', async () => {
+    await incident.event('contract.started', { trainer: 'cmu2' });
+    incident.answers({ links, active: { cmc2: { links: ['cml1'], people: ['cmu1', 'cmu2'] } } });
+    await incident.event('contract.started', { contract: 'cmc2', trainer: 'cmu2' });
+    await incident.event('contract.ended');
+    expect(members()).toEqual(['cmu1', 'cmu2']);
+  });
+
   it('is found on a link of which nobody has heard either', async () => {
     incident.answers({
       links: { ...links, cml2: signs },

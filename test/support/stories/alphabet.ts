@@ -32,7 +32,6 @@ interface Letter {
 }
 
 const on = (weight: number): Letter => ({ weight, isOn: true });
-const off = (weight: number): Letter => ({ weight, isOn: false });
 
 export const alphabet: Record<StepKind, Letter> = {
   // What customers do.
@@ -40,7 +39,7 @@ export const alphabet: Record<StepKind, Letter> = {
   end: on(8),
   renew: on(8),
   // Of two people on the next contract the start of one is told, and that of the other is lost.
-  renew_partly_lost: off(4),
+  renew_partly_lost: on(4),
   mistaken_end: on(2),
   staff: on(5),
   move: on(2),
