@@ -131,7 +131,7 @@ function happen(
   world: World,
   step: Pick<Step, 'customer' | 'slot' | 'job' | 'people' | 'delaysMin'> & { kind: Happening },
   atMs: number,
-): Raised[] {
+): void {
   const { market, truth, archive } = story;
   const { kind, customer, slot, job, people, delaysMin } = step;
   const linksBefore = market.of(customer).links;
@@ -142,18 +142,27 @@ function happen(
   for (const [index, event] of raised.entries()) {
     // Whether it is told does not depend on how many people are on it.
     const line = kind === 'renew' ? Number(event.type === 'contract.ended') : index;
-    const delays = delaysMin[line % delaysMin.length] ?? [];
-    const coming = delays.length === 0 && event.isVital ? [0] : delays;
-    if (coming.length === 0) story.log(`  ${sayEvent(event)} is lost`);
-    for (const delay of coming) {
-      world.at(atMs + delay * minute, () =>
-        world.arrive({ story, customer, raised: event, attempts: 0 }),
-      );
-    }
+    send(story, world, customer, event, delaysMin[line % delaysMin.length] ?? []);
   }
   if (kind === 'reconnect') linkAgain(story, world, step, linksBefore, atMs);
   if (kind === 'mistaken_end') story.disturb(atMs + Math.max(0, ...delaysMin.flat()) * minute);
-  return raised;
+}
+
+/** Each delivery of an event comes in after so many minutes; without any it is lost. */
+function send(
+  story: Story,
+  world: World,
+  customer: CustomerName,
+  raised: Raised,
+  delaysMin: readonly number[],
+): void {
+  const coming = delaysMin.length === 0 && raised.isVital ? [0] : delaysMin;
+  if (coming.length === 0) story.log(`  ${sayEvent(raised)} is lost`);
+  for (const delay of coming) {
+    world.at(world.nowMs() + delay * minute, () =>
+      world.arrive({ story, customer, raised, attempts: 0 }),
+    );
+  }
 }
 
 /** Whoever reconnects makes the links again, sooner or later or never, and has the install read. */
