@@ -34,7 +34,7 @@ interface Letter {
 const on = (weight: number): Letter => ({ weight, isOn: true });
 const off = (weight: number): Letter => ({ weight, isOn: false });
 
-export const alphabet: Record<StepKind, Letter> = {
+const alphabet: Record<StepKind, Letter> = {
   // What customers do.
   hire: on(16),
   end: on(8),

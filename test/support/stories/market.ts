@@ -12,7 +12,7 @@ export type Slot = 'a' | 'b';
 export type Job = 'j1' | 'j2';
 
 /** What stays as it is beside all that happens, so that no list is ever empty. */
-export const aside = { slot: 'o', job: 'j0', trainer: 't0' } as const;
+const aside = { slot: 'o', job: 'j0', trainer: 't0' } as const;
 const projectOf = { a: 'signs', b: 'lamps', o: 'else' };
 export const projects = Object.values(projectOf);
 

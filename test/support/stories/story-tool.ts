@@ -98,13 +98,13 @@ export function createStoryTool({ kind, run, nowMs, log, onTrouble, afterMin }: 
 }
 
 /** By their address, of which each trainer has had one or several. */
-export function trainerOf({ id, email }: Member): string {
+function trainerOf({ id, email }: Member): string {
   const [local = id] = (email ?? id).split('@');
   return local.replace(/^(t\d+)\.\d+-/, '$1-');
 }
 
 /** By the end of their names one story's groups and people are told from another's. */
-export function runOf(id: string): string {
+function runOf(id: string): string {
   return id.slice(id.lastIndexOf('-'));
 }
 
