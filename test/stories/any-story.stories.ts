@@ -34,17 +34,16 @@ async function tellMany(dialect: Dialect): Promise<Told> {
     const batch = first + done / together;
     const found = await runBatch(dialect, batch, Math.min(together, count - done));
     told.wrong.push(...found.map(({ says }) => says));
-    for (const { index } of found.slice(0, mostToldAlone - told.alone.length)) {
-      told.alone.push(...(await tellOne(dialect, index, batch)).alone);
+    for (const { index, says, lines } of found.slice(0, mostToldAlone - told.alone.length)) {
+      // What is right alone is told as it was among the others.
+      const alone = await tellAlone(dialect, batch, index);
+      told.alone.push(alone ?? [`${says}; told alone it is right`, ...lines].join('\n'));
     }
   }
   return told;
 }
 
-async function tellOne(dialect: Dialect, index: number, batch = first): Promise<Told> {
-  const alone = await tellAlone(dialect, batch, index);
-  const name = `${batch}.${index}`;
-  return alone === null
-    ? { wrong: [], alone: [`${name} is right where it is told alone`] }
-    : { wrong: [name], alone: [alone] };
+async function tellOne(dialect: Dialect, index: number): Promise<Told> {
+  const alone = await tellAlone(dialect, first, index);
+  return alone === null ? { wrong: [], alone: [] } : { wrong: [what], alone: [alone] };
 }

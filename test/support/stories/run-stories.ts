@@ -39,6 +39,8 @@ function draw<T>(arbitrary: fc.Arbitrary<T>, seed: number): T {
 export interface Wrong {
   index: number;
   says: string;
+  /** What happened in it, minute by minute. */
+  lines: readonly string[];
 }
 
 /** Lives one batch. */
@@ -47,8 +49,8 @@ export async function runBatch(dialect: Dialect, batch: number, count: number): 
   const lived = await liveTogether(databasesOf(dialect), lifeOf(batch), plans);
   return [...lived.entries()]
     .filter(([, { wrongs }]) => wrongs.length > 0)
-    .map(([index, { wrongs }]) => ({
-      index,
+    .map(([index, { wrongs, lines }]) => ({
+      ...{ index, lines },
       says: `story ${batch}.${index}: ${wrongs.join('; ')}`,
     }));
 }

@@ -104,7 +104,7 @@ function trainerOf({ id, email }: Member): string {
 }
 
 /** By the end of their names one story's groups and people are told from another's. */
-function runOf(id: string): string {
+export function runOf(id: string): string {
   return id.slice(id.lastIndexOf('-'));
 }
 
