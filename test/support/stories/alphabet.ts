@@ -33,7 +33,7 @@ interface Letter {
 
 const on = (weight: number): Letter => ({ weight, isOn: true });
 
-export const alphabet: Record<StepKind, Letter> = {
+const alphabet: Record<StepKind, Letter> = {
   // What customers do.
   hire: on(16),
   end: on(8),
@@ -44,6 +44,8 @@ export const alphabet: Record<StepKind, Letter> = {
   staff: on(5),
   move: on(2),
   unlink: on(5),
+  // With another link soon after, of which the bridge may not hear.
+  unlink_for_a_while: on(6),
   link: on(8),
   repoint: on(4),
   link_in_strange_mode: on(1),
@@ -97,10 +99,10 @@ const delays = fc.array(fc.constantFrom(0, 0, 1, 10, 30, 90), { maxLength: 2 });
 const after: fc.Arbitrary<After> = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom(0, 0, 1, 5, 10, 14, 20, 45, 90) },
   {
-    weight: 1,
+    weight: 2,
     arbitrary: fc.record({
-      to: fc.constantFrom('down', 'up'),
-      byMin: fc.constantFrom(-12, -5, -1, 1, 5, 12),
+      to: fc.constantFrom('down', 'down', 'up'),
+      byMin: fc.constantFrom(-12, -5, -2, -1, 1, 5, 12),
     }),
   },
 );
@@ -151,7 +153,7 @@ const outage = fc.record({
 });
 
 export const bridgeLife: fc.Arbitrary<BridgeLife> = fc.record({
-  outages: fc.array(outage, { maxLength: 4, size: 'max' }),
+  outages: fc.array(outage, { minLength: 1, maxLength: 4, size: 'max' }),
   restore: fc.option(
     fc.record({
       outage: fc.nat(3),

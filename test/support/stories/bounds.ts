@@ -16,8 +16,8 @@ const workMin = 5;
 
 /** Two absences are so far apart. */
 const apartMin = 10;
-export const graceMin = 15;
-export const revokedGraceMin = 1440;
+const graceMin = 15;
+const revokedGraceMin = 1440;
 /** An end that a reading contradicts is believed until one began so long after it. */
 export const disputeAfterMin = 10;
 

@@ -34,7 +34,9 @@ import { reconcileNext } from '../../../src/reconcile/reconcile-install.ts';
 import { createScheduleWorker } from '../../../src/reconcile/schedule-worker.ts';
 import { lookingBefore } from '../../../src/reconcile/silence.ts';
 import { type FakeClock, toDatabaseClock } from '../fake-clock.ts';
+import { projects } from './market.ts';
 import type { MarketApi } from './market-api.ts';
+import { runOf } from './story-tool.ts';
 
 /**
  * The bridge as `app.ts` wires it, over a database of the test's own, but that its loops are not left
@@ -146,8 +148,9 @@ function toDeps(
     [...apis.keys()].map((name): [string, Install] => [
       name,
       {
-        ...{ token: `token of ${name}`, webhookSecrets: [], tool: 'studio', projects: ['*'] },
-        livesIn: 'database',
+        ...{ token: `token of ${name}`, webhookSecrets: [], tool: 'studio', livesIn: 'database' },
+        // None reaches the groups of another story, and so none waits for its customers.
+        projects: projects.map((project) => project + runOf(name)),
       },
     ]),
   );

@@ -12,7 +12,7 @@ export type Slot = 'a' | 'b';
 export type Job = 'j1' | 'j2';
 
 /** What stays as it is beside all that happens, so that no list is ever empty. */
-export const aside = { slot: 'o', job: 'j0', trainer: 't0' } as const;
+const aside = { slot: 'o', job: 'j0', trainer: 't0' } as const;
 const projectOf = { a: 'signs', b: 'lamps', o: 'else' };
 export const projects = Object.values(projectOf);
 
@@ -231,6 +231,8 @@ export function createMarket(run: string, beginMs: number) {
       return [];
     },
     unlink: (customer: Customer, { slot }: Wish, atMs: number) => unlink(customer, slot, atMs),
+    unlink_for_a_while: (customer: Customer, { slot }: Wish, atMs: number) =>
+      unlink(customer, slot, atMs),
     link(customer: Customer, { slot, job }: Pick<Wish, 'slot' | 'job'>, atMs: number): Raised[] {
       if (linkIn(customer, slot) !== undefined) return [];
       return [raise('project_link.created', atMs, addLink(customer, { slot, job }, atMs))];
@@ -269,7 +271,8 @@ export function createMarket(run: string, beginMs: number) {
   };
 
   const endings: Partial<Record<keyof typeof acts, Ending>> = {
-    ...{ unlink: 'link_removed', repoint: 'link_removed', link_in_strange_mode: 'link_removed' },
+    ...{ unlink: 'link_removed', unlink_for_a_while: 'link_removed', repoint: 'link_removed' },
+    link_in_strange_mode: 'link_removed',
     ...{ disconnect: 'disconnected', reconnect: 'disconnected' },
     ...{ staff: 'left', manage: 'managed', move: 'moved' },
   };

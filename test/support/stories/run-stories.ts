@@ -15,11 +15,11 @@ import { type Lived, liveTogether } from './live.ts';
 /** So many that know nothing of each other are lived by one bridge at a time. */
 export const together = 100;
 
-export function planOf(batch: number, index: number): StoryPlan {
+function planOf(batch: number, index: number): StoryPlan {
   return draw(storyPlan, toSeed(batch, index));
 }
 
-export function lifeOf(batch: number): BridgeLife {
+function lifeOf(batch: number): BridgeLife {
   return draw(bridgeLife, batch);
 }
 
@@ -35,17 +35,24 @@ function draw<T>(arbitrary: fc.Arbitrary<T>, seed: number): T {
   return value;
 }
 
-/** Lives one batch. @returns what is to be said of the first stories that ended wrongly */
-export async function runBatch(
-  dialect: Dialect,
-  batch: number,
-  count = together,
-): Promise<string[]> {
+/** A story that ended wrongly, by its number in its batch. */
+export interface Wrong {
+  index: number;
+  says: string;
+  /** What happened in it, minute by minute. */
+  lines: readonly string[];
+}
+
+/** Lives one batch. */
+export async function runBatch(dialect: Dialect, batch: number, count: number): Promise<Wrong[]> {
   const plans = Array.from({ length: count }, (_, index) => planOf(batch, index));
   const lived = await liveTogether(databasesOf(dialect), lifeOf(batch), plans);
   return [...lived.entries()]
     .filter(([, { wrongs }]) => wrongs.length > 0)
-    .map(([index, story]) => `story ${batch}.${index}: ${story.wrongs.join('; ')}`);
+    .map(([index, { wrongs, lines }]) => ({
+      ...{ index, lines },
+      says: `story ${batch}.${index}: ${wrongs.join('; ')}`,
+    }));
 }
 
 /**

@@ -98,7 +98,7 @@ export function createStoryTool({ kind, run, nowMs, log, onTrouble, afterMin }: 
 }
 
 /** By their address, of which each trainer has had one or several. */
-export function trainerOf({ id, email }: Member): string {
+function trainerOf({ id, email }: Member): string {
   const [local = id] = (email ?? id).split('@');
   return local.replace(/^(t\d+)\.\d+-/, '$1-');
 }

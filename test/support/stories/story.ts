@@ -144,7 +144,14 @@ function happen(
     const line = kind === 'renew' ? Number(event.type === 'contract.ended') : index;
     send(story, world, customer, event, delaysMin[line % delaysMin.length] ?? []);
   }
-  if (kind === 'reconnect') linkAgain(story, world, step, linksBefore, atMs);
+  if (kind === 'reconnect') {
+    readOften(story, world, customer, atMs + 60 * minute);
+    linkAgain(story, world, step, linksBefore, atMs);
+  }
+  if (kind === 'unlink_for_a_while') {
+    const gone = linksBefore.filter((link) => !market.of(customer).links.includes(link));
+    linkAgain(story, world, step, gone, atMs);
+  }
   if (kind === 'mistaken_end') story.disturb(atMs + Math.max(0, ...delaysMin.flat()) * minute);
 }
 
@@ -165,7 +172,7 @@ function send(
   }
 }
 
-/** Whoever reconnects makes the links again, sooner or later or never, and has the install read. */
+/** Links that are gone are made again, sooner or later or never. */
 function linkAgain(
   story: Story,
   world: World,
@@ -173,14 +180,14 @@ function linkAgain(
   links: readonly { project: string; job: string }[],
   atMs: number,
 ): void {
-  readOften(story, world, step.customer, atMs + 60 * minute);
   const { forMin = null } = step;
   if (forMin === null) return;
+  const lastDelays = step.delaysMin.slice(-1);
   for (const { project, job } of links) {
     if (job !== 'j1' && job !== 'j2') continue;
     const slot = project.startsWith('signs') ? 'a' : 'b';
     world.at(atMs + forMin * minute + 1, (ms) =>
-      happen(story, world, { ...step, kind: 'link', slot, job }, ms),
+      happen(story, world, { ...step, kind: 'link', slot, job, delaysMin: lastDelays }, ms),
     );
   }
 }
