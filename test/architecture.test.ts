@@ -111,7 +111,7 @@ function isStranger(file: string, target: string): boolean {
 function layerOf(file: string): string {
   const [top = '', folder = '', next = '', tool] = file.split('/');
   if (top === 'migrations') return top;
-  if (/^create-(engine|receiver|works)\.ts$/.test(folder)) return 'app.ts';
+  if (/^create-(engine|receiver|stores|works)\.ts$/.test(folder)) return 'app.ts';
   if (folder === 'usage' && tool !== undefined) return `usage/${next}`;
   if (folder !== 'adapters') return folder;
   // The list of what is built in names every adapter, as `app.ts` names every part.

@@ -32,6 +32,7 @@ export const stampedColumns: StampedColumns = {
       ...['budget_event_at', 'ended_by_operator_at', 'reopened_at', 'participants_read_at'],
     ],
     contract_end: ['seen_at'],
+    contract_link: ['named_at'],
     delivery: ['received_at', 'next_attempt_at'],
     derivation: ['evidence_at'],
     dispatch: ['created_at', 'settled_at'],
@@ -61,7 +62,7 @@ export const stampedColumns: StampedColumns = {
     link: ['removed_event_at', 'first_seen_at', 'seen_at', 'contracts_read_at'],
     link_reset: ['reset_at', 'next_attempt_at'],
     mailed: ['mailed_at'],
-    membership: ['next_attempt_at', 'updated_at'],
+    membership: ['next_attempt_at', 'updated_at', 'missed_at'],
     membership_address: ['given_at', 'ended_at'],
     notice: ['occurred_at'],
     participation: ['seen_at'],
@@ -89,7 +90,8 @@ export const stampedColumns: StampedColumns = {
     // Also when to try again: at most an hour, which the lease of whoever is at it must survive.
     dispatch: ['next_attempt_at'],
     install_state: ['leased_until'],
-    membership: ['leased_until'],
+    // Until when a call may arrive: it ends as the lease does.
+    membership: ['leased_until', 'late_until'],
     named_lock: ['leased_until'],
     read_request: ['leased_until'],
     subscription: ['leased_until'],
@@ -100,13 +102,19 @@ export const stampedColumns: StampedColumns = {
   grace: { left_project: ['due_at'], membership: ['remove_after'] },
   version: {
     contract: ['title_version', 'start_date_version', 'end_date_version'],
+    link: ['provisioning_mode_version'],
     person: ['display_name_version', 'work_email_version'],
   },
-  absences: { contract: ['absences'], link: ['absences'], participation: ['absences'] },
+  absences: {
+    contract_link: ['omissions'],
+    link: ['absences'],
+    participation: ['absences'],
+  },
   left: {
     account: ['made_at'],
     budget: ['last_usage_at'],
-    contract: ['start_date', 'end_date'],
+    // Absences are of a rule that is gone.
+    contract: ['start_date', 'end_date', 'absences'],
     // A mail is known by when its invitation was made.
     invitation: ['created_at', 'expires_at'],
     mailed: ['invited_at'],

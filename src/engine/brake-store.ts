@@ -7,7 +7,7 @@ import {
   type Clearance,
   type DueRemoval,
 } from '../domain/brake.ts';
-import { countRemovals } from './count-removals.ts';
+import { countRemovals } from './brake-count-store.ts';
 
 /** The only SQL of the brake: what is due to be removed, what was let pass, and what is held. */
 export interface BrakeStore {

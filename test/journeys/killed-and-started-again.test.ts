@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createAliveLock } from '../../src/db/alive-lock.ts';
-import type { Database } from '../../src/db/database.ts';
+import { type Database, inTransaction } from '../../src/db/database.ts';
 import { acmeSecret, startBridge, writeBridgeConfig } from '../support/bridge-process.ts';
 import { openBridgeState } from '../support/bridge-state.ts';
 import { claimDue, hire } from '../support/converging.ts';
@@ -17,12 +17,14 @@ vi.setConfig({ testTimeout: 60_000 });
 /** Far longer than any test waits: what goes on at all goes on without it. */
 const longMs = 3_600_000;
 
-async function lockTool({ kysely }: Database, leasedUntil: string): Promise<void> {
-  await kysely
-    .insertInto('namedLock')
-    .values({ name: 'tool:list', token: 'dead', leasedUntil })
-    .onConflict((conflict) => conflict.column('name').doUpdateSet({ leasedUntil, token: 'dead' }))
-    .execute();
+async function lockTool(database: Database, leasedUntil: string): Promise<void> {
+  await inTransaction(database, (tx) =>
+    tx
+      .insertInto('namedLock')
+      .values({ name: 'tool:list', token: 'dead', leasedUntil })
+      .onConflict((conflict) => conflict.column('name').doUpdateSet({ leasedUntil, token: 'dead' }))
+      .execute(),
+  );
 }
 
 describe('killed and started again, on SQLite', () => {

@@ -96,6 +96,9 @@ async function putBackYesterdays({ dayMs, unheardMs } = { dayMs: 22 * hourMs, un
   const lamps = await site.customer('acme').link('lamps');
   for (const name of ['stays', 'leaves', 'goes', 'ended-unheard']) hands.hire(name);
   await first.quiet();
+  // The brake counts those who are in for longer than an hour.
+  await first.pass(hourMs + minuteMs);
+  await first.quiet();
   tool.before = (call) => {
     if (call === 'add') throw new AppError('unavailable', 'The tool answered 503');
   };

@@ -43,7 +43,8 @@ describeEachDatabase('what was stamped in the future', (openFresh) => {
   it('is every column that holds an instant, or one of which is said why not', async () => {
     const { kysely } = await openFresh();
     const tables = await kysely.introspection.getTables();
-    const isInstant = /(^at|_at|_until|_after|_since|^since|_from|_date|_version|^absences)$/;
+    const isInstant =
+      /(^at|_at|_until|_after|_since|^since|_from|_date|_version|^absences|^omissions)$/;
     const there = tables.flatMap(({ name, columns }) =>
       columns.filter((column) => isInstant.test(column.name)).map((one) => `${name}.${one.name}`),
     );

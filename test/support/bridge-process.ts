@@ -45,13 +45,18 @@ export const acmeSecret = 'whsec_c2VjcmV0LW9mLWFjbWU';
 /** Nobody listens there: what most journeys of processes need stands in the events. */
 const noMarketplace = 'http://127.0.0.1:9/api/partner/v1';
 
+const idleAnswers: ReadonlyMap<string, object> = new Map([
+  ['/installs/current', { install: { id: 'cmi1', status: 'ACTIVE', scopes: [] } }],
+  ['/contracts', { contracts: [] }],
+]);
+
 /** A marketplace in which nothing is active: what an end is held against. */
 export async function openIdleMarketplace(): Promise<string> {
   const server = createServer((incoming, outgoing) => {
-    const isList = incoming.url?.startsWith('/contracts?') === true;
-    const body = isList ? { contracts: [] } : { error: 'There is none', code: 'NOT_FOUND' };
-    outgoing.writeHead(isList ? 200 : 404, { 'content-type': 'application/json' });
-    outgoing.end(JSON.stringify(body));
+    const [path = ''] = incoming.url?.split('?') ?? [];
+    const body = idleAnswers.get(path);
+    outgoing.writeHead(body === undefined ? 404 : 200, { 'content-type': 'application/json' });
+    outgoing.end(JSON.stringify(body ?? { error: 'There is none', code: 'NOT_FOUND' }));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => void server.close());

@@ -36,7 +36,12 @@ export function openBridgeState(url: string): BridgeState {
             .select((of) => of.fn.countAll<number>().as('n'))
             .where((of) =>
               of.or([
-                of('nextAttemptAt', 'is not', null),
+                // Who is only to be looked at once more is done with.
+                of.and([
+                  of('nextAttemptAt', 'is not', null),
+                  of('lateUntil', 'is', null),
+                  of('missedAt', 'is', null),
+                ]),
                 // One that nobody gave back, as nothing was left to do, runs out by itself.
                 of('leasedUntil', '>', new Date().toISOString()),
                 of('removeAfter', 'is not', null),

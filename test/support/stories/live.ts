@@ -184,8 +184,7 @@ async function turn({ lives, life, bridge, clock, door }: Living, isResting: boo
   const known = installsOf(lives);
   const toRead = known.filter((install) => door.read.has(install));
   // In the end an operator decides about all that is held.
-  const toApprove =
-    isResting && life.isBraked ? known : known.filter((install) => door.approve.has(install));
+  const toApprove = isResting ? known : known.filter((install) => door.approve.has(install));
   door.read.clear();
   door.approve.clear();
   if (toRead.length > 0) await now.wantRead(toRead);
