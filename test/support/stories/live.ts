@@ -178,7 +178,7 @@ async function changeConfiguration({ lives, bridge }: Living): Promise<void> {
 }
 
 /** What comes in is stored; what an operator asks for is done; and then all that is due. */
-async function turn({ lives, life, bridge, clock, door }: Living, isResting: boolean) {
+async function turn({ lives, bridge, clock, door }: Living, isResting: boolean) {
   const now = bridge.now();
   await receive(bridge, door, clock);
   const known = installsOf(lives);
