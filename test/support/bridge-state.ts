@@ -36,11 +36,10 @@ export function openBridgeState(url: string): BridgeState {
             .select((of) => of.fn.countAll<number>().as('n'))
             .where((of) =>
               of.or([
-                // Who is only to be looked at once more is done with.
+                // Whom one look found nowhere is only to be looked for once more, in a minute.
                 of.and([
                   of('nextAttemptAt', 'is not', null),
-                  of('lateUntil', 'is', null),
-                  of('missedAt', 'is', null),
+                  of.or([of('missedAt', 'is', null), of('lateUntil', 'is not', null)]),
                 ]),
                 // One that nobody gave back, as nothing was left to do, runs out by itself.
                 of('leasedUntil', '>', new Date().toISOString()),

@@ -25,51 +25,44 @@ type Trouble =
 
 export type StepKind = Happening | Trouble;
 
-interface Letter {
-  /** Out of a hundred or so. */
-  weight: number;
-  isOn: boolean;
-}
-
-const on = (weight: number): Letter => ({ weight, isOn: true });
-
-const alphabet: Record<StepKind, Letter> = {
+/** Out of a hundred or so. */
+const alphabet: Record<StepKind, number> = {
   // What customers do.
-  hire: on(16),
-  end: on(8),
-  renew: on(8),
+  hire: 16,
+  end: 8,
+  renew: 8,
   // Of two people on the next contract the start of one is told, and that of the other is lost.
-  renew_partly_lost: on(4),
-  mistaken_end: on(2),
-  staff: on(5),
-  move: on(2),
-  unlink: on(5),
+  renew_partly_lost: 4,
+  mistaken_end: 2,
+  staff: 5,
+  move: 2,
+  unlink: 5,
   // With another link soon after, of which the bridge may not hear.
-  unlink_for_a_while: on(6),
-  link: on(8),
-  repoint: on(4),
-  link_in_strange_mode: on(1),
-  manage: on(1),
-  disconnect: on(2),
-  reconnect: on(4),
-  change_address: on(2),
+  unlink_for_a_while: 6,
+  link: 8,
+  repoint: 4,
+  link_in_strange_mode: 1,
+  manage: 1,
+  disconnect: 2,
+  reconnect: 4,
+  change_address: 2,
   // What the marketplace answers.
-  list_cut: on(3),
-  reads_old: on(3),
-  list_seconds_old: on(2),
-  unreadable: on(3),
-  tokens_swapped: on(2),
+  list_cut: 3,
+  reads_old: 3,
+  list_seconds_old: 2,
+  unreadable: 3,
+  tokens_swapped: 2,
   // What an operator does.
-  read: on(10),
-  rename: on(1),
-  approve: on(4),
+  read: 10,
+  rename: 1,
+  approve: 4,
   // What the tool does.
-  tool_loses_answer: on(3),
-  tool_is_late: on(3),
-  tool_down: on(2),
-  tool_misses_once: on(3),
-  tool_lags: on(1),
-  hand_removes: on(2),
+  tool_loses_answer: 3,
+  tool_is_late: 3,
+  tool_down: 2,
+  tool_misses_once: 3,
+  tool_lags: 1,
+  hand_removes: 2,
 };
 
 /** Minutes since the step before, or to when the bridge goes down or comes back next. */
@@ -111,9 +104,10 @@ export const storyPlan: fc.Arbitrary<StoryPlan> = fc.record({
   steps: fc.array(
     fc.record({
       kind: fc.oneof(
-        ...Object.entries(alphabet)
-          .filter(([, { isOn }]) => isOn)
-          .map(([kind, { weight }]) => ({ weight, arbitrary: fc.constant(kind as StepKind) })),
+        ...Object.entries(alphabet).map(([kind, weight]) => ({
+          weight,
+          arbitrary: fc.constant(kind as StepKind),
+        })),
       ),
       after,
       customer: fc.constantFrom(...customerNames),
