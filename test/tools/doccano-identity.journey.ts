@@ -81,6 +81,9 @@ describe(`a restored doccano ${doccanoVersion}`, () => {
     const by = { actor: 'ops', at: journey.clock.now().toISOString() };
     expect(await createDoubtStore(database, box).release(id, by)).toBe(true);
     await journey.quiet();
+    // One look is not enough.
+    await journey.pass(60_000);
+    await journey.quiet();
     expect(await ada.membership()).toMatchObject({ state: 'removed' });
     expect(await erin.call('GET', `/projects/${project}`)).toMatchObject({ status: 200 });
   });
