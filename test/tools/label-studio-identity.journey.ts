@@ -103,6 +103,9 @@ describe('a Label Studio that was restored from an older backup', () => {
     const [one = 0] = project.tasks;
     await annotate(session, one, { lead_time: 30, result: regions('a', 'b') });
     await end(ben);
+    // One look is not enough.
+    await journey.pass(60_000);
+    await journey.quiet();
     expect(await ben.membership()).toMatchObject({ state: 'removed' });
     expect(await projectsOf(session)).toContain(project.id);
     const { body } = await session.call('GET', '/api/current-user/whoami');
