@@ -113,7 +113,7 @@ it.each(markets)(
     }
 
     for (let step = 1; step <= moments.midnight; step += 1) {
-      await market.pass(stepMs);
+      await bridge.pass(stepMs);
       await operate(step);
       const isRevoked = step >= moments.tokenRevoked && step < moments.reconnected;
       if (step % 2 === 0 && step < moments.evening && !isRevoked) await people.happen();
@@ -151,7 +151,7 @@ it('does not take twice as long to notice that somebody was replaced', {
   await bridge.reconcile();
   people.replace();
   for (let passedMs = 0; passedMs < allowedMs.replaced; passedMs += intervalMs) {
-    await market.pass(intervalMs);
+    await bridge.pass(intervalMs);
     await bridge.reconcile();
   }
   expect(bridge.roster()).toEqual(dayLog.wanted());

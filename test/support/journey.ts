@@ -7,7 +7,7 @@ import type { Adapter } from '../../src/adapters/adapter.ts';
 import { loadAdapters } from '../../src/adapters/load-adapters.ts';
 import { type App, createApp } from '../../src/app.ts';
 import { Config } from '../../src/config/config-schema.ts';
-import { inTransaction } from '../../src/db/database.ts';
+import { type Database, inTransaction } from '../../src/db/database.ts';
 import { writeSetting } from '../../src/db/setting-store.ts';
 import type { MembershipRow } from '../../src/db/tables.ts';
 import { eventTypes } from '../../src/domain/event.ts';
@@ -208,9 +208,14 @@ export async function liveThrough(
   clock: FakeClock,
   ms: number,
 ): Promise<void> {
-  const value = new Date(clock.now().getTime() + ms).toISOString();
-  await inTransaction(database, (tx) => writeSetting(tx, 'last_alive_at', value));
+  await noteAlive(database, new Date(clock.now().getTime() + ms));
   clock.advance(ms);
+}
+
+/** That a bridge will have been there until then. */
+export async function noteAlive(database: Database, until: Date): Promise<void> {
+  const value = until.toISOString();
+  await inTransaction(database, (tx) => writeSetting(tx, 'last_alive_at', value));
 }
 
 function writeRoster(file: string, groups: Record<string, string[]>): void {

@@ -10,7 +10,7 @@ import { openStorage } from '../../../src/open-storage.ts';
 import { createInstallStateStore } from '../../../src/reconcile/install-state-store.ts';
 import { type FakeClock, toDatabaseClock } from '../fake-clock.ts';
 import { createFolder } from '../folder.ts';
-import { countUnfinished } from '../journey.ts';
+import { countUnfinished, noteAlive } from '../journey.ts';
 import { createLogLines } from '../log-lines.ts';
 import { listRoster } from '../roster.ts';
 import { until } from '../until.ts';
@@ -20,6 +20,8 @@ import { openFrontDoor } from './front-door.ts';
 
 /** The bridge and its operator, who keeps token and links in order. The endpoint is the bridge's. */
 export interface DayBridge {
+  /** It lives through what passes next: else it would have been frozen meanwhile. */
+  pass(ms: number): Promise<void>;
   /** `project/trainer`, sorted. */
   roster(): string[];
   /** With these tokens, and an endpoint and links of their own: as at first, and after reconnecting. */
@@ -115,6 +117,10 @@ export async function openDayBridge(
       const now = clock.now().toISOString();
       await inTransaction(database, (tx) => states.wantRead(tx, ['acme'], now));
       await bridge.quiet();
+    },
+    async pass(ms) {
+      await noteAlive(storage.database, new Date(clock.now().getTime() + ms));
+      await market.pass(ms);
     },
     async quiet() {
       await market.settle();
