@@ -60,7 +60,8 @@ export function isOurs({ standing, isRouted, provisioning }: Ground): boolean {
 
 /** Access falls with the last reason. */
 function judgeFallen(grounds: readonly Ground[], heirs: readonly Heir[]): Verdict | null {
-  const ways = grounds.flatMap((ground) => findWay(ground, heirs) ?? []);
+  const all = grounds.flatMap((ground) => findWay(ground, heirs) ?? []);
+  const ways = all.filter((way) => !all.some((other) => tookOver(other, way)));
   if (ways.some(({ isManaged }) => isManaged)) return { kind: 'managed' };
   const [first, ...others] = ways;
   if (first === undefined) return null;
@@ -72,24 +73,45 @@ function judgeFallen(grounds: readonly Ground[], heirs: readonly Heir[]): Verdic
   return { kind: 'unwanted', install, cause, removeAfter };
 }
 
-interface Way extends Pick<Fall, 'cause' | 'dueAt'> {
-  install: string;
+interface Way
+  extends Pick<Fall, 'cause' | 'since' | 'dueAt'>,
+    Pick<Ground, 'install' | 'contractId' | 'externalProjectId'> {
   /** Whether the marketplace itself is about to take over. */
   isManaged: boolean | undefined;
 }
 
 /** How a reason fell, of all ways the one that acts first. What a link takes over acts later. */
-function findWay(
-  { install, standing, ...ground }: Ground,
-  heirs: readonly Heir[],
-): Way | undefined {
+function findWay({ standing, ...ground }: Ground, heirs: readonly Heir[]): Way | undefined {
   if (standing.stands) return undefined;
-  const ways = standing.falls.map(({ cause, dueAt, dueWithHeirAt }): Way => {
-    const heir = findHeir({ install, ...ground }, cause, heirs);
+  const { install, contractId, externalProjectId } = ground;
+  const ways = standing.falls.map(({ cause, since, dueAt, dueWithHeirAt }): Way => {
+    const heir = findHeir(ground, cause, heirs);
     const isManaged = heir && provisioningOf(heir.provisioningMode) === 'of_marketplace';
-    return { install, cause, isManaged, dueAt: heir === undefined ? dueAt : dueWithHeirAt };
+    return {
+      ...{ install, contractId, externalProjectId },
+      ...{ cause, since, isManaged, dueAt: heir === undefined ? dueAt : dueWithHeirAt },
+    };
   });
   return ways.sort(byActing)[0];
+}
+
+/**
+ * Of the links that a contract had to one project, the one that was gone last counts: it had taken
+ * over from those before, for which nobody has to wait any longer.
+ */
+function tookOver(other: Way, way: Way): boolean {
+  return (
+    isOfLink(other.cause) &&
+    isOfLink(way.cause) &&
+    other.install === way.install &&
+    other.contractId === way.contractId &&
+    other.externalProjectId === way.externalProjectId &&
+    other.since > way.since
+  );
+}
+
+function isOfLink(cause: RemovalCause): boolean {
+  return cause === 'link_removed' || cause === 'link_absent';
 }
 
 /** Ties are settled by name, so that every instance and every order comes to the same. */
@@ -103,7 +125,7 @@ function findHeir(
   cause: RemovalCause,
   heirs: readonly Heir[],
 ): Heir | undefined {
-  if (cause !== 'link_removed' && cause !== 'link_absent') return undefined;
+  if (!isOfLink(cause)) return undefined;
   return heirs.find(
     (heir) =>
       heir.install === ground.install &&

@@ -293,6 +293,18 @@ describeEachDatabase('a grant that is revoked', (openFresh) => {
     expect(await incident.plans()).toEqual([2]);
   });
 
+  it('has a link that was made again, and removed since, go after the grace', async () => {
+    await readUnlinked();
+    await incident.read({ ...repointed, grant: 'cmi2' });
+    await incident.pass(2 * minutes);
+    await incident.read({ ...repointed, grant: 'cmi2' });
+    await incident.event('project_link.removed', { link: 'cml2' });
+    await incident.pass(15 * minutes - 1);
+    expect(members()).toEqual(['cmu1']);
+    await incident.pass(1);
+    expect(members()).toEqual([]);
+  });
+
   it('has a link that is seen under the new grant go after the grace, as ever', async () => {
     await incident.read({ ...before, grant: 'cmi2' });
     await incident.pass(minutes);
