@@ -85,6 +85,9 @@ it.each(markets)(
     const bridge = await openDayBridge(databaseUrl, { market, clock, dayLog });
     await bridge.connect(token, people.jobsByProject);
     await bridge.reconcile();
+    // The brake goes by those who have been in for an hour.
+    await bridge.pass(65 * minute);
+    await bridge.reconcile();
     expect(bridge.roster()).toEqual(dayLog.wanted());
     const statuses: Record<string, string> = {};
 
