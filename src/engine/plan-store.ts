@@ -3,6 +3,7 @@ import type { PlanItemOutcome } from '../db/removal-tables.ts';
 import type { MembershipRow } from '../db/tables.ts';
 import type { PlanState } from '../domain/brake.ts';
 import { AppError } from '../domain/errors.ts';
+import { revokedGrant } from '../domain/evidence-status.ts';
 import type { RemovalCause } from '../domain/standing.ts';
 import { chunksOf, clearRemovals } from './brake-store.ts';
 
@@ -12,7 +13,7 @@ export interface PlanStore {
   find(planId: number): Promise<Plan | undefined>;
   show(planId: number): Promise<PlanItem[]>;
   /** The installs that have, or had, a reason for anybody in it, and its own. */
-  installsOf(planId: number): Promise<string[]>;
+  installsOf(planId: number): Promise<PlanInstall[]>;
   /** @throws AppError `not_found`, or `conflict` where it was decided before */
   findOpen(planId: number): Promise<Plan>;
   /**
@@ -32,6 +33,12 @@ export interface Plan {
   createdAt: string;
   decidedAt: string | null;
   size: number;
+}
+
+export interface PlanInstall {
+  install: string;
+  /** Whether its grant is revoked, by all that is known. */
+  isRevoked: boolean;
 }
 
 export interface PlanItem {
@@ -116,8 +123,17 @@ export function createPlanStore({ kysely }: Database): PlanStore {
         .distinct()
         .where('planId', '=', planId)
         .execute();
-      const { install } = await findOpen(kysely, planId);
-      return [...new Set([install, ...reasons.map((reason) => reason.install)])].sort();
+      const { install: own } = await findOpen(kysely, planId);
+      const installs = [...new Set([own, ...reasons.map(({ install }) => install)])].sort();
+      const grants = await kysely
+        .selectFrom('installGrant')
+        .selectAll()
+        .where('install', 'in', installs)
+        .execute();
+      return installs.map((install) => {
+        const itsGrants = grants.filter((grant) => grant.install === install);
+        return { install, isRevoked: revokedGrant(itsGrants) !== null };
+      });
     },
 
     findOpen: (planId) => findOpen(kysely, planId),

@@ -80,15 +80,16 @@ async function readFor(
   const items = (await deps.plans.show(planId)).filter(({ isStale }) => !isStale);
   // Whom an operator has retired goes by the operator's word.
   if (items.every(({ cause }) => cause === 'retired')) return false;
-  const installs = (await deps.plans.installsOf(planId)).filter(
-    (install) => install === own || all.includes(install),
+  const asked = (await deps.plans.installsOf(planId)).filter(
+    ({ install }) => install === own || all.includes(install),
   );
+  const revoked = new Set(asked.filter(({ isRevoked }) => isRevoked).map(({ install }) => install));
+  const installs = asked.map(({ install }) => install);
   const within = AbortSignal.timeout(Math.max(patience.waitMs, readWithinMs));
   const signal = AbortSignal.any([patience.signal, within]);
   const failures = await readNow(deps, installs, { ...patience, signal });
   for (const [install, failure] of failures) {
-    const isDisconnected = install === own && items.every(({ cause }) => cause === 'grant_revoked');
-    if (isDisconnected && (await isRefused(deps, install, signal))) continue;
+    if (revoked.has(install) && (await isRefused(deps, install, signal))) continue;
     throw new AppError(
       'unavailable',
       `Plan ${planId} was not approved, as ${install} could not be read: ${failure}. ` +
@@ -98,7 +99,7 @@ async function readFor(
   return true;
 }
 
-/** A customer who has disconnected is not to be read any more: that says the same as the plan. */
+/** A customer who has disconnected cannot be read any more: a refusal says the same as the plan. */
 async function isRefused(
   { platformApis }: ApprovePlanDeps,
   install: string,

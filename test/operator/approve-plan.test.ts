@@ -14,6 +14,7 @@ import {
   toApi,
 } from '../support/incident.ts';
 
+const customers = ['acme', 'globex'];
 const everyone = ['cmu1', 'cmu2', 'cmu3', 'cmu4'];
 /** Another job of the same customer, so that there is always something to be listed. */
 const other = { links: ['cml9'], people: ['cmu9'] };
@@ -59,12 +60,16 @@ describeEachDatabase('a plan that is approved', (openFresh) => {
 
   /** After which its people go within a day. */
   async function disconnect(): Promise<void> {
-    await incident.pass(minutes);
-    const createdAt = toInstant(incident.engine.clock.now());
-    const event = { type: 'install.revoked', id: '77', createdAt, resourceId: 'cmi1' };
-    await incident.engine.apply([JSON.stringify(event)]);
+    await revoke('cmi1');
     await incident.pass(25 * hours);
     expect(await incident.plans()).toEqual([5]);
+  }
+
+  async function revoke(grant: string, install?: string): Promise<void> {
+    await incident.pass(minutes);
+    const createdAt = toInstant(incident.engine.clock.now());
+    const event = { type: 'install.revoked', id: `of ${grant}`, createdAt, resourceId: grant };
+    await incident.engine.apply([JSON.stringify(event)], install);
   }
 
   function approve(
@@ -82,16 +87,18 @@ describeEachDatabase('a plan that is approved', (openFresh) => {
     };
     const all = {
       ...{ ...deps, loops: [createStudioWorker(engine, tool)], countDueResets: async () => 0 },
-      platformApis: new Map([['acme', { clockDriftMs: () => undefined, ...counted }]]),
+      platformApis: new Map(
+        customers.map((name) => [name, { clockDriftMs: () => undefined, ...counted }]),
+      ),
       by: { actor: 'ada', at: '' },
       silence: createSilence({
         ...{ ...engine, graces: engine.rules.graces },
-        installs: new Map([['acme', {}]]),
+        installs: new Map(customers.map((name) => [name, {}])),
       }),
     };
     const { signal } = new AbortController();
     const patience = { waitMs: 5000, signal, onProgress: () => undefined };
-    return approvePlan(all, 1, ['acme'], { patience, ...approval });
+    return approvePlan(all, 1, customers, { patience, ...approval });
   }
 
   it('takes nobody out who was linked again since, unheard, and says who', async () => {
@@ -173,6 +180,25 @@ describeEachDatabase('a plan that is approved', (openFresh) => {
     await expect(approve(away)).rejects.toMatchObject({ code: 'unavailable' });
     expect(await approve(refused)).toMatchObject({ decided: 5, removed: 5, isRead: true });
     expect(members()).toEqual([]);
+  });
+
+  it('of two customers who share a group is approved when both have disconnected', async () => {
+    await incident.read({ ...before, grant: 'cmi2' }, 'globex');
+    await revoke('cmi1');
+    await revoke('cmi2', 'globex');
+    await incident.pass(25 * hours);
+    expect(await approve(refused)).toMatchObject({ removed: 5 });
+    expect(members()).toEqual([]);
+  });
+
+  it('is not approved where the other customer of a group only cannot be read', async () => {
+    await incident.read({ ...before, grant: 'cmi2' }, 'globex');
+    await revoke('cmi1');
+    for (const link of ['cml1', 'cml9']) {
+      await incident.event('project_link.removed', { link }, 'globex');
+    }
+    await incident.pass(25 * hours);
+    await expect(approve(refused)).rejects.toThrow(/globex could not be read/);
   });
 
   it('of a customer who has connected again takes nobody out', async () => {

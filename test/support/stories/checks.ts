@@ -107,7 +107,7 @@ export function createChecks(story: Story, nowMs: () => number): Checks {
 
   /** Whether any source tells the bridge that it ended. */
   function isKnowable(reason: Reason): boolean {
-    const { ending, contract, customer, fromMs } = reason;
+    const { ending, contract, customer, fromMs, untilMs } = reason;
     // What a database from a backup was never told it cannot end.
     if (!isTold(told, reason, nowMs())) return false;
     const name = story.names.get(customer);
@@ -117,8 +117,12 @@ export function createChecks(story: Story, nowMs: () => number): Checks {
       name.sinceMs < fromMs ||
       told.knows(`pair ${contract} ${reason.link}`, name.sinceMs, nowMs());
     if (!isKnownByName) return false;
+    // A contract whose new job has no link is in no list, and missed rather than moved.
+    const isListed = () => (told.lastAsOf(`active ${contract}`, nowMs()) ?? 0) >= (untilMs ?? 0);
+    const isEndKnown = () => told.lastAt(`end of ${contract}`, nowMs()) !== undefined;
+    if (ending === 'moved') return isListed() || isEndKnown();
     if (ending !== 'contract_ended') return true;
-    return !story.plan.isEndedCutOff || told.lastAt(`end of ${contract}`, nowMs()) !== undefined;
+    return !story.plan.isEndedCutOff || isEndKnown();
   }
 
   function mustBeOut(place: string): boolean {
