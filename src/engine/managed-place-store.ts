@@ -1,5 +1,6 @@
 import { type SqlBool, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
+import { leftSince, movedSince, statusOfLink } from '../domain/evidence-status.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import type { Claim } from './claim-store.ts';
 import type { Route, RouteLink } from './link-router.ts';
@@ -30,14 +31,20 @@ export async function managedPlaces(
     where work_email_digest in (${sql.join(digests.length > 0 ? digests : [''])})
     union select cast(${install} as text), cast(${trainerId} as text)`;
   const managed = await linkedParticipations(tx)
-    .select(['link.install', 'externalProjectId', 'externalProjectName'])
-    .distinct()
+    .select(['link.install', 'externalProjectId', 'externalProjectName', 'removedEventAt'])
+    .select(['link.seenAt', 'link.absences', 'omissions', 'namedAt'])
+    .select(['participation.absences as timesNotOnIt', 'participation.seenAt as onItAt'])
     .where(sql<SqlBool>`(participation.install, participation.trainer_id) in (${people})`)
     // Of a mode that nobody knows it may be so.
     .where('provisioningMode', '<>', 'PARTNER_WEBHOOK')
-    .where('removedEventAt', 'is', null)
     .where('endedReadAt', 'is', null)
     .where('endedEventAt', 'is', null)
     .execute();
-  return managed.flatMap((link) => routeLink(link) ?? []).filter((route) => route.tool === tool);
+  const present = managed.filter(
+    ({ timesNotOnIt, onItAt, ...link }) =>
+      statusOfLink(link) === 'live' &&
+      movedSince(link) === null &&
+      leftSince({ absences: timesNotOnIt, seenAt: onItAt }) === null,
+  );
+  return present.flatMap((link) => routeLink(link) ?? []).filter((route) => route.tool === tool);
 }

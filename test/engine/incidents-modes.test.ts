@@ -47,6 +47,21 @@ describeEachDatabase('a mode of provisioning that nobody knows', (openFresh) => 
     expect(members()).toEqual(['cmu1']);
   });
 
+  it('keeps nobody who has left the contract', async () => {
+    const withMode = (mode: string, people: string[]): Listing => ({
+      ...{ links: { cml1: signs }, provisioningMode: mode },
+      active: { cmc1: { links: ['cml1'], people } },
+    });
+    await incident.read(withMode('PARTNER_WEBHOOK', ['cmu1', 'cmu2', 'cmu3', 'cmu4']));
+    await incident.pass(7 * hours);
+    await incident.read(withMode('CUSTOM_MODE', ['cmu2', 'cmu3', 'cmu4']));
+    await incident.pass(7 * hours);
+    await incident.read(withMode('CUSTOM_MODE', ['cmu2', 'cmu3', 'cmu4']));
+    await incident.pass(hours);
+    expect(await incident.states()).toMatchObject({ [`${signs}/cmu1`]: 'removed' });
+    expect(members()).toEqual(['cmu2', 'cmu3', 'cmu4']);
+  });
+
   it('takes nobody out, adds nobody, puts nobody back, and ends with the contract', async () => {
     await incident.event('contract.started', amara);
     await incident.take('contract.started', { ...amara, contract: 'cmc2', trainer: 'cmu2' });
