@@ -131,6 +131,15 @@ export interface BridgeLife {
   /** Whether the brake lets next to nothing pass, so that plans are held and approved. */
   isBraked: boolean;
   tool: ToolKind;
+  /** After which outage, and for how long, the tool's address in the configuration is another's. */
+  strangeTool: StrangeTool | null;
+}
+
+export interface StrangeTool {
+  outage: number;
+  forMin: number;
+  /** Whether a server tells which one it is; else its address tells. */
+  identifies: boolean;
 }
 
 export interface ToolKind {
@@ -162,4 +171,7 @@ export const bridgeLife: fc.Arbitrary<BridgeLife> = fc.record({
     updates: fc.boolean(),
     findsById: fc.boolean(),
   }),
+  strangeTool: fc.option(
+    fc.record({ outage: fc.nat(3), forMin: fc.constantFrom(5, 40, 200), identifies: fc.boolean() }),
+  ),
 });

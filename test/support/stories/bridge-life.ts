@@ -19,6 +19,8 @@ export interface Outage {
   /** With a database of so many minutes before it went down. */
   backMin: number | null;
   isTold: boolean;
+  /** For so many minutes after it came back, the tool is another server. */
+  strangeForMin: number;
 }
 
 /** Databases of a kind, for one bridge after another. */
@@ -34,18 +36,24 @@ export interface BridgeWatch {
   onDown(): void;
   /** @param backupMs of when its database is, where it is not the one it had */
   onBack(backupMs: number | null, isTold: boolean): void;
+  /** @param untilMs until when the tool is another server; not given once it is the right one */
+  onStrangeTool(untilMs: number | null): void;
 }
 
 const minute = 60_000;
 
-export function outagesOf({ outages, restore }: BridgeLife, beginMs: number): Outage[] {
+export function outagesOf(
+  { outages, restore, strangeTool }: BridgeLife,
+  beginMs: number,
+): Outage[] {
   let atMs = beginMs;
   return outages.map(({ afterMin, forMin }, index) => {
     const fromMs = atMs + afterMin * minute;
     atMs = fromMs + forMin * minute;
     const isRestored = restore !== null && restore.outage === index;
     const backMin = isRestored ? restore.backMin : null;
-    return { fromMs, untilMs: atMs, backMin, isTold: restore?.isTold ?? false };
+    const strangeForMin = strangeTool?.outage === index ? strangeTool.forMin : 0;
+    return { fromMs, untilMs: atMs, backMin, isTold: restore?.isTold ?? false, strangeForMin };
   });
 }
 
@@ -53,8 +61,9 @@ interface Parts {
   databases: Databases;
   outages: readonly Outage[];
   beginMs: number;
-  setup: Omit<BridgeSetup, 'url' | 'key' | 'apis'>;
+  setup: Omit<BridgeSetup, 'url' | 'key' | 'apis' | 'toolUrl'>;
   apis(): BridgeSetup['apis'];
+  toolUrl(): string;
   watch: BridgeWatch;
 }
 
@@ -62,7 +71,7 @@ export async function openLivingBridge(parts: Parts): Promise<LivingBridge> {
   const { databases, outages, beginMs, watch } = parts;
   const setup = { ...parts.setup, url: await databases.create(), key: randomBytes(32) };
   const open = (start?: { isRestored: boolean }) =>
-    openBridge({ ...setup, apis: parts.apis() }, start);
+    openBridge({ ...setup, apis: parts.apis(), toolUrl: parts.toolUrl() }, start);
   let bridge = await open({ isRestored: false });
   let isUp = true;
   let backup: { place: string; atMs: number } | null = null;
@@ -88,6 +97,17 @@ export async function openLivingBridge(parts: Parts): Promise<LivingBridge> {
     isUp = true;
   }
 
+  async function restart(): Promise<void> {
+    await goDown();
+    await comeBack({ backMin: null, isTold: false });
+  }
+
+  /** The address of the tool is changed in the configuration, which takes a start. */
+  async function restartWith(strangeUntilMs: number | null): Promise<void> {
+    watch.onStrangeTool(strangeUntilMs);
+    if (isUp) await restart();
+  }
+
   const schedule = outages.flatMap((outage): Scheduled[] => {
     const { fromMs, untilMs, backMin } = outage;
     const backupMs = Math.max(beginMs + 5 * minute, fromMs - (backMin ?? 0) * minute);
@@ -98,14 +118,21 @@ export async function openLivingBridge(parts: Parts): Promise<LivingBridge> {
     ];
   });
 
+  const strangers = outages
+    .filter(({ strangeForMin }) => strangeForMin > 0)
+    .flatMap(({ untilMs, strangeForMin }): Scheduled[] => {
+      const endMs = untilMs + strangeForMin * minute;
+      return [
+        { ms: untilMs, act: () => restartWith(endMs) },
+        { ms: endMs, act: () => restartWith(null) },
+      ];
+    });
+
   return {
     isUp: () => isUp,
     now: () => bridge,
-    live: (atMs) => doDue(schedule, atMs),
-    async restart() {
-      await goDown();
-      await comeBack({ backMin: null, isTold: false });
-    },
+    live: (atMs) => doDue([...schedule, ...strangers], atMs),
+    restart,
     async close() {
       if (isUp) await bridge.close();
     },

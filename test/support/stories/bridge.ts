@@ -6,6 +6,7 @@ import { createWorks, type Works, type WorksDeps } from '../../../src/create-wor
 import type { NewDelivery } from '../../../src/domain/delivery.ts';
 import { toAppError } from '../../../src/domain/errors.ts';
 import { createAwaitedReadingStore } from '../../../src/engine/awaited-reading-store.ts';
+import { bindTool, placeOf } from '../../../src/engine/bind-tool.ts';
 import { createClaimStore } from '../../../src/engine/claim-store.ts';
 import { convergeMembership } from '../../../src/engine/converge-membership.ts';
 import { leaseMs, usualSecondLookMs } from '../../../src/engine/converge-steps.ts';
@@ -69,6 +70,8 @@ export interface BridgeSetup {
   apis: ReadonlyMap<string, MarketApi>;
   readEveryMin: number;
   isBraked: boolean;
+  /** As configured. */
+  toolUrl: string;
 }
 
 const signal = new AbortController().signal;
@@ -140,7 +143,7 @@ async function approve(works: Works, plans: PlanStore, id: number): Promise<void
 }
 
 function toDeps(
-  { clock, adapter, apis, readEveryMin, isBraked }: BridgeSetup,
+  { clock, adapter, apis, readEveryMin, isBraked, toolUrl }: BridgeSetup,
   storage: Storage,
   errors: string[],
 ): WorksDeps {
@@ -169,7 +172,7 @@ function toDeps(
     adapters: new Map([['studio', adapter]]),
     config: Config.parse({
       marketplace: { managedDomains: ['opentrain.work'] },
-      tools: { studio: { adapter: 'given' } },
+      tools: { studio: { adapter: 'given', url: toolUrl } },
       removals: isBraked ? { max: 1 } : { max: 1_000_000, maxFraction: 1 },
       reconcile: { schedule: `0 */${readEveryMin / 60} * * *` },
     }),
@@ -298,8 +301,10 @@ function createConverge(deps: WorksDeps, works: Works): () => Promise<number> {
   const { clock, alerts, managedDomains, rules } = works;
   const claims = lookingBefore(works.silence, createClaimStore(database, box));
   const settling = createSettleStore(database, box, rules.routeLink);
-  const [adapter] = deps.adapters.values();
-  if (adapter === undefined) throw new Error('There is no tool');
+  const given = deps.adapters.get('studio');
+  if (given === undefined) throw new Error('There is no tool');
+  const place = placeOf(deps.config.tools.get('studio')?.settings ?? {});
+  const adapter = bindTool(works, 'studio', given, place);
   const parts = {
     ...{ claims, settling, adapter, timeoutMs: 5000, clock, alerts, managedDomains },
     ...{ protectedAccounts: [], mayChangeAccounts: () => true, secondLookMs: usualSecondLookMs },

@@ -25,11 +25,13 @@ import { isTold, type Reason } from './truth.ts';
  * 3. **Out** (`outAfterMin`): whose last reason ended long enough ago, undisturbed, is out, if any
  *    source tells of the end; and nobody like that is put in.
  * 4. **Told removed is out**: who is said to be removed is not in.
+ * 5. **In their own tool**: while another server stands at the configured address, nobody is added or
+ *    removed there.
  */
 export interface Checks {
   /** Called with every call that is made in the tool. */
-  onAdd(place: string): void;
-  onRemove(place: string): void;
+  onAdd(place: string, isStrange: boolean): void;
+  onRemove(place: string, isStrange: boolean): void;
   /** Called after every turn. */
   look(): void;
   /** @param told who is said to be removed by now, of all stories */
@@ -155,11 +157,13 @@ export function createChecks(story: Story, nowMs: () => number): Checks {
 
   return {
     wrongs: () => [...wrongs],
-    onAdd(place) {
+    onAdd(place, isStrange) {
+      if (isStrange) wrong('added in another tool', place, 'the configured one is not theirs');
       if (mustBeOut(place) && !isToBeLearnt(place))
         wrong('added without a reason', place, 'none for long');
     },
-    onRemove(place) {
+    onRemove(place, isStrange) {
+      if (isStrange) wrong('removed in another tool', place, 'the configured one is not theirs');
       const reason = mustStay(place);
       if (reason === undefined) return;
       wrong('wrong end', place, `${reason.contract} by ${reason.link} of ${reason.customer}`);

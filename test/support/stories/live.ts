@@ -64,11 +64,14 @@ export async function liveTogether(
     const story = createStory(plan, `-${index}`, life.tool, world);
     return { story, checks: createChecks(story, nowMs) };
   });
+  const strange: Strange = { isThere: false };
+  const adapter = toAdapter(life, lives, strange);
   const bridge = await openLivingBridge({
     ...{ databases, outages, beginMs },
-    setup: { clock, readEveryMin, isBraked: life.isBraked, adapter: toAdapter(life, lives) },
+    setup: { clock, readEveryMin, isBraked: life.isBraked, adapter },
     apis: () => toApis(lives, nowMs),
-    watch: toWatch(lives, door, world),
+    toolUrl: () => `https://${strange.isThere ? 'another' : 'studio'}.example`,
+    watch: toWatch(lives, door, world, strange),
   });
   const lastOutageMs = Math.max(beginMs, ...outages.map(({ untilMs }) => untilMs));
   try {
@@ -111,8 +114,21 @@ function arrive(arrival: Arrival, door: Door, agenda: Agenda, nowMs: () => numbe
   agenda.at(nowMs() + waitMin * minute, () => arrive(again, door, agenda, nowMs));
 }
 
-function toWatch(lives: readonly Life[], door: Door, world: World): BridgeWatch {
+/** Whether the configured address of the tool is that of another server. */
+interface Strange {
+  isThere: boolean;
+}
+
+function toWatch(lives: readonly Life[], door: Door, world: World, strange: Strange): BridgeWatch {
   return {
+    onStrangeTool(untilMs) {
+      strange.isThere = untilMs !== null;
+      const says = untilMs === null ? 'the right one again' : 'another server';
+      for (const { story } of lives) {
+        story.log(`the configured tool is ${says}`);
+        story.disturb(untilMs ?? world.nowMs());
+      }
+    },
     onDown() {
       door.isOpen = false;
       for (const { story } of lives) story.log('the bridge goes down');
@@ -219,17 +235,23 @@ function installsOf(lives: readonly Life[]): string[] {
   return lives.flatMap(({ story }) => customerNames.map((name) => installOf(story, name)));
 }
 
-function toAdapter(life: BridgeLife, lives: readonly Life[]) {
+function toAdapter({ tool, strangeTool }: BridgeLife, lives: readonly Life[], strange: Strange) {
   const byRun = new Map(lives.map((one) => [one.story.run, one]));
-  return createFleetAdapter(life.tool, (run) => {
+  const find = (run: string) => {
     const one = byRun.get(run);
     if (one === undefined) throw new Error(`no story ${run}`);
     const { story, checks } = one;
     const watch = {
-      onAdd: (group: string, trainer: string) => checks.onAdd(`${group}/${trainer}`),
-      onRemove: (group: string, trainer: string) => checks.onRemove(`${group}/${trainer}`),
+      onAdd: (group: string, trainer: string) =>
+        checks.onAdd(`${group}/${trainer}`, strange.isThere),
+      onRemove: (group: string, trainer: string) =>
+        checks.onRemove(`${group}/${trainer}`, strange.isThere),
     };
     return { tool: story.tool, watch };
+  };
+  const isStrange = () => strange.isThere;
+  return createFleetAdapter({
+    ...{ kind: tool, find, isStrange, identifies: strangeTool?.identifies ?? false },
   });
 }
 

@@ -113,17 +113,27 @@ export interface ToolWatch {
   onRemove(group: string, trainer: string): void;
 }
 
+export interface Fleet {
+  kind: ToolKind;
+  find(run: string): { tool: StoryTool; watch: ToolWatch };
+  /** Whether another server answers, in which nobody of any story is. */
+  isStrange(): boolean;
+  identifies: boolean;
+}
+
 /** One adapter for all stories that live together. */
-export function createFleetAdapter(
-  kind: ToolKind,
-  find: (run: string) => { tool: StoryTool; watch: ToolWatch },
-): Adapter {
+export function createFleetAdapter({ kind, find, isStrange, identifies }: Fleet): Adapter {
   const model = createMemoryTool('membership', kind).adapter;
-  const at = (id: string) => find(runOf(id));
+  const stranger = createMemoryTool('membership', kind);
+  const at = (id: string) => {
+    const { tool, watch } = find(runOf(id));
+    return isStrange() ? { tool: { inner: stranger }, watch } : { tool, watch };
+  };
   const adapterAt = (id: string) => at(id).tool.inner.adapter;
   return {
     capabilities: model.capabilities,
     check: async () => [],
+    ...(identifies && { identify: async () => (isStrange() ? 'another' : 'ours') }),
     groupFor: ({ externalProjectId }) => externalProjectId,
     findMember: (group, person, signal) => adapterAt(group).findMember(group, person, signal),
     addMember(group, person, signal) {
