@@ -30,11 +30,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .execute();
 
   // With the install, so that counting who shares an id reads the index alone.
-  await db.schema
-    .createIndex('delivery_sender_id')
-    .on('delivery')
-    .columns(['delivery_id', 'install'])
-    .execute();
+  await db.schema.createIndex('delivery_sender_id').on('delivery').columns(['delivery_id', 'install']).execute();
 
   // Partial, so that they stay small however many deliveries lie handled.
   await db.schema

@@ -51,11 +51,7 @@ async function createRelations(db: Kysely<unknown>): Promise<void> {
     .addColumn('link_id', 'text', (column) => column.notNull())
     .addPrimaryKeyConstraint('contract_link_key', ['install', 'contract_id', 'link_id'])
     .execute();
-  await db.schema
-    .createIndex('contract_link_by_link')
-    .on('contract_link')
-    .columns(['install', 'link_id'])
-    .execute();
+  await db.schema.createIndex('contract_link_by_link').on('contract_link').columns(['install', 'link_id']).execute();
 
   await db.schema
     .createTable('participation')
@@ -65,11 +61,7 @@ async function createRelations(db: Kysely<unknown>): Promise<void> {
     .addColumn('seen_at', 'text', (column) => column.notNull())
     .addPrimaryKeyConstraint('participation_key', ['install', 'contract_id', 'trainer_id'])
     .execute();
-  await db.schema
-    .createIndex('participation_by_trainer')
-    .on('participation')
-    .column('trainer_id')
-    .execute();
+  await db.schema.createIndex('participation_by_trainer').on('participation').column('trainer_id').execute();
 }
 
 async function createPeople(db: Kysely<unknown>): Promise<void> {

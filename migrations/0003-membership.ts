@@ -52,11 +52,7 @@ async function createIntents(db: Kysely<unknown>): Promise<void> {
     .addColumn('was_found', 'integer', (column) => column.notNull())
     .addColumn('created_at', 'text', (column) => column.notNull())
     .execute();
-  await db.schema
-    .createIndex('intent_by_membership')
-    .on('intent')
-    .column('membership_id')
-    .execute();
+  await db.schema.createIndex('intent_by_membership').on('intent').column('membership_id').execute();
 }
 
 async function createReceipts(db: Kysely<unknown>): Promise<void> {
@@ -73,11 +69,7 @@ async function createReceipts(db: Kysely<unknown>): Promise<void> {
     .addColumn('message', 'text')
     .addColumn('created_at', 'text', (column) => column.notNull())
     .execute();
-  await db.schema
-    .createIndex('receipt_by_membership')
-    .on('receipt')
-    .column('membership_id')
-    .execute();
+  await db.schema.createIndex('receipt_by_membership').on('receipt').column('membership_id').execute();
 }
 
 async function createWork(db: Kysely<unknown>): Promise<void> {

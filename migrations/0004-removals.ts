@@ -31,11 +31,7 @@ async function addRegisters(db: Kysely<unknown>): Promise<void> {
     // One statement each: SQLite adds one column at a time.
     for (const name of names) await db.schema.alterTable(table).addColumn(name, 'text').execute();
   }
-  await db.schema
-    .createIndex('link_by_project')
-    .on('link')
-    .columns(['install', 'external_project_id'])
-    .execute();
+  await db.schema.createIndex('link_by_project').on('link').columns(['install', 'external_project_id']).execute();
   await db.schema
     .createIndex('person_by_address')
     .on('person')
@@ -64,11 +60,7 @@ async function addMembershipColumns(db: Kysely<unknown>): Promise<void> {
     .columns(['install', 'remove_after'])
     .where(sql.ref('remove_after'), 'is not', null)
     .execute();
-  await db.schema
-    .createIndex('membership_by_install')
-    .on('membership')
-    .columns(['install', 'state'])
-    .execute();
+  await db.schema.createIndex('membership_by_install').on('membership').columns(['install', 'state']).execute();
   await db.schema
     .createIndex('membership_by_account')
     .on('membership')
@@ -125,11 +117,7 @@ async function createRemovals(db: Kysely<unknown>): Promise<void> {
     .addColumn('clearance', 'text', (column) => column.notNull())
     .addColumn('cleared_at', 'text', (column) => column.notNull())
     .execute();
-  await db.schema
-    .createIndex('removal_by_install')
-    .on('removal')
-    .columns(['install', 'cleared_at'])
-    .execute();
+  await db.schema.createIndex('removal_by_install').on('removal').columns(['install', 'cleared_at']).execute();
 }
 
 async function createInstallStates(db: Kysely<unknown>): Promise<void> {

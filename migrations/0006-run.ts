@@ -24,15 +24,6 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('failed', 'integer', (column) => column.notNull().defaultTo(0))
     .addColumn('failure', 'text')
     .execute();
-  await db.schema
-    .createIndex('run_by_install')
-    .on('run')
-    .columns(['install', 'began_at'])
-    .execute();
-  await db.schema
-    .createIndex('run_open')
-    .on('run')
-    .column('install')
-    .where(sql.ref('ended_at'), 'is', null)
-    .execute();
+  await db.schema.createIndex('run_by_install').on('run').columns(['install', 'began_at']).execute();
+  await db.schema.createIndex('run_open').on('run').column('install').where(sql.ref('ended_at'), 'is', null).execute();
 }

@@ -21,9 +21,5 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('next_attempt_at', 'text')
     .addColumn('failure', 'text')
     .execute();
-  await db.schema
-    .createIndex('invitation_due')
-    .on('invitation')
-    .column('next_attempt_at')
-    .execute();
+  await db.schema.createIndex('invitation_due').on('invitation').column('next_attempt_at').execute();
 }

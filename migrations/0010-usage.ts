@@ -100,11 +100,7 @@ async function createDays(db: Kysely<unknown>): Promise<void> {
     .addPrimaryKeyConstraint('usage_day_key', ['tool', 'scope', 'member_id', 'day'])
     .execute();
   await db.schema.createIndex('usage_day_by_day').on('usage_day').column('day').execute();
-  await db.schema
-    .createIndex('usage_day_by_trainer')
-    .on('usage_day')
-    .columns(['trainer_id', 'day'])
-    .execute();
+  await db.schema.createIndex('usage_day_by_trainer').on('usage_day').columns(['trainer_id', 'day']).execute();
 }
 
 async function createLedger(db: Kysely<unknown>): Promise<void> {
@@ -130,11 +126,7 @@ async function createLedger(db: Kysely<unknown>): Promise<void> {
     .addColumn('message', 'text')
     .addPrimaryKeyConstraint('usage_ledger_key', ['install', 'contract_id', 'trainer_id', 'day'])
     .execute();
-  await db.schema
-    .createIndex('usage_ledger_by_day')
-    .on('usage_ledger')
-    .columns(['install', 'day'])
-    .execute();
+  await db.schema.createIndex('usage_ledger_by_day').on('usage_ledger').columns(['install', 'day']).execute();
   await db.schema
     .createTable('usage_decision')
     .addColumn('id', id)

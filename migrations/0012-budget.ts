@@ -15,14 +15,29 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 }
 
 const amounts = [
-  ...['funded_volume', 'funded_amount_usd', 'consumed_volume', 'remaining_volume'],
-  ...['consumed_fraction', 'consumed_seconds', 'consumed_labels', 'consumed_tasks'],
+  'funded_volume',
+  'funded_amount_usd',
+  'consumed_volume',
+  'remaining_volume',
+  'consumed_fraction',
+  'consumed_seconds',
+  'consumed_labels',
+  'consumed_tasks',
   'told_funded_volume',
 ];
 
 const texts = [
-  ...['state', 'state_since', 'payment_type', 'last_usage_at', 'asked_at', 'next_read_at'],
-  ...['met_event_at', 'not_found_at', 'failure', 'told_state', 'told_at'],
+  'state',
+  'state_since',
+  'payment_type',
+  'last_usage_at',
+  'asked_at',
+  'next_read_at',
+  'met_event_at',
+  'not_found_at',
+  'failure',
+  'told_state',
+  'told_at',
 ];
 
 async function createBudgets(db: Kysely<unknown>): Promise<void> {

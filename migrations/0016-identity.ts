@@ -35,11 +35,7 @@ async function rebuildMembership(db: Kysely<unknown>): Promise<void> {
   }>`select name from pragma_table_info('membership')`.execute(db);
   const all = sql.join(columns.rows.map(({ name }) => sql.ref(name)));
   const { seq = 0 } =
-    (
-      await sql<{ seq: number }>`select seq from sqlite_sequence where name = 'membership'`.execute(
-        db,
-      )
-    ).rows[0] ?? {};
+    (await sql<{ seq: number }>`select seq from sqlite_sequence where name = 'membership'`.execute(db)).rows[0] ?? {};
   await sql`pragma defer_foreign_keys = on`.execute(db);
   await sql`create table membership_before as select * from membership`.execute(db);
   await sql`drop table membership`.execute(db);

@@ -21,11 +21,7 @@ async function createDerivations(db: Kysely<unknown>): Promise<void> {
     .addColumn('evidence_at', 'text', (column) => column.notNull().defaultTo(''))
     .addUniqueConstraint('derivation_of_install', ['trainer_id', 'install'])
     .execute();
-  await db.schema
-    .createIndex('derivation_turn')
-    .on('derivation')
-    .columns(['install', 'arrival'])
-    .execute();
+  await db.schema.createIndex('derivation_turn').on('derivation').columns(['install', 'arrival']).execute();
   await sql`insert into derivation (trainer_id)
     select trainer_id from derivation_before order by trainer_id`.execute(db);
   await db.schema.dropTable('derivation_before').execute();
@@ -41,11 +37,7 @@ async function createTurns(db: Kysely<unknown>): Promise<void> {
     .execute();
   // Nothing looks for what is due of all installs together any more.
   await db.schema.dropIndex('delivery_due').execute();
-  await db.schema
-    .createIndex('read_request_turn')
-    .on('read_request')
-    .columns(['install', 'next_attempt_at'])
-    .execute();
+  await db.schema.createIndex('read_request_turn').on('read_request').columns(['install', 'next_attempt_at']).execute();
 }
 
 /** How many contracts a trainer has is asked of one install alone. */

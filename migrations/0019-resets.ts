@@ -25,11 +25,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('mailed_at', 'text', (column) => column.notNull())
     .addPrimaryKeyConstraint('mailed_key', ['membership_id', 'invited_at'])
     .execute();
-  await db.schema
-    .createIndex('mailed_to')
-    .on('mailed')
-    .columns(['install', 'address_digest', 'mailed_at'])
-    .execute();
+  await db.schema.createIndex('mailed_to').on('mailed').columns(['install', 'address_digest', 'mailed_at']).execute();
 
   await db.schema
     .createTable('forgotten_person')

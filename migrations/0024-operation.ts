@@ -36,9 +36,5 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 
   await db.schema.alterTable('notice').addColumn('alert', 'text').execute();
   await db.schema.alterTable('notice').addColumn('subject_digest', 'text').execute();
-  await db.schema
-    .createIndex('notice_of_subject')
-    .on('notice')
-    .columns(['subject_digest', 'occurred_at'])
-    .execute();
+  await db.schema.createIndex('notice_of_subject').on('notice').columns(['subject_digest', 'occurred_at']).execute();
 }

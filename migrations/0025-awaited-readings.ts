@@ -2,12 +2,7 @@ import { type Kysely, sql } from 'kysely';
 
 /** What a removal waits for that is due: a reading of its install, or a list of active contracts. */
 export async function up(db: Kysely<unknown>): Promise<void> {
-  const columns = [
-    'removals_held_since',
-    'active_listed_at',
-    'list_wanted_at',
-    'list_due_at',
-  ] as const;
+  const columns = ['removals_held_since', 'active_listed_at', 'list_wanted_at', 'list_due_at'] as const;
   // One statement each: SQLite adds one column at a time.
   for (const name of columns) {
     await db.schema.alterTable('install_state').addColumn(name, 'text').execute();

@@ -67,9 +67,7 @@ function goneSince({ absences, started, listed, reopened }: MissedContract): str
 /** Nobody's removal goes on for that; whether there is another reason for it is derived anew. */
 async function lookAgainAtWhoIsIn(db: Kysely<unknown>): Promise<void> {
   await sql`update membership set remove_after = updated_at, next_attempt_at = null
-    where cause = 'contract_eliminated' and state = 'removing' and remove_after is null`.execute(
-    db,
-  );
+    where cause = 'contract_eliminated' and state = 'removing' and remove_after is null`.execute(db);
   await sql`insert into derivation (install, trainer_id)
     select distinct install, trainer_id from membership
     where cause = 'contract_eliminated' and state in ('removing', 'held', 'failed')

@@ -72,20 +72,39 @@ export function createApp({
   const inbox = createInbox({ append: append.append, onAppended: () => engine.wakeIntake() });
   const registry = openRegistry({ config, storage });
   const engine = createEngine({
-    ...{ config, storage, logger, metrics, adapters, registry, isBusy: inbox.isBusy },
-    ...{ clock: leaseClock, secondLookMs },
+    config,
+    storage,
+    logger,
+    metrics,
+    adapters,
+    registry,
+    isBusy: inbox.isBusy,
+    clock: leaseClock,
+    secondLookMs,
   });
   const sealerNotice = createSealerNoticeOf(storage, leaseClock, logger);
   const heartbeat = createHeartbeat(storage.database, leaseClock, logger);
   const readiness = createReadiness(() => storage.inbox.checkWritable(), clock);
   const receiver = createReceiver({
-    ...{ config, logger, clock, metrics, inbox, storage, readiness, databaseClock: leaseClock },
+    config,
+    logger,
+    clock,
+    metrics,
+    inbox,
+    storage,
+    readiness,
+    databaseClock: leaseClock,
     installs: registry.installs,
     alerts: engine.alerts,
     onUnmatched: engine.noteUnmatched,
   });
   const operator = createOperatorListener({
-    ...{ config, storage, metrics, readiness, loops: engine.loops, clock: leaseClock },
+    config,
+    storage,
+    metrics,
+    readiness,
+    loops: engine.loops,
+    clock: leaseClock,
   });
   const alive = createAliveLock(storage.database, leaseClock);
   return {
@@ -122,11 +141,7 @@ export function createApp({
   };
 }
 
-function createSealerNoticeOf(
-  { database, box: { fingerprint } }: Storage,
-  clock: Clock,
-  logger: Logger,
-): SealerNotice {
+function createSealerNoticeOf({ database, box: { fingerprint } }: Storage, clock: Clock, logger: Logger): SealerNotice {
   return createSealerNotice({ sealers: createSealerStore(database), clock, logger, fingerprint });
 }
 
@@ -150,7 +165,10 @@ function createOperatorListener({ config, storage, ...parts }: OperatorParts): H
   const { host, port, token } = config.console;
   const { inbox, memberships } = storage;
   const listener = createConsoleApp({
-    ...{ ...parts, token, inbox, memberships },
+    ...parts,
+    token,
+    inbox,
+    memberships,
     listRemoved: () => listRemoved(storage.database),
     listInstances: createInstanceStore(storage.database).list,
   });

@@ -21,10 +21,7 @@ import { createReadWorker } from './reconcile/read-worker.ts';
 import { createReconcileWorker } from './reconcile/reconcile-worker.ts';
 import { createScheduleWorker } from './reconcile/schedule-worker.ts';
 import { createAliveWorker } from './reconcile/silence.ts';
-import {
-  createSubscriptionWorker,
-  type SubscriptionWorker,
-} from './subscription/subscription-worker.ts';
+import { createSubscriptionWorker, type SubscriptionWorker } from './subscription/subscription-worker.ts';
 import { createClearImportsWorker } from './usage/import/clear-imports-worker.ts';
 import { createStagingStore } from './usage/import/staging-store.ts';
 
@@ -71,17 +68,26 @@ export function createEngine(deps: EngineDeps): Engine {
     reconcileWorker.wake();
   };
   const intakeWorker = createIntakeWorker({
-    ...{ ...works, inbox: storage.inbox, onReadWanted },
+    ...works,
+    inbox: storage.inbox,
+    onReadWanted,
     staleAfterMs: config.retention.deliveriesMs,
     wantInstallRead: installStates.wantRead,
     isReceiverBusy: deps.isBusy,
   });
   const scheduleWorker = createScheduleWorker({
-    ...{ database: storage.database, installStates, logger, clock, onReadWanted },
-    ...{ schedule: config.reconcile.schedule, installs: works.installs },
+    database: storage.database,
+    installStates,
+    logger,
+    clock,
+    onReadWanted,
+    schedule: config.reconcile.schedule,
+    installs: works.installs,
   });
   const installsWorker = createInstallsWorker({
-    ...{ registry: deps.registry, logger, clock },
+    registry: deps.registry,
+    logger,
+    clock,
     async onLoaded(changed) {
       if (await rerouteInstalls(works, changed)) intakeWorker.wake();
     },
@@ -114,10 +120,7 @@ export function createEngine(deps: EngineDeps): Engine {
 }
 
 /** Without a public address nothing is delivered, and there is nothing to watch. */
-function createWatch(
-  { config }: EngineDeps,
-  { subscription, installs }: Works,
-): SubscriptionWorker | undefined {
+function createWatch({ config }: EngineDeps, { subscription, installs }: Works): SubscriptionWorker | undefined {
   if (config.receiver.publicUrl === undefined) return undefined;
   const { everyMs } = config.subscription;
   return createSubscriptionWorker({ ...subscription, installs, everyMs });
@@ -142,14 +145,13 @@ function createNotifyWorkers(works: Works): Loop[] {
 }
 
 /** What keeps the database small, and its people no longer than they may be. */
-function createHousekeeping(
-  { config, storage, logger, clock }: EngineDeps,
-  { evidence, silence }: Works,
-): Loop[] {
+function createHousekeeping({ config, storage, logger, clock }: EngineDeps, { evidence, silence }: Works): Loop[] {
   const { database, inbox } = storage;
   const { deliveriesMs, peopleMs } = config.retention;
   const sweep = createSweep({
-    ...{ database, clock, retention: createRetentionStore(database) },
+    database,
+    clock,
+    retention: createRetentionStore(database),
     lockEvidence: evidence.lock,
     retentionMs: peopleMs,
   });
@@ -170,8 +172,7 @@ async function prepare(
   const { subscription, silence } = works;
   await mendAfterSetBack(works);
   const orphaned = await checkOrphans(works, acceptsOrphans);
-  if (orphaned !== null)
-    logger.warn({ orphaned }, 'Kept although the configuration leads elsewhere');
+  if (orphaned !== null) logger.warn({ orphaned }, 'Kept although the configuration leads elsewhere');
   if (subscription.publicUrl === undefined) await subscription.subscriptions.forgetTroubles();
   await silence.look(isRestored);
 }

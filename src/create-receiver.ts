@@ -50,7 +50,13 @@ export function createReceiver(parts: ReceiverParts): HttpServer {
   const quiet = createQuiet(clock);
   const alertQuiet = createQuiet(clock, alertQuietMs);
   const listener = createReceiverApp({
-    ...{ inbox, metrics, logger, clock, quiet, readiness, databaseClock: parts.databaseClock },
+    inbox,
+    metrics,
+    logger,
+    clock,
+    quiet,
+    readiness,
+    databaseClock: parts.databaseClock,
     signingKeys: createSigningKeys(installs),
     decoySecret: toSigningKey(randomBytes(32).toString('hex')),
     headers: createMarketplaceHeaders(config.marketplace.headerPrefixes),
@@ -66,7 +72,8 @@ function createBounds({ config, storage, clock, installs }: ReceiverParts): Admi
   const { limits } = config.receiver;
   const file = sqliteFileOf(storage.database.url);
   const gate = createStorageGate({
-    ...{ limits, clock },
+    limits,
+    clock,
     readStored: storage.inbox.readStored,
     readFree: async () => (file === undefined ? null : await readFreeBytes(path.dirname(file))),
     countInstalls: () => installs.size,

@@ -120,20 +120,33 @@ export function createWorks(given: WorksDeps): Works {
   const resets = createResetStore(database, box);
   const resetting = [...adapters].flatMap(([tool, one]) => (one.resetInvitations ? [tool] : []));
   const works = {
-    ...{ database, logger, clock, metrics, alerts, memberships, installs, platformApis },
-    ...{ channels, addNotice: notices.add, alertsTold: settled },
-    ...{ managedDomains, limits: config.removals },
+    database,
+    logger,
+    clock,
+    metrics,
+    alerts,
+    memberships,
+    installs,
+    platformApis,
+    channels,
+    addNotice: notices.add,
+    alertsTold: settled,
+    managedDomains,
+    limits: config.removals,
     rules: { routeLink, graces, ...assignmentsOf(adapters) },
     ...createStores(storage),
-    ...{ installStates, silence, beforeDeciding: () => silence.look() },
+    installStates,
+    silence,
+    beforeDeciding: () => silence.look(),
     awaitedReadings: createAwaitedReadingStore({
-      ...{ graces, installs, installsReaching: createInstallsReaching(installs, routeLink) },
+      graces,
+      installs,
+      installsReaching: createInstallsReaching(installs, routeLink),
     }),
     report: createReportEvidence({ installs, adapters }, alerts),
     reportSuspects: createReportSuspects({ suspects: createSuspectStore(database), alerts, clock }),
     reportClock: createReportClock({ database, alerts, clock }),
-    mayPass: createFinalReadingStore(createPlaceOf({ adapters, routeLink, links: config.links }))
-      .mayPass,
+    mayPass: createFinalReadingStore(createPlaceOf({ adapters, routeLink, links: config.links })).mayPass,
     canReturn: (tool: string) => canReturn(adapters.get(tool), mayChange(tool)),
     countDueResets: () => resets.countDue(resetting, toInstant(clock.now())),
     onMembershipDue() {
@@ -174,12 +187,16 @@ function createSubscription(
   { installStates, platformApis, alerts, logger, clock }: UnwiredWorks,
 ): SubscriptionDeps {
   return {
-    ...{ database, installStates, platformApis, alerts, logger, clock },
+    database,
+    installStates,
+    platformApis,
+    alerts,
+    logger,
+    clock,
     locks: createLockStore(database),
     endpoints: createEndpointStore(database, box),
     subscriptions: createSubscriptionStore(database),
-    hasConfiguredSecrets: (install) =>
-      (config.installs.get(install)?.webhookSecrets.length ?? 0) > 0,
+    hasConfiguredSecrets: (install) => (config.installs.get(install)?.webhookSecrets.length ?? 0) > 0,
     publicUrl: config.receiver.publicUrl,
   };
 }
@@ -190,7 +207,11 @@ function createUsageOf(
   { keepAnswer }: Budgets,
 ): Usage {
   return createUsage({
-    ...{ ...works, adapters, box, usage: config.usage, links: config.links },
+    ...works,
+    adapters,
+    box,
+    usage: config.usage,
+    links: config.links,
     routeLink: works.rules.routeLink,
     onAnswer: keepAnswer,
     otherSightings: [createImportSightings(works.database)],
@@ -198,13 +219,14 @@ function createUsageOf(
 }
 
 /** What the tools list, compared with what is known. */
-function createDriftDeps(
-  { config, storage: { box }, adapters }: WorksDeps,
-  works: UnwiredWorks,
-): CheckDriftDeps {
+function createDriftDeps({ config, storage: { box }, adapters }: WorksDeps, works: UnwiredWorks): CheckDriftDeps {
   const { routeLink, graces } = works.rules;
   return {
-    ...{ ...works, adapters, box, routeLink, graceMs: graces.graceMs },
+    ...works,
+    adapters,
+    box,
+    routeLink,
+    graceMs: graces.graceMs,
     drifts: createDriftStore(works.database),
     protectedAccounts: new Map([...config.tools].map(([name, tool]) => [name, tool.protected])),
     report: createReportDrift(works),
@@ -219,10 +241,7 @@ interface ConvergeRules {
   mayChange(tool: string): boolean;
 }
 
-function createConvergeWorkers(
-  deps: WorksDeps,
-  { alerts, routeLink, silence, mayChange }: ConvergeRules,
-): Loop[] {
+function createConvergeWorkers(deps: WorksDeps, { alerts, routeLink, silence, mayChange }: ConvergeRules): Loop[] {
   const { config, storage, logger, clock, metrics, adapters } = deps;
   const { secondLookMs = usualSecondLookMs } = deps;
   const { database, box } = storage;
@@ -247,9 +266,7 @@ function createConvergeWorkers(
     const onMembershipDue = () => worker.wake();
     const resetter = createResetWorker({ ...given, resets, onMembershipDue });
     const onResetWanted = () => resetter.wake();
-    const worker = createConvergeWorker({
-      ...{ ...given, ...known, settling: tellingOfResets(settling, onResetWanted) },
-    });
+    const worker = createConvergeWorker({ ...given, ...known, settling: tellingOfResets(settling, onResetWanted) });
     return [worker, resetter];
   });
 }
@@ -266,16 +283,11 @@ function tellingOfResets(settling: SettleStore, onResetWanted: () => void): Sett
 }
 
 /** Where a configuration has people told. Nothing is sent by it. */
-export function createConfiguredChannels({
-  config,
-  clock,
-}: {
-  config: Config;
-  clock: Clock;
-}): Channel[] {
+export function createConfiguredChannels({ config, clock }: { config: Config; clock: Clock }): Channel[] {
   const { mail } = config;
   return createChannels({
-    ...{ channels: config.notifications.channels, clock },
+    channels: config.notifications.channels,
+    clock,
     mail: mail && { sender: mail, send: createSendMail(mail.smtp) },
   });
 }
@@ -293,8 +305,6 @@ export function openRegistry({
 
 /** Which tools leave with somebody what is assigned to them. */
 function assignmentsOf(adapters: ReadonlyMap<string, Adapter>): Pick<Rules, 'endsAssignments'> {
-  const tools = new Set(
-    [...adapters].flatMap(([tool, { endAssignments }]) => (endAssignments ? [tool] : [])),
-  );
+  const tools = new Set([...adapters].flatMap(([tool, { endAssignments }]) => (endAssignments ? [tool] : [])));
   return tools.size === 0 ? {} : { endsAssignments: (tool) => tools.has(tool) };
 }

@@ -26,8 +26,15 @@ const mayImport: Record<string, readonly string[]> = {
   'usage/show': ['usage/report', 'usage/attribute', 'usage/read', 'domain', 'lib'],
   'usage/import': ['usage/read', 'installs', 'db', 'domain', 'lib'],
   usage: [
-    ...['usage/read', 'usage/attribute', 'usage/report'],
-    ...['engine', 'marketplace', 'adapters/(port)', 'db', 'domain', 'lib'],
+    'usage/read',
+    'usage/attribute',
+    'usage/report',
+    'engine',
+    'marketplace',
+    'adapters/(port)',
+    'db',
+    'domain',
+    'lib',
   ],
   budget: ['marketplace', 'db', 'domain', 'lib'],
   operator: [
@@ -76,8 +83,7 @@ const mayImport: Record<string, readonly string[]> = {
 /** Third-party packages that stay behind one door. */
 const onlyIn: Record<string, RegExp> = {
   kysely: /^src\/db\/|^migrations\/|-store\.ts$/,
-  'better-sqlite3':
-    /^src\/db\/(sqlite-database|cached-statements|checkpoint-thread|alive-lock|alive-probe)\.ts$/,
+  'better-sqlite3': /^src\/db\/(sqlite-database|cached-statements|checkpoint-thread|alive-lock|alive-probe)\.ts$/,
   pg: /^src\/db\/postgres-database\.ts$/,
   express: /^src\/(receiver|console|sandbox)\//,
   zod: /^src\/config\/|-schema\.ts$|^src\/adapters\/adapter\.ts$/,
@@ -126,9 +132,7 @@ for (const folder of new Set(files.map(layerOf))) {
 
 function importsOf(file: string): string[] {
   const specifiers = [...readFileSync(file, 'utf8').matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)];
-  return specifiers.map(([, name = '']) =>
-    name.startsWith('.') ? path.join(path.dirname(file), name) : name,
-  );
+  return specifiers.map(([, name = '']) => (name.startsWith('.') ? path.join(path.dirname(file), name) : name));
 }
 
 function packageOf(specifier: string): string {

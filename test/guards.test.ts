@@ -33,14 +33,11 @@ describe('the commands', () => {
     expect(named.sort()).toEqual(commands.map((command) => command.name()).sort());
   });
 
-  it.each(commands.filter((command) => command.commands.length > 0))(
-    '$_name names its own there',
-    (command) => {
-      const row = rowsOf('command').find(([first]) => first === `\`gangway ${command.name()}\``);
-      const subcommands = command.commands.map((child) => child.name());
-      expect(subcommands.filter((name) => !row?.[1]?.includes(`\`${name}`))).toEqual([]);
-    },
-  );
+  it.each(commands.filter((command) => command.commands.length > 0))('$_name names its own there', (command) => {
+    const row = rowsOf('command').find(([first]) => first === `\`gangway ${command.name()}\``);
+    const subcommands = command.commands.map((child) => child.name());
+    expect(subcommands.filter((name) => !row?.[1]?.includes(`\`${name}`))).toEqual([]);
+  });
 });
 
 /** The rows of the README's table whose first column has this title. */
@@ -111,8 +108,7 @@ describe('the configuration', () => {
 
 describe('the tests', () => {
   /** What leaves a test out whatever the machine; one that a machine cannot run may say so. */
-  const leavesOut =
-    /\b(it|test|describe)(\.\w+)*\.(only|skip|todo|fails)\b|\b[xf](it|describe)[.(]/;
+  const leavesOut = /\b(it|test|describe)(\.\w+)*\.(only|skip|todo|fails)\b|\b[xf](it|describe)[.(]/;
 
   it.each(globSync('test/**/*.test.ts'))('of %s are all run', (file) => {
     const lines = readFileSync(file, 'utf8').split('\n');

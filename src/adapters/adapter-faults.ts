@@ -48,9 +48,7 @@ export function memberFaults(value: unknown): string[] {
   const { id, email } = value;
   return [
     ...(isText(id) ? [] : ['a member whose id is no text']),
-    ...(typeof email === 'string' || email === null
-      ? []
-      : ['a member whose email is no text or null']),
+    ...(typeof email === 'string' || email === null ? [] : ['a member whose email is no text or null']),
   ];
 }
 

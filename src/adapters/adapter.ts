@@ -133,11 +133,7 @@ export interface Adapter {
    * of everything is gone from the tool. A part that cannot be read is an error, never an end;
    * `not_found` says that there is no such place (any more).
    */
-  readUsage?(
-    scope: string,
-    request: UsageRequest,
-    signal: AbortSignal,
-  ): AsyncIterable<UsageSighting | UsageNote>;
+  readUsage?(scope: string, request: UsageRequest, signal: AbortSignal): AsyncIterable<UsageSighting | UsageNote>;
 }
 
 export interface Capabilities {

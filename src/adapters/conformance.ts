@@ -2,12 +2,7 @@ import assert from 'node:assert/strict';
 import { accountCases } from './conformance/account-cases.ts';
 import { addressCases } from './conformance/address-cases.ts';
 import { faultCases } from './conformance/fault-cases.ts';
-import {
-  type ConformanceCase,
-  type ConformanceHarness,
-  NobodyAccepts,
-  signalOf,
-} from './conformance/harness.ts';
+import { type ConformanceCase, type ConformanceHarness, NobodyAccepts, signalOf } from './conformance/harness.ts';
 import { listCases } from './conformance/list-cases.ts';
 import { membershipCases } from './conformance/membership-cases.ts';
 import { strangerCases } from './conformance/stranger-cases.ts';
@@ -41,9 +36,7 @@ export interface ConformanceResult {
 }
 
 /** Runs one case after the other, as no tool minds. A case that fails does not stop the others. */
-export async function* runConformance(
-  harness: ConformanceHarness,
-): AsyncGenerator<ConformanceResult> {
+export async function* runConformance(harness: ConformanceHarness): AsyncGenerator<ConformanceResult> {
   for (const { name, skip, run } of conformanceCases) {
     const reason = skip?.(harness) ?? null;
     if (reason !== null) {
@@ -78,10 +71,7 @@ async function checks(harness: ConformanceHarness): Promise<void> {
 
 async function identifies(harness: ConformanceHarness): Promise<void> {
   const { adapter } = harness;
-  const [first, again] = [
-    await adapter.identify?.(signalOf(harness)),
-    await adapter.identify?.(signalOf(harness)),
-  ];
+  const [first, again] = [await adapter.identify?.(signalOf(harness)), await adapter.identify?.(signalOf(harness))];
   assert.equal(again, first);
   if (first !== null) assert.notEqual(first?.trim(), '');
 }

@@ -34,10 +34,7 @@ export function createAdapter(tool: string, kind: string, settings: unknown): Ad
   const create = builtIn.get(kind);
   if (create === undefined) {
     const known = builtInAdapters.join(', ');
-    throw new AppError(
-      'invalid',
-      `tools.${tool}.adapter: there is no "${kind}"; there is: ${known}`,
-    );
+    throw new AppError('invalid', `tools.${tool}.adapter: there is no "${kind}"; there is: ${known}`);
   }
   try {
     return create(settings);

@@ -29,15 +29,17 @@ export function createKit(tool: string, settings: Record<string, unknown>): Adap
   }
 
   return {
-    ...{ tool, settings, request, pathSegment, isSameAddress },
-    error: (code, message, options) =>
-      new AppError(code, maskText(message, configured).slice(0, 500), options),
+    tool,
+    settings,
+    request,
+    pathSegment,
+    isSameAddress,
+    error: (code, message, options) => new AppError(code, maskText(message, configured).slice(0, 500), options),
   };
 }
 
 function refusePlain(url: string, allowHttp: boolean): void {
-  if (!URL.canParse(url))
-    throw new AppError('invalid', 'The adapter asks for something that is no URL');
+  if (!URL.canParse(url)) throw new AppError('invalid', 'The adapter asks for something that is no URL');
   if (allowHttp || !isPlainBeyondLoopback(url)) return;
   throw new AppError('invalid', 'Plain http to another machine needs "allowHttp": true');
 }

@@ -30,9 +30,7 @@ export function guardAdapter(adapter: Adapter): Adapter {
     },
     ...(canonicalGroup && {
       canonicalGroup(project) {
-        const form: unknown = guardNow('canonicalGroup', () =>
-          canonicalGroup.call(adapter, project),
-        );
+        const form: unknown = guardNow('canonicalGroup', () => canonicalGroup.call(adapter, project));
         if (typeof form === 'string' || form === null) return form;
         throw wrong('canonicalGroup', 'neither a text nor null');
       },
@@ -44,16 +42,12 @@ export function guardAdapter(adapter: Adapter): Adapter {
       }),
     ...guardAccounts(adapter),
     addMember: (group, person, signal) =>
-      guard('addMember', signal, async () =>
-        toChecked('addMember', await adapter.addMember(group, person, signal)),
-      ),
+      guard('addMember', signal, async () => toChecked('addMember', await adapter.addMember(group, person, signal))),
     removeMember: (group, member, signal) =>
       guard('removeMember', signal, () => adapter.removeMember(group, member, signal)),
     ...(endAssignments && {
       endAssignments: (group, member, project, signal) =>
-        guard('endAssignments', signal, () =>
-          endAssignments.call(adapter, group, member, project, signal),
-        ),
+        guard('endAssignments', signal, () => endAssignments.call(adapter, group, member, project, signal)),
     }),
     ...(removeAccount && {
       removeAccount: (group, member, signal) =>
@@ -93,8 +87,7 @@ function guardLists(adapter: Adapter): Pick<Adapter, 'listMembers' | 'listNewcom
   const { listMembers, listNewcomers } = adapter;
   return {
     ...(listMembers && {
-      listMembers: (group, signal) =>
-        guardList('listMembers', listMembers.bind(adapter, group, signal), signal),
+      listMembers: (group, signal) => guardList('listMembers', listMembers.bind(adapter, group, signal), signal),
     }),
     ...(listNewcomers && {
       listNewcomers: (group, since, signal) =>
@@ -108,9 +101,7 @@ function guardInvitations(adapter: Adapter): Pick<Adapter, 'renewInvitation' | '
   return {
     ...(renewInvitation && {
       renewInvitation: (group, member, signal) =>
-        guard('renewInvitation', signal, () =>
-          renewInvitation.call(adapter, group, member, signal),
-        ),
+        guard('renewInvitation', signal, () => renewInvitation.call(adapter, group, member, signal)),
     }),
     ...(resetInvitations && {
       resetInvitations: (group, signal) =>
@@ -126,8 +117,7 @@ function guardUsage(adapter: Adapter): Pick<Adapter, 'usageScopeFor' | 'readUsag
       usageScopeFor: (link) => guardNow('usageScopeFor', () => usageScopeFor.call(adapter, link)),
     }),
     ...(readUsage && {
-      readUsage: (scope, request, signal) =>
-        guardReading(readUsage.bind(adapter), scope, request, signal),
+      readUsage: (scope, request, signal) => guardReading(readUsage.bind(adapter), scope, request, signal),
     }),
   };
 }

@@ -16,9 +16,7 @@ import type { AdapterKit } from './kit.ts';
  *
  * @throws AppError `invalid` for the first that cannot be used, with what to do
  */
-export async function loadAdapters({
-  tools,
-}: Pick<Config, 'tools'>): Promise<Map<string, Adapter>> {
+export async function loadAdapters({ tools }: Pick<Config, 'tools'>): Promise<Map<string, Adapter>> {
   const adapters = new Map<string, Adapter>();
   for (const [name, tool] of tools) adapters.set(name, await loadAdapter(name, tool));
   return adapters;
@@ -52,10 +50,7 @@ async function importCreate(name: string, kind: string, specifier: string): Prom
     throw unusable(name, toWhyNot(kind, error));
   }
   if (typeof module.default === 'function') return module.default;
-  throw unusable(
-    name,
-    `${kind} has no default export that is a function: export default (kit) => …`,
-  );
+  throw unusable(name, `${kind} has no default export that is a function: export default (kit) => …`);
 }
 
 /** No settings are in play yet, so what Node says of the code can be shown. */

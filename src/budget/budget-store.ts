@@ -91,18 +91,10 @@ export function createBudgetStore(database: Database): BudgetStore {
         .execute(),
 
     find: (contractId) =>
-      kysely
-        .selectFrom('budget')
-        .selectAll()
-        .where('contractId', '=', contractId)
-        .orderBy('install')
-        .execute(),
+      kysely.selectFrom('budget').selectAll().where('contractId', '=', contractId).orderBy('install').execute(),
   };
 }
 
 function at(tx: Transaction, { install, contractId }: BudgetKey) {
-  return tx
-    .updateTable('budget')
-    .where('install', '=', install)
-    .where('contractId', '=', contractId);
+  return tx.updateTable('budget').where('install', '=', install).where('contractId', '=', contractId);
 }

@@ -36,11 +36,7 @@ const severities: Record<ToldState, number> = { ok: 0, low: 1, depleted: 2 };
  * better is told when more was funded, or else once it has lasted: corrections of usage may take it
  * to and fro. Where nobody was told anything, all counted as well.
  */
-export function decideNotice(
-  told: Told | null,
-  found: Found,
-  { now, repeatMs }: NoticeRules,
-): Decision | null {
+export function decideNotice(told: Told | null, found: Found, { now, repeatMs }: NoticeRules): Decision | null {
   const { state } = found;
   if (state === 'unknown') return null;
   if (state === (told?.state ?? 'ok')) {

@@ -61,9 +61,7 @@ function raise({ alerts, logger }: KeepDeps, notice: BudgetNotice): void {
   const { kind, install, contractId, isRepeat, budget } = notice;
   const fields = { install, contractId, notice: kind, isRepeat, ...budget };
   if (isRepeat) logger.info(fields, 'The budget of a contract is still as it was');
-  else if (kind === 'budget.depleted')
-    alerts.raise('budget_depleted', fields, 'The budget of a contract is used up');
-  else if (kind === 'budget.low')
-    alerts.raise('budget_low', fields, 'The budget of a contract is running out');
+  else if (kind === 'budget.depleted') alerts.raise('budget_depleted', fields, 'The budget of a contract is used up');
+  else if (kind === 'budget.low') alerts.raise('budget_low', fields, 'The budget of a contract is running out');
   else logger.info(fields, 'The budget of a contract is well again');
 }

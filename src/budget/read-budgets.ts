@@ -30,14 +30,13 @@ const refusedRestMs = 15 * 60_000;
  *
  * @returns false where nothing is due, or all that is due is being read
  */
-export async function readNextInstall(
-  deps: ReadBudgetsDeps,
-  signal: AbortSignal,
-): Promise<boolean> {
+export async function readNextInstall(deps: ReadBudgetsDeps, signal: AbortSignal): Promise<boolean> {
   const { readers, platformApis, clock } = deps;
   const claim = await readers.claim({
-    ...{ now: toInstant(clock.now()), leasedUntil: instantIn(clock, leaseMs) },
-    ...{ installs: [...platformApis.keys()], limit: batchSize },
+    now: toInstant(clock.now()),
+    leasedUntil: instantIn(clock, leaseMs),
+    installs: [...platformApis.keys()],
+    limit: batchSize,
   });
   if (claim === null) return false;
   const { hasAnswered, failure } = await readDue(deps, claim, signal);
@@ -52,11 +51,7 @@ interface Answered {
   failure: AppError | null;
 }
 
-async function readDue(
-  deps: ReadBudgetsDeps,
-  claim: ReaderClaim,
-  signal: AbortSignal,
-): Promise<Answered> {
+async function readDue(deps: ReadBudgetsDeps, claim: ReaderClaim, signal: AbortSignal): Promise<Answered> {
   const { readers, platformApis, clock } = deps;
   const api = platformApis.get(claim.install);
   let hasAnswered = false;
@@ -106,21 +101,13 @@ async function putOff(
   if (isRefused(error) || error.code === 'rate_limited') return;
   const isNotFound = error.code === 'not_found';
   const waitMs = isNotFound ? dayMs : backoffMs(due.attempts + 1, error.retryAfterMs);
-  const failure = isNotFound
-    ? 'the marketplace has no such contract on a linked job'
-    : maskText(error.message);
+  const failure = isNotFound ? 'the marketplace has no such contract on a linked job' : maskText(error.message);
   const nextReadAt = instantIn(clock, waitMs);
   await budgets.postpone(due, { askedAt, failure, nextReadAt, isNotFound });
 }
 
-async function rest(
-  { readers, clock }: ReadBudgetsDeps,
-  claim: ReaderClaim,
-  error: AppError,
-): Promise<void> {
-  const waitMs = isRefused(error)
-    ? refusedRestMs
-    : backoffMs(claim.attempts + 1, error.retryAfterMs);
+async function rest({ readers, clock }: ReadBudgetsDeps, claim: ReaderClaim, error: AppError): Promise<void> {
+  const waitMs = isRefused(error) ? refusedRestMs : backoffMs(claim.attempts + 1, error.retryAfterMs);
   await readers.rest(claim, maskText(error.message), instantIn(clock, waitMs));
 }
 

@@ -56,17 +56,13 @@ export function createReaderStore(database: Database): ReaderStore {
           .orderBy('contractId')
           .limit(limit)
           .execute();
-        const due = rows.map(({ nextReadAt, ...row }) => ({
-          ...{ ...row, install, dueAt: nextReadAt ?? now },
-        }));
+        const due = rows.map(({ nextReadAt, ...row }) => ({ ...row, install, dueAt: nextReadAt ?? now }));
         return { install, token, attempts, due };
       });
     },
 
     async hold(claim, leasedUntil) {
-      const held = await inTransaction(database, (tx) =>
-        at(tx, claim).set({ leasedUntil }).executeTakeFirstOrThrow(),
-      );
+      const held = await inTransaction(database, (tx) => at(tx, claim).set({ leasedUntil }).executeTakeFirstOrThrow());
       return held.numUpdatedRows === 1n;
     },
 
@@ -82,9 +78,7 @@ export function createReaderStore(database: Database): ReaderStore {
     async rest(claim, failure, restUntil) {
       const attempts = claim.attempts + 1;
       await inTransaction(database, (tx) =>
-        at(tx, claim)
-          .set({ failure, restUntil, attempts, leaseToken: null, leasedUntil: null })
-          .execute(),
+        at(tx, claim).set({ failure, restUntil, attempts, leaseToken: null, leasedUntil: null }).execute(),
       );
     },
 
@@ -134,9 +128,7 @@ async function lease(tx: Transaction, { install, token, leasedUntil, now }: Leas
       conflict
         .column('install')
         .doUpdateSet(leased)
-        .where((eb) =>
-          eb.and(isFree.map((until) => eb.or([eb(until, 'is', null), eb(until, '<=', now)]))),
-        ),
+        .where((eb) => eb.and(isFree.map((until) => eb.or([eb(until, 'is', null), eb(until, '<=', now)])))),
     )
     .returning('attempts')
     .executeTakeFirst();
@@ -144,8 +136,5 @@ async function lease(tx: Transaction, { install, token, leasedUntil, now }: Leas
 }
 
 function at(tx: Transaction, { install, token }: ReaderClaim) {
-  return tx
-    .updateTable('budgetReader')
-    .where('install', '=', install)
-    .where('leaseToken', '=', token);
+  return tx.updateTable('budgetReader').where('install', '=', install).where('leaseToken', '=', token);
 }

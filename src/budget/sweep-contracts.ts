@@ -59,9 +59,7 @@ async function judgePage(
 
 function toParts<T>(all: readonly T[]): T[][] {
   const count = Math.ceil(all.length / writeSize);
-  return Array.from({ length: count }, (_, index) =>
-    all.slice(index * writeSize, (index + 1) * writeSize),
-  );
+  return Array.from({ length: count }, (_, index) => all.slice(index * writeSize, (index + 1) * writeSize));
 }
 
 function keyOf({ install, contractId }: BudgetKey): string {

@@ -24,9 +24,7 @@ export function createSweepStore({ kysely }: Pick<Database, 'kysely'>): SweepSto
       let rows = kysely
         .selectFrom('contract')
         .leftJoin('budget', (join) =>
-          join
-            .onRef('budget.install', '=', 'contract.install')
-            .onRef('budget.contractId', '=', 'contract.contractId'),
+          join.onRef('budget.install', '=', 'contract.install').onRef('budget.contractId', '=', 'contract.contractId'),
         )
         .select(['contract.install', 'contract.contractId', 'budgetEventAt'])
         .select(['startedEventAt', 'endedEventAt', 'activeReadAt', 'endedReadAt'])
@@ -39,25 +37,17 @@ export function createSweepStore({ kysely }: Pick<Database, 'kysely'>): SweepSto
         .limit(limit);
       if (after !== null) {
         rows = rows.where((eb) =>
-          eb(
-            eb.refTuple('contract.install', 'contract.contractId'),
-            '>',
-            eb.tuple(after.install, after.contractId),
-          ),
+          eb(eb.refTuple('contract.install', 'contract.contractId'), '>', eb.tuple(after.install, after.contractId)),
         );
       }
-      return (await rows.execute()).map(({ known, ...row }) => ({
-        ...{ ...row, isKnown: known !== null },
-      }));
+      return (await rows.execute()).map(({ known, ...row }) => ({ ...row, isKnown: known !== null }));
     },
 
     linksOf: (first, last) =>
       kysely
         .selectFrom('contractLink')
         .innerJoin('link', (join) =>
-          join
-            .onRef('link.install', '=', 'contractLink.install')
-            .onRef('link.linkId', '=', 'contractLink.linkId'),
+          join.onRef('link.install', '=', 'contractLink.install').onRef('link.linkId', '=', 'contractLink.linkId'),
         )
         .select(['contractLink.install', 'contractLink.contractId'])
         .select(['removedEventAt', 'seenAt', 'absences', 'externalProjectId'])
@@ -76,7 +66,10 @@ export function createSweepStore({ kysely }: Pick<Database, 'kysely'>): SweepSto
       const fresh = contracts.filter(({ isKnown }) => !isKnown);
       if (fresh.length > 0) {
         const rows = fresh.map(({ install, contractId, budgetEventAt }) => ({
-          ...{ install, contractId, nextReadAt: now, metEventAt: budgetEventAt },
+          install,
+          contractId,
+          nextReadAt: now,
+          metEventAt: budgetEventAt,
         }));
         await tx
           .insertInto('budget')

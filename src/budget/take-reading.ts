@@ -2,14 +2,7 @@ import type { BudgetRow } from '../db/budget-tables.ts';
 import type { BudgetState } from '../domain/budget.ts';
 import type { BudgetNotice } from '../domain/notice.ts';
 import type { Budget } from '../marketplace/platform-schema.ts';
-import {
-  type Decision,
-  decideNotice,
-  type Found,
-  type NoticeRules,
-  settlesAt,
-  type Told,
-} from './decide-notice.ts';
+import { type Decision, decideNotice, type Found, type NoticeRules, settlesAt, type Told } from './decide-notice.ts';
 
 export interface BudgetReading {
   install: string;
@@ -43,10 +36,7 @@ export function takeReading(known: BudgetRow, reading: BudgetReading, rules: Not
   const isMet = isDueFor(known, reading, rules.now);
   return {
     row: isMet ? { ...row, nextReadAt: nextReadAt(row, rules.now) } : row,
-    notice:
-      found &&
-      decision &&
-      toNotice(row, decision, decision.isRepeat ? rules.now.toISOString() : found.since),
+    notice: found && decision && toNotice(row, decision, decision.isRepeat ? rules.now.toISOString() : found.since),
   };
 }
 
@@ -61,8 +51,15 @@ function toFacts(known: BudgetRow, { budget, askedAt }: BudgetReading): Partial<
   const { consumedFraction, consumed, paymentType, lastUsageAt } = budget;
   const state = toState(budget.state);
   return {
-    ...{ fundedVolume, fundedAmountUsd, consumedVolume, remainingVolume, consumedFraction },
-    ...{ state, askedAt, paymentType, lastUsageAt },
+    fundedVolume,
+    fundedAmountUsd,
+    consumedVolume,
+    remainingVolume,
+    consumedFraction,
+    state,
+    askedAt,
+    paymentType,
+    lastUsageAt,
     stateSince: state === known.state ? known.stateSince : askedAt,
     consumedSeconds: consumed?.seconds ?? null,
     consumedLabels: consumed?.labels ?? null,
@@ -102,7 +99,11 @@ function toNotice(row: BudgetRow, { state, isRepeat }: Decision, occurredAt: str
   const { install, contractId } = row;
   const { fundedVolume, fundedAmountUsd, consumedVolume, remainingVolume, consumedFraction } = row;
   return {
-    ...{ kind: `budget.${state}`, install, contractId, occurredAt, isRepeat },
+    kind: `budget.${state}`,
+    install,
+    contractId,
+    occurredAt,
+    isRepeat,
     budget: { fundedVolume, fundedAmountUsd, consumedVolume, remainingVolume, consumedFraction },
   };
 }

@@ -15,9 +15,7 @@ import type { Terminal } from './terminal.ts';
 
 /** `gangway adapter`: for those who declare or write one. */
 export function createAdapterCommand(terminal: Terminal): Command {
-  return new Command('adapter')
-    .description('try an adapter out')
-    .addCommand(createTestCommand(terminal));
+  return new Command('adapter').description('try an adapter out').addCommand(createTestCommand(terminal));
 }
 
 interface TestOptions {
@@ -61,13 +59,14 @@ async function runTest(
     command.error(`error: ${plan}; --yes does it`);
   }
   const tool =
-    file === undefined
-      ? findTool(command, subject)
-      : loadToolFile(file, options.settings, toQuery(command).env);
+    file === undefined ? findTool(command, subject) : loadToolFile(file, options.settings, toQuery(command).env);
   const adapter = await loadAdapter(subject, tool);
   const harness = {
-    ...{ adapter, groups, person: canaries.person },
-    ...{ hasEveryGroup: false, timeoutMs: tool.timeoutMs },
+    adapter,
+    groups,
+    person: canaries.person,
+    hasEveryGroup: false,
+    timeoutMs: tool.timeoutMs,
     ...(options.crowd !== undefined && { crowd: options.crowd }),
   };
   const cases: ConformanceResult[] = [];
@@ -86,18 +85,12 @@ async function runTest(
 /** One will do: a tool may have no second. */
 function toGroups([one, ...more]: string[], command: Command): [string, ...string[]] {
   if (one === undefined || more.length > 1 || more.includes(one)) {
-    command.error(
-      'error: name two groups that exist, or one where there is one: --group <id> --group <another>',
-    );
+    command.error('error: name two groups that exist, or one where there is one: --group <id> --group <another>');
   }
   return [one, ...more];
 }
 
-function toSubject(
-  file: string | undefined,
-  { tool, settings }: TestOptions,
-  command: Command,
-): string {
+function toSubject(file: string | undefined, { tool, settings }: TestOptions, command: Command): string {
   if (file !== undefined && tool === undefined) return file;
   if (file === undefined && tool !== undefined && settings === undefined) return tool;
   command.error('error: name one: a file (and its --settings), or a configured tool with --tool');
@@ -135,18 +128,10 @@ function findTool(command: Command, name: string): ToolConfig {
   const tool = tools.get(name);
   if (tool !== undefined) return tool;
   const known = [...tools.keys()].join(', ');
-  throw new AppError(
-    'invalid',
-    `there is no tool "${name}" in the configuration; there is: ${known}`,
-  );
+  throw new AppError('invalid', `there is no tool "${name}" in the configuration; there is: ${known}`);
 }
 
-function planOf(
-  subject: string,
-  groups: readonly string[],
-  { prefix }: Canaries,
-  emailDomain: string,
-): string {
+function planOf(subject: string, groups: readonly string[], { prefix }: Canaries, emailDomain: string): string {
   const names = groups.map((group) => `"${stripControl(group)}"`).join(' and ');
   return `this would add people named ${prefix}-…@${emailDomain} to the groups ${names} by ${subject}, and remove them again`;
 }

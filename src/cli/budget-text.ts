@@ -10,8 +10,7 @@ export function toPercent(fraction: number | null): string {
 /** Lines of text: how it stands, when it was read and what was told. */
 export function toBudgetText(budget: ExplainedBudget): string {
   const { install, contractId, askedAt, nextReadAt, failure, told } = budget;
-  const next =
-    nextReadAt === null ? 'no other reading is planned' : `to be read after ${nextReadAt}`;
+  const next = nextReadAt === null ? 'no other reading is planned' : `to be read after ${nextReadAt}`;
   const lines = [
     `The budget of contract ${contractId} of ${install}`,
     `  state  ${toStateText(budget)}`,

@@ -39,7 +39,8 @@ export function createCanaries(emailDomain: string): Canaries {
   }
 
   return {
-    ...{ prefix, person },
+    prefix,
+    person,
     async sweep(adapter, groups) {
       let left = 0;
       for (const index of [...used]) {

@@ -55,15 +55,10 @@ export async function runCli(argv: string[], terminal: Terminal): Promise<number
 
 export function createProgram(terminal: Terminal): Command {
   const program = new Command('gangway')
-    .description(
-      'Keeps the members of an annotation tool equal to the people with an active contract.',
-    )
+    .description('Keeps the members of an annotation tool equal to the people with an active contract.')
     .version(version, '--version', 'print the version')
     .option('--config <file>', 'the configuration, anywhere on the line (gangway.config.json)')
-    .option(
-      '--env-file <file>',
-      'variables for it, in lines NAME=value; those that are set go before',
-    )
+    .option('--env-file <file>', 'variables for it, in lines NAME=value; those that are set go before')
     .addCommand(createInitCommand(terminal))
     .addCommand(createConnectCommand(terminal))
     .addCommand(createStartCommand(terminal))

@@ -91,11 +91,6 @@ export function secretKeyOf({ secretKey }: LoadedConfig): Buffer | undefined {
 }
 
 /** JSON for machines where it was asked for, else lines for people. */
-export function print(
-  terminal: Terminal,
-  json: true | undefined,
-  data: object,
-  text: () => string,
-): void {
+export function print(terminal: Terminal, json: true | undefined, data: object, text: () => string): void {
   terminal.stdout.write(`${json ? JSON.stringify(data) : withoutMilliseconds(text())}\n`);
 }

@@ -7,11 +7,7 @@ import { AppError } from '../domain/errors.ts';
 import { exitStatusOf } from '../domain/run.ts';
 import { createInstallStore } from '../installs/install-store.ts';
 import { maskText } from '../lib/mask.ts';
-import {
-  type Connected,
-  type Connecting,
-  connectInstall,
-} from '../operator/connect/connect-install.ts';
+import { type Connected, type Connecting, connectInstall } from '../operator/connect/connect-install.ts';
 import { settlePlace } from '../operator/connect/settle-place.ts';
 import { ensureEndpoint } from '../subscription/ensure-endpoint.ts';
 import { askSecret, confirm } from './ask.ts';
@@ -42,17 +38,10 @@ export function createConnectCommand(terminal: Terminal): Command {
     .argument('[install]', 'your name for the customer', toInstallName, 'default')
     .option('--token-file <file>', 'where the token is, instead of being asked for it')
     .option('--tool <name>', 'the tool of the configuration that gets the people')
-    .option(
-      '--projects <patterns>',
-      'the projects that are theirs: ids or prefix*, by commas',
-      toPatterns,
-    )
+    .option('--projects <patterns>', 'the projects that are theirs: ids or prefix*, by commas', toPatterns)
     .option('--yes', 'agree to what it would ask: to link projects again')
     .option('--move', 'let events be delivered here that are delivered elsewhere now')
-    .option(
-      '--accept-orphans',
-      'go on although people in a tool are no longer led to: they are kept',
-    )
+    .option('--accept-orphans', 'go on although people in a tool are no longer led to: they are kept')
     .option(
       '--accept-other-customer',
       'go on although the install was another customer, whose people are then taken out in time',
@@ -96,10 +85,7 @@ async function toWish(
     if (tokenFile === undefined && tool === undefined && projects === undefined) {
       return { install, token: configured.token, place: null, ...accepts };
     }
-    throw new AppError(
-      'invalid',
-      `${install} stands in the configuration: change its token, tool or projects there`,
-    );
+    throw new AppError('invalid', `${install} stands in the configuration: change its token, tool or projects there`);
   }
   const others = [...registry.installs].filter(([other]) => other !== install);
   const place = settlePlace(
@@ -116,11 +102,7 @@ async function toWish(
   return { install, token, place, ...accepts };
 }
 
-async function findToken(
-  terminal: Terminal,
-  install: string,
-  stored: string | undefined,
-): Promise<string> {
+async function findToken(terminal: Terminal, install: string, stored: string | undefined): Promise<string> {
   if (terminal.stdin.isTTY === true) {
     const keeps = stored === undefined ? '' : ' (nothing keeps the one it has)';
     const typed = await askSecret(terminal, `Platform token of ${install}${keeps}: `);
@@ -144,15 +126,17 @@ async function connect(
   const { subscription } = works;
   const canBeReached = subscription.publicUrl !== undefined;
   const deps = {
-    ...{ ...works, registry, adapters, by: decidedBy() },
+    ...works,
+    registry,
+    adapters,
+    by: decidedBy(),
     installStore: createInstallStore(database, box),
     ensureEndpoint: canBeReached
       ? (install: string, signal: AbortSignal) =>
           ensureEndpoint(subscription, install, { mayMove: move === true, signal })
       : null,
     confirm: async (question: string) => yes === true || (await confirm(terminal, question)),
-    onStep: (check: Parameters<typeof toCheckText>[0]) =>
-      void terminal.stderr.write(`${toCheckText(check)}\n`),
+    onStep: (check: Parameters<typeof toCheckText>[0]) => void terminal.stderr.write(`${toCheckText(check)}\n`),
   };
   const patience = { waitMs, signal: terminal.signal, onProgress: createProgress(terminal) };
   return await connectInstall(deps, wish, patience);
@@ -192,9 +176,7 @@ function toPatterns(text: string): string[] {
   return patterns.map((pattern) => checked(projectPattern.safeParse(pattern), pattern));
 }
 
-type Parsed =
-  | { success: true; data: string }
-  | { success: false; error: { issues: { message: string }[] } };
+type Parsed = { success: true; data: string } | { success: false; error: { issues: { message: string }[] } };
 
 function checked(parsed: Parsed, text: string): string {
   if (parsed.success) return parsed.data;

@@ -63,9 +63,15 @@ function toTable(contracts: ListedContract[]): string {
   if (contracts.length === 0) return 'There are no such contracts.';
   return formatTable(
     [
-      ...['install', 'contract', 'status', { title: 'people', align: 'right' } as const],
-      ...['budget', { title: 'used', align: 'right' } as const],
-      ...['last heard', 'suspect since', 'title'],
+      'install',
+      'contract',
+      'status',
+      { title: 'people', align: 'right' } as const,
+      'budget',
+      { title: 'used', align: 'right' } as const,
+      'last heard',
+      'suspect since',
+      'title',
     ],
     contracts.map((contract) => [
       contract.install,

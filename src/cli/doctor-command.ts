@@ -36,9 +36,7 @@ interface DoctorOptions {
 /** `gangway doctor`: looks at everything, changes nothing, and says what to do. */
 export function createDoctorCommand(terminal: Terminal): Command {
   return new Command('doctor')
-    .description(
-      'look at configuration, tools, marketplace, database and clocks, and say what to do',
-    )
+    .description('look at configuration, tools, marketplace, database and clocks, and say what to do')
     .option('--rehearse', 'add a made-up person to a group of a tool, and remove them again')
     .option('--tool <name>', 'the tool to rehearse with')
     .option('--group <id>', 'the group to rehearse in')
@@ -67,11 +65,7 @@ interface Subject {
   adapters: ReadonlyMap<string, Adapter>;
 }
 
-async function runChecks(
-  { signal }: Terminal,
-  options: DoctorOptions,
-  command: Command,
-): Promise<Check[]> {
+async function runChecks({ signal }: Terminal, options: DoctorOptions, command: Command): Promise<Check[]> {
   let subject: Subject;
   try {
     const loaded = loadCommandConfig(command);
@@ -203,10 +197,7 @@ async function checkOpened(database: Database, subject: Subject): Promise<Stored
 
 const restoring = 'restore database and key from backups that belong together';
 
-async function checkKey(
-  database: Database,
-  loaded: LoadedConfig,
-): Promise<{ key: Check; box?: SecretBox }> {
+async function checkKey(database: Database, loaded: LoadedConfig): Promise<{ key: Check; box?: SecretBox }> {
   try {
     const { url } = loaded.config.database;
     const ring = findKeyRing(url, secretKeyOf(loaded), loaded.previousSecretKeys);

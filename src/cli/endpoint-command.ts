@@ -20,9 +20,7 @@ import { withWorksCallingNoTool } from './with-works.ts';
 /** `gangway endpoint`: where the marketplace delivers to, and whether it does. */
 export function createEndpointCommand(terminal: Terminal): Command {
   return new Command('endpoint')
-    .description(
-      'the webhook endpoints at the marketplace: where it delivers to, and whether it does',
-    )
+    .description('the webhook endpoints at the marketplace: where it delivers to, and whether it does')
     .addCommand(createStatusCommand(terminal))
     .addCommand(createRotateCommand(terminal))
     .addCommand(createRedeliverCommand(terminal));
@@ -42,10 +40,7 @@ function createStatusCommand(terminal: Terminal): Command {
     .option('--json', 'print one JSON object instead of text')
     .action((name: string | undefined, { json }: EndpointOptions, command: Command) =>
       withWorksCallingNoTool(terminal, command, true, async (works) => {
-        const installs =
-          name === undefined
-            ? [...works.installs.keys()]
-            : [pickInstall(command, works.installs, name)];
+        const installs = name === undefined ? [...works.installs.keys()] : [pickInstall(command, works.installs, name)];
         const endpoints: Described[] = [];
         for (const install of installs) endpoints.push(await describe(terminal, works, install));
         print(terminal, json, { endpoints }, () => endpoints.map(toText).join('\n\n'));
@@ -56,11 +51,7 @@ function createStatusCommand(terminal: Terminal): Command {
 
 type Described = Partial<DescribedSubscription> & { install: string; failure: string | null };
 
-async function describe(
-  { signal }: Terminal,
-  { subscription }: Works,
-  install: string,
-): Promise<Described> {
+async function describe({ signal }: Terminal, { subscription }: Works, install: string): Promise<Described> {
   try {
     return { ...(await describeSubscription(subscription, install, signal)), failure: null };
   } catch (error) {
@@ -106,12 +97,8 @@ function toRotatedText(install: string, rotated: Rotated): string {
   const { endpointId, replaced, hadGap, hasConfiguredSecrets } = rotated;
   return [
     `${install} has the webhook endpoint ${endpointId} in place of ${replaced.join(', ')}.`,
-    ...(hadGap
-      ? ['There was no room for two, so for a moment there was none: the install is read again.']
-      : []),
-    ...(hasConfiguredSecrets
-      ? [`installs.${install}.webhookSecrets may be taken out of the configuration.`]
-      : []),
+    ...(hadGap ? ['There was no room for two, so for a moment there was none: the install is read again.'] : []),
+    ...(hasConfiguredSecrets ? [`installs.${install}.webhookSecrets may be taken out of the configuration.`] : []),
   ].join('\n');
 }
 

@@ -29,9 +29,7 @@ export function createExplainCommand(terminal: Terminal): Command {
         const { managedDomains } = config.marketplace;
         const { instances, tools, attention } = await loadRunning(database, systemClock);
         const troubles = new Map(
-          tools.flatMap(({ tool, trouble }) =>
-            trouble === null ? [] : [[tool, trouble] as const],
-          ),
+          tools.flatMap(({ tool, trouble }) => (trouble === null ? [] : [[tool, trouble] as const])),
         );
         const rules = { installs, adapters, routeLink, managedDomains, troubles };
         const explanations = explain(bearing, rules);
@@ -45,11 +43,7 @@ export function createExplainCommand(terminal: Terminal): Command {
         const isRunning = instances.some(({ state }) => state === 'running');
         const stopped = isRunning || !explanations.some(isToChange) ? [] : attention;
         print(terminal, json, { explanations, budgets }, () =>
-          [
-            ...explanations.map(toText),
-            ...budgets.map(toBudgetText),
-            ...stopped.map(toAttentionText),
-          ].join('\n\n'),
+          [...explanations.map(toText), ...budgets.map(toBudgetText), ...stopped.map(toAttentionText)].join('\n\n'),
         );
       }),
     );
@@ -65,9 +59,7 @@ function toText(explanation: Explanation): string {
   const name = displayName === null ? '' : ` (${displayName})`;
   const lines = [
     `${trainerId ?? 'nobody'}${name}, by contract ${contractId} of ${install}`,
-    ...steps.map(
-      ({ step, holds, says }) => `  ${holds ? 'yes' : 'no '}  ${step.padEnd(10)}  ${says}`,
-    ),
+    ...steps.map(({ step, holds, says }) => `  ${holds ? 'yes' : 'no '}  ${step.padEnd(10)}  ${says}`),
     `  To do: ${action}`,
   ];
   // What strangers named must not break the line it stands in.

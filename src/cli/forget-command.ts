@@ -25,23 +25,26 @@ export function createForgetCommand(terminal: Terminal): Command {
     .option('--dry-run', 'say what would be cleared, and change nothing')
     .option('--yes', 'do it: it cannot be undone')
     .option('--json', 'print one JSON object instead of text')
-    .action(
-      async (who: string, { install, dryRun, yes, json }: ForgetOptions, command: Command) => {
-        if (!dryRun && !yes) {
-          command.error('error: this cannot be undone: look with --dry-run, do it with --yes');
-        }
-        await withStorage(command, async ({ database, box, inbox }) => {
-          const deps = {
-            ...{ database, box, inbox, clock: systemClock, signal: terminal.signal },
-            ...{ people: createPersonStore(database), retention: createRetentionStore(database) },
-            lockEvidence: createEvidenceStore(database, box).lock,
-          };
-          const forgotten = await forgetPerson(deps, who, { dryRun: dryRun === true, install });
-          const shown = { ...forgotten, dryRun: dryRun === true };
-          print(terminal, json, shown, () => toText(forgotten, dryRun === true));
-        });
-      },
-    );
+    .action(async (who: string, { install, dryRun, yes, json }: ForgetOptions, command: Command) => {
+      if (!dryRun && !yes) {
+        command.error('error: this cannot be undone: look with --dry-run, do it with --yes');
+      }
+      await withStorage(command, async ({ database, box, inbox }) => {
+        const deps = {
+          database,
+          box,
+          inbox,
+          clock: systemClock,
+          signal: terminal.signal,
+          people: createPersonStore(database),
+          retention: createRetentionStore(database),
+          lockEvidence: createEvidenceStore(database, box).lock,
+        };
+        const forgotten = await forgetPerson(deps, who, { dryRun: dryRun === true, install });
+        const shown = { ...forgotten, dryRun: dryRun === true };
+        print(terminal, json, shown, () => toText(forgotten, dryRun === true));
+      });
+    });
 }
 
 function toText(forgotten: Forgotten, dryRun: boolean): string {
@@ -54,9 +57,7 @@ function toText(forgotten: Forgotten, dryRun: boolean): string {
     `  ${toolTraces} of memberships and receipts with what a tool has said`,
   ];
   if (forgotten.deliveriesLeft > 0) {
-    lines.push(
-      `${forgotten.deliveriesLeft} deliveries are not handled yet and stay: run this again then.`,
-    );
+    lines.push(`${forgotten.deliveriesLeft} deliveries are not handled yet and stay: run this again then.`);
   }
   for (const { install, why } of neededBy) {
     lines.push(`${install} still needs to know them: ${why}. Run this again when that is over.`);

@@ -4,12 +4,7 @@ import path from 'node:path';
 import { Command } from 'commander';
 import { builtInAdapters } from '../adapters/create-adapter.ts';
 import { configFileName } from '../config/find-configuration.ts';
-import {
-  type InitialConfig,
-  initialConfig,
-  type Offboarding,
-  offboardingsOf,
-} from '../config/initial-config.ts';
+import { type InitialConfig, initialConfig, type Offboarding, offboardingsOf } from '../config/initial-config.ts';
 import { configJsonSchema } from '../config/json-schema.ts';
 import { AppError } from '../domain/errors.ts';
 import { choose } from './ask.ts';
@@ -32,10 +27,7 @@ export function createInitCommand(terminal: Terminal): Command {
   return new Command('init')
     .description('write a configuration to start from')
     .option('--config <file>', 'the file to write', configFileName)
-    .option(
-      '--install <name>',
-      'write an install of this name into it, rather than to connect it by command',
-    )
+    .option('--install <name>', 'write an install of this name into it, rather than to connect it by command')
     .option('--public-url <url>', 'where the marketplace reaches this machine')
     .option('--marketplace-url <url>', "the root of the marketplace's API, such as a sandbox's")
     .option('--tool <adapter>', `${builtInAdapters.join(', ')}, a file or a package`, 'roster')
@@ -100,10 +92,7 @@ async function chooseOffboarding(
     command.error(`error: --offboarding ${named}: for ${tool} there is: ${known}`);
   }
   const lines = choices.map(({ name, means }) => `${name}: ${means}`);
-  const picked =
-    lines.length === 0
-      ? undefined
-      : await choose(terminal, `What shall a removal do in ${tool}?`, lines);
+  const picked = lines.length === 0 ? undefined : await choose(terminal, `What shall a removal do in ${tool}?`, lines);
   const offboarding = choices[picked ?? 0];
   return offboarding && { offboarding, isChosen: picked !== undefined };
 }
@@ -132,8 +121,7 @@ function nextSteps(
   { removal, isThere }: { removal: Removal | undefined; isThere: boolean },
 ): string {
   const named = path.basename(config) === configFileName ? '' : ` --config ${config}`;
-  const reached =
-    'receiver.publicUrl in it to the address where the marketplace reaches this machine';
+  const reached = 'receiver.publicUrl in it to the address where the marketplace reaches this machine';
   return [
     `Wrote ${config}, readable by you alone, and gangway.schema.json beside it.`,
     ...(publicUrl === undefined ? [`Set ${reached}; without it, Gangway asks every minute.`] : []),

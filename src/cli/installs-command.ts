@@ -35,8 +35,12 @@ function toTable(installs: ListedInstall[]): string {
   return formatTable(
     ['install', 'stands in', 'tool', 'projects', 'last read', 'trouble'],
     installs.map(({ install, livesIn, tool, projects, readAt, failure }) => [
-      ...[install, livesIn, tool, projects.join(', ')],
-      ...[readAt ?? 'never', failure ?? ''],
+      install,
+      livesIn,
+      tool,
+      projects.join(', '),
+      readAt ?? 'never',
+      failure ?? '',
     ]),
   );
 }
@@ -56,10 +60,7 @@ function createRemoveCommand(terminal: Terminal): Command {
       withWorksCallingNoTool(terminal, command, false, async (works, { storage }) => {
         const install = pickInstall(command, works.installs, named);
         if (works.installs.get(install)?.livesIn === 'configuration') {
-          throw new AppError(
-            'invalid',
-            `${install} stands in the configuration: take it out there`,
-          );
+          throw new AppError('invalid', `${install} stands in the configuration: take it out there`);
         }
         const installStore = createInstallStore(storage.database, storage.box);
         const deps = { ...works, installStore, by: decidedBy() };

@@ -35,7 +35,11 @@ function createListCommand(terminal: Terminal): Command {
         const chosen = install === undefined ? all : [pickInstall(command, installs, install)];
         const { placeOf, places } = works.usage.deps;
         const deps = {
-          ...{ installs, adapters, platformApis, routeLink: rules.routeLink, placeOf },
+          installs,
+          adapters,
+          platformApis,
+          routeLink: rules.routeLink,
+          placeOf,
           places: await places.list(),
         };
         const listed = await listLinks(deps, chosen, terminal.signal);
@@ -53,8 +57,15 @@ function toTable({ links }: ListedLinks): string {
   return formatTable(
     ['install', 'link', 'project', 'job', 'leads', 'tool', 'group', 'work', 'name'],
     links.map((link) => [
-      ...[link.install, link.linkId, link.project, link.jobId ?? '(none)', leadsOf(link)],
-      ...[link.tool ?? '', link.groupId ?? '', workOf(link), link.name ?? ''],
+      link.install,
+      link.linkId,
+      link.project,
+      link.jobId ?? '(none)',
+      leadsOf(link),
+      link.tool ?? '',
+      link.groupId ?? '',
+      workOf(link),
+      link.name ?? '',
     ]),
   );
 }

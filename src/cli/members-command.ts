@@ -33,10 +33,7 @@ export function createMembersCommand(terminal: Terminal): Command {
     .description('list the memberships: who belongs where, and how far that has come')
     .option('--tool <name>', 'only those of one tool')
     .option('--state <state>', `only those in one state: ${membershipStates.join(', ')}`, toState)
-    .option(
-      '--waiting',
-      'only those that wait: for a work email, or for being told how they get in',
-    )
+    .option('--waiting', 'only those that wait: for a work email, or for being told how they get in')
     .option('--limit <count>', 'how many at most', toCount, 500)
     .option('--json', 'print one JSON object instead of a table')
     .action((options: MembersOptions, command: Command) =>
@@ -57,8 +54,7 @@ export function createMembersCommand(terminal: Terminal): Command {
 }
 
 const decisions = {
-  adopt:
-    'count a member as added by Gangway: they are removed once nothing speaks for them, which may be at once',
+  adopt: 'count a member as added by Gangway: they are removed once nothing speaks for them, which may be at once',
   release:
     'count a member as not added by Gangway: they stay, whatever ends; an account of which it is not known whose it is, first',
 };
@@ -77,10 +73,7 @@ function createOwnershipCommand(terminal: Terminal, decision: keyof typeof decis
     .argument('<membership>', 'its number in the list', toRowNumber)
     .option('--json', 'print one JSON object instead of text');
   if (decision === 'adopt') {
-    command.option(
-      '--account',
-      'their account too: it is ended or changed as one that Gangway made',
-    );
+    command.option('--account', 'their account too: it is ended or changed as one that Gangway made');
     command.option(
       '--address <address>',
       'what their account shows by now: it is theirs, under an address that nobody told',
@@ -94,12 +87,7 @@ function createOwnershipCommand(terminal: Terminal, decision: keyof typeof decis
         decision === 'adopt'
           ? await adopt(storage, id, options)
           : await release(storage, id, config.marketplace.managedDomains);
-      print(
-        terminal,
-        json,
-        { membership: id, decision, outcome },
-        () => `Membership ${id} ${outcomes[outcome]}.`,
-      );
+      print(terminal, json, { membership: id, decision, outcome }, () => `Membership ${id} ${outcomes[outcome]}.`);
     }),
   );
 }
@@ -151,8 +139,10 @@ function masked<T extends Shown>(member: T) {
   const mask = (text: string | null) => (text === null ? null : maskText(text));
   return {
     ...member,
-    ...{ displayName: mask(displayName), memberId: mask(memberId) },
-    ...{ doubtedId: mask(doubtedId), failure: mask(failure) },
+    displayName: mask(displayName),
+    memberId: mask(memberId),
+    doubtedId: mask(doubtedId),
+    failure: mask(failure),
   };
 }
 

@@ -12,9 +12,7 @@ export function createMigrateCommand(terminal: Terminal): Command {
         command,
         async ({ migrated }) => {
           print(terminal, options.json, { migrated }, () =>
-            migrated.length === 0
-              ? 'The database is up to date.'
-              : migrated.map((name) => `Ran ${name}.`).join('\n'),
+            migrated.length === 0 ? 'The database is up to date.' : migrated.map((name) => `Ran ${name}.`).join('\n'),
           );
         },
         { mayBeFirst: true },

@@ -55,9 +55,7 @@ function createTestCommand(terminal: Terminal): Command {
       const channels = createConfiguredChannels({ config, clock: systemClock });
       const trials = await tryChannels(pick(channels, channel), systemClock, terminal.signal);
       print(terminal, json, { trials }, () => toTrialTable(trials));
-      endWith(
-        trials.every(({ outcome, failure }) => outcome === 'sent' && failure === null) ? 0 : 1,
-      );
+      endWith(trials.every(({ outcome, failure }) => outcome === 'sent' && failure === null) ? 0 : 1);
     });
 }
 
@@ -82,8 +80,15 @@ function toTable(notifications: ListedDispatch[]): string {
   return formatTable(
     ['id', 'added', 'channel', 'kind', 'install', 'contract', 'state', 'tries', 'next', 'why'],
     notifications.map((one) => [
-      ...[one.id, one.createdAt, one.channel, one.kind, ...toSubject(one)],
-      ...[one.state, one.attempts, one.nextAttemptAt ?? '', one.failure ?? ''],
+      one.id,
+      one.createdAt,
+      one.channel,
+      one.kind,
+      ...toSubject(one),
+      one.state,
+      one.attempts,
+      one.nextAttemptAt ?? '',
+      one.failure ?? '',
     ]),
   );
 }

@@ -16,8 +16,7 @@ export function pickInstall(
   const [only] = known;
   if (named === undefined && only !== undefined && known.length === 1) return only;
   if (named !== undefined && installs.has(named)) return named;
-  if (known.length === 0)
-    command.error(`error: there is no install yet: gangway connect <a name for it>`);
+  if (known.length === 0) command.error(`error: there is no install yet: gangway connect <a name for it>`);
   if (named === undefined) command.error(`error: name the install; ${sayKnown(known)}`);
   return refuseUnknown(command, 'install', named, known);
 }
@@ -38,20 +37,11 @@ export async function refuseUnknownInstall(
 }
 
 /** The same for a tool. */
-export function refuseUnknownTool(
-  command: Command,
-  { tools }: Pick<Config, 'tools'>,
-  named: string | undefined,
-): void {
+export function refuseUnknownTool(command: Command, { tools }: Pick<Config, 'tools'>, named: string | undefined): void {
   if (named !== undefined && !tools.has(named)) refuseUnknown(command, 'tool', named, tools.keys());
 }
 
-function refuseUnknown(
-  command: Command,
-  kind: 'install' | 'tool',
-  named: string,
-  known: Iterable<string>,
-): never {
+function refuseUnknown(command: Command, kind: 'install' | 'tool', named: string, known: Iterable<string>): never {
   command.error(`error: there is no ${kind} "${named}"; ${sayKnown([...known])}`);
 }
 

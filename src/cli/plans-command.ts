@@ -60,14 +60,7 @@ function toTable(plans: Plan[]): string {
   if (plans.length === 0) return 'There are no such plans.';
   return formatTable(
     ['plan', 'install', 'state', { title: 'people', align: 'right' }, 'made', 'decided'],
-    plans.map((plan) => [
-      plan.id,
-      plan.install,
-      plan.state,
-      plan.size,
-      plan.createdAt,
-      plan.decidedAt ?? '',
-    ]),
+    plans.map((plan) => [plan.id, plan.install, plan.state, plan.size, plan.createdAt, plan.decidedAt ?? '']),
   );
 }
 
@@ -132,10 +125,7 @@ function createApproveCommand(terminal: Terminal): Command {
   return new Command('approve')
     .description(decisions.approve.description)
     .argument('<plan>', 'its number in the list', toRowNumber)
-    .option(
-      '--without-reading',
-      'go by what is known, without asking the marketplace first: where it cannot be asked',
-    )
+    .option('--without-reading', 'go by what is known, without asking the marketplace first: where it cannot be asked')
     .addOption(waitOption('for how long at most to wait until they are'))
     .option('--json', 'print one JSON object instead of text')
     .action((id: number, options: ApproveOptions, command: Command) =>
@@ -165,11 +155,7 @@ function createRejectCommand(terminal: Terminal): Command {
       withStorage(command, async ({ database, box }) => {
         const plans = createPlanStore(database);
         const evidence = createEvidenceStore(database, box);
-        const decided = await decidePlan(
-          { database, plans, evidence, by: decidedBy() },
-          'reject',
-          id,
-        );
+        const decided = await decidePlan({ database, plans, evidence, by: decidedBy() }, 'reject', id);
         print(terminal, json, { plan: id, ...decided }, () => toDecided('reject', decided));
       }),
     );
@@ -187,8 +173,12 @@ function toDropped({ dropped }: Approved): string[] {
     formatTable(
       ['membership', 'tool', 'group', 'trainer', 'name', 'stays because'],
       dropped.map(({ membershipId, tool, groupId, trainerId, displayName, why }) => [
-        ...[membershipId, tool, groupId, trainerId],
-        ...[displayName ?? '', why],
+        membershipId,
+        tool,
+        groupId,
+        trainerId,
+        displayName ?? '',
+        why,
       ]),
     ),
   ];

@@ -40,8 +40,7 @@ hand has done already, and whom a tool refuses from now on, only the run finds o
       withWorks(terminal, command, options.dryRun === true, async (works) => {
         const all = [...works.installs.keys()];
         const { install } = options;
-        const chosen =
-          install === undefined ? all : [pickInstall(command, works.installs, install)];
+        const chosen = install === undefined ? all : [pickInstall(command, works.installs, install)];
         if (options.dryRun) await preview(terminal, works, chosen, options);
         else await reconcile(terminal, works, chosen, options);
       }),
@@ -59,22 +58,12 @@ async function reconcile(
   report(terminal, json, reconciled, () => toTable(reconciled));
 }
 
-async function preview(
-  terminal: Terminal,
-  works: Works,
-  chosen: string[],
-  { json }: ReconcileOptions,
-): Promise<void> {
+async function preview(terminal: Terminal, works: Works, chosen: string[], { json }: ReconcileOptions): Promise<void> {
   const previewed = await previewAll(works, chosen, terminal.signal, createProgress(terminal));
   report(terminal, json, previewed, () => toDiff(previewed));
 }
 
-function report(
-  terminal: Terminal,
-  json: true | undefined,
-  installs: Reconciled[],
-  toText: () => string,
-): void {
+function report(terminal: Terminal, json: true | undefined, installs: Reconciled[], toText: () => string): void {
   const shown = installs.map(({ failure: _, ...one }) => one);
   print(terminal, json, { installs: shown }, toText);
   for (const { install, failure } of installs) {
@@ -90,24 +79,20 @@ function toTable(installs: Reconciled[]): string {
   const right = (title: string) => ({ title, align: 'right' as const });
   return formatTable(
     ['install', 'outcome', ...numbers.map(right), 'plan'],
-    installs.map((one) => [
-      one.install,
-      one.outcome,
-      ...numbers.map((name) => one[name]),
-      one.plan ?? '',
-    ]),
+    installs.map((one) => [one.install, one.outcome, ...numbers.map((name) => one[name]), one.plan ?? '']),
   );
 }
 
 const signs = { add: '+', waiting: '?', remove: '-', held: '-', later: '-' };
 
 function toDiff(installs: Previewed[]): string {
-  const changes = installs.flatMap(({ install, changes: of }) =>
-    of.map((change) => ({ install, ...change })),
-  );
+  const changes = installs.flatMap(({ install, changes: of }) => of.map((change) => ({ install, ...change })));
   const rows = changes.map((change) => [
     signs[change.change],
-    ...[change.install, change.tool, change.groupId, change.trainerId],
+    change.install,
+    change.tool,
+    change.groupId,
+    change.trainerId,
     change.cause === null ? '' : sayCause(change.cause),
     remarkOn(change),
   ]);

@@ -35,20 +35,13 @@ export async function rehearse(
     const left = await canaries.sweep(adapter, [group]);
     const remedy = `see what the token of tools.${tool} may do`;
     const action =
-      left === 0
-        ? remedy
-        : `take ${canaries.prefix}-1 out of ${group} by hand, who may still be in; then ${remedy}`;
+      left === 0 ? remedy : `take ${canaries.prefix}-1 out of ${group} by hand, who may still be in; then ${remedy}`;
     return failure(name, error, action);
   }
 }
 
 /** @returns whether they were in: of an invitation that everybody shares, the tool knows nothing */
-async function addAndRemove(
-  adapter: Adapter,
-  group: string,
-  person: Person,
-  signal: AbortSignal,
-): Promise<boolean> {
+async function addAndRemove(adapter: Adapter, group: string, person: Person, signal: AbortSignal): Promise<boolean> {
   const member = await adapter.addMember(group, person, signal);
   if (member.isUnlisted === true) return false;
   await expectFound(adapter, group, person, { isFound: true, signal });

@@ -1,9 +1,5 @@
 import { Command } from 'commander';
-import {
-  createOwnershipStore,
-  type OrphanedMembership,
-  type Retired,
-} from '../operator/ownership-store.ts';
+import { createOwnershipStore, type OrphanedMembership, type Retired } from '../operator/ownership-store.ts';
 import { decidedBy, print, withStorage } from './command-context.ts';
 import { refuseUnknownInstall, refuseUnknownTool } from './pick-install.ts';
 import { formatTable } from './table.ts';
@@ -47,13 +43,11 @@ export function createRetireCommand(terminal: Terminal): Command {
     });
 }
 
-const nobody =
-  'There is nobody to retire: people are orphaned once "gangway start --accept-orphans" has run.';
+const nobody = 'There is nobody to retire: people are orphaned once "gangway start --accept-orphans" has run.';
 
 function toText({ removing, released }: Retired): string {
   if (removing + released === 0) return nobody;
-  const left =
-    released === 0 ? '' : ` ${released} are left in place: their tool is not configured.`;
+  const left = released === 0 ? '' : ` ${released} are left in place: their tool is not configured.`;
   return `${removing} will be removed.${left}`;
 }
 
@@ -62,7 +56,11 @@ function toTable(orphans: OrphanedMembership[], tools: ReadonlySet<string>): str
   const table = formatTable(
     ['membership', 'install', 'tool', 'group', 'trainer', 'would be'],
     orphans.map(({ id, install, tool, groupId, trainerId }) => [
-      ...[id, install, tool, groupId, trainerId],
+      id,
+      install,
+      tool,
+      groupId,
+      trainerId,
       tools.has(tool) ? 'removed' : 'left in place',
     ]),
   );

@@ -37,12 +37,7 @@ export function createControlCommand<Options = object>(
 }
 
 /** Asks a running sandbox: with a body it is told to do something, without one it only answers. */
-export async function ask<T = unknown>(
-  { signal }: Terminal,
-  url: string,
-  path: string,
-  body?: object,
-): Promise<T> {
+export async function ask<T = unknown>({ signal }: Terminal, url: string, path: string, body?: object): Promise<T> {
   const response = await fetch(new URL(`/sandbox${path}`, url), {
     redirect: 'error',
     signal: AbortSignal.any([signal, AbortSignal.timeout(answerTimeoutMs)]),
@@ -66,12 +61,7 @@ function toRefusal(url: string, status: number, answer: unknown): AppError {
   return new AppError('unavailable', `What answers at ${url} is not a sandbox (HTTP ${status})`);
 }
 
-export function print(
-  terminal: Terminal,
-  json: true | undefined,
-  value: unknown,
-  lines: string[],
-): void {
+export function print(terminal: Terminal, json: true | undefined, value: unknown, lines: string[]): void {
   const text = json ? JSON.stringify(value) : lines.map(stripControl).join('\n').trimEnd();
   terminal.stdout.write(`${text}\n`);
 }

@@ -88,17 +88,13 @@ function createFundCommand(terminal: Terminal): Command {
 }
 
 function createConsentCommand(terminal: Terminal): Command {
-  return createControlCommand<{ withdraw?: true }>(
-    terminal,
-    'consent',
-    async (options, installId) => {
-      const { url, withdraw = false } = options;
-      const path = `/installs/${encodeURIComponent(installId)}/consent`;
-      const value = await ask(terminal, url, path, { piiConsent: !withdraw });
-      const line = `Install ${installId} ${withdraw ? 'no longer sees' : 'sees'} work addresses`;
-      return { value, lines: [line] };
-    },
-  )
+  return createControlCommand<{ withdraw?: true }>(terminal, 'consent', async (options, installId) => {
+    const { url, withdraw = false } = options;
+    const path = `/installs/${encodeURIComponent(installId)}/consent`;
+    const value = await ask(terminal, url, path, { piiConsent: !withdraw });
+    const line = `Install ${installId} ${withdraw ? 'no longer sees' : 'sees'} work addresses`;
+    return { value, lines: [line] };
+  })
     .description("let an install see its trainers' work addresses, or no longer")
     .argument('<install>', 'the id of the install')
     .option('--withdraw', 'take the consent back');

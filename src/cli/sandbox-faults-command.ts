@@ -32,8 +32,7 @@ export function createFaultsCommand(terminal: Terminal): Command {
 async function showFaults(terminal: Terminal, url: string): Promise<Report> {
   const { faults } = await ask<Snapshot>(terminal, url, '/state');
   const happened = faults.happened.map(
-    ({ fault, installId, deliveryId, operation }) =>
-      `  ${fault}  ${deliveryId ?? operation}  ${installId}`,
+    ({ fault, installId, deliveryId, operation }) => `  ${fault}  ${deliveryId ?? operation}  ${installId}`,
   );
   const lines = [
     describeFaults(null, faults.everybody),

@@ -48,12 +48,7 @@ function describeState(state: Snapshot): string[] {
     ...describe(
       'Endpoints',
       ['id', 'status', 'failures', 'url'],
-      state.webhookEndpoints.map(({ id, status, consecutiveFailures, url }) => [
-        id,
-        status,
-        consecutiveFailures,
-        url,
-      ]),
+      state.webhookEndpoints.map(({ id, status, consecutiveFailures, url }) => [id, status, consecutiveFailures, url]),
     ),
     ...describe('Faults', ['install', 'fault', 'happened'], countFaults(state)),
   ];

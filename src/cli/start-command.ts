@@ -17,10 +17,7 @@ export function createStartCommand(terminal: Terminal): Command {
       '--accept-orphans',
       'start although the configuration no longer leads to people who are in a tool: they are kept',
     )
-    .option(
-      '--restored',
-      'the database comes from a backup: ask the marketplace before acting on what lies in it',
-    )
+    .option('--restored', 'the database comes from a backup: ask the marketplace before acting on what lies in it')
     .action((options: StartOptions, command: Command) => runStart(terminal, command, options));
 }
 
@@ -30,11 +27,7 @@ interface StartOptions {
   restored?: boolean;
 }
 
-export async function runStart(
-  terminal: Terminal,
-  command: Command,
-  options: StartOptions = {},
-): Promise<void> {
+export async function runStart(terminal: Terminal, command: Command, options: StartOptions = {}): Promise<void> {
   const loaded = loadCommandConfig(command);
   const { config, warnings } = loaded;
   const logger = createLogger({ level: config.log.level, destination: terminal.stderr });
@@ -59,10 +52,7 @@ async function run(
   const adapters = await loadAdapters(config);
   const storage = await openConfigured(loaded);
   try {
-    const app = createApp({
-      ...{ config, storage, logger, adapters },
-      ...{ acceptsOrphans: acceptOrphans, isRestored: restored },
-    });
+    const app = createApp({ config, storage, logger, adapters, acceptsOrphans: acceptOrphans, isRestored: restored });
     try {
       const addresses = await app.start();
       logger.info({ version, ...addresses }, 'Gangway is running');

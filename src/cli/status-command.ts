@@ -39,11 +39,7 @@ function toText(status: Status & Running): string {
     ...section(
       'Read from the marketplace',
       ['install', 'last read', 'trouble'],
-      installs.map(({ install, readBeganAt, failure }) => [
-        install,
-        readBeganAt ?? 'never',
-        failure ?? '',
-      ]),
+      installs.map(({ install, readBeganAt, failure }) => [install, readBeganAt ?? 'never', failure ?? '']),
     ),
   ].join('\n\n');
 }
@@ -57,9 +53,7 @@ function nowText({ instances, memberships, budgets }: Status & Running): string[
     ...section(
       'Instances',
       ['name', 'version', 'state', 'started', 'heard of last'],
-      toShown(instances).map((one) => [
-        ...[one.name, one.version, one.state, one.startedAt, one.beatAt],
-      ]),
+      toShown(instances).map((one) => [one.name, one.version, one.state, one.startedAt, one.beatAt]),
     ),
     ...section(
       'Memberships now',

@@ -81,9 +81,7 @@ function narrow(blocks: Block[], width: number): Block[] | undefined {
   for (;;) {
     const excess = widthOfLine(narrowed) - width;
     if (excess <= 0) return narrowed;
-    const [longest] = narrowed
-      .filter((block) => block.width > block.least)
-      .toSorted((a, b) => b.width - a.width);
+    const [longest] = narrowed.filter((block) => block.width > block.least).toSorted((a, b) => b.width - a.width);
     if (longest === undefined) return undefined;
     longest.width = Math.max(longest.least, longest.width - excess);
   }

@@ -25,7 +25,8 @@ function createListCommand(terminal: Terminal): Command {
           formatTable(
             ['tool', 'stands at', 'its people are in'],
             tools.map(({ tool, place, bound }) => [
-              ...[tool, place ?? ''],
+              tool,
+              place ?? '',
               bound === null ? 'not asked yet' : sayServer(bound),
             ]),
           ),

@@ -63,8 +63,7 @@ export async function runTry(terminal: Terminal, { exit, json }: TryOptions): Pr
       say(`  roster       ${rosterFile}`);
       say('');
       await takeTour({ sandbox, storage, jobId: customer.jobId, rosterFile, say });
-      if (json)
-        print(JSON.stringify({ marketplaceUrl: marketplace.url, ...addresses, rosterFile }));
+      if (json) print(JSON.stringify({ marketplaceUrl: marketplace.url, ...addresses, rosterFile }));
       if (!exit) await stay(terminal, marketplace.url, say);
     } finally {
       await app.stop();

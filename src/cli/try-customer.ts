@@ -13,11 +13,7 @@ interface Customer {
 export const demoProject = 'street-signs';
 
 /** A customer who has connected the bridge: a job linked to a project, and a webhook endpoint. */
-export async function prepareCustomer(
-  sandbox: Sandbox,
-  baseUrl: string,
-  receiverPort: number,
-): Promise<Customer> {
+export async function prepareCustomer(sandbox: Sandbox, baseUrl: string, receiverPort: number): Promise<Customer> {
   const { installId, token } = sandbox.createInstall();
   const job = sandbox.createJob({ installId, title: 'Street sign annotation' });
   const post = async (path: string, body: object) => {
@@ -26,7 +22,9 @@ export async function prepareCustomer(
       url: `${baseUrl}${path}`,
       headers: { authorization: `Bearer ${token}` },
       body,
-      ...{ purpose: 'prepare the sandbox', timeoutMs: 5000, maxBytes: 65_536 },
+      purpose: 'prepare the sandbox',
+      timeoutMs: 5000,
+      maxBytes: 65_536,
     });
     return answer.body;
   };

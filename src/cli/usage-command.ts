@@ -69,13 +69,9 @@ Exit status: 0 clean or applied, 1 failed or unfinished, 2 changes pending (dry 
         const { deps } = works.usage;
         const all = [...works.installs.keys()];
         const { install, contract: contractId, from, to, acceptLowered, json } = options;
-        const installs =
-          install === undefined ? all : [pickInstall(command, works.installs, install)];
+        const installs = install === undefined ? all : [pickInstall(command, works.installs, install)];
         await refuseUnknownContract(works.database, contractId, install);
-        const wanted: ReportWanted = {
-          ...{ installs, contractId, from, to },
-          acceptsLowered: acceptLowered,
-        };
+        const wanted: ReportWanted = { installs, contractId, from, to, acceptsLowered: acceptLowered };
         if (options.dryRun) {
           const readings = await listReadings(deps);
           preview(terminal, json, await previewReport(deps, wanted), readings);
@@ -129,16 +125,9 @@ function toTable(installs: InstallReport[]): string {
   );
 }
 
-function preview(
-  terminal: Terminal,
-  json: true | undefined,
-  plans: InstallPlan[],
-  readings: PlaceReading[],
-): void {
+function preview(terminal: Terminal, json: true | undefined, plans: InstallPlan[], readings: PlaceReading[]): void {
   const shown = plans.map((plan) => ({ ...plan, outcome: outcomeOf(plan) }));
-  print(terminal, json, { installs: shown, readings }, () =>
-    [toDiff(plans), ...toAges(readings)].join('\n'),
-  );
+  print(terminal, json, { installs: shown, readings }, () => [toDiff(plans), ...toAges(readings)].join('\n'));
   endWith(exitStatusOf(shown.map(({ outcome }) => outcome)));
 }
 

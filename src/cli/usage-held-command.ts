@@ -54,22 +54,13 @@ async function list(terminal: Terminal, works: Works, json: true | undefined): P
   const lowerings = await listLowerings(works.usage.deps, createLoweringStore(works.database), [
     ...works.installs.keys(),
   ]);
-  print(terminal, json, { held, lowerings }, () =>
-    [toTable(held), ...toLowered(lowerings)].join('\n\n'),
-  );
+  print(terminal, json, { held, lowerings }, () => [toTable(held), ...toLowered(lowerings)].join('\n\n'));
 }
 
-async function decide(
-  terminal: Terminal,
-  works: Works,
-  id: string,
-  { assign, json }: HeldOptions,
-): Promise<void> {
+async function decide(terminal: Terminal, works: Works, id: string, { assign, json }: HeldOptions): Promise<void> {
   await decideHeld(works.usage.deps, id, assign ?? null);
   const decision = assign === undefined ? 'discarded' : `assigned to ${assign}`;
-  await inTransaction(works.database, (tx) =>
-    writeAudit(tx, decidedBy(), 'usage held', `${id} ${decision}`),
-  );
+  await inTransaction(works.database, (tx) => writeAudit(tx, decidedBy(), 'usage held', `${id} ${decision}`));
   print(terminal, json, { id, contractId: assign ?? null }, () => `${id} is ${decision}.`);
 }
 
@@ -77,18 +68,22 @@ function toTable(held: ListedHeld[]): string {
   if (held.length === 0) return 'No work is held.';
   const right = (title: string) => ({ title, align: 'right' as const });
   return formatTable(
-    [
-      ...['id', 'source', 'place', 'trainer', 'day'],
-      ...['seconds', 'tasks', 'labels'].map(right),
-      ...['because', 'contracts'],
-    ],
+    ['id', 'source', 'place', 'trainer', 'day', ...['seconds', 'tasks', 'labels'].map(right), 'because', 'contracts'],
     held.map(({ id, sighting, reason, contracts }) => {
       const { source, place, trainerId, day, counts } = sighting;
       const where = Object.values(place).at(-1) ?? '';
       const { seconds, tasks, labels } = counts;
       return [
-        ...[id, source, where, trainerId, day, seconds ?? '', tasks ?? '', labels ?? ''],
-        ...[explanations[reason], contracts.map(({ contractId }) => contractId).join(' ')],
+        id,
+        source,
+        where,
+        trainerId,
+        day,
+        seconds ?? '',
+        tasks ?? '',
+        labels ?? '',
+        explanations[reason],
+        contracts.map(({ contractId }) => contractId).join(' '),
       ];
     }),
   );
@@ -98,18 +93,25 @@ function toLowered(lowerings: readonly Lowering[]): string[] {
   if (lowerings.length === 0) return [];
   const table = formatTable(
     [
-      ...['install', 'contract', 'trainer', 'day'],
+      'install',
+      'contract',
+      'trainer',
+      'day',
       ...countNames.map((title) => ({ title, align: 'right' as const })),
-      ...['', 'since'],
+      '',
+      'since',
     ],
     lowerings.map(({ install, contractId, trainerId, day, from, to, state, since }) => [
-      ...[install, contractId, trainerId, day],
+      install,
+      contractId,
+      trainerId,
+      day,
       ...countNames.map((name) => formatChange(from[name], to?.[name] ?? null)),
-      ...[state === 'held' ? 'waits for you' : 'reported', since],
+      state === 'held' ? 'waits for you' : 'reported',
+      since,
     ]),
   );
   const waits = lowerings.some(({ state }) => state === 'held');
-  const advice =
-    'What waits is reported by "gangway usage report --accept-lowered", all of it or --contract <id>.';
+  const advice = 'What waits is reported by "gangway usage report --accept-lowered", all of it or --contract <id>.';
   return [`Days with less than was reported:\n${table}`, ...(waits ? [advice] : [])];
 }

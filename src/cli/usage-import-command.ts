@@ -15,12 +15,7 @@ import { clearImports } from '../usage/import/clear-imports.ts';
 import type { ImportFormat } from '../usage/import/entry.ts';
 import { createImportStore } from '../usage/import/import-store.ts';
 import { createKnownPeopleStore } from '../usage/import/known-people-store.ts';
-import {
-  countImport,
-  findUndoable,
-  type SettleDeps,
-  undoImport,
-} from '../usage/import/settle-import.ts';
+import { countImport, findUndoable, type SettleDeps, undoImport } from '../usage/import/settle-import.ts';
 import { type StageDeps, type Staged, stageImport } from '../usage/import/stage-import.ts';
 import { createStagingStore } from '../usage/import/staging-store.ts';
 import { toTemplate } from '../usage/import/template.ts';
@@ -46,11 +41,7 @@ export function createUsageImportCommand(terminal: Terminal): Command {
     .description('take in work from a file, for a tool that cannot be asked about it')
     .argument('[file]', 'a .csv or .ndjson; "gangway usage template" prints one to start from')
     .option('--install <name>', 'of which install, where there are several')
-    .option(
-      '--undo <id>',
-      'let an earlier import count no more, and what it replaced again',
-      toRowNumber,
-    )
+    .option('--undo <id>', 'let an earlier import count no more, and what it replaced again', toRowNumber)
     .option('--yes', 'do not ask')
     .option('--json', 'print one JSON object instead of text')
     .addHelpText(
@@ -101,8 +92,12 @@ async function createDeps(terminal: Terminal, { database, box }: Storage): Promi
   const clock = createDatabaseClock(database, systemClock);
   await clock.correct();
   return {
-    ...{ database, clock, signal: terminal.signal, onProgress: createProgress(terminal) },
-    ...{ staging: createStagingStore(database), imports: createImportStore(database) },
+    database,
+    clock,
+    signal: terminal.signal,
+    onProgress: createProgress(terminal),
+    staging: createStagingStore(database),
+    imports: createImportStore(database),
     people: createKnownPeopleStore(database, box),
     note: (tx, action, subject) => writeAudit(tx, decidedBy(), action, subject),
   };
@@ -132,10 +127,7 @@ async function importFile(
     const fileName = maskText(path.basename(file));
     const chunks = handle.createReadStream() as AsyncIterable<Buffer>;
     const { actor } = decidedBy();
-    const staged = await stageImport(
-      { ...deps, onProgress },
-      { install, fileName, actor, format, chunks },
-    );
+    const staged = await stageImport({ ...deps, onProgress }, { install, fileName, actor, format, chunks });
     await decide(terminal, deps, staged, { install, fileName }, options);
   } catch (error) {
     throw terminal.signal.aborted ? stopped(error) : error;
@@ -189,12 +181,7 @@ async function decide(
   endWith(isMeant ? 0 : 2);
 }
 
-async function undoOne(
-  terminal: Terminal,
-  deps: Deps,
-  id: number,
-  { yes, json }: ImportOptions,
-): Promise<void> {
+async function undoOne(terminal: Terminal, deps: Deps, id: number, { yes, json }: ImportOptions): Promise<void> {
   const found = await findUndoable(deps, id);
   if (!json) terminal.stdout.write(`${toImportsTable([found])}\n`);
   const question = 'Let this count no more, and what it replaced again?';

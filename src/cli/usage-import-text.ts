@@ -56,20 +56,17 @@ export function toImportsTable(imports: readonly ListedImport[]): string {
   if (imports.length === 0) return 'Nothing was imported.';
   const right = (title: string) => ({ title, align: 'right' as const });
   return formatTable(
-    [
-      right('id'),
-      'install',
-      'state',
-      right('lines'),
-      right('people'),
-      'days',
-      'counts since',
-      'by',
-      'file',
-    ],
+    [right('id'), 'install', 'state', right('lines'), right('people'), 'days', 'counts since', 'by', 'file'],
     imports.map(({ id, install, state, lines, people, firstDay, lastDay, ...one }) => [
-      ...[id, install, state, lines, people, `${firstDay} to ${lastDay}`],
-      ...[one.countedAt, one.actor, one.fileName],
+      id,
+      install,
+      state,
+      lines,
+      people,
+      `${firstDay} to ${lastDay}`,
+      one.countedAt,
+      one.actor,
+      one.fileName,
     ]),
   );
 }

@@ -31,7 +31,11 @@ export async function listReadings({
 export function toAges(readings: readonly PlaceReading[]): string[] {
   if (readings.length === 0) return ['', 'No work was ever read in a tool.'];
   const rows = readings.map(({ tool, scope, readBeganAt, ageSeconds, failure }) => [
-    ...[tool, scope, readBeganAt ?? 'never', toAge(ageSeconds), failure ?? ''],
+    tool,
+    scope,
+    readBeganAt ?? 'never',
+    toAge(ageSeconds),
+    failure ?? '',
   ]);
   return ['', 'By these readings:', formatTable(['tool', 'place', 'read at', 'ago', ''], rows)];
 }

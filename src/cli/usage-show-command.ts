@@ -8,12 +8,7 @@ import { createImportStore } from '../usage/import/import-store.ts';
 import { type ConsumedExplanation, explainConsumed } from '../usage/show/explain-consumed.ts';
 import type { WhyDifferent } from '../usage/show/explain-day.ts';
 import { type ContractGaps, showGaps } from '../usage/show/show-gaps.ts';
-import {
-  type ShownContract,
-  type ShownDay,
-  type ShownSighting,
-  showUsage,
-} from '../usage/show/show-usage.ts';
+import { type ShownContract, type ShownDay, type ShownSighting, showUsage } from '../usage/show/show-usage.ts';
 import { print } from './command-context.ts';
 import { formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
@@ -33,19 +28,14 @@ export function createUsageShowCommand(terminal: Terminal): Command {
     .option('--json', 'print one JSON object instead of a table')
     .action((id: string, { install, json }: ShowOptions, command: Command) =>
       withWorksCallingNoTool(terminal, command, true, async (works) => {
-        const [contract, other] = await createContractStore(works.database).find(
-          works.database.kysely,
-          id,
-          install,
-        );
+        const [contract, other] = await createContractStore(works.database).find(works.database.kysely, id, install);
         if (contract === undefined) throw new AppError('not_found', `There is no contract ${id}`);
         if (other !== undefined) {
           throw new AppError('conflict', `Several installs have a contract ${id}: name one`);
         }
         const { ledger, ...shown } = await showUsage(works.usage.deps, contract.install, id);
         const consumed = await readConsumed(works, contract.install, id, terminal.signal);
-        const explained =
-          typeof consumed === 'string' ? null : explainConsumed(ledger, shown.reported, consumed);
+        const explained = typeof consumed === 'string' ? null : explainConsumed(ledger, shown.reported, consumed);
         const gaps = await showGaps(works.usage.deps, contract.install, id);
         const differences = [...explain(shown), ...toVerdict(explained), ...sayGaps(gaps)];
         const files = await nameFiles(works, shown);
@@ -93,16 +83,26 @@ function toTable({ days }: Shown, files: Record<string, string>): string {
   const right = (title: string) => ({ title, align: 'right' as const });
   return formatTable(
     [
-      ...['day', 'trainer'],
+      'day',
+      'trainer',
       ...countNames.flatMap((name) => [right(`${name} seen`), right('sent')]),
-      ...['seen by', 'at', 'state', 'sent at', 'request', ''],
+      'seen by',
+      'at',
+      'state',
+      'sent at',
+      'request',
+      '',
     ],
     days.map((one) => [
-      ...[one.day, one.trainerId],
+      one.day,
+      one.trainerId,
       ...countNames.flatMap((name) => [one.seen?.[name] ?? '', one.sent?.[name] ?? '']),
       one.sightings.map((sighting) => toSource(sighting, files)).join(', '),
       one.sightings.map(({ seenAt }) => seenAt).reduce(laterOf, ''),
-      ...[one.state ?? 'not sent', one.sentAt ?? '', one.requestId ?? '', toRemark(one)],
+      one.state ?? 'not sent',
+      one.sentAt ?? '',
+      one.requestId ?? '',
+      toRemark(one),
     ]),
   );
 }

@@ -73,7 +73,9 @@ async function openWorks(
     const metrics = createMetrics();
     const parts = { config, storage, logger, clock, adapters, registry, metrics };
     const notice = createSealerNotice({
-      ...{ sealers: createSealerStore(storage.database), clock, logger },
+      sealers: createSealerStore(storage.database),
+      clock,
+      logger,
       fingerprint: storage.box.fingerprint,
     });
     try {

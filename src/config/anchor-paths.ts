@@ -19,9 +19,6 @@ function anchorTool(tool: ToolConfig, folder: string): ToolConfig {
   return {
     ...tool,
     adapter: /^\.{1,2}\//.test(adapter) ? path.resolve(folder, adapter) : adapter,
-    settings:
-      settings.path === undefined
-        ? settings
-        : { ...settings, path: path.resolve(folder, settings.path) },
+    settings: settings.path === undefined ? settings : { ...settings, path: path.resolve(folder, settings.path) },
   };
 }

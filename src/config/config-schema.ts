@@ -53,9 +53,7 @@ const receiver = z
   .strictObject({
     host: host.default('0.0.0.0').describe('The address the public listener binds to.'),
     port: port.default(8787).describe('The port of the public listener; 0 takes a free one.'),
-    publicUrl: httpUrl
-      .optional()
-      .describe('Where the marketplace reaches this listener: what to register there.'),
+    publicUrl: httpUrl.optional().describe('Where the marketplace reaches this listener: what to register there.'),
     maxConnections: z
       .int()
       .min(10)
@@ -74,9 +72,7 @@ const operatorConsole = z
   .strictObject({
     host: host.default('127.0.0.1').describe('The address the operator listener binds to.'),
     port: port.default(8788).describe('The port of the operator listener; 0 takes a free one.'),
-    token: secret
-      .optional()
-      .describe('What operators present to the console. Needed once it is not on loopback.'),
+    token: secret.optional().describe('What operators present to the console. Needed once it is not on loopback.'),
   })
   .prefault({})
   .describe('The private listener: health, readiness, metrics.');
@@ -121,34 +117,23 @@ const install = z.strictObject({
     .array(projectPattern)
     .min(1, 'name at least one project, or "*" for all')
     .default(['*'])
-    .describe(
-      'The projects this install may act on: ids or "prefix*". Required once installs share a tool.',
-    ),
+    .describe('The projects this install may act on: ids or "prefix*". Required once installs share a tool.'),
 });
 
 const tool = z
   .looseObject({
-    adapter: text.describe(
-      'roster, label-studio, cvat, doccano, scim, http; or a file ("./my-tool.ts") or a package.',
-    ),
+    adapter: text.describe('roster, label-studio, cvat, doccano, scim, http; or a file ("./my-tool.ts") or a package.'),
     path: text.optional().describe('The file the roster adapter keeps.'),
     url: httpUrl.optional().describe("The root of the tool's API."),
     token: secret.optional().describe("What the tool's API asks for."),
-    offboarding: text
-      .optional()
-      .describe('What a removal does in the tool; the adapter documents the choices.'),
-    protected: z
-      .array(text)
-      .default([])
-      .describe('Accounts that are never touched: addresses or ids in the tool.'),
+    offboarding: text.optional().describe('What a removal does in the tool; the adapter documents the choices.'),
+    protected: z.array(text).default([]).describe('Accounts that are never touched: addresses or ids in the tool.'),
     concurrency: z
       .int()
       .min(1)
       .max(100)
       .default(8)
-      .describe(
-        'How many calls may be under way in the tool at the same time, as long as it answers quickly.',
-      ),
+      .describe('How many calls may be under way in the tool at the same time, as long as it answers quickly.'),
     timeout: duration('15s', 100).describe('How long one call to the tool may take; 15 s at most.'),
   })
   .transform(({ adapter, protected: protectedAccounts, concurrency, timeout, ...settings }) => ({
@@ -206,9 +191,7 @@ const usage = z
     deletedTasks: z
       .enum(['keep', 'lower'])
       .default('keep')
-      .describe(
-        'What was reported of a task that is deleted: "keep" (what was done is paid) or "lower".',
-      ),
+      .describe('What was reported of a task that is deleted: "keep" (what was done is paid) or "lower".'),
   })
   .transform(({ lookback, ...rest }) => ({ ...rest, lookbackMs: lookback }))
   .prefault({})
@@ -217,9 +200,7 @@ const usage = z
 const retention = z
   .strictObject({
     deliveries: duration('30d', 86_400_000).describe('How long a settled delivery is kept.'),
-    people: duration('90d', 86_400_000).describe(
-      'How long names and addresses are kept after the last contract.',
-    ),
+    people: duration('90d', 86_400_000).describe('How long names and addresses are kept after the last contract.'),
   })
   .transform(({ deliveries, people }) => ({ deliveriesMs: deliveries, peopleMs: people }))
   .prefault({})

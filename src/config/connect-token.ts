@@ -9,11 +9,7 @@ import { secret } from './values-schema.ts';
  *
  * @throws AppError `invalid` where it cannot be read
  */
-export function readConnectToken(
-  file: string | undefined,
-  env = process.env,
-  cwd = process.cwd(),
-): string | undefined {
+export function readConnectToken(file: string | undefined, env = process.env, cwd = process.cwd()): string | undefined {
   if (file !== undefined) return toToken(readSmallFile(file, cwd));
   const token = readVariable('GANGWAY_CONNECT_TOKEN', env, cwd);
   return token === undefined ? undefined : toToken(token);

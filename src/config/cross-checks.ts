@@ -68,23 +68,14 @@ function consoleFaults(document: Document): Fault[] {
 export function warningsOf(config: Config): string[] {
   const { receiver, marketplace, mail } = config;
   const warnings: [boolean, string][] = [
-    [
-      isExposed(receiver.publicUrl),
-      'receiver.publicUrl: the marketplace delivers to https only, except on localhost',
-    ],
-    [
-      isExposed(marketplace.baseUrl),
-      'marketplace.baseUrl: over plain http the tokens can be read on the way',
-    ],
+    [isExposed(receiver.publicUrl), 'receiver.publicUrl: the marketplace delivers to https only, except on localhost'],
+    [isExposed(marketplace.baseUrl), 'marketplace.baseUrl: over plain http the tokens can be read on the way'],
     [
       mail !== undefined && !mail.smtp.isEncrypted && !isLoopback(mail.smtp.host),
       'mail.smtp: smtp:// begins in the clear and is encrypted only then; write smtps:// where the server has it',
     ],
   ];
-  return [
-    ...warnings.filter(([applies]) => applies).map(([, message]) => message),
-    ...exposedChannels(config),
-  ];
+  return [...warnings.filter(([applies]) => applies).map(([, message]) => message), ...exposedChannels(config)];
 }
 
 function exposedChannels({ notifications }: Config): string[] {

@@ -1,13 +1,6 @@
 import { parseEnv } from 'node:util';
 import { AppError, toAppError } from '../domain/errors.ts';
-import {
-  type Document,
-  type Environment,
-  type Fault,
-  formatPath,
-  type Path,
-  withValueAt,
-} from './document.ts';
+import { type Document, type Environment, type Fault, formatPath, type Path, withValueAt } from './document.ts';
 import { suggestNearest } from './nearest.ts';
 import { referencedVariables } from './references.ts';
 import { readSmallFile } from './small-file.ts';
@@ -28,11 +21,7 @@ export interface Layered {
  * Without a file (`undefined`) the variables are the configuration of one install, whose tool is
  * called "default".
  */
-export function layerVariables(
-  file: Document | undefined,
-  env: Environment,
-  folder: string,
-): Layered {
+export function layerVariables(file: Document | undefined, env: Environment, folder: string): Layered {
   const layered: Layered = { ...startFrom(file, env), faults: [], warnings: [] };
   layered.faults.push(...unknownVariables(env, file));
   for (const variable of variables) {

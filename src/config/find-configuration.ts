@@ -2,10 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Environment } from './document.ts';
 
-export type ConfigurationSource =
-  | { kind: 'file'; path: string }
-  | { kind: 'environment' }
-  | { kind: 'none' };
+export type ConfigurationSource = { kind: 'file'; path: string } | { kind: 'environment' } | { kind: 'none' };
 
 export interface ConfigurationQuery {
   /** What `--config` said. */

@@ -118,11 +118,7 @@ export function initialConfig({
         installs: { [install]: { token, webhookSecrets: [webhookSecret], tool, projects: ['*'] } },
       }),
       tools: {
-        [tool]: {
-          ...{ adapter, ...settings },
-          ...(hasToken && { token: { env: toolToken.name } }),
-          ...removal,
-        },
+        [tool]: { adapter, ...settings, ...(hasToken && { token: { env: toolToken.name } }), ...removal },
       },
     },
     variables: hasToken ? [...own, toolToken] : own,

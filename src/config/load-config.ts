@@ -53,12 +53,7 @@ export function loadConfig(query: ConfigurationQuery = {}): LoadedConfig {
   const folder = source.kind === 'file' ? path.dirname(source.path) : cwd;
   const file = source.kind === 'file' ? readDocument(source.path) : undefined;
   const layered = layerVariables(file, env, folder);
-  const resolved = resolveReferences(
-    layered.document,
-    env,
-    folder,
-    ([section]) => callsTools || section !== 'tools',
-  );
+  const resolved = resolveReferences(layered.document, env, folder, ([section]) => callsTools || section !== 'tools');
   const template = readTemplate(resolved.document, folder);
   const checked = checkSchema(template.document);
   const keys = loadSecretKeys(env, folder, isPostgres(resolved.document));

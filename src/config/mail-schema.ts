@@ -12,9 +12,7 @@ const server = z
   .transform((text, context) => {
     const found = toMailServer(text);
     if (found !== undefined) return found;
-    context.addIssue(
-      'write "smtps://user:password@host:465", with "%40" for an "@" in the password, and no path',
-    );
+    context.addIssue('write "smtps://user:password@host:465", with "%40" for an "@" in the password, and no path');
     return z.NEVER;
   });
 

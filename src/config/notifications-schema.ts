@@ -35,9 +35,7 @@ function isSigningSecret(text: string): boolean {
   return length >= fewestBytes && length <= mostBytes;
 }
 
-const address = z
-  .string()
-  .regex(/^[^\s<>@",;:\p{Cc}]+@[^\s<>@",;:\p{Cc}]+$/u, 'write an address: "ops@example.com"');
+const address = z.string().regex(/^[^\s<>@",;:\p{Cc}]+@[^\s<>@",;:\p{Cc}]+$/u, 'write an address: "ops@example.com"');
 
 const tells = z
   .array(z.enum(noticeTopics))
@@ -48,16 +46,12 @@ const tells = z
 const webhook = z.strictObject({
   type: z.literal('webhook').describe('A request for each notice, signed: Standard Webhooks.'),
   url: url.describe('Where the requests go: https.'),
-  secret: signingSecret.describe(
-    'What they are signed with: "whsec_" and 24 to 64 bytes in base64.',
-  ),
+  secret: signingSecret.describe('What they are signed with: "whsec_" and 24 to 64 bytes in base64.'),
   tells,
 });
 
 const slack = z.strictObject({
-  type: z
-    .literal('slack')
-    .describe('A message for what comes within a minute: Slack, Mattermost, Discord (…/slack).'),
+  type: z.literal('slack').describe('A message for what comes within a minute: Slack, Mattermost, Discord (…/slack).'),
   url: url.describe('The URL of the incoming webhook. Who has it can write there: a secret.'),
   tells,
 });
@@ -69,8 +63,7 @@ const mail = z.strictObject({
 });
 
 const channel = z.discriminatedUnion('type', [webhook, slack, mail], {
-  error: ({ code }) =>
-    code === 'invalid_union' ? 'must have a type: "webhook", "slack" or "mail"' : undefined,
+  error: ({ code }) => (code === 'invalid_union' ? 'must have a type: "webhook", "slack" or "mail"' : undefined),
 });
 
 export const notifications = z
@@ -82,6 +75,4 @@ export const notifications = z
   })
   .transform(({ repeat, ...rest }) => ({ ...rest, repeatMs: repeat }))
   .prefault({})
-  .describe(
-    'Telling people of budgets that run low or out, and of alerts. Without a channel, nobody is told.',
-  );
+  .describe('Telling people of budgets that run low or out, and of alerts. Without a channel, nobody is told.');

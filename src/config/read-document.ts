@@ -20,9 +20,7 @@ function readText(file: string): string {
     return readFileSync(file, 'utf8');
   } catch (error) {
     const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
-    const problem = isMissing
-      ? 'there is no such file; "gangway init" writes one'
-      : 'cannot be read';
+    const problem = isMissing ? 'there is no such file; "gangway init" writes one' : 'cannot be read';
     throw new AppError('invalid', problem, { cause: error });
   }
 }

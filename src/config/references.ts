@@ -47,9 +47,7 @@ export function resolveReferences(
       found.faults.push({ path: [...path, '__proto__'], message });
     }
     const entries = Object.entries(value);
-    return Object.fromEntries(
-      entries.map(([key, child]) => [key, visit(child, [...path, key], value)]),
-    );
+    return Object.fromEntries(entries.map(([key, child]) => [key, visit(child, [...path, key], value)]));
   }
 
   function read(reference: Reference, path: Path): string | undefined {
@@ -128,8 +126,7 @@ function isSecretAt(path: Path, value: string, parent: Document): boolean {
   if (value === '' || !maySecretStandAt(path)) return false;
   // A template that the token is put into, in the settings of the adapter http.
   if (path[0] === 'tools' && value.includes('{token}')) return false;
-  if (path[0] === 'database' || path[0] === 'mail')
-    return URL.canParse(value) && new URL(value).password !== '';
+  if (path[0] === 'database' || path[0] === 'mail') return URL.canParse(value) && new URL(value).password !== '';
   // Who knows where signed requests go can do nothing with it.
   if (path[0] === 'notifications') return path.at(-1) === 'secret' || parent['type'] === 'slack';
   return path[0] !== 'tools' || path.slice(2).some((key) => secretName.test(String(key)));

@@ -35,9 +35,7 @@ export function size(preset: string, minBytes = 0) {
 
 /** A cron pattern of five fields (six with seconds) or a nickname such as `@hourly`, in UTC. */
 export function cron() {
-  return z
-    .string()
-    .refine(isCron, 'write a cron pattern of five fields in UTC, such as "*/15 * * * *"');
+  return z.string().refine(isCron, 'write a cron pattern of five fields in UTC, such as "*/15 * * * *"');
 }
 
 function isCron(pattern: string): boolean {
@@ -49,9 +47,7 @@ function isCron(pattern: string): boolean {
   }
 }
 
-export const timeZone = z
-  .string()
-  .refine(isTimeZone, 'write an IANA time zone such as "Europe/Berlin"');
+export const timeZone = z.string().refine(isTimeZone, 'write an IANA time zone such as "Europe/Berlin"');
 
 function isTimeZone(name: string): boolean {
   try {
@@ -114,10 +110,7 @@ export const name = z
 
 export const projectPattern = z
   .string()
-  .regex(
-    /^(?=.)[^*\p{Cc}]*\*?$/u,
-    'write a project id, or a prefix followed by one "*" ("team-*", or "*" for all)',
-  );
+  .regex(/^(?=.)[^*\p{Cc}]*\*?$/u, 'write a project id, or a prefix followed by one "*" ("team-*", or "*" for all)');
 
 /** Names come from outside: in a Map none of them can hit `Object.prototype`. */
 export function mapOf<Value extends z.ZodType>(key: z.ZodString, value: Value) {

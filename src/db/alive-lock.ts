@@ -25,11 +25,7 @@ const probeMs = 5000;
 const probeFile = new URL(`./alive-probe${extname(import.meta.url)}`, import.meta.url);
 
 /** @param isSeen whether it keeps out another process: where it does not, leases run out by themselves */
-export function createAliveLock(
-  database: Database,
-  clock: Clock,
-  isSeen = isSeenByOthers,
-): AliveLock {
+export function createAliveLock(database: Database, clock: Clock, isSeen = isSeenByOthers): AliveLock {
   const file = database.dialect === 'sqlite' ? sqliteFileOf(database.url) : undefined;
   let lock: SqliteDatabase.Database | undefined;
   return {

@@ -18,11 +18,7 @@ const restMs = 10_000;
  * @param file of the database; undefined where there is none to keep short
  * @param startAgainMs how long after the thread has failed there is another
  */
-export function createCheckpointer(
-  file: string | undefined,
-  logger: Logger,
-  startAgainMs = restMs,
-): Checkpointer {
+export function createCheckpointer(file: string | undefined, logger: Logger, startAgainMs = restMs): Checkpointer {
   let thread: Worker | undefined;
   let waiting: NodeJS.Timeout | undefined;
   let isTold = false;

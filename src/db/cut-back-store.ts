@@ -48,9 +48,7 @@ async function withdrawReadings(tx: Transaction, present: string): Promise<void>
     .execute();
   for (const { install, grantId, revokedEventAt } of revoked) {
     if (revokedEventAt === null) continue;
-    const before = toInstant(
-      new Date(Math.min(Date.parse(revokedEventAt), Date.parse(present)) - 1),
-    );
+    const before = toInstant(new Date(Math.min(Date.parse(revokedEventAt), Date.parse(present)) - 1));
     await tx
       .updateTable('installGrant')
       .set({ activeReadAt: before })
@@ -60,16 +58,11 @@ async function withdrawReadings(tx: Transaction, present: string): Promise<void>
   }
 }
 
-async function cutAll(
-  tx: Transaction,
-  tables: StampedColumns['now'],
-  limit: string,
-): Promise<void> {
+async function cutAll(tx: Transaction, tables: StampedColumns['now'], limit: string): Promise<void> {
   for (const [table, columns] of Object.entries(tables)) {
     const isBeyond = (column: string) => sql<boolean>`${sql.ref(column)} > ${limit}`;
     const set = columns.map(
-      (column) =>
-        sql`${sql.ref(column)} = case when ${isBeyond(column)} then ${limit} else ${sql.ref(column)} end`,
+      (column) => sql`${sql.ref(column)} = case when ${isBeyond(column)} then ${limit} else ${sql.ref(column)} end`,
     );
     await sql`update ${sql.table(table)} set ${sql.join(set)}
       where ${anyOf(columns.map(isBeyond))}`.execute(tx);
@@ -85,12 +78,7 @@ const instantLength = 24;
 const mostAbsences = 3;
 
 /** What was missed counts again when it is missed again. */
-async function dropLast(
-  tx: Transaction,
-  table: string,
-  column: string,
-  present: string,
-): Promise<void> {
+async function dropLast(tx: Transaction, table: string, column: string, present: string): Promise<void> {
   const absences = sql.ref(column);
   for (let n = 0; n < mostAbsences; n += 1) {
     await sql`update ${sql.table(table)} set ${absences} =

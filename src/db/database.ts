@@ -93,11 +93,7 @@ function toDatabaseError(error: unknown): AppError {
     /^(SQLITE_(FULL|IOERR|CANTOPEN)|E[A-Z]+$|08|53|57P)/.test(code) ||
     /timeout|terminated|connection/i.test(toAppError(error).message);
   if (!isPassing) return toAppError(error);
-  return new AppError(
-    'unavailable',
-    `The database could not be used (${code || 'no connection'})`,
-    {
-      cause: error,
-    },
-  );
+  return new AppError('unavailable', `The database could not be used (${code || 'no connection'})`, {
+    cause: error,
+  });
 }

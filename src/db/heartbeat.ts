@@ -29,7 +29,10 @@ export function createHeartbeat(database: Database, clock: Clock, logger: Logger
   }
 
   const loop = createLoop({
-    ...{ name: 'heartbeat', intervalMs: beatEveryMs, logger, clock },
+    name: 'heartbeat',
+    intervalMs: beatEveryMs,
+    logger,
+    clock,
     async run() {
       await beat();
       return 'idle';

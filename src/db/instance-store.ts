@@ -20,25 +20,16 @@ export function createInstanceStore(database: Database): InstanceStore {
           .values({ ...instance, stoppedAt: null })
           .onConflict((conflict) => conflict.column('id').doUpdateSet({ beatAt }))
           .execute();
-        await tx
-          .deleteFrom('instance')
-          .where('beatAt', '<', forgetBefore)
-          .where('id', '!=', id)
-          .execute();
+        await tx.deleteFrom('instance').where('beatAt', '<', forgetBefore).where('id', '!=', id).execute();
       });
     },
 
     async stop(id, now) {
       await inTransaction(database, (tx) =>
-        tx
-          .updateTable('instance')
-          .set({ beatAt: now, stoppedAt: now })
-          .where('id', '=', id)
-          .execute(),
+        tx.updateTable('instance').set({ beatAt: now, stoppedAt: now }).where('id', '=', id).execute(),
       );
     },
 
-    list: () =>
-      database.kysely.selectFrom('instance').selectAll().orderBy('beatAt', 'desc').execute(),
+    list: () => database.kysely.selectFrom('instance').selectAll().orderBy('beatAt', 'desc').execute(),
   };
 }

@@ -10,16 +10,11 @@ export function jsonRows(
   list: readonly (readonly (string | number | null)[])[],
 ): RawBuilder<unknown> {
   const text = JSON.stringify(list);
-  return dialect === 'sqlite'
-    ? sql`json_each(${text})`
-    : sql`json_array_elements(cast(${text} as json))`;
+  return dialect === 'sqlite' ? sql`json_each(${text})` : sql`json_array_elements(cast(${text} as json))`;
 }
 
 /** What a column is `in`, however many they are. */
-export function jsonTexts(
-  database: Pick<Database, 'dialect'>,
-  texts: readonly string[],
-): RawBuilder<string> {
+export function jsonTexts(database: Pick<Database, 'dialect'>, texts: readonly string[]): RawBuilder<string> {
   const rows = texts.map((text) => [text]);
   return sql<string>`(select value ->> 0 from ${jsonRows(database, rows)} as given)`;
 }

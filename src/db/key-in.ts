@@ -4,11 +4,7 @@ import { type RawBuilder, sql } from 'kysely';
 const keysAtOnce = 1000;
 
 /** `(a, b) in (values (…), (…))`, which both databases understand. */
-export function keyIn(
-  key: readonly string[],
-  rows: readonly object[],
-  of?: string,
-): RawBuilder<boolean> {
+export function keyIn(key: readonly string[], rows: readonly object[], of?: string): RawBuilder<boolean> {
   const refs = key.map((column) => sql.ref(of === undefined ? column : `${of}.${column}`));
   const values = rows.map((row) => {
     const fields = row as Readonly<Record<string, unknown>>;
@@ -20,7 +16,5 @@ export function keyIn(
 /** In parts that one statement can name. */
 export function inParts<T>(rows: readonly T[]): T[][] {
   const count = Math.ceil(rows.length / keysAtOnce);
-  return Array.from({ length: count }, (_, part) =>
-    rows.slice(part * keysAtOnce, (part + 1) * keysAtOnce),
-  );
+  return Array.from({ length: count }, (_, part) => rows.slice(part * keysAtOnce, (part + 1) * keysAtOnce));
 }

@@ -11,12 +11,7 @@ export interface LockStore {
   hold(name: string, token: string, now: string, leasedUntil: string): Promise<boolean>;
   release(name: string, token: string): Promise<void>;
   /** The same for several at once. @returns those that are held */
-  holdAll(
-    names: readonly string[],
-    token: string,
-    now: string,
-    leasedUntil: string,
-  ): Promise<Set<string>>;
+  holdAll(names: readonly string[], token: string, now: string, leasedUntil: string): Promise<Set<string>>;
   releaseAll(names: readonly string[], token: string): Promise<void>;
 }
 
@@ -31,9 +26,7 @@ export function createLockStore(database: Database): LockStore {
             conflict
               .column('name')
               .doUpdateSet({ token, leasedUntil })
-              .where((eb) =>
-                eb.or([eb('namedLock.token', '=', token), eb('namedLock.leasedUntil', '<=', now)]),
-              ),
+              .where((eb) => eb.or([eb('namedLock.token', '=', token), eb('namedLock.leasedUntil', '<=', now)])),
           )
           .returning('name')
           .executeTakeFirst(),
@@ -66,11 +59,7 @@ export function createLockStore(database: Database): LockStore {
 
     async releaseAll(names, token) {
       await inTransaction(database, (tx) =>
-        tx
-          .deleteFrom('namedLock')
-          .where('name', 'in', jsonTexts(database, names))
-          .where('token', '=', token)
-          .execute(),
+        tx.deleteFrom('namedLock').where('name', 'in', jsonTexts(database, names)).where('token', '=', token).execute(),
       );
     },
   };

@@ -20,19 +20,11 @@ type KeyInUse = `key_in_use:${string}`;
 const keyInUse = 'key_in_use:';
 
 export async function readSetting(tx: Transaction, name: SettingName): Promise<string | undefined> {
-  const row = await tx
-    .selectFrom('setting')
-    .select('value')
-    .where('name', '=', name)
-    .executeTakeFirst();
+  const row = await tx.selectFrom('setting').select('value').where('name', '=', name).executeTakeFirst();
   return row?.value;
 }
 
-export async function writeSetting(
-  tx: Transaction,
-  name: SettingName,
-  value: string,
-): Promise<void> {
+export async function writeSetting(tx: Transaction, name: SettingName, value: string): Promise<void> {
   await tx
     .insertInto('setting')
     .values({ name, value })
@@ -41,11 +33,7 @@ export async function writeSetting(
 }
 
 /** Writes a setting that nobody has written yet. @returns what stands, whoever wrote it */
-export async function keepSetting(
-  tx: Transaction,
-  name: SettingName,
-  value: string,
-): Promise<string> {
+export async function keepSetting(tx: Transaction, name: SettingName, value: string): Promise<string> {
   await tx
     .insertInto('setting')
     .values({ name, value })
@@ -58,11 +46,7 @@ export async function keepSetting(
  * Moves a setting that only ever grows. @returns whether it was this call that did: of several
  * instances with the same value, one
  */
-export async function raiseSetting(
-  tx: Transaction,
-  name: SettingName,
-  value: string,
-): Promise<boolean> {
+export async function raiseSetting(tx: Transaction, name: SettingName, value: string): Promise<boolean> {
   const raised = await tx
     .updateTable('setting')
     .set({ value })
@@ -75,11 +59,7 @@ export async function raiseSetting(
 
 /** Fingerprints of the keys that may have sealed something beside the one of the database. */
 export async function listKeysInUse(tx: Transaction): Promise<string[]> {
-  const rows = await tx
-    .selectFrom('setting')
-    .select('name')
-    .where('name', 'like', `${keyInUse}%`)
-    .execute();
+  const rows = await tx.selectFrom('setting').select('name').where('name', 'like', `${keyInUse}%`).execute();
   return rows.map(({ name }) => name.slice(keyInUse.length));
 }
 

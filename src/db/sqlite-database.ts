@@ -69,10 +69,7 @@ export function createPrivately(file: string): void {
 }
 
 /** Takes the write lock at the beginning: upgrading a read later fails at once when another wrote. */
-async function runImmediate<T>(
-  connection: Kysely<Tables>,
-  work: (tx: Transaction) => Promise<T>,
-): Promise<T> {
+async function runImmediate<T>(connection: Kysely<Tables>, work: (tx: Transaction) => Promise<T>): Promise<T> {
   await sql`begin immediate`.execute(connection);
   try {
     const result = await work(connection);

@@ -74,11 +74,7 @@ function shareOf(fraction: number, people: number): number {
   return Number((BigInt(whole + decimals) * BigInt(people)) / 10n ** BigInt(decimals.length));
 }
 
-export function applyBrake(
-  due: readonly DueRemoval[],
-  counts: BrakeCounts,
-  limits: BrakeLimits,
-): BrakeDecision {
+export function applyBrake(due: readonly DueRemoval[], counts: BrakeCounts, limits: BrakeLimits): BrakeDecision {
   const free = due.filter((one) => !one.isOurs);
   const isApproved = (one: DueRemoval) => isAskedFor(one.cause) || one.isApproved === true;
   const approved = due.filter((one) => one.isOurs && isApproved(one));

@@ -24,12 +24,7 @@ const disputeAfterMs = 10 * 60_000;
 
 export type ContractRegisters = Pick<
   ContractEvidence,
-  | 'startedEventAt'
-  | 'endedEventAt'
-  | 'activeReadAt'
-  | 'endedReadAt'
-  | 'endedByOperatorAt'
-  | 'reopenedAt'
+  'startedEventAt' | 'endedEventAt' | 'activeReadAt' | 'endedReadAt' | 'endedByOperatorAt' | 'reopenedAt'
 >;
 
 export function statusOfContract(contract: ContractRegisters): ContractStatus {
@@ -66,10 +61,7 @@ function isDisputed(endedEventAt: Instant, activeReadAt: Instant | null): boolea
   return Date.parse(activeReadAt) - Date.parse(endedEventAt) >= disputeAfterMs;
 }
 
-export type LinkRegisters = Pick<
-  LinkEvidence,
-  'removedEventAt' | 'seenAt' | 'absences' | 'externalProjectId'
->;
+export type LinkRegisters = Pick<LinkEvidence, 'removedEventAt' | 'seenAt' | 'absences' | 'externalProjectId'>;
 
 export function statusOfLink(link: LinkRegisters): LinkStatus {
   if (link.removedEventAt !== null) return 'removed';
@@ -119,18 +111,12 @@ export function wentWithGrant(
 }
 
 /** @returns when the trainer had left the contract; null while they count as on it */
-export function leftSince({
-  absences,
-  seenAt,
-}: Pick<ParticipationEvidence, 'absences' | 'seenAt'>): Instant | null {
+export function leftSince({ absences, seenAt }: Pick<ParticipationEvidence, 'absences' | 'seenAt'>): Instant | null {
   return goneSince(absences, seenAt);
 }
 
 /** @returns when the contract had left the link for another; null while it counts as on it */
-export function movedSince({
-  omissions,
-  namedAt,
-}: Pick<PairEvidence, 'omissions' | 'namedAt'>): Instant | null {
+export function movedSince({ omissions, namedAt }: Pick<PairEvidence, 'omissions' | 'namedAt'>): Instant | null {
   return goneSince(omissions, namedAt);
 }
 

@@ -168,15 +168,11 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** By version, then by value, so that a tie between two sources is settled the same everywhere. */
 function isNewer(a: Fields, b: Fields, name: string, version: string): boolean {
-  return (
-    isGreater(a[version], b[version]) ||
-    (!isGreater(b[version], a[version]) && isGreater(a[name], b[name]))
-  );
+  return isGreater(a[version], b[version]) || (!isGreater(b[version], a[version]) && isGreater(a[name], b[name]));
 }
 
 function mergeValues(name: string, a: unknown, b: unknown): unknown {
-  if (name === 'absences' || name === 'omissions')
-    return mergeAbsences(a as Absences, b as Absences);
+  if (name === 'absences' || name === 'omissions') return mergeAbsences(a as Absences, b as Absences);
   if (firstTimes.has(name)) return a != null && isGreater(b, a) ? a : (b ?? a);
   return isGreater(b, a) ? b : (a ?? b);
 }
@@ -226,19 +222,18 @@ export function emptyLink(install: string, linkId: string): LinkEvidence {
   };
 }
 
-export function toPair(
-  install: string,
-  contractId: string,
-  linkId: string,
-  namedAt: Instant | null,
-): PairEvidence {
+export function toPair(install: string, contractId: string, linkId: string, namedAt: Instant | null): PairEvidence {
   return { install, contractId, linkId, namedAt, omissions: null };
 }
 
 export function emptyGrant(install: string, grantId: string): GrantEvidence {
   return {
-    ...{ install, grantId, revokedEventAt: null, revokedReceivedAt: null },
-    ...{ firstActiveReadAt: null, activeReadAt: null },
+    install,
+    grantId,
+    revokedEventAt: null,
+    revokedReceivedAt: null,
+    firstActiveReadAt: null,
+    activeReadAt: null,
   };
 }
 

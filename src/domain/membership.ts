@@ -116,11 +116,7 @@ function deriveWanted(current: MembershipCore, install: string, hasEmail: boolea
 
 type Unwanted = Extract<Verdict, { kind: 'unwanted' }>;
 
-function deriveUnwanted(
-  current: MembershipCore,
-  verdict: Unwanted,
-  wasTouched: boolean,
-): MembershipCore {
+function deriveUnwanted(current: MembershipCore, verdict: Unwanted, wasTouched: boolean): MembershipCore {
   const { state, generation } = current;
   if (current.wanted) {
     if (!wasTouched) return toGone(current, 'removed');
@@ -157,11 +153,7 @@ function toRemoving({ install, cause, removeAfter }: Unwanted, generation: numbe
 }
 
 /** It stays as it is in the tool, and so no call that is under way may settle it. */
-function leave(
-  current: MembershipCore,
-  kind: 'orphaned' | 'managed',
-  wasTouched: boolean,
-): MembershipCore {
+function leave(current: MembershipCore, kind: 'orphaned' | 'managed', wasTouched: boolean): MembershipCore {
   const isOut = current.state === 'removed' || current.state === 'released';
   if (isOut || current.state === (kind === 'orphaned' ? 'orphaned' : 'released')) return current;
   // An operator has decided about this one.
@@ -195,10 +187,7 @@ export interface Finding {
   isProtected: boolean;
 }
 
-export function decideStep(
-  wanted: boolean,
-  { isFound, isInvited, isOurs, isProtected }: Finding,
-): Step {
+export function decideStep(wanted: boolean, { isFound, isInvited, isOurs, isProtected }: Finding): Step {
   if (isFound && isProtected) return { act: 'settle', state: 'released', outcome: 'protected' };
   if (wanted) {
     if (!isFound) return { act: 'call', operation: 'add' };

@@ -20,10 +20,7 @@ export interface RunNumbers {
 }
 
 /** @param left what is due and was not done */
-export function outcomeOfRun(
-  { added, removed, held, failed }: RunNumbers,
-  left: number,
-): RunOutcome {
+export function outcomeOfRun({ added, removed, held, failed }: RunNumbers, left: number): RunOutcome {
   if (failed + left > 0) return 'failed';
   if (held > 0) return 'held';
   return added + removed > 0 ? 'applied' : 'clean';

@@ -103,9 +103,7 @@ const explicitCauses: ReadonlySet<RemovalCause> = new Set([
 ]);
 
 /** What may be wrong by itself, and waits for a grace. */
-export const weakerCauses: readonly RemovalCause[] = removalCauses.filter(
-  (cause) => !isExplicit(cause),
-);
+export const weakerCauses: readonly RemovalCause[] = removalCauses.filter((cause) => !isExplicit(cause));
 
 /** What an operator said, which nothing has to confirm. */
 export function isAskedFor(cause: RemovalCause): boolean {
@@ -167,10 +165,7 @@ function toFall(cause: RemovalCause, since: Instant | null): RawFall | null {
   return since === null ? null : { cause, since };
 }
 
-function withDue(
-  { cause, since, isWithGrant = false }: RawFall,
-  { graceMs, revokedGraceMs }: Graces,
-): Fall {
+function withDue({ cause, since, isWithGrant = false }: RawFall, { graceMs, revokedGraceMs }: Graces): Fall {
   if (isExplicit(cause)) return { cause, since, dueAt: since, dueWithHeirAt: since };
   const after = (ms: number) => new Date(Date.parse(since) + ms).toISOString();
   const dueAt = after(isWithGrant || cause === 'grant_revoked' ? revokedGraceMs : graceMs);

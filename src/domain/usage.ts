@@ -75,9 +75,7 @@ export function addCounts(a: Counts, b: Counts): Counts {
 
 /** The greater of each; what only one has is kept. */
 export function maxCounts(a: Counts, b: Counts): Counts {
-  return toCounts((name) =>
-    a[name] === null || b[name] === null ? (a[name] ?? b[name]) : Math.max(a[name], b[name]),
-  );
+  return toCounts((name) => (a[name] === null || b[name] === null ? (a[name] ?? b[name]) : Math.max(a[name], b[name])));
 }
 
 /** Whether any count of the one is less than what the other has of it. */

@@ -36,9 +36,7 @@ export async function knownMembers(
       .select('memberId')
       .where('tool', '=', tool)
       .where('memberId', 'in', part)
-      .where((eb) =>
-        eb.or([eb('trainerId', '<>', trainerId), eb('state', 'not in', ['removed', 'released'])]),
-      )
+      .where((eb) => eb.or([eb('trainerId', '<>', trainerId), eb('state', 'not in', ['removed', 'released'])]))
       .execute();
     for (const { memberId } of found) if (memberId !== null) known.add(memberId);
   }

@@ -25,7 +25,10 @@ export interface Begun {
 }
 
 export const unshared: Begun = {
-  ...{ isShared: false, isOfAnother: false, isLastOfAccount: false, isAccountOurs: false },
+  isShared: false,
+  isOfAnother: false,
+  isLastOfAccount: false,
+  isAccountOurs: false,
   leaving: [],
 };
 
@@ -62,31 +65,23 @@ export async function askOthers(
     .where((eb) => isOfAccount(eb, box, claim, foundId))
     .execute();
   // Who had the id before the tool gave it out again has nothing to do with this account.
-  const ofAccount = all.filter(
-    ({ memberId, isKnownUnder: known }) => memberId !== foundId || Number(known) === 1,
-  );
+  const ofAccount = all.filter(({ memberId, isKnownUnder: known }) => memberId !== foundId || Number(known) === 1);
   const others = ofAccount
     .filter(({ isInUse: inUse }) => Number(inUse) === 1)
     .map((other) => ({ ...other, isOfAddress: Number(other.isOfAddress) === 1 }));
   const managed = await managedPlaces(tx, { box, routeLink }, claim);
   const isManagedHere = managed.some(({ groupId }) => groupId === claim.groupId);
   const leaving = ofAccount.filter(
-    ({ isInUse: inUse, state, memberId }) =>
-      Number(inUse) === 0 && state === 'removing' && memberId === foundId,
+    ({ isInUse: inUse, state, memberId }) => Number(inUse) === 0 && state === 'removing' && memberId === foundId,
   );
   return {
-    isShared:
-      isManagedHere ||
-      others.some((other) => other.groupId === claim.groupId && isSame(other, claim, foundId)),
+    isShared: isManagedHere || others.some((other) => other.groupId === claim.groupId && isSame(other, claim, foundId)),
     isOfAnother: others.some(
-      (other) =>
-        other.memberId === foundId && (other.trainerId !== claim.trainerId || !other.isOfAddress),
+      (other) => other.memberId === foundId && (other.trainerId !== claim.trainerId || !other.isOfAddress),
     ),
     isLastOfAccount: others.length === 0 && managed.length === 0,
     isAccountOurs: found !== null && (await isAccountOurs(tx, claim, found)),
-    leaving: [...new Set(leaving.map(({ groupId }) => groupId))].filter(
-      (groupId) => groupId !== claim.groupId,
-    ),
+    leaving: [...new Set(leaving.map(({ groupId }) => groupId))].filter((groupId) => groupId !== claim.groupId),
   };
 }
 
@@ -136,19 +131,11 @@ function isOfAccount(
   const ofAccount = sql<number>`(
     ${byAddress}
     union select id from membership where tool = ${tool} and member_id = ${accountId})`;
-  return eb.and([
-    eb('id', '<>', id),
-    eb('tool', '=', tool),
-    sql<SqlBool>`membership.id in ${ofAccount}`,
-  ]);
+  return eb.and([eb('id', '<>', id), eb('tool', '=', tool), sql<SqlBool>`membership.id in ${ofAccount}`]);
 }
 
 /** Not opened one by one: another customer may give any number of people this address. */
-function isOfAddress(
-  eb: MembershipBuilder,
-  box: SecretBox,
-  { email }: Pick<Claim, 'email'>,
-): Expression<SqlBool> {
+function isOfAddress(eb: MembershipBuilder, box: SecretBox, { email }: Pick<Claim, 'email'>): Expression<SqlBool> {
   const ofAddress = eb
     .selectFrom('membershipAddress')
     .select('membershipId')
@@ -158,11 +145,7 @@ function isOfAddress(
 }
 
 /** Whether one of these addresses is one that a membership is, or was, for. */
-export function isKnownUnder(
-  eb: MembershipBuilder,
-  box: SecretBox,
-  addresses: readonly string[],
-): Expression<SqlBool> {
+export function isKnownUnder(eb: MembershipBuilder, box: SecretBox, addresses: readonly string[]): Expression<SqlBool> {
   const digests = addresses.flatMap((address) => box.digests(address));
   const known = eb
     .selectFrom('membershipAddress')
@@ -230,20 +213,13 @@ async function shareOwnership(
       eb
         .selectFrom('intent')
         .select((min) => min.fn.min('createdAt').as('begunAt'))
-        .where((intent) =>
-          intent.and({ membershipId: id, generation, operation: 'add', wasFound: 0 }),
-        ),
+        .where((intent) => intent.and({ membershipId: id, generation, operation: 'add', wasFound: 0 })),
     )
     .execute();
 }
 
 /** What we made stays ours, by whoever keeps it now; also where that was not looked at yet. */
-async function handOver(
-  tx: Transaction,
-  box: SecretBox,
-  claim: Claim,
-  accountId: string | null,
-): Promise<void> {
+async function handOver(tx: Transaction, box: SecretBox, claim: Claim, accountId: string | null): Promise<void> {
   // No more than the address by which the account was found.
   const addresses = claim.addresses.filter(({ address }) => address === claim.email);
   await tx

@@ -30,7 +30,8 @@ export async function addMembership(
   const intent = { operation: 'add', found: null, isAccountAbsent, password } as const;
   if ((await begin(deps, claim, intent)) === null) return null;
   const newcomer: Person = {
-    ...{ ...person, isAccountOurs: isOursBefore && deps.mayChangeAccounts() },
+    ...person,
+    isAccountOurs: isOursBefore && deps.mayChangeAccounts(),
     maxListAgeMs: maxListAgeMs(deps, claim),
     ...(password !== null && { newPassword: password }),
   };
@@ -69,9 +70,7 @@ async function readBack(
     const seen = await readUntil(deps, claim, { ...person, memberId: added.id }, signal);
     const shown = seen ?? added;
     const { id: memberId, isInvited } = shown;
-    const [outcome, state] = isInvited
-      ? (['invited', 'invited'] as const)
-      : (['added', 'active'] as const);
+    const [outcome, state] = isInvited ? (['invited', 'invited'] as const) : (['added', 'active'] as const);
     const settled = { ...learnt, ...toMadeAt(shown), memberId };
     return { ...settled, operation: 'add', outcome, ...restIn(clock, state) };
   } catch (thrown) {
@@ -90,9 +89,7 @@ async function lookAtAccount(
 ): Promise<Member | null | undefined> {
   const { findAccount } = adapter;
   if (findAccount === undefined) return undefined;
-  const account = await callTool(timeoutMs, signal, (callSignal) =>
-    findAccount.call(adapter, person, callSignal),
-  );
+  const account = await callTool(timeoutMs, signal, (callSignal) => findAccount.call(adapter, person, callSignal));
   if (account !== null && isProtected(protectedAccounts, account)) throw protectedError();
   return account;
 }
@@ -114,9 +111,7 @@ async function refuseProtected(
   signal: AbortSignal,
 ): Promise<void> {
   if (!isProtected(protectedAccounts, added)) return;
-  await callTool(timeoutMs, signal, (callSignal) =>
-    adapter.removeMember(groupId, added, callSignal),
-  );
+  await callTool(timeoutMs, signal, (callSignal) => adapter.removeMember(groupId, added, callSignal));
   throw protectedError();
 }
 
@@ -135,11 +130,7 @@ function passwordFor({ adapter }: ConvergeDeps, { password }: Claim): string | n
  *
  * @param password of an account that we made; nobody else's is told
  */
-function toTold(
-  { invitation }: Added,
-  password: string | null,
-  hasPassword: boolean,
-): Partial<Result> {
+function toTold({ invitation }: Added, password: string | null, hasPassword: boolean): Partial<Result> {
   const given = toNewInvitation(invitation, password);
   return { hasPassword, ...(given !== undefined && { invitation: given }) };
 }

@@ -15,11 +15,7 @@ export interface AddressStore {
    *
    * @param domains only addresses of these count, where there are any
    */
-  known(
-    tx: Transaction,
-    trainerIds: string[],
-    domains: readonly string[],
-  ): Promise<Map<string, string>>;
+  known(tx: Transaction, trainerIds: string[], domains: readonly string[]): Promise<Map<string, string>>;
   /** All that memberships are, or were, for; the oldest first. */
   ofMemberships(tx: Transaction, membershipIds: number[]): Promise<Map<number, GivenAddress[]>>;
   /** From now on a membership is for the address that an install knows of its trainer. */
@@ -96,9 +92,7 @@ export function createAddressStore(box: SecretBox): AddressStore {
       const people = await query.execute();
       return new Map(
         people.flatMap(({ workEmail, ...key }) =>
-          workEmail === null
-            ? []
-            : [[`${key.install}/${key.trainerId}`, openAddress(box, { ...key, workEmail })]],
+          workEmail === null ? [] : [[`${key.install}/${key.trainerId}`, openAddress(box, { ...key, workEmail })]],
         ),
       );
     },
@@ -113,11 +107,7 @@ export function createAddressStore(box: SecretBox): AddressStore {
       const before = known.find((one) => one.address === address);
       if (before === undefined) await copyFromPerson(tx, membershipId, { install, trainerId });
       else {
-        await tx
-          .updateTable('membershipAddress')
-          .set({ isCurrent: 1 })
-          .where('id', '=', before.id)
-          .execute();
+        await tx.updateTable('membershipAddress').set({ isCurrent: 1 }).where('id', '=', before.id).execute();
       }
     },
   };
@@ -126,11 +116,7 @@ export function createAddressStore(box: SecretBox): AddressStore {
 type Word = Pick<MembershipAddressRow, 'install' | 'trainerId'>;
 
 /** As it is sealed there: its seal is bound to whose word it is. */
-async function copyFromPerson(
-  tx: Transaction,
-  membershipId: number,
-  { install, trainerId }: Word,
-): Promise<void> {
+async function copyFromPerson(tx: Transaction, membershipId: number, { install, trainerId }: Word): Promise<void> {
   const { workEmail, workEmailDigest, workEmailDomain } = await tx
     .selectFrom('person')
     .select(['workEmail', 'workEmailDigest', 'workEmailDomain'])
@@ -147,7 +133,10 @@ async function copyFromPerson(
 function toGiven(box: SecretBox, row: MembershipAddressRow): GivenAddress {
   const { id, install, isCurrent, givenAt, endedAt, wasAbsent } = row;
   return {
-    ...{ id, install, address: openAddress(box, row), isCurrent: isCurrent === 1 },
+    id,
+    install,
+    address: openAddress(box, row),
+    isCurrent: isCurrent === 1,
     givenAt: endedAt === null ? givenAt : null,
     wasAbsent: wasAbsent === null ? null : wasAbsent === 1,
   };

@@ -56,16 +56,11 @@ export async function applyEvidence(
   return { ...derived, changed, held };
 }
 
-function findTouched(
-  named: readonly Named[],
-  { contracts, pairs, participations, people }: Evidence,
-): string[] {
+function findTouched(named: readonly Named[], { contracts, pairs, participations, people }: Evidence): string[] {
   const contractKey = (one: Omit<Named, 'trainerId'>) => `${one.install}/${one.contractId}`;
   const trainerKey = (one: Omit<Named, 'contractId'>) => `${one.install}/${one.trainerId}`;
   const touched = new Set([...contracts, ...pairs].map(contractKey));
   const trainers = new Set([...participations, ...people].map(trainerKey));
-  const first = named.filter(
-    (one) => touched.has(contractKey(one)) || trainers.has(trainerKey(one)),
-  );
+  const first = named.filter((one) => touched.has(contractKey(one)) || trainers.has(trainerKey(one)));
   return [...new Set(first.map(({ trainerId }) => trainerId))];
 }

@@ -1,12 +1,6 @@
 import type { Transaction } from '../db/database.ts';
 import { inParts } from '../db/key-in.ts';
-import {
-  type DueEnd,
-  findWait,
-  type Readings,
-  type Source,
-  type Wait,
-} from '../domain/awaited-reading.ts';
+import { type DueEnd, findWait, type Readings, type Source, type Wait } from '../domain/awaited-reading.ts';
 import { type Graces, isExplicit } from '../domain/standing.ts';
 import { toInstant } from '../lib/clock.ts';
 import type { DueMembership } from './brake-store.ts';
@@ -84,8 +78,7 @@ async function findWaits(
     const wait = findWait(dueEnd, sources, others, now, rules.graces);
     waits.set(membershipId, wait);
     const isNew = known === null && !wait.isOver;
-    if (isNew)
-      waiting.push({ membershipId, generation, isExplicit: isExplicit(cause), since: now });
+    if (isNew) waiting.push({ membershipId, generation, isExplicit: isExplicit(cause), since: now });
   }
   await saveWaiting(tx, waiting);
   return waits;
@@ -120,9 +113,7 @@ async function loadReasons(tx: Transaction, ids: readonly number[]) {
   return await tx
     .selectFrom('reason')
     .leftJoin('contract', (join) =>
-      join
-        .onRef('contract.install', '=', 'reason.install')
-        .onRef('contract.contractId', '=', 'reason.contractId'),
+      join.onRef('contract.install', '=', 'reason.install').onRef('contract.contractId', '=', 'reason.contractId'),
     )
     .leftJoin('link', (join) =>
       join.onRef('link.install', '=', 'reason.install').onRef('link.linkId', '=', 'reason.linkId'),
@@ -160,9 +151,7 @@ function findOthers(
   readings: ReadonlyMap<string, Readings>,
 ): Readings[] {
   const sources = new Set([install, ...reasons.map((reason) => reason.install)]);
-  const held = [...readings.values()].filter(
-    (one) => one.removalsHeldSince !== null && !sources.has(one.install),
-  );
+  const held = [...readings.values()].filter((one) => one.removalsHeldSince !== null && !sources.has(one.install));
   if (held.length === 0) return [];
   const reaching = installsReaching({ tool, groupId }, toProjects(reasons));
   return held.filter((one) => reaching.has(one.install));
@@ -171,7 +160,8 @@ function findOthers(
 function toProjects(reasons: readonly Reason[]): Omit<RoutedLink, 'install'>[] {
   const byId = new Map(reasons.map((reason) => [reason.externalProjectId, reason]));
   return [...byId.values()].map(({ externalProjectId, externalProjectName }) => ({
-    ...{ externalProjectId, externalProjectName },
+    externalProjectId,
+    externalProjectName,
   }));
 }
 

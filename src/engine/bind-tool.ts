@@ -25,12 +25,7 @@ const believedForMs = 10 * 60_000;
  *
  * @param place where it stands, as configured
  */
-export function bindTool(
-  deps: BindToolDeps,
-  tool: string,
-  adapter: Adapter,
-  place: string | null,
-): Adapter {
+export function bindTool(deps: BindToolDeps, tool: string, adapter: Adapter, place: string | null): Adapter {
   const bindings = createToolBindingStore(deps.database);
   let believedUntilMs = Number.NEGATIVE_INFINITY;
   let isAlerted = false;
@@ -59,20 +54,14 @@ export function bindTool(
 }
 
 /** What it says of itself, and where it stands. */
-export async function askServer(
-  adapter: Adapter,
-  place: string | null,
-  signal: AbortSignal,
-): Promise<Server> {
+export async function askServer(adapter: Adapter, place: string | null, signal: AbortSignal): Promise<Server> {
   return { identity: (await adapter.identify?.(signal)) ?? null, place };
 }
 
 /** For operators, with what to do. */
 export function sayOtherServer(tool: string, bound: Server, told: Server): string {
   const [was, is] =
-    bound.identity !== null && told.identity !== null
-      ? [bound.identity, told.identity]
-      : [bound.place, told.place];
+    bound.identity !== null && told.identity !== null ? [bound.identity, told.identity] : [bound.place, told.place];
   return (
     `The tool ${tool} is another server (${is}) than its people are in (${was}): ` +
     `see that tools.${tool} leads where it is to lead. If it is meant: gangway tools accept ${tool}`

@@ -31,11 +31,7 @@ export interface Counted {
 }
 
 /** How many there are of each, by `keyOfCounted`; none where there are none. */
-export async function countAll(
-  tx: Transaction,
-  bound: Bounded,
-  of: readonly Counted[],
-): Promise<Map<string, number>> {
+export async function countAll(tx: Transaction, bound: Bounded, of: readonly Counted[]): Promise<Map<string, number>> {
   const { table, id } = countedBy[bound];
   const counts = new Map<string, number>();
   for (const part of inParts(of)) {

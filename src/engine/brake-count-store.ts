@@ -1,20 +1,11 @@
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import type { Tables } from '../db/tables.ts';
-import {
-  type BrakeCounts,
-  brakeWindowMs,
-  countedAfterMs,
-  deliveredWindowMs,
-} from '../domain/brake.ts';
+import { type BrakeCounts, brakeWindowMs, countedAfterMs, deliveredWindowMs } from '../domain/brake.ts';
 import { heldStates } from '../domain/membership.ts';
 
 /** What the brake goes by: who is in by an install, and who went, was let go or is held. */
-export async function countRemovals(
-  tx: Transaction,
-  install: string,
-  now: Date,
-): Promise<BrakeCounts> {
+export async function countRemovals(tx: Transaction, install: string, now: Date): Promise<BrakeCounts> {
   const before = (ms: number) => new Date(now.getTime() - ms).toISOString();
   const since = before(brakeWindowMs);
   const held = await tx

@@ -1,12 +1,7 @@
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
 import type { Tables } from '../db/tables.ts';
-import {
-  type BrakeCounts,
-  brakeWindowMs,
-  type Clearance,
-  type DueRemoval,
-} from '../domain/brake.ts';
+import { type BrakeCounts, brakeWindowMs, type Clearance, type DueRemoval } from '../domain/brake.ts';
 import { countRemovals } from './brake-count-store.ts';
 
 /** The only SQL of the brake: what is due to be removed, what was let pass, and what is held. */
@@ -16,20 +11,10 @@ export interface BrakeStore {
   due(tx: Transaction, install: string, now: string): Promise<DueMembership[]>;
   counts(tx: Transaction, install: string, now: Date): Promise<BrakeCounts>;
   /** What was let pass within the window on these grounds, and nobody has begun yet. */
-  unbegun(
-    tx: Transaction,
-    install: string,
-    grounds: readonly Clearance[],
-    now: Date,
-  ): Promise<UnbegunRemoval[]>;
+  unbegun(tx: Transaction, install: string, grounds: readonly Clearance[], now: Date): Promise<UnbegunRemoval[]>;
   clear(tx: Transaction, install: string, cleared: ClearedRemoval[], now: string): Promise<void>;
   /** Takes it back, and gives it as due: what goes beyond the brake holds all of it. */
-  takeBack(
-    tx: Transaction,
-    install: string,
-    grounds: readonly Clearance[],
-    now: Date,
-  ): Promise<DueMembership[]>;
+  takeBack(tx: Transaction, install: string, grounds: readonly Clearance[], now: Date): Promise<DueMembership[]>;
   /** @returns the id of the plan */
   hold(tx: Transaction, install: string, held: HeldRemoval[], now: string): Promise<number>;
   lastPlanAt(tx: Transaction, install: string): Promise<string | null>;
@@ -115,7 +100,10 @@ export function createBrakeStore({ kysely }: Database): BrakeStore {
           .insertInto('planItem')
           .values(
             chunk.map(({ membershipId, generation, cause }) => ({
-              ...{ planId, membershipId, generation, cause },
+              planId,
+              membershipId,
+              generation,
+              cause,
               outcome: null,
             })),
           )
@@ -178,13 +166,9 @@ async function findUnbegun(
     // Whom a look found nowhere is executed, and only to be confirmed.
     .where('missedAt', 'is', null)
     .whereRef('removal.generation', '=', 'membership.generation')
-    .where((eb) =>
-      eb.or([eb('leasedUntil', 'is', null), eb('leasedUntil', '<=', now.toISOString())]),
-    )
+    .where((eb) => eb.or([eb('leasedUntil', 'is', null), eb('leasedUntil', '<=', now.toISOString())]))
     .execute();
-  return rows.flatMap(({ cause, isOurs, ...row }) =>
-    cause === null ? [] : [{ ...row, cause, isOurs: isOurs === 1 }],
-  );
+  return rows.flatMap(({ cause, isOurs, ...row }) => (cause === null ? [] : [{ ...row, cause, isOurs: isOurs === 1 }]));
 }
 
 /** Its time has come, and nothing is left to be weighed of what is known of them. */
@@ -220,7 +204,11 @@ export async function clearRemovals(
       .insertInto('removal')
       .values(
         chunk.map(({ removal: { membershipId, generation, cause }, clearance }) => ({
-          ...{ install, membershipId, generation, cause, clearance },
+          install,
+          membershipId,
+          generation,
+          cause,
+          clearance,
           clearedAt: now,
         })),
       )
@@ -233,9 +221,7 @@ const chunkSize = 500;
 
 export function chunksOf<T>(items: T[]): T[][] {
   const count = Math.ceil(items.length / chunkSize);
-  return Array.from({ length: count }, (_, index) =>
-    items.slice(index * chunkSize, (index + 1) * chunkSize),
-  );
+  return Array.from({ length: count }, (_, index) => items.slice(index * chunkSize, (index + 1) * chunkSize));
 }
 
 async function letPass(tx: Transaction, ids: number[], now: string): Promise<void> {

@@ -56,8 +56,7 @@ export function createBreaker(clock: Clock, random = Math.random): Breaker {
     isOpen: () => probeAtMs !== null,
     probesAt: () => (probeAtMs === null ? null : new Date(probeAtMs)),
     isProbeDue: () => probeAtMs !== null && hasCome(probeAtMs, nowMs()),
-    isCheckDue: () =>
-      isInDoubt && !isChecking && probeAtMs === null && hasCome(mayCheckAtMs, nowMs()),
+    isCheckDue: () => isInDoubt && !isChecking && probeAtMs === null && hasCome(mayCheckAtMs, nowMs()),
     report({ errorCode, retryAfterMs = 0 }) {
       if (retryAfterMs > longestLeaveMs) return;
       if (!concernsTool(errorCode)) {

@@ -167,10 +167,7 @@ export function createClaimStore(database: Database, box: SecretBox): ClaimStore
 
     async tryRefused(tool, now, mostAttempts) {
       await inTransaction(database, async (tx) => {
-        const refused = tx
-          .updateTable('membership')
-          .set({ nextAttemptAt: now })
-          .where(isRefused(tool, now));
+        const refused = tx.updateTable('membership').set({ nextAttemptAt: now }).where(isRefused(tool, now));
         const few = mostAttempts && refused.where('attempts', '<=', mostAttempts);
         await (few || refused).execute();
       });
@@ -206,11 +203,7 @@ function isRefused(tool: string, now: string): Condition {
 
 export const noLease = { leaseToken: null, leasedUntil: null };
 
-async function leaseDue(
-  { dialect }: Database,
-  tx: Transaction,
-  order: ClaimOrder,
-): Promise<MembershipRow[]> {
+async function leaseDue({ dialect }: Database, tx: Transaction, order: ClaimOrder): Promise<MembershipRow[]> {
   const { token, leasedUntil, limit, exclusiveBy } = order;
   const isShared = exclusiveBy.length > 0;
   // Two instances that look at the same time would both find nobody at it.
@@ -304,8 +297,20 @@ function toClaim(row: MembershipRow, token: string, addresses: readonly GivenAdd
   const { id, tool, install, groupId, trainerId, generation, state, attempts } = row;
   const { memberId, doubtedId, lateUntil, missedAt } = row;
   return {
-    ...{ id, token, tool, install, groupId, trainerId, generation, state, attempts },
-    ...{ memberId, doubtedId, lateUntil, missedAt, dueAt: row.nextAttemptAt ?? row.updatedAt },
+    id,
+    token,
+    tool,
+    install,
+    groupId,
+    trainerId,
+    generation,
+    state,
+    attempts,
+    memberId,
+    doubtedId,
+    lateUntil,
+    missedAt,
+    dueAt: row.nextAttemptAt ?? row.updatedAt,
     wanted: row.wanted === 1,
     isOurs: row.isOurs === 1,
     email: addresses.find(({ isCurrent }) => isCurrent)?.address ?? null,

@@ -61,9 +61,7 @@ export function collectCandidates(known: Known, { routeLink, graces }: Rules): C
     here?.grounds.push({ ...ground, isRouted: true });
     // Where it was a reason before, unless it has only gone to another membership of the same place.
     const elsewhere = (candidatesBy.get(trainerId) ?? []).filter(
-      (other) =>
-        (place === undefined || keyOf(other.place) !== keyOf(place)) &&
-        other.recorded.has(reasonKey(ground)),
+      (other) => (place === undefined || keyOf(other.place) !== keyOf(place)) && other.recorded.has(reasonKey(ground)),
     );
     for (const other of elsewhere) other.grounds.push({ ...ground, isRouted: false });
   }
@@ -77,10 +75,7 @@ export function collectCandidates(known: Known, { routeLink, graces }: Rules): C
  * What an install of another name knew before it was renamed stands still: where an install that the
  * configuration leads here from knows the same customer, or the same contract, its word counts alone.
  */
-function withoutOldNames(
-  grounds: Ground[],
-  grantsBy: ReadonlyMap<string, GrantEvidence[]>,
-): Ground[] {
+function withoutOldNames(grounds: Ground[], grantsBy: ReadonlyMap<string, GrantEvidence[]>): Ground[] {
   const routed = grounds.filter(({ isRouted }) => isRouted);
   if (routed.length === grounds.length) return grounds;
   const grantIds = (install: string) => (grantsBy.get(install) ?? []).map(({ grantId }) => grantId);
@@ -119,9 +114,7 @@ function assignSeats(
 ): (place: Place, install: string) => number | string {
   const installsBy = Map.groupBy(reasons, ({ membershipId }) => membershipId);
   const seatsBy = Map.groupBy(
-    [...candidates.values()].flatMap(({ place, before }) =>
-      before === undefined ? [] : [{ place, before }],
-    ),
+    [...candidates.values()].flatMap(({ place, before }) => (before === undefined ? [] : [{ place, before }])),
     ({ place }) => keyOf(place),
   );
   const claimantsBy = new Map<string, Map<string, Claimant>>();
@@ -165,11 +158,7 @@ function candidateAt(candidates: Candidates, place: Place, seat: number | string
   return candidate;
 }
 
-function toGround(
-  participation: Participation,
-  grants: GrantEvidence[],
-  graces: Graces,
-): Omit<Ground, 'isRouted'> {
+function toGround(participation: Participation, grants: GrantEvidence[], graces: Graces): Omit<Ground, 'isRouted'> {
   const { install, contractId, linkId, externalProjectId, provisioningMode } = participation;
   const { jobId, activeReadAt } = participation;
   const facts = {
@@ -180,7 +169,12 @@ function toGround(
     grants,
   };
   return {
-    ...{ install, contractId, linkId, externalProjectId, jobId, activeReadAt },
+    install,
+    contractId,
+    linkId,
+    externalProjectId,
+    jobId,
+    activeReadAt,
     standing: standingOf(facts, graces),
     provisioning: provisioningOf(provisioningMode),
   };

@@ -19,11 +19,7 @@ interface InvitationDeps {
  * tool refuses that, or is slow about it, they wait alone: it says nothing of who is to be let in or
  * taken out.
  */
-export async function attend(
-  deps: InvitationDeps,
-  claim: Claim,
-  signal: AbortSignal,
-): Promise<Result> {
+export async function attend(deps: InvitationDeps, claim: Claim, signal: AbortSignal): Promise<Result> {
   const { adapter, timeoutMs } = deps;
   const waiting = { operation: 'add', ...restIn(deps.clock, 'invited') } as const;
   const { renewInvitation } = adapter;

@@ -44,11 +44,7 @@ export async function convergeMembership(
 }
 
 /** @returns null where the claim no longer holds and nothing was done */
-async function attempt(
-  deps: ConvergeDeps,
-  given: Claim,
-  signal: AbortSignal,
-): Promise<Result | null> {
+async function attempt(deps: ConvergeDeps, given: Claim, signal: AbortSignal): Promise<Result | null> {
   const lookedAt = toInstant(deps.clock.now());
   const sought = await findPerson(deps, given, signal);
   const { claim, found } = sought;
@@ -72,10 +68,10 @@ async function bringInLine(
   { claim, person, found }: Sought,
   signal: AbortSignal,
 ): Promise<Result | null> {
-  if (found === null && claim.wanted && isUnlisted(deps.adapter, claim))
-    return await attend(deps, claim, signal);
+  if (found === null && claim.wanted && isUnlisted(deps.adapter, claim)) return await attend(deps, claim, signal);
   const step = decideStep(claim.wanted, {
-    ...{ isFound: found !== null, isInvited: found?.isInvited === true },
+    isFound: found !== null,
+    isInvited: found?.isInvited === true,
     isOurs: found !== null && isMembershipOurs(claim, found, deps.managedDomains),
     isProtected: found !== null && isProtected(deps.protectedAccounts, found),
   });
@@ -116,11 +112,7 @@ async function findPerson(deps: ConvergeDeps, claim: Claim, signal: AbortSignal)
  * Nobody has their address of now: they may be in under one that they had before, where the tool finds
  * them by that alone, or has never told their id. Who is only invited under it cannot come in by it.
  */
-async function underFormer(
-  deps: ConvergeDeps,
-  sought: Sought,
-  signal: AbortSignal,
-): Promise<Sought> {
+async function underFormer(deps: ConvergeDeps, sought: Sought, signal: AbortSignal): Promise<Sought> {
   const { claim, person } = sought;
   if (sought.found !== null) return sought;
   for (const { address: email } of whereTheyMayBe(deps, claim)) {
@@ -172,12 +164,7 @@ async function settleAbsent(
  *
  * @returns false where the claim no longer holds
  */
-async function endLeftOver(
-  deps: ConvergeDeps,
-  claim: Claim,
-  id: string,
-  signal: AbortSignal,
-): Promise<boolean> {
+async function endLeftOver(deps: ConvergeDeps, claim: Claim, id: string, signal: AbortSignal): Promise<boolean> {
   if (deps.adapter.endAssignments === undefined || !claim.isOurs) return true;
   const member = { id, email: claim.email };
   const begun = await begin(deps, claim, { operation: 'remove', found: member });
@@ -194,10 +181,7 @@ function ofMembership(deps: ConvergeDeps, claim: Claim, found: Member | null): M
 }
 
 /** Whoever was added and is not seen any more counts as in, where the tool is to say that they are out. */
-function unseen(
-  { adapter }: ConvergeDeps,
-  { wanted, isOurs, memberId, email }: Claim,
-): Member | null {
+function unseen({ adapter }: ConvergeDeps, { wanted, isOurs, memberId, email }: Claim): Member | null {
   const isPresumed = adapter.capabilities.removesUnseen === true && !wanted && isOurs;
   return isPresumed && memberId !== null ? { id: memberId, email } : null;
 }
@@ -259,7 +243,8 @@ function toSettled(
   found: Member | null,
 ): Result {
   return {
-    ...{ operation: claim.wanted ? 'add' : 'remove', outcome },
+    operation: claim.wanted ? 'add' : 'remove',
+    outcome,
     ...(found !== null && {
       memberId: found.id,
       isOurs: outcome !== 'protected' && isMembershipOurs(claim, found, deps.managedDomains),

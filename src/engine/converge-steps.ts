@@ -107,9 +107,7 @@ export async function findIn(
   person: Person,
   signal: AbortSignal,
 ): Promise<Member | null> {
-  return await callTool(timeoutMs, signal, (callSignal) =>
-    adapter.findMember(groupId, person, callSignal),
-  );
+  return await callTool(timeoutMs, signal, (callSignal) => adapter.findMember(groupId, person, callSignal));
 }
 
 /**

@@ -50,7 +50,10 @@ export function createConvergeWorker(given: ConvergeWorkerDeps): Loop {
   const watch = createWatch(deps, breaker);
 
   const loop = createLoop({
-    ...{ name: `converge ${tool}`, intervalMs: pollMs, logger, clock },
+    name: `converge ${tool}`,
+    intervalMs: pollMs,
+    logger,
+    clock,
     async run(signal) {
       if (await watch.isLeftAlone(signal)) return 'idle';
       const waiting = turns.inOrder(await claims.installsDue(tool, toInstant(clock.now())));
@@ -191,10 +194,7 @@ async function check(
     breaker.checked({});
     await deps.claims.tryRefused(tool, toInstant(deps.clock.now()), isForRefused ? undefined : 1);
     await tellTrouble(deps, breaker, null);
-    logger.info(
-      { tool },
-      'A tool answers: what it refuses is the trouble of those whom it concerns',
-    );
+    logger.info({ tool }, 'A tool answers: what it refuses is the trouble of those whom it concerns');
   } catch (thrown) {
     if (signal.aborted) return;
     const { code: errorCode, retryAfterMs, message } = toAppError(thrown);
@@ -206,11 +206,7 @@ async function check(
 }
 
 /** @returns whether the tool answers again */
-async function probe(
-  deps: ConvergeWorkerDeps,
-  breaker: Breaker,
-  signal: AbortSignal,
-): Promise<boolean> {
+async function probe(deps: ConvergeWorkerDeps, breaker: Breaker, signal: AbortSignal): Promise<boolean> {
   const { tool, adapter, claims, timeoutMs, logger, clock } = deps;
   if (!breaker.isProbeDue()) return false;
   try {
@@ -270,11 +266,7 @@ async function holdTool({ tool, locks, clock }: ConvergeWorkerDeps, token: strin
   return await locks.hold(lockName(tool), token, toInstant(clock.now()), instantIn(clock, leaseMs));
 }
 
-async function converge(
-  deps: ConvergeWorkerDeps,
-  claim: Claim,
-  signal: AbortSignal,
-): Promise<Result | null> {
+async function converge(deps: ConvergeWorkerDeps, claim: Claim, signal: AbortSignal): Promise<Result | null> {
   const { tool, metrics, alerts, logger } = deps;
   const subject = { tool, membership: claim.id, group: claim.groupId, trainer: claim.trainerId };
   try {

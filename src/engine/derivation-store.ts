@@ -75,11 +75,7 @@ export function createDerivationStore({ kysely }: Database): DerivationStore {
         .insertInto('derivation')
         .columns(['install', 'trainerId'])
         .expression(
-          tx
-            .selectFrom('participation')
-            .select(['install', 'trainerId'])
-            .distinct()
-            .where('install', 'in', installs),
+          tx.selectFrom('participation').select(['install', 'trainerId']).distinct().where('install', 'in', installs),
         )
         .onConflict((conflict) => conflict.doNothing())
         .execute();

@@ -48,9 +48,7 @@ export async function deriveMemberships(
   }
   return {
     isDue: isLeft || changes.some(({ after }) => isDue(after)),
-    isRemovalDue: changes.some(
-      ({ after }) => after.removeAfter !== null && after.removeAfter <= now,
-    ),
+    isRemovalDue: changes.some(({ after }) => after.removeAfter !== null && after.removeAfter <= now),
   };
 }
 
@@ -68,8 +66,7 @@ async function noteLeft(
   return await noteLeftProjects(tx, left, dueAt);
 }
 
-const saysOtherwise =
-  'Customers know different addresses for one person in one tool: each has an access of its own';
+const saysOtherwise = 'Customers know different addresses for one person in one tool: each has an access of its own';
 
 /** All that is known of some trainers, as planning needs it. */
 export async function loadKnown(
@@ -81,7 +78,8 @@ export async function loadKnown(
   const rows = await memberships.membershipsOf(tx, trainerIds);
   const ids = rows.map((row) => row.id);
   return {
-    ...{ participations, memberships: rows },
+    participations,
+    memberships: rows,
     reasons: await memberships.reasonsOf(tx, ids),
     grants: await memberships.grantsOf(tx, [...new Set(participations.map((one) => one.install))]),
     heirs: await memberships.heirsOf(tx, goneProjects(participations)),
@@ -95,9 +93,7 @@ function toGiven(given: Map<number, GivenAddress[]>): Pick<Known, 'current' | 'w
     const one = addresses.find(({ isCurrent }) => isCurrent);
     return one === undefined ? [] : [[id, one.address] as const];
   });
-  const words = [...given].map(
-    ([id, addresses]) => [id, new Set(addresses.map(({ install }) => install))] as const,
-  );
+  const words = [...given].map(([id, addresses]) => [id, new Set(addresses.map(({ install }) => install))] as const);
   return { current: new Map(current), words: new Map(words) };
 }
 
@@ -165,7 +161,11 @@ function toUpdate(before: MembershipRow, after: MembershipCore, now: string) {
 function toColumns(core: MembershipCore, now: string) {
   const { generation, state, install, cause, removeAfter } = core;
   return {
-    ...{ generation, state, install, cause, removeAfter },
+    generation,
+    state,
+    install,
+    cause,
+    removeAfter,
     wanted: core.wanted ? 1 : 0,
     attempts: 0,
     nextAttemptAt: isDue(core) ? now : null,

@@ -79,8 +79,7 @@ export async function findHidden(
   if (deps.adapter.removeAccount === undefined || !deps.mayChangeAccounts()) return nobody;
   const account = await lookForAccount(deps, person, signal);
   if (account === null) return nobody;
-  const isOurs =
-    isAccountMadeByUs(claim, account) || (await deps.settling.isAccountOurs(claim, account));
+  const isOurs = isAccountMadeByUs(claim, account) || (await deps.settling.isAccountOurs(claim, account));
   if (!isOurs) return nobody;
   const isTheirs = account.id !== person.memberId || judgeId(claim, account) === 'theirs';
   return isTheirs ? { found: account, stray: null } : { found: null, stray: account };
@@ -95,8 +94,7 @@ async function lookForAccount(
   const { findAccount, findAccountById } = adapter;
   const { memberId } = person;
   return await callTool(timeoutMs, signal, async (callSignal) => {
-    const known =
-      memberId === null ? undefined : await findAccountById?.call(adapter, memberId, callSignal);
+    const known = memberId === null ? undefined : await findAccountById?.call(adapter, memberId, callSignal);
     return known ?? (await findAccount?.call(adapter, person, callSignal)) ?? null;
   });
 }
@@ -130,11 +128,7 @@ export async function settleDoubt(
   return { ...result, state: 'failed', nextAttemptAt: instantIn(deps.clock, heldRetryMs), message };
 }
 
-async function lookById(
-  { adapter, timeoutMs }: ConvergeDeps,
-  id: string,
-  signal: AbortSignal,
-): Promise<Member | null> {
+async function lookById({ adapter, timeoutMs }: ConvergeDeps, id: string, signal: AbortSignal): Promise<Member | null> {
   return await callTool(
     timeoutMs,
     signal,

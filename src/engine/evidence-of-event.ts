@@ -71,16 +71,15 @@ function addContract(evidence: Evidence, event: LifecycleEvent, told: Told): voi
   const said = {
     ...emptyContract(told.install, id),
     ...registerOf(event.type, told),
-    ...{ title, titleVersion: title === null ? null : version },
-    ...{ startDate, startDateVersion: startDate === null ? null : version },
+    title,
+    titleVersion: title === null ? null : version,
+    startDate,
+    startDateVersion: startDate === null ? null : version,
   };
   evidence.contracts.push(said);
 }
 
-function registerOf(
-  type: LifecycleEvent['type'],
-  { at, isStale }: Told,
-): Partial<ContractEvidence> {
+function registerOf(type: LifecycleEvent['type'], { at, isStale }: Told): Partial<ContractEvidence> {
   if (type === 'contract.started') return isStale ? {} : { startedEventAt: at };
   if (type === 'contract.ended') return { endedEventAt: at };
   return type.startsWith('milestone.') ? { budgetEventAt: at } : {};
@@ -122,10 +121,7 @@ function addPeople(evidence: Evidence, event: LifecycleEvent, told: Told): void 
 }
 
 /** Part B guarantees little: whatever provisioning needs beyond it is read. */
-function findContractToRead(
-  { type, contract, link, trainer }: LifecycleEvent,
-  { isStale }: Told,
-): string | null {
+function findContractToRead({ type, contract, link, trainer }: LifecycleEvent, { isStale }: Told): string | null {
   if (contract === null || type !== 'contract.started') return null;
   if (isStale) return contract.id;
   const hasPlace = link !== null && link.externalProjectId !== null;

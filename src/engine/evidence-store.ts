@@ -10,13 +10,7 @@ import {
   mergeRegisters,
   type PersonEvidence,
 } from '../domain/evidence.ts';
-import {
-  areContractsRead,
-  leftSince,
-  movedSince,
-  statusOfContract,
-  statusOfLink,
-} from '../domain/evidence-status.ts';
+import { areContractsRead, leftSince, movedSince, statusOfContract, statusOfLink } from '../domain/evidence-status.ts';
 import { domainOf } from '../domain/marketplace-text.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import { postponeTouched } from './touched-store.ts';
@@ -48,8 +42,7 @@ export function createEvidenceStore({ dialect }: Database, box: SecretBox): Evid
   return {
     async lock(tx) {
       // On SQLite the transaction itself holds the only write lock.
-      if (dialect === 'postgres')
-        await sql`select pg_advisory_xact_lock(${evidenceLockId})`.execute(tx);
+      if (dialect === 'postgres') await sql`select pg_advisory_xact_lock(${evidenceLockId})`.execute(tx);
     },
 
     merge: async (tx, evidence) => ({
@@ -62,13 +55,9 @@ export function createEvidenceStore({ dialect }: Database, box: SecretBox): Evid
       grants: await mergeInto(tx, 'installGrant', ['install', 'grantId'], evidence.grants, {
         meaningOf: meaningOfGrant,
       }),
-      pairs: await mergeInto(
-        tx,
-        'contractLink',
-        ['install', 'contractId', 'linkId'],
-        evidence.pairs,
-        { meaningOf: (pair) => movedSince(pair) },
-      ),
+      pairs: await mergeInto(tx, 'contractLink', ['install', 'contractId', 'linkId'], evidence.pairs, {
+        meaningOf: (pair) => movedSince(pair),
+      }),
       participations: await mergeInto(
         tx,
         'participation',
@@ -128,11 +117,7 @@ async function mergeInto<T extends object>(
   const keyOf = (row: object) => JSON.stringify(key.map((column) => (row as Row)[column]));
   const merged = foldByKey(added, keyOf);
   const stored = foldByKey(
-    (
-      await load(tx, table, { key, columns: Object.keys(toRow(any)) }, [
-        ...merged.values(),
-      ] as Row[])
-    ).map(fromRow),
+    (await load(tx, table, { key, columns: Object.keys(toRow(any)) }, [...merged.values()] as Row[])).map(fromRow),
     keyOf,
   );
   const changed = [...merged].flatMap(([id, row]) => {
@@ -200,22 +185,15 @@ function sealPerson(box: SecretBox, person: PersonEvidence): Row {
   };
 }
 
-function openPerson(
-  box: SecretBox,
-  { workEmailDigest: _, workEmailDomain: __, ...row }: PersonTable,
-): PersonEvidence {
+function openPerson(box: SecretBox, { workEmailDigest: _, workEmailDomain: __, ...row }: PersonTable): PersonEvidence {
   const { workEmail } = row;
   return {
     ...row,
-    workEmail:
-      workEmail === null ? null : box.open(workEmail, workEmailPlace(row)).toString('utf8'),
+    workEmail: workEmail === null ? null : box.open(workEmail, workEmailPlace(row)).toString('utf8'),
   };
 }
 
 /** Where an address lies, as its seal is bound to it. */
-export function workEmailPlace({
-  install,
-  trainerId,
-}: Pick<PersonEvidence, 'install' | 'trainerId'>): string {
+export function workEmailPlace({ install, trainerId }: Pick<PersonEvidence, 'install' | 'trainerId'>): string {
   return `person.work_email:${install}/${trainerId}`;
 }

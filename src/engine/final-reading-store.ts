@@ -39,12 +39,7 @@ export function createFinalReadingStore(placeOf: WorkPlaceOf): FinalReadingStore
   };
 }
 
-async function hasWaited(
-  tx: Transaction,
-  placeOf: WorkPlaceOf,
-  due: DueMembership,
-  now: Date,
-): Promise<boolean> {
+async function hasWaited(tx: Transaction, placeOf: WorkPlaceOf, due: DueMembership, now: Date): Promise<boolean> {
   const { membershipId, generation } = due;
   const waiting = await tx
     .selectFrom('finalReading')
@@ -62,15 +57,9 @@ async function hasWaited(
   }
   if (awaited.every((place) => wasRead(place, waiting.wantedAt))) return true;
   const hasTime = now.getTime() - Date.parse(waiting.wantedAt) < longestWaitMs;
-  const isRefused = awaited.every(
-    (place) => wasRead(place, waiting.wantedAt) || wasRefused(place, waiting.wantedAt),
-  );
+  const isRefused = awaited.every((place) => wasRead(place, waiting.wantedAt) || wasRefused(place, waiting.wantedAt));
   if (hasTime && !isRefused) return false;
-  await tx
-    .updateTable('finalReading')
-    .set({ isUnread: 1 })
-    .where('membershipId', '=', membershipId)
-    .execute();
+  await tx.updateTable('finalReading').set({ isUnread: 1 }).where('membershipId', '=', membershipId).execute();
   return true;
 }
 
@@ -180,9 +169,7 @@ async function placesOf(
       join.onRef('link.install', '=', 'reason.install').onRef('link.linkId', '=', 'reason.linkId'),
     )
     .innerJoin('contract', (join) =>
-      join
-        .onRef('contract.install', '=', 'reason.install')
-        .onRef('contract.contractId', '=', 'reason.contractId'),
+      join.onRef('contract.install', '=', 'reason.install').onRef('contract.contractId', '=', 'reason.contractId'),
     )
     .selectAll('contract')
     .select(['link.externalProjectId', 'link.externalProjectName'])

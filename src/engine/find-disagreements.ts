@@ -35,9 +35,7 @@ export function findDisagreements(
       return after.wanted ? toAccess(access, named) : [];
     }),
   ];
-  const byTrainer = Map.groupBy(accesses, ({ tool, trainerId }) =>
-    JSON.stringify([tool, trainerId]),
-  );
+  const byTrainer = Map.groupBy(accesses, ({ tool, trainerId }) => JSON.stringify([tool, trainerId]));
   return [...byTrainer.values()].flatMap(toDisagreement);
 }
 

@@ -73,12 +73,7 @@ export async function noteAddresses(
  * Who is found by an account that we put there for another is ours too. Whoever is to be out stays by
  * it for that other alone: as one who was there before, they would keep it in for good.
  */
-export async function withOwnership(
-  tx: Transaction,
-  box: SecretBox,
-  claim: Claim,
-  result: Result,
-): Promise<Result> {
+export async function withOwnership(tx: Transaction, box: SecretBox, claim: Claim, result: Result): Promise<Result> {
   const { outcome, memberId, isOurs = claim.isOurs } = result;
   const isOfUnknown = outcome === 'already_member' || outcome === 'released';
   if (!isOfUnknown || isOurs || memberId === undefined) return result;

@@ -29,10 +29,7 @@ export interface Held {
  * Leaves out what would be beyond a bound. Whatever is known already stays, and ends are taken in:
  * nobody is removed by what is left out, and nobody keeps access by it.
  */
-export async function holdEvidence(
-  tx: Transaction,
-  evidence: Evidence,
-): Promise<{ kept: Evidence; held: Held[] }> {
+export async function holdEvidence(tx: Transaction, evidence: Evidence): Promise<{ kept: Evidence; held: Held[] }> {
   const participations = await holdParticipations(tx, evidence.participations);
   const pairs = await holdPairs(tx, evidence.pairs);
   const held = [...participations, ...pairs];
@@ -62,9 +59,7 @@ export function keyOf({ install, contractId, ...row }: Omit<Held, 'bound'>): str
 }
 
 async function holdParticipations(tx: Transaction, rows: ParticipationEvidence[]): Promise<Held[]> {
-  const added = distinct(
-    await findNew(tx, 'participation', ['install', 'contractId', 'trainerId'], rows),
-  );
+  const added = distinct(await findNew(tx, 'participation', ['install', 'contractId', 'trainerId'], rows));
   const onContract = await createCount(tx, 'trainers_of_contract', added.map(toContract));
   const ofTrainer = await createCount(tx, 'contracts_of_trainer', added.map(toTrainer));
   return added.flatMap((one) => {
@@ -81,14 +76,11 @@ async function holdParticipations(tx: Transaction, rows: ParticipationEvidence[]
 }
 
 async function holdPairs(tx: Transaction, rows: PairEvidence[]): Promise<Held[]> {
-  const added = distinct(
-    await findNew(tx, 'contractLink', ['install', 'contractId', 'linkId'], rows),
-  );
+  const added = distinct(await findNew(tx, 'contractLink', ['install', 'contractId', 'linkId'], rows));
   const ofContract = await createCount(tx, 'links_of_contract', added.map(toContract));
   return added.flatMap((one) => {
     const { install, contractId, linkId } = one;
-    if (ofContract.isFull(toContract(one)))
-      return [{ bound: ofContract.bound, install, contractId, linkId }];
+    if (ofContract.isFull(toContract(one))) return [{ bound: ofContract.bound, install, contractId, linkId }];
     ofContract.add(toContract(one));
     return [];
   });

@@ -129,11 +129,7 @@ async function putOff(deps: IntakeDeps, delivery: DueDelivery, error: AppError):
   const isLast = attempts + 1 >= maxAttempts;
   metrics.intakes.inc({ outcome: 'failed' });
   logger.error({ err: error, delivery: id, install, isLast }, 'A delivery could not be handled');
-  await inbox.postpone(
-    id,
-    error.message,
-    isLast ? null : instantIn(clock, backoffMs(attempts + 1)),
-  );
+  await inbox.postpone(id, error.message, isLast ? null : instantIn(clock, backoffMs(attempts + 1)));
 }
 
 async function takeDue(

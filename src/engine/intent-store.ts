@@ -32,7 +32,9 @@ export async function prolong(
     .updateTable('membership')
     .set((eb) => ({
       // A lease is twice as long as a call may take: one that was given up arrives no later than that.
-      ...{ leasedUntil, lateUntil: leasedUntil, missedAt: null },
+      leasedUntil,
+      lateUntil: leasedUntil,
+      missedAt: null,
       ...(isAbsentBeforeAdding && { isOurs: 1 }),
       ...(foundId !== undefined && { memberId: eb.fn.coalesce('memberId', eb.val(foundId)) }),
     }))

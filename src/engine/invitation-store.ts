@@ -14,12 +14,7 @@ export interface NewInvitation {
 /** The SQL of invitations, as far as bringing a membership in line is concerned with them. */
 export interface InvitationStore {
   /** Keeps one until its person was told, in the place of any before. */
-  keep(
-    tx: Transaction,
-    membershipId: number,
-    invitation: NewInvitation,
-    now: string,
-  ): Promise<void>;
+  keep(tx: Transaction, membershipId: number, invitation: NewInvitation, now: string): Promise<void>;
   /** They are in, or are to be out: nobody is to be told any more. */
   drop(tx: Transaction, membershipId: number): Promise<void>;
   /** The same, where it is a way in that is used up once they are in. */
@@ -36,8 +31,14 @@ export function createInvitationStore(box: SecretBox): InvitationStore {
       const row = {
         kind: content.kind,
         content: box.seal(Buffer.from(JSON.stringify(content)), contentPlace(membershipId)),
-        ...{ createdAt: now, expiresAt, deliveredAt: null, deliveredBy: null },
-        ...{ isRenewalWanted: 0, attempts: 0, nextAttemptAt: now, failure: null },
+        createdAt: now,
+        expiresAt,
+        deliveredAt: null,
+        deliveredBy: null,
+        isRenewalWanted: 0,
+        attempts: 0,
+        nextAttemptAt: now,
+        failure: null,
       };
       await tx
         .insertInto('invitation')
@@ -51,11 +52,7 @@ export function createInvitationStore(box: SecretBox): InvitationStore {
     },
 
     async dropLink(tx, membershipId) {
-      await tx
-        .deleteFrom('invitation')
-        .where('membershipId', '=', membershipId)
-        .where('kind', '=', 'link')
-        .execute();
+      await tx.deleteFrom('invitation').where('membershipId', '=', membershipId).where('kind', '=', 'link').execute();
     },
 
     renew: (tx, membershipId, now) => wantRenewals(tx, [membershipId], now),
@@ -77,11 +74,7 @@ async function wantRenewals(
   membershipIds: number[] | SelectQueryBuilder<Tables, 'membership', { id: number }>,
   now: string,
 ): Promise<void> {
-  await tx
-    .updateTable('invitation')
-    .set({ isRenewalWanted: 1 })
-    .where('membershipId', 'in', membershipIds)
-    .execute();
+  await tx.updateTable('invitation').set({ isRenewalWanted: 1 }).where('membershipId', 'in', membershipIds).execute();
   await tx
     .updateTable('membership')
     .set({ lookAgain: 1, nextAttemptAt: now })

@@ -23,13 +23,7 @@ export interface Ground {
 /** A live link to a project, that may take over from another. */
 export type Heir = Pick<
   LinkEvidence,
-  | 'install'
-  | 'linkId'
-  | 'externalProjectId'
-  | 'provisioningMode'
-  | 'jobId'
-  | 'firstSeenAt'
-  | 'contractsReadAt'
+  'install' | 'linkId' | 'externalProjectId' | 'provisioningMode' | 'jobId' | 'firstSeenAt' | 'contractsReadAt'
 >;
 
 /**
@@ -65,11 +59,7 @@ function judgeFallen(grounds: readonly Ground[], heirs: readonly Heir[]): Verdic
   if (ways.some(({ isManaged }) => isManaged)) return { kind: 'managed' };
   const [first, ...others] = ways;
   if (first === undefined) return null;
-  const {
-    install,
-    cause,
-    dueAt: removeAfter,
-  } = others.reduce((a, b) => (isLater(b, a) ? b : a), first);
+  const { install, cause, dueAt: removeAfter } = others.reduce((a, b) => (isLater(b, a) ? b : a), first);
   return { kind: 'unwanted', install, cause, removeAfter };
 }
 
@@ -88,8 +78,13 @@ function findWay({ standing, ...ground }: Ground, heirs: readonly Heir[]): Way |
     const heir = findHeir(ground, cause, heirs);
     const isManaged = heir && provisioningOf(heir.provisioningMode) === 'of_marketplace';
     return {
-      ...{ install, contractId, externalProjectId },
-      ...{ cause, since, isManaged, dueAt: heir === undefined ? dueAt : dueWithHeirAt },
+      install,
+      contractId,
+      externalProjectId,
+      cause,
+      since,
+      isManaged,
+      dueAt: heir === undefined ? dueAt : dueWithHeirAt,
     };
   });
   return ways.sort(byActing)[0];
@@ -120,11 +115,7 @@ function isLater(a: Way, b: Way): boolean {
 }
 
 /** Re-pointing a project and reconnecting an install delete one link and create another. */
-function findHeir(
-  ground: Omit<Ground, 'standing'>,
-  cause: RemovalCause,
-  heirs: readonly Heir[],
-): Heir | undefined {
+function findHeir(ground: Omit<Ground, 'standing'>, cause: RemovalCause, heirs: readonly Heir[]): Heir | undefined {
   if (!isOfLink(cause)) return undefined;
   return heirs.find(
     (heir) =>

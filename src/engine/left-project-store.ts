@@ -12,11 +12,7 @@ import type { LeftProjects } from './find-left-projects.ts';
  * @param dueAt from when what is assigned to them in newly left projects is to be taken away
  * @returns whether there are any
  */
-export async function noteLeftProjects(
-  tx: Transaction,
-  all: readonly LeftProjects[],
-  dueAt: string,
-): Promise<boolean> {
+export async function noteLeftProjects(tx: Transaction, all: readonly LeftProjects[], dueAt: string): Promise<boolean> {
   let isNews = false;
   for (const { membershipId, projects } of all) {
     const known = await tx
@@ -59,11 +55,7 @@ async function wakeAt(tx: Transaction, membershipId: number, dueAt: string): Pro
 }
 
 /** Those in which what is assigned to somebody is to be taken away by now. */
-export async function dueLeftProjects(
-  db: Transaction,
-  membershipId: number,
-  now: string,
-): Promise<string[]> {
+export async function dueLeftProjects(db: Transaction, membershipId: number, now: string): Promise<string[]> {
   const due = await db
     .selectFrom('leftProject')
     .select('project')

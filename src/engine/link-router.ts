@@ -10,10 +10,7 @@ export interface Route {
 export type RouteLink = (link: RoutedLink) => Route | undefined;
 
 /** By Maps, for install names and project ids come from outside. */
-export function createLinkRouter(
-  installs: RoutedInstalls,
-  adapters: ReadonlyMap<string, Adapter>,
-): RouteLink {
+export function createLinkRouter(installs: RoutedInstalls, adapters: ReadonlyMap<string, Adapter>): RouteLink {
   const walls = { installs, adapters };
   return (link) => {
     const tool = installs.get(link.install)?.tool;
@@ -29,23 +26,15 @@ export function createLinkRouter(
  * Names the installs whose people may be in a group: those that lead to it with one of the projects
  * by which it is known, and those whose every project does.
  */
-export type InstallsReaching = (
-  group: Route,
-  projects: readonly Omit<RoutedLink, 'install'>[],
-) => ReadonlySet<string>;
+export type InstallsReaching = (group: Route, projects: readonly Omit<RoutedLink, 'install'>[]) => ReadonlySet<string>;
 
-export function createInstallsReaching(
-  installs: RoutedInstalls,
-  routeLink: RouteLink,
-): InstallsReaching {
+export function createInstallsReaching(installs: RoutedInstalls, routeLink: RouteLink): InstallsReaching {
   return ({ tool, groupId }, projects) => {
     const leadsThere = (link: RoutedLink) => routeLink(link)?.groupId === groupId;
     const reaching = [...installs].filter(
       ([install, one]) =>
         one.tool === tool &&
-        [...projects, ...one.projects.map(toExample)].some((project) =>
-          leadsThere({ install, ...project }),
-        ),
+        [...projects, ...one.projects.map(toExample)].some((project) => leadsThere({ install, ...project })),
     );
     return new Set(reaching.map(([install]) => install));
   };

@@ -60,14 +60,8 @@ export async function listMemberships(
   ]);
   if (tool !== undefined) query = query.where('tool', '=', tool);
   if (state !== undefined) query = query.where('state', '=', state);
-  if (isWaiting)
-    query = query.where((eb) => eb.or([eb('state', '=', 'waiting_email'), isUntold(eb)]));
-  return await query
-    .orderBy('tool')
-    .orderBy('groupId')
-    .orderBy('membership.trainerId')
-    .limit(limit)
-    .execute();
+  if (isWaiting) query = query.where((eb) => eb.or([eb('state', '=', 'waiting_email'), isUntold(eb)]));
+  return await query.orderBy('tool').orderBy('groupId').orderBy('membership.trainerId').limit(limit).execute();
 }
 
 /** Whether somebody who is to be in has not been told how. */
@@ -78,11 +72,7 @@ export function isUntold(eb: ExpressionBuilder<Tables, 'membership'>): Expressio
     .whereRef('invitation.membershipId', '=', 'membership.id')
     .where('content', 'is not', null)
     .where('deliveredAt', 'is', null);
-  return eb.and([
-    eb('wanted', '=', 1),
-    eb('state', 'in', ['invited', 'active']),
-    eb.exists(invitation),
-  ]);
+  return eb.and([eb('wanted', '=', 1), eb('state', 'in', ['invited', 'active']), eb.exists(invitation)]);
 }
 
 export async function countByState(

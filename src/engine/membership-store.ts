@@ -37,13 +37,7 @@ export interface MembershipStore extends DerivationStore {
 export type Participation = ContractRegisters &
   Pick<
     LinkEvidence,
-    | 'linkId'
-    | 'removedEventAt'
-    | 'seenAt'
-    | 'externalProjectId'
-    | 'externalProjectName'
-    | 'provisioningMode'
-    | 'jobId'
+    'linkId' | 'removedEventAt' | 'seenAt' | 'externalProjectId' | 'externalProjectName' | 'provisioningMode' | 'jobId'
   > &
   Omit<PairEvidence, 'linkId'> & {
     trainerId: string;
@@ -73,9 +67,7 @@ export function linkedParticipations(tx: Transaction) {
         .onRef('contractLink.contractId', '=', 'participation.contractId'),
     )
     .innerJoin('link', (join) =>
-      join
-        .onRef('link.install', '=', 'contractLink.install')
-        .onRef('link.linkId', '=', 'contractLink.linkId'),
+      join.onRef('link.install', '=', 'contractLink.install').onRef('link.linkId', '=', 'contractLink.linkId'),
     );
 }
 
@@ -144,11 +136,7 @@ export function createMembershipStore(database: Database): MembershipStore {
       // One at a time: nothing promises that `returning` keeps the order of the rows.
       const ids: number[] = [];
       for (const row of rows) {
-        const { id } = await tx
-          .insertInto('membership')
-          .values(row)
-          .returning('id')
-          .executeTakeFirstOrThrow();
+        const { id } = await tx.insertInto('membership').values(row).returning('id').executeTakeFirstOrThrow();
         ids.push(id);
       }
       return ids;

@@ -12,28 +12,19 @@ export interface OrphanStore {
   postponeOrphans(tx: Transaction): Promise<void>;
 }
 
-export type LivePlace = Pick<
-  LinkEvidence,
-  'install' | 'linkId' | 'externalProjectId' | 'externalProjectName'
-> & { tool: string; groupId: string };
+export type LivePlace = Pick<LinkEvidence, 'install' | 'linkId' | 'externalProjectId' | 'externalProjectName'> & {
+  tool: string;
+  groupId: string;
+};
 
 export function createOrphanStore({ kysely }: Database): OrphanStore {
   return {
     livePlaces: () =>
       withReasons(kysely)
         .innerJoin('link', (join) =>
-          join
-            .onRef('link.install', '=', 'reason.install')
-            .onRef('link.linkId', '=', 'reason.linkId'),
+          join.onRef('link.install', '=', 'reason.install').onRef('link.linkId', '=', 'reason.linkId'),
         )
-        .select([
-          'tool',
-          'groupId',
-          'link.install',
-          'link.linkId',
-          'externalProjectId',
-          'externalProjectName',
-        ])
+        .select(['tool', 'groupId', 'link.install', 'link.linkId', 'externalProjectId', 'externalProjectName'])
         .distinct()
         .execute(),
 
@@ -57,11 +48,7 @@ export function createOrphanStore({ kysely }: Database): OrphanStore {
         .insertInto('derivation')
         .columns(['install', 'trainerId'])
         .expression(
-          tx
-            .selectFrom('membership')
-            .select(['install', 'trainerId'])
-            .distinct()
-            .where('state', '=', 'orphaned'),
+          tx.selectFrom('membership').select(['install', 'trainerId']).distinct().where('state', '=', 'orphaned'),
         )
         .onConflict((conflict) => conflict.doNothing())
         .execute();

@@ -96,9 +96,7 @@ function toRecord(
   if (verdict.kind !== 'wanted') return [];
   return grounds
     .filter(isOurs)
-    .map(({ install, contractId, linkId }) => ({
-      ...{ install, contractId, linkId, isNamed: isNamedBy(install) ? 1 : 0 },
-    }))
+    .map(({ install, contractId, linkId }) => ({ install, contractId, linkId, isNamed: isNamedBy(install) ? 1 : 0 }))
     .filter((reason) => !recorded.has(reasonKey(reason)));
 }
 

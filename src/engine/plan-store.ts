@@ -104,15 +104,12 @@ export function createPlanStore({ kysely }: Database): PlanStore {
         .orderBy('membershipId')
         .execute();
       const contracts = await contractsOf(kysely, planId);
-      return rows.map(
-        ({ generation, currentGeneration, state, wanted, currentCause, ...item }) => ({
-          ...item,
-          current: { state, wanted, cause: currentCause },
-          contractIds: contracts.get(item.membershipId) ?? [],
-          isStale:
-            item.outcome === null ? generation !== currentGeneration : item.outcome === 'stale',
-        }),
-      );
+      return rows.map(({ generation, currentGeneration, state, wanted, currentCause, ...item }) => ({
+        ...item,
+        current: { state, wanted, cause: currentCause },
+        contractIds: contracts.get(item.membershipId) ?? [],
+        isStale: item.outcome === null ? generation !== currentGeneration : item.outcome === 'stale',
+      }));
     },
 
     async installsOf(planId) {
@@ -125,11 +122,7 @@ export function createPlanStore({ kysely }: Database): PlanStore {
         .execute();
       const { install: own } = await findOpen(kysely, planId);
       const installs = [...new Set([own, ...reasons.map(({ install }) => install)])].sort();
-      const grants = await kysely
-        .selectFrom('installGrant')
-        .selectAll()
-        .where('install', 'in', installs)
-        .execute();
+      const grants = await kysely.selectFrom('installGrant').selectAll().where('install', 'in', installs).execute();
       return installs.map((install) => {
         const itsGrants = grants.filter((grant) => grant.install === install);
         return { install, isRevoked: revokedGrant(itsGrants) !== null };
@@ -161,9 +154,7 @@ async function contractsOf(db: Transaction, planId: number): Promise<Map<number,
     .selectFrom('planItem')
     .innerJoin('plan', 'plan.id', 'planItem.planId')
     .innerJoin('reason', (join) =>
-      join
-        .onRef('reason.membershipId', '=', 'planItem.membershipId')
-        .onRef('reason.install', '=', 'plan.install'),
+      join.onRef('reason.membershipId', '=', 'planItem.membershipId').onRef('reason.install', '=', 'plan.install'),
     )
     .select(['planItem.membershipId', 'contractId'])
     .distinct()
@@ -196,12 +187,7 @@ function toPlan<Row extends { size: number | null }>(row: Row) {
   return { ...row, size: row.size ?? 0 };
 }
 
-async function decide(
-  tx: Transaction,
-  planId: number,
-  state: PlanState,
-  now: string,
-): Promise<string> {
+async function decide(tx: Transaction, planId: number, state: PlanState, now: string): Promise<string> {
   const decided = await tx
     .updateTable('plan')
     .set({ state, decidedAt: now })
@@ -235,9 +221,9 @@ async function sortItems(tx: Transaction, planId: number) {
     .execute();
   const isStanding = (item: (typeof items)[number]) =>
     item.generation === item.currentGeneration && item.state === 'held';
-  const standing = items.filter(isStanding).map(({ membershipId, generation, cause }) => ({
-    ...{ membershipId, generation, cause, isOurs: true, canReturn: true },
-  }));
+  const standing = items
+    .filter(isStanding)
+    .map(({ membershipId, generation, cause }) => ({ membershipId, generation, cause, isOurs: true, canReturn: true }));
   const stale = items.filter((item) => !isStanding(item));
   await setOutcomes(tx, planId, stale, 'stale');
   return { standing, stale: stale.length };

@@ -15,17 +15,16 @@ import type { Result } from './settle-store.ts';
  *
  * @returns null where they are out; else what is to be settled instead
  */
-export async function proveAbsence(
-  deps: ConvergeDeps,
-  claim: Claim,
-  signal: AbortSignal,
-): Promise<Result | null> {
+export async function proveAbsence(deps: ConvergeDeps, claim: Claim, signal: AbortSignal): Promise<Result | null> {
   const since = unansweredSince(claim);
   if (since === null) return null;
   const strangers = await findStrangers(deps, claim, since, signal);
   if (strangers.length === 0) return null;
   return {
-    ...{ operation: 'remove', outcome: 'refused', state: 'failed', errorCode: 'conflict' },
+    operation: 'remove',
+    outcome: 'refused',
+    state: 'failed',
+    errorCode: 'conflict',
     nextAttemptAt: instantIn(deps.clock, refusedRetryMs),
     message: sayWhoMayBe(claim, strangers),
     mayBeIn: strangers.map(({ id, name }) => (name === undefined ? id : `${id} ${maskText(name)}`)),
@@ -50,9 +49,7 @@ async function findStrangers(
   );
   const ids = newcomers.map(({ id }) => id);
   const known = await settling.knownMembers(claim, ids);
-  return newcomers.filter(
-    (newcomer) => !known.has(newcomer.id) && !isProtected(protectedAccounts, newcomer),
-  );
+  return newcomers.filter((newcomer) => !known.has(newcomer.id) && !isProtected(protectedAccounts, newcomer));
 }
 
 const mostShown = 5;
@@ -60,7 +57,6 @@ const mostShown = 5;
 /** By their ids: names stay out of what is kept. */
 function sayWhoMayBe({ tool }: Claim, strangers: readonly Member[]): string {
   const shown = strangers.slice(0, mostShown).map(({ id }) => id);
-  const more =
-    strangers.length > shown.length ? ` and ${strangers.length - shown.length} more` : '';
+  const more = strangers.length > shown.length ? ` and ${strangers.length - shown.length} more` : '';
   return `They may still be in, as one of these accounts, as adding them was never answered: ${shown.join(', ')}${more}. Remove the one that is theirs in ${tool}; put the ids of the others into tools.${tool}.protected`;
 }

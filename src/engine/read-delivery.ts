@@ -35,7 +35,11 @@ export function readDelivery(
   const added = evidenceOfEvent(install, read.event, receivedAt, staleAfterMs);
   const { evidence, contractToRead: contractId, isInstallToRead } = added;
   return {
-    ...{ id, install, evidence, isInstallToRead, unread: null },
+    id,
+    install,
+    evidence,
+    isInstallToRead,
+    unread: null,
     named: evidence.people.flatMap(({ trainerId }) =>
       evidence.contracts.map((contract) => ({
         install,

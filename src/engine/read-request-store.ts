@@ -106,12 +106,7 @@ export function createReadRequestStore(database: Database): ReadRequestStore {
 }
 
 /** As many as there are among those that come first: whoever claims comes again for the others. */
-async function dropEnded(
-  tx: Transaction,
-  install: string,
-  now: string,
-  limit: number,
-): Promise<void> {
+async function dropEnded(tx: Transaction, install: string, now: string, limit: number): Promise<void> {
   const first = tx
     .selectFrom('readRequest')
     .select('contractId')
@@ -130,9 +125,7 @@ async function dropEnded(
           .select('contract.contractId')
           .whereRef('contract.install', '=', 'readRequest.install')
           .whereRef('contract.contractId', '=', 'readRequest.contractId')
-          .where((of) =>
-            of.or([of('endedEventAt', 'is not', null), of('endedReadAt', 'is not', null)]),
-          ),
+          .where((of) => of.or([of('endedEventAt', 'is not', null), of('endedReadAt', 'is not', null)])),
       ),
     )
     .execute();

@@ -17,9 +17,7 @@ export async function countRemoved(
     .insertInto('removalTotal')
     .values({ install, removed: 1 })
     .onConflict((conflict) =>
-      conflict
-        .column('install')
-        .doUpdateSet((eb) => ({ removed: eb('removalTotal.removed', '+', 1) })),
+      conflict.column('install').doUpdateSet((eb) => ({ removed: eb('removalTotal.removed', '+', 1) })),
     )
     .execute();
 }

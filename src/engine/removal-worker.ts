@@ -113,12 +113,7 @@ async function decide(
 }
 
 /** They stay due meanwhile, and nothing lets them pass. */
-async function hasJustPlanned(
-  brakes: BrakeStore,
-  tx: Transaction,
-  install: string,
-  now: Date,
-): Promise<boolean> {
+async function hasJustPlanned(brakes: BrakeStore, tx: Transaction, install: string, now: Date): Promise<boolean> {
   const lastAt = await brakes.lastPlanAt(tx, install);
   return lastAt !== null && now.getTime() - Date.parse(lastAt) < planEveryMs;
 }

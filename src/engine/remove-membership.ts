@@ -8,14 +8,7 @@ import type { GivenAddress } from './address-store.ts';
 import { callTool } from './call-tool.ts';
 import type { Claim } from './claim-store.ts';
 import { withReset } from './converge-invitation.ts';
-import {
-  begin,
-  type ConvergeDeps,
-  endAssignments,
-  look,
-  readUntil,
-  readUntilEnded,
-} from './converge-steps.ts';
+import { begin, type ConvergeDeps, endAssignments, look, readUntil, readUntilEnded } from './converge-steps.ts';
 import { isProtected } from './protected-account.ts';
 import { restIn } from './rest-in.ts';
 import type { Result } from './settle-store.ts';
@@ -63,7 +56,9 @@ export async function removeMembership(
   if (!(await endAssignments(deps, claim, { member: found }, signal))) return null;
   const message = sayWhatIsLeft(deps, begun, endsAccount, isOurs);
   const removed: Result = {
-    ...{ operation: 'remove', outcome: 'removed', memberId: found.id },
+    operation: 'remove',
+    outcome: 'removed',
+    memberId: found.id,
     // Whoever is found again after a removal was not added by us.
     isOurs: false,
     ...(message !== null && { message }),
@@ -79,17 +74,12 @@ function sayWhatIsLeft(
   endsAccount: boolean,
   isOurs: boolean,
 ): string | null {
-  const removal =
-    endsAccount || removeAccount === undefined ? capabilities.removal : kept(capabilities);
+  const removal = endsAccount || removeAccount === undefined ? capabilities.removal : kept(capabilities);
   // Something else is wanted for the account, so that it is to stay.
   if (removal.effect === 'locks_out' || !isLastOfAccount) return null;
-  const why = mayChangeAccounts()
-    ? ''
-    : ' (customers share the tool, and no account is ended in it)';
+  const why = mayChangeAccounts() ? '' : ' (customers share the tool, and no account is ended in it)';
   const whose =
-    endsAccount || isOurs || removeAccount === undefined
-      ? ''
-      : ' (their account is not known to be made by Gangway)';
+    endsAccount || isOurs || removeAccount === undefined ? '' : ' (their account is not known to be made by Gangway)';
   return `They may still get in: ${removal.reason}${why || whose}`;
 }
 
@@ -125,8 +115,10 @@ export async function removeFormer(
       const { message, retryAfterMs } = toAppError(thrown);
       const waitMs = backoffMs(claim.attempts + 1, retryAfterMs);
       const failed: Result = {
-        ...{ ...settled, state: 'removing', nextAttemptAt: instantIn(deps.clock, waitMs) },
-        ...{ isUnanswered: true },
+        ...settled,
+        state: 'removing',
+        nextAttemptAt: instantIn(deps.clock, waitMs),
+        isUnanswered: true,
         message: maskText(`An address they had before is not out yet: ${message}`).slice(0, 300),
       };
       return { result: failed, isCalled: false };

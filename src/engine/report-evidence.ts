@@ -17,8 +17,7 @@ export function createReportEvidence(walls: Walls, alerts: Alerts): ReportEviden
   function reportHeld(held: readonly Held[]): void {
     for (const one of held) {
       const { install, bound, contractId, trainerId } = one;
-      const subject =
-        bound === 'contracts_of_trainer' ? { trainer: trainerId } : { contract: contractId };
+      const subject = bound === 'contracts_of_trainer' ? { trainer: trainerId } : { contract: contractId };
       const key = JSON.stringify([install, bound, subject]);
       if (told.has(key)) continue;
       if (told.size >= maxTold) told.clear();

@@ -88,15 +88,12 @@ export function createResetStore(database: Database, box: SecretBox): ResetStore
   };
 }
 
-async function settleDone(
-  tx: Transaction,
-  { tool, groupId, wanted }: ResetClaim,
-  now: string,
-): Promise<void> {
+async function settleDone(tx: Transaction, { tool, groupId, wanted }: ResetClaim, now: string): Promise<void> {
   await tx
     .updateTable('linkReset')
     .set((eb) => ({
-      ...{ resetAt: now, attempts: 0 },
+      resetAt: now,
+      attempts: 0,
       // Somebody was taken out meanwhile, and may know the link that there is now.
       nextAttemptAt: eb.case().when('wanted', '>', wanted).then(windowAfter(now)).else(null).end(),
     }))
@@ -157,10 +154,7 @@ export async function wantReset(
   now: string,
 ): Promise<void> {
   const last = await lastResetOf(tx, tool);
-  const ends = [
-    instantAfter(now, await windowOfWaiting(tx, tool)),
-    ...(last === null ? [] : [windowAfter(last)]),
-  ];
+  const ends = [instantAfter(now, await windowOfWaiting(tx, tool)), ...(last === null ? [] : [windowAfter(last)])];
   const nextAttemptAt = ends.reduce((a, b) => (a > b ? a : b));
   await tx
     .insertInto('linkReset')

@@ -8,20 +8,9 @@ import { askOthers, type Begun, dueAgain, tellAccount, unshared } from './accoun
 import { type Claim, noLease } from './claim-store.ts';
 import type { Unconfirmed } from './confirm-result.ts';
 import { unreadNote } from './final-reading-store.ts';
-import {
-  bindId,
-  disown,
-  isBoundToAnother,
-  noteAddresses,
-  noteGiven,
-  withOwnership,
-} from './given-store.ts';
+import { bindId, disown, isBoundToAnother, noteAddresses, noteGiven, withOwnership } from './given-store.ts';
 import { forgetPasswords, type Intent, insertIntent, prolong } from './intent-store.ts';
-import {
-  createInvitationStore,
-  type InvitationStore,
-  type NewInvitation,
-} from './invitation-store.ts';
+import { createInvitationStore, type InvitationStore, type NewInvitation } from './invitation-store.ts';
 import { dueLeftProjects, nextLeaving, noteEnded } from './left-project-store.ts';
 import type { RouteLink } from './link-router.ts';
 import { countRemoved } from './removal-total-store.ts';
@@ -36,10 +25,7 @@ export interface SettleStore {
    */
   begin(claim: Claim, intent: Intent, now: string, leasedUntil: string): Promise<Begun | null>;
   /** Whether it is known that we made an account of the tool. */
-  isAccountOurs(
-    claim: Pick<Claim, 'tool' | 'trainerId'>,
-    found: Pick<Member, 'id' | 'madeAt'>,
-  ): Promise<boolean>;
+  isAccountOurs(claim: Pick<Claim, 'tool' | 'trainerId'>, found: Pick<Member, 'id' | 'madeAt'>): Promise<boolean>;
   /** Whether an id is known as that of another trainer who is, or may be, in. */
   isBoundToAnother(claim: Pick<Claim, 'tool' | 'trainerId'>, id: string): Promise<boolean>;
   /**
@@ -92,11 +78,7 @@ export interface Result {
   wantsReset?: boolean;
 }
 
-export function createSettleStore(
-  database: Database,
-  box: SecretBox,
-  routeLink: RouteLink,
-): SettleStore {
+export function createSettleStore(database: Database, box: SecretBox, routeLink: RouteLink): SettleStore {
   const invitations = createInvitationStore(box);
   return {
     async begin(claim, intent, now, leasedUntil) {
@@ -116,15 +98,13 @@ export function createSettleStore(
 
     isBoundToAnother: (claim, id) => isBoundToAnother(database.kysely, claim, id),
 
-    disown: (claim, id, isInDoubt) =>
-      inTransaction(database, (tx) => disown(tx, claim, id, isInDoubt)),
+    disown: (claim, id, isInDoubt) => inTransaction(database, (tx) => disown(tx, claim, id, isInDoubt)),
 
     knownMembers: (claim, ids) => knownMembers(database.kysely, claim, ids),
 
     leftProjects: ({ id }, now) => dueLeftProjects(database.kysely, id, now),
 
-    noteEnded: (claim, project, now) =>
-      inTransaction(database, (tx) => noteEnded(tx, claim.id, project, now)),
+    noteEnded: (claim, project, now) => inTransaction(database, (tx) => noteEnded(tx, claim.id, project, now)),
 
     settle: (claim, result, now) =>
       inTransaction(database, async (tx) => {
@@ -199,12 +179,7 @@ async function insertReceipt(
     .execute();
 }
 
-async function settleHeld(
-  tx: Transaction,
-  claim: Claim,
-  result: Result,
-  now: string,
-): Promise<boolean> {
+async function settleHeld(tx: Transaction, claim: Claim, result: Result, now: string): Promise<boolean> {
   const { id, token, generation, attempts } = claim;
   const { outcome, state, memberId, isOurs, nextAttemptAt, message, isDoubtSettled } = result;
   // Taken out, and another account of theirs may be left.
@@ -265,10 +240,7 @@ async function settleLost(
   };
   const kept = await tx
     .updateTable('membership')
-    .set((eb) => ({
-      ...{ ...noLease, ...learnt, ...(!isUnanswered && { lateUntil }) },
-      nextAttemptAt: dueAgain(eb, now),
-    }))
+    .set((eb) => ({ ...noLease, ...learnt, ...(!isUnanswered && { lateUntil }), nextAttemptAt: dueAgain(eb, now) }))
     .where('id', '=', id)
     .where('leaseToken', '=', token)
     .executeTakeFirst();

@@ -30,24 +30,16 @@ export interface Seat {
  * @param seats in the order of their ids
  * @returns by install: the id, or a name for a new membership, which is the same for all who share it
  */
-export function sharePlace(
-  claimants: readonly Claimant[],
-  seats: readonly Seat[],
-): Map<string, number | string> {
+export function sharePlace(claimants: readonly Claimant[], seats: readonly Seat[]): Map<string, number | string> {
   return new Map(
     claimants.map(({ install, address }) => [
       install,
-      findSeat(install, address, seats)?.id ??
-        (address === null ? `of ${install}` : `for ${address}`),
+      findSeat(install, address, seats)?.id ?? (address === null ? `of ${install}` : `for ${address}`),
     ]),
   );
 }
 
-function findSeat(
-  install: string,
-  address: string | null,
-  seats: readonly Seat[],
-): Seat | undefined {
+function findSeat(install: string, address: string | null, seats: readonly Seat[]): Seat | undefined {
   const own = seats.filter(({ installs }) => installs.has(install));
   if (address === null) return own[0] ?? seats.find(({ isWanted }) => isWanted);
   const hasAddress = (seat: Seat) => seat.address === address;

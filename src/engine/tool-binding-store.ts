@@ -14,11 +14,7 @@ export interface ToolBindingStore {
 export function createToolBindingStore(database: Database): ToolBindingStore {
   const { kysely } = database;
   const find = (db: Transaction, tool: string) =>
-    db
-      .selectFrom('toolBinding')
-      .select(['identity', 'place'])
-      .where('tool', '=', tool)
-      .executeTakeFirst();
+    db.selectFrom('toolBinding').select(['identity', 'place']).where('tool', '=', tool).executeTakeFirst();
   const bind = async (tx: Transaction, tool: string, server: Server) => {
     await tx
       .insertInto('toolBinding')

@@ -42,7 +42,9 @@ export function createToolTroubleStore(database: Database): ToolTroubleStore {
                 .then(eb.ref('toolTrouble.since'))
                 .else(since)
                 .end(),
-              ...{ errorCode, message, asksAgainAt },
+              errorCode,
+              message,
+              asksAgainAt,
             })),
           )
           .execute(),
@@ -50,9 +52,7 @@ export function createToolTroubleStore(database: Database): ToolTroubleStore {
     },
 
     async clear(tool) {
-      await inTransaction(database, (tx) =>
-        tx.deleteFrom('toolTrouble').where('tool', '=', tool).execute(),
-      );
+      await inTransaction(database, (tx) => tx.deleteFrom('toolTrouble').where('tool', '=', tool).execute());
     },
 
     list: () => kysely.selectFrom('toolTrouble').selectAll().orderBy('tool').execute(),
@@ -60,18 +60,16 @@ export function createToolTroubleStore(database: Database): ToolTroubleStore {
     async listWaiting() {
       const rows = await kysely
         .selectFrom(selectWaiting(database).as('waiting'))
-        .select((eb) => [
-          'tool',
-          'wanted',
-          'state',
-          'failure',
-          eb.fn.countAll<number>().as('count'),
-        ])
+        .select((eb) => ['tool', 'wanted', 'state', 'failure', eb.fn.countAll<number>().as('count')])
         .select((eb) => eb.fn.min('since').as('since'))
         .groupBy(['tool', 'wanted', 'state', 'failure'])
         .execute();
       return rows.map(({ tool, wanted, state, failure, count, since }) => ({
-        ...{ tool, isWanted: wanted === 1, isRefused: state === 'failed', failure, since },
+        tool,
+        isWanted: wanted === 1,
+        isRefused: state === 'failed',
+        failure,
+        since,
         count: Number(count),
       }));
     },

@@ -10,15 +10,9 @@ import type { Waiting } from './derivation-store.ts';
  * alone; of a contract or a new pair those on the contract; of a link those of every link to its
  * project, for it may take over from them; of a grant all of its install.
  */
-export async function postponeTouched(
-  tx: Transaction,
-  changed: Evidence,
-  evidenceAt: string,
-): Promise<void> {
+export async function postponeTouched(tx: Transaction, changed: Evidence, evidenceAt: string): Promise<void> {
   const { contracts, links, grants, pairs, participations, people } = changed;
-  const trainers = [...participations, ...people].map(({ install, trainerId }) => ({
-    ...{ install, trainerId, evidenceAt },
-  }));
+  const trainers = [...participations, ...people].map(({ install, trainerId }) => ({ install, trainerId, evidenceAt }));
   const each = new Map(trainers.map((one) => [JSON.stringify(one), one]));
   for (const part of inParts([...each.values()])) {
     await again(tx.insertInto('derivation').values(part)).execute();
@@ -42,9 +36,7 @@ function trainersOnProjects(tx: Transaction, links: LinkEvidence[]) {
   return tx
     .selectFrom('link')
     .innerJoin('contractLink', (join) =>
-      join
-        .onRef('contractLink.install', '=', 'link.install')
-        .onRef('contractLink.linkId', '=', 'link.linkId'),
+      join.onRef('contractLink.install', '=', 'link.install').onRef('contractLink.linkId', '=', 'link.linkId'),
     )
     .innerJoin('participation', (join) =>
       join

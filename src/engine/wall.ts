@@ -17,10 +17,7 @@ interface RoutedInstall {
   projects: readonly string[];
 }
 
-export type RoutedLink = Pick<
-  LinkEvidence,
-  'install' | 'externalProjectId' | 'externalProjectName'
->;
+export type RoutedLink = Pick<LinkEvidence, 'install' | 'externalProjectId' | 'externalProjectName'>;
 
 /**
  * Why a link gives nobody access: nobody knows the mode in which it is to be provisioned; its id could be resolved to another project than it names, it is
@@ -55,10 +52,7 @@ export function crossingOf({ installs, adapters }: Walls, link: RoutedLink): Cro
 }
 
 /** The same, and whether anybody knows who is to provision it. */
-export function outsideOf(
-  walls: Walls,
-  link: RoutedLink & Pick<LinkEvidence, 'provisioningMode'>,
-): Crossing | null {
+export function outsideOf(walls: Walls, link: RoutedLink & Pick<LinkEvidence, 'provisioningMode'>): Crossing | null {
   const isUnknown = provisioningOf(link.provisioningMode) === 'unknown';
   return crossingOf(walls, link) ?? (isUnknown ? 'unknown_mode' : null);
 }

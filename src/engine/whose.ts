@@ -20,10 +20,7 @@ type Known = Pick<Claim, 'isOurs' | 'memberId' | 'email' | 'addresses'>;
  */
 export type Belief = 'theirs' | 'another' | 'in_doubt' | 'untold';
 
-export function judgeId(
-  { addresses, madeAt }: Pick<Claim, 'addresses' | 'madeAt'>,
-  found: Member,
-): Belief {
+export function judgeId({ addresses, madeAt }: Pick<Claim, 'addresses' | 'madeAt'>, found: Member): Belief {
   if (found.email !== null && isOneOf(addresses, found.email)) return 'theirs';
   const known = madeAt.get(found.id);
   const isComparable = known !== undefined && found.madeAt !== undefined;
@@ -37,11 +34,7 @@ export function isOneOf(addresses: Claim['addresses'], email: string): boolean {
 }
 
 /** Whether the membership of who was found is ours: made by us, or of an address only we give out. */
-export function isMembershipOurs(
-  claim: Known,
-  found: Member,
-  managedDomains: readonly string[],
-): boolean {
+export function isMembershipOurs(claim: Known, found: Member, managedDomains: readonly string[]): boolean {
   const address = found.email ?? claim.email;
   if (address !== null && managedDomains.includes(domainOf(address))) return true;
   if (claim.isOurs && found.id === claim.memberId) return true;
@@ -57,8 +50,7 @@ export function formerOf(
   managedDomains: readonly string[],
 ): GivenAddress[] {
   return addresses.filter(
-    ({ address, givenAt }) =>
-      address !== email && (givenAt !== null || managedDomains.includes(domainOf(address))),
+    ({ address, givenAt }) => address !== email && (givenAt !== null || managedDomains.includes(domainOf(address))),
   );
 }
 
@@ -79,9 +71,7 @@ export function isAccountMadeByUs(claim: Known, found: Member): boolean {
 /** The address of theirs under which we let somebody in, and have not seen them out since. */
 function givenUnder({ addresses, email }: Known, found: Member): GivenAddress | undefined {
   const shown = found.email ?? email;
-  return addresses.find(
-    ({ givenAt, address }) => givenAt !== null && isSameAddress(address, shown),
-  );
+  return addresses.find(({ givenAt, address }) => givenAt !== null && isSameAddress(address, shown));
 }
 
 /** As a part of what was learnt. */

@@ -107,11 +107,7 @@ const anyRow: AppendedRow = {
 };
 
 /** The sender repeats what it believes to have failed; if it did fail here, it is looked at again. */
-async function retakeFailed(
-  tx: Transaction,
-  rows: AppendedRow[],
-  newKeys: Set<string>,
-): Promise<void> {
+async function retakeFailed(tx: Transaction, rows: AppendedRow[], newKeys: Set<string>): Promise<void> {
   const known = rows.filter((row) => !newKeys.has(keyOf(row.install, row.bodySha256)));
   await tx
     .updateTable('delivery')

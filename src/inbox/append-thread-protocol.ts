@@ -9,10 +9,7 @@ export interface AppendThreadData {
 
 export type AppendRequest = { id: number; packed: PackedDeliveries } | 'close';
 
-export type AppendReply = { id: number } & (
-  | { appended: Appended[] }
-  | { code: ErrorCode; message: string }
-);
+export type AppendReply = { id: number } & ({ appended: Appended[] } | { code: ErrorCode; message: string });
 
 /** Bodies travel end to end in one buffer that changes hands: cheaper than copying each. */
 export interface PackedDeliveries {

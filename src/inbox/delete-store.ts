@@ -19,11 +19,7 @@ export async function deleteSettled(database: Database, ids: number[]): Promise<
 }
 
 /** @returns how many of the oldest settled ones from before `before` it has deleted */
-export async function deleteOld(
-  database: Database,
-  before: string,
-  limit: number,
-): Promise<number> {
+export async function deleteOld(database: Database, before: string, limit: number): Promise<number> {
   // Ids grow with time: a page with a young delivery is the last worth looking at.
   for (let lastId = 0; ; ) {
     const page = await database.kysely

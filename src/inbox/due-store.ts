@@ -5,10 +5,7 @@ import type { DeliveryRow, Tables } from '../db/tables.ts';
 
 /** The SQL of the deliveries whose time has come. */
 
-export type DueDelivery = Pick<
-  DeliveryRow,
-  'id' | 'install' | 'bodySha256' | 'receivedAt' | 'attempts' | 'body'
->;
+export type DueDelivery = Pick<DeliveryRow, 'id' | 'install' | 'bodySha256' | 'receivedAt' | 'attempts' | 'body'>;
 
 export function selectDue(db: Transaction, now: string) {
   return db

@@ -117,11 +117,7 @@ function ownIdOf(type: EventType, data: EventRecord['data']): string | null {
   return data.contractId;
 }
 
-function toContract(
-  type: EventType,
-  resourceId: string,
-  data: EventRecord['data'],
-): LifecycleEvent['contract'] {
+function toContract(type: EventType, resourceId: string, data: EventRecord['data']): LifecycleEvent['contract'] {
   const { title = null, startDate = null } = data.contract ?? {};
   const own = type.startsWith('contract.') ? resourceId : data.contractId;
   const id = data.contract?.id ?? own;
@@ -133,11 +129,7 @@ function toTrainer(freelancer: z.infer<typeof Freelancer>): LifecycleEvent['trai
   return { id: opentrainUserId, displayName, workEmail };
 }
 
-function toLink(
-  type: EventType,
-  resourceId: string,
-  link: z.infer<typeof ProjectLink> | null,
-): LifecycleEvent['link'] {
+function toLink(type: EventType, resourceId: string, link: z.infer<typeof ProjectLink> | null): LifecycleEvent['link'] {
   const id = link?.id ?? (type.startsWith('project_link.') ? resourceId : null);
   if (id === null) return null;
   return {

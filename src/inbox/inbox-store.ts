@@ -69,10 +69,7 @@ export interface InboxStore {
 
 type SealedDelivery = Pick<DeliveryRow, 'install' | 'bodySha256' | 'body'>;
 
-export type PagedDelivery = Pick<
-  DeliveryRow,
-  'id' | 'install' | 'bodySha256' | 'body' | 'nextAttemptAt'
->;
+export type PagedDelivery = Pick<DeliveryRow, 'id' | 'install' | 'bodySha256' | 'body' | 'nextAttemptAt'>;
 
 export type Unread = Exclude<ReadEvent, { outcome: 'event' }>;
 
@@ -218,8 +215,7 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
       return await query.orderBy('id', 'desc').limit(limit).execute();
     },
 
-    find: (id) =>
-      kysely.selectFrom('delivery').select(listedColumns).where('id', '=', id).executeTakeFirst(),
+    find: (id) => kysely.selectFrom('delivery').select(listedColumns).where('id', '=', id).executeTakeFirst(),
 
     async findBody(id) {
       const sealed = await kysely
@@ -242,9 +238,7 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
     remove: async (ids) => (ids.length === 0 ? 0 : await deleteSettled(database, ids)),
 
     replay: async (ids, now) =>
-      ids.length === 0
-        ? 0
-        : await makeDue(database, now, (which) => which.and([which('id', 'in', ids), isKept])),
+      ids.length === 0 ? 0 : await makeDue(database, now, (which) => which.and([which('id', 'in', ids), isKept])),
 
     replayFailed: (now) => makeDue(database, now, isIn('failed')),
 
@@ -255,9 +249,7 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
 
     async countDue() {
       const due = kysely.selectFrom('delivery').where('nextAttemptAt', 'is not', null);
-      const { count } = await due
-        .select((eb) => eb.fn.countAll<number>().as('count'))
-        .executeTakeFirstOrThrow();
+      const { count } = await due.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow();
       return Number(count);
     },
 

@@ -14,9 +14,7 @@ export const isKept = sql<SqlBool>`octet_length(body) > 0`;
 export function isIn(state: DeliveryState): Condition {
   const isTrouble = state === 'failed' || state === 'unprocessable';
   return (eb) =>
-    isTrouble
-      ? eb.and([eb('state', '=', state), eb('failure', 'is not', null)])
-      : eb('state', '=', state);
+    isTrouble ? eb.and([eb('state', '=', state), eb('failure', 'is not', null)]) : eb('state', '=', state);
 }
 
 /** @returns how many there were */

@@ -48,9 +48,7 @@ export function createCountStored(kysely: Transaction): CountStored {
 }
 
 /** @param rows an install and what it stored or lost, several times each */
-export function sumByInstall(
-  rows: Iterable<{ install: string; bytes: number }>,
-): Map<string, number> {
+export function sumByInstall(rows: Iterable<{ install: string; bytes: number }>): Map<string, number> {
   const sums = new Map<string, number>();
   for (const { install, bytes } of rows) sums.set(install, (sums.get(install) ?? 0) + bytes);
   return sums;

@@ -36,17 +36,14 @@ export function bindApi(api: PlatformApi, check: (grant: Grant) => Promise<void>
     listContracts: async (filter, signal) => (await own(signal)).listContracts(filter, signal),
     listParticipants: async (id, signal) => (await own(signal)).listParticipants(id, signal),
     readBudget: async (id, signal) => (await own(signal)).readBudget(id, signal),
-    reportUsage: async (id, entries, signal, notes) =>
-      (await own(signal)).reportUsage(id, entries, signal, notes),
+    reportUsage: async (id, entries, signal, notes) => (await own(signal)).reportUsage(id, entries, signal, notes),
 
     listWebhookEndpoints: async (signal) => (await own(signal)).listWebhookEndpoints(signal),
     getWebhookEndpoint: async (id, signal) => (await own(signal)).getWebhookEndpoint(id, signal),
-    createWebhookEndpoint: async (endpoint, signal) =>
-      (await own(signal)).createWebhookEndpoint(endpoint, signal),
+    createWebhookEndpoint: async (endpoint, signal) => (await own(signal)).createWebhookEndpoint(endpoint, signal),
     updateWebhookEndpoint: async (id, changes, signal) =>
       (await own(signal)).updateWebhookEndpoint(id, changes, signal),
-    deleteWebhookEndpoint: async (id, signal) =>
-      (await own(signal)).deleteWebhookEndpoint(id, signal),
+    deleteWebhookEndpoint: async (id, signal) => (await own(signal)).deleteWebhookEndpoint(id, signal),
     redeliver: async (id, delivery, signal) => (await own(signal)).redeliver(id, delivery, signal),
   };
 }

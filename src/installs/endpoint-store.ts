@@ -32,10 +32,7 @@ export function createEndpointStore(database: Database, box: SecretBox): Endpoin
   async function open(rows: typeof all): Promise<StoredEndpoint[]> {
     return (await rows.execute()).map(({ secret, ...row }) => ({
       ...row,
-      secret:
-        secret === null
-          ? null
-          : box.open(secret, secretPlace(row.install, row.endpointId)).toString('utf8'),
+      secret: secret === null ? null : box.open(secret, secretPlace(row.install, row.endpointId)).toString('utf8'),
     }));
   }
 

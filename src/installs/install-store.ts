@@ -59,10 +59,7 @@ export function createInstallStore(database: Database, box: SecretBox): InstallS
 
     async remove(install) {
       return await inTransaction(database, async (tx) => {
-        const removed = await tx
-          .deleteFrom('connectedInstall')
-          .where('install', '=', install)
-          .executeTakeFirst();
+        const removed = await tx.deleteFrom('connectedInstall').where('install', '=', install).executeTakeFirst();
         await tx.deleteFrom('webhookEndpoint').where('install', '=', install).execute();
         await tx.deleteFrom('subscription').where('install', '=', install).execute();
         await changeRevision(tx);

@@ -18,7 +18,10 @@ export function createInstallsWorker({ registry, ...deps }: InstallsWorkerDeps):
   /** Loaded, and not told of yet: the registry tells of each change once, whatever fails after it. */
   const untold = new Set<string>();
   return createLoop({
-    ...{ name: 'installs', intervalMs: pollMs, logger: deps.logger, clock: deps.clock },
+    name: 'installs',
+    intervalMs: pollMs,
+    logger: deps.logger,
+    clock: deps.clock,
     async run() {
       for (const name of await registry.load()) untold.add(name);
       await deps.onLoaded([...untold]);

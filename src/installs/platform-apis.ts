@@ -5,7 +5,5 @@ export function openPlatformApis(
   installs: ReadonlyMap<string, { token: string }>,
   baseUrl: string,
 ): Map<string, PlatformApi> {
-  return new Map(
-    [...installs].map(([install, { token }]) => [install, createPlatformApi({ baseUrl, token })]),
-  );
+  return new Map([...installs].map(([install, { token }]) => [install, createPlatformApi({ baseUrl, token })]));
 }

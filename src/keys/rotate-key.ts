@@ -147,10 +147,7 @@ function renew(box: SecretBox, { digest }: SealedColumn, page: SealedValue[]) {
       continue;
     }
     const sealed = box.seal(plain, value.place);
-    renewed.push([
-      value,
-      digest ? { sealed, digest: box.digest(digest.textOf(plain)) } : { sealed },
-    ]);
+    renewed.push([value, digest ? { sealed, digest: box.digest(digest.textOf(plain)) } : { sealed }]);
   }
   return { renewed, unopened };
 }

@@ -14,12 +14,7 @@ export interface SealedValueStore {
   /** @param after the key of the last value before; null for the beginning */
   page(column: SealedColumn, after: Key | null, limit: number): Promise<SealedValue[]>;
   /** Replaces a value, unless it was changed meanwhile: then it was sealed anew anyway. */
-  replace(
-    tx: Transaction,
-    column: SealedColumn,
-    value: SealedValue,
-    renewed: Renewed,
-  ): Promise<boolean>;
+  replace(tx: Transaction, column: SealedColumn, value: SealedValue, renewed: Renewed): Promise<boolean>;
 }
 
 type Key = readonly (string | number)[];
@@ -50,38 +45,50 @@ export interface Renewed {
 
 export const sealedColumns: readonly SealedColumn[] = [
   {
-    ...{ table: 'delivery', column: 'body', key: ['id'], placedBy: ['install', 'bodySha256'] },
+    table: 'delivery',
+    column: 'body',
+    key: ['id'],
+    placedBy: ['install', 'bodySha256'],
     placeOf: ({ install, bodySha256 }) => bodyPlace(String(install), bodySha256 as Buffer),
   },
   {
-    ...{ table: 'person', column: 'workEmail', key: ['install', 'trainerId'] },
-    placeOf: ({ install, trainerId }) =>
-      workEmailPlace({ install: String(install), trainerId: String(trainerId) }),
+    table: 'person',
+    column: 'workEmail',
+    key: ['install', 'trainerId'],
+    placeOf: ({ install, trainerId }) => workEmailPlace({ install: String(install), trainerId: String(trainerId) }),
     digest: { column: 'workEmailDigest', textOf: (plain) => plain.toString('utf8').toLowerCase() },
   },
   {
-    ...{ table: 'membershipAddress', column: 'workEmail', key: ['id'] },
+    table: 'membershipAddress',
+    column: 'workEmail',
+    key: ['id'],
     placedBy: ['install', 'trainerId'],
-    placeOf: ({ install, trainerId }) =>
-      workEmailPlace({ install: String(install), trainerId: String(trainerId) }),
+    placeOf: ({ install, trainerId }) => workEmailPlace({ install: String(install), trainerId: String(trainerId) }),
     digest: { column: 'workEmailDigest', textOf: (plain) => plain.toString('utf8').toLowerCase() },
   },
   {
-    ...{ table: 'connectedInstall', column: 'token', key: ['install'] },
+    table: 'connectedInstall',
+    column: 'token',
+    key: ['install'],
     placeOf: ({ install }) => tokenPlace(String(install)),
   },
   {
-    ...{ table: 'webhookEndpoint', column: 'secret', key: ['install', 'endpointId'] },
+    table: 'webhookEndpoint',
+    column: 'secret',
+    key: ['install', 'endpointId'],
     placeOf: ({ install, endpointId }) => secretPlace(String(install), String(endpointId)),
   },
   {
-    ...{ table: 'intent', column: 'credential', key: ['id'] },
+    table: 'intent',
+    column: 'credential',
+    key: ['id'],
     placedBy: ['membershipId', 'generation'],
-    placeOf: ({ membershipId, generation }) =>
-      credentialPlace(Number(membershipId), Number(generation)),
+    placeOf: ({ membershipId, generation }) => credentialPlace(Number(membershipId), Number(generation)),
   },
   {
-    ...{ table: 'invitation', column: 'content', key: ['membershipId'] },
+    table: 'invitation',
+    column: 'content',
+    key: ['membershipId'],
     placeOf: ({ membershipId }) => contentPlace(Number(membershipId)),
   },
 ];
@@ -91,8 +98,7 @@ export function createSealedValueStore({ kysely }: Pick<Database, 'kysely'>): Se
   return {
     async page({ table, column, key, placedBy = [], placeOf }, after, limit) {
       const selected = listOf([...key, ...placedBy, column]);
-      const isAfter =
-        after === null ? sql`true` : sql`(${listOf(key)}) > (${sql.join([...after])})`;
+      const isAfter = after === null ? sql`true` : sql`(${listOf(key)}) > (${sql.join([...after])})`;
       const query = sql<Row>`select ${selected} from ${sql.table(table)}
         where octet_length(${sql.ref(column)}) > 0 and ${isAfter} order by ${listOf(key)} limit ${limit}`;
       const { rows } = await query.execute(kysely);

@@ -27,10 +27,12 @@ export function createSealerNotice(deps: NoticeDeps): SealerNotice {
   const { sealers, fingerprint, clock, logger } = deps;
   const sealer = { id: randomUUID(), fingerprint };
   let isStarted = false;
-  const announce = () =>
-    sealers.announce(sealer, toInstant(clock.now()), instantIn(clock, leaseMs));
+  const announce = () => sealers.announce(sealer, toInstant(clock.now()), instantIn(clock, leaseMs));
   const loop = createLoop({
-    ...{ name: 'sealer', intervalMs, logger, clock },
+    name: 'sealer',
+    intervalMs,
+    logger,
+    clock,
     async run() {
       await announce();
       return 'idle';

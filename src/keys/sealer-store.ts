@@ -19,11 +19,7 @@ export function createSealerStore(database: Database): SealerStore {
   return {
     async announce({ id, fingerprint }, now, leasedUntil) {
       await inTransaction(database, async (tx) => {
-        await tx
-          .deleteFrom('namedLock')
-          .where('name', 'like', `${prefix}%`)
-          .where('leasedUntil', '<=', now)
-          .execute();
+        await tx.deleteFrom('namedLock').where('name', 'like', `${prefix}%`).where('leasedUntil', '<=', now).execute();
         await tx
           .insertInto('namedLock')
           .values({ name: prefix + id, token: fingerprint, leasedUntil })

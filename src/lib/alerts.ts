@@ -53,11 +53,7 @@ export interface Alerts {
 }
 
 /** @param tell has it told outside too */
-export function createAlerts(
-  logger: Logger,
-  metrics: Metrics,
-  tell: Alerts['raise'] = () => undefined,
-): Alerts {
+export function createAlerts(logger: Logger, metrics: Metrics, tell: Alerts['raise'] = () => undefined): Alerts {
   // A rule that watches for the first of a kind needs the series to be there before it.
   for (const kind of alertKinds) metrics.alerts.inc({ kind }, 0);
   return {

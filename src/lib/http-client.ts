@@ -47,10 +47,7 @@ export async function requestJson(request: HttpRequest): Promise<HttpAnswer> {
   return { status: response.status, headers: response.headers, body: toBody(request, text) };
 }
 
-async function exchange(
-  request: HttpRequest,
-  deadline: Deadline,
-): Promise<{ response: Response; text: string }> {
+async function exchange(request: HttpRequest, deadline: Deadline): Promise<{ response: Response; text: string }> {
   const response = await send(request, deadline);
   request.onHeaders?.(response.headers, response.status);
   return { response, text: await readText(response, request.maxBytes, request.purpose) };
@@ -122,16 +119,9 @@ function toHeaders({ headers, body, purpose }: HttpRequest): Headers {
   }
 }
 
-function toUnreachable(
-  error: unknown,
-  deadline: Deadline,
-  purpose: string,
-  timeoutMs: number,
-): AppError {
+function toUnreachable(error: unknown, deadline: Deadline, purpose: string, timeoutMs: number): AppError {
   const { cause } = error as { cause?: { code?: string } };
-  const why = deadline.hasPassed()
-    ? `no answer within ${timeoutMs} ms`
-    : (cause?.code ?? 'no connection');
+  const why = deadline.hasPassed() ? `no answer within ${timeoutMs} ms` : (cause?.code ?? 'no connection');
   return new AppError('unavailable', `Could not ${purpose}: ${why}`, { cause: error });
 }
 
@@ -141,11 +131,7 @@ async function readText(response: Response, maxBytes: number, purpose: string): 
 }
 
 /** Leaving it early cancels the body, and with it the connection. */
-async function* readBytes(
-  response: Response,
-  maxBytes: number,
-  purpose: string,
-): AsyncGenerator<Uint8Array> {
+async function* readBytes(response: Response, maxBytes: number, purpose: string): AsyncGenerator<Uint8Array> {
   let length = 0;
   try {
     for await (const chunk of response.body ?? []) {
@@ -182,11 +168,7 @@ const codeByStatus = new Map<number, ErrorCode>([
   [429, 'rate_limited'],
 ]);
 
-function toHttpError(
-  response: Response,
-  text: string,
-  { purpose, secrets = [] }: HttpRequest,
-): AppError {
+function toHttpError(response: Response, text: string, { purpose, secrets = [] }: HttpRequest): AppError {
   const { status } = response;
   const code = codeByStatus.get(status) ?? (status >= 500 ? 'unavailable' : 'invalid');
   const { error, requestId } = readEnvelope(text);

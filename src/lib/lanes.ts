@@ -63,8 +63,6 @@ export function createLanes({ atOnce, next, ...options }: LanesOptions): Loop {
       await loop.stop();
       await Promise.all([...underway.values()].map(({ ended }) => ended));
     },
-    isHealthy: () =>
-      loop.isHealthy() &&
-      [...underway.values()].every(({ lastBeatAt }) => now() - lastBeatAt < stallMs),
+    isHealthy: () => loop.isHealthy() && [...underway.values()].every(({ lastBeatAt }) => now() - lastBeatAt < stallMs),
   };
 }

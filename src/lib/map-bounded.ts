@@ -1,9 +1,5 @@
 /** As `Promise.all` over `map`, with no more than `limit` under way at a time. */
-export async function mapBounded<T, R>(
-  items: readonly T[],
-  limit: number,
-  map: (item: T) => Promise<R>,
-): Promise<R[]> {
+export async function mapBounded<T, R>(items: readonly T[], limit: number, map: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   const left = items.entries();
   async function work(): Promise<void> {

@@ -2,8 +2,7 @@
 
 /** Begins only where an address can begin: elsewhere long texts would take quadratic time. */
 const emailPattern = /(?<![^\s@<>"'(),;:])[^\s@<>"'(),;:]+@[^\s@<>"'(),;:]+\.[^\s@<>"'(),;:]+/g;
-const tokenPattern =
-  /\b(ot_[a-z]{3}_|whsec_)[\w+/=-]+|\b((?:Bearer|Basic|Token)\s+)[\w.~+/=-]{8,}/gi;
+const tokenPattern = /\b(ot_[a-z]{3}_|whsec_)[\w+/=-]+|\b((?:Bearer|Basic|Token)\s+)[\w.~+/=-]{8,}/gi;
 /** No token, but of a sentence: "Access Token Settings", "Token authentication failed". */
 const wordPattern = /^[Tt]oken\s+[A-Z]?[a-z]{7,14}$/;
 const urlPasswordPattern = /(:\/\/[^\s/:@]*:)[^\s/@]+@/g;

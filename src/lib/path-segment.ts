@@ -8,10 +8,7 @@ import { AppError } from '../domain/errors.ts';
  */
 export function pathSegment(value: string): string {
   if (!isPathSegment(value)) {
-    throw new AppError(
-      'invalid',
-      'An id is empty, "." or "..", or no text: it cannot be in a path',
-    );
+    throw new AppError('invalid', 'An id is empty, "." or "..", or no text: it cannot be in a path');
   }
   return encodeURIComponent(value);
 }

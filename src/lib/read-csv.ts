@@ -23,7 +23,9 @@ export async function* readCsv(
   { purpose, columns, maxLineBytes }: CsvOptions,
 ): AsyncGenerator<ReadonlyMap<string, string>> {
   const parser = parse({
-    ...{ bom: true, skip_empty_lines: true, max_record_size: maxLineBytes },
+    bom: true,
+    skip_empty_lines: true,
+    max_record_size: maxLineBytes,
     record_delimiter: ['\r\n', '\n'],
   });
   const source = Readable.from(chunks, { objectMode: false });

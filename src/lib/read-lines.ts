@@ -13,10 +13,7 @@ const nothing = Buffer.alloc(0);
  *
  * @throws whatever the chunks throw
  */
-export async function* readLines(
-  chunks: AsyncIterable<Buffer>,
-  maxLineBytes: number,
-): AsyncGenerator<Line[]> {
+export async function* readLines(chunks: AsyncIterable<Buffer>, maxLineBytes: number): AsyncGenerator<Line[]> {
   const append = (begun: Buffer, more: Buffer) =>
     begun.length === 0
       ? more

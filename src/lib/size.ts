@@ -4,7 +4,5 @@ const pattern = /^(\d{1,6})(B|KiB|MiB|GiB|TiB)$/;
 /** `512KiB`, `64MiB` or `1GiB` as bytes; undefined for what is none. */
 export function toSizeBytes(text: string): number | undefined {
   const [, amount, unit] = pattern.exec(text) ?? [];
-  return amount === undefined
-    ? undefined
-    : Number(amount) * unitBytes[unit as keyof typeof unitBytes];
+  return amount === undefined ? undefined : Number(amount) * unitBytes[unit as keyof typeof unitBytes];
 }

@@ -30,11 +30,7 @@ export function createTurns(): Turns {
     served(name) {
       last = name;
     },
-    async take<T>(
-      names: readonly string[],
-      limit: number,
-      takeFrom: (name: string, limit: number) => Promise<T[]>,
-    ) {
+    async take<T>(names: readonly string[], limit: number, takeFrom: (name: string, limit: number) => Promise<T[]>) {
       const served = inOrder(names).slice(0, limit);
       const parts: T[][] = [];
       let left = limit;

@@ -1,6 +1,5 @@
 /** Programs that turn text into links do so for these, too, and for no other scheme without `//`. */
-const scheme =
-  /(?:mailto|callto|skype|xmpp|magnet|bitcoin|javascript|(?:^|[^a-z])(?:tel|sms|sips?)):\S/i;
+const scheme = /(?:mailto|callto|skype|xmpp|magnet|bitcoin|javascript|(?:^|[^a-z])(?:tel|sms|sips?)):\S/i;
 
 /** What some take for the dot between two parts of the name of a host. */
 const dots = /[.\u3002\uff0e\uff61\u2024\ufe52]/gu;

@@ -48,7 +48,10 @@ export function composeInvitation(style: MailStyle, invited: Invited, date: Date
     expires: sayExpiry(invited.expiresAt),
   };
   return {
-    ...{ from, replyTo, to: invited.address, date },
+    from,
+    replyTo,
+    to: invited.address,
+    date,
     subject: fill(subject, values),
     text: fill(template, values),
     messageId: messageIdOf(invited, from),
@@ -57,10 +60,7 @@ export function composeInvitation(style: MailStyle, invited: Invited, date: Date
 
 /** In one go: what is put in is not looked at again. */
 function fill(text: string, values: Record<Placeholder, string>): string {
-  return text.replace(
-    inBraces,
-    (whole, name: string) => new Map(Object.entries(values)).get(name) ?? whole,
-  );
+  return text.replace(inBraces, (whole, name: string) => new Map(Object.entries(values)).get(name) ?? whole);
 }
 
 function isWebLink(url: string): boolean {

@@ -50,32 +50,19 @@ interface Counted {
 
 export async function countMail(
   tx: Transaction,
-  {
-    membershipId,
-    createdAt: invitedAt,
-    ...mailed
-  }: Counted & { install: string; addressDigest: string },
+  { membershipId, createdAt: invitedAt, ...mailed }: Counted & { install: string; addressDigest: string },
   mailedAt: string,
 ): Promise<void> {
   await tx
     .insertInto('mailed')
     .values({ membershipId, invitedAt, mailedAt, ...mailed })
-    .onConflict((conflict) =>
-      conflict.columns(['membershipId', 'invitedAt']).doUpdateSet({ mailedAt }),
-    )
+    .onConflict((conflict) => conflict.columns(['membershipId', 'invitedAt']).doUpdateSet({ mailedAt }))
     .execute();
 }
 
 /** It did not get to anybody. */
-export async function uncountMail(
-  tx: Transaction,
-  { membershipId, createdAt }: Counted,
-): Promise<void> {
-  await tx
-    .deleteFrom('mailed')
-    .where('membershipId', '=', membershipId)
-    .where('invitedAt', '=', createdAt)
-    .execute();
+export async function uncountMail(tx: Transaction, { membershipId, createdAt }: Counted): Promise<void> {
+  await tx.deleteFrom('mailed').where('membershipId', '=', membershipId).where('invitedAt', '=', createdAt).execute();
 }
 
 /** Who was mailed before is nobody's matter any more. */

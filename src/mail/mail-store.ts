@@ -65,8 +65,7 @@ export function createMailStore(database: Database, box: SecretBox): MailStore {
       return settle(claim, { ...delivered, nextAttemptAt: null, failure: null }, true);
     },
 
-    settleUnsent: (claim, failure, nextAttemptAt) =>
-      settle(claim, { failure, nextAttemptAt }, false),
+    settleUnsent: (claim, failure, nextAttemptAt) => settle(claim, { failure, nextAttemptAt }, false),
 
     purge: (now) => inTransaction(database, (tx) => purgeCounts(tx, now)),
   };
@@ -109,10 +108,7 @@ function findDue(tx: Transaction, { now, managedDomains }: MailOrder) {
 async function claimOne({ dialect }: Pick<Database, 'dialect'>, tx: Transaction, order: MailOrder) {
   await lockCounts(tx, dialect);
   const query = findDue(tx, order);
-  const due = await (dialect === 'postgres'
-    ? query.forUpdate('invitation').skipLocked()
-    : query
-  ).executeTakeFirst();
+  const due = await (dialect === 'postgres' ? query.forUpdate('invitation').skipLocked() : query).executeTakeFirst();
   if (due === undefined) return null;
   const { membershipId } = due;
   await tx
@@ -120,11 +116,7 @@ async function claimOne({ dialect }: Pick<Database, 'dialect'>, tx: Transaction,
     .set((eb) => ({ attempts: eb('attempts', '+', 1), nextAttemptAt: order.leasedUntil }))
     .where('membershipId', '=', membershipId)
     .execute();
-  const {
-    workEmailDigest: addressDigest,
-    countedFor,
-    ...claimed
-  } = await readOne(tx, membershipId);
+  const { workEmailDigest: addressDigest, countedFor, ...claimed } = await readOne(tx, membershipId);
   const { createdAt } = claimed;
   await countMail(tx, { membershipId, createdAt, install: countedFor, addressDigest }, order.now);
   return { ...claimed, project: await findProject(tx, membershipId) };
@@ -138,9 +130,7 @@ async function readOne(tx: Transaction, membershipId: number) {
       join.onRef('membershipAddress.membershipId', '=', 'membership.id').on('isCurrent', '=', 1),
     )
     .leftJoin('person', (join) =>
-      join
-        .onRef('person.install', '=', 'membership.install')
-        .onRef('person.trainerId', '=', 'membership.trainerId'),
+      join.onRef('person.install', '=', 'membership.install').onRef('person.trainerId', '=', 'membership.trainerId'),
     )
     .select(['membership.id as membershipId', 'content', 'createdAt', 'expiresAt', 'tool'])
     .select(['invitation.attempts', 'membershipAddress.install', 'membershipAddress.trainerId'])
@@ -155,9 +145,7 @@ async function findProject(tx: Transaction, membershipId: number): Promise<strin
   const link = await tx
     .selectFrom('membership')
     .innerJoin('reason', (join) =>
-      join
-        .onRef('reason.membershipId', '=', 'membership.id')
-        .onRef('reason.install', '=', 'membership.install'),
+      join.onRef('reason.membershipId', '=', 'membership.id').onRef('reason.install', '=', 'membership.install'),
     )
     .innerJoin('link', (join) =>
       join.onRef('link.install', '=', 'reason.install').onRef('link.linkId', '=', 'reason.linkId'),

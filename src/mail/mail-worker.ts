@@ -30,7 +30,10 @@ export function createMailWorker(deps: MailDeps): Loop {
   const mailNext = createMailing(deps);
   let purgeAt = '';
   return createLoop({
-    ...{ name: 'mail', intervalMs: pollMs, logger, clock },
+    name: 'mail',
+    intervalMs: pollMs,
+    logger,
+    clock,
     async run(signal) {
       const now = toInstant(clock.now());
       if (now >= purgeAt) {
@@ -70,11 +73,7 @@ async function claimNext({ mails, clock, managedDomains }: MailDeps): Promise<Ma
   return performance.now() - begunAt > leaseMs / 2 ? null : claim;
 }
 
-async function mail(
-  { send, style, clock }: MailDeps,
-  claim: MailClaim,
-  signal: AbortSignal,
-): Promise<Sent> {
+async function mail({ send, style, clock }: MailDeps, claim: MailClaim, signal: AbortSignal): Promise<Sent> {
   const composed = composeInvitation(style, claim, clock.now());
   if (composed === null) return { outcome: 'refused', failure: 'the tool gave no http(s) link' };
   return await send(composed, signal);
@@ -97,7 +96,6 @@ async function settle(
   const nextAttemptAt = outcome === 'refused' ? null : instantIn(clock, waitMs);
   await mails.settleUnsent(claim, failure, nextAttemptAt);
   const fields = { ...subject, failure, nextAttemptAt };
-  if (outcome === 'refused')
-    alerts.raise('invitation_refused', fields, 'The mail server refused an invitation');
+  if (outcome === 'refused') alerts.raise('invitation_refused', fields, 'The mail server refused an invitation');
   else logger.warn(fields, 'An invitation could not be mailed yet');
 }

@@ -35,19 +35,21 @@ export type Sent =
 export type SendMail = (mail: Mail, signal: AbortSignal) => Promise<Sent>;
 
 /** Each for a step of its own; `longestSendMs` is the whole. */
-const timeouts = {
-  ...{ dnsTimeout: 10_000, connectionTimeout: 10_000 },
-  ...{ greetingTimeout: 10_000, socketTimeout: 20_000 },
-};
+const timeouts = { dnsTimeout: 10_000, connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 };
 export const longestSendMs = 30_000;
 
 export function createSendMail({ host, port, isEncrypted, login }: MailServer): SendMail {
   const isHere = isLoopback(host);
   const transport = createTransport({
-    ...{ host, port, ...timeouts, secure: isEncrypted },
+    host,
+    port,
+    ...timeouts,
+    secure: isEncrypted,
     ...(isHere && !isEncrypted ? { ignoreTLS: true } : { requireTLS: true }),
     ...(login !== null && { auth: { user: login.user, pass: login.password } }),
-    ...{ disableFileAccess: true, disableUrlAccess: true, logger: false },
+    disableFileAccess: true,
+    disableUrlAccess: true,
+    logger: false,
   });
   return async ({ to, ...mail }, signal) => {
     try {
@@ -56,7 +58,9 @@ export function createSendMail({ host, port, isEncrypted, login }: MailServer): 
         // As an object it is not searched for further addresses.
         to: [to].flat().map((address) => ({ name: '', address })),
         headers: { 'Auto-Submitted': 'auto-generated' },
-        ...{ xMailer: false, disableFileAccess: true, disableUrlAccess: true },
+        xMailer: false,
+        disableFileAccess: true,
+        disableUrlAccess: true,
         signal: AbortSignal.any([signal, AbortSignal.timeout(longestSendMs)]),
       });
       return { outcome: 'sent', ...(rejected.length > 0 && { refused: rejected.length }) };

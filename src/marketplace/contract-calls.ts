@@ -3,19 +3,10 @@ import { toSegment } from './id-segment.ts';
 import { listWhole } from './list-whole.ts';
 import type { PlatformApi } from './platform-api.ts';
 import type { Call } from './platform-caller.ts';
-import {
-  Budget,
-  ContractList,
-  type Participant,
-  ParticipantList,
-  UsageAnswer,
-} from './platform-schema.ts';
+import { Budget, ContractList, type Participant, ParticipantList, UsageAnswer } from './platform-schema.ts';
 import { readPages } from './read-pages.ts';
 
-type ContractCalls = Pick<
-  PlatformApi,
-  'listContracts' | 'listParticipants' | 'readBudget' | 'reportUsage'
->;
+type ContractCalls = Pick<PlatformApi, 'listContracts' | 'listParticipants' | 'readBudget' | 'reportUsage'>;
 
 export const pageLimit = 200;
 
@@ -40,7 +31,8 @@ export function createContractCalls(call: Call): ContractCalls {
     async listParticipants(contractId, signal) {
       const purpose = 'list the participants of a contract';
       return await listWhole<Participant>({
-        ...{ path: `${toPath(contractId)}/participants`, purpose },
+        path: `${toPath(contractId)}/participants`,
+        purpose,
         keyOf: ({ opentrainUserId }) => opentrainUserId,
         async readPage(path) {
           const list = await call({ path, purpose, answer: ParticipantList }, signal);

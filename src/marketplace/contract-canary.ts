@@ -38,10 +38,7 @@ interface ServedOperation {
   parameters: unknown[];
 }
 
-function listServed(
-  document: OpenapiDocument,
-  { resolve }: SchemaReader,
-): Map<string, ServedOperation> {
+function listServed(document: OpenapiDocument, { resolve }: SchemaReader): Map<string, ServedOperation> {
   const served = new Map<string, ServedOperation>();
   const base = findBase(Object.keys(document.paths));
   for (const [path, given] of Object.entries(document.paths)) {
@@ -104,11 +101,7 @@ function isOwnHeader(place: unknown, name: unknown): boolean {
   return place === 'header' && /^(authorization|accept|content-type)$/i.test(String(name));
 }
 
-function compareBody(
-  schemas: SchemaReader,
-  sent: RecordShape | undefined,
-  body: unknown,
-): Deviation[] {
+function compareBody(schemas: SchemaReader, sent: RecordShape | undefined, body: unknown): Deviation[] {
   const schema = schemaOf(schemas, body);
   const at = { where: 'body', isSent: true };
   if (sent !== undefined) return compareShape(schemas, sent, schema, at);
@@ -128,9 +121,7 @@ function compareAnswer(schemas: SchemaReader, shape: RecordShape, responses: unk
 /** Of a body as JSON, whatever parameters its media type has. */
 function schemaOf({ resolve }: SchemaReader, body: unknown): unknown {
   const content = isNode(body) ? body['content'] : undefined;
-  const [, media] =
-    Object.entries(isNode(content) ? content : {}).find(([type]) => /json|\*\/\*/i.test(type)) ??
-    [];
+  const [, media] = Object.entries(isNode(content) ? content : {}).find(([type]) => /json|\*\/\*/i.test(type)) ?? [];
   const schema = isNode(media) ? media['schema'] : undefined;
   return isNode(resolve(schema)) ? schema : undefined;
 }

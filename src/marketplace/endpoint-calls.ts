@@ -26,7 +26,9 @@ export function createEndpointCalls(call: Call): EndpointCalls {
     async listWebhookEndpoints(signal) {
       const purpose = 'list the webhook endpoints';
       return await listWhole<WebhookEndpoint>({
-        ...{ path: '/webhook-endpoints', purpose, keyOf: ({ id }) => id },
+        path: '/webhook-endpoints',
+        purpose,
+        keyOf: ({ id }) => id,
         async readPage(path) {
           const operation = { path, purpose, answer: WebhookEndpointList };
           const { webhookEndpoints, ...paging } = await call(operation, signal);
@@ -43,8 +45,12 @@ export function createEndpointCalls(call: Call): EndpointCalls {
 
     async createWebhookEndpoint(wanted, signal) {
       const operation: Operation<CreatedEndpointAnswer> = {
-        ...{ method: 'POST', path: '/webhook-endpoints', body: wanted, isSentOnce: true },
-        ...{ purpose: 'create a webhook endpoint', answer: CreatedEndpointAnswer },
+        method: 'POST',
+        path: '/webhook-endpoints',
+        body: wanted,
+        isSentOnce: true,
+        purpose: 'create a webhook endpoint',
+        answer: CreatedEndpointAnswer,
       };
       const { webhookEndpoint, secret } = await call(operation, signal);
       return { endpoint: webhookEndpoint, secret };
@@ -52,15 +58,20 @@ export function createEndpointCalls(call: Call): EndpointCalls {
 
     async updateWebhookEndpoint(endpointId, changes, signal) {
       const operation: Operation<WebhookEndpointAnswer> = {
-        ...{ method: 'PATCH', path: toPath(endpointId), body: changes },
-        ...{ purpose: 'update a webhook endpoint', answer: WebhookEndpointAnswer },
+        method: 'PATCH',
+        path: toPath(endpointId),
+        body: changes,
+        purpose: 'update a webhook endpoint',
+        answer: WebhookEndpointAnswer,
       };
       return (await call(operation, signal)).webhookEndpoint;
     },
 
     async deleteWebhookEndpoint(endpointId, signal) {
       const operation: Operation<DeletedAnswer> = {
-        ...{ method: 'DELETE', path: toPath(endpointId), answer: DeletedAnswer },
+        method: 'DELETE',
+        path: toPath(endpointId),
+        answer: DeletedAnswer,
         purpose: 'delete a webhook endpoint',
         doneBefore: { code: 'not_found', answer: () => ({ deleted: true }) },
       };
@@ -69,7 +80,9 @@ export function createEndpointCalls(call: Call): EndpointCalls {
 
     async redeliver(endpointId, deliveryId, signal) {
       const operation: Operation<RedeliverAnswer> = {
-        ...{ method: 'POST', path: `${toPath(endpointId)}/redeliver`, answer: RedeliverAnswer },
+        method: 'POST',
+        path: `${toPath(endpointId)}/redeliver`,
+        answer: RedeliverAnswer,
         body: { deliveryId },
         purpose: 'ask for deliveries to be sent again',
       };

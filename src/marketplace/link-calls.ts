@@ -3,28 +3,19 @@ import { toSegment } from './id-segment.ts';
 import { listWhole } from './list-whole.ts';
 import type { NewProjectLink, PlatformApi } from './platform-api.ts';
 import type { Call, Operation } from './platform-caller.ts';
-import {
-  DeletedAnswer,
-  type ProjectLink,
-  ProjectLinkAnswer,
-  ProjectLinkList,
-} from './platform-schema.ts';
+import { DeletedAnswer, type ProjectLink, ProjectLinkAnswer, ProjectLinkList } from './platform-schema.ts';
 
-type LinkCalls = Pick<
-  PlatformApi,
-  'listProjectLinks' | 'getProjectLink' | 'createProjectLink' | 'deleteProjectLink'
->;
+type LinkCalls = Pick<PlatformApi, 'listProjectLinks' | 'getProjectLink' | 'createProjectLink' | 'deleteProjectLink'>;
 
 export function createLinkCalls(call: Call): LinkCalls {
   async function listProjectLinks(signal: AbortSignal): Promise<ProjectLink[]> {
     const purpose = 'list the project links';
     return await listWhole({
-      ...{ path: '/project-links', purpose, keyOf: ({ id }) => id },
+      path: '/project-links',
+      purpose,
+      keyOf: ({ id }) => id,
       async readPage(path) {
-        const { projectLinks, ...paging } = await call(
-          { path, purpose, answer: ProjectLinkList },
-          signal,
-        );
+        const { projectLinks, ...paging } = await call({ path, purpose, answer: ProjectLinkList }, signal);
         return { records: projectLinks, ...paging };
       },
     });
@@ -48,8 +39,11 @@ export function createLinkCalls(call: Call): LinkCalls {
 
     async createProjectLink(wanted, signal) {
       const operation: Operation<{ projectLink: ProjectLink }> = {
-        ...{ method: 'POST', path: '/project-links', body: wanted },
-        ...{ purpose: 'create a project link', answer: ProjectLinkAnswer },
+        method: 'POST',
+        path: '/project-links',
+        body: wanted,
+        purpose: 'create a project link',
+        answer: ProjectLinkAnswer,
         doneBefore: {
           code: 'conflict',
           answer: (refusal) => findCreated(wanted, refusal, signal),
@@ -61,7 +55,10 @@ export function createLinkCalls(call: Call): LinkCalls {
     async deleteProjectLink(linkId, signal) {
       const path = `/project-links/${toSegment(linkId)}`;
       const operation: Operation<DeletedAnswer> = {
-        ...{ method: 'DELETE', path, purpose: 'delete a project link', answer: DeletedAnswer },
+        method: 'DELETE',
+        path,
+        purpose: 'delete a project link',
+        answer: DeletedAnswer,
         doneBefore: { code: 'not_found', answer: () => ({ deleted: true }) },
       };
       await call(operation, signal);

@@ -17,8 +17,7 @@ interface WholeListing<T> {
 export async function listWhole<T>(listing: WholeListing<T>): Promise<T[]> {
   const { path, purpose, readPage, keyOf } = listing;
   const { records, isComplete } = await readPages(
-    (cursor) =>
-      readPage(cursor === undefined ? path : `${path}?${new URLSearchParams({ cursor })}`),
+    (cursor) => readPage(cursor === undefined ? path : `${path}?${new URLSearchParams({ cursor })}`),
     { keyOf },
   );
   if (isComplete) return records;

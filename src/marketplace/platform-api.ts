@@ -78,22 +78,14 @@ export interface PlatformApi extends PlatformReader {
    */
   createWebhookEndpoint(wanted: NewWebhookEndpoint, signal: AbortSignal): Promise<CreatedEndpoint>;
   /** Changes what is named; `ACTIVE` enables it again. Never changes the secret. */
-  updateWebhookEndpoint(
-    endpointId: string,
-    changes: EndpointChanges,
-    signal: AbortSignal,
-  ): Promise<WebhookEndpoint>;
+  updateWebhookEndpoint(endpointId: string, changes: EndpointChanges, signal: AbortSignal): Promise<WebhookEndpoint>;
   /** Its pending deliveries are lost. @throws AppError `not_found` where there is none (any more) */
   deleteWebhookEndpoint(endpointId: string, signal: AbortSignal): Promise<void>;
   /**
    * Asks for all deliveries that failed, or for one whatever became of it, within some five minutes.
    * Gives how many there are, and null where that was not said.
    */
-  redeliver(
-    endpointId: string,
-    deliveryId: string | undefined,
-    signal: AbortSignal,
-  ): Promise<number | null>;
+  redeliver(endpointId: string, deliveryId: string | undefined, signal: AbortSignal): Promise<number | null>;
 
   /** The served contract, for which no token is sent. */
   readOpenapi(signal: AbortSignal): Promise<OpenapiDocument>;

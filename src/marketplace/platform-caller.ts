@@ -69,7 +69,13 @@ export function createPlatformCaller(options: PlatformCallOptions): PlatformCall
     await pacer.admit(signal);
     const sentAtMs = clock.now().getTime();
     const { body: answered, headers } = await requestJson({
-      ...{ method, url: `${baseUrl}${path}`, body, purpose, timeoutMs, maxBytes, signal },
+      method,
+      url: `${baseUrl}${path}`,
+      body,
+      purpose,
+      timeoutMs,
+      maxBytes,
+      signal,
       ...(!operation.isAnonymous && { headers: { authorization: `Bearer ${token}` } }),
       secrets: [token],
       onHeaders(headers) {
@@ -97,17 +103,13 @@ export function createPlatformCaller(options: PlatformCallOptions): PlatformCall
           maxWaitMs: 5000,
           signal,
           // One that names its own wait is left to the durable back-off.
-          isWorthRetrying: ({ code, retryAfterMs }) =>
-            code === 'unavailable' && retryAfterMs === undefined,
+          isWorthRetrying: ({ code, retryAfterMs }) => code === 'unavailable' && retryAfterMs === undefined,
         },
       ),
   };
 }
 
-function createAttempt<T>(
-  { doneBefore, notes }: Operation<T>,
-  send: () => Promise<T>,
-): () => Promise<T> {
+function createAttempt<T>({ doneBefore, notes }: Operation<T>, send: () => Promise<T>): () => Promise<T> {
   let isInDoubt = false;
   return async () => {
     try {

@@ -43,10 +43,7 @@ const listOf = (of: Shape): Shape => ({ is: 'list', of });
 const record = (firm: Fields, loose: Fields = {}): RecordShape => ({ is: 'record', firm, loose });
 
 const install = record(
-  {
-    ...{ id, status: word('ACTIVE'), piiConsent: flag },
-    token: record({ scopes: listOf(text) }, { id, name: text }),
-  },
+  { id, status: word('ACTIVE'), piiConsent: flag, token: record({ scopes: listOf(text) }, { id, name: text }) },
   { scopes: listOf(text), organizationId: id, partnerApp: record({}, { id }) },
 );
 
@@ -69,10 +66,15 @@ const milestone = record({ id }, { name: text, amountUsd: number, volume: number
 const budget = record(
   { contractId: id, state: word('OK', 'LOW', 'DEPLETED') },
   {
-    ...{ paymentType: text, fundedVolume: number, fundedAmountUsd: number },
+    paymentType: text,
+    fundedVolume: number,
+    fundedAmountUsd: number,
     consumed: record({}, { seconds: number, hours: number, labels: number, tasks: number }),
-    ...{ consumedVolume: number, remainingVolume: number, consumedFraction: number },
-    ...{ activeMilestone: milestone, lastUsageAt: text },
+    consumedVolume: number,
+    remainingVolume: number,
+    consumedFraction: number,
+    activeMilestone: milestone,
+    lastUsageAt: text,
   },
 );
 
@@ -84,8 +86,11 @@ const endpoint = record(
 const usageEntry = record(
   { workDate: text },
   {
-    ...{ totalSeconds: number, tasksCompleted: number, labelsCompleted: number },
-    ...{ workerOpentrainUserId: id, externalReportId: id },
+    totalSeconds: number,
+    tasksCompleted: number,
+    labelsCompleted: number,
+    workerOpentrainUserId: id,
+    externalReportId: id,
   },
 );
 
@@ -98,7 +103,9 @@ export const reliedOperations: readonly ReliedOperation[] = [
 
   { method: 'GET', path: '/project-links', answer: record({ projectLinks: listOf(link) }) },
   {
-    ...{ method: 'POST', path: '/project-links', answer: record({ projectLink: link }) },
+    method: 'POST',
+    path: '/project-links',
+    answer: record({ projectLink: link }),
     body: record(
       { externalProjectId: id },
       { externalProjectName: text, externalProjectUrl: text, provisioningMode, jobId: id },
@@ -108,44 +115,45 @@ export const reliedOperations: readonly ReliedOperation[] = [
   { method: 'DELETE', path: '/project-links/{id}', answer: deleted },
 
   {
-    ...{ method: 'GET', path: '/contracts', answer: record({ contracts: listOf(contract) }) },
+    method: 'GET',
+    path: '/contracts',
+    answer: record({ contracts: listOf(contract) }),
     query: record(
       { status: word('active', 'ended'), limit: { is: 'number', atMost: pageLimit } },
       { projectLinkId: id },
     ),
   },
   {
-    ...{ method: 'GET', path: '/contracts/{id}/participants' },
+    method: 'GET',
+    path: '/contracts/{id}/participants',
     answer: record({ participants: listOf(participant) }, { contractId: id }),
   },
   { method: 'GET', path: '/contracts/{id}/budget', answer: budget },
   {
-    ...{ method: 'POST', path: '/contracts/{id}/usage' },
+    method: 'POST',
+    path: '/contracts/{id}/usage',
     body: record({ entries: listOf(usageEntry) }),
     answer: record({ contractId: id }, { accepted: number, budget }),
   },
 
+  { method: 'GET', path: '/webhook-endpoints', answer: record({ webhookEndpoints: listOf(endpoint) }) },
   {
-    ...{ method: 'GET', path: '/webhook-endpoints' },
-    answer: record({ webhookEndpoints: listOf(endpoint) }),
-  },
-  {
-    ...{ method: 'POST', path: '/webhook-endpoints' },
+    method: 'POST',
+    path: '/webhook-endpoints',
     body: record({ url: text, eventTypes: subscribed }),
     answer: record({ webhookEndpoint: endpoint, secret: text }),
   },
+  { method: 'GET', path: '/webhook-endpoints/{id}', answer: record({ webhookEndpoint: endpoint }) },
   {
-    ...{ method: 'GET', path: '/webhook-endpoints/{id}' },
-    answer: record({ webhookEndpoint: endpoint }),
-  },
-  {
-    ...{ method: 'PATCH', path: '/webhook-endpoints/{id}' },
+    method: 'PATCH',
+    path: '/webhook-endpoints/{id}',
     body: record({}, { url: text, eventTypes: subscribed, status: word('ACTIVE', 'DISABLED') }),
     answer: record({ webhookEndpoint: endpoint }),
   },
   { method: 'DELETE', path: '/webhook-endpoints/{id}', answer: deleted },
   {
-    ...{ method: 'POST', path: '/webhook-endpoints/{id}/redeliver' },
+    method: 'POST',
+    path: '/webhook-endpoints/{id}/redeliver',
     body: record({}, { deliveryId: id }),
     answer: record({}, { requeued: number }),
   },

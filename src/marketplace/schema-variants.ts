@@ -21,7 +21,11 @@ export interface SchemaReader {
 type Node = Record<string, unknown>;
 
 const open: Variant = {
-  ...{ types: null, words: null, properties: null, required: new Set<string>(), items: null },
+  types: null,
+  words: null,
+  properties: null,
+  required: new Set<string>(),
+  items: null,
   maximum: null,
 };
 

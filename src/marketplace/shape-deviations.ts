@@ -30,12 +30,7 @@ const sentTypesOf: Record<Shape['is'], readonly string[]> = {
 };
 
 /** Compares what is relied on with a schema. Where any of its variants will do, that is enough. */
-export function compareShape(
-  schemas: SchemaReader,
-  shape: Shape,
-  schema: unknown,
-  place: Place,
-): Deviation[] {
+export function compareShape(schemas: SchemaReader, shape: Shape, schema: unknown, place: Place): Deviation[] {
   const all = schemas.variantsOf(schema);
   const variants = all.filter(({ types }) => types === null || [...types].some(isNoNull));
   if (variants.every(saysNothing)) return [toDeviation(place, 'it is not described', false)];
@@ -114,12 +109,7 @@ function compareWords(words: readonly string[], variants: Variant[], place: Plac
 }
 
 /** Several schemas of which any may hold are one with alternatives. */
-function compareAny(
-  schemas: SchemaReader,
-  shape: Shape,
-  given: unknown[],
-  place: Place,
-): Deviation[] {
+function compareAny(schemas: SchemaReader, shape: Shape, given: unknown[], place: Place): Deviation[] {
   return compareShape(schemas, shape, given.length === 1 ? given[0] : { anyOf: given }, place);
 }
 

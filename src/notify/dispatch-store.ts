@@ -1,14 +1,7 @@
 import { sql } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import type { DispatchState } from '../domain/dispatch.ts';
-import type {
-  AlertNotice,
-  BudgetFacts,
-  BudgetKind,
-  BudgetNotice,
-  NewNotice,
-  NoticeKind,
-} from '../domain/notice.ts';
+import type { AlertNotice, BudgetFacts, BudgetKind, BudgetNotice, NewNotice, NoticeKind } from '../domain/notice.ts';
 import type { Message } from './channel.ts';
 
 /**
@@ -21,11 +14,7 @@ export interface DispatchStore {
   /** @returns whether the claim still held */
   settle(claim: Pick<DispatchClaim, 'token'>, settlement: Settlement): Promise<boolean>;
   /** Ends what nobody has cared for since `overdueSince`, as its channel is none of these. */
-  endUnconfigured(
-    channels: readonly string[],
-    overdueSince: string,
-    now: string,
-  ): Promise<ChannelCount[]>;
+  endUnconfigured(channels: readonly string[], overdueSince: string, now: string): Promise<ChannelCount[]>;
   /** Deletes up to `limit` that were settled before `before`. @returns how many */
   purge(before: string, limit: number): Promise<number>;
   /** What was tried and did not arrive yet. */
@@ -140,14 +129,7 @@ export function createDispatchStore(database: Database): DispatchStore {
   };
 }
 
-function toListed({
-  budget,
-  alert,
-  isRepeat,
-  install,
-  contractId,
-  ...row
-}: ListedRow): ListedDispatch {
+function toListed({ budget, alert, isRepeat, install, contractId, ...row }: ListedRow): ListedDispatch {
   return { ...row, ...toNotice({ ...row, budget, alert, isRepeat, install, contractId }) };
 }
 
@@ -203,7 +185,9 @@ async function claimOne(
     .execute();
   if (claimed.length === 0) return null;
   return {
-    ...{ id, token: order.token, attempts: Math.max(...claimed.map((row) => row.attempts)) },
+    id,
+    token: order.token,
+    attempts: Math.max(...claimed.map((row) => row.attempts)),
     createdAt: claimed.map((row) => row.createdAt).sort()[0] ?? order.now,
     notices: await findNotices(
       tx,
@@ -256,7 +240,10 @@ function toNotice({ kind, install, contractId, occurredAt, ...rest }: StoredNoti
     return { ...said, kind: kind as AlertNotice['kind'], occurredAt };
   }
   return {
-    ...{ kind: kind as BudgetKind, install, contractId, occurredAt },
+    kind: kind as BudgetKind,
+    install,
+    contractId,
+    occurredAt,
     isRepeat: rest.isRepeat === 1,
     budget: JSON.parse(rest.budget) as BudgetFacts,
   };
@@ -270,13 +257,7 @@ async function deleteAll(tx: Transaction, old: { id: number; noticeId: number }[
     .deleteFrom('notice')
     .where('id', 'in', [...new Set(old.map(({ noticeId }) => noticeId))])
     .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('dispatch')
-            .select('dispatch.id')
-            .whereRef('dispatch.noticeId', '=', 'notice.id'),
-        ),
-      ),
+      not(exists(selectFrom('dispatch').select('dispatch.id').whereRef('dispatch.noticeId', '=', 'notice.id'))),
     )
     .execute();
 }

@@ -24,11 +24,18 @@ export function createMailChannel(
   send: SendMail,
 ): Channel {
   return {
-    ...{ name, gatherMs: 60_000, maxNotices: 500, longestSendMs },
+    name,
+    gatherMs: 60_000,
+    maxNotices: 500,
+    longestSendMs,
     async send({ id, createdAt, notices }, signal) {
       const { title, lines } = composeDigest(notices, maxLength);
       const mail = {
-        ...{ from, replyTo, to, subject: title, date: new Date(createdAt) },
+        from,
+        replyTo,
+        to,
+        subject: title,
+        date: new Date(createdAt),
         text: `${[title, '', ...lines].join('\n').trimEnd()}\n`,
         messageId: `<gangway.${id}@${domainOf(from).replace('>', '')}>`,
       };

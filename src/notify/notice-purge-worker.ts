@@ -26,7 +26,10 @@ const restMs = 20;
 export function createNoticePurgeWorker(deps: NoticePurgeDeps): Loop {
   const { logger, clock } = deps;
   return createLoop({
-    ...{ name: 'purge-notices', intervalMs, logger, clock },
+    name: 'purge-notices',
+    intervalMs,
+    logger,
+    clock,
     async run(signal) {
       if ((await purgeNotices(deps)) === 'idle') return 'idle';
       await wait(restMs, undefined, { signal });

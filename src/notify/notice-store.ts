@@ -24,13 +24,14 @@ export function createNoticeStore(
   clock: Clock,
 ): NoticeStore {
   /** A channel tells of all there is unless it says of what. */
-  const telling = (topic: NoticeTopic) =>
-    channels.filter(({ tells }) => tells === undefined || tells.includes(topic));
+  const telling = (topic: NoticeTopic) => channels.filter(({ tells }) => tells === undefined || tells.includes(topic));
 
   async function dispatch(tx: Transaction, noticeId: number, told: readonly Told[]): Promise<void> {
     const createdAt = toInstant(clock.now());
     const dispatches = told.map(({ name, gatherMs }) => ({
-      ...{ noticeId, channel: name, createdAt },
+      noticeId,
+      channel: name,
+      createdAt,
       nextAttemptAt: instantIn(clock, gatherMs),
     }));
     await tx.insertInto('dispatch').values(dispatches).execute();
@@ -42,10 +43,7 @@ export function createNoticeStore(
       if (told.length === 0) return;
       const { id } = await tx
         .insertInto('notice')
-        .values({
-          ...{ kind, install, contractId, occurredAt, isRepeat: isRepeat ? 1 : 0 },
-          budget: JSON.stringify(budget),
-        })
+        .values({ kind, install, contractId, occurredAt, isRepeat: isRepeat ? 1 : 0, budget: JSON.stringify(budget) })
         .returning('id')
         .executeTakeFirstOrThrow();
       await dispatch(tx, id, told);
@@ -57,8 +55,13 @@ export function createNoticeStore(
       const { id } = await tx
         .insertInto('notice')
         .values({
-          ...{ kind, install: about['install'] ?? '', contractId: about['contract'] ?? '' },
-          ...{ occurredAt, isRepeat: 0, budget: '{}', subjectDigest },
+          kind,
+          install: about['install'] ?? '',
+          contractId: about['contract'] ?? '',
+          occurredAt,
+          isRepeat: 0,
+          budget: '{}',
+          subjectDigest,
           alert: JSON.stringify({ message, about }),
         })
         .returning('id')

@@ -23,16 +23,11 @@ const pollMs = 1000;
 /** Sends what is to be told in one channel, message after message, whichever instance comes first. */
 export function createNotifyWorker(deps: NotifyDeps): Loop {
   const { channel, logger, clock } = deps;
-  return createLoop({
-    ...{ name: `notify ${channel.name}`, intervalMs: pollMs, logger, clock },
-    run: createNotifying(deps),
-  });
+  return createLoop({ name: `notify ${channel.name}`, intervalMs: pollMs, logger, clock, run: createNotifying(deps) });
 }
 
 /** Sends what is due, one message at each call. A channel that takes nothing is left alone. */
-export function createNotifying(
-  deps: NotifyDeps,
-): (signal: AbortSignal) => Promise<'more' | 'idle'> {
+export function createNotifying(deps: NotifyDeps): (signal: AbortSignal) => Promise<'more' | 'idle'> {
   const { channel, clock } = deps;
   const rest = createRest(clock);
   return async (signal) => {
@@ -67,8 +62,11 @@ async function claimNext({ channel, dispatches, clock }: NotifyDeps) {
   const leaseMs = 2 * channel.longestSendMs;
   const begunAt = performance.now();
   const claim = await dispatches.claim({
-    ...{ channel: channel.name, maxNotices: channel.maxNotices, token: randomUUID() },
-    ...{ now: toInstant(clock.now()), leasedUntil: instantIn(clock, leaseMs) },
+    channel: channel.name,
+    maxNotices: channel.maxNotices,
+    token: randomUUID(),
+    now: toInstant(clock.now()),
+    leasedUntil: instantIn(clock, leaseMs),
     newMessageId: `msg_${randomUUID()}`,
   });
   // A process that was frozen meanwhile wakes up with what is somebody else's by now.

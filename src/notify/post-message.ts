@@ -23,7 +23,11 @@ export async function postMessage(post: Post, signal: AbortSignal): Promise<Sent
   let answered: number | undefined;
   try {
     await requestJson({
-      ...{ ...post, method: 'POST', purpose: 'send a notice', isAnswerIgnored: true, signal },
+      ...post,
+      method: 'POST',
+      purpose: 'send a notice',
+      isAnswerIgnored: true,
+      signal,
       maxBytes,
       onHeaders(_, status) {
         answered = status;

@@ -10,12 +10,7 @@ const prefix = 'whsec_';
  * @param sentAt of this try: whoever receives it refuses what is old
  * @param body as it goes over the wire
  */
-export function signMessage(
-  secret: string,
-  id: string,
-  sentAt: Date,
-  body: string,
-): Record<string, string> {
+export function signMessage(secret: string, id: string, sentAt: Date, body: string): Record<string, string> {
   const key = Buffer.from(secret.slice(prefix.length), 'base64');
   const timestamp = String(Math.floor(sentAt.getTime() / 1000));
   const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');

@@ -11,13 +11,12 @@ export interface SlackSettings {
 const maxLength = 2000;
 
 /** What waits together, as one message. */
-export function createSlackChannel(
-  name: string,
-  { url }: SlackSettings,
-  longestSendMs = longestPostMs,
-): Channel {
+export function createSlackChannel(name: string, { url }: SlackSettings, longestSendMs = longestPostMs): Channel {
   return {
-    ...{ name, gatherMs: 60_000, maxNotices: 500, longestSendMs },
+    name,
+    gatherMs: 60_000,
+    maxNotices: 500,
+    longestSendMs,
     async send({ notices }, signal) {
       const { title, lines } = composeDigest(notices, maxLength, escapeText);
       const text = [title, ...lines].join('\n');

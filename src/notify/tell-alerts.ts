@@ -22,11 +22,7 @@ export interface TellAlerts {
 }
 
 /** Budgets have notices of their own, and what a channel does not take cannot be told by it. */
-const toldOtherwise: ReadonlySet<AlertKind> = new Set([
-  'budget_low',
-  'budget_depleted',
-  'notification_failed',
-]);
+const toldOtherwise: ReadonlySet<AlertKind> = new Set(['budget_low', 'budget_depleted', 'notification_failed']);
 
 /** So long the same of the same is not told again: what lasts is found again by every reading. */
 const quietMs = 86_400_000;
@@ -36,8 +32,20 @@ const passingQuietMs = 3_600_000;
 
 /** What an alert is about, of the fields of its line in the log: ids and names, no numbers. */
 const subjectFields = [
-  ...['install', 'tool', 'group', 'contract', 'contracts', 'trainer', 'membership'],
-  ...['link', 'project', 'plan', 'scope', 'endpointId', 'reason', 'errorCode'],
+  'install',
+  'tool',
+  'group',
+  'contract',
+  'contracts',
+  'trainer',
+  'membership',
+  'link',
+  'project',
+  'plan',
+  'scope',
+  'endpointId',
+  'reason',
+  'errorCode',
 ];
 
 export function createTellAlerts({ database, notices, logger, clock }: TellAlertsDeps): TellAlerts {
@@ -57,7 +65,8 @@ export function createTellAlerts({ database, notices, logger, clock }: TellAlert
       if (toldOtherwise.has(kind)) return;
       const notice: AlertNotice = {
         kind: `alert.${kind}`,
-        ...{ occurredAt: toInstant(clock.now()), message: maskText(message) },
+        occurredAt: toInstant(clock.now()),
+        message: maskText(message),
         about: aboutOf(fields),
       };
       pending = pending

@@ -10,11 +10,7 @@ export interface Trial {
 }
 
 /** Sends each a message without notices, all at the same time; nothing is tried again. */
-export async function tryChannels(
-  channels: readonly Channel[],
-  clock: Clock,
-  signal: AbortSignal,
-): Promise<Trial[]> {
+export async function tryChannels(channels: readonly Channel[], clock: Clock, signal: AbortSignal): Promise<Trial[]> {
   const createdAt = toInstant(clock.now());
   return await Promise.all(
     channels.map(async ({ name, send }) => {

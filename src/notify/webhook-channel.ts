@@ -17,7 +17,10 @@ export function createWebhookChannel(
   longestSendMs = longestPostMs,
 ): Channel {
   return {
-    ...{ name, gatherMs: 0, maxNotices: 1, longestSendMs },
+    name,
+    gatherMs: 0,
+    maxNotices: 1,
+    longestSendMs,
     async send(message, signal) {
       const body = toBody(message);
       // Of what the client sends: JSON of the same object is the same text.

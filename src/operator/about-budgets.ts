@@ -40,9 +40,7 @@ export function aboutBudgets({ counts, failing, silent }: BudgetStatus) {
     ['budgets that cannot be read', failing, 'gangway explain <contract> says why; see the log'],
   ] as const;
   return [
-    ...said.flatMap(([what, count, action]) =>
-      count === 0 ? [] : [{ says: `${what}: ${count}`, action }],
-    ),
+    ...said.flatMap(([what, count, action]) => (count === 0 ? [] : [{ says: `${what}: ${count}`, action }])),
     ...silent.map(({ install, failure }) => ({
       says: `the budgets of ${install} cannot be read: ${failure}`,
       action: `check installs.${install}.token and its scopes; it is tried again by itself`,

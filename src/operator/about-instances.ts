@@ -30,7 +30,8 @@ export async function loadRunning(database: Database, local: Clock): Promise<Run
   const { tools, attention } = await loadTools(database, now);
   const isAnyRunning = instances.some((instance) => isRunning(instance, now));
   return {
-    ...{ instances: instances.map((instance) => toShown(instance, now)), tools },
+    instances: instances.map((instance) => toShown(instance, now)),
+    tools,
     attention: [
       ...aboutInstances(instances, lastAliveAt, now),
       // While nothing runs, that is what everybody waits for.
@@ -58,11 +59,7 @@ function stateOf(instance: Instance, now: Date): ShownInstance['state'] {
 const olderVersionMs = 120_000;
 
 /** Pure. @param lastAliveAt when any version was alive last, to the minute */
-function aboutInstances(
-  instances: readonly Instance[],
-  lastAliveAt: string | undefined,
-  now: Date,
-): Attention[] {
+function aboutInstances(instances: readonly Instance[], lastAliveAt: string | undefined, now: Date): Attention[] {
   if (instances.some((instance) => isRunning(instance, now))) {
     return instances
       .filter((one) => one.stoppedAt === null && !isRunning(one, now))

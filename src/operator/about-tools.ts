@@ -1,10 +1,5 @@
 import type { Database } from '../db/database.ts';
-import {
-  adviseOnTrouble,
-  isCurrent,
-  sayTrouble,
-  type ToolTrouble,
-} from '../domain/tool-trouble.ts';
+import { adviseOnTrouble, isCurrent, sayTrouble, type ToolTrouble } from '../domain/tool-trouble.ts';
 import { createToolTroubleStore, type Waiting } from '../engine/tool-trouble-store.ts';
 import type { Attention } from './load-status.ts';
 
@@ -47,10 +42,7 @@ export async function loadTools(
   return { tools, attention };
 }
 
-function toStanding(
-  known: Pick<ToolStanding, 'tool' | 'trouble' | 'trainers'>,
-  all: readonly Waiting[],
-): ToolStanding {
+function toStanding(known: Pick<ToolStanding, 'tool' | 'trouble' | 'trainers'>, all: readonly Waiting[]): ToolStanding {
   const [most] = all.filter(({ failure }) => failure !== null).sort((a, b) => b.count - a.count);
   const [waitsSince = null] = all.map(({ since }) => since).sort();
   return { ...known, waiting: count(all), waitsSince, failure: most?.failure ?? null };
@@ -69,9 +61,7 @@ function aboutTool(standing: ToolStanding, all: readonly Waiting[], now: Date): 
     ];
   }
   // Whom it refuses is told of by itself.
-  const stuck = all.filter(
-    ({ isRefused, since }) => !isRefused && now.getTime() - Date.parse(since) >= patienceMs,
-  );
+  const stuck = all.filter(({ isRefused, since }) => !isRefused && now.getTime() - Date.parse(since) >= patienceMs);
   if (stuck.length === 0) return [];
   const slow = toStanding(standing, stuck);
   const why = slow.failure === null ? '' : `; most were told: ${slow.failure}`;

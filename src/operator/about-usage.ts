@@ -33,10 +33,7 @@ export async function aboutUsage(
 }
 
 /** What is read, and is not the whole truth. */
-function aboutCounts(
-  places: readonly UsagePlaceRow[],
-  fallen: readonly FallenTotal[],
-): Attention[] {
+function aboutCounts(places: readonly UsagePlaceRow[], fallen: readonly FallenTotal[]): Attention[] {
   const gaps = places.flatMap(({ tool, scope, gap, gapSince }) =>
     gap === null ? [] : [{ tool, scope, gap, gapSince }],
   );
@@ -47,8 +44,7 @@ function aboutCounts(
     })),
     ...[...Map.groupBy(fallen, ({ tool, scope }) => `${scope} in ${tool}`)].map(([at, some]) => ({
       says: `people of whom less is told at ${at} than was counted, as work was taken back or deleted: ${some.length}`,
-      action:
-        'gangway usage show <contract> says how much: so much of what they do next does not count',
+      action: 'gangway usage show <contract> says how much: so much of what they do next does not count',
     })),
   ];
 }
@@ -57,22 +53,18 @@ function aboutCounts(
 const worrying = 3;
 
 function aboutPlaces(places: readonly UsagePlaceRow[]): Attention[] {
-  const failing = places.filter(
-    ({ failingSince, failure }) => failingSince !== null && failure !== null,
-  );
+  const failing = places.filter(({ failingSince, failure }) => failingSince !== null && failure !== null);
   const gone = failing.filter(({ goneSince }) => goneSince !== null);
   const others = failing.filter(({ goneSince }) => goneSince === null);
   const never = others.filter(({ readBeganAt }) => readBeganAt === null);
   const old = others.filter(
-    ({ readBeganAt, attempts, toldAt }) =>
-      readBeganAt !== null && (attempts >= worrying || toldAt !== null),
+    ({ readBeganAt, attempts, toldAt }) => readBeganAt !== null && (attempts >= worrying || toldAt !== null),
   );
   const again = 'see that its account may read them; it is tried again by itself';
   return [
     ...perTool(gone, (tool, named) => ({
       says: `${tool} says that places of work are not there: ${named}`,
-      action:
-        'gangway links list says which links lead there: bring the project back, or remove the link',
+      action: 'gangway links list says which links lead there: bring the project back, or remove the link',
     })),
     ...perTool(never, (tool, named) => ({
       says: `places of ${tool} whose work could never be read: ${named}`,
@@ -87,10 +79,7 @@ function aboutPlaces(places: readonly UsagePlaceRow[]): Attention[] {
 
 const mostNamed = 5;
 
-function perTool(
-  places: readonly UsagePlaceRow[],
-  say: (tool: string, named: string) => Attention,
-): Attention[] {
+function perTool(places: readonly UsagePlaceRow[], say: (tool: string, named: string) => Attention): Attention[] {
   return [...Map.groupBy(places, ({ tool }) => tool)].map(([tool, some]) => {
     const named = some.slice(0, mostNamed).map(({ scope, readBeganAt, failingSince, failure }) => {
       const since = readBeganAt === null ? failingSince : readBeganAt;

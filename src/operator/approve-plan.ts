@@ -19,8 +19,7 @@ export interface Approved extends Decided, PlanWork {
   dropped: Dropped[];
 }
 
-export interface Dropped
-  extends Pick<PlanItem, 'membershipId' | 'tool' | 'groupId' | 'trainerId' | 'displayName'> {
+export interface Dropped extends Pick<PlanItem, 'membershipId' | 'tool' | 'groupId' | 'trainerId' | 'displayName'> {
   why: string;
 }
 
@@ -80,9 +79,7 @@ async function readFor(
   const items = (await deps.plans.show(planId)).filter(({ isStale }) => !isStale);
   // Whom an operator has retired goes by the operator's word.
   if (items.every(({ cause }) => cause === 'retired')) return false;
-  const asked = (await deps.plans.installsOf(planId)).filter(
-    ({ install }) => install === own || all.includes(install),
-  );
+  const asked = (await deps.plans.installsOf(planId)).filter(({ install }) => install === own || all.includes(install));
   const revoked = new Set(asked.filter(({ isRevoked }) => isRevoked).map(({ install }) => install));
   const installs = asked.map(({ install }) => install);
   const within = AbortSignal.timeout(Math.max(patience.waitMs, readWithinMs));
@@ -100,11 +97,7 @@ async function readFor(
 }
 
 /** A customer who has disconnected cannot be read any more: a refusal says the same as the plan. */
-async function isRefused(
-  { platformApis }: ApprovePlanDeps,
-  install: string,
-  signal: AbortSignal,
-): Promise<boolean> {
+async function isRefused({ platformApis }: ApprovePlanDeps, install: string, signal: AbortSignal): Promise<boolean> {
   try {
     await platformApis.get(install)?.getInstall(signal);
     return false;

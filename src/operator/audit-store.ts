@@ -11,11 +11,6 @@ export interface By {
 }
 
 /** @param subject what was decided about, by names and ids: no addresses */
-export async function writeAudit(
-  tx: Transaction,
-  { actor, at }: By,
-  action: string,
-  subject: string,
-): Promise<void> {
+export async function writeAudit(tx: Transaction, { actor, at }: By, action: string, subject: string): Promise<void> {
   await tx.insertInto('audit').values({ actor, action, subject, at }).execute();
 }

@@ -53,9 +53,7 @@ export function createContractStore(database: Database): ContractStore {
     let rows = kysely
       .selectFrom('contract')
       .leftJoin('budget', (join) =>
-        join
-          .onRef('budget.install', '=', 'contract.install')
-          .onRef('budget.contractId', '=', 'contract.contractId'),
+        join.onRef('budget.install', '=', 'contract.install').onRef('budget.contractId', '=', 'contract.contractId'),
       )
       .selectAll('contract')
       .select(['budget.state as budgetState', 'consumedFraction'])
@@ -74,9 +72,7 @@ export function createContractStore(database: Database): ContractStore {
     if (budget !== undefined) rows = rows.where('budget.state', '=', budget);
     if (after !== undefined) {
       const key = ['contract.install', 'contract.contractId'] as const;
-      rows = rows.where((eb) =>
-        eb(eb.refTuple(...key), '>', eb.tuple(after.install, after.contractId)),
-      );
+      rows = rows.where((eb) => eb(eb.refTuple(...key), '>', eb.tuple(after.install, after.contractId)));
     }
     return await rows.execute();
   }
@@ -84,9 +80,7 @@ export function createContractStore(database: Database): ContractStore {
   return {
     async list(filter) {
       const { install, status, suspects = false, limit } = filter;
-      const since = new Map(
-        (await createSuspectStore(database).list(install)).map((one) => [keyOf(one), one.since]),
-      );
+      const since = new Map((await createSuspectStore(database).list(install)).map((one) => [keyOf(one), one.since]));
       const isAskedFor = (one: ListedContract) =>
         (status === undefined || one.status === status) && (!suspects || one.suspectSince !== null);
       const listed: ListedContract[] = [];
@@ -124,7 +118,12 @@ function toListed(row: CountedContract, suspectSince: string | null): ListedCont
   const { install, contractId, title, budgetState, consumedFraction } = row;
   const heard = [row.startedEventAt, row.endedEventAt, row.activeReadAt, row.endedReadAt];
   return {
-    ...{ install, contractId, title, suspectSince, budgetState, consumedFraction },
+    install,
+    contractId,
+    title,
+    suspectSince,
+    budgetState,
+    consumedFraction,
     status: statusOfContract(row),
     heardAt: heard.reduce((a, b) => ((b ?? '') > (a ?? '') ? b : a), null),
     people: row.people ?? 0,

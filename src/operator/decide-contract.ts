@@ -80,10 +80,7 @@ function refuseIdle(contract: ContractEvidence, decision: ContractDecision): voi
 function toWord(contract: ContractEvidence, decision: ContractDecision, now: string) {
   const { install, contractId, endedEventAt, endedByOperatorAt, reopenedAt } = contract;
   const contrary = decision === 'end' ? [reopenedAt] : [endedEventAt, endedByOperatorAt];
-  const at = contrary.reduce<string>(
-    (latest, one) => (one === null || one < latest ? latest : justAfter(one)),
-    now,
-  );
+  const at = contrary.reduce<string>((latest, one) => (one === null || one < latest ? latest : justAfter(one)), now);
   const word = decision === 'end' ? { endedByOperatorAt: at } : { reopenedAt: at };
   return { ...emptyContract(install, contractId), ...word };
 }

@@ -39,8 +39,7 @@ export async function doWork(
   since: Since,
   patience: Patience,
 ): Promise<Map<string, Work>> {
-  const leftOf = ({ work, resets }: { work: Map<string, Work>; resets: number }) =>
-    countLeft(work) + resets;
+  const leftOf = ({ work, resets }: { work: Map<string, Work>; resets: number }) => countLeft(work) + resets;
   const { work } = await workUntil(deps, patience, leftOf, async (until) => {
     await deriveAll(deps, patience.signal);
     const resets = await deps.countDueResets();

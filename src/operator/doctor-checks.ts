@@ -39,21 +39,13 @@ export async function checkClock(database: Database, clock: Clock): Promise<Chec
   const aheadMs = await measureAheadMs(database, clock);
   const says = `the database's clock is ${Math.abs(aheadMs)} ms ${aheadMs < 0 ? 'behind' : 'ahead'}`;
   if (Math.abs(aheadMs) <= tolerableMs) return ok('clock', says);
-  return warning(
-    'clock',
-    says,
-    'let both machines keep time by NTP: signatures are refused over 300 s',
-  );
+  return warning('clock', says, 'let both machines keep time by NTP: signatures are refused over 300 s');
 }
 
 const checkTimeoutMs = 15_000;
 
 /** Whether the tool can be reached, and what the operator should know of its removals. */
-export async function checkTool(
-  tool: string,
-  adapter: Adapter,
-  stopping: AbortSignal,
-): Promise<Check[]> {
+export async function checkTool(tool: string, adapter: Adapter, stopping: AbortSignal): Promise<Check[]> {
   const name = `tool ${tool}`;
   let findings: readonly Finding[];
   try {
@@ -81,9 +73,7 @@ export async function checkTool(
     ok(name, 'answers, and the settings suffice'),
     ...warnings.filter((one) => one !== false),
     ...findings.map(
-      ({ says, action, isFailure }): Check => ({
-        ...{ name, says, action, status: isFailure ? 'failure' : 'warning' },
-      }),
+      ({ says, action, isFailure }): Check => ({ name, says, action, status: isFailure ? 'failure' : 'warning' }),
     ),
   ];
 }
@@ -95,8 +85,7 @@ export function checkOrphaned(orphans: Orphan[]): Check {
     name: 'orphans',
     status: 'failure',
     says: `the configuration no longer leads to everybody in a tool: ${orphans.length} of ${installs}`,
-    action:
-      'give the install, the tool or the project its name back, or start with --accept-orphans',
+    action: 'give the install, the tool or the project its name back, or start with --accept-orphans',
   };
 }
 

@@ -25,10 +25,7 @@ export function createDoubtStore(database: Database, box: SecretBox): DoubtStore
       inTransaction(database, async (tx) => {
         const membership = await findDoubted(tx, id);
         if (membership === undefined) {
-          throw new AppError(
-            'conflict',
-            `Membership ${id} has no account of which that is to be said`,
-          );
+          throw new AppError('conflict', `Membership ${id} has no account of which that is to be said`);
         }
         const { install, trainerId, memberId, doubtedId } = membership;
         await addGiven(tx, box, { membershipId: id, install, trainerId, address }, by.at);
@@ -57,12 +54,7 @@ async function findDoubted(tx: Transaction, id: number) {
 }
 
 /** What waited for the word is looked at again now. */
-async function settle(
-  tx: Transaction,
-  id: number,
-  at: string,
-  memberId: string | null,
-): Promise<void> {
+async function settle(tx: Transaction, id: number, at: string, memberId: string | null): Promise<void> {
   await tx
     .updateTable('membership')
     .set({ doubtedId: null, memberId, nextAttemptAt: at })

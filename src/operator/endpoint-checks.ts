@@ -9,26 +9,17 @@ import { nameOf } from './install-checks.ts';
 const fatalFailures = 10;
 
 /** Whether what happens is delivered: only what is not well. @param url as `endpointUrlOf` */
-export function checkEndpoints(
-  install: string,
-  endpoints: readonly WebhookEndpoint[],
-  url: string,
-): Check[] {
+export function checkEndpoints(install: string, endpoints: readonly WebhookEndpoint[], url: string): Check[] {
   const name = nameOf(install);
   if (isPlainBeyondLoopback(url)) {
     const says = `the marketplace delivers to https only, and not to ${url}`;
-    return [
-      failure(name, says, 'put a proxy with TLS in front, and its address at receiver.publicUrl'),
-    ];
+    return [failure(name, says, 'put a proxy with TLS in front, and its address at receiver.publicUrl')];
   }
   const ours = endpoints.filter((endpoint) => isAt(url, endpoint.url));
   const enabled = ours.filter(({ status }) => status === 'ACTIVE');
   if (ours.length === 0) return [missing(install, endpoints.length, url)];
   if (enabled.length === 0) return ours.map((endpoint) => disabled(install, endpoint));
-  return [
-    ...findUnsubscribed(name, enabled),
-    ...enabled.flatMap((endpoint) => findFailing(name, endpoint)),
-  ];
+  return [...findUnsubscribed(name, enabled), ...enabled.flatMap((endpoint) => findFailing(name, endpoint))];
 }
 
 function missing(install: string, others: number, url: string): Check {

@@ -32,10 +32,7 @@ const usualTimeoutMs = 20_000;
 const concurrency = 8;
 
 /** Asks the marketplace about every install, and about itself. Changes nothing, never throws. */
-export async function examineMarketplace(
-  subject: ExaminedMarketplace,
-  stopping: AbortSignal,
-): Promise<Check[]> {
+export async function examineMarketplace(subject: ExaminedMarketplace, stopping: AbortSignal): Promise<Check[]> {
   const { platformApis, publicUrl, schedule } = subject;
   const [first] = platformApis.values();
   if (first === undefined) return [];
@@ -77,16 +74,14 @@ async function examineInstall(
   }
   if (publicUrl !== undefined && hasScope(scopes, 'webhooks:manage')) {
     const url = endpointUrlOf(publicUrl, install);
-    const judge = (endpoints: Parameters<typeof checkEndpoints>[1]) =>
-      checkEndpoints(install, endpoints, url);
+    const judge = (endpoints: Parameters<typeof checkEndpoints>[1]) => checkEndpoints(install, endpoints, url);
     troubles.push(...(await ask(api.listWebhookEndpoints, judge, unanswered)));
   }
   return troubles.length > 0 ? troubles : [sayWell(install, publicUrl)];
 }
 
 function sayWell(install: string, publicUrl: string | undefined): Check {
-  const delivered =
-    publicUrl === undefined ? '' : ', and its webhook endpoint is told of everything';
+  const delivered = publicUrl === undefined ? '' : ', and its webhook endpoint is told of everything';
   const says = `its token is good and has every scope, work addresses are shared${delivered}`;
   return ok(nameOf(install), says);
 }
@@ -100,11 +95,7 @@ async function examineContract(
     api.readOpenapi,
     (document) => checkContract(findDeviations(document)),
     ({ message }) => [
-      warning(
-        'contract',
-        maskText(message),
-        'nothing, as long as installs can be read: it is only compared',
-      ),
+      warning('contract', maskText(message), 'nothing, as long as installs can be read: it is only compared'),
     ],
   );
 }

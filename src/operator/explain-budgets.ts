@@ -21,17 +21,22 @@ export interface ExplainedBudget {
 }
 
 /** Of several installs where more than one has a contract of this id; empty where nothing is known. */
-export async function explainBudgets(
-  database: Database,
-  contractId: string,
-): Promise<ExplainedBudget[]> {
+export async function explainBudgets(database: Database, contractId: string): Promise<ExplainedBudget[]> {
   const rows = await createBudgetStore(database).find(contractId);
   return rows.map(({ toldState, toldAt, ...row }) => {
     const { install, state, fundedVolume, consumedVolume, remainingVolume } = row;
     const { consumedFraction, askedAt, nextReadAt, failure } = row;
     return {
-      ...{ install, contractId, state, fundedVolume, consumedVolume, remainingVolume },
-      ...{ consumedFraction, askedAt, nextReadAt, failure },
+      install,
+      contractId,
+      state,
+      fundedVolume,
+      consumedVolume,
+      remainingVolume,
+      consumedFraction,
+      askedAt,
+      nextReadAt,
+      failure,
       told: toldState === null || toldAt === null ? null : { state: toldState, at: toldAt },
     };
   });

@@ -28,10 +28,7 @@ export interface Circumstances {
 }
 
 /** Pure: where somebody stands in a tool. */
-export function judgeMembership(
-  membership: MembershipRow,
-  circumstances: Circumstances,
-): JudgedMembership {
+export function judgeMembership(membership: MembershipRow, circumstances: Circumstances): JudgedMembership {
   const { plan, invitation } = circumstances;
   const { state, failure } = membership;
   const why = failure === null ? '' : `: ${failure}`;
@@ -46,10 +43,7 @@ export function judgeMembership(
 }
 
 /** What holds up, or may lead astray, all else. */
-function adviseFirst(
-  { id, tool, doubtedId }: MembershipRow,
-  told: KnownInvitation | undefined,
-): string | null {
+function adviseFirst({ id, tool, doubtedId }: MembershipRow, told: KnownInvitation | undefined): string | null {
   if (doubtedId !== null) return `see in ${tool} whose it is, then: ${adviseOnDoubt(id)}`;
   return told?.deliveredAt === null ? adviseToTell : null;
 }
@@ -155,10 +149,7 @@ function adviseOnKept({ state, trainerId }: MembershipRow, { hasOthers }: Circum
 }
 
 /** Who was in when the tool was last looked at can log in as long as that is how it is. */
-function adviseOnPresent(
-  { tool, state, nextAttemptAt }: MembershipRow,
-  { trouble }: Circumstances,
-): string {
+function adviseOnPresent({ tool, state, nextAttemptAt }: MembershipRow, { trouble }: Circumstances): string {
   if (state === 'invited') return 'have them accept the invitation';
   if (trouble?.errorCode === 'unavailable') {
     return `see how ${tool} is: they are in, but ${tool} ${sayTrouble(trouble)}`;

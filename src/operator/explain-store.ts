@@ -53,7 +53,8 @@ export function createExplainStore({ kysely }: Database, box: SecretBox): Explai
       const trainerIds = distinct(participations.map(({ trainerId }) => trainerId));
       const contracts = await loadContracts(kysely, subject, participations);
       return {
-        ...{ contracts, participations },
+        contracts,
+        participations,
         ...(await loadWays(kysely, contracts)),
         ...(await loadPlaces(kysely, trainerIds)),
       };
@@ -61,11 +62,7 @@ export function createExplainStore({ kysely }: Database, box: SecretBox): Explai
   };
 }
 
-async function loadParticipations(
-  kysely: Kysely,
-  box: SecretBox,
-  subject: string,
-): Promise<ParticipationEvidence[]> {
+async function loadParticipations(kysely: Kysely, box: SecretBox, subject: string): Promise<ParticipationEvidence[]> {
   const digests = box.digests(subject.trim().toLowerCase());
   return await kysely
     .selectFrom('participation')
@@ -74,11 +71,7 @@ async function loadParticipations(
       eb.or([
         eb('contractId', '=', subject),
         eb('trainerId', '=', subject),
-        eb(
-          'trainerId',
-          'in',
-          eb.selectFrom('person').select('trainerId').where('workEmailDigest', 'in', digests),
-        ),
+        eb('trainerId', 'in', eb.selectFrom('person').select('trainerId').where('workEmailDigest', 'in', digests)),
       ]),
     )
     .orderBy('install')
@@ -109,20 +102,13 @@ async function loadContracts(
 async function loadWays(kysely: Kysely, contracts: ContractEvidence[]) {
   const contractIds = distinct(contracts.map(({ contractId }) => contractId));
   const pairs = await ifAny(contractIds, () =>
-    kysely
-      .selectFrom('contractLink')
-      .selectAll()
-      .where('contractId', 'in', contractIds)
-      .orderBy('linkId')
-      .execute(),
+    kysely.selectFrom('contractLink').selectAll().where('contractId', 'in', contractIds).orderBy('linkId').execute(),
   );
   const linkIds = distinct(pairs.map(({ linkId }) => linkId));
   const installs = distinct(contracts.map(({ install }) => install));
   return {
     pairs,
-    links: await ifAny(linkIds, () =>
-      kysely.selectFrom('link').selectAll().where('linkId', 'in', linkIds).execute(),
-    ),
+    links: await ifAny(linkIds, () => kysely.selectFrom('link').selectAll().where('linkId', 'in', linkIds).execute()),
     grants: await ifAny(installs, () =>
       kysely.selectFrom('installGrant').selectAll().where('install', 'in', installs).execute(),
     ),
@@ -132,12 +118,7 @@ async function loadWays(kysely: Kysely, contracts: ContractEvidence[]) {
 /** Who they are, and where they are in the tools. */
 async function loadPlaces(kysely: Kysely, trainerIds: string[]) {
   const memberships = await ifAny(trainerIds, () =>
-    kysely
-      .selectFrom('membership')
-      .selectAll()
-      .where('trainerId', 'in', trainerIds)
-      .orderBy('id')
-      .execute(),
+    kysely.selectFrom('membership').selectAll().where('trainerId', 'in', trainerIds).orderBy('id').execute(),
   );
   const ids = memberships.map(({ id }) => id);
   return {
@@ -149,18 +130,13 @@ async function loadPlaces(kysely: Kysely, trainerIds: string[]) {
         .where('trainerId', 'in', trainerIds)
         .execute(),
     ),
-    reasons: await ifAny(ids, () =>
-      kysely.selectFrom('reason').selectAll().where('membershipId', 'in', ids).execute(),
-    ),
+    reasons: await ifAny(ids, () => kysely.selectFrom('reason').selectAll().where('membershipId', 'in', ids).execute()),
     plans: new Map(await ifAny(ids, () => loadPlans(kysely, ids))),
     invitations: new Map(await ifAny(ids, () => loadInvitations(kysely, ids))),
   };
 }
 
-async function loadInvitations(
-  kysely: Kysely,
-  membershipIds: number[],
-): Promise<[number, KnownInvitation][]> {
+async function loadInvitations(kysely: Kysely, membershipIds: number[]): Promise<[number, KnownInvitation][]> {
   const invitations = await kysely
     .selectFrom('invitation')
     .select(['membershipId', 'kind', 'deliveredAt', 'deliveredBy'])

@@ -86,7 +86,9 @@ function explainOne(bearing: Bearing, rules: ExplainRules, way: Way): Explanatio
   const decisive = judged.find((one) => one.comesFirst) ?? judged.find(({ holds }) => !holds);
   const displayName = person?.displayName ?? null;
   return {
-    ...{ trainerId, install, contractId },
+    trainerId,
+    install,
+    contractId,
     // Strangers choose names, and a tool may know people by their addresses.
     displayName: displayName === null ? null : maskText(displayName),
     steps: judged.map(({ step, holds, says }) => ({ step, holds, says: maskText(says) })),
@@ -103,7 +105,9 @@ function judgeInstall({ grants }: Bearing, { installs }: ExplainRules, way: Way)
   const revoked = revokedGrant(grants.filter(isOf({ install })));
   if (revoked === null) return holds('install', `${install} is connected`);
   return {
-    ...{ step: 'install', holds: false, hasFallen: true },
+    step: 'install',
+    holds: false,
+    hasFallen: true,
     says: `the customer revoked ${revoked.grantId}`,
     action: `have the customer connect ${install} again before its people are removed`,
   };
@@ -119,13 +123,17 @@ function judgeContract(contract: ContractEvidence): Judged {
       return holds('contract', `${says}: its end was delivered, and later it was listed active`);
     case 'ended':
       return {
-        ...{ step: 'contract', holds: false, hasFallen: true },
+        step: 'contract',
+        holds: false,
+        hasFallen: true,
         says: `${says} (${endOf(contract)})`,
         action: 'nothing: access ends with the contract',
       };
     default:
       return {
-        ...{ step: 'contract', holds: false, says: `${says}: nobody has said that it started` },
+        step: 'contract',
+        holds: false,
+        says: `${says}: nobody has said that it started`,
         action: 'wait for its event, or until the marketplace is read again',
       };
   }
@@ -146,27 +154,29 @@ function judgePerson({ participations }: Bearing, way: Way): Judged {
   const participation = participations.find(isOf({ install, contractId, trainerId }));
   if (participation === undefined) {
     return {
-      ...{ step: 'person', holds: false, says: 'nobody is known to be on it' },
+      step: 'person',
+      holds: false,
+      says: 'nobody is known to be on it',
       action: 'wait until the marketplace is read again: who is on it was not in its event',
     };
   }
   const since = leftSince(participation);
   if (since === null) return holds('person', `${trainerId} is on it`);
   return {
-    ...{ step: 'person', holds: false, hasFallen: true },
+    step: 'person',
+    holds: false,
+    hasFallen: true,
     says: `${trainerId} is no longer on it since ${since}`,
     action: 'nothing: access ends with that',
   };
 }
 
-function judgeLink(
-  rules: ExplainRules,
-  link: LinkEvidence | undefined,
-  pair: PairEvidence | undefined,
-): Judged {
+function judgeLink(rules: ExplainRules, link: LinkEvidence | undefined, pair: PairEvidence | undefined): Judged {
   if (link === undefined || statusOfLink(link) === 'unknown') {
     return {
-      ...{ step: 'link', holds: false, says: 'no project is known for it' },
+      step: 'link',
+      holds: false,
+      says: 'no project is known for it',
       action: 'have the customer link the job to a project, or wait until the marketplace is read',
     };
   }
@@ -180,11 +190,7 @@ function judgeLink(
   const movedAt = pair && movedSince(pair);
   if (movedAt) {
     const says = `the contract is listed under another job than that of ${project} since ${movedAt}`;
-    return {
-      ...{ step: 'link', holds: false, hasFallen: true },
-      says,
-      action: 'nothing: access ends with that',
-    };
+    return { step: 'link', holds: false, hasFallen: true, says, action: 'nothing: access ends with that' };
   }
   const crossing = outsideOf(rules, link);
   if (crossing !== null) {
@@ -199,11 +205,7 @@ function judgeLink(
 }
 
 /** Installs of the same tool that know another address for them. */
-function othersWhoDisagree(
-  { people }: Bearing,
-  { installs }: ExplainRules,
-  person: KnownPerson | undefined,
-): string[] {
+function othersWhoDisagree({ people }: Bearing, { installs }: ExplainRules, person: KnownPerson | undefined): string[] {
   if (person?.workEmailDigest == null) return [];
   const tool = installs.get(person.install)?.tool;
   return people
@@ -217,21 +219,21 @@ function othersWhoDisagree(
     .map(({ install }) => install);
 }
 
-function judgeAddress(
-  { managedDomains }: ExplainRules,
-  person: KnownPerson | undefined,
-  others: string[],
-): Judged {
+function judgeAddress({ managedDomains }: ExplainRules, person: KnownPerson | undefined, others: string[]): Judged {
   const domain = person?.workEmailDomain ?? null;
   if (domain === null) {
     return {
-      ...{ step: 'address', holds: false, says: 'no work address is known' },
+      step: 'address',
+      holds: false,
+      says: 'no work address is known',
       action: 'ask the customer for consent to share work addresses (participants:email)',
     };
   }
   if (managedDomains.length > 0 && !managedDomains.includes(domain)) {
     return {
-      ...{ step: 'address', holds: false, says: `the work address is of ${domain}` },
+      step: 'address',
+      holds: false,
+      says: `the work address is of ${domain}`,
       action: `add ${domain} to marketplace.managedDomains if such people may be invited`,
     };
   }
@@ -254,9 +256,7 @@ function judgeMemberships(
 ): Judged[] {
   const { install, contractId } = contract;
   const route = link && routeLink(link);
-  const led = new Set(
-    recorded.filter(isOf({ install, contractId, linkId })).map((one) => one.membershipId),
-  );
+  const led = new Set(recorded.filter(isOf({ install, contractId, linkId })).map((one) => one.membershipId));
   const isOfOthersAlone = ({ id }: MembershipRow) => {
     const of = recorded.filter(({ membershipId }) => membershipId === id);
     return of.length > 0 && !of.some(isOf({ install }));
@@ -264,26 +264,28 @@ function judgeMemberships(
   const here = memberships.filter(
     (one) =>
       one.trainerId === trainerId &&
-      (led.has(one.id) ||
-        (one.tool === route?.tool && one.groupId === route.groupId && !isOfOthersAlone(one))),
+      (led.has(one.id) || (one.tool === route?.tool && one.groupId === route.groupId && !isOfOthersAlone(one))),
   );
   const hasFallen = reasons.some((reason) => reason.hasFallen);
   if (here.length > 0) {
     return here.map((one) => ({
       step: 'membership',
       ...judgeMembership(one, {
-        ...{ hasFallen, plan: plans.get(one.id), invitation: invitations.get(one.id) },
+        hasFallen,
+        plan: plans.get(one.id),
+        invitation: invitations.get(one.id),
         trouble: troubles.get(one.tool),
         hasOthers: recorded.some(
-          (reason) =>
-            reason.membershipId === one.id && !isOf({ install, contractId, linkId })(reason),
+          (reason) => reason.membershipId === one.id && !isOf({ install, contractId, linkId })(reason),
         ),
       }),
     }));
   }
   return [
     {
-      ...{ step: 'membership', holds: false, says: 'there is no membership' },
+      step: 'membership',
+      holds: false,
+      says: 'there is no membership',
       action: 'wait: a running "gangway start" acts on what is known within seconds',
     },
   ];

@@ -28,11 +28,7 @@ export function checkUnanswered(install: string, error: AppError): Check {
     case 'rate_limited':
       return warning(name, maskText(error.message), 'wait a minute, then run this again');
     default:
-      return failure(
-        name,
-        error,
-        'see that marketplace.baseUrl is right, and can be reached from here',
-      );
+      return failure(name, error, 'see that marketplace.baseUrl is right, and can be reached from here');
   }
 }
 
@@ -71,8 +67,7 @@ const maxNamed = 5;
 /** Those that the marketplace provisions by itself need nothing of us. */
 export function checkJobs(install: string, links: readonly ProjectLink[]): Check[] {
   const idle = links.filter(
-    ({ jobId, provisioningMode }) =>
-      jobId === null && provisioningOf(provisioningMode) !== 'of_marketplace',
+    ({ jobId, provisioningMode }) => jobId === null && provisioningOf(provisioningMode) !== 'of_marketplace',
   );
   if (idle.length === 0) return [];
   const named = idle

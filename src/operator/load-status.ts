@@ -61,9 +61,7 @@ export async function loadStatus(
     deliveries: await store.deliveries(since),
     receipts: await store.receipts(since),
     removals: await store.removals(since),
-    installs: (await createInstallStateStore(database).list()).filter(({ install }) =>
-      configured.has(install),
-    ),
+    installs: (await createInstallStateStore(database).list()).filter(({ install }) => configured.has(install)),
     lowered: await createLoweringStore(database).countReported(since),
     plans: await createPlanStore(database).list({ state: 'open' }),
   };
@@ -95,8 +93,7 @@ function aboutSuspects(suspects: Suspect[]): Attention[] {
   const [oldest] = suspects;
   if (oldest === undefined) return [];
   const says = `contracts that are no longer listed, and not said to have ended: ${suspects.length}, the oldest since ${oldest.since}`;
-  const action =
-    'gangway contracts list --suspects, then gangway contracts end <id> for what is over';
+  const action = 'gangway contracts list --suspects, then gangway contracts end <id> for what is over';
   return [{ says, action }];
 }
 
@@ -154,10 +151,8 @@ function findAttention(
   troubled: Rows<'troubledDeliveries'>,
   endpoints: { trouble: Trouble }[],
 ): Attention[] {
-  const inState = (state: MembershipState) =>
-    sum(memberships.filter((membership) => membership.state === state));
-  const left = (state: 'failed' | 'unprocessable') =>
-    sum(troubled.filter((delivery) => delivery.state === state));
+  const inState = (state: MembershipState) => sum(memberships.filter((membership) => membership.state === state));
+  const left = (state: 'failed' | 'unprocessable') => sum(troubled.filter((delivery) => delivery.state === state));
   return [
     ...plans.map(({ id, install, size }) => ({
       says: `plan ${id} holds removals of ${install}: ${size}`,
@@ -166,11 +161,7 @@ function findAttention(
     ...installs.flatMap(toAttention),
     ...endpoints.map(({ trouble }) => trouble),
     ...ifAny('orphaned memberships', inState('orphaned'), 'gangway retire --all shows them'),
-    ...ifAny(
-      'memberships that their tool refuses',
-      inState('failed'),
-      'gangway members --state failed',
-    ),
+    ...ifAny('memberships that their tool refuses', inState('failed'), 'gangway members --state failed'),
     ...ifAny(
       'people without a work address',
       inState('waiting_email'),
@@ -193,8 +184,7 @@ function findAttention(
 /** What waits for a reading of its install, and what keeps that from succeeding. */
 function toAttention({ install, heldSince, failure }: InstallState): Attention[] {
   if (heldSince === null && failure === null) return [];
-  const waits =
-    heldSince === null ? '' : `, and nothing older than ${heldSince} is acted on before`;
+  const waits = heldSince === null ? '' : `, and nothing older than ${heldSince} is acted on before`;
   if (failure === null) {
     return [
       {

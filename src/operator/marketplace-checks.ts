@@ -29,9 +29,7 @@ export function checkContract(deviations: readonly Deviation[]): Check[] {
   const broken = deviations.filter(({ isFailure }) => isFailure);
   const others = deviations.filter(({ isFailure }) => !isFailure);
   if (deviations.length === 0) return [ok(name, 'the marketplace offers all that is relied on')];
-  const failures = broken
-    .slice(0, maxNamed)
-    .map(({ where, says }) => failure(name, `${where}: ${says}`, action));
+  const failures = broken.slice(0, maxNamed).map(({ where, says }) => failure(name, `${where}: ${says}`, action));
   const left = broken.length - failures.length;
   const more = left > 0 ? [failure(name, `and ${left} more like that`, action)] : [];
   return [...failures, ...more, ...sumUp(name, others)];

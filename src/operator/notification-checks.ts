@@ -10,10 +10,7 @@ const hourMs = 3_600_000;
 export function checkChannels({ channels, repeatMs }: Notifications): Check[] {
   if (channels.size === 0) return [];
   const says = `channels: ${channels.size}; a budget that stays as it is, is told of again after ${repeatMs / hourMs} h`;
-  return [
-    ok('notifications', says),
-    ...[...channels].map(([name, channel]) => ok(`channel ${name}`, say(channel))),
-  ];
+  return [ok('notifications', says), ...[...channels].map(([name, channel]) => ok(`channel ${name}`, say(channel)))];
 }
 
 /** Of a URL only the host: the rest may be what lets somebody write there. */

@@ -197,15 +197,16 @@ function refuseAbsent({ id, state, memberId }: MembershipRow): void {
 }
 
 const letGo = {
-  ...{ state: 'released', cause: null, removeAfter: null },
-  ...{ nextAttemptAt: null, attempts: 0, failure: null },
+  state: 'released',
+  cause: null,
+  removeAfter: null,
+  nextAttemptAt: null,
+  attempts: 0,
+  failure: null,
 } as const satisfies Partial<MembershipRow>;
 
 function toRetirement(at: string) {
-  return {
-    ...letGo,
-    ...{ state: 'removing', cause: 'retired', removeAfter: at },
-  } satisfies Partial<MembershipRow>;
+  return { ...letGo, state: 'removing', cause: 'retired', removeAfter: at } satisfies Partial<MembershipRow>;
 }
 
 /** What was let pass as not ours is for the brake to look at once more. */

@@ -3,11 +3,7 @@ import { outcomeOfRun } from '../domain/run.ts';
 import { checkOrphans } from '../engine/check-orphans.ts';
 import { findOrphans, type OrphanDeps } from '../engine/find-orphans.ts';
 import { maskText } from '../lib/mask.ts';
-import {
-  type PreviewDeps,
-  type PreviewedChange,
-  previewInstall,
-} from '../reconcile/preview-install.ts';
+import { type PreviewDeps, type PreviewedChange, previewInstall } from '../reconcile/preview-install.ts';
 import { createPreviewStore } from '../reconcile/preview-store.ts';
 import type { Reconciled } from './reconcile-now.ts';
 
@@ -42,20 +38,18 @@ export async function previewAll(
   return previewed;
 }
 
-async function preview(
-  deps: PreviewDeps,
-  install: string,
-  signal: AbortSignal,
-): Promise<Previewed> {
+async function preview(deps: PreviewDeps, install: string, signal: AbortSignal): Promise<Previewed> {
   const nothing = { install, plan: null, added: 0, removed: 0, held: 0, failed: 0, changes: [] };
   try {
     const { changes, held, failed } = await previewInstall(deps, install, signal);
-    const count = (kind: PreviewedChange['change']) =>
-      changes.filter(({ change }) => change === kind).length;
+    const count = (kind: PreviewedChange['change']) => changes.filter(({ change }) => change === kind).length;
     const numbers = { added: count('add'), removed: count('remove'), held, failed };
     const outcome = outcomeOfRun(numbers, 0);
     return {
-      ...{ ...nothing, ...numbers, changes, failure: null },
+      ...nothing,
+      ...numbers,
+      changes,
+      failure: null,
       plan: await deps.runs.openPlan(install),
       outcome: outcome === 'applied' ? 'pending' : outcome,
     };

@@ -16,14 +16,9 @@ interface RemoveDeps extends OrphanDeps {
  *
  * @throws AppError `conflict` where people are in a tool by it and that is not accepted
  */
-export async function removeInstall(
-  deps: RemoveDeps,
-  install: string,
-  acceptsOrphans: boolean,
-): Promise<void> {
+export async function removeInstall(deps: RemoveDeps, install: string, acceptsOrphans: boolean): Promise<void> {
   const { database, rules, installStore, by } = deps;
-  const routeLink: RouteLink = (link) =>
-    link.install === install ? undefined : rules.routeLink(link);
+  const routeLink: RouteLink = (link) => (link.install === install ? undefined : rules.routeLink(link));
   if (!acceptsOrphans) await refuseOrphaning(deps, routeLink);
   await installStore.remove(install);
   await inTransaction(database, async (tx) => {

@@ -70,7 +70,5 @@ export async function checkServer(
 }
 
 function ask(adapter: Adapter, settings: object, stopping: AbortSignal): Promise<Server> {
-  return callTool(askTimeoutMs, stopping, (signal) =>
-    askServer(adapter, placeOf(settings), signal),
-  );
+  return callTool(askTimeoutMs, stopping, (signal) => askServer(adapter, placeOf(settings), signal));
 }

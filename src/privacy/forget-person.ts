@@ -62,11 +62,7 @@ const restMs = 5;
  * @throws AppError `not_found`, or `conflict` while every install has a contract with them, or has
  * them in a tool
  */
-export async function forgetPerson(
-  deps: ForgetDeps,
-  who: string,
-  { dryRun, install }: ForgetWish,
-): Promise<Forgotten> {
+export async function forgetPerson(deps: ForgetDeps, who: string, { dryRun, install }: ForgetWish): Promise<Forgotten> {
   const { database } = deps;
   const trainerId = await findTrainer(deps, who, install);
   const foreseen = planForget(await loadPerson(deps, database.kysely, trainerId), install);
@@ -112,11 +108,7 @@ async function clearKnown(
   return { people: named.length, titles: titled.length, toolTraces };
 }
 
-async function findTrainer(
-  { people, box }: ForgetDeps,
-  who: string,
-  install: string | undefined,
-): Promise<string> {
+async function findTrainer({ people, box }: ForgetDeps, who: string, install: string | undefined): Promise<string> {
   if (await people.isKnown(who)) return who;
   if (!who.includes('@')) throw new AppError('not_found', `There is no trainer ${who}`);
   const digests = box.digests(who.trim().toLowerCase());
@@ -129,16 +121,13 @@ async function findTrainer(
   throw new AppError('conflict', `Several trainers have that address: name one by id (${ids})`);
 }
 
-async function loadPerson(
-  { people, retention }: ForgetDeps,
-  tx: Transaction,
-  trainerId: string,
-): Promise<KnownPerson> {
+async function loadPerson({ people, retention }: ForgetDeps, tx: Transaction, trainerId: string): Promise<KnownPerson> {
   const memberships = await retention.membershipsOf(tx, [trainerId]);
   const ids = memberships.map(({ id }) => id);
   const forgotten = await retention.forgottenOf(tx, [trainerId]);
   return {
-    ...{ trainerId, memberships },
+    trainerId,
+    memberships,
     installs: await people.installsOf(tx, trainerId),
     forgottenBy: new Set(forgotten.map(({ install }) => install)),
     contracts: await retention.contractsOf(tx, [trainerId]),

@@ -21,11 +21,7 @@ export interface PersonStore {
 export function createPersonStore({ kysely }: Pick<Database, 'kysely'>): PersonStore {
   return {
     async findByDigest(digests, install) {
-      let query = kysely
-        .selectFrom('person')
-        .select('trainerId')
-        .distinct()
-        .where('workEmailDigest', 'in', digests);
+      let query = kysely.selectFrom('person').select('trainerId').distinct().where('workEmailDigest', 'in', digests);
       if (install !== undefined) query = query.where('install', '=', install);
       const rows = await query.orderBy('trainerId').execute();
       return rows.map(({ trainerId }) => trainerId);
@@ -44,8 +40,7 @@ export function createPersonStore({ kysely }: Pick<Database, 'kysely'>): PersonS
       return false;
     },
 
-    peopleOf: (tx, trainerId) =>
-      tx.selectFrom('person').selectAll().where('trainerId', '=', trainerId).execute(),
+    peopleOf: (tx, trainerId) => tx.selectFrom('person').selectAll().where('trainerId', '=', trainerId).execute(),
 
     async installsOf(tx, trainerId) {
       const reasons = tx
@@ -86,11 +81,7 @@ export function createPersonStore({ kysely }: Pick<Database, 'kysely'>): PersonS
         .select((eb) => eb.fn.countAll<number>().as('n'))
         .where('id', 'in', membershipIds)
         .where((eb) =>
-          eb.or([
-            eb('memberId', 'is not', null),
-            eb('doubtedId', 'is not', null),
-            eb('failure', 'is not', null),
-          ]),
+          eb.or([eb('memberId', 'is not', null), eb('doubtedId', 'is not', null), eb('failure', 'is not', null)]),
         )
         .executeTakeFirstOrThrow();
       const receipts = await tx

@@ -49,10 +49,10 @@ export function planForget(known: KnownPerson, only?: string): ForgetPlan {
   const cleared = asked.filter((install) => !needed.has(install));
   if (cleared.length === 0 && needs.length > 0) throw toRefusal(known, needs, only);
   const gone = new Set([...cleared, ...[...forgottenBy].filter((one) => !needed.has(one))]);
-  const isGone = (row: MembershipRow) =>
-    !isHeld(row) && ownersOf(known, row).every((install) => gone.has(install));
+  const isGone = (row: MembershipRow) => !isHeld(row) && ownersOf(known, row).every((install) => gone.has(install));
   return {
-    ...{ cleared, neededBy: needs.filter(({ install }) => asked.includes(install)) },
+    cleared,
+    neededBy: needs.filter(({ install }) => asked.includes(install)),
     membershipIds: memberships.filter(isGone).map(({ id }) => id),
     keptMembershipIds: memberships.filter((row) => !isGone(row)).map(({ id }) => id),
   };
@@ -74,10 +74,7 @@ function isHeld({ wanted, state }: MembershipRow): boolean {
 }
 
 function ownersOf({ reasons }: KnownPerson, { id, install }: MembershipRow): string[] {
-  return [
-    install,
-    ...reasons.filter(({ membershipId }) => membershipId === id).map((reason) => reason.install),
-  ];
+  return [install, ...reasons.filter(({ membershipId }) => membershipId === id).map((reason) => reason.install)];
 }
 
 function toRefusal({ trainerId }: KnownPerson, needs: Need[], only?: string): AppError {

@@ -14,10 +14,7 @@ export interface RetentionStore {
   contractsOf(tx: Transaction, trainerIds: string[]): Promise<PersonContract[]>;
   membershipsOf(tx: Transaction, trainerIds: string[]): Promise<MembershipRow[]>;
   /** What was a reason for these memberships, and for which install. */
-  reasonsOf(
-    tx: Transaction,
-    membershipIds: number[],
-  ): Promise<{ membershipId: number; install: string }[]>;
+  reasonsOf(tx: Transaction, membershipIds: number[]): Promise<{ membershipId: number; install: string }[]>;
   forgottenOf(tx: Transaction, trainerIds: string[]): Promise<PersonKey[]>;
   noteEnds(tx: Transaction, contracts: ContractKey[], seenAt: string): Promise<void>;
   dropNotes(tx: Transaction, contracts: ContractKey[]): Promise<void>;
@@ -107,11 +104,7 @@ export function createRetentionStore({ kysely }: Pick<Database, 'kysely'>): Rete
     membershipsOf: async (tx, trainerIds) =>
       trainerIds.length === 0
         ? []
-        : await tx
-            .selectFrom('membership')
-            .selectAll()
-            .where('trainerId', 'in', trainerIds)
-            .execute(),
+        : await tx.selectFrom('membership').selectAll().where('trainerId', 'in', trainerIds).execute(),
 
     reasonsOf: async (tx, membershipIds) =>
       membershipIds.length === 0
@@ -214,9 +207,7 @@ export function createRetentionStore({ kysely }: Pick<Database, 'kysely'>): Rete
       await tx
         .insertInto('forgottenPerson')
         .values(people.map(({ install, trainerId }) => ({ install, trainerId, forgottenAt })))
-        .onConflict((conflict) =>
-          conflict.columns(['install', 'trainerId']).doUpdateSet({ forgottenAt }),
-        )
+        .onConflict((conflict) => conflict.columns(['install', 'trainerId']).doUpdateSet({ forgottenAt }))
         .execute();
     },
   };
@@ -228,11 +219,7 @@ async function clearAddresses(tx: Transaction, people: PersonKey[]): Promise<voi
     .deleteFrom('membershipAddress')
     .where(isIn(['install', 'trainerId'], people))
     .where('membershipId', 'in', (eb) =>
-      eb
-        .selectFrom('membership')
-        .select('id')
-        .where('wanted', '=', 0)
-        .where('state', 'in', ['removed', 'released']),
+      eb.selectFrom('membership').select('id').where('wanted', '=', 0).where('state', 'in', ['removed', 'released']),
     )
     .execute();
 }

@@ -1,13 +1,6 @@
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
-import {
-  isNoteStale,
-  isOver,
-  isPersonOver,
-  isRunning,
-  mayBeInTool,
-  needsNote,
-} from './retention.ts';
+import { isNoteStale, isOver, isPersonOver, isRunning, mayBeInTool, needsNote } from './retention.ts';
 import type { ContractKey, PersonKey, RetentionStore } from './retention-store.ts';
 
 export interface SweepDeps {
@@ -53,10 +46,7 @@ export function createSweep(deps: SweepDeps): Sweep {
 }
 
 /** @returns where to go on; null at the end */
-async function sweepContracts(
-  deps: SweepDeps,
-  after: ContractKey | null,
-): Promise<ContractKey | null> {
+async function sweepContracts(deps: SweepDeps, after: ContractKey | null): Promise<ContractKey | null> {
   const { retention, clock } = deps;
   const page = await retention.pageContracts(after, chunkSize);
   await changeWhereNeeded(
@@ -71,11 +61,7 @@ async function sweepContracts(
   return page.length < chunkSize ? null : (page.at(-1) ?? null);
 }
 
-async function planContracts(
-  { retention, clock, retentionMs }: SweepDeps,
-  tx: Transaction,
-  page: ContractKey[],
-) {
+async function planContracts({ retention, clock, retentionMs }: SweepDeps, tx: Transaction, page: ContractKey[]) {
   const contracts = await retention.contractsByKey(tx, page);
   const before = instantIn(clock, -retentionMs);
   return {
@@ -101,11 +87,7 @@ async function sweepPeople(deps: SweepDeps, after: PersonKey | null): Promise<Pe
   return page.length < chunkSize ? null : (page.at(-1) ?? null);
 }
 
-async function planPeople(
-  { retention, clock, retentionMs }: SweepDeps,
-  tx: Transaction,
-  page: PersonKey[],
-) {
+async function planPeople({ retention, clock, retentionMs }: SweepDeps, tx: Transaction, page: PersonKey[]) {
   const trainerIds = trainersOf(page);
   const contracts = await retention.contractsOf(tx, trainerIds);
   const memberships = await retention.membershipsOf(tx, trainerIds);

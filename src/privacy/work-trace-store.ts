@@ -1,10 +1,4 @@
-import {
-  type Expression,
-  type ExpressionBuilder,
-  type RawBuilder,
-  type SqlBool,
-  sql,
-} from 'kysely';
+import { type Expression, type ExpressionBuilder, type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import type { Tables } from '../db/tables.ts';
 
@@ -15,11 +9,7 @@ import type { Tables } from '../db/tables.ts';
  */
 
 /** How many rows there are. */
-export async function countWorkTraces(
-  tx: Transaction,
-  trainerId: string,
-  kept: readonly number[],
-): Promise<number> {
+export async function countWorkTraces(tx: Transaction, trainerId: string, kept: readonly number[]): Promise<number> {
   const items = await tx
     .selectFrom('usageItem')
     .where((eb) => isTheirItem(eb, trainerId, kept))
@@ -41,20 +31,12 @@ export async function countWorkTraces(
 }
 
 /** Nothing that was reported is lowered by it: absence is never zero (design section 5). */
-export async function clearWorkTraces(
-  tx: Transaction,
-  trainerId: string,
-  kept: readonly number[],
-): Promise<void> {
+export async function clearWorkTraces(tx: Transaction, trainerId: string, kept: readonly number[]): Promise<void> {
   await tx
     .deleteFrom('usageItem')
     .where((eb) => isTheirItem(eb, trainerId, kept))
     .execute();
-  await tx
-    .deleteFrom('usageDay')
-    .where('trainerId', '=', trainerId)
-    .where(isForgotten('usageDay', kept))
-    .execute();
+  await tx.deleteFrom('usageDay').where('trainerId', '=', trainerId).where(isForgotten('usageDay', kept)).execute();
   await tx
     .deleteFrom('usagePerson')
     .where('trainerId', '=', trainerId)
@@ -80,10 +62,7 @@ function isTheirItem(
 }
 
 /** Whether no kept membership has them work at the place. */
-function isForgotten(
-  table: 'usageDay' | 'usagePerson',
-  kept: readonly number[],
-): RawBuilder<SqlBool> {
+function isForgotten(table: 'usageDay' | 'usagePerson', kept: readonly number[]): RawBuilder<SqlBool> {
   if (kept.length === 0) return sql`1 = 1`;
   return sql`not exists (
     select 1 from usage_place_group as worked

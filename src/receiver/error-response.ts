@@ -19,10 +19,7 @@ const lingerMs = 500;
  */
 export function refuseUnread(request: Request, response: Response, error: AppError): void {
   const body = Buffer.from(JSON.stringify({ error: error.message, code: error.code }));
-  setHead(response, error)
-    .set('Connection', 'close')
-    .type('json')
-    .set('Content-Length', `${body.length}`);
+  setHead(response, error).set('Connection', 'close').type('json').set('Content-Length', `${body.length}`);
   response.write(body);
   const lingering = setTimeout(() => response.end(), lingerMs);
   finished(request.resume(), () => {

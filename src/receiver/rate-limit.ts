@@ -35,10 +35,7 @@ export function createRateLimit(rates: Rates, clock: Clock): RateLimit {
     const bucket = buckets.get(install) ?? full;
     // A clock that was set back brings nothing, and takes nothing away.
     const minutes = Math.max(0, now - bucket.filledAt) / minuteMs;
-    bucket.deliveries = Math.min(
-      full.deliveries,
-      bucket.deliveries + minutes * deliveriesPerMinute,
-    );
+    bucket.deliveries = Math.min(full.deliveries, bucket.deliveries + minutes * deliveriesPerMinute);
     bucket.bytes = Math.min(full.bytes, bucket.bytes + minutes * bytesPerMinute);
     bucket.filledAt = now;
     buckets.set(install, bucket);
@@ -48,10 +45,7 @@ export function createRateLimit(rates: Rates, clock: Clock): RateLimit {
   return {
     take(install, bytes) {
       const bucket = fill(install);
-      const missing = Math.max(
-        (1 - bucket.deliveries) / deliveriesPerMinute,
-        (bytes - bucket.bytes) / bytesPerMinute,
-      );
+      const missing = Math.max((1 - bucket.deliveries) / deliveriesPerMinute, (bytes - bucket.bytes) / bytesPerMinute);
       if (missing > 0) return missing * minuteMs;
       bucket.deliveries -= 1;
       bucket.bytes -= bytes;

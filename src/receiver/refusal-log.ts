@@ -20,8 +20,7 @@ interface RefusalLogDeps {
 const hints: Record<RefusalReason, string> = {
   missing: 'no signature header came: is something else calling, or a proxy dropping headers?',
   malformed: 'the signature header is not t=<seconds>,v1=<hex>: is a proxy rewriting headers?',
-  too_old:
-    'the signature is over 300 s old: is this clock ahead, or a proxy holding requests back?',
+  too_old: 'the signature is over 300 s old: is this clock ahead, or a proxy holding requests back?',
   too_new: 'the signature is over 300 s in the future: is this clock behind?',
   no_secret_matched:
     'no configured secret made the signature: was the endpoint re-created, or is a proxy changing the body?',

@@ -7,9 +7,7 @@ export interface SigningKeys {
 }
 
 /** @param installs live: what changes in it counts from the next delivery on */
-export function createSigningKeys(
-  installs: ReadonlyMap<string, { webhookSecrets: readonly string[] }>,
-): SigningKeys {
+export function createSigningKeys(installs: ReadonlyMap<string, { webhookSecrets: readonly string[] }>): SigningKeys {
   const made = new WeakMap<readonly string[], readonly KeyObject[]>();
   return {
     get(install) {

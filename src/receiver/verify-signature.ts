@@ -10,9 +10,7 @@ export interface Signature {
   digests: readonly Buffer[];
 }
 
-export type ReadSignature =
-  | { outcome: 'read'; signature: Signature }
-  | { outcome: 'refused'; reason: RefusalReason };
+export type ReadSignature = { outcome: 'read'; signature: Signature } | { outcome: 'refused'; reason: RefusalReason };
 
 const toleranceSeconds = 300;
 
@@ -69,8 +67,7 @@ function parseSignature(header: string): Signature | undefined {
     .slice(0, maxHeaderLength)
     .split(',')
     .map((part) => element.exec(part));
-  const valuesOf = (key: string) =>
-    elements.flatMap((match) => (match?.[1] === key ? [match[2] ?? ''] : []));
+  const valuesOf = (key: string) => elements.flatMap((match) => (match?.[1] === key ? [match[2] ?? ''] : []));
   const [timestamp = '', ...moreTimestamps] = valuesOf('t');
   const digests = valuesOf('v1');
   const isWellFormed =

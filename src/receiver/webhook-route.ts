@@ -15,12 +15,7 @@ import { keepHeaders, type MarketplaceHeaders } from './marketplace-headers.ts';
 import { readBody } from './read-body.ts';
 import type { RefusalLog } from './refusal-log.ts';
 import type { SigningKeys } from './signing-keys.ts';
-import {
-  isSignedWith,
-  type RefusalReason,
-  readSignature,
-  type Signature,
-} from './verify-signature.ts';
+import { isSignedWith, type RefusalReason, readSignature, type Signature } from './verify-signature.ts';
 
 export interface WebhookRouteDeps {
   inbox: Inbox;
@@ -119,9 +114,7 @@ function toAnswer(status: Appended['status']): Buffer {
 /** There are four, so they lie ready: Express would make each anew. */
 function answer(response: Response, status: Appended['status']): void {
   const body = answers[status];
-  response
-    .writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': body.length })
-    .end(body);
+  response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': body.length }).end(body);
 }
 
 /** Names need no encoding (`name` in the configuration), so none is undone. */
@@ -176,10 +169,7 @@ async function store(
   if (isIdReused) metrics.reusedDeliveryIds.inc({ install });
   const alsoKept = status === 'unprocessable' ? quiet.letThrough(`unread ${install}`) : null;
   if (alsoKept !== null) {
-    logger.warn(
-      { install, alsoKept },
-      'A signed delivery is no event that can be read; it is kept',
-    );
+    logger.warn({ install, alsoKept }, 'A signed delivery is no event that can be read; it is kept');
   }
   return status;
 }

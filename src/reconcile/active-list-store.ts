@@ -73,15 +73,10 @@ export function createActiveListStore(database: Database): ActiveListStore {
         const state = tx.updateTable('installState').where('install', '=', install);
         await state
           .set({ activeListedAt: beganAt })
-          .where((eb) =>
-            eb.or([eb('activeListedAt', 'is', null), eb('activeListedAt', '<', beganAt)]),
-          )
+          .where((eb) => eb.or([eb('activeListedAt', 'is', null), eb('activeListedAt', '<', beganAt)]))
           .execute();
         // Whoever came to wait for it after this one began says so again.
-        await state
-          .set({ listWantedAt: null, listDueAt: null })
-          .where('listWantedAt', '<=', beganAt)
-          .execute();
+        await state.set({ listWantedAt: null, listDueAt: null }).where('listWantedAt', '<=', beganAt).execute();
       });
     },
 

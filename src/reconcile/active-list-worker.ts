@@ -33,7 +33,9 @@ export function createActiveListWorker(deps: ActiveListDeps): Loop {
   return createLanes({
     name: 'active-list',
     intervalMs: pollMs,
-    ...{ logger, clock, stallMs: 2 * longestLookMs },
+    logger,
+    clock,
+    stallMs: 2 * longestLookMs,
     atOnce: installsAtOnce,
     async next(underway, signal) {
       const now = toInstant(clock.now());
@@ -77,12 +79,7 @@ export async function answerList(
 }
 
 /** What is active, and who is on that of which this was never read. */
-async function listAndAdd(
-  deps: ReconcileDeps,
-  install: string,
-  beganAt: string,
-  signal: AbortSignal,
-): Promise<void> {
+async function listAndAdd(deps: ReconcileDeps, install: string, beganAt: string, signal: AbortSignal): Promise<void> {
   const { activeLists } = deps;
   const api = findApi(deps, install);
   const contracts = await listAll(api, signal);

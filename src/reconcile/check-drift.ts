@@ -59,9 +59,7 @@ export function createCheckDrift(deps: CheckDriftDeps): CheckDrift {
     const isDue = (group: Group) =>
       // Either way: a clock that was ahead and is right again keeps no group from being listed.
       Math.abs(clock.now().getTime() - lastTried(group)) >= listedAgainAfterMs;
-    const groups = (await findGroups(deps, install))
-      .filter(isDue)
-      .sort((a, b) => lastTried(a) - lastTried(b));
+    const groups = (await findGroups(deps, install)).filter(isDue).sort((a, b) => lastTried(a) - lastTried(b));
     await lookAtUnlisted(deps, install);
     const silent = new Set<string>();
     for (const group of groups) {
@@ -78,10 +76,7 @@ export function createCheckDrift(deps: CheckDriftDeps): CheckDrift {
       await check(install, signal);
     } catch (error) {
       if (signal.aborted) return;
-      logger.error(
-        { install, err: toAppError(error) },
-        'The groups of an install were not compared',
-      );
+      logger.error({ install, err: toAppError(error) }, 'The groups of an install were not compared');
     }
   };
 }
@@ -102,11 +97,7 @@ async function lookAtUnlisted(
 }
 
 /** @returns false where the tool is better not asked for another group now */
-async function checkGroup(
-  deps: CheckDriftDeps,
-  group: Group,
-  signal: AbortSignal,
-): Promise<boolean> {
+async function checkGroup(deps: CheckDriftDeps, group: Group, signal: AbortSignal): Promise<boolean> {
   const { adapters, metrics } = deps;
   const { tool } = group;
   let listing: ListedGroup | null;
@@ -125,11 +116,7 @@ async function checkGroup(
   return true;
 }
 
-function reportFailure(
-  { metrics, logger }: CheckDriftDeps,
-  { tool, groupId }: Group,
-  error: AppError,
-): boolean {
+function reportFailure({ metrics, logger }: CheckDriftDeps, { tool, groupId }: Group, error: AppError): boolean {
   metrics.listings.inc({ tool, outcome: 'failed' });
   const message = maskText(error.message).slice(0, 300);
   logger.warn(
@@ -178,7 +165,9 @@ async function lookAgain(
   const due = returns.filter(({ isDue }) => isDue).map(toId);
   const undecided = await drifts.undecided(tx, stillIn);
   const ids = [
-    ...[...due, ...idsOf(verdicts, 'address_changed'), ...idsOf(verdicts, 'id_changed')],
+    ...due,
+    ...idsOf(verdicts, 'address_changed'),
+    ...idsOf(verdicts, 'id_changed'),
     ...stillIn.filter((id) => !undecided.has(id)),
   ];
   await drifts.lookAgain(tx, ids, toInstant(clock.now()));
@@ -187,11 +176,7 @@ async function lookAgain(
 }
 
 /** @returns the memberships */
-async function removeAgain(
-  deps: CheckDriftDeps,
-  tx: Transaction,
-  verdicts: Verdict[],
-): Promise<number[]> {
+async function removeAgain(deps: CheckDriftDeps, tx: Transaction, verdicts: Verdict[]): Promise<number[]> {
   const { drifts, graceMs, clock } = deps;
   const decided = await judgeFoundAgain(deps, tx, verdicts);
   const removeAfter = instantIn(clock, graceMs);

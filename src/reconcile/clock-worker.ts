@@ -45,7 +45,10 @@ export function createClockWorker(deps: ClockWorkerDeps): Loop {
   let notedMs = Number.NEGATIVE_INFINITY;
   let correctedAt = performance.now();
   return createLoop({
-    ...{ name: 'clock', intervalMs: pollMs, logger, clock },
+    name: 'clock',
+    intervalMs: pollMs,
+    logger,
+    clock,
     async run() {
       if (performance.now() - correctedAt >= correctEveryMs) {
         await clock.correct();
@@ -101,18 +104,12 @@ export async function mendAfterSetBack(
  *
  * @returns by how much that, or the last reading of an install, is ahead of now
  */
-async function measureAhead(
-  database: Database,
-  clock: DatabaseClock,
-  latestMs: number,
-): Promise<number> {
+async function measureAhead(database: Database, clock: DatabaseClock, latestMs: number): Promise<number> {
   return await inTransaction(database, async (tx) => {
     const latest = toInstant(new Date(latestMs));
     await keepSetting(tx, 'latest_instant', latest);
     await raiseSetting(tx, 'latest_instant', latest);
-    const readings = tx
-      .selectFrom('installState')
-      .select((eb) => eb.fn.max('readBeganAt').as('at'));
+    const readings = tx.selectFrom('installState').select((eb) => eb.fn.max('readBeganAt').as('at'));
     const read = (await readings.executeTakeFirst())?.at ?? latest;
     const come = (await readSetting(tx, 'latest_instant')) ?? latest;
     return Math.max(Date.parse(come), Date.parse(read)) - clock.now().getTime();

@@ -61,10 +61,7 @@ export function createDriftStore({ kysely, dialect }: Database): DriftStore {
         .distinct()
         .where('install', '=', install)
         .where((eb) =>
-          eb.or([
-            eb('state', 'in', liveStates),
-            eb.and([eb('state', '=', 'removed'), eb('updatedAt', '>', since)]),
-          ]),
+          eb.or([eb('state', 'in', liveStates), eb.and([eb('state', '=', 'removed'), eb('updatedAt', '>', since)])]),
         )
         .orderBy('tool')
         .orderBy('groupId')
@@ -197,8 +194,15 @@ export function createDriftStore({ kysely, dialect }: Database): DriftStore {
       await tx
         .updateTable('membership')
         .set((eb) => ({
-          ...{ state: 'removing', cause: 'found_again', removeAfter, memberId, isOurs: 1 },
-          ...{ attempts: 0, failure: null, nextAttemptAt: null, updatedAt: now },
+          state: 'removing',
+          cause: 'found_again',
+          removeAfter,
+          memberId,
+          isOurs: 1,
+          attempts: 0,
+          failure: null,
+          nextAttemptAt: null,
+          updatedAt: now,
           generation: eb('generation', '+', 1),
         }))
         .where('id', '=', membershipId)
@@ -221,10 +225,7 @@ function isResetDue(eb: ExpressionBuilder<Tables, 'membership'>): Expression<Sql
 }
 
 function inGroup(db: Transaction, { tool, groupId }: Group) {
-  return db
-    .selectFrom('membership')
-    .where('membership.tool', '=', tool)
-    .where('membership.groupId', '=', groupId);
+  return db.selectFrom('membership').where('membership.tool', '=', tool).where('membership.groupId', '=', groupId);
 }
 
 /** In one go for all: receipt by receipt from the newest, PostgreSQL would go through the table for each. */
@@ -275,7 +276,10 @@ async function addressesIn(tx: Transaction, group: Group): Promise<Map<number, K
     .execute();
   return Map.groupBy(
     rows.map(({ id, digest, isCurrent, givenAt, endedAt }) => ({
-      ...{ id, digest, isCurrent: isCurrent === 1, wasGiven: givenAt !== null },
+      id,
+      digest,
+      isCurrent: isCurrent === 1,
+      wasGiven: givenAt !== null,
       isOpen: givenAt !== null && endedAt === null,
     })),
     ({ id }) => id,

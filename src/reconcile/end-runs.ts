@@ -10,9 +10,7 @@ const readMs = 15 * 60_000;
 const commandMs = 60 * 60_000;
 
 /** Writes down what came of the runs whose work is done by now, or was not done in time. */
-export async function endRuns(
-  deps: Pick<ReconcileDeps, 'runs' | 'memberships' | 'clock'>,
-): Promise<void> {
+export async function endRuns(deps: Pick<ReconcileDeps, 'runs' | 'memberships' | 'clock'>): Promise<void> {
   for (const run of await deps.runs.listOpen()) await endRun(deps, run);
 }
 
@@ -25,8 +23,7 @@ async function endRun(
   if (trigger === 'command' && ageMs < commandMs) return;
   if (readAt === null) {
     const isBeingRead = leasedUntil !== null && leasedUntil > now;
-    if (ageMs >= readMs && !isBeingRead)
-      await runs.fail(id, 'Cut off while it was being read', now);
+    if (ageMs >= readMs && !isBeingRead) await runs.fail(id, 'Cut off while it was being read', now);
     return;
   }
   // First: what is derived meanwhile is counted as left, or as done.

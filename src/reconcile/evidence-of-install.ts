@@ -57,10 +57,7 @@ interface Unlisted {
 }
 
 /** Contracts that have not ended, and all others of which is asked who is on them. */
-export function contractsThere(
-  { contracts }: Listing,
-  asked: Iterable<string>,
-): (Contract | Unlisted)[] {
+export function contractsThere({ contracts }: Listing, asked: Iterable<string>): (Contract | Unlisted)[] {
   const there: (Contract | Unlisted)[] = contracts.filter((contract) => !hasEnded(contract));
   const listed = new Set(there.map(({ id }) => id));
   for (const id of asked) if (!listed.has(id)) there.push({ id });
@@ -84,7 +81,10 @@ export function evidenceOfThere(
     return present === undefined ? [] : [[id, present] as const];
   });
   const said = evidenceOfRead({
-    ...{ install, beganAt, links: [], participants: new Map(asked) },
+    install,
+    beganAt,
+    links: [],
+    participants: new Map(asked),
     contracts: there.filter((one) => one.status !== undefined),
   });
   const answered = asked.filter(([id]) => !absent.has(id)).map(([id]) => id);
@@ -140,12 +140,7 @@ function findMoved({ install, beganAt, links, contracts }: Listing, known: Known
 }
 
 /** Few links at a time: everyone on them is looked at again where it was not known before. */
-export function evidenceOfKnownContracts({
-  install,
-  beganAt,
-  links,
-  isActiveWhole,
-}: Listing): Evidence[] {
+export function evidenceOfKnownContracts({ install, beganAt, links, isActiveWhole }: Listing): Evidence[] {
   const told = isActiveWhole ? links : [];
   return chunksOf(told, linksAtOnce).map((chunk) => ({
     ...emptyEvidence(),
@@ -158,10 +153,7 @@ export function trainersOf({ contracts }: KnownInstall): ReadonlyMap<string, str
 }
 
 /** A list with nobody on it is no evidence about anybody. */
-export function findAbsent(
-  participants: Participants,
-  known: ReadonlyMap<string, string[]>,
-): Absent {
+export function findAbsent(participants: Participants, known: ReadonlyMap<string, string[]>): Absent {
   const absent = new Map<string, string[]>();
   for (const [id, present] of participants) {
     const there = new Set(present.map(({ opentrainUserId }) => opentrainUserId));
@@ -172,10 +164,7 @@ export function findAbsent(
 }
 
 function toActive(install: string, grantId: string, beganAt: string): GrantEvidence {
-  return {
-    ...emptyGrant(install, grantId),
-    ...{ firstActiveReadAt: beganAt, activeReadAt: beganAt },
-  };
+  return { ...emptyGrant(install, grantId), firstActiveReadAt: beganAt, activeReadAt: beganAt };
 }
 
 function hasEnded({ status }: Contract): boolean {

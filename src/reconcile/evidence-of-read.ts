@@ -1,11 +1,4 @@
-import {
-  type Evidence,
-  emptyContract,
-  emptyEvidence,
-  emptyLink,
-  toPair,
-  versionOfRead,
-} from '../domain/evidence.ts';
+import { type Evidence, emptyContract, emptyEvidence, emptyLink, toPair, versionOfRead } from '../domain/evidence.ts';
 import type { Contract, Participant, ProjectLink } from '../marketplace/platform-schema.ts';
 
 /** What was read of one install. Only what stands in it counts: nothing follows from absence. */
@@ -20,13 +13,7 @@ export interface MarketplaceRead {
 }
 
 /** What a read adds (design section 2). */
-export function evidenceOfRead({
-  install,
-  beganAt,
-  links,
-  contracts,
-  participants,
-}: MarketplaceRead): Evidence {
+export function evidenceOfRead({ install, beganAt, links, contracts, participants }: MarketplaceRead): Evidence {
   const version = versionOfRead(beganAt);
   const people = [...participants].flatMap(([contractId, present]) =>
     present.map((participant) => ({ contractId, participant })),

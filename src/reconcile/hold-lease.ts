@@ -26,11 +26,7 @@ export interface Lease {
 }
 
 /** @param beat is told of every step, too */
-export function createLease(
-  { installStates, clock }: LeaseDeps,
-  claimed: InstallClaim,
-  beat: () => void,
-): Lease {
+export function createLease({ installStates, clock }: LeaseDeps, claimed: InstallClaim, beat: () => void): Lease {
   let claim = claimed;
   const now = () => clock.now().getTime();
   /** Several requests are under way at once: one of them renews, the others wait for that. */

@@ -2,12 +2,7 @@ import { sql } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { isMissed } from '../domain/absences.ts';
 import type { ContractEvidence } from '../domain/evidence.ts';
-import {
-  leftSince,
-  movedSince,
-  statusOfContract,
-  statusOfLink,
-} from '../domain/evidence-status.ts';
+import { leftSince, movedSince, statusOfContract, statusOfLink } from '../domain/evidence-status.ts';
 import type { RunTrigger } from '../domain/run.ts';
 import { createSameText, type SameText } from '../lib/same-text.ts';
 import { createHoldStore, type HoldStore } from './hold-store.ts';
@@ -16,12 +11,7 @@ import type { KnownContract, KnownInstall } from './read-install.ts';
 /** The only SQL about reading whole installs: which are to be read, and what is known of them. */
 export interface InstallStateStore extends HoldStore {
   /** Has an install read soon. */
-  wantRead(
-    tx: Transaction,
-    installs: readonly string[],
-    now: string,
-    trigger?: RunTrigger,
-  ): Promise<void>;
+  wantRead(tx: Transaction, installs: readonly string[], now: string, trigger?: RunTrigger): Promise<void>;
   hasDue(now: string): Promise<boolean>;
   /** @param which of this install, or of none of these; of any by default */
   claim(now: string, leasedUntil: string, which?: WhichInstall): Promise<InstallClaim | null>;
@@ -75,10 +65,7 @@ export function createInstallStateStore(database: Database): InstallStateStore {
     },
 
     async hasDue(now) {
-      const due = kysely
-        .selectFrom('installState')
-        .select('install')
-        .where('nextAttemptAt', '<=', now);
+      const due = kysely.selectFrom('installState').select('install').where('nextAttemptAt', '<=', now);
       return (await due.limit(1).executeTakeFirst()) !== undefined;
     },
 
@@ -89,15 +76,8 @@ export function createInstallStateStore(database: Database): InstallStateStore {
         const row = await due.executeTakeFirst();
         if (row === undefined) return null;
         const { install, attempts, readWantedAt, readWantedBy } = row;
-        await tx
-          .updateTable('installState')
-          .set({ leasedUntil })
-          .where('install', '=', install)
-          .execute();
-        return {
-          ...{ install, leasedUntil, attempts, readWantedAt: readWantedAt ?? now },
-          trigger: readWantedBy ?? 'event',
-        };
+        await tx.updateTable('installState').set({ leasedUntil }).where('install', '=', install).execute();
+        return { install, leasedUntil, attempts, readWantedAt: readWantedAt ?? now, trigger: readWantedBy ?? 'event' };
       });
     },
 
@@ -139,9 +119,7 @@ export function createInstallStateStore(database: Database): InstallStateStore {
     async postpone(claim, failure, nextAttemptAt) {
       const attempts = claim.attempts + 1;
       await inTransaction(database, (tx) =>
-        updateClaimed(tx, claim)
-          .set({ leasedUntil: null, attempts, failure, nextAttemptAt })
-          .execute(),
+        updateClaimed(tx, claim).set({ leasedUntil: null, attempts, failure, nextAttemptAt }).execute(),
       );
     },
 
@@ -177,10 +155,7 @@ function selectClaimable(tx: Transaction, now: string, { only, except = [] }: Wh
 }
 
 function updateClaimed(tx: Transaction, { install, leasedUntil }: InstallClaim) {
-  return tx
-    .updateTable('installState')
-    .where('install', '=', install)
-    .where('leasedUntil', '=', leasedUntil);
+  return tx.updateTable('installState').where('install', '=', install).where('leasedUntil', '=', leasedUntil);
 }
 
 function selectStates(db: Transaction) {
@@ -231,11 +206,7 @@ function isOpen(contract: ContractEvidence): boolean {
   return status === 'active' || status === 'disputed';
 }
 
-async function toKnown(
-  kysely: Transaction,
-  same: SameText,
-  contracts: ContractEvidence[],
-): Promise<KnownContract[]> {
+async function toKnown(kysely: Transaction, same: SameText, contracts: ContractEvidence[]): Promise<KnownContract[]> {
   const [first] = contracts;
   if (first === undefined) return [];
   const { install } = first;
@@ -259,9 +230,7 @@ async function toKnown(
   const trainersBy = Map.groupBy(present, ({ contractId }) => contractId);
   // One absence proves nothing, and whether they are gone is to be known soon.
   const doubtful = new Set(
-    present
-      .filter(({ absences, seenAt }) => isMissed(absences, seenAt))
-      .map(({ contractId }) => contractId),
+    present.filter(({ absences, seenAt }) => isMissed(absences, seenAt)).map(({ contractId }) => contractId),
   );
   return contracts.map(({ contractId, participantsReadAt: readAt }) => ({
     contractId,

@@ -49,10 +49,7 @@ export type Verdict =
   | { kind: 'leak'; memberId: string };
 
 /** What every member of a group comes to; those who are as they should be come to nothing. */
-export function judgeDrift(
-  known: readonly KnownMembership[],
-  listed: readonly ListedAccount[],
-): Verdict[] {
+export function judgeDrift(known: readonly KnownMembership[], listed: readonly ListedAccount[]): Verdict[] {
   const find = createFinder(known);
   const present = new Set<KnownMembership>();
   const moved = new Set<KnownMembership>();
@@ -171,16 +168,12 @@ function judgeAddress({ id, digests }: ListedAccount, kept: KnownMembership[]): 
   if (owner === undefined || others.length > 0 || !isSettledIn(owner)) return null;
   const { address, memberId } = owner;
   if (memberId !== id || address === null || digests.length === 0) return null;
-  return digests.includes(address)
-    ? null
-    : { kind: 'address_changed', membershipId: owner.id, address, isKnown: true };
+  return digests.includes(address) ? null : { kind: 'address_changed', membershipId: owner.id, address, isKnown: true };
 }
 
 /** One person with two accounts: which of them we removed, nobody can tell. */
 function withoutDoubts(verdicts: Verdict[], listed: readonly ListedAccount[]): Verdict[] {
-  const returned = Map.groupBy(verdicts, (verdict) =>
-    verdict.kind === 'found_again' ? verdict.membershipId : null,
-  );
+  const returned = Map.groupBy(verdicts, (verdict) => (verdict.kind === 'found_again' ? verdict.membershipId : null));
   const accounts = new Map(listed.map((account) => [account.id, account]));
   return verdicts.map((verdict) => {
     if (verdict.kind !== 'found_again') return verdict;
@@ -218,9 +211,7 @@ const vanishingRetryMs = 3_600_000;
  */
 export function judgeReturn(arrivals: readonly Arrival[], now: Date): Return {
   const since = new Date(now.getTime() - vanishingWindowMs).toISOString();
-  const recent = arrivals
-    .slice(1)
-    .filter(({ outcome, at }) => outcome !== 'already_member' && at > since);
+  const recent = arrivals.slice(1).filter(({ outcome, at }) => outcome !== 'already_member' && at > since);
   const last = recent.at(-1);
   const isDue = last === undefined || now.getTime() - Date.parse(last.at) >= vanishingRetryMs;
   return { isDue, timesAddedBack: recent.length };

@@ -7,13 +7,7 @@ import { type ListMembers, readGroup } from '../engine/read-group.ts';
 import { type Clock, instantIn } from '../lib/clock.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import type { DriftStore, Group } from './drift-store.ts';
-import {
-  judgeDrift,
-  judgeReturn,
-  judgeUnconfirmed,
-  type ListedAccount,
-  type Verdict,
-} from './judge-drift.ts';
+import { judgeDrift, judgeReturn, judgeUnconfirmed, type ListedAccount, type Verdict } from './judge-drift.ts';
 import type { GroupDrift } from './report-drift.ts';
 
 /** Listing a group and judging what it shows: the same for the run and the dry run. Writes nothing. */
@@ -97,7 +91,8 @@ export async function judgeReturns(
   const missing = idsOf(verdicts, 'missing');
   const arrivals = await drifts.arrivalsOf(tx, missing);
   return missing.map((membershipId) => ({
-    ...{ membershipId, ...judgeReturn(arrivals.get(membershipId) ?? [], clock.now()) },
+    membershipId,
+    ...judgeReturn(arrivals.get(membershipId) ?? [], clock.now()),
   }));
 }
 

@@ -1,13 +1,6 @@
 import { instantIn } from '../lib/clock.ts';
 import type { CheckDriftDeps } from './check-drift.ts';
-import {
-  findGroups,
-  judgeFoundAgain,
-  judgeGroup,
-  judgeReturns,
-  listGroup,
-  toId,
-} from './judge-group.ts';
+import { findGroups, judgeFoundAgain, judgeGroup, judgeReturns, listGroup, toId } from './judge-group.ts';
 
 /** What comparing an install's groups with what is known would come to, by membership. */
 export interface DriftAhead {

@@ -118,10 +118,7 @@ class RolledBack<T> extends Error {
   }
 }
 
-async function rollingBack<T>(
-  { database, evidence }: PreviewDeps,
-  look: (tx: Transaction) => Promise<T>,
-): Promise<T> {
+async function rollingBack<T>({ database, evidence }: PreviewDeps, look: (tx: Transaction) => Promise<T>): Promise<T> {
   const marker: { found?: RolledBack<T> } = {};
   try {
     await inTransaction(database, async (tx) => {
@@ -193,11 +190,7 @@ async function driftBeside(
 }
 
 /** As the brake would decide if it were asked now. */
-async function weigh(
-  deps: PreviewDeps,
-  install: string,
-  ahead: Ahead[],
-): Promise<PreviewedInstall> {
+async function weigh(deps: PreviewDeps, install: string, ahead: Ahead[]): Promise<PreviewedInstall> {
   const { database, brakes, limits, canReturn, clock, previews } = deps;
   const now = clock.now();
   const counted = await inTransaction(database, (tx) => brakes.counts(tx, install, now));
@@ -217,9 +210,7 @@ async function weigh(
   const { held, exceeded } = applyBrake(due, counts, limits);
   // What was let pass before and is not begun is held with them.
   const takenBack =
-    held.length === 0
-      ? []
-      : await inTransaction(database, (tx) => brakes.unbegun(tx, install, exceeded, now));
+    held.length === 0 ? [] : await inTransaction(database, (tx) => brakes.unbegun(tx, install, exceeded, now));
   const heldIds = new Set([...held, ...takenBack].map(({ membershipId }) => membershipId));
   const changes = ahead.flatMap((one) => toPreviewed(one, heldIds, toInstant(now)));
   return {

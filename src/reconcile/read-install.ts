@@ -2,12 +2,7 @@ import { AppError } from '../domain/errors.ts';
 import { forEachAtOnce } from '../lib/at-once.ts';
 import { createSameText } from '../lib/same-text.ts';
 import type { ContractPage, PlatformReader } from '../marketplace/platform-api.ts';
-import type {
-  Contract,
-  Install,
-  Participant,
-  ProjectLink,
-} from '../marketplace/platform-schema.ts';
+import type { Contract, Install, Participant, ProjectLink } from '../marketplace/platform-schema.ts';
 
 /** What an install is known to have: what a read may find missing. */
 export interface KnownInstall {
@@ -71,11 +66,7 @@ export async function readInstall(
   beganAt: string,
   signal: AbortSignal,
 ): Promise<InstallRead> {
-  const {
-    unlisted: _,
-    toAsk,
-    ...listing
-  } = await listInstall(api, install, known, beganAt, signal);
+  const { unlisted: _, toAsk, ...listing } = await listInstall(api, install, known, beganAt, signal);
   return { ...listing, participants: await askParticipants(api, [...toAsk], signal) };
 }
 
@@ -96,7 +87,11 @@ export async function listInstall(
   const endedIds = new Set(idsOf(ended));
   const unlisted = unseen.map(({ contractId }) => contractId).filter((id) => !endedIds.has(id));
   return {
-    ...{ install, beganAt, grant, links, missingLinkIds },
+    install,
+    beganAt,
+    grant,
+    links,
+    missingLinkIds,
     contracts: [...active.contracts, ...ended],
     // An empty list is what a hiccup looks like, and nothing follows from it.
     isActiveWhole: active.isComplete && active.contracts.length > 0,
@@ -206,18 +201,18 @@ async function listEnded(
 function createPacking(): (contract: Contract) => Contract {
   const same = createSameText();
   return ({ id, status, title, jobId = null, startDate, endDate, projectLinkIds }) => ({
-    ...{ startDate, endDate, jobId: jobId === null ? null : same.text(jobId) },
-    ...{ id, status: same.text(status), title: title === null ? null : same.text(title) },
+    startDate,
+    endDate,
+    jobId: jobId === null ? null : same.text(jobId),
+    id,
+    status: same.text(status),
+    title: title === null ? null : same.text(title),
     projectLinkIds: same.list(projectLinkIds),
   });
 }
 
 /** Known contracts of links that are still there, which the list did not have. */
-function findUnlisted(
-  known: KnownInstall,
-  links: ProjectLink[],
-  contracts: Contract[],
-): KnownContract[] {
+function findUnlisted(known: KnownInstall, links: ProjectLink[], contracts: Contract[]): KnownContract[] {
   const listed = new Set(idsOf(contracts));
   const live = new Set(links.map(({ id }) => id));
   return known.contracts.filter(({ contractId, linkIds }) => {

@@ -49,7 +49,9 @@ export function createReadWorker(deps: ReadWorkerDeps): Loop {
   return createLanes({
     name: 'read',
     intervalMs: pollMs,
-    ...{ logger, clock, stallMs },
+    logger,
+    clock,
+    stallMs,
     atOnce: installsAtOnce,
     async next(underway, signal) {
       const now = toInstant(clock.now());
@@ -102,11 +104,7 @@ async function readInstall(
 }
 
 /** Adds what was read, and keeps asking for what was still missing in it. */
-async function apply(
-  deps: ReadWorkerDeps,
-  read: MarketplaceRead,
-  requests: ReadRequest[],
-): Promise<void> {
+async function apply(deps: ReadWorkerDeps, read: MarketplaceRead, requests: ReadRequest[]): Promise<void> {
   const { database, evidence, readRequests, clock } = deps;
   const now = toInstant(clock.now());
   const applied = await inTransaction(database, async (tx) => {

@@ -74,11 +74,7 @@ export async function takeNext(
 }
 
 /** Reads a claimed install, adds what it says as evidence, and writes down how that went. */
-export async function reconcile(
-  deps: ReconcileDeps,
-  lease: Lease,
-  signal: AbortSignal,
-): Promise<void> {
+export async function reconcile(deps: ReconcileDeps, lease: Lease, signal: AbortSignal): Promise<void> {
   const { installStates, runs, clock } = deps;
   const { install, trigger, attempts } = lease.claim();
   const beganAt = toInstant(clock.now());
@@ -141,11 +137,7 @@ function learning(deps: ReconcileDeps, install: string): PlatformReader {
 }
 
 /** All that follows from the read, before what was held until then is let go. */
-export async function deriveAll(
-  deps: AddDeps,
-  install: string,
-  onStep: () => Promise<void>,
-): Promise<void> {
+export async function deriveAll(deps: AddDeps, install: string, onStep: () => Promise<void>): Promise<void> {
   while (await deps.memberships.hasPostponed(install)) {
     await addEvidence(deps, emptyEvidence());
     await onStep();
@@ -165,10 +157,7 @@ export async function addEvidence(deps: AddDeps, evidence: Evidence): Promise<vo
 }
 
 /** @throws AppError `not_found` */
-export function findApi(
-  { platformApis }: Pick<ReconcileDeps, 'platformApis'>,
-  install: string,
-): PlatformReader {
+export function findApi({ platformApis }: Pick<ReconcileDeps, 'platformApis'>, install: string): PlatformReader {
   const api = platformApis.get(install);
   if (api !== undefined) return api;
   throw new AppError('not_found', `The install ${install} is not configured`);

@@ -19,7 +19,9 @@ export function createReconcileWorker(deps: ReconcileDeps): Loop {
   return createLanes({
     name: 'reconcile',
     intervalMs: pollMs,
-    ...{ logger, clock, stallMs },
+    logger,
+    clock,
+    stallMs,
     atOnce: installsAtOnce,
     async next(underway, signal) {
       await endRuns(deps);

@@ -29,9 +29,7 @@ export function createReportClock({ database, alerts, clock }: ReportClockDeps):
     const isNotable = Math.abs(driftMs) >= notableDriftMs;
     const driftSeconds = isNotable ? Math.round(driftMs / 1000) : 0;
     if (driftSeconds !== written) {
-      await inTransaction(database, (tx) =>
-        writeSetting(tx, 'clock_drift_seconds', String(driftSeconds)),
-      );
+      await inTransaction(database, (tx) => writeSetting(tx, 'clock_drift_seconds', String(driftSeconds)));
       written = driftSeconds;
     }
     if (!isNotable || quiet.letThrough('clock') === null) return;

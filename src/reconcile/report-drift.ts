@@ -53,8 +53,7 @@ export function createReportDrift({ alerts, metrics, logger }: ReportDriftDeps):
     last.set(key, { tool, counts, told: new Set(findings.map((finding) => finding.key)) });
     for (const kind of kinds) metrics.drift.set({ tool, kind }, sum(last, tool, kind));
     for (const { key: about, alert, fields, message } of findings) {
-      if (!before?.told.has(about))
-        alerts.raise(alert, { tool, group: groupId, ...fields }, message);
+      if (!before?.told.has(about)) alerts.raise(alert, { tool, group: groupId, ...fields }, message);
     }
     if (JSON.stringify(before?.counts) === JSON.stringify(counts)) return;
     if (before === undefined && kinds.every((kind) => counts[kind] === 0)) return;
@@ -79,11 +78,7 @@ function countKinds(verdicts: Verdict[]): Counts {
   return counts;
 }
 
-function sum(
-  last: ReadonlyMap<string, { tool: string; counts: Counts }>,
-  tool: string,
-  kind: Kind,
-) {
+function sum(last: ReadonlyMap<string, { tool: string; counts: Counts }>, tool: string, kind: Kind) {
   let total = 0;
   for (const one of last.values()) if (one.tool === tool) total += one.counts[kind];
   return total;
@@ -100,8 +95,7 @@ function findingsOf(drift: GroupDrift): Finding[] {
       key: `removed_again ${membership}`,
       alert: 'removed_member_returned' as const,
       fields: { membership },
-      message:
-        'Somebody whom we removed is in again, and is removed again unless a contract begins',
+      message: 'Somebody whom we removed is in again, and is removed again unless a contract begins',
     })),
     ...vanishing.map(({ membershipId: membership, timesAddedBack }) => ({
       key: `vanishing ${membership} ${timesAddedBack}`,

@@ -43,10 +43,7 @@ export interface Work extends RunNumbers {
   left: number;
 }
 
-export type OpenRun = Pick<
-  RunTable,
-  'install' | 'trigger' | 'beganAt' | 'afterReceipt' | 'readAt'
-> & {
+export type OpenRun = Pick<RunTable, 'install' | 'trigger' | 'beganAt' | 'afterReceipt' | 'readAt'> & {
   id: number;
   /** Until when somebody has the install to read it; null where nobody does. */
   leasedUntil: string | null;
@@ -69,17 +66,9 @@ export function createRunStore(database: Database): RunStore {
       const afterReceipt = await lastReceipt();
       const oldest = new Date(Date.parse(beganAt) - keptMs).toISOString();
       return await inTransaction(database, async (tx) => {
-        await tx
-          .deleteFrom('run')
-          .where('install', '=', install)
-          .where('beganAt', '<', oldest)
-          .execute();
+        await tx.deleteFrom('run').where('install', '=', install).where('beganAt', '<', oldest).execute();
         const run = { install, trigger, beganAt, afterReceipt };
-        const { id } = await tx
-          .insertInto('run')
-          .values(run)
-          .returning('id')
-          .executeTakeFirstOrThrow();
+        const { id } = await tx.insertInto('run').values(run).returning('id').executeTakeFirstOrThrow();
         return id;
       });
     },
@@ -93,12 +82,7 @@ export function createRunStore(database: Database): RunStore {
     async fail(runId, failure, endedAt) {
       const failed = { failure, endedAt, outcome: 'failed' } as const;
       await inTransaction(database, (tx) =>
-        tx
-          .updateTable('run')
-          .set(failed)
-          .where('id', '=', runId)
-          .where('endedAt', 'is', null)
-          .execute(),
+        tx.updateTable('run').set(failed).where('id', '=', runId).where('endedAt', 'is', null).execute(),
       );
     },
 
@@ -106,15 +90,7 @@ export function createRunStore(database: Database): RunStore {
       kysely
         .selectFrom('run')
         .leftJoin('installState', 'installState.install', 'run.install')
-        .select([
-          'id',
-          'run.install',
-          'trigger',
-          'beganAt',
-          'afterReceipt',
-          'readAt',
-          'leasedUntil',
-        ])
+        .select(['id', 'run.install', 'trigger', 'beganAt', 'afterReceipt', 'readAt', 'leasedUntil'])
         .where('endedAt', 'is', null)
         .orderBy('id')
         .execute(),
@@ -123,12 +99,7 @@ export function createRunStore(database: Database): RunStore {
       const failure = left > 0 ? `Not done in time: ${left}` : null;
       const ended = { ...numbers, outcome: outcomeOfRun(numbers, left), failure, endedAt };
       await inTransaction(database, (tx) =>
-        tx
-          .updateTable('run')
-          .set(ended)
-          .where('id', '=', runId)
-          .where('endedAt', 'is', null)
-          .execute(),
+        tx.updateTable('run').set(ended).where('id', '=', runId).where('endedAt', 'is', null).execute(),
       );
     },
 
@@ -170,16 +141,8 @@ async function countDone({ kysely }: Database, install: string, since: Since) {
     .selectFrom('receipt')
     .innerJoin('membership', 'membership.id', 'receipt.membershipId')
     .select((eb) => [
-      eb.fn
-        .count<number>('membership.id')
-        .distinct()
-        .filterWhere('outcome', 'in', ['added', 'invited'])
-        .as('added'),
-      eb.fn
-        .count<number>('membership.id')
-        .distinct()
-        .filterWhere('outcome', '=', 'removed')
-        .as('removed'),
+      eb.fn.count<number>('membership.id').distinct().filterWhere('outcome', 'in', ['added', 'invited']).as('added'),
+      eb.fn.count<number>('membership.id').distinct().filterWhere('outcome', '=', 'removed').as('removed'),
     ])
     .where('receipt.id', '>', since.afterReceipt)
     .where('receipt.createdAt', '>=', since.at)

@@ -133,7 +133,10 @@ export function lookingBefore(silence: Silence, claims: ClaimStore): ClaimStore 
 
 export function createAliveWorker(silence: Silence, clock: Clock, logger: Logger): Loop {
   return createLoop({
-    ...{ name: 'alive', intervalMs: beatEveryMs, logger, clock },
+    name: 'alive',
+    intervalMs: beatEveryMs,
+    logger,
+    clock,
     async run() {
       await silence.look();
       return 'idle';

@@ -1,11 +1,5 @@
 import type { Database } from '../db/database.ts';
-import {
-  confirmedAt,
-  isSuspect,
-  movedSince,
-  provisioningOf,
-  statusOfLink,
-} from '../domain/evidence-status.ts';
+import { confirmedAt, isSuspect, movedSince, provisioningOf, statusOfLink } from '../domain/evidence-status.ts';
 
 /** The SQL of suspects: contracts that are in no list any more (design section 4.2). */
 export interface SuspectStore {
@@ -26,12 +20,8 @@ export function createSuspectStore(database: Database): SuspectStore {
   return {
     async list(install) {
       const candidates = await loadCandidates(database, install);
-      const suspects = candidates.filter(
-        (one) => isSuspect(one, one.readBeganAt ?? '') && isHere(one),
-      );
-      const byContract = new Map(
-        suspects.map((one) => [JSON.stringify([one.install, one.contractId]), one]),
-      );
+      const suspects = candidates.filter((one) => isSuspect(one, one.readBeganAt ?? '') && isHere(one));
+      const byContract = new Map(suspects.map((one) => [JSON.stringify([one.install, one.contractId]), one]));
       const byInstall = Map.groupBy(byContract.values(), (one) => one.install);
       const listed: Suspect[] = [];
       for (const [name, ofInstall] of byInstall) {
@@ -53,18 +43,14 @@ function loadCandidates({ kysely }: Database, install: string | undefined) {
         .onRef('contractLink.contractId', '=', 'contract.contractId'),
     )
     .innerJoin('link', (join) =>
-      join
-        .onRef('link.install', '=', 'contractLink.install')
-        .onRef('link.linkId', '=', 'contractLink.linkId'),
+      join.onRef('link.install', '=', 'contractLink.install').onRef('link.linkId', '=', 'contractLink.linkId'),
     )
     .selectAll('contract')
     .select(['readBeganAt', 'removedEventAt', 'seenAt', 'externalProjectId', 'provisioningMode'])
     .select(['link.absences as linkAbsences', 'namedAt', 'omissions'])
     .where('endedReadAt', 'is', null)
     .where('removedEventAt', 'is', null)
-    .where((eb) =>
-      eb.or([eb('activeReadAt', 'is', null), eb('activeReadAt', '<', eb.ref('readBeganAt'))]),
-    );
+    .where((eb) => eb.or([eb('activeReadAt', 'is', null), eb('activeReadAt', '<', eb.ref('readBeganAt'))]));
   if (install !== undefined) rows = rows.where('contract.install', '=', install);
   return rows.execute();
 }
@@ -78,11 +64,7 @@ function isHere({ linkAbsences: absences, ...link }: Candidate): boolean {
   );
 }
 
-async function addSince(
-  { kysely }: Database,
-  install: string,
-  suspects: Candidate[],
-): Promise<Suspect[]> {
+async function addSince({ kysely }: Database, install: string, suspects: Candidate[]): Promise<Suspect[]> {
   const confirmed = suspects.map((one) => confirmedAt(one) ?? '');
   const oldest = confirmed.reduce((a, b) => (b < a ? b : a));
   const readings = await kysely

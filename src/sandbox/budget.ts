@@ -46,16 +46,12 @@ export function planWarnings(before: Budget, after: Budget, contract: Contract):
   return thresholds
     .filter(
       ({ warning, fraction }) =>
-        before.consumedFraction < fraction &&
-        after.consumedFraction >= fraction &&
-        !contract.warned.has(warning),
+        before.consumedFraction < fraction && after.consumedFraction >= fraction && !contract.warned.has(warning),
     )
     .map(({ warning }) => warning);
 }
 
-function isMetered(
-  paymentType: PaymentType | null,
-): paymentType is Exclude<PaymentType, 'FIXED_PRICE'> {
+function isMetered(paymentType: PaymentType | null): paymentType is Exclude<PaymentType, 'FIXED_PRICE'> {
   return paymentType !== null && paymentType !== 'FIXED_PRICE';
 }
 

@@ -1,13 +1,6 @@
 import { AppError } from '../domain/errors.ts';
 import { toInstant } from '../lib/clock.ts';
-import type {
-  End,
-  Funding,
-  Hire,
-  HiredTrainer,
-  NewJob,
-  Replacement,
-} from './control-request-schema.ts';
+import type { End, Funding, Hire, HiredTrainer, NewJob, Replacement } from './control-request-schema.ts';
 import { findInstall } from './install-control.ts';
 import type { Marketplace } from './marketplace.ts';
 import { toContractOccurrences, toMilestoneOccurrences } from './occurrences.ts';
@@ -67,10 +60,7 @@ export function endContract(marketplace: Marketplace, contractId: string, wanted
 }
 
 /** Tells of an end that is none: to everybody who reads the contract, it is still active. */
-export function raiseMistakenEnd(
-  { state, clock, raiseEvents }: Marketplace,
-  contractId: string,
-): void {
+export function raiseMistakenEnd({ state, clock, raiseEvents }: Marketplace, contractId: string): void {
   const contract = findContract(state, contractId);
   if (contract.status === 'ended') throw new AppError('conflict', 'The contract did end');
   const mistaken: Contract = { ...contract, status: 'ended', endDate: toInstant(clock.now()) };
@@ -78,11 +68,7 @@ export function raiseMistakenEnd(
 }
 
 /** The funded milestone becomes the active one, and every warning may be sent once more. */
-export function fundMilestone(
-  marketplace: Marketplace,
-  contractId: string,
-  wanted: Funding = {},
-): Milestone {
+export function fundMilestone(marketplace: Marketplace, contractId: string, wanted: Funding = {}): Milestone {
   const { state, ids } = marketplace;
   const contract = findContract(state, contractId);
   for (const earlier of contract.milestones) earlier.status = 'COMPLETED';

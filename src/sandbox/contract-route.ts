@@ -37,13 +37,9 @@ function listContracts(call: PlatformCall) {
 
 /** Newest first. A link that is not the install's has no contracts to show. */
 function findContracts({ marketplace, install }: PlatformCall, linkId?: string): Contract[] {
-  const links = linksOfInstall(marketplace.state, install).filter(
-    ({ id }) => linkId === undefined || id === linkId,
-  );
+  const links = linksOfInstall(marketplace.state, install).filter(({ id }) => linkId === undefined || id === linkId);
   const jobIds = new Set(links.map(({ jobId }) => jobId));
-  return [...marketplace.state.contracts.values()]
-    .filter(({ job }) => jobIds.has(job.id))
-    .reverse();
+  return [...marketplace.state.contracts.values()].filter(({ job }) => jobIds.has(job.id)).reverse();
 }
 
 function toCursor(contract: Contract | undefined): string | null {

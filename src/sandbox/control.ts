@@ -7,15 +7,7 @@ import {
   raiseMistakenEnd,
   replaceParticipant,
 } from './contract-control.ts';
-import type {
-  End,
-  Funding,
-  Hire,
-  NewInstall,
-  NewJob,
-  Relink,
-  Replacement,
-} from './control-request-schema.ts';
+import type { End, Funding, Hire, NewInstall, NewJob, Relink, Replacement } from './control-request-schema.ts';
 import { type FaultsInForce, setFaults } from './fault-control.ts';
 import type { WantedFaults } from './faults/faults-schema.ts';
 import {

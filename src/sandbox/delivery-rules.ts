@@ -19,12 +19,7 @@ export const redeliveryWaitMs = 5 * minuteMs;
 const maxConsecutiveFailures = 10;
 
 /** Counted per attempt, over all deliveries of the endpoint, until one succeeds. */
-export function settleAttempt(
-  state: SandboxState,
-  delivery: Delivery,
-  attempt: Attempt,
-  nowMs: number,
-): void {
+export function settleAttempt(state: SandboxState, delivery: Delivery, attempt: Attempt, nowMs: number): void {
   delivery.attempts.push(attempt);
   if (isAccepted(attempt)) markDelivered(delivery);
   else markFailed(state, delivery, attempt.at, nowMs);
@@ -55,12 +50,7 @@ function postpone(delivery: Delivery, nowMs: number): void {
   else delivery.dueAtMs = nowMs + waitMs;
 }
 
-export function disableEndpoint(
-  state: SandboxState,
-  endpoint: WebhookEndpoint,
-  reason: string,
-  at: string,
-): void {
+export function disableEndpoint(state: SandboxState, endpoint: WebhookEndpoint, reason: string, at: string): void {
   endpoint.status = 'DISABLED';
   endpoint.disabledAt = at;
   endpoint.disabledReason = reason;
@@ -74,11 +64,7 @@ export function enableEndpoint(endpoint: WebhookEndpoint): void {
   endpoint.disabledReason = null;
 }
 
-export function closePending(
-  state: SandboxState,
-  endpoint: WebhookEndpoint,
-  status: 'FAILED' | 'DISCARDED',
-): void {
+export function closePending(state: SandboxState, endpoint: WebhookEndpoint, status: 'FAILED' | 'DISCARDED'): void {
   for (const delivery of deliveriesOfEndpoint(state, endpoint)) {
     if (delivery.status === 'PENDING') delivery.status = status;
   }

@@ -18,10 +18,7 @@ export interface Reconnection extends CreatedInstall {
   revokedInstallId: string;
 }
 
-export function createInstall(
-  { state, ids, clock }: Marketplace,
-  wanted: NewInstall = {},
-): CreatedInstall {
+export function createInstall({ state, ids, clock }: Marketplace, wanted: NewInstall = {}): CreatedInstall {
   const granted = wanted.scopes ?? [...scopes];
   const value = ids.nextCredential('ot_ptk');
   const install: Install = {
@@ -44,19 +41,14 @@ export function createInstall(
 }
 
 /** Work addresses appear or disappear with it; no event says so. */
-export function setPiiConsent(
-  { state }: Marketplace,
-  installId: string,
-  piiConsent: boolean,
-): void {
+export function setPiiConsent({ state }: Marketplace, installId: string, piiConsent: boolean): void {
   findInstall(state, installId).piiConsent = piiConsent;
 }
 
 /** The customer disconnects: the token is then answered 403. */
 export function revokeInstall({ state, raiseEvents }: Marketplace, installId: string): void {
   const install = findInstall(state, installId);
-  if (install.status === 'REVOKED')
-    throw new AppError('conflict', 'The install is revoked already');
+  if (install.status === 'REVOKED') throw new AppError('conflict', 'The install is revoked already');
   install.status = 'REVOKED';
   raiseEvents([toRevokedOccurrence(install)]);
 }
@@ -68,12 +60,7 @@ export function revokeToken({ state }: Marketplace, installId: string): void {
 
 /** A new install of the same employer. The links and endpoints of the old one stay with the old. */
 export function reconnect(marketplace: Marketplace, installId: string): Reconnection {
-  const {
-    organizationId,
-    scopes: granted,
-    piiConsent,
-    token,
-  } = findInstall(marketplace.state, installId);
+  const { organizationId, scopes: granted, piiConsent, token } = findInstall(marketplace.state, installId);
   revokeInstall(marketplace, installId);
   revokeToken(marketplace, installId);
   const tokenScopes = token.scopes;

@@ -14,11 +14,7 @@ export function removeLink(marketplace: Marketplace, linkId: string): ProjectLin
 }
 
 /** Nothing changes a link: to point it elsewhere is to delete it and to create another. */
-export function relink(
-  marketplace: Marketplace,
-  linkId: string,
-  changes: Relink = {},
-): ProjectLink {
+export function relink(marketplace: Marketplace, linkId: string, changes: Relink = {}): ProjectLink {
   const { link: replaced, install } = findLiveLink(marketplace, linkId);
   const wanted = {
     ...replaced,
@@ -33,10 +29,7 @@ export function relink(
 }
 
 /** What a revoked install has left behind is out of reach, and its endpoints hear of nothing. */
-function findLiveLink(
-  { state }: Marketplace,
-  linkId: string,
-): { link: ProjectLink; install: Install } {
+function findLiveLink({ state }: Marketplace, linkId: string): { link: ProjectLink; install: Install } {
   const link = state.links.get(linkId);
   if (link === undefined) throw new AppError('not_found', `No project link ${linkId}`);
   const install = findInstall(state, link.installId);

@@ -1,13 +1,7 @@
 import { budgetOf } from './budget.ts';
 import { toParticipant, toPublicContract, toPublicLink } from './public-shapes.ts';
 import type { Occurrence } from './raise-events.ts';
-import {
-  type Contract,
-  type Install,
-  liveLinksOfJob,
-  type ProjectLink,
-  type SandboxState,
-} from './sandbox-state.ts';
+import { type Contract, type Install, liveLinksOfJob, type ProjectLink, type SandboxState } from './sandbox-state.ts';
 
 /** What each kind of happening tells whom. */
 

@@ -40,10 +40,7 @@ export function oneOf(values: readonly (string | null)[]): JsonSchema {
 }
 
 /** Every property is required except those named as optional. */
-export function record(
-  properties: Record<string, JsonSchema>,
-  optional: readonly string[] = [],
-): JsonSchema {
+export function record(properties: Record<string, JsonSchema>, optional: readonly string[] = []): JsonSchema {
   const required = Object.keys(properties).filter((name) => !optional.includes(name));
   return { type: 'object', properties, required };
 }
@@ -138,12 +135,6 @@ export const schemas: Record<string, JsonSchema> = {
       workerOpentrainUserId: text,
       externalReportId: text,
     },
-    [
-      'totalSeconds',
-      'tasksCompleted',
-      'labelsCompleted',
-      'workerOpentrainUserId',
-      'externalReportId',
-    ],
+    ['totalSeconds', 'tasksCompleted', 'labelsCompleted', 'workerOpentrainUserId', 'externalReportId'],
   ),
 };

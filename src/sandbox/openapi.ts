@@ -214,13 +214,7 @@ function operation(
   scope: Scope | undefined,
   { id = false, query = {}, body, status, answer, refusals = [] }: Shape,
 ): Operation {
-  const statuses = [
-    ...(body || query['limit'] ? [400] : []),
-    401,
-    403,
-    ...(id ? [404] : []),
-    ...refusals,
-  ];
+  const statuses = [...(body || query['limit'] ? [400] : []), 401, 403, ...(id ? [404] : []), ...refusals];
   const errors = statuses.map((code) => [code, toResponse(errorNames[code] ?? '', ref('Error'))]);
   return {
     operationId,

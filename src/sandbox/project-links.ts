@@ -2,12 +2,7 @@ import { AppError } from '../domain/errors.ts';
 import { toInstant } from '../lib/clock.ts';
 import type { Marketplace } from './marketplace.ts';
 import { toLinkOccurrence } from './occurrences.ts';
-import {
-  type Install,
-  linksOfInstall,
-  type ProjectLink,
-  type SandboxState,
-} from './sandbox-state.ts';
+import { type Install, linksOfInstall, type ProjectLink, type SandboxState } from './sandbox-state.ts';
 
 /** How links come and go, whether a platform asks for it or the customer. */
 

@@ -1,11 +1,4 @@
-import type {
-  Contract,
-  Install,
-  ProjectLink,
-  SandboxState,
-  Trainer,
-  WebhookEndpoint,
-} from './sandbox-state.ts';
+import type { Contract, Install, ProjectLink, SandboxState, Trainer, WebhookEndpoint } from './sandbox-state.ts';
 import { linksOfInstall } from './sandbox-state.ts';
 
 /** The marketplace's records as a platform sees them, in answers and in events alike. */

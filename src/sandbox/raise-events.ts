@@ -2,13 +2,7 @@ import { type Clock, toInstant } from '../lib/clock.ts';
 import type { DeliveryFaults } from './faults/delivery-faults.ts';
 import type { FaultDice } from './faults/fault-dice.ts';
 import type { Ids } from './ids.ts';
-import {
-  type Delivery,
-  type EventType,
-  endpointsOfInstall,
-  type Install,
-  type SandboxState,
-} from './sandbox-state.ts';
+import { type Delivery, type EventType, endpointsOfInstall, type Install, type SandboxState } from './sandbox-state.ts';
 
 /** Something that happened, as one install is to hear of it. */
 export interface Occurrence {
@@ -80,11 +74,7 @@ function toDeliveries(
     }));
 }
 
-function toMinimalEvent({
-  type,
-  resourceId,
-  data,
-}: Pick<Occurrence, 'type' | 'resourceId' | 'data'>) {
+function toMinimalEvent({ type, resourceId, data }: Pick<Occurrence, 'type' | 'resourceId' | 'data'>) {
   return {
     type,
     resourceId,

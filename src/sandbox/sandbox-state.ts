@@ -167,10 +167,7 @@ export function linksOfInstall(state: SandboxState, install: Install): ProjectLi
 }
 
 /** The links on a job whose install still stands: those that hear of what happens to it. */
-export function liveLinksOfJob(
-  state: SandboxState,
-  job: Job,
-): { link: ProjectLink; install: Install }[] {
+export function liveLinksOfJob(state: SandboxState, job: Job): { link: ProjectLink; install: Install }[] {
   return [...state.links.values()].flatMap((link) => {
     const install = state.installs.get(link.installId);
     return link.jobId === job.id && install?.status === 'ACTIVE' ? [{ link, install }] : [];

@@ -23,10 +23,7 @@ export function createSendDelivery(timeoutMs: number): SendDelivery {
   };
 }
 
-async function exchange(
-  { url, headers, body }: DeliveryRequest,
-  signal: AbortSignal,
-): Promise<SendOutcome> {
+async function exchange({ url, headers, body }: DeliveryRequest, signal: AbortSignal): Promise<SendOutcome> {
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     const open = url.startsWith('https:') ? requestHttps : requestHttp;
     // A kept-alive connection that the receiver is about to close would fail an attempt by chance.

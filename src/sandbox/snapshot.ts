@@ -46,12 +46,6 @@ export function listDeliveries({ state, dice }: Marketplace) {
   }));
 }
 
-function toListedDelivery({
-  endpoint,
-  number: _,
-  dueAtMs: __,
-  repeatAfterMs: ___,
-  ...delivery
-}: Delivery) {
+function toListedDelivery({ endpoint, number: _, dueAtMs: __, repeatAfterMs: ___, ...delivery }: Delivery) {
   return structuredClone({ ...delivery, endpointId: endpoint.id, installId: endpoint.installId });
 }

@@ -64,8 +64,6 @@ function warnOfBudget(marketplace: Marketplace, contract: Contract, before: Budg
   } as const;
   for (const warning of planWarnings(before, budgetOf(contract), contract)) {
     contract.warned.add(warning);
-    marketplace.raiseEvents(
-      toMilestoneOccurrences(marketplace.state, eventTypeOf[warning], contract),
-    );
+    marketplace.raiseEvents(toMilestoneOccurrences(marketplace.state, eventTypeOf[warning], contract));
   }
 }

@@ -1,18 +1,7 @@
 import { AppError } from '../domain/errors.ts';
 import { toInstant } from '../lib/clock.ts';
-import {
-  closePending,
-  disableEndpoint,
-  enableEndpoint,
-  redeliveryWaitMs,
-  reopen,
-} from './delivery-rules.ts';
-import {
-  CreateWebhookEndpoint,
-  parseRequest,
-  Redeliver,
-  UpdateWebhookEndpoint,
-} from './platform-request-schema.ts';
+import { closePending, disableEndpoint, enableEndpoint, redeliveryWaitMs, reopen } from './delivery-rules.ts';
+import { CreateWebhookEndpoint, parseRequest, Redeliver, UpdateWebhookEndpoint } from './platform-request-schema.ts';
 import type { PlatformCall, PlatformRoute } from './platform-route.ts';
 import { toPublicEndpoint } from './public-shapes.ts';
 import { deliveriesOfEndpoint, endpointsOfInstall, type WebhookEndpoint } from './sandbox-state.ts';
@@ -73,12 +62,7 @@ function updateEndpoint(call: PlatformCall) {
   endpoint.eventTypes = eventTypes ?? endpoint.eventTypes;
   if (status === 'ACTIVE') enableEndpoint(endpoint);
   if (status === 'DISABLED' && endpoint.status === 'ACTIVE') {
-    disableEndpoint(
-      marketplace.state,
-      endpoint,
-      'Disabled by request',
-      toInstant(marketplace.clock.now()),
-    );
+    disableEndpoint(marketplace.state, endpoint, 'Disabled by request', toInstant(marketplace.clock.now()));
   }
   marketplace.dispatcher.wake();
   return { webhookEndpoint: toPublicEndpoint(endpoint) };

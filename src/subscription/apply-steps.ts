@@ -32,12 +32,7 @@ export async function applySteps(
   return created;
 }
 
-async function mend(
-  deps: SubscriptionDeps,
-  look: Look,
-  step: StepAbout,
-  signal: AbortSignal,
-): Promise<void> {
+async function mend(deps: SubscriptionDeps, look: Look, step: StepAbout, signal: AbortSignal): Promise<void> {
   const { install } = look;
   const { endpointId } = step;
   switch (step.kind) {
@@ -84,14 +79,12 @@ async function create(
   }
   await hold.renew();
   const wanted = { url: view.url, eventTypes: types };
-  const { endpoint, secret } = await api
-    .createWebhookEndpoint(wanted, signal)
-    .catch(async (error: unknown) => {
-      // What was deleted for it is still to be made up for, by whoever looks next.
-      const isRefused = (toAppError(error).status ?? 500) < 500 && replaces.length === 0;
-      if (isRefused) await subscriptions.giveUpCreating(install, view.creatingSince);
-      throw error;
-    });
+  const { endpoint, secret } = await api.createWebhookEndpoint(wanted, signal).catch(async (error: unknown) => {
+    // What was deleted for it is still to be made up for, by whoever looks next.
+    const isRefused = (toAppError(error).status ?? 500) < 500 && replaces.length === 0;
+    if (isRefused) await subscriptions.giveUpCreating(install, view.creatingSince);
+    throw error;
+  });
   await endpoints.save({ install, endpointId: endpoint.id, secret, storedAt: now(deps) });
   await subscriptions.created(install);
   await wantRead(deps, install);

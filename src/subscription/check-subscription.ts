@@ -21,12 +21,7 @@ export async function checkSubscription(
   return (await holdSubscription(deps, install, { patienceMs: 0, signal }, work)) ?? false;
 }
 
-async function check(
-  deps: SubscriptionDeps,
-  install: string,
-  hold: Hold,
-  signal: AbortSignal,
-): Promise<true> {
+async function check(deps: SubscriptionDeps, install: string, hold: Hold, signal: AbortSignal): Promise<true> {
   const { subscriptions, alerts, clock } = deps;
   const { trouble: before } = await subscriptions.find(install);
   try {

@@ -20,11 +20,7 @@ export interface EnsureDecision {
  * @param mayMove whether one that delivers elsewhere may be had deliver here
  * @throws AppError `conflict` where only moving would help, and it may not be moved
  */
-export function decideEnsured(
-  install: string,
-  view: SubscriptionView,
-  mayMove: boolean,
-): EnsureDecision {
+export function decideEnsured(install: string, view: SubscriptionView, mayMove: boolean): EnsureDecision {
   const sorted = sortEndpoints(view);
   const { usable, strangers, gone } = sorted;
   const [current] = usable;
@@ -46,13 +42,8 @@ export function decideEnsured(
   return move(view, sorted, distant);
 }
 
-function keep(
-  view: SubscriptionView,
-  sorted: SortedEndpoints,
-  current: WebhookEndpoint,
-): EnsureDecision {
-  const enabled: Step[] =
-    current.status === 'DISABLED' ? [{ kind: 'enable', endpointId: current.id }] : [];
+function keep(view: SubscriptionView, sorted: SortedEndpoints, current: WebhookEndpoint): EnsureDecision {
+  const enabled: Step[] = current.status === 'DISABLED' ? [{ kind: 'enable', endpointId: current.id }] : [];
   const steps = [...enabled, ...tidy(view, sorted, current)];
   return { how: 'kept', endpointId: current.id, steps };
 }
@@ -68,11 +59,7 @@ function findDistant(
   return mayMove && isOnlyOne ? listed[0] : undefined;
 }
 
-function move(
-  view: SubscriptionView,
-  sorted: SortedEndpoints,
-  distant: WebhookEndpoint,
-): EnsureDecision {
+function move(view: SubscriptionView, sorted: SortedEndpoints, distant: WebhookEndpoint): EnsureDecision {
   const known = view.stored.find(({ endpointId }) => endpointId === distant.id);
   if (known?.hasSecret !== true && !view.hasConfiguredSecrets) {
     return { how: 'replaced', endpointId: null, steps: create([distant], sorted.gone) };

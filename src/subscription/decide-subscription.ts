@@ -135,11 +135,7 @@ function findRefused(
   return toTroubles(install).unknownSecret(view.unmatchedAt ?? '');
 }
 
-function decideEnabling(
-  install: string,
-  view: SubscriptionView,
-  endpoint: WebhookEndpoint,
-): SubscriptionDecision {
+function decideEnabling(install: string, view: SubscriptionView, endpoint: WebhookEndpoint): SubscriptionDecision {
   const { acceptedAt, enabledAt } = view;
   const troubles = toTroubles(install);
   if (endpoint.status !== 'DISABLED') {

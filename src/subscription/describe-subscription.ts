@@ -1,12 +1,7 @@
 import { AppError } from '../domain/errors.ts';
 import type { WebhookEndpoint } from '../marketplace/platform-schema.ts';
 import { decideSubscription, missingTypesOf } from './decide-subscription.ts';
-import {
-  apiOf,
-  listEndpoints,
-  lookAtSubscription,
-  type SubscriptionDeps,
-} from './look-at-subscription.ts';
+import { apiOf, listEndpoints, lookAtSubscription, type SubscriptionDeps } from './look-at-subscription.ts';
 import { type SubscriptionView, sortEndpoints } from './sort-endpoints.ts';
 import { toShownUrl } from './troubles.ts';
 
@@ -80,10 +75,7 @@ export async function redeliver(
       ? await findWithoutAddress(deps, install, signal)
       : mainOf((await lookAtSubscription(deps, install, signal)).view);
   if (endpoint === undefined) {
-    throw new AppError(
-      'not_found',
-      `There is no webhook endpoint of ${install} that is known here`,
-    );
+    throw new AppError('not_found', `There is no webhook endpoint of ${install} that is known here`);
   }
   const { id: endpointId, status } = endpoint;
   return { endpointId, status, requeued: await api.redeliver(endpointId, deliveryId, signal) };

@@ -47,11 +47,7 @@ export interface Look {
  *
  * @throws AppError `invalid` without a public address; whatever the marketplace answers
  */
-export async function lookAtSubscription(
-  deps: SubscriptionDeps,
-  install: string,
-  signal: AbortSignal,
-): Promise<Look> {
+export async function lookAtSubscription(deps: SubscriptionDeps, install: string, signal: AbortSignal): Promise<Look> {
   const { endpoints, subscriptions, clock } = deps;
   const url = urlOf(deps, install);
   const api = apiOf(deps, install);
@@ -65,7 +61,13 @@ export async function lookAtSubscription(
     hasSecret: secret !== null,
   }));
   const view = {
-    ...{ url, listed, stored: known, creatingSince, enabledAt, unmatchedAt, acceptedAt },
+    url,
+    listed,
+    stored: known,
+    creatingSince,
+    enabledAt,
+    unmatchedAt,
+    acceptedAt,
     hasConfiguredSecrets: deps.hasConfiguredSecrets(install),
     now: toInstant(clock.now()),
   };
@@ -82,10 +84,7 @@ function urlOf({ publicUrl }: SubscriptionDeps, install: string): string {
 }
 
 /** @throws AppError `not_found` */
-export function apiOf(
-  { platformApis }: Pick<SubscriptionDeps, 'platformApis'>,
-  install: string,
-): PlatformApi {
+export function apiOf({ platformApis }: Pick<SubscriptionDeps, 'platformApis'>, install: string): PlatformApi {
   const api = platformApis.get(install);
   if (api !== undefined) return api;
   throw new AppError('not_found', `There is no install ${install}`);

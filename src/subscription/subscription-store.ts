@@ -83,11 +83,7 @@ export function createSubscriptionStore(database: Database): SubscriptionStore {
         const locked = dialect === 'postgres' ? query.forUpdate().skipLocked() : query;
         const claimed = (await locked.execute()).map(({ install }) => install);
         if (claimed.length === 0) return [];
-        await tx
-          .updateTable('subscription')
-          .set({ leasedUntil })
-          .where('install', 'in', claimed)
-          .execute();
+        await tx.updateTable('subscription').set({ leasedUntil }).where('install', 'in', claimed).execute();
         return claimed;
       });
     },
@@ -95,11 +91,7 @@ export function createSubscriptionStore(database: Database): SubscriptionStore {
     release: (install, nextCheckAt) => set(install, { nextCheckAt, leasedUntil: null }),
 
     async find(install) {
-      const row = await kysely
-        .selectFrom('subscription')
-        .selectAll()
-        .where('install', '=', install)
-        .executeTakeFirst();
+      const row = await kysely.selectFrom('subscription').selectAll().where('install', '=', install).executeTakeFirst();
       return row === undefined ? nothing : toRecord(row);
     },
 
@@ -176,12 +168,19 @@ async function upsert(tx: Transaction, install: string, changes: Partial<Row>): 
 }
 
 const nothing: SubscriptionRecord = {
-  ...{ checkedAt: null, trouble: null, creatingSince: null, unmatchedAt: null, enabledAt: [] },
+  checkedAt: null,
+  trouble: null,
+  creatingSince: null,
+  unmatchedAt: null,
+  enabledAt: [],
 };
 
 function toRecord({ checkedAt, trouble, creatingSince, unmatchedAt, enabledAt }: Row) {
   return {
-    ...{ checkedAt, creatingSince, unmatchedAt, enabledAt: toInstants(enabledAt) },
+    checkedAt,
+    creatingSince,
+    unmatchedAt,
+    enabledAt: toInstants(enabledAt),
     trouble: trouble === null ? null : toTrouble(trouble),
   };
 }

@@ -53,16 +53,16 @@ export function createSubscriptionWorker(deps: SubscriptionWorkerDeps): Subscrip
   }
 
   const loop = createLoop({
-    ...{ name: 'subscription', intervalMs: pollMs, logger, clock, stallMs },
+    name: 'subscription',
+    intervalMs: pollMs,
+    logger,
+    clock,
+    stallMs,
     async run(signal) {
       await writeUnmatched();
       await welcomeNew();
       const now = toInstant(clock.now());
-      const claimed = await subscriptions.claim(
-        [...installs.keys()],
-        now,
-        instantIn(clock, leaseMs),
-      );
+      const claimed = await subscriptions.claim([...installs.keys()], now, instantIn(clock, leaseMs));
       const checks = await Promise.allSettled(claimed.map((install) => check(install, signal)));
       const failed = checks.find(({ status }) => status === 'rejected');
       if (failed?.status === 'rejected') throw failed.reason;

@@ -42,8 +42,7 @@ export function toTroubles(install: string) {
     }),
     failedAgain: (lastAt: string): Trouble => ({
       says: `the marketplace has disabled ${install}'s webhook endpoint again: nothing has come since it was enabled at ${lastAt}`,
-      action:
-        'see that receiver.publicUrl leads here from outside; it is tried again within the hour',
+      action: 'see that receiver.publicUrl leads here from outside; it is tried again within the hour',
     }),
   };
 }

@@ -170,12 +170,10 @@ const mistakes: Mistake[] = [
     noticedBy: 'says what a refusal means, and quotes no secret',
     spoil: ({ findMember }) => ({
       findMember: (group, person, signal) =>
-        findMember(group, person, signal).catch(
-          ({ code, status = 0, retryAfterMs = 0 }: AppError) => {
-            const message = `GET /?email=${encodeURIComponent(person.email)}`;
-            throw new AppError(code, message, { status, retryAfterMs });
-          },
-        ),
+        findMember(group, person, signal).catch(({ code, status = 0, retryAfterMs = 0 }: AppError) => {
+          const message = `GET /?email=${encodeURIComponent(person.email)}`;
+          throw new AppError(code, message, { status, retryAfterMs });
+        }),
     }),
   },
   {
@@ -245,11 +243,17 @@ async function runCase({ noticedBy, spoil, isCareless }: Mistake): Promise<void>
   const found = conformanceCases.find(({ name }) => name === noticedBy);
   if (found === undefined) throw new Error(`there is no case "${noticedBy}"`);
   await found.run({
-    ...{ adapter: { ...right, ...spoil(right, tool) }, groups, hasEveryGroup: true },
-    ...{ faults: tool.faults, crowd: 5, timeoutMs: 5000 },
+    adapter: { ...right, ...spoil(right, tool) },
+    groups,
+    hasEveryGroup: true,
+    faults: tool.faults,
+    crowd: 5,
+    timeoutMs: 5000,
     person: (index) => ({
-      ...{ trainerId: `cmu${index}`, email: `trainer.${index}@opentrain.work` },
-      ...{ displayName: null, memberId: null },
+      trainerId: `cmu${index}`,
+      email: `trainer.${index}@opentrain.work`,
+      displayName: null,
+      memberId: null,
     }),
     seed: async (group, { email }) => tool.seed(group, email),
   });

@@ -41,7 +41,9 @@ async function openRest(
 ): Promise<ConformanceHarness> {
   const tool = await openRestTool(options);
   return harnessOf(await toAdapter(tool), {
-    ...{ faults: tool.faults, crowd: 7, timeoutMs: 5000 },
+    faults: tool.faults,
+    crowd: 7,
+    timeoutMs: 5000,
     seed: async (group, { email }) => tool.seed(group, email),
     seedAccount: async ({ email }) => tool.seedAccount(email),
     hasAccount: async ({ email }) => tool.hasLogin(email),
@@ -52,7 +54,10 @@ async function openRest(
 const openCvat = (options: CvatFakeOptions) => async () => {
   const { settings, state, faults } = await openCvatFake(options);
   return harnessOf(createAdapter('studio', 'cvat', settings), {
-    ...{ faults, hasEveryGroup: false, crowd: 7, timeoutMs: 5000 },
+    faults,
+    hasEveryGroup: false,
+    crowd: 7,
+    timeoutMs: 5000,
     seed: async (group, { email }) => void state.invite(group, email, 'worker'),
   });
 };
@@ -62,13 +67,12 @@ async function loadForeign(adapter: string, settings: object): Promise<Adapter> 
 }
 
 const openSparse = (paging: Paging) => () =>
-  openRest((tool) => createAdapter('studio', 'http', sparseSettings(tool, paging)), {
-    ...{ paging, refusesRepeats: false },
-  });
+  openRest((tool) => createAdapter('studio', 'http', sparseSettings(tool, paging)), { paging, refusesRepeats: false });
 
 function harnessOfScim(tool: ScimTool): ConformanceHarness {
   return harnessOf(createAdapter('studio', 'scim', scimSettings(tool)), {
-    ...{ crowd: 7, timeoutMs: 5000 },
+    crowd: 7,
+    timeoutMs: 5000,
     seed: async (group, { email }) => void tool.seed({ userName: email }, group),
     seedAccount: async ({ email }) => void tool.seed({ userName: email, active: true }),
     hasAccount: async ({ email }) =>
@@ -97,11 +101,7 @@ const labelStudio = [
 const needsFaults = conformanceCases.slice(-5).map(({ name }) => name);
 
 /** Needs a tool that another hand can change, and make misbehave. */
-const needsHands = [
-  'finds who was there before, and adds them no second time',
-  ...usual,
-  ...needsFaults,
-];
+const needsHands = ['finds who was there before, and adds them no second time', ...usual, ...needsFaults];
 
 /** Needs groups that are made as they are used. */
 const needsNoSetup = [...usual, 'bears every project id, or refuses it'];
@@ -126,10 +126,7 @@ const leftOut = new Map([
 const openers = new Map<string, () => ConformanceHarness | Promise<ConformanceHarness>>([
   ['cvat', openCvat({})],
   ['cvat without mail', openCvat({ hasMail: false })],
-  [
-    'cvat, where who has an account has to accept',
-    openCvat({ nameOf: (email) => email, mustConfirm: true }),
-  ],
+  ['cvat, where who has an account has to accept', openCvat({ nameOf: (email) => email, mustConfirm: true })],
   [
     'doccano',
     async () => {
@@ -153,14 +150,8 @@ const openers = new Map<string, () => ConformanceHarness | Promise<ConformanceHa
         return createAdapter('studio', 'http', { ...settings, requests });
       }),
   ],
-  [
-    'a file',
-    () => openRest((tool) => loadForeign(trackerFile, { url: tool.url, token: tool.token })),
-  ],
-  [
-    'a package',
-    async () => harnessOf(await loadForeign(installExamplePackage(), {}), { crowd: 7 }),
-  ],
+  ['a file', () => openRest((tool) => loadForeign(trackerFile, { url: tool.url, token: tool.token }))],
+  ['a package', async () => harnessOf(await loadForeign(installExamplePackage(), {}), { crowd: 7 })],
   ['label-studio', () => openFakeHarness('sign_up')],
   ['label-studio, by a link', () => openFakeHarness('invite_link')],
   ['scim', async () => withFaultsOf(await openScimmy(groups))],
@@ -215,9 +206,7 @@ describe.each([...openers])('one tool with the adapter %s', (name, open) => {
     expect(results.filter(({ outcome }) => outcome === 'failed')).toEqual([]);
     const left = [
       ...(leftOut.get(name) ?? usual),
-      ...(harness.adapter.identify === undefined
-        ? ['tells which installation it is, always alike']
-        : []),
+      ...(harness.adapter.identify === undefined ? ['tells which installation it is, always alike'] : []),
       ...(harness.adapter.updateEmail === undefined ? ['gives one account another address'] : []),
       ...leftOutOfAccounts(harness),
       ...leftOutOfHidden(harness),
@@ -243,9 +232,7 @@ function leftOutOfAccounts({ adapter, seedAccount }: ConformanceHarness): string
 /** Of a tool that shows no addresses, or leaves with people what was assigned to them. */
 function leftOutOfHidden({ adapter }: ConformanceHarness): string[] {
   return [
-    ...(adapter.endAssignments
-      ? []
-      : ['ends what is assigned to nobody, and comes to an end with that']),
+    ...(adapter.endAssignments ? [] : ['ends what is assigned to nobody, and comes to an end with that']),
     ...(adapter.listNewcomers ? [] : ['lists as newcomers those who came, and nobody who is gone']),
   ];
 }
@@ -285,11 +272,7 @@ const mistakes: [string, (adapter: Adapter) => Partial<Adapter>][] = [
     'knows one case only',
     (adapter) => ({
       findMember: (g, p, s) =>
-        adapter.findMember(
-          g,
-          { ...p, trainerId: p.email.includes('T') ? p.email : p.trainerId },
-          s,
-        ),
+        adapter.findMember(g, { ...p, trainerId: p.email.includes('T') ? p.email : p.trainerId }, s),
     }),
   ],
   ['takes a name for the group', () => ({ groupFor: (link) => link.externalProjectName ?? '' })],
@@ -427,14 +410,11 @@ describe('createAdapter', () => {
     expect(createAdapter('studio', 'roster', { path: file }).capabilities.exclusive).toBe('tool');
   });
 
-  it.each(['', 'Roster', '__proto__', 'constructor', './my-tool.ts'])(
-    'has no adapter %j',
-    (kind) => {
-      expect(() => createAdapter('studio', kind, {})).toThrow(
-        `tools.studio.adapter: there is no "${kind}"; there is: ${builtInAdapters.join(', ')}`,
-      );
-    },
-  );
+  it.each(['', 'Roster', '__proto__', 'constructor', './my-tool.ts'])('has no adapter %j', (kind) => {
+    expect(() => createAdapter('studio', kind, {})).toThrow(
+      `tools.studio.adapter: there is no "${kind}"; there is: ${builtInAdapters.join(', ')}`,
+    );
+  });
 
   it('says what is missing in the settings', () => {
     expect(() => createAdapter('studio', 'roster', {})).toThrow(

@@ -12,9 +12,7 @@ import { openHttpFake, sendJson } from '../support/http-fake.ts';
 import { listAll } from '../support/list-all.ts';
 
 const { signal } = new AbortController();
-const person: Person = {
-  ...{ trainerId: 'cmu1', email: 'amara@opentrain.work', displayName: null, memberId: null },
-};
+const person: Person = { trainerId: 'cmu1', email: 'amara@opentrain.work', displayName: null, memberId: null };
 const token = 'hunter2-hunter2';
 
 /** A file with this in the place of what a right adapter has. */
@@ -110,9 +108,7 @@ describe('adapters of others', () => {
   });
 
   it('can refuse their settings', async () => {
-    await expect(load(trackerFile, { token })).rejects.toThrow(
-      'the tracker needs "url" and "token"',
-    );
+    await expect(load(trackerFile, { token })).rejects.toThrow('the tracker needs "url" and "token"');
     const file = writeAdapter('', `throw new TypeError('no ' + kit.settings.token)`);
     const { code, message } = await failureOf(load(file));
     expect(code).toBe('invalid');
@@ -143,7 +139,9 @@ describe('what an adapter of others throws', () => {
       "The adapter's findMember failed: it threw no error",
     );
     expect(await failureOf(adapter.removeMember('p', member, signal))).toMatchObject({
-      ...{ code: 'forbidden', message: 'not with …', status: 403 },
+      code: 'forbidden',
+      message: 'not with …',
+      status: 403,
     });
     expect((await failureOf(listAll(adapter, 'p', signal))).message).toMatch(where);
   });
@@ -157,14 +155,8 @@ describe('what an adapter of others throws', () => {
 describe('what an adapter of others answers', () => {
   it.each([
     ['async findMember() {},', 'findMember answered no member'],
-    [
-      "async findMember() { return { id: 7, email: 'a@b' }; },",
-      'findMember answered a member whose id is no text',
-    ],
-    [
-      "async addMember() { return { id: '7' }; },",
-      'addMember answered a member whose email is no text or null',
-    ],
+    ["async findMember() { return { id: 7, email: 'a@b' }; },", 'findMember answered a member whose id is no text'],
+    ["async addMember() { return { id: '7' }; },", 'addMember answered a member whose email is no text or null'],
     ['async *listMembers() { yield null; },', 'listMembers answered no member'],
   ])('is looked at: %s', async (parts, said) => {
     const adapter = await load(writeAdapter(`async *listMembers() {}, ${parts}`));
@@ -174,9 +166,7 @@ describe('what an adapter of others answers', () => {
       listAll(adapter, 'p', signal),
     ];
     const outcomes = await Promise.allSettled(calls);
-    const messages = outcomes.flatMap((one) =>
-      one.status === 'rejected' ? [(one.reason as AppError).message] : [],
-    );
+    const messages = outcomes.flatMap((one) => (one.status === 'rejected' ? [(one.reason as AppError).message] : []));
     expect(messages).toEqual([`The adapter's ${said}`]);
   });
 
@@ -190,9 +180,7 @@ describe('what an adapter of others answers', () => {
     const knowing = await load(writeAdapter('canonicalGroup: (id) => (id === "0" ? null : id),'));
     expect(['0', '1'].map((id) => knowing.canonicalGroup?.(id))).toEqual([null, '1']);
     const wrong = await load(writeAdapter('canonicalGroup: () => 7,'));
-    expect(() => wrong.canonicalGroup?.('1')).toThrow(
-      "The adapter's canonicalGroup answered neither a text nor null",
-    );
+    expect(() => wrong.canonicalGroup?.('1')).toThrow("The adapter's canonicalGroup answered neither a text nor null");
     expect((await load(writeAdapter(''))).canonicalGroup).toBeUndefined();
   });
 });

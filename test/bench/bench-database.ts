@@ -30,10 +30,7 @@ export async function withBenchDatabases(
 }
 
 /** SQLite in a folder, or the PostgreSQL of the tests: a real one, but without `fsync`. */
-async function openBenchDatabase(
-  dialect: 'sqlite' | 'postgres',
-  folder: string,
-): Promise<BenchDatabase> {
+async function openBenchDatabase(dialect: 'sqlite' | 'postgres', folder: string): Promise<BenchDatabase> {
   return dialect === 'sqlite' ? createSqlite(folder) : await openPostgres();
 }
 

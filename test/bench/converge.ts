@@ -52,11 +52,7 @@ async function main(databases: BenchDatabase): Promise<void> {
   }
 }
 
-async function runRound(
-  databases: BenchDatabase,
-  round: number,
-  marketplace: Marketplace,
-): Promise<void> {
+async function runRound(databases: BenchDatabase, round: number, marketplace: Marketplace): Promise<void> {
   const storage = await openStorage(await databases.create(`round_${round}`), randomBytes(32));
   try {
     const tool = createSlowTool();

@@ -50,11 +50,7 @@ function forge(number: number, burst: number): Forged {
   if (number < burst) return { type: 'contract.started', contract };
   const trainer = `usr-x${number}`;
   const hired = { type: 'contract.started', contract, trainer, project: `a-${number % 5}` };
-  const forms: Forged[] = [
-    hired,
-    { ...hired, contract: 'ctr-crowd' },
-    { ...hired, trainer: 'usr-x' },
-  ];
+  const forms: Forged[] = [hired, { ...hired, contract: 'ctr-crowd' }, { ...hired, trainer: 'usr-x' }];
   const forged = forms[number % forms.length] ?? hired;
   return { ...forged, email: `${forged.trainer}@opentrain.work` };
 }

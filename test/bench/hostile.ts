@@ -65,11 +65,14 @@ async function measure(databaseUrl: string, isFlooded: boolean): Promise<number[
   const logger = createLogger({ level: 'silent', destination: process.stderr });
   const adapters = new Map([['studio', createAdapter('studio', 'http', accountSettings(tool))]]);
   const install = (name: keyof typeof secrets, projects: string[]) => ({
-    ...{ token: sandbox.createInstall().token, webhookSecrets: [secrets[name]] },
-    ...{ tool: 'studio', projects },
+    token: sandbox.createInstall().token,
+    webhookSecrets: [secrets[name]],
+    tool: 'studio',
+    projects,
   });
   const config = Config.parse({
-    ...{ receiver: { host: '127.0.0.1', port: 0, drain: '0s' }, console: { port: 0 } },
+    receiver: { host: '127.0.0.1', port: 0, drain: '0s' },
+    console: { port: 0 },
     marketplace: { baseUrl },
     installs: { honest: install('honest', ['b-*']), hostile: install('hostile', ['a-*']) },
     tools: { studio: { adapter: 'given' } },
@@ -93,11 +96,7 @@ async function measure(databaseUrl: string, isFlooded: boolean): Promise<number[
   return tookMs;
 }
 
-async function hire(
-  untilIn: ReturnType<typeof watchJoins>,
-  url: string,
-  number: number,
-): Promise<number> {
+async function hire(untilIn: ReturnType<typeof watchJoins>, url: string, number: number): Promise<number> {
   const [contract, trainer] = [`ctr-h${number}`, `usr-h${number}`];
   const createdAt = new Date().toISOString();
   const event = { number, contract, trainer, project: 'b-1', createdAt };
@@ -119,16 +118,13 @@ function watchJoins(tool: Awaited<ReturnType<typeof openAccountTool>>) {
     const [, email = ''] = /^POST .*"email":"([^"]+)".* → 201$/.exec(call) ?? [];
     waiting.get(email)?.();
   });
-  return (email: string): Promise<void> =>
-    new Promise((resolve) => void waiting.set(email, resolve));
+  return (email: string): Promise<void> => new Promise((resolve) => void waiting.set(email, resolve));
 }
 
 function startFlood(url: string): ChildProcess {
   const child = fork(path.join(import.meta.dirname, 'hostile-load-process.ts'));
   const { burst, rate } = values;
-  const order: FloodOrder = {
-    ...{ url, secret: secrets.hostile, burst: Number(burst), rate: Number(rate) },
-  };
+  const order: FloodOrder = { url, secret: secrets.hostile, burst: Number(burst), rate: Number(rate) };
   child.send(order);
   return child;
 }

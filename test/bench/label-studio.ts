@@ -49,21 +49,14 @@ async function main(databases: BenchDatabase): Promise<void> {
   }
 }
 
-async function run(
-  databases: BenchDatabase,
-  server: LabelStudioServer,
-  concurrency: number,
-): Promise<void> {
+async function run(databases: BenchDatabase, server: LabelStudioServer, concurrency: number): Promise<void> {
   const project = await server.api<{ id: number }>('POST', '/api/projects/', { title: 'Signs' });
   for (let index = 0; index < Number(values.before); index += 1) {
     const email = `before.${index}@example.com`;
     await server.api('POST', '/api/users/', { username: email, email });
   }
   const token = await server.personalToken();
-  const storage = await openStorage(
-    await databases.create(`at_once_${concurrency}`),
-    randomBytes(32),
-  );
+  const storage = await openStorage(await databases.create(`at_once_${concurrency}`), randomBytes(32));
   try {
     await storeHires(storage, String(project.id));
     const app = createBenchApp(storage, { url: server.url, token }, concurrency);
@@ -89,11 +82,7 @@ async function run(
   }
 }
 
-function createBenchApp(
-  storage: Storage,
-  { url, token }: { url: string; token: string },
-  concurrency: number,
-) {
+function createBenchApp(storage: Storage, { url, token }: { url: string; token: string }, concurrency: number) {
   const config = Config.parse({
     receiver: { host: '127.0.0.1', port: 0 },
     console: { port: 0 },

@@ -74,11 +74,7 @@ async function run(order: LoadOrder): Promise<LoadResult> {
     Array.from({ length: order.connections }, async () => {
       const socket = connect({ port: order.port, host: '127.0.0.1', noDelay: true });
       await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject));
-      for (
-        let request = await nextRequest();
-        request !== undefined;
-        request = await nextRequest()
-      ) {
+      for (let request = await nextRequest(); request !== undefined; request = await nextRequest()) {
         const sentAt = performance.now();
         const status = await exchange(socket, request);
         latencies.push(performance.now() - sentAt);
@@ -157,20 +153,29 @@ function makeEvent(order: LoadOrder, index: number): object {
     jobId: 'cmj000000001',
     data: {
       contract: {
-        ...{ id: contract, status: 'active', jobId: 'cmj000000001' },
+        id: contract,
+        status: 'active',
+        jobId: 'cmj000000001',
         title: 'Street sign annotation',
-        ...{ startDate: startedAt, endDate: null, createdAt: startedAt },
+        startDate: startedAt,
+        endDate: null,
+        createdAt: startedAt,
       },
       freelancer: {
-        ...{ opentrainUserId: trainer, displayName: 'Amara O.', country: 'KE' },
+        opentrainUserId: trainer,
+        displayName: 'Amara O.',
+        country: 'KE',
         profileUrl: 'https://app.example.com/freelancers/amara-o',
         workEmail: `${trainer}@opentrain.work`,
       },
       projectLink: {
-        ...{ id: 'cml000000001', jobId: 'cmj000000001', externalProjectId: 'street-signs' },
+        id: 'cml000000001',
+        jobId: 'cmj000000001',
+        externalProjectId: 'street-signs',
         externalProjectName: 'Street signs, round two',
         externalProjectUrl: 'https://tool.example.com/projects/17',
-        ...{ provisioningMode: 'PARTNER_WEBHOOK', createdAt: '2026-11-01T09:00:00.000Z' },
+        provisioningMode: 'PARTNER_WEBHOOK',
+        createdAt: '2026-11-01T09:00:00.000Z',
       },
     },
   };

@@ -89,8 +89,14 @@ async function startServer([kind = '', ...rest]: string[]) {
 async function sendLoad(port: number, changes: Partial<LoadOrder>): Promise<LoadResult> {
   const distinct = Math.ceil((distinctPerSecond * durationMs) / 1000);
   const order: LoadOrder = {
-    ...{ port, path: '/webhooks/acme', secret, connections, durationMs, distinct },
-    ...{ first: nextFirst, trainers: 1000 },
+    port,
+    path: '/webhooks/acme',
+    secret,
+    connections,
+    durationMs,
+    distinct,
+    first: nextFirst,
+    trainers: 1000,
     ...changes,
   };
   nextFirst += distinct;
@@ -139,8 +145,11 @@ async function reportAtModerateRate(name: string, args: string[], hasCalls = tru
   const { server, port } = await startServer(args);
   const seconds = 10;
   const order = {
-    ...{ ratePerSecond: 100, connections: 8, distinct: 100 * seconds + 100 },
-    ...{ trainers: 1e9, durationMs: seconds * 1000 },
+    ratePerSecond: 100,
+    connections: 8,
+    distinct: 100 * seconds + 100,
+    trainers: 1e9,
+    durationMs: seconds * 1000,
   };
   const warm = await sendLoad(port, order);
   const measured = await sendLoad(port, order);
@@ -149,13 +158,10 @@ async function reportAtModerateRate(name: string, args: string[], hasCalls = tru
   const calls = hasCalls ? await waitForCalls(server, count) : {};
   await stop(server);
   const latencies = trainers
-    .map(
-      (trainer) => (calls[trainer] ?? Number.POSITIVE_INFINITY) - (measured.sentAt[trainer] ?? 0),
-    )
+    .map((trainer) => (calls[trainer] ?? Number.POSITIVE_INFINITY) - (measured.sentAt[trainer] ?? 0))
     .sort((x, y) => x - y);
   const at = (share: number) => latencies[Math.floor((latencies.length - 1) * share)] ?? 0;
-  const toText = (numbers: number[]) =>
-    numbers.map((number) => number.toFixed(1).padStart(7)).join('  ');
+  const toText = (numbers: number[]) => numbers.map((number) => number.toFixed(1).padStart(7)).join('  ');
   const { p50, p99, max } = measured;
   const callText = hasCalls ? `     ${toText([at(0.5), at(0.99), at(1)])}` : '';
   say(`${name.padEnd(28)}  ${toText([p50, p99, max])}${callText}`);

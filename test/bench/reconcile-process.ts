@@ -72,7 +72,10 @@ async function reconcile(order: ReconcileOrder): Promise<Reconciled> {
   if (reconciled === undefined) throw new Error('nothing was reconciled');
   const { maxRSS, userCPUTime, systemCPUTime } = process.resourceUsage();
   return {
-    ...{ outcome: reconciled.outcome, added: reconciled.added, readMs, totalMs },
+    outcome: reconciled.outcome,
+    added: reconciled.added,
+    readMs,
+    totalMs,
     adapterCalls: tool.countCalls(),
     cpuMs: (userCPUTime + systemCPUTime) / 1000,
     peakMiB: maxRSS / 1024,

@@ -33,9 +33,7 @@ await withBenchDatabases(values, main);
 
 async function main(databases: BenchDatabase): Promise<void> {
   say(`answers after ${answerMs} ms; requests are not paced here (as they come: 10 a second)`);
-  say(
-    '                             read s   all s   requests   least   tool calls   CPU s   peak MiB',
-  );
+  say('                             read s   all s   requests   least   tool calls   CPU s   peak MiB');
   for (const pages of values.pages) {
     for (const contracts of values.contracts) await measure(databases, Number(contracts), pages);
   }
@@ -56,9 +54,7 @@ async function measure(databases: BenchDatabase, contracts: number, pages: strin
     const run: ReconcileOrder = { databaseUrl, secretKey, ...opened };
     const reconciled = await ask<Reconciled>(openProcess('reconcile-process.ts'), run);
     const requests = await ask<number>(marketplace, 'requests');
-    say(
-      `${`${contracts} by ${pages}, ${what}`.padEnd(26)} ${toCells(reconciled, requests, least)}`,
-    );
+    say(`${`${contracts} by ${pages}, ${what}`.padEnd(26)} ${toCells(reconciled, requests, least)}`);
     const expected = what === 'first' ? contracts : 0;
     if (reconciled.added !== expected) throw new Error(`${reconciled.added} were added`);
     if (what === 'again' && reconciled.adapterCalls > 0) throw new Error('the tool was called');

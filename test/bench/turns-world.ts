@@ -88,18 +88,17 @@ async function openCustomer(sandbox: Sandbox, baseUrl: string, externalProjectId
   const { id: jobId } = sandbox.createJob({ installId });
   async function api(method: string, where: string, body: object) {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-    const answer = await fetch(`${baseUrl}${where}`, {
-      ...{ method, headers, body: JSON.stringify(body) },
-    });
+    const answer = await fetch(`${baseUrl}${where}`, { method, headers, body: JSON.stringify(body) });
     return (await answer.json()) as { webhookEndpoint: { id: string }; secret: string };
   }
   await api('POST', '/project-links', { externalProjectId, jobId });
   const somewhere = { url: 'http://127.0.0.1:9/', eventTypes };
   const { webhookEndpoint, secret } = await api('POST', '/webhook-endpoints', somewhere);
   return {
-    ...{ jobId, token, secret },
-    moveEndpoint: (url: string) =>
-      api('PATCH', `/webhook-endpoints/${webhookEndpoint.id}`, { url }),
+    jobId,
+    token,
+    secret,
+    moveEndpoint: (url: string) => api('PATCH', `/webhook-endpoints/${webhookEndpoint.id}`, { url }),
   };
 }
 

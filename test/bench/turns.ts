@@ -35,22 +35,26 @@ interface Flood {
 
 const floods: Flood[] = [
   {
-    ...{ name: '600 starts to be read', before: 600, perSecond: 20 },
+    name: '600 starts to be read',
+    before: 600,
+    perSecond: 20,
     toBody: (index) => minimalEvent('contract.started', `forged-${index}`),
   },
   {
-    ...{ name: '12,000 on one contract', before: 12_000, perSecond: 4 },
+    name: '12,000 on one contract',
+    before: 12_000,
+    perSecond: 4,
     toBody: (index) => started({ contract: 'crowd', trainer: `t${index}` }),
   },
   {
-    ...{ name: '10,000 contracts of one', before: 10_000, perSecond: 4 },
+    name: '10,000 contracts of one',
+    before: 10_000,
+    perSecond: 4,
     toBody: (index) => started({ contract: `c${index}`, trainer: 'busy' }),
   },
 ];
 
-say(
-  'in ms                     hire: p50      p95   ratio   end: p50      p95   ratio   healthz max',
-);
+say('in ms                     hire: p50      p95   ratio   end: p50      p95   ratio   healthz max');
 for (const flood of floods) await measure(flood);
 
 async function measure({ name, before, perSecond, toBody }: Flood): Promise<void> {
@@ -75,10 +79,7 @@ interface Measured {
   healthMs: number;
 }
 
-async function watched(
-  world: World,
-  work: () => Promise<Omit<Measured, 'healthMs'>>,
-): Promise<Measured> {
+async function watched(world: World, work: () => Promise<Omit<Measured, 'healthMs'>>): Promise<Measured> {
   const stop = world.watchHealth();
   const measured = await work();
   return { ...measured, healthMs: await stop() };

@@ -91,9 +91,7 @@ async function writeBeside({ database }: Storage, signal: AbortSignal): Promise<
   const took: number[] = [];
   while (!signal.aborted) {
     const begunAt = performance.now();
-    await inTransaction(database, (tx) =>
-      writeSetting(tx, 'last_write_check', String(took.length)),
-    );
+    await inTransaction(database, (tx) => writeSetting(tx, 'last_write_check', String(took.length)));
     took.push(performance.now() - begunAt);
     await wait(5);
   }
@@ -110,10 +108,7 @@ async function importHere(configFile: string): Promise<void> {
     signal: neverAborted(),
   };
   const file = path.join(path.dirname(configFile), 'work.csv');
-  process.exitCode = await runCli(
-    ['usage', 'import', file, '--yes', '--config', configFile],
-    terminal,
-  );
+  process.exitCode = await runCli(['usage', 'import', file, '--yes', '--config', configFile], terminal);
   process.send?.(process.resourceUsage().maxRSS / 1024);
   process.disconnect();
 }
@@ -143,8 +138,12 @@ async function hirePeople({ database, box }: Storage): Promise<void> {
       added.contracts.push(emptyContract('acme', contractId));
       added.participations.push({ install: 'acme', contractId, trainerId, seenAt, absences: null });
       added.people.push({
-        ...{ install: 'acme', trainerId, displayName: null, displayNameVersion: null },
-        ...{ workEmail: `${trainerId}@opentrain.work`, workEmailVersion: '0:1' },
+        install: 'acme',
+        trainerId,
+        displayName: null,
+        displayNameVersion: null,
+        workEmail: `${trainerId}@opentrain.work`,
+        workEmailVersion: '0:1',
       });
     }
     await inTransaction(database, (tx) => evidence.merge(tx, added));

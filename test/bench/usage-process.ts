@@ -58,7 +58,10 @@ async function report({ databaseUrl, secretKey, ...market }: ReportOrder): Promi
   await database.close();
   if (one === undefined) throw new Error('nothing was reported');
   return {
-    ...{ sent: one.sent, requests: one.requests, failure: one.failure, wallMs },
+    sent: one.sent,
+    requests: one.requests,
+    failure: one.failure,
+    wallMs,
     cpuMs: (user + system) / 1000,
     peakMiB: process.resourceUsage().maxRSS / 1024,
     longestBlockMs: Math.max(0, delay.max / 1e6 - resolution),
@@ -86,17 +89,20 @@ function createBenchUsage(database: Database, market: { baseUrl: string; token: 
   const metrics = createMetrics();
   const pacing = { requestsPerSecond: 100_000, burst: 100_000 };
   return createUsage({
-    ...{ database, box: createSecretBox(randomBytes(32)) },
-    ...{ adapters, installs, logger, metrics, links: new Map() },
-    ...{ routeLink: createLinkRouter(installs, adapters), clock: systemClock },
+    database,
+    box: createSecretBox(randomBytes(32)),
+    adapters,
+    installs,
+    logger,
+    metrics,
+    links: new Map(),
+    routeLink: createLinkRouter(installs, adapters),
+    clock: systemClock,
     addresses: createAddressStore(createSecretBox(randomBytes(32))),
     otherSightings: [createImportSightings(database)],
     alerts: createAlerts(logger, metrics),
     onAnswer: async () => undefined,
-    usage: {
-      ...{ schedule: '0 * * * *', lookbackMs: 14 * 86_400_000, maxLoweredFraction: 0.2 },
-      deletedTasks: 'keep',
-    },
+    usage: { schedule: '0 * * * *', lookbackMs: 14 * 86_400_000, maxLoweredFraction: 0.2, deletedTasks: 'keep' },
     platformApis: new Map([['acme', createPlatformApi({ ...market, pacing })]]),
   });
 }

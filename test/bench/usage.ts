@@ -38,9 +38,7 @@ const mostMiB = 220;
 await withBenchDatabases(values, main);
 
 async function main(databases: BenchDatabase): Promise<void> {
-  say(
-    '                          wall s   CPU s   requests   least   days sent   peak MiB   block ms',
-  );
+  say('                          wall s   CPU s   requests   least   days sent   peak MiB   block ms');
   for (const contracts of values.contracts) await report(databases, Number(contracts));
 }
 
@@ -71,9 +69,7 @@ async function fill(database: Database, people: Hired['people']): Promise<void> 
     const some = people.slice(from, from + chunkSize);
     const seenAt = new Date().toISOString();
     await inTransaction(database, async (tx) => {
-      const rows = some.map(({ contractId }) => ({
-        ...{ ...emptyContract(install, contractId), activeReadAt: seenAt },
-      }));
+      const rows = some.map(({ contractId }) => ({ ...emptyContract(install, contractId), activeReadAt: seenAt }));
       await tx.insertInto('contract').values(rows).execute();
       await tx
         .insertInto('contractLink')

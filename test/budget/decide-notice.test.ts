@@ -9,7 +9,9 @@ const ago = (ms: number) => new Date(now.getTime() - ms).toISOString();
 
 const told = (state: ToldState, ms: number): Told => ({ state, at: ago(ms), fundedVolume: 10 });
 const found = (state: BudgetState, ms = 0, fundedVolume: number | null = 10): Found => ({
-  ...{ state, since: ago(ms), fundedVolume },
+  state,
+  since: ago(ms),
+  fundedVolume,
 });
 
 const nothing = null;
@@ -27,12 +29,7 @@ describe('what somebody is told of a budget', () => {
     ['it is still low', told('low', dayMs), found('low', dayMs), nothing],
     ['it is still used up', told('depleted', 6 * dayMs), found('depleted', 9), nothing],
     ['it is still low a week later', told('low', 7 * dayMs), found('low'), repeat('low')],
-    [
-      'it is still used up then',
-      told('depleted', 7 * dayMs),
-      found('depleted'),
-      repeat('depleted'),
-    ],
+    ['it is still used up then', told('depleted', 7 * dayMs), found('depleted'), repeat('depleted')],
     ['it is still well a year later', told('ok', 365 * dayMs), found('ok'), nothing],
     ['a word comes that nobody knows', told('low', 9 * dayMs), found('unknown'), nothing],
     ['it is well again by a correction', told('low', dayMs), found('ok'), nothing],
@@ -42,12 +39,7 @@ describe('what somebody is told of a budget', () => {
     ['that has lasted, too', told('depleted', dayMs), found('low', 60 * minuteMs), news('low')],
     ['more was funded', told('depleted', 1), found('ok', 0, 20), news('ok')],
     ['more was funded, and not enough', told('depleted', 1), found('low', 0, 11), news('low')],
-    [
-      'more was funded, and it is used up still',
-      told('depleted', 1),
-      found('depleted', 0, 11),
-      nothing,
-    ],
+    ['more was funded, and it is used up still', told('depleted', 1), found('depleted', 0, 11), nothing],
     ['what was funded is not said', told('depleted', 1), found('ok', 0, null), nothing],
   ])('%s', (_when, before, seen, expected) => {
     expect(decideNotice(before, seen, { now, repeatMs: 7 * dayMs })).toEqual(expected);

@@ -27,11 +27,13 @@ describeEachDatabase('a budget that was read', (openFresh) => {
   });
 
   const reading = (state: string, askedAt = noon, fundedVolume = 10): BudgetReading => ({
-    ...{ install: 'acme', contractId: 'cmc1', budget: toBudget(state, { fundedVolume }) },
-    ...{ askedAt, dueAt: null },
+    install: 'acme',
+    contractId: 'cmc1',
+    budget: toBudget(state, { fundedVolume }),
+    askedAt,
+    dueAt: null,
   });
-  const keep = (...wanted: Parameters<typeof reading>) =>
-    keepBudget(world.open(), reading(...wanted));
+  const keep = (...wanted: Parameters<typeof reading>) => keepBudget(world.open(), reading(...wanted));
 
   async function row(): Promise<BudgetRow | undefined> {
     const [only, ...others] = await world.rows();
@@ -45,7 +47,9 @@ describeEachDatabase('a budget that was read', (openFresh) => {
     expect(await row()).toMatchObject({ state: 'low', fundedVolume: 30 });
     await keep('DEPLETED', '2026-03-15T12:00:02.001Z', 31);
     expect(await row()).toMatchObject({
-      ...{ state: 'depleted', fundedVolume: 31, askedAt: '2026-03-15T12:00:02.001Z' },
+      state: 'depleted',
+      fundedVolume: 31,
+      askedAt: '2026-03-15T12:00:02.001Z',
       stateSince: '2026-03-15T12:00:02.001Z',
     });
     expect(world.told()).toEqual(['budget.low', 'budget.depleted']);
@@ -129,7 +133,8 @@ describeEachDatabase('a budget that was read', (openFresh) => {
     );
     await keepAnswer('acme', id, budget, '2026-03-15T13:00:00.000Z');
     expect(await row()).toMatchObject({
-      ...{ consumedVolume: 5, askedAt: '2026-03-15T13:00:00.000Z' },
+      consumedVolume: 5,
+      askedAt: '2026-03-15T13:00:00.000Z',
       nextReadAt: '2026-03-16T13:00:00.000Z',
     });
     await keepAnswer('acme', id, null, '2026-03-15T14:00:00.000Z');

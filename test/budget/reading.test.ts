@@ -38,11 +38,23 @@ describeEachDatabase('the budget of a contract', (openFresh) => {
     expect(await asked()).toEqual([id]);
     expect(await world.rows()).toMatchObject([
       {
-        ...{ install: 'acme', contractId: id, state: 'ok', paymentType: 'PAY_PER_HOUR' },
-        ...{ fundedVolume: 10, consumedVolume: 2, remainingVolume: 8, consumedFraction: 0.2 },
-        ...{ consumedSeconds: 7200, consumedLabels: 0, consumedTasks: 0, fundedAmountUsd: 200 },
-        ...{ askedAt: '2026-03-15T12:00:00.000Z', nextReadAt: '2026-03-16T12:00:00.000Z' },
-        ...{ stateSince: '2026-03-15T12:00:00.000Z', toldState: null, failure: null },
+        install: 'acme',
+        contractId: id,
+        state: 'ok',
+        paymentType: 'PAY_PER_HOUR',
+        fundedVolume: 10,
+        consumedVolume: 2,
+        remainingVolume: 8,
+        consumedFraction: 0.2,
+        consumedSeconds: 7200,
+        consumedLabels: 0,
+        consumedTasks: 0,
+        fundedAmountUsd: 200,
+        askedAt: '2026-03-15T12:00:00.000Z',
+        nextReadAt: '2026-03-16T12:00:00.000Z',
+        stateSince: '2026-03-15T12:00:00.000Z',
+        toldState: null,
+        failure: null,
       },
     ]);
     expect(await asked()).toEqual([]);
@@ -68,12 +80,12 @@ describeEachDatabase('the budget of a contract', (openFresh) => {
     expect(await asked()).toEqual([id]);
     expect(world.told()).toEqual(['budget.low', 'budget.depleted']);
     expect(world.notices[1]).toEqual({
-      ...{ kind: 'budget.depleted', install: 'acme', contractId: id, isRepeat: false },
+      kind: 'budget.depleted',
+      install: 'acme',
+      contractId: id,
+      isRepeat: false,
       occurredAt: '2026-03-15T14:00:00.000Z',
-      budget: {
-        ...{ fundedVolume: 10, fundedAmountUsd: 200, consumedVolume: 10, remainingVolume: 0 },
-        consumedFraction: 1,
-      },
+      budget: { fundedVolume: 10, fundedAmountUsd: 200, consumedVolume: 10, remainingVolume: 0, consumedFraction: 1 },
     });
   });
 
@@ -151,9 +163,7 @@ describeEachDatabase('the budget of a contract', (openFresh) => {
     const notFound = { status: 404, body: { error: 'no', code: 'NOT_FOUND' } };
     world.front.meddle(() => notFound);
     await world.look();
-    expect(await world.rows()).toMatchObject([
-      { state: null, failure: expect.stringContaining('no such contract') },
-    ]);
+    expect(await world.rows()).toMatchObject([{ state: null, failure: expect.stringContaining('no such contract') }]);
     pass(dayMs - minuteMs);
     expect(await asked()).toEqual([]);
     pass(minuteMs);
@@ -257,9 +267,7 @@ describeEachDatabase('the budget of a contract', (openFresh) => {
       { install: 'acme', contractId: id, state: 'ok' },
     ]);
     expect(await world.engine.rows('budgetReader')).toEqual(
-      expect.arrayContaining([
-        expect.objectContaining({ install: 'globex', leaseToken: null, restUntil: null }),
-      ]),
+      expect.arrayContaining([expect.objectContaining({ install: 'globex', leaseToken: null, restUntil: null })]),
     );
   });
 
@@ -302,10 +310,7 @@ describeEachDatabase('the budget of a contract', (openFresh) => {
     const deps = world.open({ platformApis: new Map() });
     await world.look(deps);
     expect(await world.rows()).toHaveLength(1201);
-    await kysely
-      .updateTable('contract')
-      .set({ endedEventAt: '2026-03-15T12:30:00.000Z' })
-      .execute();
+    await kysely.updateTable('contract').set({ endedEventAt: '2026-03-15T12:30:00.000Z' }).execute();
     await world.look(deps);
     const due = (await world.rows()).filter(({ nextReadAt }) => nextReadAt !== null);
     expect(due).toEqual([]);

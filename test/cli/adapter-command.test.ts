@@ -38,12 +38,8 @@ describe('gangway adapter test', () => {
     for (const { name } of conformanceCases) {
       expect(lines.some((line) => /^(ok|skipped) +/.test(line) && line.endsWith(name))).toBe(true);
     }
-    expect(stdout).toMatch(
-      /^skipped {2}gives a call up .*\n +needs a tool that can be made to misbehave$/m,
-    );
-    expect(rest.requests.some(({ line }) => line.startsWith('POST /v1/projects/signs/'))).toBe(
-      true,
-    );
+    expect(stdout).toMatch(/^skipped {2}gives a call up .*\n +needs a tool that can be made to misbehave$/m);
+    expect(rest.requests.some(({ line }) => line.startsWith('POST /v1/projects/signs/'))).toBe(true);
     expect([...rest.members('signs'), ...rest.members('lamps')]).toEqual([]);
   });
 
@@ -81,9 +77,7 @@ describe('gangway adapter test', () => {
     const one = ['--tool', 'list', '--config', configFile, '--group', 'signs', '--yes'];
     const { status, stdout } = await runCommand('adapter', 'test', ...one);
     expect(status).toBe(0);
-    expect(stdout).toMatch(
-      /^skipped {2}takes nobody out of another group\n +the tool has one group$/m,
-    );
+    expect(stdout).toMatch(/^skipped {2}takes nobody out of another group\n +the tool has one group$/m);
     expect(rest.members('signs')).toEqual([]);
   });
 

@@ -42,9 +42,7 @@ describe('what commands say of budgets', { timeout: 60_000 }, () => {
     await workspace.whileRunning(() =>
       workspace.withStorage(async ({ database: { kysely } }) => {
         const known = async () =>
-          (await kysely.selectFrom('budget').select('state').execute()).filter(
-            ({ state }) => state !== null,
-          ).length;
+          (await kysely.selectFrom('budget').select('state').execute()).filter(({ state }) => state !== null).length;
         await until('the budgets are read', known, (count) => count === 3);
       }),
     );
@@ -81,9 +79,7 @@ describe('what commands say of budgets', { timeout: 60_000 }, () => {
       /^ {2}state {2}low: 85 % of 10 used, 1\.5 left\n {2}read {3}at \S+Z; to be read after \S+Z\n {2}told {3}low, at \S+Z\n$/,
     );
     const { budgets } = await json('explain', ids.ok);
-    expect(budgets).toMatchObject([
-      { install: 'acme', contractId: ids.ok, state: 'ok', told: null, failure: null },
-    ]);
+    expect(budgets).toMatchObject([{ install: 'acme', contractId: ids.ok, state: 'ok', told: null, failure: null }]);
   });
 
   it('explain why a budget cannot be read, whatever is said of it', async () => {
@@ -98,9 +94,7 @@ describe('what commands say of budgets', { timeout: 60_000 }, () => {
 
   it('count them, and say what needs somebody', async () => {
     const { stdout } = await run('status');
-    expect(stdout).toContain(
-      '  ! budgets that are used up: 1\n      → gangway contracts list --budget depleted',
-    );
+    expect(stdout).toContain('  ! budgets that are used up: 1\n      → gangway contracts list --budget depleted');
     expect(stdout).toMatch(
       /\nBudgets of contracts under way\ninstall +state +count\nacme +depleted +1\nacme +low +1\nacme +ok +1\n/,
     );

@@ -133,9 +133,7 @@ describe('the configuration', () => {
       ['members', '--json', `--config=${configFile}`],
     ];
     for (const line of lines) {
-      expect(await runCommand(...line)).toEqual({
-        ...{ status: 0, stdout: '{"members":[]}\n', stderr: '' },
-      });
+      expect(await runCommand(...line)).toEqual({ status: 0, stdout: '{"members":[]}\n', stderr: '' });
     }
     const nested = ['deliveries', 'list', '--config', configFile];
     expect(await runCommand(...nested)).toMatchObject({ status: 0 });
@@ -180,36 +178,31 @@ describe('the configuration', () => {
     }
     vi.stubEnv('SOME_TOKEN', 'not a token');
     expect(await runCommand(...line, '--env-file', file)).toMatchObject({
-      ...{ status: 1, stderr: expect.stringContaining('installs.acme.token') },
+      status: 1,
+      stderr: expect.stringContaining('installs.acme.token'),
     });
     const missing = await runCommand(...line, '--env-file', path.join(folder, 'none'));
     expect(missing).toMatchObject({ status: 1, stderr: expect.stringContaining('does not exist') });
   });
 
-  it.each([
-    ['status'],
-    ['plans', 'list'],
-    ['members'],
-    ['contracts', 'list'],
-    ['usage', 'held'],
-    ['explain', 'cmu1'],
-  ])('asks "%s %s" for no secret of a tool', async (...words) => {
-    const token = { env: 'TOOL_TOKEN' };
-    const { configFile } = createBridgeWorkspace({
-      tools: { list: { adapter: 'doccano', url: 'http://127.0.0.1:9', token } },
-    });
-    const argv = [...words.filter(Boolean), '--config', configFile];
-    const { stderr: err } = await runCommand(...argv);
-    expect(err).toBe(
-      words[0] === 'explain'
-        ? 'gangway: Nothing is known of such a person or contract: no event named it, and no read\n'
-        : '',
-    );
-    const { status, stderr: said } = await runCommand('start', '--config', configFile);
-    expect({ status, said }).toEqual({
-      ...{ status: 1, said: expect.stringContaining('TOOL_TOKEN is not set') },
-    });
-  });
+  it.each([['status'], ['plans', 'list'], ['members'], ['contracts', 'list'], ['usage', 'held'], ['explain', 'cmu1']])(
+    'asks "%s %s" for no secret of a tool',
+    async (...words) => {
+      const token = { env: 'TOOL_TOKEN' };
+      const { configFile } = createBridgeWorkspace({
+        tools: { list: { adapter: 'doccano', url: 'http://127.0.0.1:9', token } },
+      });
+      const argv = [...words.filter(Boolean), '--config', configFile];
+      const { stderr: err } = await runCommand(...argv);
+      expect(err).toBe(
+        words[0] === 'explain'
+          ? 'gangway: Nothing is known of such a person or contract: no event named it, and no read\n'
+          : '',
+      );
+      const { status, stderr: said } = await runCommand('start', '--config', configFile);
+      expect({ status, said }).toEqual({ status: 1, said: expect.stringContaining('TOOL_TOKEN is not set') });
+    },
+  );
 
   it('is written to the usual place where nothing is said', async () => {
     expect(await runCommand('init')).toMatchObject({ status: 0 });

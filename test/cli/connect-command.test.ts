@@ -31,10 +31,8 @@ describe('gangway connect', { timeout: 30_000 }, () => {
     return file;
   }
 
-  const run = async (...argv: string[]) =>
-    await runCommand(...argv, '--config', workspace.configFile);
-  const connect = async (...argv: string[]) =>
-    await run('connect', 'acme', '--token-file', tokenFile(), ...argv);
+  const run = async (...argv: string[]) => await runCommand(...argv, '--config', workspace.configFile);
+  const connect = async (...argv: string[]) => await run('connect', 'acme', '--token-file', tokenFile(), ...argv);
   const roster = () => readRoster(workspace.rosterFile);
 
   async function said(...argv: string[]) {
@@ -114,16 +112,8 @@ describe('gangway connect', { timeout: 30_000 }, () => {
 
   it.each([
     ['no token', () => [], /There is no token for acme/],
-    [
-      'a token that is refused',
-      () => ['--token-file', tokenFile('wrong')],
-      /its token is not good/,
-    ],
-    [
-      'a tool there is none of',
-      () => ['--token-file', tokenFile(), '--tool', 'lits'],
-      /no tool "lits"/,
-    ],
+    ['a token that is refused', () => ['--token-file', tokenFile('wrong')], /its token is not good/],
+    ['a tool there is none of', () => ['--token-file', tokenFile(), '--tool', 'lits'], /no tool "lits"/],
   ])('says what to do about %s, and stores nothing', async (_, options, message) => {
     const { status, stderr } = await run('connect', 'acme', ...options());
     expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringMatching(message) });
@@ -159,14 +149,7 @@ describe('gangway connect', { timeout: 30_000 }, () => {
 
   it('refuses the token of another customer, and of one that is connected already', async () => {
     await connect();
-    const mixedUp = await run(
-      'connect',
-      'globex',
-      '--token-file',
-      tokenFile(),
-      '--projects',
-      'g-*',
-    );
+    const mixedUp = await run('connect', 'globex', '--token-file', tokenFile(), '--projects', 'g-*');
     expect(mixedUp.stderr).toContain('The token is of acme, which is connected already');
     const { token } = sandbox.createInstall();
     const stranger = await run('connect', 'acme', '--token-file', tokenFile(token));
@@ -205,7 +188,11 @@ describe('gangway connect', { timeout: 30_000 }, () => {
     it('has their projects linked again once that is agreed to, and keeps everybody', async () => {
       const again = await said('connect', 'acme', '--token-file', tokenFile(), '--yes');
       expect(again).toMatchObject({
-        ...{ status: 0, outcome: 'clean', grant: customer.installId, links: 2, missing: [] },
+        status: 0,
+        outcome: 'clean',
+        grant: customer.installId,
+        links: 2,
+        missing: [],
         relinked: expect.arrayContaining(projects),
       });
       expect(roster()).toEqual(everybody());

@@ -50,8 +50,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     return () => vi.unstubAllEnvs();
   });
 
-  const run = (...argv: string[]) =>
-    runCommand('doctor', '--config', workspace.configFile, ...argv);
+  const run = (...argv: string[]) => runCommand('doctor', '--config', workspace.configFile, ...argv);
 
   async function examine(...argv: string[]): Promise<{ status: number; checks: Shown[] }> {
     const { status, stdout, stderr } = await run('--json', ...argv);
@@ -106,7 +105,8 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     writeInFolder('token', world.sandbox.createInstall().token);
     const before = await digestTables();
     expect(await findTrouble()).toContainEqual({
-      ...{ name: 'install acme', status: 'failure' },
+      name: 'install acme',
+      status: 'failure',
       says: expect.stringContaining('The token of acme is of another customer'),
       action: 'until then nothing is read for it, and nothing is done by it',
     });
@@ -137,22 +137,21 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
   });
 
   it('finds that nothing runs, since when, and what to do', async () => {
-    const findRunning = async () =>
-      (await examine()).checks.filter(({ name }) => name === 'running');
+    const findRunning = async () => (await examine()).checks.filter(({ name }) => name === 'running');
     await workspace.withStorage(async () => undefined);
     expect(await findRunning()).toEqual([
       {
-        ...{ name: 'running', status: 'warning' },
-        ...{ says: 'nothing has run on this database yet', action: 'start it: gangway start' },
+        name: 'running',
+        status: 'warning',
+        says: 'nothing has run on this database yet',
+        action: 'start it: gangway start',
       },
     ]);
     await workspace.receive();
     expect(await findRunning()).toMatchObject([
       {
-        ...{
-          status: 'warning',
-          says: expect.stringMatching(/^nothing runs since 20\S+Z: no deliv/),
-        },
+        status: 'warning',
+        says: expect.stringMatching(/^nothing runs since 20\S+Z: no deliv/),
         action: expect.stringMatching(/^start it: gangway start/),
       },
     ]);
@@ -171,9 +170,19 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     const { status, checks } = await examine();
     expect(status).toBe(0);
     expect(checks.map((check) => `${check.name}: ${check.status}`)).toEqual([
-      ...['configuration: ok', 'tool list: ok', 'install acme: ok', 'webhooks: ok'],
-      ...['marketplace clock: ok', 'contract: ok', 'database: ok', 'key: ok', 'clock: ok'],
-      ...['running: ok', 'orphans: ok', 'walls: ok', 'work: ok'],
+      'configuration: ok',
+      'tool list: ok',
+      'install acme: ok',
+      'webhooks: ok',
+      'marketplace clock: ok',
+      'contract: ok',
+      'database: ok',
+      'key: ok',
+      'clock: ok',
+      'running: ok',
+      'orphans: ok',
+      'walls: ok',
+      'work: ok',
     ]);
     expect(listFolder()).toEqual(files);
     expect(await digestTables()).toBe(tables);
@@ -207,7 +216,8 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     });
     const missing = await findTrouble();
     expect(missing[0]).toMatchObject({
-      ...{ name: 'install acme', status: 'failure' },
+      name: 'install acme',
+      status: 'failure',
       says: expect.stringContaining('no webhook endpoint at https://b.example.com/webhooks/acme'),
     });
     await world.subscribe('https://b.example.com/webhooks/acme');
@@ -218,7 +228,9 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     changeConfig({ unheard: true });
     expect((await examine()).checks).toEqual([
       {
-        ...{ name: 'configuration', status: 'failure', action: 'mend it, then run this again' },
+        name: 'configuration',
+        status: 'failure',
+        action: 'mend it, then run this again',
         says: expect.stringContaining('unheard'),
       },
     ]);
@@ -232,9 +244,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     addTool(rest);
     const { status, stdout, stderr } = await run();
     expect(status).toBe(1);
-    expect(stdout).toMatch(
-      /^FAIL {2}tool web: .*403.*\n +→ mend the settings under tools\.web, or the tool itself$/m,
-    );
+    expect(stdout).toMatch(/^FAIL {2}tool web: .*403.*\n +→ mend the settings under tools\.web, or the tool itself$/m);
     expect(stdout).toContain(' ok   tool list: answers, and the settings suffice\n');
     expect(stdout).toContain('warn  database: ');
     expect(stderr).toMatch(/^gangway: 1 of \d checks failed\n$/);
@@ -247,11 +257,12 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     addTool(rest);
     const { acme } = installsWith({ tool: 'web', projects: ['a-*'] }).installs;
     changeConfig({ installs: { acme, globex: { ...acme, projects: ['b-*'] } } });
-    const about = async () =>
-      (await findTrouble()).filter(({ says }) => says.includes('share web'));
+    const about = async () => (await findTrouble()).filter(({ says }) => says.includes('share web'));
     expect(await about()).toEqual([
       {
-        ...{ name: 'tool web', status: 'warning', action: expect.stringMatching(/managedDomains/) },
+        name: 'tool web',
+        status: 'warning',
+        action: expect.stringMatching(/managedDomains/),
         says: 'acme, globex share web, and marketplace.managedDomains is not set: no account is ended, renamed or activated in it',
       },
     ]);
@@ -270,7 +281,9 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
       { name: 'configuration', status: 'ok' },
       { name: 'database', status: 'ok' },
       {
-        ...{ name: 'key', status: 'failure', says: expect.stringContaining('another secret key') },
+        name: 'key',
+        status: 'failure',
+        says: expect.stringContaining('another secret key'),
         action: 'do that, then run this again',
       },
     ]);
@@ -281,17 +294,22 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     await workspace.receive(hired());
     await workspace.withStorage(async ({ database, box }) => {
       await createInstallStore(database, box).save({
-        ...{ install: 'globex', token: 'ot_ptk_globex', tool: 'list', projects: ['*'] },
-        ...{ grantId: 'ins_1', organizationId: null, connectedAt: new Date().toISOString() },
+        install: 'globex',
+        token: 'ot_ptk_globex',
+        tool: 'list',
+        projects: ['*'],
+        grantId: 'ins_1',
+        organizationId: null,
+        connectedAt: new Date().toISOString(),
       });
       const token = box.seal(Buffer.from('ot_ptk_globex'), 'elsewhere');
-      await inTransaction(database, (tx) =>
-        tx.updateTable('connectedInstall').set({ token }).execute(),
-      );
+      await inTransaction(database, (tx) => tx.updateTable('connectedInstall').set({ token }).execute());
     });
     changeConfig({ installs: {} });
     expect((await examine()).checks).toMatchObject([
-      ...[{ name: 'configuration' }, { name: 'database' }, { name: 'key', status: 'ok' }],
+      { name: 'configuration' },
+      { name: 'database' },
+      { name: 'key', status: 'ok' },
       { name: 'installs', status: 'failure', says: expect.stringContaining('wrong key') },
     ]);
   });
@@ -302,10 +320,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
       await workspace.receive(hired());
       const files = readdirSync(workspace.folder).filter((name) => name !== 'gangway.db.key');
       rmSync(path.join(workspace.folder, 'gangway.db.key'));
-      const { status, stdout, stderr } = await runCommand(
-        ...words.split(' '),
-        ...['--config', workspace.configFile],
-      );
+      const { status, stdout, stderr } = await runCommand(...words.split(' '), ...['--config', workspace.configFile]);
       expect(status).toBe(1);
       expect(stdout + stderr).toMatch(/gangway\.db\.key is not there.* from its backup/);
       expect(readdirSync(workspace.folder)).toEqual(files);
@@ -327,7 +342,8 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     await database.close();
     expect(await findTrouble()).toEqual([
       {
-        ...{ name: 'database', status: 'warning' },
+        name: 'database',
+        status: 'warning',
         says: expect.stringMatching(/^migrations that are not run yet: 0001-inbox, 0002-/),
         action: 'run them with "gangway migrate", or start',
       },
@@ -359,7 +375,8 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     const tables = await digestTables();
     expect(await findTrouble()).toEqual([
       {
-        ...{ name: 'orphans', status: 'failure' },
+        name: 'orphans',
+        status: 'failure',
         says: 'the configuration no longer leads to everybody in a tool: 1 of acme',
         action: expect.stringMatching(/its name back, or start with --accept-orphans$/),
       },
@@ -374,9 +391,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     });
     changeConfig(installsWith({ projects: ['street-*'] }));
     const { stdout } = await run();
-    expect(stdout).toMatch(
-      /^warn {2}walls: the link cml1 of acme is on .*: nobody gets access by it\n +→ \S/m,
-    );
+    expect(stdout).toMatch(/^warn {2}walls: the link cml1 of acme is on .*: nobody gets access by it\n +→ \S/m);
     expect(stdout).not.toMatch(/[^\P{Cc}\n]|\p{Bidi_Control}/u);
   });
 
@@ -384,7 +399,9 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     await workspace.receive(hired(), 'no event');
     expect(await findTrouble()).toEqual([
       {
-        ...{ name: 'work', status: 'warning', says: 'deliveries that could not be read: 1' },
+        name: 'work',
+        status: 'warning',
+        says: 'deliveries that could not be read: 1',
         action: expect.stringMatching(/^gangway deliveries list --state unprocessable/),
       },
     ]);
@@ -393,7 +410,9 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
   it('rehearses: somebody who does not exist is added and removed', async () => {
     const { checks } = await examine('--rehearse', '--tool', 'list', '--group', 'signs');
     expect(checks).toContainEqual({
-      ...{ name: 'rehearsal in list', status: 'ok', action: null },
+      name: 'rehearsal in list',
+      status: 'ok',
+      action: null,
       says: 'a made-up person was in signs, and is out again',
     });
     expect(readRoster(workspace.rosterFile)).toEqual({ signs: [] });
@@ -403,15 +422,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
   it('rehearses at the address that it is told', async () => {
     const rest = await openRestTool();
     addTool(rest);
-    const argv = [
-      '--rehearse',
-      '--tool',
-      'web',
-      '--group',
-      'signs',
-      '--email-domain',
-      'Lab.example',
-    ];
+    const argv = ['--rehearse', '--tool', 'web', '--group', 'signs', '--email-domain', 'Lab.example'];
     expect(await findTrouble(...argv)).toMatchObject([{ name: 'database' }]);
     expect(JSON.stringify(rest.requests)).toMatch(/gangway-canary-\w+-1(@|%40)lab\.example/);
     expect(rest.members('signs')).toEqual([]);
@@ -423,7 +434,8 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     addTool(rest);
     const [failed] = await findTrouble('--rehearse', '--tool', 'web', '--group', 'signs');
     expect(failed).toMatchObject({
-      ...{ name: 'rehearsal in web', status: 'failure' },
+      name: 'rehearsal in web',
+      status: 'failure',
       says: 'The made-up person is still in after the removal',
       action: expect.stringMatching(/^take gangway-canary-\w+-1 out of signs by hand/),
     });
@@ -432,7 +444,9 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
   it('rehearses with none but a configured tool', async () => {
     const [failed] = await findTrouble('--rehearse', '--tool', 'other', '--group', 'signs');
     expect(failed).toEqual({
-      ...{ name: 'rehearsal', status: 'failure', says: 'there is no tool "other"; there is: list' },
+      name: 'rehearsal',
+      status: 'failure',
+      says: 'there is no tool "other"; there is: list',
       action: 'name one of these with --tool',
     });
   });

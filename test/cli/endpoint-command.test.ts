@@ -63,11 +63,18 @@ describe('gangway endpoint', { timeout: 30_000 }, () => {
     expect(said).toEqual({
       endpoints: [
         {
-          ...{ install: 'acme', endpointId, url, status: 'DISABLED', consecutiveFailures: 10 },
+          install: 'acme',
+          endpointId,
+          url,
+          status: 'DISABLED',
+          consecutiveFailures: 10,
           missingEventTypes: eventTypes.filter(
             (type) => type !== 'project_link.created' && type !== 'contract.started',
           ),
-          ...{ checkedAt: null, trouble: null, action: null, failure: null },
+          checkedAt: null,
+          trouble: null,
+          action: null,
+          failure: null,
         },
       ],
     });
@@ -103,7 +110,10 @@ describe('gangway endpoint', { timeout: 30_000 }, () => {
       ].join('\n'),
     );
     expect((await runJson('rotate', 'acme')).said).toMatchObject({
-      ...{ install: 'acme', replaced: [after?.id], hadGap: true, hasConfiguredSecrets: true },
+      install: 'acme',
+      replaced: [after?.id],
+      hadGap: true,
+      hasConfiguredSecrets: true,
     });
   });
 
@@ -111,7 +121,8 @@ describe('gangway endpoint', { timeout: 30_000 }, () => {
     const endpointId = await subscribe();
     await failTen();
     expect(await runJson('redeliver')).toEqual({
-      ...{ status: 0, stderr: '' },
+      status: 0,
+      stderr: '',
       said: { install: 'acme', endpointId, status: 'DISABLED', requeued: 10 },
     });
     await api.updateWebhookEndpoint(endpointId, { status: 'ACTIVE' }, signal);
@@ -133,11 +144,10 @@ describe('gangway endpoint', { timeout: 30_000 }, () => {
 
   it('is used wrongly without a name among several, and with one that there is not', async () => {
     expect(await run('rotate', 'initech')).toMatchObject({
-      ...{ status: 64, stderr: expect.stringContaining('there is: acme') },
+      status: 64,
+      stderr: expect.stringContaining('there is: acme'),
     });
     configure({ installs: { globex: { token: 'wrong', tool: 'list', projects: ['none'] } } });
-    expect(await run('redeliver')).toMatchObject({
-      ...{ status: 64, stderr: expect.stringContaining('name the install') },
-    });
+    expect(await run('redeliver')).toMatchObject({ status: 64, stderr: expect.stringContaining('name the install') });
   });
 });

@@ -25,9 +25,7 @@ describe('gangway forget', () => {
     expect(JSON.parse(foreseen.stdout)).toMatchObject({ ...counts, dryRun: true });
     const { status, stdout } = await run('cmu1@opentrain.work', '--yes');
     expect(status).toBe(0);
-    expect(stdout).toMatch(
-      /^cmu1: cleared at acme\n {2}1 of name and address.*\n.*\n {2}2 of stored del/,
-    );
+    expect(stdout).toMatch(/^cmu1: cleared at acme\n {2}1 of name and address.*\n.*\n {2}2 of stored del/);
     const members = await runCommand('members', '--json', '--config', workspace.configFile);
     expect(JSON.parse(members.stdout)).toMatchObject({
       members: [{ trainerId: 'cmu1', displayName: null, memberId: null, state: 'removed' }],
@@ -42,7 +40,8 @@ describe('gangway forget', () => {
 
   it('is refused while they are hired, and names no address', async () => {
     expect(await run('cmu1@opentrain.work', '--yes')).toEqual({
-      ...{ status: 1, stdout: '' },
+      status: 1,
+      stdout: '',
       stderr:
         'gangway: The trainer cmu1 is still needed (install acme: they have an active contract there (cmc1)): end the contract first, and try again when "gangway members" shows them as removed\n',
     });

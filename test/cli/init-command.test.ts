@@ -76,38 +76,29 @@ describe('gangway init', () => {
     expect(config.tools.has(install?.tool ?? '')).toBe(true);
   });
 
-  it.each(builtInAdapters)(
-    'with --tool %s writes what starts once its variables are set',
-    async (tool) => {
-      const file = path.join(createWorkspace(), 'gangway.config.json');
-      const report: unknown = JSON.parse(await init(file, '--tool', tool, '--json'));
-      const { variables } = report as { variables: string[] };
-      onTestFinished(() => void vi.unstubAllEnvs());
-      for (const name of variables) vi.stubEnv(name, 'some-token');
-      for (const name of ['RECEIVER', 'CONSOLE']) vi.stubEnv(`GANGWAY_${name}_PORT`, '0');
-      const started = startCommand('start', '--config', file);
-      await until('it runs', started.stderr, (log) => log.includes('Gangway is running'));
-      started.stop();
-      expect(await started.ended).toMatchObject({ status: 0 });
-    },
-  );
+  it.each(builtInAdapters)('with --tool %s writes what starts once its variables are set', async (tool) => {
+    const file = path.join(createWorkspace(), 'gangway.config.json');
+    const report: unknown = JSON.parse(await init(file, '--tool', tool, '--json'));
+    const { variables } = report as { variables: string[] };
+    onTestFinished(() => void vi.unstubAllEnvs());
+    for (const name of variables) vi.stubEnv(name, 'some-token');
+    for (const name of ['RECEIVER', 'CONSOLE']) vi.stubEnv(`GANGWAY_${name}_PORT`, '0');
+    const started = startCommand('start', '--config', file);
+    await until('it runs', started.stderr, (log) => log.includes('Gangway is running'));
+    started.stop();
+    expect(await started.ended).toMatchObject({ status: 0 });
+  });
 
   it.each([
-    [
-      'label-studio',
-      'membership',
-      /can still get in \(offboarding: membership\)\. Nobody was asked; .*delete_user/,
-    ],
+    ['label-studio', 'membership', /can still get in \(offboarding: membership\)\. Nobody was asked; .*delete_user/],
     ['scim', 'group', /can still get in \(offboarding: group\)\. Nobody was asked; .*deactivate/],
     ['http', 'membership_only', /\(offboarding: membership_only\)\. Nobody was asked; .*locks_out/],
   ])('for %s chooses %s where nobody can be asked, and says so', async (tool, safe, says) => {
     const file = path.join(createWorkspace(), 'gangway.config.json');
     expect(await init(file, '--tool', tool)).toMatch(says);
-    const settingsOf = () =>
-      (JSON.parse(readFileSync(file, 'utf8')) as { tools: Record<string, object> }).tools[tool];
+    const settingsOf = () => (JSON.parse(readFileSync(file, 'utf8')) as { tools: Record<string, object> }).tools[tool];
     expect(settingsOf()).toMatchObject({ offboarding: safe });
-    const other =
-      { 'label-studio': 'delete_user', scim: 'deactivate', http: 'locks_out' }[tool] ?? '';
+    const other = { 'label-studio': 'delete_user', scim: 'deactivate', http: 'locks_out' }[tool] ?? '';
     const said = await init(file, '--force', '--tool', tool, '--offboarding', other);
     expect(said).not.toContain('Nobody was asked');
     expect(settingsOf()).toMatchObject({ offboarding: other });
@@ -158,9 +149,7 @@ describe('gangway init', () => {
     expect(modeOf(path.join(folder, 'g.json'))).toBe(0o600);
     const config: unknown = JSON.parse(readFileSync(path.join(folder, 'g.json'), 'utf8'));
     expect(config).toHaveProperty('$schema', './gangway.schema.json');
-    const schema: unknown = JSON.parse(
-      readFileSync(path.join(folder, 'gangway.schema.json'), 'utf8'),
-    );
+    const schema: unknown = JSON.parse(readFileSync(path.join(folder, 'gangway.schema.json'), 'utf8'));
     expect(schema).toEqual(configJsonSchema());
   });
 

@@ -9,7 +9,9 @@ import { runCommand } from '../support/run-command.ts';
 const url = 'https://tool.example.com/signup/1';
 const link: InvitationContent = { kind: 'link', url };
 const password: InvitationContent = {
-  ...{ kind: 'password', url: null, username: 'cmu1@opentrain.work' },
+  kind: 'password',
+  url: null,
+  username: 'cmu1@opentrain.work',
   password: 'made-up-and-quite-secret',
 };
 
@@ -48,8 +50,13 @@ describe('commands about invitations', { timeout: 20_000 }, () => {
       await kysely
         .insertInto('invitation')
         .values({
-          ...{ membershipId: 1, kind: content.kind, content: sealed, createdAt: at },
-          ...{ ...told, nextAttemptAt: at, ...changes },
+          membershipId: 1,
+          kind: content.kind,
+          content: sealed,
+          createdAt: at,
+          ...told,
+          nextAttemptAt: at,
+          ...changes,
         })
         .execute();
     });
@@ -89,7 +96,8 @@ describe('commands about invitations', { timeout: 20_000 }, () => {
   it('a password too, for machines as one object', async () => {
     await invite(password);
     expect(JSON.parse(await runOk('members', 'invitation', '1', '--json'))).toEqual({
-      ...{ membership: 1, invitation: { ...password, expiresAt: null } },
+      membership: 1,
+      invitation: { ...password, expiresAt: null },
     });
     await expectRefused(/set another password in the tool/, 'members', 'invitation', '1');
   });
@@ -111,10 +119,7 @@ describe('commands about invitations', { timeout: 20_000 }, () => {
   it('say why nothing can be renewed', async () => {
     await expectRefused(/Membership 1 has no invitation/, 'members', 'renew', '1');
     await invite(password);
-    await expectRefused(
-      /the tool cannot make another password: set one in the tool/,
-      ...['members', 'renew', '1'],
-    );
+    await expectRefused(/the tool cannot make another password: set one in the tool/, ...['members', 'renew', '1']);
     // A roster invites nobody.
     await invite(link);
     await expectRefused(/list cannot invite anybody anew/, 'members', 'renew', '1');
@@ -134,7 +139,9 @@ describe('commands about invitations', { timeout: 20_000 }, () => {
     expect(JSON.parse(shown)).toMatchObject({
       members: [
         {
-          ...{ id: 1, wanted: true, waitsFor: 'operator' },
+          id: 1,
+          wanted: true,
+          waitsFor: 'operator',
           invitation: { kind: 'link', expiresAt: null, failure: '550 at RCPT TO' },
         },
       ],

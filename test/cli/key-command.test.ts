@@ -20,15 +20,12 @@ describe('gangway key', () => {
     return () => vi.unstubAllEnvs();
   });
 
-  const run = (...argv: string[]): Promise<CommandResult> =>
-    runCommand(...argv, '--config', workspace.configFile);
+  const run = (...argv: string[]): Promise<CommandResult> => runCommand(...argv, '--config', workspace.configFile);
   const readKey = () => Buffer.from(readFileSync(keyFile, 'utf8'), 'base64');
 
   it('show prints the fingerprint, and nothing of the key', async () => {
     const { fingerprint } = createSecretBox(readKey());
-    expect(await run('key', 'show')).toEqual({
-      ...{ status: 0, stdout: `${fingerprint}\n`, stderr: '' },
-    });
+    expect(await run('key', 'show')).toEqual({ status: 0, stdout: `${fingerprint}\n`, stderr: '' });
     const { stdout } = await run('key', 'show', '--json');
     expect(JSON.parse(stdout)).toEqual({ fingerprint });
   });

@@ -10,8 +10,7 @@ describe('gangway members adopt and release', () => {
     workspace = createBridgeWorkspace();
   });
 
-  const run = (...argv: string[]): Promise<CommandResult> =>
-    runCommand(...argv, '--config', workspace.configFile);
+  const run = (...argv: string[]): Promise<CommandResult> => runCommand(...argv, '--config', workspace.configFile);
 
   async function runOk(...argv: string[]): Promise<string> {
     const { status, stdout } = await run(...argv);
@@ -30,7 +29,8 @@ describe('gangway members adopt and release', () => {
     await workspace.receive(fullEvent({ type: 'contract.started', createdAt }));
     const untold = ['members', 'adopt', '1', '--address', 'erin@lab.example'];
     expect(await run(...untold)).toMatchObject({
-      ...{ status: 1, stdout: '' },
+      status: 1,
+      stdout: '',
       stderr: 'gangway: Membership 1 has no account of which that is to be said\n',
     });
     await doubt('77');

@@ -26,8 +26,7 @@ describe('gangway notifications', () => {
     });
   });
 
-  const run = (...argv: string[]) =>
-    runCommand('notifications', ...argv, '--config', workspace.configFile);
+  const run = (...argv: string[]) => runCommand('notifications', ...argv, '--config', workspace.configFile);
 
   function changeConfig(changes: object): void {
     const config = JSON.parse(readFileSync(workspace.configFile, 'utf8')) as object;
@@ -37,11 +36,7 @@ describe('gangway notifications', () => {
   describe('list', () => {
     beforeEach(async () => {
       await workspace.withStorage(async ({ database }) => {
-        const { add } = createNoticeStore(
-          database,
-          [{ name: 'billing', gatherMs: 0 }],
-          systemClock,
-        );
+        const { add } = createNoticeStore(database, [{ name: 'billing', gatherMs: 0 }], systemClock);
         await inTransaction(database, async (tx) => {
           await add(tx, newNotice());
           await add(tx, newNotice({ kind: 'budget.depleted', contractId: 'c2', isRepeat: true }));
@@ -58,9 +53,7 @@ describe('gangway notifications', () => {
       const { status, stdout } = await run('list');
       expect(status).toBe(0);
       const [titles, ...lines] = stdout.trimEnd().split('\n');
-      expect(titles).toMatch(
-        /^id +added +channel +kind +install +contract +state +tries +next +why$/,
-      );
+      expect(titles).toMatch(/^id +added +channel +kind +install +contract +state +tries +next +why$/);
       expect(lines).toEqual([
         expect.stringMatching(/^2 .* billing +budget\.depleted +acme +c2 +waiting +0 +20\S+$/),
         expect.stringMatching(/^1 .* billing +budget\.low +acme +c1 +failed +1 +answered 410$/),
@@ -73,9 +66,15 @@ describe('gangway notifications', () => {
         notifications: [
           {
             ...newNotice({ kind: 'budget.depleted', contractId: 'c2', isRepeat: true }),
-            ...{ id: 2, channel: 'billing', state: 'waiting', attempts: 0, failure: null },
-            ...{ messageId: null, settledAt: null },
-            ...{ createdAt: expect.any(String), nextAttemptAt: expect.any(String) },
+            id: 2,
+            channel: 'billing',
+            state: 'waiting',
+            attempts: 0,
+            failure: null,
+            messageId: null,
+            settledAt: null,
+            createdAt: expect.any(String),
+            nextAttemptAt: expect.any(String),
           },
         ],
       });
@@ -125,7 +124,8 @@ describe('gangway notifications', () => {
 
     it('knows which channels there are', async () => {
       expect(await run('test', '--channel', 'chart')).toMatchObject({
-        ...{ status: 1, stdout: '' },
+        status: 1,
+        stdout: '',
         stderr: 'gangway: There is no channel "chart"; there is: billing, chat\n',
       });
       changeConfig({ notifications: {} });

@@ -16,10 +16,7 @@ function recent(wish: EventWish): string {
 
 const numbers = [1, 2, 3];
 const hire = (number: number, wish: Partial<EventWish> = {}) =>
-  recent({
-    ...{ type: 'contract.started', id: `${number}`, contract: `cmc${number}` },
-    ...{ trainer: `cmu${number}`, ...wish },
-  });
+  recent({ type: 'contract.started', id: `${number}`, contract: `cmc${number}`, trainer: `cmu${number}`, ...wish });
 const unlink = () => recent({ type: 'project_link.removed', id: '90' });
 
 describe('commands of an operator', () => {
@@ -29,8 +26,7 @@ describe('commands of an operator', () => {
     workspace = createBridgeWorkspace({ removals: { grace: '0s' } });
   });
 
-  const run = (...argv: string[]): Promise<CommandResult> =>
-    runCommand(...argv, '--config', workspace.configFile);
+  const run = (...argv: string[]): Promise<CommandResult> => runCommand(...argv, '--config', workspace.configFile);
 
   async function runOk(...argv: string[]): Promise<string> {
     const { status, stdout, stderr } = await run(...argv);
@@ -57,10 +53,7 @@ describe('commands of an operator', () => {
       await kysely.updateTable('person').set({ displayName: hostileAddress }).execute();
       await kysely.updateTable('contract').set({ title: hostile }).execute();
       await kysely.updateTable('link').set({ externalProjectId: hostile }).execute();
-      await kysely
-        .updateTable('membership')
-        .set({ groupId: hostile, failure: hostileAddress })
-        .execute();
+      await kysely.updateTable('membership').set({ groupId: hostile, failure: hostileAddress }).execute();
     });
   }
 
@@ -96,9 +89,7 @@ describe('commands of an operator', () => {
           const moving = kysely
             .selectFrom('membership')
             .select('id')
-            .where((eb) =>
-              eb.or([eb('nextAttemptAt', 'is not', null), eb('removeAfter', 'is not', null)]),
-            );
+            .where((eb) => eb.or([eb('nextAttemptAt', 'is not', null), eb('removeAfter', 'is not', null)]));
           return Number(await memberships.hasPostponed()) + (await moving.execute()).length;
         };
         await until('nothing is left to do', countLeft, (left) => left === 0);
@@ -128,25 +119,20 @@ describe('commands of an operator', () => {
         /^Nothing needs you\.\n\nInstances\nname .*\nhost\/1 .* running .*\n\nMemberships now\ntool +state +count\nlist +active +3\n/,
       );
       expect(text).toMatch(/\n\nDeliveries since \S+Z\ninstall +state +count\nacme +handled +3\n/);
-      expect(text).toMatch(
-        /\n\nDone in the tools since \S+Z\ntool +outcome +count\nlist +added +3\n$/,
-      );
+      expect(text).toMatch(/\n\nDone in the tools since \S+Z\ntool +outcome +count\nlist +added +3\n$/);
       expect(await runJson('status')).toEqual({
-        ...{
-          since: expect.stringMatching(/Z$/),
-          installs: [],
-          plans: [],
-          budgets: [],
-          attention: [],
-          tools: [],
-          lowered: [],
-          instances: ['running', 'stopped'].map((state) => expect.objectContaining({ state })),
-        },
+        since: expect.stringMatching(/Z$/),
+        installs: [],
+        plans: [],
+        budgets: [],
+        attention: [],
+        tools: [],
+        lowered: [],
+        instances: ['running', 'stopped'].map((state) => expect.objectContaining({ state })),
         memberships: [{ tool: 'list', state: 'active', count: 3 }],
         deliveries: [{ install: 'acme', state: 'handled', count: 3 }],
         receipts: [{ tool: 'list', outcome: 'added', count: 3 }],
         removals: [],
-        lowered: [],
       });
       expect(await runOk('status', '--since', '0m')).not.toContain('Deliveries since');
     });
@@ -155,9 +141,7 @@ describe('commands of an operator', () => {
       await holdAll();
       await workspace.pretendRunning();
       const text = await runOk('status');
-      expect(text).toMatch(
-        /^Needs you:\n {2}! plan 1 holds removals of acme: 3\n +→ gangway plans show 1/,
-      );
+      expect(text).toMatch(/^Needs you:\n {2}! plan 1 holds removals of acme: 3\n +→ gangway plans show 1/);
       expect(await runJson('status')).toMatchObject({
         plans: [{ id: 1, install: 'acme', size: 3 }],
         attention: [{ says: 'plan 1 holds removals of acme: 3' }],
@@ -172,9 +156,7 @@ describe('commands of an operator', () => {
       const text = await runOk('status');
       expectPlain(text);
       expect(text).toMatch(/acme could not be read from the marketplace: Evil Eve/);
-      expect(text).toMatch(
-        /\nRead from the marketplace\ninstall +last read +trouble\nacme +never +Evil/,
-      );
+      expect(text).toMatch(/\nRead from the marketplace\ninstall +last read +trouble\nacme +never +Evil/);
     });
   });
 
@@ -216,15 +198,13 @@ describe('commands of an operator', () => {
       await workspace.receive(hire(1));
       await workspace.receive(unlink());
       const text = await runOk('explain', 'cmu1');
-      const [, until = ''] =
-        /still in street-signs of list, to be removed after (\S+Z) \(/.exec(text) ?? [];
+      const [, until = ''] = /still in street-signs of list, to be removed after (\S+Z) \(/.exec(text) ?? [];
       expect(Date.parse(until) - Date.now()).toBeGreaterThan(115 * 60_000);
       expect(Date.parse(until) - Date.now()).toBeLessThan(121 * 60_000);
     });
 
     it('finds nobody, and repeats no address', async () => {
-      const nobody =
-        'Nothing is known of such a person or contract: no event named it, and no read';
+      const nobody = 'Nothing is known of such a person or contract: no event named it, and no read';
       await expectRefused(nobody, 'explain', 'cmu9');
       await expectRefused(nobody, 'explain', 'nobody@opentrain.work', '--json');
     });
@@ -258,10 +238,16 @@ describe('commands of an operator', () => {
         /\n1 +list +street-signs +cmu1 +Amara O\. +cmc1 +the link to the project was removed +held\n/,
       );
       expect(await runJson('plans', 'show', '1')).toMatchObject({
-        ...{ id: 1, install: 'acme', state: 'open', size: 3 },
+        id: 1,
+        install: 'acme',
+        state: 'open',
+        size: 3,
         items: numbers.map((number) => ({
-          ...{ trainerId: `cmu${number}`, isStale: false, contractIds: [`cmc${number}`] },
-          ...{ cause: 'link_removed', because: 'the link to the project was removed' },
+          trainerId: `cmu${number}`,
+          isStale: false,
+          contractIds: [`cmc${number}`],
+          cause: 'link_removed',
+          because: 'the link to the project was removed',
         })),
       });
     });
@@ -286,8 +272,15 @@ describe('commands of an operator', () => {
       await holdAll();
       const asked = ['plans', 'approve', '1', '--without-reading', '--wait', '0s'];
       expect(await runJson(...asked)).toEqual({
-        ...{ plan: 1, install: 'acme', decided: 3, stale: 0, removed: 0, failed: 0, left: 3 },
-        ...{ isRead: false, dropped: [] },
+        plan: 1,
+        install: 'acme',
+        decided: 3,
+        stale: 0,
+        removed: 0,
+        failed: 0,
+        left: 3,
+        isRead: false,
+        dropped: [],
       });
       expect(roster()).toEqual({ 'street-signs': ['cmu1', 'cmu2', 'cmu3'] });
       await act();
@@ -296,9 +289,7 @@ describe('commands of an operator', () => {
 
     it('reject keeps them', async () => {
       await holdAll();
-      expect(await runJson('plans', 'reject', '1')).toEqual({
-        ...{ plan: 1, install: 'acme', decided: 3, stale: 0 },
-      });
+      expect(await runJson('plans', 'reject', '1')).toEqual({ plan: 1, install: 'acme', decided: 3, stale: 0 });
       await act();
       expect(roster()).toEqual({ 'street-signs': ['cmu1', 'cmu2', 'cmu3'] });
     });
@@ -331,16 +322,19 @@ describe('commands of an operator', () => {
       expect(await runOk('contracts', 'list')).toBe('There are no such contracts.\n');
       await hireAll();
       const lines = (await runOk('contracts', 'list')).trimEnd().split('\n');
-      expect(lines[0]).toMatch(
-        /^install +contract +status +people +budget +used +last heard +suspect since +title$/,
-      );
+      expect(lines[0]).toMatch(/^install +contract +status +people +budget +used +last heard +suspect since +title$/);
       expect(lines[1]).toMatch(/^acme +cmc1 +active +1 +\S+Z +Street signs$/);
       expect(lines).toHaveLength(4);
       expect(await runJson('contracts', 'list', '--limit', '1')).toMatchObject({
         contracts: [
           {
-            ...{ install: 'acme', contractId: 'cmc1', status: 'active', title: 'Street signs' },
-            ...{ heardAt: expect.stringMatching(/Z$/), people: 1, suspectSince: null },
+            install: 'acme',
+            contractId: 'cmc1',
+            status: 'active',
+            title: 'Street signs',
+            heardAt: expect.stringMatching(/Z$/),
+            people: 1,
+            suspectSince: null,
           },
         ],
       });
@@ -359,7 +353,9 @@ describe('commands of an operator', () => {
       await act();
       expect(roster()).toEqual({ 'street-signs': ['cmu1', 'cmu3'] });
       expect(await runJson('contracts', 'reopen', 'cmc2', '--install', 'acme')).toEqual({
-        ...{ install: 'acme', contractId: 'cmc2', decision: 'reopen' },
+        install: 'acme',
+        contractId: 'cmc2',
+        decision: 'reopen',
       });
       await act();
       expect(roster()).toEqual({ 'street-signs': ['cmu1', 'cmu2', 'cmu3'] });
@@ -383,8 +379,7 @@ describe('commands of an operator', () => {
   });
 
   describe('retire', () => {
-    const nobody =
-      'There is nobody to retire: people are orphaned once "gangway start --accept-orphans" has run.\n';
+    const nobody = 'There is nobody to retire: people are orphaned once "gangway start --accept-orphans" has run.\n';
 
     /** Renames the install, and starts with that although it orphans everybody. */
     async function orphanAll(): Promise<void> {
@@ -444,9 +439,7 @@ describe('commands of an operator', () => {
   describe('members', () => {
     it('release keeps somebody in, and adopt takes them out when nothing speaks for them', async () => {
       await workspace.receive(hire(1));
-      expect(await runOk('members', 'release', '1')).toBe(
-        'Membership 1 counts as not ours and stays.\n',
-      );
+      expect(await runOk('members', 'release', '1')).toBe('Membership 1 counts as not ours and stays.\n');
       await workspace.receive(recent({ type: 'contract.ended', id: '92' }));
       await act();
       expect(roster()).toEqual({ 'street-signs': ['cmu1'] });
@@ -463,7 +456,9 @@ describe('commands of an operator', () => {
       await expectRefused('There is no membership 9', 'members', 'adopt', '9');
       await expectRefused('Membership 1 counts as ours already', 'members', 'adopt', '1');
       expect(await runJson('members', 'release', '1')).toEqual({
-        ...{ membership: 1, decision: 'release', outcome: 'released' },
+        membership: 1,
+        decision: 'release',
+        outcome: 'released',
       });
       await expectRefused('Membership 1 counts as not ours already', 'members', 'release', '1');
       expect(await runJson('members', 'adopt', '1')).toMatchObject({ outcome: 'kept' });

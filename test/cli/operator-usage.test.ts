@@ -6,10 +6,7 @@ import { runCommand } from '../support/run-command.ts';
 describe('how the commands of an operator are used', { timeout: 20_000 }, () => {
   it.each([
     ['status', ['--since <duration>', '--json']],
-    [
-      'doctor',
-      ['--rehearse', '--tool <name>', '--group <id>', '--email-domain <domain>', '--json'],
-    ],
+    ['doctor', ['--rehearse', '--tool <name>', '--group <id>', '--email-domain <domain>', '--json']],
     ['explain', ['<person|contract>', '--json']],
     ['plans list', ['--install <name>', '--state <state>', '--all', '--json']],
     ['plans show', ['<plan>', '--json']],
@@ -18,14 +15,7 @@ describe('how the commands of an operator are used', { timeout: 20_000 }, () => 
     ['plans reject', ['<plan>', '--json']],
     [
       'contracts list',
-      [
-        '--install <name>',
-        '--status <status>',
-        '--budget <state>',
-        '--suspects',
-        '--limit <count>',
-        '--json',
-      ],
+      ['--install <name>', '--status <status>', '--budget <state>', '--suspects', '--limit <count>', '--json'],
     ],
     ['contracts end', ['<contract>', '--install <name>', '--json']],
     ['contracts reopen', ['<contract>', '--install <name>', '--json']],
@@ -96,10 +86,7 @@ describe('how the commands of an operator are used', { timeout: 20_000 }, () => 
   ])('%s ends with %i and a word about it: there is none', async (words, expected) => {
     const workspace = createBridgeWorkspace();
     await workspace.receive(fullEvent({ type: 'contract.started' }));
-    const { status, stdout, stderr } = await runCommand(
-      ...words.split(' '),
-      ...['--config', workspace.configFile],
-    );
+    const { status, stdout, stderr } = await runCommand(...words.split(' '), ...['--config', workspace.configFile]);
     expect({ words, status }).toEqual({ words, status: expected });
     const said = words.startsWith('doctor') ? stdout : stderr;
     expect(said).toMatch(/none|99|such a person/);

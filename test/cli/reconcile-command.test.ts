@@ -106,10 +106,7 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
       expect(roster()).toEqual([trainerId]);
       sandbox.endContract(contractId);
       expect(await reconcile()).toMatchObject({ status: 0, outcome: 'applied', removed: 1 });
-      expect(await Promise.all([reconcile(), reconcile()])).toMatchObject([
-        { outcome: 'clean' },
-        { outcome: 'clean' },
-      ]);
+      expect(await Promise.all([reconcile(), reconcile()])).toMatchObject([{ outcome: 'clean' }, { outcome: 'clean' }]);
     });
     expect(roster()).toEqual([]);
   });
@@ -183,9 +180,7 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     sandbox.removeLink(linkId);
     const createdAt = new Date().toISOString();
     const project = 'street-signs';
-    await workspace.receive(
-      fullEvent({ type: 'project_link.removed', id: '1', link: linkId, project, createdAt }),
-    );
+    await workspace.receive(fullEvent({ type: 'project_link.removed', id: '1', link: linkId, project, createdAt }));
     expect(await reconcile()).toEqual({ ...nothing, status: 0, outcome: 'clean' });
     const argv = ['reconcile', '--dry-run', '--install', 'acme', '--config', workspace.configFile];
     const { status, stdout } = await runCommand(...argv);
@@ -244,11 +239,7 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     expect(await reconcile('--wait', '0s')).toMatchObject({ outcome: 'failed', added: 0 });
     await workspace.withStorage(async ({ database: { kysely } }) => {
       const value = new Date(Date.now() - 2 * 3_600_000).toISOString();
-      await kysely
-        .updateTable('setting')
-        .set({ value })
-        .where('name', '=', 'last_alive_at')
-        .execute();
+      await kysely.updateTable('setting').set({ value }).where('name', '=', 'last_alive_at').execute();
     });
     const { said } = await run('plans', 'approve', '1', '--without-reading');
     expect(said).toMatchObject({ removed: 3, left: 0 });

@@ -17,7 +17,8 @@ const mainFile = path.resolve('src/main.ts');
 function launch(argv: string[], { env = {}, cwd = createFolder() } = {}) {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(GANGWAY_|NODE_)/.test(name));
   const child = spawn(process.execPath, [mainFile, ...argv], {
-    ...{ cwd, env: { ...Object.fromEntries(inherited), ...env } },
+    cwd,
+    env: { ...Object.fromEntries(inherited), ...env },
   });
   onTestFinished(() => void child.kill('SIGKILL'));
   const said: string[] = [];
@@ -25,7 +26,8 @@ function launch(argv: string[], { env = {}, cwd = createFolder() } = {}) {
   const stderr = text(child.stderr);
   const exit = once(child, 'close');
   return {
-    ...{ child, cwd },
+    child,
+    cwd,
     stdout: () => said.join(''),
     async ended() {
       const [status] = (await exit) as [number | null];
@@ -110,8 +112,10 @@ describe('gangway auto', () => {
 
   it('starts where there are variables enough', async () => {
     const env = {
-      ...{ GANGWAY_TOKEN: 'ot_ptk_acme', GANGWAY_WEBHOOK_SECRET: 'whsec_acme' },
-      ...{ GANGWAY_RECEIVER_PORT: '0', GANGWAY_CONSOLE_PORT: '0' },
+      GANGWAY_TOKEN: 'ot_ptk_acme',
+      GANGWAY_WEBHOOK_SECRET: 'whsec_acme',
+      GANGWAY_RECEIVER_PORT: '0',
+      GANGWAY_CONSOLE_PORT: '0',
       GANGWAY_RECEIVER_HOST: '127.0.0.1',
       GANGWAY_RECEIVER_DRAIN: '0s',
     };

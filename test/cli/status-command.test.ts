@@ -45,7 +45,9 @@ describe('gangway status', () => {
     await workspace.receive(fullEvent({ type: 'contract.started', createdAt }));
     await workspace.withStorage(async ({ database }) => {
       await createToolTroubleStore(database).note({
-        ...{ tool: 'list', errorCode: 'unavailable', message: 'no answer' },
+        tool: 'list',
+        errorCode: 'unavailable',
+        message: 'no answer',
         since: '2026-03-15T12:00:00.000Z',
         asksAgainAt: new Date(Date.now() + 60_000).toISOString(),
       });
@@ -56,8 +58,6 @@ describe('gangway status', () => {
     expect(await runOk('status')).toContain(
       `Needs you:\n  ! ${says}: no answer; nobody waits for it now\n      → see that it runs, `,
     );
-    expect(await runOk('explain', 'cmu1')).toContain(
-      `To do: see how list is: they are in, but ${says}\n`,
-    );
+    expect(await runOk('explain', 'cmu1')).toContain(`To do: see how list is: they are in, but ${says}\n`);
   });
 });

@@ -10,8 +10,14 @@ const hostileName = '\u001b[31mEvil\u001b[0m\u0007 \u202eEve\nsecond line';
 const createdAt = minutesAgo(1);
 const hired = fullEvent({ type: 'contract.started', createdAt, displayName: hostileName });
 const waiting = fullEvent({
-  ...{ type: 'contract.started', contract: 'cmc2', trainer: 'cmu2', link: 'cml2', createdAt },
-  ...{ project: 'lamps', workEmail: null, displayName: 'Bru\u202eno S.' },
+  type: 'contract.started',
+  contract: 'cmc2',
+  trainer: 'cmu2',
+  link: 'cml2',
+  createdAt,
+  project: 'lamps',
+  workEmail: null,
+  displayName: 'Bru\u202eno S.',
 });
 const unread = '{"type": "contract.started"}';
 
@@ -23,8 +29,7 @@ describe('commands about what is stored', () => {
     await workspace.receive(hired, '{"type": "payout.sent"}', unread);
   });
 
-  const run = (...argv: string[]): Promise<CommandResult> =>
-    runCommand(...argv, '--config', workspace.configFile);
+  const run = (...argv: string[]): Promise<CommandResult> => runCommand(...argv, '--config', workspace.configFile);
 
   async function runJson(...argv: string[]): Promise<unknown> {
     const { status, stdout, stderr } = await run(...argv, '--json');
@@ -58,9 +63,7 @@ describe('commands about what is stored', () => {
     for (const words of ['members', 'contracts', 'deliveries', 'installs', 'status']) {
       const { stdout: text } = await run(words);
       const lines = text.split('\n').filter((line) => !line.includes('→'));
-      expect({ words, tooLong: lines.filter(({ length }) => length > 80) }).toEqual({
-        ...{ words, tooLong: [] },
-      });
+      expect({ words, tooLong: lines.filter(({ length }) => length > 80) }).toEqual({ words, tooLong: [] });
       expect(text).not.toMatch(/:\d\d\.\d+Z/);
       shown.set(words, text.replace(/\s+/g, ' '));
     }
@@ -76,18 +79,27 @@ describe('commands about what is stored', () => {
     const lines = stdout.trimEnd().split('\n');
     expect(lines).toHaveLength(2);
     expect(lines[0]).toMatch(/^id +tool +group +trainer +name +state +since +next try +why$/);
-    expect(lines[1]).toMatch(
-      /^1 +list +street-signs +cmu1 +\[31mEvil \[0m +Eve second line +active /,
-    );
+    expect(lines[1]).toMatch(/^1 +list +street-signs +cmu1 +\[31mEvil \[0m +Eve second line +active /);
     expectPlain(stdout);
     expect(await runJson('members')).toEqual({
       members: [
         {
-          ...{ tool: 'list', groupId: 'street-signs', trainerId: 'cmu1', memberId: 'cmu1' },
+          tool: 'list',
+          groupId: 'street-signs',
+          trainerId: 'cmu1',
+          memberId: 'cmu1',
           doubtedId: null,
-          ...{ displayName: expect.stringContaining('Evil'), wanted: true, state: 'active' },
-          ...{ attempts: 0, nextAttemptAt: null, failure: null, updatedAt: expect.any(String) },
-          ...{ id: 1, install: 'acme', cause: null, removeAfter: null },
+          displayName: expect.stringContaining('Evil'),
+          wanted: true,
+          state: 'active',
+          attempts: 0,
+          nextAttemptAt: null,
+          failure: null,
+          updatedAt: expect.any(String),
+          id: 1,
+          install: 'acme',
+          cause: null,
+          removeAfter: null,
         },
       ],
     });
@@ -124,9 +136,15 @@ describe('commands about what is stored', () => {
     };
     expect(deliveries).toMatchObject([
       {
-        ...{ id: 1, install: 'acme', deliveryId: 'dlv-0', eventType: 'contract.started' },
-        ...{ state: 'handled', attempts: 0, failure: null },
-        ...{ bodySha256: expect.stringMatching(/^[0-9a-f]{64}$/), headers: expect.any(Object) },
+        id: 1,
+        install: 'acme',
+        deliveryId: 'dlv-0',
+        eventType: 'contract.started',
+        state: 'handled',
+        attempts: 0,
+        failure: null,
+        bodySha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+        headers: expect.any(Object),
       },
     ]);
     const limited = await runJson('deliveries', 'list', '--limit', '2');
@@ -149,12 +167,11 @@ describe('commands about what is stored', () => {
     expect(await raw('1')).toEqual({ status: 0, stdout: hired, stderr: '' });
     expect(await raw('3')).toEqual({ status: 0, stdout: unread, stderr: '' });
     expect(await raw('2')).toEqual({
-      ...{ status: 1, stdout: '' },
+      status: 1,
+      stdout: '',
       stderr: 'gangway: The body was not kept: nothing uses events of this type\n',
     });
-    expect(await raw('99')).toEqual({
-      ...{ status: 1, stdout: '', stderr: 'gangway: There is no delivery 99\n' },
-    });
+    expect(await raw('99')).toEqual({ status: 1, stdout: '', stderr: 'gangway: There is no delivery 99\n' });
     expect(await run('deliveries', 'show', '1', '--raw', '--json')).toMatchObject({ status: 64 });
   });
 
@@ -164,10 +181,7 @@ describe('commands about what is stored', () => {
         .updateTable('membership')
         .set({ memberId: 'amara.o@opentrain.work', failure: 'no seat for amara.o@opentrain.work' })
         .execute();
-      await database.kysely
-        .updateTable('person')
-        .set({ displayName: 'amara.o@opentrain.work' })
-        .execute();
+      await database.kysely.updateTable('person').set({ displayName: 'amara.o@opentrain.work' }).execute();
     });
     const { stdout } = await run('members');
     const { stdout: json } = await run('members', '--json');
@@ -175,18 +189,19 @@ describe('commands about what is stored', () => {
     expect(JSON.parse(json)).toMatchObject({ members: [{ memberId: 'a…@opentrain.work' }] });
   });
 
-  it.each(['99', '250000', '9007199254740991'])(
-    'deliveries show says that there is no %s',
-    async (id) => {
-      expect(await run('deliveries', 'show', id)).toEqual({
-        ...{ status: 1, stdout: '', stderr: `gangway: There is no delivery ${id}\n` },
-      });
-    },
-  );
+  it.each(['99', '250000', '9007199254740991'])('deliveries show says that there is no %s', async (id) => {
+    expect(await run('deliveries', 'show', id)).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: `gangway: There is no delivery ${id}\n`,
+    });
+  });
 
   it('deliveries replay has them looked at again', async () => {
     expect(await run('deliveries', 'replay', '1', '3')).toEqual({
-      ...{ status: 0, stdout: '2 to be looked at again.\n', stderr: '' },
+      status: 0,
+      stdout: '2 to be looked at again.\n',
+      stderr: '',
     });
     const listed = (state: string) => runJson('deliveries', 'list', '--state', state);
     expect(await listed('pending')).toMatchObject({ deliveries: [{ id: 3 }, { id: 1 }] });
@@ -203,7 +218,9 @@ describe('commands about what is stored', () => {
 
   it('deliveries replay takes the number of any delivery, however many there are', async () => {
     expect(await run('deliveries', 'replay', '1', '250000')).toEqual({
-      ...{ status: 1, stdout: '', stderr: 'gangway: There is no delivery 250000\n' },
+      status: 1,
+      stdout: '',
+      stderr: 'gangway: There is no delivery 250000\n',
     });
     expect(await runJson('deliveries', 'list', '--state', 'pending')).toEqual({ deliveries: [] });
   });
@@ -222,8 +239,7 @@ describe('commands about what is stored', () => {
 describe('gangway migrate', () => {
   it('makes the tables, and then has nothing to do', async () => {
     const { configFile } = createBridgeWorkspace();
-    const migrate = (...options: string[]) =>
-      runCommand('migrate', '--config', configFile, ...options);
+    const migrate = (...options: string[]) => runCommand('migrate', '--config', configFile, ...options);
     const first = await migrate('--json');
     const { migrated } = JSON.parse(first.stdout) as { migrated: string[] };
     expect(migrated[0]).toBe('0001-inbox');

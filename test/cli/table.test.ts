@@ -122,11 +122,7 @@ describe('formatTable', () => {
   });
 
   it('cuts no id, no link and no failure', () => {
-    const cells = [
-      'ab12'.repeat(30),
-      `https://tool.example/${'path/'.repeat(40)}`,
-      'x'.repeat(300),
-    ];
+    const cells = ['ab12'.repeat(30), `https://tool.example/${'path/'.repeat(40)}`, 'x'.repeat(300)];
     const rows = cells.map((cell) => [cell]);
     const [, ...lines] = formatTable(['A'], rows).split('\n');
     // What is wider than the terminal goes on in the next line.

@@ -61,9 +61,7 @@ describe('gangway usage', { timeout: 60_000 }, () => {
   }
 
   async function run(...argv: string[]) {
-    const { status, stdout, stderr } = await runCommand(
-      ...[...argv, '--json', '--config', workspace.configFile],
-    );
+    const { status, stdout, stderr } = await runCommand(...[...argv, '--json', '--config', workspace.configFile]);
     // biome-ignore lint/suspicious/noExplicitAny: what a test expects is said by its assertions
     return { status, stderr, said: JSON.parse(stdout || '{}') as any };
   }
@@ -83,7 +81,9 @@ describe('gangway usage', { timeout: 60_000 }, () => {
       status: 0,
       said: {
         days: [{ trainerId: hired.trainerId, seen: counts, sent: counts, state: 'answered' }],
-        ...{ consumed: counts, reported: counts, differences: [] },
+        consumed: counts,
+        reported: counts,
+        differences: [],
         explained: { verdict: 'equal' },
       },
     });
@@ -132,9 +132,7 @@ describe('gangway usage', { timeout: 60_000 }, () => {
   /** As it is once a day. */
   async function readWhollyNext(): Promise<void> {
     await workspace.withStorage(async ({ database }) => {
-      await inTransaction(database, (tx) =>
-        tx.updateTable('usagePlace').set({ completeBeganAt: null }).execute(),
-      );
+      await inTransaction(database, (tx) => tx.updateTable('usagePlace').set({ completeBeganAt: null }).execute());
     });
   }
 
@@ -182,9 +180,7 @@ describe('gangway usage', { timeout: 60_000 }, () => {
 
     await run('usage', 'report', '--accept-lowered');
     const reported = await run('usage', 'held');
-    expect(reported.said.lowerings).toMatchObject([
-      { ...of, state: 'reported', from: before, to: after },
-    ]);
+    expect(reported.said.lowerings).toMatchObject([{ ...of, state: 'reported', from: before, to: after }]);
     expect((await run('usage', 'show', contractId)).said.days).toMatchObject([
       { why: null, lowered: { from: before } },
     ]);
@@ -203,9 +199,7 @@ describe('gangway usage', { timeout: 60_000 }, () => {
     const says = /^not all of the work at signs in studio .+: labels are not counted today/i;
     expect(shown.said.differences).toEqual([expect.stringMatching(says)]);
     const { attention } = (await run('status')).said;
-    expect(attention).toContainEqual(
-      expect.objectContaining({ says: expect.stringMatching(says) }),
-    );
+    expect(attention).toContainEqual(expect.objectContaining({ says: expect.stringMatching(says) }));
     writeFileSync(path.join(workspace.folder, 'work.json'), 'not even JSON');
     await run('usage', 'report');
     expect((await run('usage', 'show', contractId)).said.differences).toContainEqual(

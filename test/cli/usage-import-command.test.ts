@@ -36,12 +36,10 @@ describe('gangway usage import', () => {
     );
 
   it('shows what would count, asks, and takes it back', async () => {
-    const asked = startAt(
-      createStdin('y'),
-      ...['usage', 'import', work(3600), '--config', workspace.configFile],
-    );
+    const asked = startAt(createStdin('y'), ...['usage', 'import', work(3600), '--config', workspace.configFile]);
     expect(await asked.ended).toMatchObject({
-      ...{ status: 0, stderr: expect.stringContaining('Import this? [y/N]') as string },
+      status: 0,
+      stderr: expect.stringContaining('Import this? [y/N]') as string,
       stdout: [
         'acme, work.csv: 1 lines',
         '  people          1',
@@ -58,9 +56,7 @@ describe('gangway usage import', () => {
     expect(stdout).toContain('  replaces        1 of import 1: totalSeconds 3,600\n');
     expect(await run('import', '--undo', '2', '--yes')).toMatchObject({ status: 0 });
     const listed = await run('imports');
-    expect(listed.stdout).toMatch(
-      /^id +install +state .*\n +2 +acme +undone .*\n +1 +acme +counted /,
-    );
+    expect(listed.stdout).toMatch(/^id +install +state .*\n +2 +acme +undone .*\n +1 +acme +counted /);
     const { imports } = JSON.parse((await run('imports', '--json')).stdout) as {
       imports: object[];
     };
@@ -83,10 +79,7 @@ describe('gangway usage import', () => {
   });
 
   it('leaves nothing that counts where it is stopped at the question', async () => {
-    const asked = startAt(
-      silent(),
-      ...['usage', 'import', work(60), '--config', workspace.configFile],
-    );
+    const asked = startAt(silent(), ...['usage', 'import', work(60), '--config', workspace.configFile]);
     await until(
       'it asks',
       async () => asked.stderr(),
@@ -94,7 +87,8 @@ describe('gangway usage import', () => {
     );
     asked.stop();
     expect(await asked.ended).toMatchObject({
-      ...{ status: 1, stderr: expect.stringContaining('Stopped: nothing was imported') as string },
+      status: 1,
+      stderr: expect.stringContaining('Stopped: nothing was imported') as string,
     });
     expect((await run('imports')).stdout).toBe('Nothing was imported.\n');
   });
@@ -135,8 +129,6 @@ describe('gangway usage import', () => {
   it('has templates', async () => {
     expect((await run('template')).stdout.split('\n')).toHaveLength(4);
     const lines = (await run('template', '--ndjson')).stdout.trimEnd().split('\n');
-    expect(lines.map((line) => Object.keys(JSON.parse(line) as object)[0])).toEqual([
-      ...['workDate', 'workDate'],
-    ]);
+    expect(lines.map((line) => Object.keys(JSON.parse(line) as object)[0])).toEqual(['workDate', 'workDate']);
   });
 });

@@ -10,11 +10,7 @@ const token = { GANGWAY_TOKEN: 'ot_ptk_1' };
 describe('findConfiguration', () => {
   it.each<[string, { path?: string; env?: Record<string, string>; hasFile?: true }, object]>([
     ['the option', { path: 'a.json', env: { GANGWAY_CONFIG: 'b.json' } }, { file: 'a.json' }],
-    [
-      'GANGWAY_CONFIG before the usual file',
-      { env: { GANGWAY_CONFIG: 'b.json' }, hasFile: true },
-      { file: 'b.json' },
-    ],
+    ['GANGWAY_CONFIG before the usual file', { env: { GANGWAY_CONFIG: 'b.json' }, hasFile: true }, { file: 'b.json' }],
     ['the usual file', { env: token, hasFile: true }, { file: 'gangway.config.json' }],
     ['the variables', { env: token }, { kind: 'environment' }],
     ['one misspelt variable', { env: { GANGWAY_TOKN: 'x' } }, { kind: 'environment' }],
@@ -78,9 +74,7 @@ describe('the variables alone', () => {
     'say with %s that there is an install, which needs its token',
     (name) => {
       const env = { [name]: 'acme', GANGWAY_TOOL_ADAPTER: 'roster' };
-      expect(() => loadConfig({ env, cwd: createWorkspace() })).toThrow(
-        /token \(GANGWAY_TOKEN\): is missing/,
-      );
+      expect(() => loadConfig({ env, cwd: createWorkspace() })).toThrow(/token \(GANGWAY_TOKEN\): is missing/);
     },
   );
 
@@ -141,9 +135,7 @@ describe('the variables alone', () => {
   it.each(variables.map(({ name }) => name))('%s can be read from a file', (name) => {
     const cwd = createWorkspace();
     const env = { ...(name !== 'GANGWAY_TOKEN' && token), [`${name}_FILE`]: 'absent' };
-    expect(() => loadConfig({ env, cwd })).toThrow(
-      `${name}: the file ${cwd}/absent does not exist`,
-    );
+    expect(() => loadConfig({ env, cwd })).toThrow(`${name}: the file ${cwd}/absent does not exist`);
   });
 
   it('come with what is in their files, without the trailing newline', () => {
@@ -154,19 +146,14 @@ describe('the variables alone', () => {
 
   it.each<[Record<string, string>, RegExp]>([
     [{ GANGWAY_TOKEN_FILE: 'x' }, /GANGWAY_TOKEN: is set, and GANGWAY_TOKEN_FILE too/],
-    [
-      { GANGWAY_RECEIVER_PORT: 'http' },
-      /receiver\.port \(GANGWAY_RECEIVER_PORT\): must be a number/,
-    ],
+    [{ GANGWAY_RECEIVER_PORT: 'http' }, /receiver\.port \(GANGWAY_RECEIVER_PORT\): must be a number/],
     [{ GANGWAY_LOG_LEVEL: 'x' }, /log\.level \(GANGWAY_LOG_LEVEL\): /],
     [{ GANGWAY_WEBHOOK_SECRET: 'a,' }, /webhookSecrets\[1\] \(GANGWAY_WEBHOOK_SECRET\): /],
     [{ GANGWAY_INSTALL: '__proto__' }, /installs\.__proto__ \(GANGWAY_INSTALL\): /],
     [{ GANGWAY_RECIEVER_PORT: '1' }, /GANGWAY_RECIEVER_PORT: .*"GANGWAY_RECEIVER_PORT"/],
     [{ GANGWAY_CONFIG_FILE: 'x', GANGWAY_CONFIG: '' }, /GANGWAY_CONFIG_FILE: unknown variable/],
   ])('are refused as %j', (env, expected) => {
-    expect(() => loadConfig({ env: { ...token, ...env }, cwd: createWorkspace() })).toThrow(
-      expected,
-    );
+    expect(() => loadConfig({ env: { ...token, ...env }, cwd: createWorkspace() })).toThrow(expected);
   });
 
   it('are not confused with those of a Kubernetes Service beside them', () => {
@@ -226,8 +213,6 @@ describe('the secret key', () => {
   it('is required with PostgreSQL', () => {
     const env = { GANGWAY_DATABASE_URL: 'postgres://u@h/db' };
     expect(() => load(env)).toThrow(/GANGWAY_SECRET_KEY: is required with PostgreSQL; .* openssl/);
-    expect(load({ ...env, GANGWAY_SECRET_KEY: key.toString('hex') }).previousSecretKeys).toEqual(
-      [],
-    );
+    expect(load({ ...env, GANGWAY_SECRET_KEY: key.toString('hex') }).previousSecretKeys).toEqual([]);
   });
 });

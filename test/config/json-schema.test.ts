@@ -6,7 +6,11 @@ import { loadConfig } from '../../src/config/load-config.ts';
 
 /** Keys the example does without, because they are an alternative to what stands there. */
 const alternatives = [
-  ...['$schema', 'links', 'links.*', 'links.*.timeZone', 'tools.*.path'],
+  '$schema',
+  'links',
+  'links.*',
+  'links.*.timeZone',
+  'tools.*.path',
   // A file of the operator's own, in the place of the usual text.
   'mail.template',
 ];
@@ -16,18 +20,18 @@ const keys = keysOf(configJsonSchema());
 
 describe('the schema', () => {
   it.each(keys)('says what $path means', ({ path, schema }) => {
-    if (!path.includes('*', path.lastIndexOf('.')))
-      expect(schema.description).toMatch(/^.{10,}\.$/);
+    if (!path.includes('*', path.lastIndexOf('.'))) expect(schema.description).toMatch(/^.{10,}\.$/);
   });
 
   it('knows a default for everything that has one in the loaded configuration', () => {
-    const required = keys.flatMap(
-      ({ path, schema }) => schema.required?.map((key) => `${path}.${key}`) ?? [],
-    );
+    const required = keys.flatMap(({ path, schema }) => schema.required?.map((key) => `${path}.${key}`) ?? []);
     expect(required).toEqual([
-      ...['installs.*.token', 'installs.*.tool', 'tools.*.adapter'],
+      'installs.*.token',
+      'installs.*.tool',
+      'tools.*.adapter',
       // Once there is the section at all.
-      ...['mail.smtp', 'mail.from'],
+      'mail.smtp',
+      'mail.from',
       ...['webhook.type', 'webhook.url', 'webhook.secret'].map(inChannels),
       ...['slack.type', 'slack.url', 'mail.type', 'mail.to'].map(inChannels),
     ]);
@@ -40,9 +44,7 @@ describe('the schema', () => {
   });
 
   it('allows a reference exactly where a secret can stand', () => {
-    const secrets = keys.filter(({ schema }) =>
-      JSON.stringify(schema.anyOf ?? []).includes('"env"'),
-    );
+    const secrets = keys.filter(({ schema }) => JSON.stringify(schema.anyOf ?? []).includes('"env"'));
     expect(secrets.map(({ path }) => path)).toEqual([
       'console.token',
       'database.url',
@@ -74,17 +76,14 @@ describe('config.example.json', () => {
   });
 
   it('has every key of the schema, except the listed alternatives', () => {
-    const missing = keys
-      .map(({ path }) => path)
-      .filter((path) => !stands(example, path.split('.')));
+    const missing = keys.map(({ path }) => path).filter((path) => !stands(example, path.split('.')));
     expect(missing).toEqual(expect.arrayContaining(alternatives));
     expect(missing.filter((path) => !alternatives.includes(path))).toEqual([]);
   });
 
   it('writes out the defaults, where a key has one that is not empty', () => {
     for (const { path, schema } of keys.filter(isLeafWithDefault)) {
-      if (!alternatives.includes(path))
-        expect([path, valueAt(example, path)]).toEqual([path, schema.default]);
+      if (!alternatives.includes(path)) expect([path, valueAt(example, path)]).toEqual([path, schema.default]);
     }
   });
 });

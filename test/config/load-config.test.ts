@@ -46,10 +46,15 @@ describe('loadConfig with a file', () => {
     const { config, folder, source, warnings, secretKey } = load(small);
     expect(config).toEqual({
       receiver: {
-        ...{ host: '0.0.0.0', port: 8787, maxConnections: 1000, drainMs: 5000 },
+        host: '0.0.0.0',
+        port: 8787,
+        maxConnections: 1000,
+        drainMs: 5000,
         limits: {
-          ...{ deliveriesPerMinute: 6000, bytesPerMinute: 64 * 1024 ** 2 },
-          ...{ storedBytes: 1024 ** 3, reserveBytes: 64 * 1024 ** 2 },
+          deliveriesPerMinute: 6000,
+          bytesPerMinute: 64 * 1024 ** 2,
+          storedBytes: 1024 ** 3,
+          reserveBytes: 64 * 1024 ** 2,
         },
       },
       console: { host: '127.0.0.1', port: 8788 },
@@ -60,10 +65,7 @@ describe('loadConfig with a file', () => {
         headerPrefixes: ['X-OpenTrain-', 'X-Service-'],
       },
       installs: new Map([
-        [
-          'acme',
-          { token: 'ot_ptk_1', webhookSecrets: ['whsec_1'], tool: 'studio', projects: ['*'] },
-        ],
+        ['acme', { token: 'ot_ptk_1', webhookSecrets: ['whsec_1'], tool: 'studio', projects: ['*'] }],
       ]),
       tools: new Map([
         [
@@ -80,10 +82,7 @@ describe('loadConfig with a file', () => {
       removals: { max: 25, maxFraction: 0.3, graceMs: 900_000, revokedGraceMs: 86_400_000 },
       reconcile: { schedule: '* * * * *' },
       subscription: { everyMs: 300_000 },
-      usage: {
-        ...{ schedule: '30 * * * *', lookbackMs: 1_209_600_000, maxLoweredFraction: 0.2 },
-        deletedTasks: 'keep',
-      },
+      usage: { schedule: '30 * * * *', lookbackMs: 1_209_600_000, maxLoweredFraction: 0.2, deletedTasks: 'keep' },
       notifications: { channels: new Map(), repeatMs: 7 * 86_400_000 },
       retention: { deliveriesMs: 2_592_000_000, peopleMs: 7_776_000_000 },
       links: new Map(),
@@ -177,9 +176,7 @@ describe('loadConfig with a file', () => {
     expect(config.console.token).toBe('console-token');
     expect(config.log.level).toBe('debug');
     expect(config.installs.get('acme')?.token).toBe('ot_ptk_1');
-    expect(warnings).toEqual([
-      'GANGWAY_TOKEN is ignored: installs.default.token is up to the file',
-    ]);
+    expect(warnings).toEqual(['GANGWAY_TOKEN is ignored: installs.default.token is up to the file']);
   });
 
   it('knows the GANGWAY_ variables that the file refers to', () => {
@@ -211,9 +208,7 @@ describe('loadConfig refuses', () => {
     };
     expect(faultsOf(file, { ...env, GANGWAY_TOKN: 'x' })).toEqual([
       'installs.acme.token: the variable NOPE is not set',
-      expect.stringMatching(
-        /^installs\.open\.webhookSecrets\[0\]: the file .+absent does not exist$/,
-      ),
+      expect.stringMatching(/^installs\.open\.webhookSecrets\[0\]: the file .+absent does not exist$/),
       'receiver.host: must be a string',
       'receiver.prot: unknown key (did you mean "port"?)',
       'marketplace.baseUrl: write an http(s) URL without credentials, query or fragment',
@@ -248,42 +243,29 @@ describe('loadConfig refuses', () => {
     expect(faultsOf(file)).toEqual([expect.stringMatching(expected)]);
   });
 
-  it.each(['__proto__', 'Acme', '', '-a', 'a'.repeat(64), 'a b', 'ä'])(
-    'the install name %j',
-    (name) => {
-      expect(faultsOf(withInstall(name))).toEqual([expect.stringMatching(/^installs/)]);
-    },
-  );
+  it.each(['__proto__', 'Acme', '', '-a', 'a'.repeat(64), 'a b', 'ä'])('the install name %j', (name) => {
+    expect(faultsOf(withInstall(name))).toEqual([expect.stringMatching(/^installs/)]);
+  });
 
-  it.each(['constructor', 'a', '3m', 'a-b_c', 'a'.repeat(63)])(
-    'not the install name %j',
-    (name) => {
-      expect([...load(withInstall(name)).config.installs.keys()]).toEqual([name]);
-    },
-  );
+  it.each(['constructor', 'a', '3m', 'a-b_c', 'a'.repeat(63)])('not the install name %j', (name) => {
+    expect([...load(withInstall(name)).config.installs.keys()]).toEqual([name]);
+  });
 
-  it.each(['0.0.0.0', '::', '10.0.0.1', 'bridge.example.com'])(
-    'a console on %s without a token',
-    (host) => {
-      const open = { ...small, console: { host } };
-      expect(faultsOf(open)).toEqual([
-        expect.stringMatching(/^console\.token: is required, .*openssl rand/),
-      ]);
-      expect(load({ ...open, console: { host, token: { env: 'ACME_TOKEN' } } })).toBeTruthy();
-      expect(load(open, { ...env, GANGWAY_CONSOLE_TOKEN: 'operators' })).toBeTruthy();
-      const unset = { ...open, console: { host, token: { env: 'NOT_SET' } } };
-      expect(faultsOf(unset)).toEqual(['console.token: the variable NOT_SET is not set']);
-      expect(load({ ...small, console: { host: '::1' } })).toBeTruthy();
-    },
-  );
+  it.each(['0.0.0.0', '::', '10.0.0.1', 'bridge.example.com'])('a console on %s without a token', (host) => {
+    const open = { ...small, console: { host } };
+    expect(faultsOf(open)).toEqual([expect.stringMatching(/^console\.token: is required, .*openssl rand/)]);
+    expect(load({ ...open, console: { host, token: { env: 'ACME_TOKEN' } } })).toBeTruthy();
+    expect(load(open, { ...env, GANGWAY_CONSOLE_TOKEN: 'operators' })).toBeTruthy();
+    const unset = { ...open, console: { host, token: { env: 'NOT_SET' } } };
+    expect(faultsOf(unset)).toEqual(['console.token: the variable NOT_SET is not set']);
+    expect(load({ ...small, console: { host: '::1' } })).toBeTruthy();
+  });
 
   it('installs that share a tool without saying whose projects are whose', () => {
     const shared = { ...small, installs: { acme, other: { ...acme, projects: ['o-*'] } } };
     expect(faultsOf(shared)).toEqual([expect.stringMatching(/^installs\.acme\.projects: /)]);
     const walledOff = { ...acme, projects: ['a-*', '17'] };
-    expect(
-      load({ ...shared, installs: { ...shared.installs, acme: walledOff } }).config,
-    ).toBeTruthy();
+    expect(load({ ...shared, installs: { ...shared.installs, acme: walledOff } }).config).toBeTruthy();
   });
 
   it.each<[string, Record<string, string>]>([
@@ -341,8 +323,7 @@ describe('secrets', () => {
       },
       { ...env, GANGWAY_SECRET_KEY: key.toString('base64') },
     );
-    const remedy =
-      'the secret is written out; {"env": "NAME"} or {"file": "path"} keeps it out of the file';
+    const remedy = 'the secret is written out; {"env": "NAME"} or {"file": "path"} keeps it out of the file';
     expect(warnings).toEqual(
       [
         'console.token',

@@ -32,11 +32,9 @@ describe('the section mail', () => {
   it('comes out as a server and a style', () => {
     const { config, warnings } = load(usual);
     expect(config.mail).toEqual({
-      smtp: {
-        ...{ host: 'smtp.example.com', port: 465, isEncrypted: true },
-        login: { user: 'studio', password: 'secret' },
-      },
-      ...{ from: 'Studio <studio@example.com>', subject: 'How to get into {project}' },
+      smtp: { host: 'smtp.example.com', port: 465, isEncrypted: true, login: { user: 'studio', password: 'secret' } },
+      from: 'Studio <studio@example.com>',
+      subject: 'How to get into {project}',
     });
     expect(warnings).toEqual([]);
   });
@@ -47,7 +45,9 @@ describe('the section mail', () => {
     [
       'smtps://studio%40example.com:p%40ss%3A%2F@smtp.example.com:2465/',
       {
-        ...{ host: 'smtp.example.com', port: 2465, isEncrypted: true },
+        host: 'smtp.example.com',
+        port: 2465,
+        isEncrypted: true,
         login: { user: 'studio@example.com', password: 'p@ss:/' },
       },
     ],
@@ -109,14 +109,9 @@ describe('the section mail', () => {
     [undefined, /^mail\.template: the file .*invitation\.txt does not exist$/],
     ['', /^mail\.template: the file .*invitation\.txt is empty$/],
     ['Hi {name}', /^mail\.template: must have \{link\}/],
-    [
-      '{link} {projekt}',
-      /^mail\.template: nothing can stand for \{projekt\} here \(did you mean "project"\?\)$/,
-    ],
+    ['{link} {projekt}', /^mail\.template: nothing can stand for \{projekt\} here \(did you mean "project"\?\)$/],
   ])('refuses a template with %j', (text, fault) => {
     const files = text === undefined ? {} : { 'invitation.txt': text };
-    expect(faultsOf({ ...usual, template: './invitation.txt' }, files)).toEqual([
-      expect.stringMatching(fault),
-    ]);
+    expect(faultsOf({ ...usual, template: './invitation.txt' }, files)).toEqual([expect.stringMatching(fault)]);
   });
 });

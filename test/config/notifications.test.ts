@@ -6,10 +6,7 @@ const secret = `whsec_${Buffer.alloc(32, 'key').toString('base64')}`;
 const chatUrl = 'https://hooks.slack.com/services/T0/B0/key';
 const env = { HOOK_SECRET: secret, CHAT_URL: chatUrl, SMTP_URL: 'smtps://smtp.example.com' };
 const mail = { smtp: { env: 'SMTP_URL' }, from: 'studio@example.com' };
-const billing = {
-  ...{ type: 'webhook', url: 'https://billing.example.com/in/?x=1' },
-  secret: { env: 'HOOK_SECRET' },
-};
+const billing = { type: 'webhook', url: 'https://billing.example.com/in/?x=1', secret: { env: 'HOOK_SECRET' } };
 
 function load(notifications: object, more: object = {}) {
   const cwd = createWorkspace({ 'gangway.config.json': { notifications, ...more } });
@@ -56,8 +53,7 @@ describe('the section notifications', () => {
         here: { ...billing, url: 'http://localhost:8080/in' },
       },
     });
-    const written =
-      'the secret is written out; {"env": "NAME"} or {"file": "path"} keeps it out of the file';
+    const written = 'the secret is written out; {"env": "NAME"} or {"file": "path"} keeps it out of the file';
     const plain = 'over plain http what is sent can be read on the way';
     expect(warnings).toEqual([
       `notifications.channels.billing.secret: ${written}`,
@@ -88,9 +84,7 @@ describe('the section notifications', () => {
     [{ ...billing, secrets: [] }, ['ops.secrets: unknown key (did you mean "secret"?)']],
     [
       { type: 'slack' },
-      [
-        'ops.url: is missing. The URL of the incoming webhook. Who has it can write there: a secret.',
-      ],
+      ['ops.url: is missing. The URL of the incoming webhook. Who has it can write there: a secret.'],
     ],
     [{ type: 'slack', url: { env: 'NONE' } }, ['ops.url: the variable NONE is not set']],
     [{ type: { env: 'CHAT_URL' } }, [noType]],

@@ -42,7 +42,11 @@ describeEachDatabase('the console', (openFresh) => {
     const { metrics, inbox, memberships } = engine;
     return request(
       createConsoleApp({
-        ...{ loops, metrics, inbox, memberships, token: wanted },
+        loops,
+        metrics,
+        inbox,
+        memberships,
+        token: wanted,
         listRemoved: () => listRemoved(engine.database),
         listInstances: createInstanceStore(engine.database).list,
         readiness,
@@ -173,12 +177,12 @@ describeEachDatabase('the console', (openFresh) => {
     expect(text).toContain('gangway_instances{state="running"} 1');
     expect(text).toContain('gangway_instances{state="silent"} 1');
     const age = (name: string) =>
-      new RegExp(
-        `^gangway_instance_beat_age_seconds{instance="${name}",version="0.1.0"} (.*)$`,
-        'm',
-      ).exec(text)?.[1];
+      new RegExp(`^gangway_instance_beat_age_seconds{instance="${name}",version="0.1.0"} (.*)$`, 'm').exec(text)?.[1];
     expect([age('host-a/1'), age('host-b/1'), age('host-c/1'), age('host-d/1')]).toEqual([
-      ...[undefined, '3600', '2', undefined],
+      undefined,
+      '3600',
+      '2',
+      undefined,
     ]);
   });
 
@@ -240,9 +244,7 @@ describeEachDatabase('the console', (openFresh) => {
     ['no scheme', token],
   ])('shows its metrics to nobody with %s', async (_, authorization) => {
     const asked = open({ token }).get('/metrics');
-    const answer = await (authorization === undefined
-      ? asked
-      : asked.set('authorization', authorization));
+    const answer = await (authorization === undefined ? asked : asked.set('authorization', authorization));
     expect(answer.status).toBe(401);
     expect(answer.body).toMatchObject({ code: 'unauthenticated' });
     expect(answer.text).not.toContain('gangway_memberships');

@@ -69,9 +69,7 @@ it.each(markets)(
     const clock = createFakeClock(new Date().toISOString());
     const market = await openMarket(clock, lossy);
     const dayLog = createDayLog(clock);
-    const people = createDayPeople({
-      ...{ market, dayLog, random: createRandom(4), bridge: () => bridge },
-    });
+    const people = createDayPeople({ market, dayLog, random: createRandom(4), bridge: () => bridge });
     const { token } = market.connect();
     people.begin(15);
     const databaseUrl = await dialect.createMigrated();
@@ -144,9 +142,7 @@ it('does not take twice as long to notice that somebody was replaced', {
   const clock = createFakeClock(new Date().toISOString());
   const market = await openSecond(clock, { lost: 0, repeated: 0, reordered: 0 });
   const dayLog = createDayLog(clock);
-  const people = createDayPeople({
-    ...{ market, dayLog, random: createRandom(4), bridge: () => bridge },
-  });
+  const people = createDayPeople({ market, dayLog, random: createRandom(4), bridge: () => bridge });
   const { token } = market.connect();
   people.begin(2);
   const bridge = await openDayBridge(await sqlite.createMigrated(), { market, clock, dayLog });

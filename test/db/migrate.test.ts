@@ -59,9 +59,7 @@ describeEachDialect('migrating', ({ createEmpty, createMigrated }) => {
       await kysely.schema.dropTable(table).execute();
     }
     const forgottenAt = '2026-03-15T12:00:00.000Z';
-    await sql`insert into forgotten (trainer_id, forgotten_at) values ('t1', ${forgottenAt})`.execute(
-      kysely,
-    );
+    await sql`insert into forgotten (trainer_id, forgotten_at) values ('t1', ${forgottenAt})`.execute(kysely);
     for (const [install, trainerId] of [
       ['acme', 't1'],
       ['globex', 't1'],
@@ -117,10 +115,7 @@ describeEachDialect('migrating', ({ createEmpty, createMigrated }) => {
   it('binds an account to the trainer who has its id, where that is one', async () => {
     const { kysely } = openForTest(await createMigrated());
     for (const [accountId, ...trainers] of [['1', 't1'], ['2', 't1', 't2'], ['3']] as const) {
-      await kysely
-        .insertInto('account')
-        .values({ tool: 'studio', accountId, isOurs: 1, seenAt: at })
-        .execute();
+      await kysely.insertInto('account').values({ tool: 'studio', accountId, isOurs: 1, seenAt: at }).execute();
       for (const trainerId of trainers) {
         const row = { tool: 'studio', groupId: 'signs', trainerId, memberId: accountId };
         const state = {
@@ -142,11 +137,7 @@ describeEachDialect('migrating', ({ createEmpty, createMigrated }) => {
     await sql`alter table account drop column made_at`.execute(raw);
     await bindAccountIds(raw);
     const accounts = kysely.selectFrom('account').select('trainerId').orderBy('accountId');
-    expect(await accounts.execute()).toEqual([
-      { trainerId: 't1' },
-      { trainerId: null },
-      { trainerId: null },
-    ]);
+    expect(await accounts.execute()).toEqual([{ trainerId: 't1' }, { trainerId: null }, { trainerId: null }]);
   });
 
   it('leaves what is stored as it is', async () => {
@@ -165,9 +156,7 @@ describeEachDialect('migrating', ({ createEmpty, createMigrated }) => {
     await sql`insert into membership (tool, group_id, trainer_id, wanted, generation, state,
       is_ours, attempts, updated_at) values (${values})`.execute(kysely);
     await createRemovals(db);
-    expect(await kysely.selectFrom('derivation').selectAll().execute()).toEqual([
-      { trainerId: 't1' },
-    ]);
+    expect(await kysely.selectFrom('derivation').selectAll().execute()).toEqual([{ trainerId: 't1' }]);
 
     // And still does once there is a row for each install.
     await createTurns(db);
@@ -192,26 +181,21 @@ describeEachDialect('migrating', ({ createEmpty, createMigrated }) => {
       await sql`insert into receipt (membership_id, generation, operation, outcome, created_at)
         select id, 1, 'add', 'added', ${at} from membership`.execute(tx);
       await sql`insert into person (install, trainer_id, work_email, work_email_digest,
-        work_email_domain) values ('acme', 't1', ${Buffer.from('sealed')}, 'digest', 'x.test')`.execute(
-        tx,
-      );
+        work_email_domain) values ('acme', 't1', ${Buffer.from('sealed')}, 'digest', 'x.test')`.execute(tx);
     });
     expect(await migrate(database)).toEqual(names.filter((name) => name >= '0016'));
 
     const { kysely } = database;
-    expect(
-      await kysely.selectFrom('membership').select(['trainerId', 'memberId']).execute(),
-    ).toEqual([{ trainerId: 't1', memberId: 'm1' }]);
+    expect(await kysely.selectFrom('membership').select(['trainerId', 'memberId']).execute()).toEqual([
+      { trainerId: 't1', memberId: 'm1' },
+    ]);
     expect(
       await kysely
         .selectFrom('membershipAddress')
         .select(['install', 'workEmailDigest', 'isCurrent', 'givenAt', 'endedAt', 'wasAbsent'])
         .execute(),
     ).toEqual([
-      {
-        ...{ install: 'acme', workEmailDigest: 'digest', isCurrent: 1 },
-        ...{ givenAt: at, endedAt: null, wasAbsent: null },
-      },
+      { install: 'acme', workEmailDigest: 'digest', isCurrent: 1, givenAt: at, endedAt: null, wasAbsent: null },
     ]);
     // What refers to it is still held to that, and an id is never given out again.
     await expect(kysely.deleteFrom('membership').execute()).rejects.toThrow(/foreign key/i);
@@ -244,9 +228,7 @@ describeEachDialect('migrating', ({ createEmpty, createMigrated }) => {
         ('studio', 'signs', 'out', 0, 2, 'removed', 'contract_eliminated', 2, null, 0, 0, ${at}, 'acme'),
         ('studio', 'signs', 'going', 0, 2, 'removing', 'contract_eliminated', 2, ${at}, 1, 0, ${at}, 'acme'),
         ('studio', 'signs', 'held', 0, 2, 'held', 'contract_eliminated', null, null, 1, 0, ${at}, 'acme'),
-        ('studio', 'signs', 'other', 0, 2, 'removing', 'contract_ended', 2, ${at}, 1, 0, ${at}, 'acme')`.execute(
-        tx,
-      );
+        ('studio', 'signs', 'other', 0, 2, 'removing', 'contract_ended', 2, ${at}, 1, 0, ${at}, 'acme')`.execute(tx);
       await sql`insert into reason (membership_id, install, contract_id, link_id)
         select id, install, trainer_id, 'l1' from membership`.execute(tx);
     });
@@ -264,9 +246,7 @@ describeEachDialect('migrating', ({ createEmpty, createMigrated }) => {
     expect(await due.where('nextAttemptAt', 'is not', null).execute()).toEqual([
       { trainerId: 'other', removeAfter: null },
     ]);
-    expect(await due.where('removeAfter', 'is not', null).execute()).toEqual([
-      { trainerId: 'going', removeAfter: at },
-    ]);
+    expect(await due.where('removeAfter', 'is not', null).execute()).toEqual([{ trainerId: 'going', removeAfter: at }]);
   });
 
   it('refuses a database that a newer version has made its own, and says what to do', async () => {

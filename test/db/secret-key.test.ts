@@ -175,9 +175,7 @@ describeEachDatabase('a database', (openFresh) => {
     const database = await openFresh();
     for (let round = 0; round < 10; round += 1) {
       await database.kysely.deleteFrom('setting').where('name', '=', 'key_fingerprint').execute();
-      const opened = await Promise.allSettled(
-        [key, another].map((one) => open(openForTest(database.url), one)),
-      );
+      const opened = await Promise.allSettled([key, another].map((one) => open(openForTest(database.url), one)));
       expect(opened.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
     }
   });

@@ -1,17 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import {
-  type Database,
-  inTransaction,
-  openDatabase,
-  type Transaction,
-} from '../../src/db/database.ts';
+import { type Database, inTransaction, openDatabase, type Transaction } from '../../src/db/database.ts';
 import { readSetting, writeSetting } from '../../src/db/setting-store.ts';
 import { describeEachDatabase, openForTest, postgres, sqlite } from '../support/databases.ts';
 
-const read = (database: Database) =>
-  inTransaction(database, (tx) => readSetting(tx, 'key_fingerprint'));
+const read = (database: Database) => inTransaction(database, (tx) => readSetting(tx, 'key_fingerprint'));
 const write = (tx: Transaction, value: string) => writeSetting(tx, 'key_fingerprint', value);
 
 describeEachDatabase('a transaction', (openFresh) => {

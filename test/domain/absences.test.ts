@@ -136,9 +136,7 @@ describe('what was missed is gone', () => {
   });
 
   it('for good until it is seen again, while reads come in their order', () => {
-    const inOrder = fc
-      .array(minute, { maxLength: 14 })
-      .map((missed) => missed.sort((a, b) => a - b));
+    const inOrder = fc.array(minute, { maxLength: 14 }).map((missed) => missed.sort((a, b) => a - b));
     fc.assert(
       fc.property(inOrder, fc.option(minute), (missed, seen) => {
         const lastSeenAt = seen === null ? null : at(seen);

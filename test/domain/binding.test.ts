@@ -1,10 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  type Customer,
-  differsFrom,
-  isOtherServer,
-  type Server,
-} from '../../src/domain/binding.ts';
+import { type Customer, differsFrom, isOtherServer, type Server } from '../../src/domain/binding.ts';
 
 const acme: Customer = { grantId: 'g1', organizationId: 'o1', appId: 'a1' };
 const untold = { organizationId: null, appId: null };

@@ -17,8 +17,12 @@ const nothing: BrakeCounts = { held: 0, removed: 0, braked: 0, delivered: 0, wai
 
 function due(count: number, changes: Partial<DueRemoval> = {}): DueRemoval[] {
   return Array.from({ length: count }, (_, index) => ({
-    ...{ membershipId: index + 1, generation: 2, cause: 'contract_read_ended' as const },
-    ...{ isOurs: true, canReturn: true, ...changes },
+    membershipId: index + 1,
+    generation: 2,
+    cause: 'contract_read_ended' as const,
+    isOurs: true,
+    canReturn: true,
+    ...changes,
   }));
 }
 
@@ -41,16 +45,16 @@ function openInstall(people: number, limits = usual) {
   let waiting = 0;
   const passed: { at: number; clearance: Clearance }[] = [];
   const within = (ms: number, clearance?: Clearance) =>
-    passed.filter(
-      (one) => one.at > now - ms && (clearance === undefined || one.clearance === clearance),
-    ).length;
+    passed.filter((one) => one.at > now - ms && (clearance === undefined || one.clearance === clearance)).length;
   return {
     wait(ms: number) {
       now += ms;
     },
     remove(removals: DueRemoval[]) {
       const counts = {
-        ...{ held, removed: within(brakeWindowMs), waiting },
+        held,
+        removed: within(brakeWindowMs),
+        waiting,
         braked: within(brakeWindowMs, 'braked'),
         delivered: within(deliveredWindowMs, 'delivered'),
       };
@@ -227,9 +231,7 @@ describe('an end that was delivered', () => {
   it('takes nothing from what the brake allows for others', () => {
     const both = [...delivered(10), ...due(3)];
     expect(decide(both, { held: 10 })).toEqual({ delivered: 10, braked: 3, held: 0 });
-    expect(decide([...delivered(10), ...due(4)], { held: 10 })).toEqual({
-      ...{ delivered: 10, held: 4 },
-    });
+    expect(decide([...delivered(10), ...due(4)], { held: 10 })).toEqual({ delivered: 10, held: 4 });
     expect(decide(due(3), { held: 10, delivered: 20 })).toEqual(went(3));
   });
 
@@ -249,12 +251,9 @@ describe('an end that was delivered', () => {
 describe('with max 0', () => {
   const none = { max: 0, maxFraction: 1 };
 
-  it.each<RemovalCause>(removalCauses.filter((cause) => !isAskedFor(cause)))(
-    'nobody goes by %s',
-    (cause) => {
-      expect(decide(due(1, { cause }), { held: 1000 }, none)).toEqual(wasHeld(1));
-    },
-  );
+  it.each<RemovalCause>(removalCauses.filter((cause) => !isAskedFor(cause)))('nobody goes by %s', (cause) => {
+    expect(decide(due(1, { cause }), { held: 1000 }, none)).toEqual(wasHeld(1));
+  });
 
   it('only what an operator asks for goes', () => {
     for (const cause of removalCauses.filter(isAskedFor)) {
@@ -270,12 +269,8 @@ function isAskedFor(cause: RemovalCause): boolean {
 describe('who is not ours', () => {
   it('is let pass without being counted, for nobody will be taken out', () => {
     const strangers = due(50, { isOurs: false, cause: 'link_removed', canReturn: false });
-    expect(decide([...strangers, ...due(3)], { held: 10 })).toEqual({
-      ...{ not_ours: 50, braked: 3, held: 0 },
-    });
-    expect(decide(strangers, { held: 1 }, { max: 0, maxFraction: 0 })).toEqual({
-      ...{ not_ours: 50, held: 0 },
-    });
+    expect(decide([...strangers, ...due(3)], { held: 10 })).toEqual({ not_ours: 50, braked: 3, held: 0 });
+    expect(decide(strangers, { held: 1 }, { max: 0, maxFraction: 0 })).toEqual({ not_ours: 50, held: 0 });
   });
 });
 
@@ -303,9 +298,7 @@ describe('in every situation', () => {
       canReturn: fc.boolean(),
     });
     const count = fc.integer({ min: 0, max: 40 });
-    const counts = fc.record({
-      ...{ held: count, removed: count, braked: count, delivered: count, waiting: count },
-    });
+    const counts = fc.record({ held: count, removed: count, braked: count, delivered: count, waiting: count });
     const limits = fc.record({
       max: count,
       maxFraction: fc.double({ min: 0, max: 1, noNaN: true }),

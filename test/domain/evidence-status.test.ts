@@ -1,10 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  emptyContract,
-  emptyGrant,
-  emptyLink,
-  type GrantEvidence,
-} from '../../src/domain/evidence.ts';
+import { emptyContract, emptyGrant, emptyLink, type GrantEvidence } from '../../src/domain/evidence.ts';
 import {
   absentSince,
   areContractsRead,
@@ -41,11 +36,7 @@ describe('statusOfContract', () => {
     ['disputed', 'listed active a day after', { endedEventAt: noon, activeReadAt: nextDay }],
     ['ended', 'that a read lists ended', { endedReadAt: noon }],
     ['ended', 'read ended, later read active', { endedReadAt: noon, activeReadAt: nextDay }],
-    [
-      'ended',
-      'disputed until a read lists it ended',
-      { endedEventAt: noon, activeReadAt: tenPast, endedReadAt: noon },
-    ],
+    ['ended', 'disputed until a read lists it ended', { endedEventAt: noon, activeReadAt: tenPast, endedReadAt: noon }],
   ])('is %s for one %s', (status, _, registers) => {
     expect(statusOfContract({ ...emptyContract('acme', 'c1'), ...registers })).toBe(status);
   });
@@ -53,11 +44,7 @@ describe('statusOfContract', () => {
   it.each([
     ['ended', 'ended by an operator', { startedEventAt: before, endedByOperatorAt: noon }],
     ['ended', 'still listed active', { endedByOperatorAt: noon, activeReadAt: nextDay }],
-    [
-      'active',
-      'reopened after that',
-      { startedEventAt: before, endedByOperatorAt: noon, reopenedAt: oneOClock },
-    ],
+    ['active', 'reopened after that', { startedEventAt: before, endedByOperatorAt: noon, reopenedAt: oneOClock }],
     [
       'ended',
       'ended by an operator after it was reopened',
@@ -146,21 +133,9 @@ describe('revokedGrant', () => {
     ['none of none', [], null],
     ['none where the only one is active', [grant('g1', { activeReadAt: noon })], null],
     ['the only one that is known, and revoked', [grant('g1', revoked)], 'g1'],
-    [
-      'the one revoked after it was read active',
-      [grant('g1', { ...revoked, activeReadAt: before })],
-      'g1',
-    ],
-    [
-      'none where a later read answered ACTIVE again',
-      [grant('g1', { ...revoked, activeReadAt: oneOClock })],
-      null,
-    ],
-    [
-      'none where the read began as it was revoked',
-      [grant('g1', { ...revoked, activeReadAt: noon })],
-      null,
-    ],
+    ['the one revoked after it was read active', [grant('g1', { ...revoked, activeReadAt: before })], 'g1'],
+    ['none where a later read answered ACTIVE again', [grant('g1', { ...revoked, activeReadAt: oneOClock })], null],
+    ['none where the read began as it was revoked', [grant('g1', { ...revoked, activeReadAt: noon })], null],
     [
       'none where the revoked one is old, and another is active',
       [grant('g1', { ...revoked, activeReadAt: before }), grant('g2', { activeReadAt: noon })],
@@ -169,19 +144,14 @@ describe('revokedGrant', () => {
     [
       'none where the end of an old one comes late, however late',
       [
-        grant('g1', {
-          ...{ activeReadAt: before, revokedEventAt: nextDay, revokedReceivedAt: nextDay },
-        }),
+        grant('g1', { activeReadAt: before, revokedEventAt: nextDay, revokedReceivedAt: nextDay }),
         grant('g2', { activeReadAt: noon }),
       ],
       null,
     ],
     [
       'none where the end of one comes late that was never read',
-      [
-        grant('g0', { revokedEventAt: nextDay, revokedReceivedAt: nextDay }),
-        grant('g2', { activeReadAt: noon }),
-      ],
+      [grant('g0', { revokedEventAt: nextDay, revokedReceivedAt: nextDay }), grant('g2', { activeReadAt: noon })],
       null,
     ],
     [
@@ -193,9 +163,7 @@ describe('revokedGrant', () => {
       'the newer of two, where that is revoked',
       [
         grant('g1', { activeReadAt: before }),
-        grant('g2', {
-          ...{ activeReadAt: noon, revokedEventAt: tenPast, revokedReceivedAt: tenPast },
-        }),
+        grant('g2', { activeReadAt: noon, revokedEventAt: tenPast, revokedReceivedAt: tenPast }),
       ],
       'g2',
     ],

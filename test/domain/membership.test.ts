@@ -35,10 +35,7 @@ type Situation = keyof typeof situations;
 const names = Object.keys(situations) as Situation[];
 
 function newCore(changes: Partial<MembershipCore>): MembershipCore {
-  return {
-    ...{ wanted: true, generation: 4, state: 'active', install: 'acme' },
-    ...{ cause: null, removeAfter: null, ...changes },
-  };
+  return { wanted: true, generation: 4, state: 'active', install: 'acme', cause: null, removeAfter: null, ...changes };
 }
 
 function newEnd(changes: Partial<MembershipCore>): MembershipCore {
@@ -46,12 +43,8 @@ function newEnd(changes: Partial<MembershipCore>): MembershipCore {
 }
 
 const wanted: Verdict = { kind: 'wanted', install: 'acme' };
-const fallen: Verdict = {
-  ...{ kind: 'unwanted', install: 'acme', cause: 'link_removed', removeAfter: later },
-};
-const ended: Verdict = {
-  ...{ kind: 'unwanted', install: 'acme', cause: 'contract_ended', removeAfter: noon },
-};
+const fallen: Verdict = { kind: 'unwanted', install: 'acme', cause: 'link_removed', removeAfter: later };
+const ended: Verdict = { kind: 'unwanted', install: 'acme', cause: 'contract_ended', removeAfter: noon };
 
 /** `state` in the same generation, `state+` in the next, `=` for nothing different at all. */
 function summarise(before: MembershipCore, after: MembershipCore | null): string {
@@ -98,16 +91,13 @@ describe('deriveMembership', () => {
     ['held', '=', '='],
     ['removed', '=', '='],
     ['released', '=', '='],
-  ])(
-    'makes of one whose reason fell and %s: %s, and of one never there: %s',
-    (name, ...expected) => {
-      const results = [true, false].map((wasTouched) =>
-        deriveMembership(situations[name], fallen, { hasEmail: true, wasTouched }),
-      );
-      expect(results.map((after) => summarise(situations[name], after))).toEqual(expected);
-      for (const after of results) expect(after).toMatchObject({ wanted: false });
-    },
-  );
+  ])('makes of one whose reason fell and %s: %s, and of one never there: %s', (name, ...expected) => {
+    const results = [true, false].map((wasTouched) =>
+      deriveMembership(situations[name], fallen, { hasEmail: true, wasTouched }),
+    );
+    expect(results.map((after) => summarise(situations[name], after))).toEqual(expected);
+    for (const after of results) expect(after).toMatchObject({ wanted: false });
+  });
 
   it.each<[Situation, string]>([
     ['due for the brake', 'removing'],
@@ -140,9 +130,7 @@ describe('deriveMembership', () => {
   ])('leaves one that is %s: orphaned as %j, to the marketplace as %j', (name, ...expected) => {
     const kinds = ['orphaned', 'managed'] as const;
     const results = kinds.map((kind) =>
-      [true, false].map((wasTouched) =>
-        deriveMembership(situations[name], { kind }, { hasEmail: true, wasTouched }),
-      ),
+      [true, false].map((wasTouched) => deriveMembership(situations[name], { kind }, { hasEmail: true, wasTouched })),
     );
     const texts = results.map((pair) => pair.map((after) => summarise(situations[name], after)));
     expect(texts).toEqual(expected);
@@ -169,11 +157,7 @@ describe('deriveMembership', () => {
 describe('an end that is waited for', () => {
   const touched = { hasEmail: true, wasTouched: true };
   const derive = (before: MembershipCore, changes: Partial<Extract<Verdict, { cause: unknown }>>) =>
-    deriveMembership(
-      before,
-      { ...(fallen as Extract<Verdict, { cause: unknown }>), ...changes },
-      touched,
-    );
+    deriveMembership(before, { ...(fallen as Extract<Verdict, { cause: unknown }>), ...changes }, touched);
   const waits = situations['due for the brake'];
 
   it.each(['removing', 'failed'] as const)(
@@ -196,9 +180,7 @@ describe('an end that is waited for', () => {
 
   it('takes the time of another cause, be it later', () => {
     const cause = 'participation_left';
-    expect(derive(waits, { cause, removeAfter: muchLater })).toEqual({
-      ...{ ...waits, cause, removeAfter: muchLater },
-    });
+    expect(derive(waits, { cause, removeAfter: muchLater })).toEqual({ ...waits, cause, removeAfter: muchLater });
   });
 
   it('waits for a link that may take over, and ends when that does not', () => {
@@ -216,8 +198,7 @@ describe('an end that is waited for', () => {
 });
 
 describe('somebody who was removed and found again', () => {
-  const again = (changes: Partial<MembershipCore>) =>
-    newEnd({ cause: 'found_again', removeAfter: later, ...changes });
+  const again = (changes: Partial<MembershipCore>) => newEnd({ cause: 'found_again', removeAfter: later, ...changes });
 
   it.each([
     ['removing', ended],
@@ -261,9 +242,12 @@ describe('in every situation', () => {
   const cause = fc.constantFrom(...removalCauses);
   const install = fc.constantFrom('acme', 'globex');
   const core = fc.record<MembershipCore>({
-    ...{ wanted: fc.boolean(), generation: fc.constant(4), install },
+    wanted: fc.boolean(),
+    generation: fc.constant(4),
+    install,
     state: fc.constantFrom(...membershipStates),
-    ...{ cause: fc.option(cause), removeAfter: fc.option(instant) },
+    cause: fc.option(cause),
+    removeAfter: fc.option(instant),
   });
   const standing: fc.Arbitrary<Verdict> = fc.oneof(
     install.map((name): Verdict => ({ kind: 'wanted', install: name })),
@@ -271,9 +255,7 @@ describe('in every situation', () => {
   );
   const verdict: fc.Arbitrary<Verdict> = fc.oneof(
     standing,
-    fc
-      .record({ install, cause, removeAfter: instant })
-      .map((fall): Verdict => ({ kind: 'unwanted', ...fall })),
+    fc.record({ install, cause, removeAfter: instant }).map((fall): Verdict => ({ kind: 'unwanted', ...fall })),
   );
   const situation = fc.record({ hasEmail: fc.boolean(), wasTouched: fc.boolean() });
 
@@ -313,9 +295,7 @@ describe('in every situation', () => {
 
 describe('heldStates', () => {
   it('are those in which somebody may be in a tool by our doing', () => {
-    const others = membershipStates.filter(
-      (state) => !(heldStates as readonly string[]).includes(state),
-    );
+    const others = membershipStates.filter((state) => !(heldStates as readonly string[]).includes(state));
     expect(others).toEqual(['waiting_email', 'removed', 'released']);
   });
 });
@@ -340,7 +320,9 @@ describe('decideStep', () => {
     ['unwanted', 'not ours', 'absent', settled('removed', 'already_absent')],
   ])('for somebody %s, %s and %s', (wish, ours, found, step) => {
     const finding = {
-      ...{ isOurs: ours === 'ours', isFound: found !== 'absent', isInvited: found === 'invited' },
+      isOurs: ours === 'ours',
+      isFound: found !== 'absent',
+      isInvited: found === 'invited',
       isProtected: false,
     };
     expect(decideStep(wish === 'wanted', finding)).toEqual(step);

@@ -1,11 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  mergeRegisters,
-  type PersonEvidence,
-  versionOfEvent,
-  versionOfRead,
-} from '../../src/domain/evidence.ts';
+import { mergeRegisters, type PersonEvidence, versionOfEvent, versionOfRead } from '../../src/domain/evidence.ts';
 
 /** Few enough for ties, odd enough for mistakes of comparison. */
 const text = fc.oneof(
@@ -44,12 +39,7 @@ const rows = {
     'provisioningMode',
     'provisioningModeVersion',
   ),
-  grant: rowOf(
-    { install: 'acme', grantId: 'g1' },
-    'revokedEventAt',
-    'firstActiveReadAt',
-    'activeReadAt',
-  ),
+  grant: rowOf({ install: 'acme', grantId: 'g1' }, 'revokedEventAt', 'firstActiveReadAt', 'activeReadAt'),
   pair: rowOf({ install: 'acme', contractId: 'c1', linkId: 'l1' }, 'namedAt'),
   participation: rowOf({ install: 'acme', contractId: 'c1', trainerId: 't1' }, 'seenAt'),
   person: rowOf(
@@ -102,9 +92,7 @@ describe('merging', () => {
     const early = { firstSeenAt: '2026-03-15T11:00:00.000Z', seenAt: '2026-03-15T11:00:00.000Z' };
     const late = { firstSeenAt: '2026-03-15T12:00:00.000Z', seenAt: '2026-03-15T12:00:00.000Z' };
     expect(mergeRegisters(late, early)).toEqual({ ...early, seenAt: late.seenAt });
-    const unset: Partial<Record<keyof typeof early, string | null>> = {
-      ...{ firstSeenAt: null, seenAt: null },
-    };
+    const unset: Partial<Record<keyof typeof early, string | null>> = { firstSeenAt: null, seenAt: null };
     expect(mergeRegisters(unset, early)).toEqual(early);
     expect(mergeRegisters<typeof unset>(early, unset)).toEqual(early);
   });
@@ -124,12 +112,16 @@ describe('merging', () => {
 
   it('keeps each attribute with the version it came with', () => {
     const fromEvent: Attributes = {
-      ...{ displayName: 'Amara', displayNameVersion: versionOfEvent('5') },
-      ...{ workEmail: 'a@opentrain.work', workEmailVersion: versionOfEvent('5') },
+      displayName: 'Amara',
+      displayNameVersion: versionOfEvent('5'),
+      workEmail: 'a@opentrain.work',
+      workEmailVersion: versionOfEvent('5'),
     };
     const fromRead: Attributes = {
-      ...{ displayName: 'Amara O.', displayNameVersion: versionOfRead('2026-03-15T12:00:00.000Z') },
-      ...{ workEmail: null, workEmailVersion: null },
+      displayName: 'Amara O.',
+      displayNameVersion: versionOfRead('2026-03-15T12:00:00.000Z'),
+      workEmail: null,
+      workEmailVersion: null,
     };
     expect(mergeRegisters(fromEvent, fromRead)).toEqual({
       ...fromRead,
@@ -157,16 +149,11 @@ describe('versions', () => {
   });
 
   it('of numbers are ordered as the numbers are, up to the longest id', () => {
-    const id = fc.oneof(
-      fc.bigInt({ min: 0n, max: 10n ** 199n }),
-      fc.bigInt({ min: 0n, max: 200n }),
-    );
+    const id = fc.oneof(fc.bigInt({ min: 0n, max: 10n ** 199n }), fc.bigInt({ min: 0n, max: 200n }));
     fc.assert(
       fc.property(id, id, (a, b) => {
         const [left, right] = [versionOfEvent(String(a)), versionOfEvent(String(b))];
-        expect(Math.sign(Number(left > right) - Number(left < right))).toBe(
-          Number(a > b) - Number(a < b),
-        );
+        expect(Math.sign(Number(left > right) - Number(left < right))).toBe(Number(a > b) - Number(a < b));
       }),
       { numRuns: 2000 },
     );

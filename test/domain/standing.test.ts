@@ -1,12 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { emptyContract, emptyGrant, emptyLink } from '../../src/domain/evidence.ts';
-import {
-  isExplicit,
-  type ReasonFacts,
-  removalCauses,
-  sayCause,
-  standingOf,
-} from '../../src/domain/standing.ts';
+import { isExplicit, type ReasonFacts, removalCauses, sayCause, standingOf } from '../../src/domain/standing.ts';
 
 const minuteMs = 60_000;
 const graces = { graceMs: 15 * minuteMs, revokedGraceMs: 24 * 60 * minuteMs };
@@ -79,12 +73,7 @@ describe('a reason falls', () => {
     ['link_absent', 10, 25, { link: { absences: twice } }, 10 + 24 * 60],
     ['contract_moved', 10, 25, { pair: { omissions: twice } }],
     ['participation_left', 10, 25, { participation: { absences: twice } }],
-    [
-      'grant_revoked',
-      2,
-      2 + 24 * 60,
-      { grant: { revokedEventAt: at(0), revokedReceivedAt: at(2) } },
-    ],
+    ['grant_revoked', 2, 2 + 24 * 60, { grant: { revokedEventAt: at(0), revokedReceivedAt: at(2) } }],
   ] as const)('by %s', (cause, since, due, changes, withHeir?: number) => {
     expect(standingOf(facts(changes), graces)).toEqual({
       stands: false,
@@ -108,8 +97,10 @@ describe('a reason falls', () => {
   ])('with a day to be made again, or not, by a link %s', (_, gone, of, dueAt) => {
     const { first = at(-60), revoked = null } = of as { first?: string | null; revoked?: string };
     const grant = {
-      ...{ firstActiveReadAt: first, activeReadAt: first ?? at(-10) },
-      ...{ revokedEventAt: revoked, revokedReceivedAt: revoked },
+      firstActiveReadAt: first,
+      activeReadAt: first ?? at(-10),
+      revokedEventAt: revoked,
+      revokedReceivedAt: revoked,
     };
     const standing = standingOf(facts({ link: { ...seen, ...gone }, grant }), graces);
     const falls = standing.stands ? [] : standing.falls;

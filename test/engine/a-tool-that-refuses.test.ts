@@ -2,13 +2,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { createInvitationStore } from '../../src/engine/invitation-store.ts';
-import {
-  createStudioWorker,
-  hire,
-  openClaims,
-  receiptsOf,
-  untilActive,
-} from '../support/converging.ts';
+import { createStudioWorker, hire, openClaims, receiptsOf, untilActive } from '../support/converging.ts';
 import { describeEachDialect, openForTest } from '../support/databases.ts';
 import { createEngine, type Engine, startLoops } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
@@ -26,8 +20,7 @@ describeEachDialect('a tool that refuses', (dialect) => {
 
   it("removes another's while it is refused about one group, and asks the tool once", async () => {
     const tool = createCheckedTool();
-    for (const install of ['acme', 'globex'])
-      await engine.apply([inGroup(install, 'contract.started')], install);
+    for (const install of ['acme', 'globex']) await engine.apply([inGroup(install, 'contract.started')], install);
     const worker = createStudioWorker(engine, tool.memory);
     startLoops(worker);
     await untilActive(engine, 2);
@@ -48,10 +41,7 @@ describeEachDialect('a tool that refuses', (dialect) => {
     );
     expect(tool.memory.members('acme-signs')).toEqual(['of-acme']);
     expect(tool.checks()).toBe(1);
-    const states = (await engine.membershipRows()).map(({ trainerId, state }) => [
-      trainerId,
-      state,
-    ]);
+    const states = (await engine.membershipRows()).map(({ trainerId, state }) => [trainerId, state]);
     expect(states).toContainEqual(['of-acme', 'failed']);
     expect(alertsIn(engine)).toEqual([]);
   });
@@ -177,12 +167,10 @@ describeEachDialect('a tool that refuses', (dialect) => {
     tool.memory.before = () => {
       throw forbidden;
     };
-    for (const install of ['acme', 'globex'])
-      await engine.apply([inGroup(install, 'contract.started')], install);
+    for (const install of ['acme', 'globex']) await engine.apply([inGroup(install, 'contract.started')], install);
     const first = createStudioWorker(engine, tool.memory);
     startLoops(first);
-    const failed = async () =>
-      (await engine.membershipRows()).filter(({ state }) => state === 'failed').length;
+    const failed = async () => (await engine.membershipRows()).filter(({ state }) => state === 'failed').length;
     await until('both are refused', failed, (count) => count === 2);
     await first.stop();
     // The token is mended while nothing runs.

@@ -1,10 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  canReturn,
-  findSharedAccounts,
-  mayChangeAccounts,
-  saySharedAccounts,
-} from '../../src/engine/account-rules.ts';
+import { canReturn, findSharedAccounts, mayChangeAccounts, saySharedAccounts } from '../../src/engine/account-rules.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
 
 const alone = new Map([

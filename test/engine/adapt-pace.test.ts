@@ -1,11 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  adaptPace,
-  firstPace,
-  type Pace,
-  slotsOf,
-  type Trip,
-} from '../../src/engine/adapt-pace.ts';
+import { adaptPace, firstPace, type Pace, slotsOf, type Trip } from '../../src/engine/adapt-pace.ts';
 import { letIn, type Rule } from '../support/slow-server.ts';
 
 const limits = { most: 8, quickMs: 1000 };
@@ -34,7 +28,10 @@ describe('how much is asked of a tool at once', () => {
 
   it('is halved by what is not answered, once for all that were under way then, down to one', () => {
     const lost = (begunAtMs: number, endedAtMs: number): Trip => ({
-      ...{ begunAtMs, endedAtMs, isUnanswered: true, isFull: true },
+      begunAtMs,
+      endedAtMs,
+      isUnanswered: true,
+      isFull: true,
     });
     const eight = { atOnce: 8.5, slowedAtMs: 0 };
     const together = Array.from({ length: 8 }, (_, index) => lost(10 * index, 15_000 + index));

@@ -112,9 +112,7 @@ async function read(engine: Engine): Promise<void> {
 }
 
 async function postpone({ database, memberships }: Engine): Promise<void> {
-  await inTransaction(database, (tx) =>
-    memberships.postponeDerivation(tx, [{ install: 'acme', trainerId: 'cmu1' }]),
-  );
+  await inTransaction(database, (tx) => memberships.postponeDerivation(tx, [{ install: 'acme', trainerId: 'cmu1' }]));
 }
 
 function nowOf({ clock }: Engine): string {

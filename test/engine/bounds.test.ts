@@ -65,9 +65,7 @@ describeEachDatabase('what an install says beyond a bound', (openFresh) => {
       most = Math.max(most, rows.length);
       return rows;
     };
-    await engine.deliver(
-      numbered('more', 60).map((contract) => started({ contract, trainer: 't1' })),
-    );
+    await engine.deliver(numbered('more', 60).map((contract) => started({ contract, trainer: 't1' })));
     await engine.takeIn();
     expect(await failuresOf(engine)).toHaveLength(60);
     expect(alertsIn(engine)).toMatchObject([{ install: 'acme', trainer: 't1' }]);
@@ -97,9 +95,7 @@ describeEachDatabase('what an install says beyond a bound', (openFresh) => {
     await engine.takeIn();
     expect(await stateOf(engine, 't7')).toBe('pending');
     // An end is taken in, whoever is named in it.
-    await engine.deliver([
-      fullEvent({ type: 'contract.ended', contract: 'c1', trainer: 'unheard-of' }),
-    ]);
+    await engine.deliver([fullEvent({ type: 'contract.ended', contract: 'c1', trainer: 'unheard-of' })]);
     await engine.takeIn();
     expect(await stateOf(engine, 't7')).toBe('removed');
   });
@@ -119,7 +115,11 @@ describeEachDatabase('what an install says beyond a bound', (openFresh) => {
     const people = numbered('t', maxTrainers + 200);
     const at = toInstant(engine.clock.now());
     const participations = people.map((trainerId) => ({
-      ...{ install: 'acme', contractId: 'c1', trainerId, seenAt: at, absences: null },
+      install: 'acme',
+      contractId: 'c1',
+      trainerId,
+      seenAt: at,
+      absences: null,
     }));
     const contracts = [{ ...emptyContract('acme', 'c1'), activeReadAt: at }];
     await engine.apply([started({ contract: 'c1', trainer: 't1199' })]);

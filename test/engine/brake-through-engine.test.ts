@@ -7,13 +7,7 @@ import { toInstant } from '../../src/lib/clock.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { type Engine, toEvidence } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
-import {
-  createIncident,
-  derivePostponed,
-  hours,
-  type Incident,
-  minutes,
-} from '../support/incident.ts';
+import { createIncident, derivePostponed, hours, type Incident, minutes } from '../support/incident.ts';
 
 /**
  * The brake by everything that leads to it: evidence comes in as events or by reads, all at once or
@@ -136,8 +130,10 @@ function range(from: number, to: number): number[] {
 /** Each in a project of their own, so that a link can go without the others. */
 function wishOf(index: number, round = 0) {
   return {
-    ...{ contract: `cmc${index}.${round}`, trainer: `cmu${index}` },
-    ...{ link: `cml${index}.${round}`, project: `p${index}` },
+    contract: `cmc${index}.${round}`,
+    trainer: `cmu${index}`,
+    link: `cml${index}.${round}`,
+    project: `p${index}`,
   };
 }
 
@@ -155,10 +151,7 @@ async function employ({ engine, tool }: Incident, count: number): Promise<void> 
   await inTransaction(engine.database, (tx) =>
     tx
       .updateTable('membership')
-      .set((eb) => ({
-        ...{ state: 'active', isOurs: 1, nextAttemptAt: null },
-        memberId: eb.ref('trainerId'),
-      }))
+      .set((eb) => ({ state: 'active', isOurs: 1, nextAttemptAt: null, memberId: eb.ref('trainerId') }))
       .execute(),
   );
   engine.clock.advance(minutes);
@@ -195,8 +188,7 @@ async function say({ engine }: Incident, path: Path, indexes: number[]): Promise
     ...emptyEvidence(),
     contracts: [{ ...emptyContract('acme', wishOf(index).contract), endedReadAt: at }],
   });
-  const told = (index: number) =>
-    toEvidence(fullEvent({ type: path, ...wishOf(index), createdAt: at }), 'acme', at);
+  const told = (index: number) => toEvidence(fullEvent({ type: path, ...wishOf(index), createdAt: at }), 'acme', at);
   await engine.merge(join(indexes.map(path === 'read as ended' ? ended : told)));
   await derivePostponed(engine);
 }

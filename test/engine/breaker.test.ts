@@ -19,7 +19,9 @@ function openBreaker() {
   }
 
   return {
-    ...{ clock, breaker, check },
+    clock,
+    breaker,
+    check,
     /** Reports it so often. @returns at which report a check was due for the first time */
     fail(errorCode: ErrorCode, times: number): number | undefined {
       const reports = Array.from({ length: times }, (_, index) => index + 1);
@@ -76,13 +78,10 @@ describe('a tool is checked', () => {
     },
   );
 
-  it.each(['unauthenticated', 'forbidden', 'rate_limited'] as const)(
-    'at once where it answers %s',
-    (errorCode) => {
-      const { fail } = openBreaker();
-      expect(fail(errorCode, 1)).toBe(1);
-    },
-  );
+  it.each(['unauthenticated', 'forbidden', 'rate_limited'] as const)('at once where it answers %s', (errorCode) => {
+    const { fail } = openBreaker();
+    expect(fail(errorCode, 1)).toBe(1);
+  });
 
   it('never where a call asks to be left alone for over ten minutes: that is for it alone', () => {
     const { breaker, goDown, clock } = openBreaker();

@@ -139,8 +139,13 @@ describeEachDatabase('when something else is wanted', (openFresh) => {
     expect(await membership()).toMatchObject({ wanted: 1, generation: 1, state: 'active' });
     await engine.apply([fullEvent({ type: 'project_link.removed' })], 'globex');
     expect(await membership()).toMatchObject({
-      ...{ wanted: 0, generation: 2, state: 'removing', nextAttemptAt: null },
-      ...{ install: 'globex', cause: 'link_removed', removeAfter: '2026-03-15T12:15:00.000Z' },
+      wanted: 0,
+      generation: 2,
+      state: 'removing',
+      nextAttemptAt: null,
+      install: 'globex',
+      cause: 'link_removed',
+      removeAfter: '2026-03-15T12:15:00.000Z',
     });
     engine.clock.advance(graceMs - 1);
     expect(await convergeDue(engine, tool)).toEqual([]);
@@ -203,9 +208,7 @@ describeEachDatabase('when something else is wanted', (openFresh) => {
   it('lets somebody in again whose delivered end a later read contradicts', async () => {
     await engine.apply([started]);
     await convergeDue(engine, tool);
-    await engine.apply([
-      fullEvent({ type: 'contract.ended', createdAt: '2026-03-15T11:00:00.000Z' }),
-    ]);
+    await engine.apply([fullEvent({ type: 'contract.ended', createdAt: '2026-03-15T11:00:00.000Z' })]);
     await convergeDue(engine, tool);
     expect(tool.members('street-signs')).toEqual([]);
 

@@ -38,18 +38,25 @@ describeEachDialect('the claim store', (dialect) => {
   it('says what there is to know for a call', async () => {
     await hire(1);
     expect(await claimOne()).toMatchObject({
-      ...{ tool: 'studio', groupId: 'street-signs', trainerId: 't1', token: 'worker' },
-      ...{ wanted: true, generation: 1, state: 'pending', memberId: null, isOurs: false },
-      ...{ attempts: 0, email: 't1@opentrain.work', displayName: 'Amara O.' },
+      tool: 'studio',
+      groupId: 'street-signs',
+      trainerId: 't1',
+      token: 'worker',
+      wanted: true,
+      generation: 1,
+      state: 'pending',
+      memberId: null,
+      isOurs: false,
+      attempts: 0,
+      email: 't1@opentrain.work',
+      displayName: 'Amara O.',
     });
   });
 
   describe('knows a person as the install does that the membership belongs to', () => {
     const wish = { type: 'contract.started', trainer: 't1', contract: 'c1' };
     const acmes = fullEvent({ ...wish, id: '9', workEmail: 'acme@opentrain.work' });
-    const globexes = fullEvent({
-      ...{ ...wish, id: '10', displayName: 'Zoe', workEmail: 'globex@opentrain.work' },
-    });
+    const globexes = fullEvent({ ...wish, id: '10', displayName: 'Zoe', workEmail: 'globex@opentrain.work' });
 
     it.each([
       ['acme', 'globex'],
@@ -70,18 +77,14 @@ describeEachDialect('the claim store', (dialect) => {
       await engine.apply([acmes], 'acme');
       await engine.apply([globexes], 'globex');
       await engine.apply([fullEvent({ ...wish, type: 'contract.ended' })], 'acme');
-      expect(await claimOne()).toMatchObject({
-        ...{ install: 'globex', email: 'globex@opentrain.work', displayName: 'Zoe' },
-      });
+      expect(await claimOne()).toMatchObject({ install: 'globex', email: 'globex@opentrain.work', displayName: 'Zoe' });
     });
 
     it('and not at all where only another one knows the address', async () => {
       await engine.apply([fullEvent({ ...wish, project: 'lamps' })], 'globex');
       await engine.apply([fullEvent({ ...wish, workEmail: null })], 'acme');
       const claimed = await claimDue(engine);
-      expect(claimed.map(({ install, groupId }) => [install, groupId])).toEqual([
-        ['globex', 'lamps'],
-      ]);
+      expect(claimed.map(({ install, groupId }) => [install, groupId])).toEqual([['globex', 'lamps']]);
     });
   });
 

@@ -49,8 +49,13 @@ describeEachDatabase('a membership', (openFresh) => {
     expect(tool.calls).toEqual([`find ${place}`, `add ${place}`, `find ${place}`]);
     expect(seen).toMatchObject([{ operation: 'add', generation: 1, wasFound: 0 }]);
     expect(await membership()).toMatchObject({
-      ...{ state: 'active', isOurs: 1, memberId: 'cmu1', nextAttemptAt: null, failure: null },
-      ...{ leaseToken: null, leasedUntil: null },
+      state: 'active',
+      isOurs: 1,
+      memberId: 'cmu1',
+      nextAttemptAt: null,
+      failure: null,
+      leaseToken: null,
+      leasedUntil: null,
     });
     expect(await receiptsOf(engine)).toEqual(['add added']);
     expect(await convergeDue(engine, tool)).toEqual([]);
@@ -63,10 +68,7 @@ describeEachDatabase('a membership', (openFresh) => {
     expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
     expect(members()).toEqual([]);
     expect(await membership()).toMatchObject({ state: 'removed', isOurs: 0 });
-    expect(await engine.rows('intent')).toMatchObject([
-      {},
-      { operation: 'remove', generation: 2, wasFound: 1 },
-    ]);
+    expect(await engine.rows('intent')).toMatchObject([{}, { operation: 'remove', generation: 2, wasFound: 1 }]);
   });
 
   it('of somebody who was there before is not ours, and is left in place', async () => {
@@ -143,10 +145,7 @@ describeEachDatabase('a membership', (openFresh) => {
       if (call === 'add') tool.unseat('street-signs', 'cmu1');
     };
     expect(await convergeDue(engine, tool)).toEqual(['add failed']);
-    expect(tool.calls).toEqual([
-      ...[`find ${place}`, `add ${place}`],
-      ...[`find ${place}`, `find ${place}`, `find ${place}`],
-    ]);
+    expect(tool.calls).toEqual([`find ${place}`, `add ${place}`, `find ${place}`, `find ${place}`, `find ${place}`]);
     expect(await membership()).toMatchObject({
       state: 'pending',
       failure: 'The tool says it added the member but does not list them',
@@ -160,7 +159,9 @@ describeEachDatabase('a membership', (openFresh) => {
     };
     expect(await convergeDue(engine, tool)).toEqual(['add refused']);
     expect(await membership()).toMatchObject({
-      ...{ state: 'failed', failure: 'answered 400: no', attempts: 1 },
+      state: 'failed',
+      failure: 'answered 400: no',
+      attempts: 1,
       nextAttemptAt: toInstant(new Date(engine.clock.now().getTime() + hourMs)),
     });
     expect(await engine.rows('receipt')).toMatchObject([{ outcome: 'refused', toolStatus: 400 }]);
@@ -326,9 +327,7 @@ describeEachDatabase('a membership', (openFresh) => {
     engine.clock.advance(hourMs);
     expect(await convergeDue(engine, tool)).toEqual(['add added']);
     await engine.apply([ended]);
-    expect(await convergeDue(engine, tool, { protectedAccounts: ['cmu1'] })).toEqual([
-      'remove protected',
-    ]);
+    expect(await convergeDue(engine, tool, { protectedAccounts: ['cmu1'] })).toEqual(['remove protected']);
     expect(members()).toEqual(['cmu1']);
     expect(await membership()).toMatchObject({ state: 'released', isOurs: 0 });
   });

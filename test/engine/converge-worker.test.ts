@@ -2,13 +2,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { createLockStore, type LockStore } from '../../src/db/lock-store.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { leaseMs } from '../../src/engine/converge-steps.ts';
-import {
-  countActive,
-  createStudioWorker,
-  hire,
-  receiptsOf,
-  untilActive,
-} from '../support/converging.ts';
+import { countActive, createStudioWorker, hire, receiptsOf, untilActive } from '../support/converging.ts';
 import { describeEachDialect, openForTest } from '../support/databases.ts';
 import { createEngine, type Engine, startLoops } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
@@ -103,10 +97,7 @@ describeEachDialect('the worker of a tool', (dialect) => {
     const tool = createMemoryTool('membership', { keyedBy: 'address' });
     tool.before = () => new Promise((resolve) => setImmediate(resolve));
     const other = openForTest(url);
-    startLoops(
-      createStudioWorker(engine, tool),
-      createStudioWorker(engine, tool, { database: other }),
-    );
+    startLoops(createStudioWorker(engine, tool), createStudioWorker(engine, tool, { database: other }));
     await untilActive(engine, 3);
     expect(tool.mostAtOnce()).toBe(1);
   });
@@ -116,10 +107,7 @@ describeEachDialect('the worker of a tool', (dialect) => {
     const tool = createMemoryTool('tool');
     tool.before = () => new Promise((resolve) => setImmediate(resolve));
     const other = openForTest(url);
-    startLoops(
-      createStudioWorker(engine, tool),
-      createStudioWorker(engine, tool, { database: other }),
-    );
+    startLoops(createStudioWorker(engine, tool), createStudioWorker(engine, tool, { database: other }));
     await untilActive(engine, 12);
     expect(tool.mostAtOnce()).toBe(1);
     expect(await receiptsOf(engine)).toEqual(Array(12).fill('add added'));
@@ -302,8 +290,11 @@ describeEachDialect('the worker of a tool', (dialect) => {
     const tool = createMemoryTool('tool');
     const started = (install: string, number: number) =>
       fullEvent({
-        ...{ type: 'contract.started', contract: `c${number}`, trainer: `t${number}` },
-        ...{ link: `of-${install}`, project: `${install}-signs` },
+        type: 'contract.started',
+        contract: `c${number}`,
+        trainer: `t${number}`,
+        link: `of-${install}`,
+        project: `${install}-signs`,
       });
     const crowd = Array.from({ length: 30 }, (_, number) => started('acme', number));
     await engine.apply(crowd, 'acme');

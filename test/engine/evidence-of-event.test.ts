@@ -37,25 +37,30 @@ function contractRow(registers: Partial<ContractEvidence>): ContractEvidence {
 }
 
 const title = {
-  ...{ title: 'Street signs', titleVersion: versionOfEvent('8') },
-  ...{ startDate, startDateVersion: versionOfEvent('8') },
+  title: 'Street signs',
+  titleVersion: versionOfEvent('8'),
+  startDate,
+  startDateVersion: versionOfEvent('8'),
 };
 const seenOn = (at: string | null) => ({ firstSeenAt: at, seenAt: at });
 const linkRow = {
-  ...{ ...emptyLink(install, 'l1'), ...link, ...seenOn(createdAt) },
+  ...emptyLink(install, 'l1'),
+  ...link,
+  ...seenOn(createdAt),
   provisioningModeVersion: versionOfEvent('8'),
 };
 const { id: _, ...linkWithoutId } = linkRow as typeof linkRow & { id: string };
 const personRow = {
-  ...{ install, trainerId: 't1' },
-  ...{ displayName: 'Amara O.', displayNameVersion: versionOfEvent('8') },
-  ...{ workEmail: 'amara.o@opentrain.work', workEmailVersion: versionOfEvent('8') },
+  install,
+  trainerId: 't1',
+  displayName: 'Amara O.',
+  displayNameVersion: versionOfEvent('8'),
+  workEmail: 'amara.o@opentrain.work',
+  workEmailVersion: versionOfEvent('8'),
 };
 const revoked = { ...emptyGrant(install, 'r1'), revokedReceivedAt: receivedAt };
 const pairs = [toPair(install, 'c1', 'l1', createdAt)];
-const participations = [
-  { install, contractId: 'c1', trainerId: 't1', seenAt: createdAt, absences: null },
-];
+const participations = [{ install, contractId: 'c1', trainerId: 't1', seenAt: createdAt, absences: null }];
 
 describe('a full event adds what it names', () => {
   const full = { id: '8', createdAt, contract, trainer, link };
@@ -64,16 +69,8 @@ describe('a full event adds what it names', () => {
   const aboutBudget = { id: '8', createdAt, contract };
 
   it.each<[EventType, Partial<LifecycleEvent>, object]>([
-    [
-      'contract.started',
-      full,
-      { ...everything, contracts: [contractRow({ startedEventAt: createdAt, ...title })] },
-    ],
-    [
-      'contract.ended',
-      full,
-      { ...everything, contracts: [contractRow({ endedEventAt: createdAt, ...title })] },
-    ],
+    ['contract.started', full, { ...everything, contracts: [contractRow({ startedEventAt: createdAt, ...title })] }],
+    ['contract.ended', full, { ...everything, contracts: [contractRow({ endedEventAt: createdAt, ...title })] }],
     ['project_link.created', aboutLink, { links: [linkWithoutId] }],
     [
       'project_link.removed',
@@ -81,33 +78,12 @@ describe('a full event adds what it names', () => {
       // Whatever undoes it may be on its way since it came in, not since it was said.
       { links: [{ ...linkWithoutId, ...seenOn(null), removedEventAt: receivedAt }] },
     ],
-    [
-      'install.revoked',
-      { id: '8', createdAt },
-      { grants: [{ ...revoked, revokedEventAt: createdAt }] },
-    ],
-    [
-      'milestone.funded',
-      aboutBudget,
-      { contracts: [contractRow({ budgetEventAt: createdAt, ...title })] },
-    ],
-    [
-      'milestone.budget_low',
-      aboutBudget,
-      { contracts: [contractRow({ budgetEventAt: createdAt, ...title })] },
-    ],
-    [
-      'milestone.budget_depleted',
-      aboutBudget,
-      { contracts: [contractRow({ budgetEventAt: createdAt, ...title })] },
-    ],
+    ['install.revoked', { id: '8', createdAt }, { grants: [{ ...revoked, revokedEventAt: createdAt }] }],
+    ['milestone.funded', aboutBudget, { contracts: [contractRow({ budgetEventAt: createdAt, ...title })] }],
+    ['milestone.budget_low', aboutBudget, { contracts: [contractRow({ budgetEventAt: createdAt, ...title })] }],
+    ['milestone.budget_depleted', aboutBudget, { contracts: [contractRow({ budgetEventAt: createdAt, ...title })] }],
   ])('%s', (type, parts, added) => {
-    const { evidence, contractToRead } = evidenceOfEvent(
-      install,
-      newEvent(type, parts),
-      receivedAt,
-      monthMs,
-    );
+    const { evidence, contractToRead } = evidenceOfEvent(install, newEvent(type, parts), receivedAt, monthMs);
     expect(evidence).toEqual({ ...emptyEvidence(), ...added });
     expect(contractToRead).toBeNull();
   });
@@ -119,12 +95,7 @@ describe('a minimal event adds what it can', () => {
   const minimal = { ...bare, trainer: stranger };
 
   it.each<[EventType, Partial<LifecycleEvent>, object, string | null]>([
-    [
-      'contract.started',
-      minimal,
-      { contracts: [contractRow({ startedEventAt: receivedAt })] },
-      'c1',
-    ],
+    ['contract.started', minimal, { contracts: [contractRow({ startedEventAt: receivedAt })] }, 'c1'],
     ['contract.ended', minimal, { contracts: [contractRow({ endedEventAt: receivedAt })] }, null],
     [
       'project_link.created',
@@ -140,20 +111,10 @@ describe('a minimal event adds what it can', () => {
     ],
     ['install.revoked', {}, { grants: [{ ...revoked, revokedEventAt: receivedAt }] }, null],
     ['milestone.funded', {}, {}, null],
-    [
-      'milestone.budget_low',
-      bare,
-      { contracts: [contractRow({ budgetEventAt: receivedAt })] },
-      null,
-    ],
+    ['milestone.budget_low', bare, { contracts: [contractRow({ budgetEventAt: receivedAt })] }, null],
     ['milestone.budget_depleted', {}, {}, null],
   ])('%s', (type, parts, added, toRead) => {
-    const { evidence, contractToRead } = evidenceOfEvent(
-      install,
-      newEvent(type, parts),
-      receivedAt,
-      monthMs,
-    );
+    const { evidence, contractToRead } = evidenceOfEvent(install, newEvent(type, parts), receivedAt, monthMs);
     expect(evidence).toEqual({ ...emptyEvidence(), ...added });
     expect(contractToRead).toBe(toRead);
   });
@@ -182,11 +143,7 @@ describe('the time of an event', () => {
   it.each([
     ['what it says', createdAt, createdAt],
     ['when it was received, where it says nothing', null, receivedAt],
-    [
-      'when it was received, where it comes from the future',
-      '2099-01-01T00:00:00.000Z',
-      receivedAt,
-    ],
+    ['when it was received, where it comes from the future', '2099-01-01T00:00:00.000Z', receivedAt],
   ])('is %s', (_, said, at) => {
     const event = newEvent('contract.started', { contract, createdAt: said });
     const [row] = evidenceOfEvent(install, event, receivedAt, monthMs).evidence.contracts;

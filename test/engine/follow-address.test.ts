@@ -28,16 +28,13 @@ describeEachDatabase('a work email that has changed', (openFresh) => {
   const renamed = 'amara.new@opentrain.work';
   const updates = () => tool.calls.filter((call) => call.startsWith('update '));
   const tell = (workEmail: string, install = 'acme') =>
-    incident.event(
-      'contract.started',
-      { trainer: 'cmu1', contract: `of-cmu1-${install}`, workEmail },
-      install,
-    );
+    incident.event('contract.started', { trainer: 'cmu1', contract: `of-cmu1-${install}`, workEmail }, install);
 
   beforeEach(async () => {
     tool = createMemoryTool('membership', { lists: true, updates: true });
     incident = createIncident(await openFresh(), {
-      ...{ tool, managedDomains: ['opentrain.work'] },
+      tool,
+      managedDomains: ['opentrain.work'],
       converging: { protectedAccounts: ['boss@opentrain.work'] },
     });
     await hire('cmu1');
@@ -109,11 +106,7 @@ describeEachDatabase('a work email that has changed', (openFresh) => {
     // By an id alone it is nobody's.
     const shared = { trainer: 'cmu3', contract: 'of-cmu3-acme', workEmail: 'cmu1@opentrain.work' };
     await incident.event('contract.started', shared);
-    await database.kysely
-      .updateTable('membership')
-      .set({ memberId: 'cmu1' })
-      .where('trainerId', '=', 'cmu3')
-      .execute();
+    await database.kysely.updateTable('membership').set({ memberId: 'cmu1' }).where('trainerId', '=', 'cmu3').execute();
     await tell(renamed);
     await check();
     expect(updates()).toEqual([]);

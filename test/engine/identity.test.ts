@@ -174,11 +174,7 @@ describeEachDatabase('an account that was there before', (openFresh) => {
       expect.stringMatching(/^remove /),
       expect.stringMatching(/^end /),
     ]);
-    expect([tool.members(signs), tool.members('lamps'), tool.accounts()]).toEqual([
-      [],
-      [],
-      [admin],
-    ]);
+    expect([tool.members(signs), tool.members('lamps'), tool.accounts()]).toEqual([[], [], [admin]]);
   });
 
   it('keeps its place in a group that the marketplace itself has put it into', async () => {
@@ -205,7 +201,10 @@ describeEachDatabase('an account that was there before', (openFresh) => {
 
   it('stays while the marketplace itself provisions a project for them', async () => {
     const managed = {
-      ...{ contract: 'cmc9', trainer: 'cmu9', link: 'cml9', project: 'b-1' },
+      contract: 'cmc9',
+      trainer: 'cmu9',
+      link: 'cml9',
+      project: 'b-1',
       provisioningMode: 'MANAGED_ADAPTER',
     };
     await incident.event('contract.started', { workEmail: one });
@@ -233,8 +232,7 @@ describeEachDatabase('a protected account', (openFresh) => {
     tool.adapter = {
       ...adapter,
       // The tool knows them under another address than they were named by.
-      addMember: (group, person, signal) =>
-        adapter.addMember(group, { ...person, email: colluder }, signal),
+      addMember: (group, person, signal) => adapter.addMember(group, { ...person, email: colluder }, signal),
     };
     await incident.event('contract.started', { workEmail: one });
     expect(tool.members(signs)).toEqual([]);
@@ -282,8 +280,7 @@ describeEachDatabase('installs that know different addresses for one trainer', (
       }
     });
 
-    const end = (install: string) =>
-      incident.event('contract.ended', { contract: `of-${install}` }, install);
+    const end = (install: string) => incident.event('contract.ended', { contract: `of-${install}` }, install);
 
     it('each have their own person in, by an access of its own', async () => {
       expect(tool.members(signs)).toEqual([one, colluder].toSorted());

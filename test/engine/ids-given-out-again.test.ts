@@ -4,11 +4,7 @@ import { createDoubtStore } from '../../src/operator/doubt-store.ts';
 import { receiptsOf } from '../support/converging.ts';
 import { describeEachDatabase, type OpenFresh } from '../support/databases.ts';
 import { createIncident, hours, type Incident, minutes } from '../support/incident.ts';
-import {
-  createMemoryTool,
-  type MemoryTool,
-  type MemoryToolOptions,
-} from '../support/memory-tool.ts';
+import { createMemoryTool, type MemoryTool, type MemoryToolOptions } from '../support/memory-tool.ts';
 
 /**
  * A tool that was restored from an older backup gives ids out again: what was a trainer's is by then
@@ -265,8 +261,7 @@ describeEachDatabase('an account of ours that no look at the group shows', (open
       tool.adapter = {
         ...tool.adapter,
         findAccount: async () => null,
-        findAccountById: async (id) =>
-          tool.accounts().includes(id) ? { id, email: null, ...hiddenAs } : null,
+        findAccountById: async (id) => (tool.accounts().includes(id) ? { id, email: null, ...hiddenAs } : null),
       };
     });
 

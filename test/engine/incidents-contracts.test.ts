@@ -1,14 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import { toInstant } from '../../src/lib/clock.ts';
 import { describeEachDatabase, type OpenFresh } from '../support/databases.ts';
-import {
-  createIncident,
-  hours,
-  type Incident,
-  type Listing,
-  minutes,
-  toApi,
-} from '../support/incident.ts';
+import { createIncident, hours, type Incident, type Listing, minutes, toApi } from '../support/incident.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
 
 const signs = 'street-signs';
@@ -86,8 +79,7 @@ describeEachDatabase('a person who is replaced on a contract', (openFresh) => {
 
 describeEachDatabase('a list of contracts that is cut off without a sign', (openFresh) => {
   const ten = Array.from({ length: 10 }, (_, index) => `cmc${index}`);
-  const on = (ids: string[]) =>
-    Object.fromEntries(ids.map((id) => [id, { links: ['cml1'], people: [`on-${id}`] }]));
+  const on = (ids: string[]) => Object.fromEntries(ids.map((id) => [id, { links: ['cml1'], people: [`on-${id}`] }]));
   const links = { cml1: signs };
   const members = () => incident.tool.members(signs);
   let incident: Incident;
@@ -167,7 +159,9 @@ describeEachDatabase('a contract that is listed under another job', (openFresh) 
   const links = { cml1: signs, cml9: 'lamps', cml5: 'trams' };
   const read = (linkIds: string[], jobs?: Listing['jobs']) =>
     incident.read({
-      ...{ ...listed('cmu1'), links, ...(jobs && { jobs }) },
+      ...listed('cmu1'),
+      links,
+      ...(jobs && { jobs }),
       active: { ...listed().active, cmc1: { links: linkIds, people: ['cmu1'] } },
     });
   const where = () => [signs, 'trams'].filter((project) => incident.tool.members(project).length);

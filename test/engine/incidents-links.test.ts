@@ -2,13 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { inTransaction } from '../../src/db/database.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { describeEachDatabase } from '../support/databases.ts';
-import {
-  createIncident,
-  hours,
-  type Incident,
-  type Listing,
-  minutes,
-} from '../support/incident.ts';
+import { createIncident, hours, type Incident, type Listing, minutes } from '../support/incident.ts';
 
 const amara = { contract: 'cmc1', trainer: 'cmu1', link: 'cml1' };
 /** Another job of the same customer, so that there is always something to be listed. */
@@ -177,7 +171,8 @@ describeEachDatabase('a project that is re-pointed', (openFresh) => {
     await incident.pass(hours);
     await incident.read({
       links: { cml3: 'street-signs', cml9: 'lamps' },
-      ...{ active: { cmc9: other }, ended: { cmc1: { links: ['cml3'], people: ['cmu1'] } } },
+      active: { cmc9: other },
+      ended: { cmc1: { links: ['cml3'], people: ['cmu1'] } },
     });
     await incident.pass(30 * hours);
     expect(incident.tool.calls.slice(calls)).toEqual([]);
@@ -426,8 +421,5 @@ describeEachDatabase('ten links that are removed at once', (openFresh) => {
 });
 
 function wishOf(index: number) {
-  return {
-    ...{ contract: `cmc${index}`, trainer: `cmu${index}` },
-    ...{ link: `cml${index}`, project: `p${index}` },
-  };
+  return { contract: `cmc${index}`, trainer: `cmu${index}`, link: `cml${index}`, project: `p${index}` };
 }

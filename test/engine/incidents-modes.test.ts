@@ -1,21 +1,14 @@
 import { beforeEach, expect, it } from 'vitest';
 import { describeEachDatabase } from '../support/databases.ts';
-import {
-  createIncident,
-  hours,
-  type Incident,
-  type Listing,
-  minutes,
-} from '../support/incident.ts';
+import { createIncident, hours, type Incident, type Listing, minutes } from '../support/incident.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
 
 const signs = 'street-signs';
 const amara = { contract: 'cmc1', trainer: 'cmu1', link: 'cml1' };
 const listed = (provisioningMode: string, ...ids: string[]): Listing => ({
-  ...{ links: { cml1: signs }, provisioningMode },
-  active: Object.fromEntries(
-    ids.map((id) => [id, { links: ['cml1'], people: [id.replace('cmc', 'cmu')] }]),
-  ),
+  links: { cml1: signs },
+  provisioningMode,
+  active: Object.fromEntries(ids.map((id) => [id, { links: ['cml1'], people: [id.replace('cmc', 'cmu')] }])),
 });
 
 describeEachDatabase('a mode of provisioning that nobody knows', (openFresh) => {
@@ -49,7 +42,8 @@ describeEachDatabase('a mode of provisioning that nobody knows', (openFresh) => 
 
   it('keeps nobody who has left the contract', async () => {
     const withMode = (mode: string, people: string[]): Listing => ({
-      ...{ links: { cml1: signs }, provisioningMode: mode },
+      links: { cml1: signs },
+      provisioningMode: mode,
       active: { cmc1: { links: ['cml1'], people } },
     });
     await incident.read(withMode('PARTNER_WEBHOOK', ['cmu1', 'cmu2', 'cmu3', 'cmu4']));

@@ -5,16 +5,16 @@ import { createIncident, type Incident, type Listing, minutes } from '../support
 
 const links = { cml1: 'signs', cml8: 'lamps' };
 const other = { links: ['cml8'], people: ['cmu8'] };
-const ofAcme: Listing = {
-  ...{ grant: 'cmi1', links },
-  active: { cmc1: { links: ['cml1'], people: ['cmu1'] }, cmc8: other },
-};
+const ofAcme: Listing = { grant: 'cmi1', links, active: { cmc1: { links: ['cml1'], people: ['cmu1'] }, cmc8: other } };
 const endedOfAcme: Listing = {
-  ...{ grant: 'cmi1', links, active: { cmc8: other } },
+  grant: 'cmi1',
+  links,
+  active: { cmc8: other },
   ended: { cmc1: { links: ['cml1'], people: ['cmu1'] } },
 };
 const ofGlobex: Listing = {
-  ...{ grant: 'cmi2', links: { cml2: 'signs' } },
+  grant: 'cmi2',
+  links: { cml2: 'signs' },
   active: { cmc2: { links: ['cml2'], people: ['cmu1'] } },
 };
 

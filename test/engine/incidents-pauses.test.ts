@@ -4,13 +4,7 @@ import { toInstant } from '../../src/lib/clock.ts';
 import { createSilence, type Silence } from '../../src/reconcile/silence.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { fullEvent } from '../support/event-bodies.ts';
-import {
-  createIncident,
-  hours,
-  type Incident,
-  type Listing,
-  minutes,
-} from '../support/incident.ts';
+import { createIncident, hours, type Incident, type Listing, minutes } from '../support/incident.ts';
 
 const signs = 'street-signs';
 const links = { cml1: signs };
@@ -155,7 +149,8 @@ describeEachDatabase('two customers in one project, one of them not readable', (
 
   const members = () => incident.tool.members(signs);
   const hiredByGlobex: Listing = {
-    ...{ grant: 'g', links: { gl1: signs } },
+    grant: 'g',
+    links: { gl1: signs },
     active: { g1: { links: ['gl1'], people: ['cmu1'] } },
   };
 

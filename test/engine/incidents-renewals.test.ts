@@ -90,9 +90,7 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
   });
 
   it('needs one list for all ends that come in together', async () => {
-    const people = Array.from({ length: 12 }, (_, index) => ({
-      ...{ contract: `c${index}`, trainer: `t${index}` },
-    }));
+    const people = Array.from({ length: 12 }, (_, index) => ({ contract: `c${index}`, trainer: `t${index}` }));
     await incident.takeAll('contract.started', people);
     await incident.settle();
     incident.engine.clock.advance(minutes);
@@ -154,10 +152,7 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
     await incident.take('contract.ended');
     await incident.engine.brake();
     incident.engine.clock.advance(20 * minutes);
-    await incident.engine.installStates.holdRemovals(
-      ['acme'],
-      toInstant(incident.engine.clock.now()),
-    );
+    await incident.engine.installStates.holdRemovals(['acme'], toInstant(incident.engine.clock.now()));
     incident.answers(renewed);
     await incident.settle();
     await incident.pass(60 * minutes);
@@ -165,9 +160,7 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
   });
 
   it('costs no more lists than one at a time, whatever a customer ends one by one', async () => {
-    const people = Array.from({ length: 30 }, (_, index) => ({
-      ...{ contract: `c${index}`, trainer: `t${index}` },
-    }));
+    const people = Array.from({ length: 30 }, (_, index) => ({ contract: `c${index}`, trainer: `t${index}` }));
     await incident.takeAll('contract.started', people);
     await incident.settle();
     incident.engine.clock.advance(minutes);

@@ -186,9 +186,7 @@ describeEachDatabase('what an operator decided', (openFresh) => {
     await incident.pass(hours);
     const { engine } = incident;
     const decide = (decision: 'approve' | 'reject', plan: number) =>
-      inTransaction(engine.database, (tx) =>
-        engine.plans[decision](tx, plan, toInstant(engine.clock.now())),
-      );
+      inTransaction(engine.database, (tx) => engine.plans[decision](tx, plan, toInstant(engine.clock.now())));
     await decide('reject', 1);
     await expect(decide('approve', 1)).rejects.toMatchObject({ code: 'conflict' });
     await expect(decide('approve', 7)).rejects.toMatchObject({ code: 'not_found' });

@@ -31,8 +31,7 @@ async function corrupt(engine: Engine, contract: string) {
   const rows = await kysely.selectFrom('delivery').selectAll().orderBy('id').execute();
   const row = rows.find((one) => engine.inbox.openBody(one).includes(`"${contract}"`));
   if (row === undefined) throw new Error('no such delivery');
-  const write = (body: Buffer) =>
-    kysely.updateTable('delivery').set({ body }).where('id', '=', row.id).execute();
+  const write = (body: Buffer) => kysely.updateTable('delivery').set({ body }).where('id', '=', row.id).execute();
   await write(Buffer.from('spoilt'));
   return { id: row.id, restore: () => write(row.body) };
 }
@@ -184,10 +183,7 @@ describeEachDatabase('intake', (openFresh) => {
     // As an older version would have left them.
     await engine.database.kysely
       .updateTable('delivery')
-      .set({
-        ...{ state: 'unprocessable', failure: 'no event', nextAttemptAt: null },
-        readerVersion: readerVersion - 1,
-      })
+      .set({ state: 'unprocessable', failure: 'no event', nextAttemptAt: null, readerVersion: readerVersion - 1 })
       .execute();
     await engine.takeIn();
     expect(await engine.membershipRows()).toEqual([]);
@@ -239,9 +235,7 @@ describeEachDatabase('intake', (openFresh) => {
     await engine.takeIn();
     const at = toInstant(engine.clock.now());
     expect(due).toEqual(['marketplace']);
-    expect(await engine.installStates.list()).toMatchObject([
-      { install: 'acme', readWantedAt: at, heldSince: null },
-    ]);
+    expect(await engine.installStates.list()).toMatchObject([{ install: 'acme', readWantedAt: at, heldSince: null }]);
   });
 
   it('gives nobody access by a start that is over a month old, and has it read', async () => {

@@ -50,9 +50,7 @@ describeEachDatabase('a tool with one link for everybody', (openFresh) => {
     tool.seed('street-signs', 'cmu1', 'cmu1@opentrain.work');
     engine.clock.advance(hourMs);
     await convergeDue(engine, tool);
-    expect(await engine.membershipRows()).toMatchObject([
-      { state: 'active', memberId: 'cmu1', isOurs: 1 },
-    ]);
+    expect(await engine.membershipRows()).toMatchObject([{ state: 'active', memberId: 'cmu1', isOurs: 1 }]);
     expect(await engine.rows('invitation')).toEqual([]);
     await engine.apply([ended]);
     expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
@@ -116,8 +114,10 @@ describeEachDatabase('a tool that makes logins', (openFresh) => {
     expect(password()).toMatch(/^[\w.-]{24}$/);
     expect(await invitationsOf(engine)).toEqual([
       {
-        ...{ kind: 'password', url: 'https://tool.example.com/login' },
-        ...{ username: 'cmu1@opentrain.work', password: password() },
+        kind: 'password',
+        url: 'https://tool.example.com/login',
+        username: 'cmu1@opentrain.work',
+        password: password(),
       },
     ]);
     const written = JSON.stringify([await engine.rows('invitation'), await engine.rows('receipt')]);

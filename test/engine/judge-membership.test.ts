@@ -18,17 +18,29 @@ const unlinked = fell('link_removed', later);
 
 function ground(standing: Standing, changes: Partial<Ground> = {}): Ground {
   return {
-    ...{ install: 'acme', contractId: 'c1', linkId: 'l1', externalProjectId: 'signs' },
-    ...{ jobId: null, activeReadAt: null },
-    ...{ provisioning: 'ours', isRouted: true, standing, ...changes },
+    install: 'acme',
+    contractId: 'c1',
+    linkId: 'l1',
+    externalProjectId: 'signs',
+    jobId: null,
+    activeReadAt: null,
+    provisioning: 'ours',
+    isRouted: true,
+    standing,
+    ...changes,
   };
 }
 
 function heir(changes: Partial<Heir> = {}): Heir {
   return {
-    ...{ install: 'acme', linkId: 'l2', externalProjectId: 'signs' },
-    ...{ provisioningMode: 'PARTNER_WEBHOOK', jobId: null },
-    ...{ firstSeenAt: noon, contractsReadAt: null, ...changes },
+    install: 'acme',
+    linkId: 'l2',
+    externalProjectId: 'signs',
+    provisioningMode: 'PARTNER_WEBHOOK',
+    jobId: null,
+    firstSeenAt: noon,
+    contractsReadAt: null,
+    ...changes,
   };
 }
 
@@ -47,7 +59,10 @@ const globex = { install: 'globex', contractId: 'c9', linkId: 'l9' };
 const managed = { provisioning: 'of_marketplace' } as const;
 const elsewhere = { isRouted: false };
 const unwanted = (install: string, cause: RemovalCause, removeAfter: string) => ({
-  ...{ kind: 'unwanted', install, cause, removeAfter },
+  kind: 'unwanted',
+  install,
+  cause,
+  removeAfter,
 });
 
 describe('somebody is wanted', () => {
@@ -57,11 +72,7 @@ describe('somebody is wanted', () => {
     ['while one of two links stands', [ground(unlinked), ground(stands, { linkId: 'l2' })], 'acme'],
     ['by whoever is preferred of several', [ground(stands, globex), ground(stands)], 'acme'],
     ['whatever stands elsewhere', [ground(stands), ground(stands, elsewhere)], 'acme'],
-    [
-      'whoever else is provisioned',
-      [ground(stands), ground(stands, { ...globex, ...managed })],
-      'acme',
-    ],
+    ['whoever else is provisioned', [ground(stands), ground(stands, { ...globex, ...managed })], 'acme'],
   ])('%s', (_, grounds, install) => {
     expect(judge(grounds)).toEqual({ kind: 'wanted', install });
   });
@@ -86,11 +97,7 @@ describe('somebody of a mode that nobody knows is kept as they are', () => {
 
   it.each<[string, Ground[], object]>([
     ['while their reason stands', [ground(stands, unknown)], { kind: 'orphaned' }],
-    [
-      'whatever else ended',
-      [ground(ended), ground(stands, { ...globex, ...unknown })],
-      { kind: 'orphaned' },
-    ],
+    ['whatever else ended', [ground(ended), ground(stands, { ...globex, ...unknown })], { kind: 'orphaned' }],
     [
       'but where another reason stands',
       [ground(stands, globex), ground(stands, unknown)],
@@ -105,11 +112,7 @@ describe('somebody of a mode that nobody knows is kept as they are', () => {
 describe('somebody is left to the marketplace', () => {
   it.each<[string, Ground[], Heir[]]>([
     ['where it provisions the only link', [ground(stands, managed)], []],
-    [
-      'where ours ended, and its own stands',
-      [ground(ended), ground(stands, { ...globex, ...managed })],
-      [],
-    ],
+    ['where ours ended, and its own stands', [ground(ended), ground(stands, { ...globex, ...managed })], []],
     [
       'where it provisions the link that takes over',
       [ground(unlinked)],
@@ -143,21 +146,13 @@ describe('somebody is no longer wanted', () => {
       [ground(ended, globex), ground(ended)],
       unwanted('acme', 'contract_ended', noon),
     ],
-    [
-      'whatever never was a reason',
-      [ground(ended), ground(notYet, globex)],
-      unwanted('acme', 'contract_ended', noon),
-    ],
+    ['whatever never was a reason', [ground(ended), ground(notYet, globex)], unwanted('acme', 'contract_ended', noon)],
     [
       'whatever ended elsewhere',
       [ground(ended), ground(unlinked, { ...globex, ...elsewhere })],
       unwanted('globex', 'link_removed', later),
     ],
-    [
-      'where the marketplace provisioned it, too',
-      [ground(ended, managed)],
-      unwanted('acme', 'contract_ended', noon),
-    ],
+    ['where the marketplace provisioned it, too', [ground(ended, managed)], unwanted('acme', 'contract_ended', noon)],
   ])('%s', (_, grounds, expected) => {
     expect(judge(grounds)).toEqual(expected);
   });
@@ -196,9 +191,7 @@ describe('a link that may take over', () => {
   });
 
   it('takes over from a link that is absent, too', () => {
-    expect(judge([ground(fell('link_absent', later))], [heir()])).toEqual(
-      unwanted('acme', 'link_absent', nextDay),
-    );
+    expect(judge([ground(fell('link_absent', later))], [heir()])).toEqual(unwanted('acme', 'link_absent', nextDay));
   });
 
   it.each<RemovalCause>([
@@ -210,18 +203,12 @@ describe('a link that may take over', () => {
 
   it('does not put off what falls for another reason too', () => {
     const [link] = [unlinked].flatMap((one) => (one.stands ? [] : one.falls));
-    const [left] = [fell('participation_left', later)].flatMap((one) =>
-      one.stands ? [] : one.falls,
-    );
+    const [left] = [fell('participation_left', later)].flatMap((one) => (one.stands ? [] : one.falls));
     const falls = [link, left].filter((fall) => fall !== undefined);
-    expect(judge([ground({ stands: false, falls })], [heir()])).toEqual(
-      unwanted('acme', 'participation_left', later),
-    );
+    expect(judge([ground({ stands: false, falls })], [heir()])).toEqual(unwanted('acme', 'participation_left', later));
   });
 
   it('has everybody wait whom it may take over, whatever else ended', () => {
-    expect(judge([ground(ended), ground(unlinked, { contractId: 'c2' })], [heir()])).toEqual(
-      waiting,
-    );
+    expect(judge([ground(ended), ground(unlinked, { contractId: 'c2' })], [heir()])).toEqual(waiting);
   });
 });

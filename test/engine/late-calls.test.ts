@@ -166,9 +166,7 @@ describeEachDatabase('a tool', (openFresh) => {
       await incident.event('contract.started', { contract: 'cmc2' });
       await incident.pass(minutes);
       expect(incident.removals()).toEqual([]);
-      expect(await incident.engine.membershipRows()).toMatchObject([
-        { state: 'active', isOurs: 1 },
-      ]);
+      expect(await incident.engine.membershipRows()).toMatchObject([{ state: 'active', isOurs: 1 }]);
       await incident.event('contract.ended', { contract: 'cmc2' });
       expect(members()).toEqual([]);
     });
@@ -221,8 +219,6 @@ describeEachDatabase('what is to be confirmed', (openFresh) => {
     await incident.event('contract.ended', two);
     expect(await incident.plans()).toEqual([1]);
     await incident.pass(minutes);
-    expect(await incident.states()).toEqual({
-      ...{ [`${signs}/t1`]: 'removed', [`${signs}/t2`]: 'held' },
-    });
+    expect(await incident.states()).toEqual({ [`${signs}/t1`]: 'removed', [`${signs}/t2`]: 'held' });
   });
 });

@@ -25,9 +25,7 @@ describeEachDatabase('the link that lets everybody into a tool', (openFresh) => 
 
   /** Their contracts end, and they are taken out: whom nobody finds, a minute later. */
   async function remove(...indexes: number[]): Promise<void> {
-    await engine.apply(
-      indexes.map((index) => fullEvent({ type: 'contract.ended', ...person(index) })),
-    );
+    await engine.apply(indexes.map((index) => fullEvent({ type: 'contract.ended', ...person(index) })));
     const absent = indexes.map(() => 'remove already_absent');
     expect(await convergeDue(engine, tool)).toEqual(absent);
     engine.clock.advance(minuteMs);
@@ -43,8 +41,7 @@ describeEachDatabase('the link that lets everybody into a tool', (openFresh) => 
     return await convergeDue(engine, tool);
   }
 
-  const removals = async () =>
-    (await turn()).filter((done) => done.startsWith('remove')).toSorted();
+  const removals = async () => (await turn()).filter((done) => done.startsWith('remove')).toSorted();
 
   const isInvited = (outcome: string) => outcome === 'add invited';
 
@@ -142,11 +139,7 @@ describeEachDatabase('the link that lets everybody into a tool', (openFresh) => 
     expect(await removals()).toEqual([]);
     expect(tool.members('street-signs')).toEqual(['t2']);
     engine.clock.advance(minuteMs);
-    expect(await removals()).toEqual([
-      'remove already_absent',
-      'remove already_absent',
-      'remove removed',
-    ]);
+    expect(await removals()).toEqual(['remove already_absent', 'remove already_absent', 'remove removed']);
     expect(tool.members('street-signs')).toEqual([]);
     engine.clock.advance(60 * minuteMs);
     expect(await removals()).toEqual([]);

@@ -42,12 +42,9 @@ describe('a link leads', () => {
     expect(route(projects, attributes)).toEqual(expected);
   });
 
-  it.each(['globex', '__proto__', 'constructor'])(
-    'nowhere for the unknown install %s',
-    (install) => {
-      expect(route(['*'], {}, install)).toBeUndefined();
-    },
-  );
+  it.each(['globex', '__proto__', 'constructor'])('nowhere for the unknown install %s', (install) => {
+    expect(route(['*'], {}, install)).toBeUndefined();
+  });
 
   it('nowhere where its tool has no adapter', () => {
     const installs = new Map([['acme', { tool: 'gone', projects: ['*'] }]]);
@@ -58,9 +55,7 @@ describe('a link leads', () => {
 
 /** Installs by name, as `tool: patterns`. */
 function newInstalls(written: Record<string, [tool: string, ...projects: string[]]>) {
-  return new Map(
-    Object.entries(written).map(([name, [tool, ...projects]]) => [name, { tool, projects }]),
-  );
+  return new Map(Object.entries(written).map(([name, [tool, ...projects]]) => [name, { tool, projects }]));
 }
 
 describe('the wall around a customer', () => {
@@ -98,8 +93,7 @@ describe('the wall around a customer', () => {
   ])('gives a project of a shared tool to %s', (_, acme, globex, outside) => {
     const installs = newInstalls({ acme: ['studio', ...acme], globex: ['studio', ...globex] });
     const signs = { externalProjectId: 'signs' };
-    const isOut = (name: string) =>
-      crossingOf({ installs, adapters }, { ...emptyLink(name, 'l1'), ...signs }) !== null;
+    const isOut = (name: string) => crossingOf({ installs, adapters }, { ...emptyLink(name, 'l1'), ...signs }) !== null;
     expect([isOut('acme'), isOut('globex')]).toEqual(outside);
   });
 
@@ -107,9 +101,7 @@ describe('the wall around a customer', () => {
     const installs = newInstalls({ acme: ['studio', '*'], globex: ['other', 'signs'] });
     const link = { ...emptyLink('acme', 'l1'), externalProjectId: 'signs' };
     expect(crossingOf({ installs, adapters }, link)).toBeNull();
-    expect(createLinkRouter(installs, adapters)(link)).toEqual({
-      ...{ tool: 'studio', groupId: 'signs' },
-    });
+    expect(createLinkRouter(installs, adapters)(link)).toEqual({ tool: 'studio', groupId: 'signs' });
   });
 
   it('is not crossed by a link of which nothing is known, or of nobody', () => {
@@ -121,9 +113,27 @@ describe('the wall around a customer', () => {
 });
 
 const strange = [
-  ...['a-/../b-1', 'a-/b-1', 'a-\\b-1', 'a-%2fb-1', 'a-\uff0fb-1', 'a-\uff05b-1'],
-  ...['.', '..', '\uff0e\uff0e', '', ' a-1', 'a-1 ', 'a-1\u00a0', '\u3000a-1'],
-  ...['a-\u0000', 'a-\n1', 'a-\u200b1', 'a-\u202e1', 'a-\ud800', 'a-\u{e0041}', 'a-\u{378}'],
+  'a-/../b-1',
+  'a-/b-1',
+  'a-\\b-1',
+  'a-%2fb-1',
+  'a-\uff0fb-1',
+  'a-\uff05b-1',
+  '.',
+  '..',
+  '\uff0e\uff0e',
+  '',
+  ' a-1',
+  'a-1 ',
+  'a-1\u00a0',
+  '\u3000a-1',
+  'a-\u0000',
+  'a-\n1',
+  'a-\u200b1',
+  'a-\u202e1',
+  'a-\ud800',
+  'a-\u{e0041}',
+  'a-\u{378}',
 ];
 
 describe('an id that a tool may resolve differently', () => {
@@ -141,12 +151,9 @@ describe('an id that a tool may resolve differently', () => {
     expect(createLinkRouter(installs, adapters)(link(projectId))).toBeUndefined();
   });
 
-  it.each(['a-1', 'a.b', '...', 'a-1.', 'プロジェクト', "o'neil & co", '12'])(
-    'is not %j',
-    (projectId) => {
-      expect(crossingOf({ installs, adapters }, link(projectId))).toBeNull();
-    },
-  );
+  it.each(['a-1', 'a.b', '...', 'a-1.', 'プロジェクト', "o'neil & co", '12'])('is not %j', (projectId) => {
+    expect(crossingOf({ installs, adapters }, link(projectId))).toBeNull();
+  });
 
   it('is inside where the adapter says that this is its one form, and only then', () => {
     const asPath = (id: string) => (id.includes('..') ? null : id.toLowerCase());
@@ -221,11 +228,7 @@ describe('a group may be reached', () => {
 
   it.each<[string, Record<string, string[]>, string[]]>([
     ['by all that name its project as closely', { acme: ['*'], globex: ['*'] }, ['acme', 'globex']],
-    [
-      'by those alone that do',
-      { acme: ['signs'], globex: ['signs'], else: ['*'] },
-      ['acme', 'globex'],
-    ],
+    ['by those alone that do', { acme: ['signs'], globex: ['signs'], else: ['*'] }, ['acme', 'globex']],
     ['by one alone where the others have walls', { acme: ['signs'], globex: ['lamps*'] }, ['acme']],
   ])('%s', (_how, projects, expected) => {
     const installs = new Map(

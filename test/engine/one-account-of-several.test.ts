@@ -54,10 +54,8 @@ function createToolByAddress(): MemoryTool {
   const { adapter } = tool;
   tool.adapter = {
     ...adapter,
-    findMember: (group, person, signal) =>
-      adapter.findMember(group, { ...person, trainerId: person.email }, signal),
-    addMember: (group, person, signal) =>
-      adapter.addMember(group, { ...person, trainerId: person.email }, signal),
+    findMember: (group, person, signal) => adapter.findMember(group, { ...person, trainerId: person.email }, signal),
+    addMember: (group, person, signal) => adapter.addMember(group, { ...person, trainerId: person.email }, signal),
   };
   return tool;
 }

@@ -40,9 +40,7 @@ it('asks the group that was meant, with a signal that ends', async () => {
     signals.push(signal);
     yield { id: group, email: null };
   }
-  expect(await readGroup(list, '../signs', limits, never)).toEqual([
-    { id: '../signs', email: null },
-  ]);
+  expect(await readGroup(list, '../signs', limits, never)).toEqual([{ id: '../signs', email: null }]);
   expect(signals).toHaveLength(1);
 });
 

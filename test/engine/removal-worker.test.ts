@@ -29,16 +29,13 @@ describeEachDatabase('removals', (openFresh) => {
     tool = createMemoryTool();
   });
 
-  const numbers = (from: number, to: number) =>
-    Array.from({ length: to - from + 1 }, (_, index) => from + index);
+  const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index);
 
   async function hire(count: number): Promise<void> {
     await engine.apply(numbers(1, count).map((number) => about('contract.started', number)));
     // What their contracts are is known, so that none may take over from another.
     const contractsReadAt = instantIn(engine.clock, 60_000);
-    const links = numbers(1, count).map((number) => ({
-      ...{ ...emptyLink('acme', `l${number}`), contractsReadAt },
-    }));
+    const links = numbers(1, count).map((number) => ({ ...emptyLink('acme', `l${number}`), contractsReadAt }));
     await engine.merge({ ...emptyEvidence(), links });
     await convergeDue(engine, tool);
     // The brake does not count who came in within the last hour.
@@ -57,8 +54,7 @@ describeEachDatabase('removals', (openFresh) => {
   const countIn = () => tool.members('street-signs').length;
   const countState = async (state: string) =>
     (await engine.membershipRows()).filter((row) => row.state === state).length;
-  const openPlans = async () =>
-    (await engine.plans.list({ state: 'open' })).map(({ size }) => size);
+  const openPlans = async () => (await engine.plans.list({ state: 'open' })).map(({ size }) => size);
 
   async function decide(how: 'approve' | 'reject', planId: number) {
     const now = toInstant(engine.clock.now());
@@ -156,8 +152,7 @@ describeEachDatabase('removals', (openFresh) => {
 
   it('are those of one install, whatever happens to another', async () => {
     await hire(3);
-    const ofGlobex = (type: string) =>
-      fullEvent({ type, contract: 'g1', trainer: 'g1', link: 'g1', project: 'lamps' });
+    const ofGlobex = (type: string) => fullEvent({ type, contract: 'g1', trainer: 'g1', link: 'g1', project: 'lamps' });
     await engine.apply([ofGlobex('contract.started')], 'globex');
     await convergeDue(engine, tool);
     await engine.apply([ofGlobex('project_link.removed')], 'globex');
@@ -219,9 +214,7 @@ describeEachDatabase('removals', (openFresh) => {
       { trainerId: 't2', isStale: false },
       { trainerId: 't3', isStale: true },
     ]);
-    expect(await decide('approve', plan?.id ?? 0)).toEqual({
-      ...{ install: 'acme', decided: 2, stale: 1 },
-    });
+    expect(await decide('approve', plan?.id ?? 0)).toEqual({ install: 'acme', decided: 2, stale: 1 });
     await convergeDue(engine, tool);
     expect(tool.members('street-signs')).toEqual(['t3', 't4']);
     const outcomes = (await engine.plans.show(plan?.id ?? 0)).map(({ outcome }) => outcome);
@@ -249,10 +242,7 @@ describeEachDatabase('removals', (openFresh) => {
     await hire(10);
     await unlink(1, 3);
     const again = (number: number) =>
-      fullEvent({
-        ...{ type: 'contract.started', contract: `again${number}`, trainer: `t${number}` },
-        link: 'l10',
-      });
+      fullEvent({ type: 'contract.started', contract: `again${number}`, trainer: `t${number}`, link: 'l10' });
     await engine.apply(numbers(1, 3).map(again));
     expect(await engine.rows('removal')).toEqual([]);
     await convergeDue(engine, tool);
@@ -297,8 +287,6 @@ describeEachDatabase('removals', (openFresh) => {
       { state: 'removing', removeAfter: null, clearedGeneration: 2 },
     ]);
     const { values } = await engine.metrics.removalDecisions.get();
-    expect(values).toMatchObject([
-      { labels: { install: 'acme', clearance: 'delivered' }, value: 1 },
-    ]);
+    expect(values).toMatchObject([{ labels: { install: 'acme', clearance: 'delivered' }, value: 1 }]);
   });
 });

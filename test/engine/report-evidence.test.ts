@@ -17,7 +17,9 @@ it.each<[string, string, [AlertKind, string | undefined][]]>([
   };
   const { adapter } = createMemoryTool();
   const reading: Adapter = {
-    ...{ ...adapter, groupFor: throwFor('no-group'), usageScopeFor: throwFor('no-place') },
+    ...adapter,
+    groupFor: throwFor('no-group'),
+    usageScopeFor: throwFor('no-place'),
     async *readUsage() {},
   };
   const raised: [AlertKind, string | undefined][] = [];
@@ -28,10 +30,7 @@ it.each<[string, string, [AlertKind, string | undefined][]]>([
     },
   };
   const installs = new Map([['acme', { tool: 'studio', projects: ['*'] }]]);
-  const report = createReportEvidence(
-    { installs, adapters: new Map([['studio', reading]]) },
-    alerts,
-  );
+  const report = createReportEvidence({ installs, adapters: new Map([['studio', reading]]) }, alerts);
   report({ ...emptyEvidence(), links: [{ ...emptyLink('acme', 'l1'), externalProjectId }] }, []);
   expect(raised).toEqual(expected);
 });

@@ -12,8 +12,12 @@ import { fullEvent } from '../support/event-bodies.ts';
 import { until } from '../support/until.ts';
 
 const added: Result = {
-  ...{ operation: 'add', outcome: 'added', state: 'active' },
-  ...{ memberId: 'm1', isOurs: true, nextAttemptAt: null },
+  operation: 'add',
+  outcome: 'added',
+  state: 'active',
+  memberId: 'm1',
+  isOurs: true,
+  nextAttemptAt: null,
 };
 const endedAt = '2026-03-15T11:59:58.000Z';
 
@@ -60,7 +64,7 @@ describeEachDialect('the settle store', (dialect) => {
     await settle(late, added, now());
     expect(await engine.membershipRows()).toMatchObject([
       // What it learnt is kept, and the tool is looked at again.
-      ...[{ state: 'pending', leaseToken: 'next', memberId: 'm1', isOurs: 1, lookAgain: 1 }],
+      { state: 'pending', leaseToken: 'next', memberId: 'm1', isOurs: 1, lookAgain: 1 },
     ]);
     // What was done is on record all the same.
     expect(await receiptsOf(engine)).toEqual(['add added']);
@@ -94,9 +98,7 @@ describeEachDialect('the settle store', (dialect) => {
     const { settle } = settling();
     await settle(late, added, now());
     await settle(next, { ...added, outcome: 'already_member' }, now());
-    expect(await engine.membershipRows()).toMatchObject([
-      { nextAttemptAt: now(), leaseToken: null },
-    ]);
+    expect(await engine.membershipRows()).toMatchObject([{ nextAttemptAt: now(), leaseToken: null }]);
     expect(await claimDue(engine)).toHaveLength(1);
   });
 
@@ -144,8 +146,11 @@ describeEachDialect('the settle store', (dialect) => {
     engine.clock.advance(leaseMs - 1);
     const intent = { operation: 'add', found: null } as const;
     expect(await settling().begin(claim, intent, now(), later())).toEqual({
-      ...{ isShared: false, isOfAnother: false },
-      ...{ isLastOfAccount: false, isAccountOurs: false, leaving: [] },
+      isShared: false,
+      isOfAnother: false,
+      isLastOfAccount: false,
+      isAccountOurs: false,
+      leaving: [],
     });
     expect(await engine.membershipRows()).toMatchObject([{ leasedUntil: later(), isOurs: 1 }]);
     expect(await engine.rows('intent')).toMatchObject([
@@ -162,9 +167,14 @@ describeEachDialect('the settle store', (dialect) => {
     await settle(claim, added, now());
     expect(await engine.membershipRows()).toMatchObject([
       {
-        ...{ state: 'removing', generation: 2, memberId: 'm1', isOurs: 1 },
+        state: 'removing',
+        generation: 2,
+        memberId: 'm1',
+        isOurs: 1,
         // It is looked at again by being removed, and that is for the brake to let pass.
-        ...{ removeAfter: endedAt, nextAttemptAt: null, leaseToken: null },
+        removeAfter: endedAt,
+        nextAttemptAt: null,
+        leaseToken: null,
       },
     ]);
   });
@@ -172,8 +182,12 @@ describeEachDialect('the settle store', (dialect) => {
   it('counts failures, and forgets them after a success', async () => {
     await hire(1);
     const failed: Result = {
-      ...{ operation: 'add', outcome: 'failed', state: 'pending', message: 'no answer' },
-      ...{ nextAttemptAt: now(), toolStatus: 503 },
+      operation: 'add',
+      outcome: 'failed',
+      state: 'pending',
+      message: 'no answer',
+      nextAttemptAt: now(),
+      toolStatus: 503,
     };
     await settling().settle(await claimOne(), failed, now());
     await settling().settle(await claimOne(), failed, now());
@@ -221,11 +235,7 @@ describeEachDialect('the settle store', (dialect) => {
     const claim = await leaveOne({ trainer: 't1' });
     const { kysely } = engine.database;
     await kysely.updateTable('person').set({ workEmailDigest: null }).execute();
-    await kysely
-      .updateTable('membership')
-      .set({ memberId: 'm2' })
-      .where('groupId', '=', 'lamps')
-      .execute();
+    await kysely.updateTable('membership').set({ memberId: 'm2' }).where('groupId', '=', 'lamps').execute();
     const begun = await settling().begin(claim, remove, now(), later());
     expect(begun).toMatchObject({ isShared: false, isOfAnother: false, isLastOfAccount: false });
   });
@@ -244,8 +254,7 @@ describeEachDialect('the settle store', (dialect) => {
   it('counts an account as in use until the brake has let go of all of it', async () => {
     const claim = await leaveOne({ trainer: 't1' });
     await engine.apply([fullEvent({ type: 'project_link.removed', project: 'lamps', link: 'l2' })]);
-    const isLast = async () =>
-      (await settling().begin(claim, remove, now(), later()))?.isLastOfAccount;
+    const isLast = async () => (await settling().begin(claim, remove, now(), later()))?.isLastOfAccount;
     // The other is about to be removed, and may yet be kept.
     expect(await isLast()).toBe(false);
     await engine.database.kysely
@@ -260,8 +269,11 @@ describeEachDialect('the settle store', (dialect) => {
     await settling().settle(
       claim,
       {
-        ...{ operation: 'remove', outcome: 'removed', state: 'removed', nextAttemptAt: null },
-        ...{ isOurs: false, isAccountGone: true },
+        operation: 'remove',
+        outcome: 'removed',
+        state: 'removed',
+        nextAttemptAt: null,
+        isOurs: false,
       },
       now(),
     );
@@ -273,17 +285,10 @@ describeEachDialect('the settle store', (dialect) => {
 
   it('hands an account over that is kept for another person of ours', async () => {
     const claim = await leaveOne({ trainer: 't2', project: 'street-signs', link: 'cml1' });
-    await engine.database.kysely
-      .updateTable('membership')
-      .set({ isOurs: 0 })
-      .where('trainerId', '=', 't2')
-      .execute();
+    await engine.database.kysely.updateTable('membership').set({ isOurs: 0 }).where('trainerId', '=', 't2').execute();
     await settling().settle(
       claim,
-      {
-        ...{ operation: 'remove', outcome: 'kept_for_another', state: 'removed' },
-        ...{ isOurs: false, nextAttemptAt: null },
-      },
+      { operation: 'remove', outcome: 'kept_for_another', state: 'removed', isOurs: false, nextAttemptAt: null },
       now(),
     );
     expect(await engine.membershipRows()).toMatchObject([

@@ -14,19 +14,9 @@ describe('which membership the reasons of an install belong to', () => {
     ['a new one where there is none', ours, [], `for ${ours}`],
     ['a new one of its own where it names no address', null, [], 'of acme'],
     ['that of others who name the same', ours, [seat(1, ours, { globex: true })], 1],
-    [
-      'a new one where others name another',
-      ours,
-      [seat(1, theirs, { globex: true })],
-      `for ${ours}`,
-    ],
+    ['a new one where others name another', ours, [seat(1, theirs, { globex: true })], `for ${ours}`],
     ['whoever is in, where it names no address', null, [seat(1, theirs, { globex: true })], 1],
-    [
-      'the one that its word has given, whatever it names',
-      theirs,
-      [seat(1, ours, { acme: true })],
-      1,
-    ],
+    ['the one that its word has given, whatever it names', theirs, [seat(1, ours, { acme: true })], 1],
     [
       'the one that its word has given, also beside another of that address',
       theirs,

@@ -74,9 +74,7 @@ describeEachDatabase('installs take turns at intake', (openFresh) => {
         return isDue;
       },
     };
-    await engine.deliver(
-      Array.from({ length: 100 }, (_, number) => minimalEvent('contract.started', `f${number}`)),
-    );
+    await engine.deliver(Array.from({ length: 100 }, (_, number) => minimalEvent('contract.started', `f${number}`)));
     startLoops(createIntakeWorker(engine));
     await until(
       'the other is taken in',
@@ -119,9 +117,7 @@ describeEachDatabase('installs take turns at derivation', (openFresh) => {
     const derived = watchDerived(engine);
     await engine.apply([fullEvent({ type: 'contract.started', contract: 'crowd' })]);
     derived.clear();
-    await engine.apply([
-      fullEvent({ type: 'contract.started', contract: 'crowd', trainer: 'newcomer' }),
-    ]);
+    await engine.apply([fullEvent({ type: 'contract.started', contract: 'crowd', trainer: 'newcomer' })]);
     await engine.apply([
       fullEvent({
         type: 'contract.started',
@@ -143,19 +139,14 @@ describeEachDatabase('installs take turns at derivation', (openFresh) => {
       }
       // Whoever is left again keeps their place.
       await memberships.postponeDerivation(tx, [{ install: 'acme', trainerId: 'mia' }]);
-      return [
-        await memberships.takePostponed(tx, 3, 100),
-        await memberships.takePostponed(tx, 3, 100),
-      ];
+      return [await memberships.takePostponed(tx, 3, 100), await memberships.takePostponed(tx, 3, 100)];
     });
     expect(taken).toEqual([['mia', 'zed', 'abe'], ['kim']]);
   });
 
   it('one who waits on the word of two has their turn in the shorter row', async () => {
     const { memberships, database } = createEngine(await openFresh());
-    const waiting = [...numbered('t', 50), 'zoe'].map((trainerId) => ({
-      ...{ install: 'acme', trainerId },
-    }));
+    const waiting = [...numbered('t', 50), 'zoe'].map((trainerId) => ({ install: 'acme', trainerId }));
     const taken = await inTransaction(database, async (tx) => {
       await memberships.postponeDerivation(tx, waiting);
       await memberships.postponeDerivation(tx, [{ install: 'globex', trainerId: 'zoe' }]);
@@ -179,9 +170,7 @@ describeEachDatabase('installs take turns at derivation', (openFresh) => {
     await addPeople(engine, { contracts: numbered('c', 200), trainers });
     const derived = watchDerived(engine);
     await engine.deliver(
-      trainers.map((trainer, n) =>
-        fullEvent({ type: 'contract.started', contract: `new${n}`, trainer }),
-      ),
+      trainers.map((trainer, n) => fullEvent({ type: 'contract.started', contract: `new${n}`, trainer })),
     );
     await engine.takeIn();
     expect(new Set(derived.trainers())).toEqual(new Set(trainers));

@@ -6,12 +6,7 @@ import { readerVersion } from '../../src/inbox/event-schema.ts';
 import { createInboxStore, type InboxStore } from '../../src/inbox/inbox-store.ts';
 import { createSecretBox } from '../../src/lib/secret-box.ts';
 import { describeEachDatabase } from '../support/databases.ts';
-import {
-  contractStarted,
-  contractsStarted,
-  newDelivery,
-  workEmail,
-} from '../support/deliveries.ts';
+import { contractStarted, contractsStarted, newDelivery, workEmail } from '../support/deliveries.ts';
 
 const box = createSecretBox(randomBytes(32));
 const later = '2026-03-16T00:00:00.000Z';
@@ -36,9 +31,7 @@ async function openWorld(openFresh: () => Promise<Database>): Promise<World> {
     store,
     async append(...deliveries) {
       const appended = await store.append(deliveries);
-      return appended.map(({ status, isIdReused }) =>
-        isIdReused ? `${status}, id reused` : status,
-      );
+      return appended.map(({ status, isIdReused }) => (isIdReused ? `${status}, id reused` : status));
     },
     async ids() {
       const rows = await kysely.selectFrom('delivery').select('id').orderBy('id').execute();
@@ -56,12 +49,7 @@ describeEachDatabase('appending', (openFresh) => {
   it('stores a body once, inside one batch and across batches', async () => {
     const { append, ids } = await openWorld(openFresh);
     const [one, two] = [newDelivery(contractStarted(1)), newDelivery(contractStarted(2))];
-    expect(await append(two, one, two, one)).toEqual([
-      'accepted',
-      'accepted',
-      'duplicate',
-      'duplicate',
-    ]);
+    expect(await append(two, one, two, one)).toEqual(['accepted', 'accepted', 'duplicate', 'duplicate']);
     expect(await append(one, newDelivery(contractStarted(3)))).toEqual(['duplicate', 'accepted']);
     expect(await ids()).toHaveLength(3);
   });
@@ -84,10 +72,7 @@ describeEachDatabase('appending', (openFresh) => {
     expect(await append(withId(2, { install: 'globex' }))).toEqual(['accepted']);
     expect(await append(withId(3))).toEqual(['accepted, id reused']);
     await append(withId(7, { deliveryId: 'd-2' }));
-    const both = [
-      withId(8, { deliveryId: 'd-2' }),
-      withId(9, { deliveryId: 'd-2', install: 'globex' }),
-    ];
+    const both = [withId(8, { deliveryId: 'd-2' }), withId(9, { deliveryId: 'd-2', install: 'globex' })];
     expect(await append(...both)).toEqual(['accepted, id reused', 'accepted']);
     const [without, another] = [{ deliveryId: null }, { deliveryId: null }];
     expect(await append(withId(4, without), withId(5, another))).toEqual(['accepted', 'accepted']);
@@ -152,9 +137,7 @@ describeEachDatabase('a repeat', (openFresh) => {
 
   it('leaves alone what is handled, ignored, unprocessable or waiting for its turn', async () => {
     const { append, store, due, ids, settle } = await openWorld(openFresh);
-    const all = [contractStarted(1), contractStarted(2), '{"type":"other"}', 'x'].map((body) =>
-      newDelivery(body),
-    );
+    const all = [contractStarted(1), contractStarted(2), '{"type":"other"}', 'x'].map((body) => newDelivery(body));
     for (const delivery of all) await append(delivery);
     const [handled = 0, postponed = 0] = await ids();
     await settle(handled);

@@ -19,10 +19,7 @@ async function openStored(openFresh: () => Promise<Database>) {
     database,
     store,
     counted: async () => Object.fromEntries(await store.readStored()),
-    settleAll: () =>
-      inTransaction(database, (tx) =>
-        tx.updateTable('delivery').set({ nextAttemptAt: null }).execute(),
-      ),
+    settleAll: () => inTransaction(database, (tx) => tx.updateTable('delivery').set({ nextAttemptAt: null }).execute()),
   };
 }
 

@@ -33,12 +33,8 @@ describeEachDatabase('two instances that are sent the same 200 deliveries', (ope
 
   it('store each once when everything comes at the same moment', async () => {
     const database = await openFresh();
-    const inboxes = connect(database).map((append) =>
-      createInbox({ append, onAppended: () => undefined }),
-    );
-    const answers = await Promise.all(
-      inboxes.flatMap((inbox) => deliveries.map((delivery) => inbox.append(delivery))),
-    );
+    const inboxes = connect(database).map((append) => createInbox({ append, onAppended: () => undefined }));
+    const answers = await Promise.all(inboxes.flatMap((inbox) => deliveries.map((delivery) => inbox.append(delivery))));
     await expectEachOnce(
       database,
       answers.map(({ status }) => status),
@@ -61,9 +57,7 @@ it('two threads on one file store each of 200 deliveries once', async () => {
   const threads = [1, 2].map(() => createThreadedAppend({ url: database.url, key }));
   for (const { close } of threads) onTestFinished(close);
   const inboxes = threads.map(({ append }) => createInbox({ append, onAppended: () => undefined }));
-  const answers = await Promise.all(
-    deliveries.flatMap((delivery) => inboxes.map((inbox) => inbox.append(delivery))),
-  );
+  const answers = await Promise.all(deliveries.flatMap((delivery) => inboxes.map((inbox) => inbox.append(delivery))));
   await expectEachOnce(
     database,
     answers.map(({ status }) => status),
@@ -77,9 +71,7 @@ it('two instances on PostgreSQL never lock crosswise, whatever the order in whic
     const batch = contractsStarted(100, round * 100);
     await Promise.all(
       instances.map((instance, index) =>
-        createInboxStore(instance, createSecretBox(key)).append(
-          index === 0 ? batch : batch.toReversed(),
-        ),
+        createInboxStore(instance, createSecretBox(key)).append(index === 0 ? batch : batch.toReversed()),
       ),
     );
   }

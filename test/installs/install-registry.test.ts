@@ -3,10 +3,7 @@ import { beforeEach, expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { createEndpointStore } from '../../src/installs/endpoint-store.ts';
-import {
-  createInstallRegistry,
-  type InstallRegistry,
-} from '../../src/installs/install-registry.ts';
+import { createInstallRegistry, type InstallRegistry } from '../../src/installs/install-registry.ts';
 import { type ConnectedInstall, createInstallStore } from '../../src/installs/install-store.ts';
 import { createInstallsWorker } from '../../src/installs/installs-worker.ts';
 import { createSecretBox } from '../../src/lib/secret-box.ts';
@@ -19,8 +16,13 @@ import { until } from '../support/until.ts';
 const at = '2026-03-15T12:00:00.000Z';
 const box = createSecretBox(randomBytes(32));
 const acme: ConnectedInstall = {
-  ...{ install: 'acme', token: 'ot_ptk_acme', tool: 'studio', projects: ['acme-*'] },
-  ...{ grantId: 'ins_1', organizationId: 'org_1', connectedAt: at },
+  install: 'acme',
+  token: 'ot_ptk_acme',
+  tool: 'studio',
+  projects: ['acme-*'],
+  grantId: 'ins_1',
+  organizationId: 'org_1',
+  connectedAt: at,
 };
 const inFile = { token: 'ot_ptk_globex', webhookSecrets: ['whsec_file'], tool: 'studio' };
 
@@ -45,10 +47,7 @@ describeEachDatabase('the registry of installs', (openFresh) => {
     expect(await registry.load()).toEqual(['globex', 'acme']);
     expect(Object.fromEntries(registry.installs)).toEqual({
       globex: { ...inFile, projects: ['globex-*'], livesIn: 'configuration' },
-      acme: {
-        ...{ token: acme.token, webhookSecrets: [], tool: 'studio', projects: ['acme-*'] },
-        livesIn: 'database',
-      },
+      acme: { token: acme.token, webhookSecrets: [], tool: 'studio', projects: ['acme-*'], livesIn: 'database' },
     });
     expect([...registry.platformApis.keys()]).toEqual(['globex', 'acme']);
   });
@@ -114,7 +113,9 @@ describeEachDatabase('the registry of installs', (openFresh) => {
   it('tells of a change until somebody could take it in', async () => {
     const told: string[][] = [];
     const worker = createInstallsWorker({
-      ...{ registry, clock: createFakeClock(), logger: createLogLines().logger },
+      registry,
+      clock: createFakeClock(),
+      logger: createLogLines().logger,
       async onLoaded(changed) {
         told.push(changed);
         if (told.length === 1) throw new AppError('unavailable', 'The database could not be used');

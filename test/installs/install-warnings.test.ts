@@ -3,7 +3,10 @@ import type { Install } from '../../src/installs/install.ts';
 import { warningsOfInstalls } from '../../src/installs/install-warnings.ts';
 
 const acme: Install = {
-  ...{ token: 'ot_ptk_1', webhookSecrets: ['whsec_1'], tool: 'studio', projects: ['*'] },
+  token: 'ot_ptk_1',
+  webhookSecrets: ['whsec_1'],
+  tool: 'studio',
+  projects: ['*'],
   livesIn: 'configuration',
 };
 const publicUrl = 'https://bridge.example.com';

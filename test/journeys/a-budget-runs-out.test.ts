@@ -58,9 +58,7 @@ async function openJob(dialect: Parameters<typeof openJourney>[0]) {
   const work = createWork();
   const hook = await openHook();
   const channels = { billing: { type: 'webhook', url: hook.url, secret } };
-  const journey = await openJourney(dialect, {
-    ...{ adapter: work.adapter, piiConsent: true, notifications: { channels } },
-  });
+  const journey = await openJourney(dialect, { adapter: work.adapter, piiConsent: true, notifications: { channels } });
   const { sandbox, customer, clock } = journey;
   work.day = clock.now().toISOString().slice(0, 10);
   await customer.link('street-signs');
@@ -123,15 +121,10 @@ describeEachDialect('a budget that runs out', (dialect) => {
     );
     expect(await budgetOf(other.contractId)).toMatchObject({ state: 'ok', toldState: null });
     expect(told()).toEqual(
-      ['budget.low', 'budget.depleted', 'budget.ok'].map((notice) => ({
-        ...{ notice, contractId, isRepeat: false },
-      })),
+      ['budget.low', 'budget.depleted', 'budget.ok'].map((notice) => ({ notice, contractId, isRepeat: false })),
     );
     const alerts = job.log.lines().flatMap(({ alert }) => (alert === undefined ? [] : [alert]));
-    expect(alerts.filter((alert) => String(alert).startsWith('budget_'))).toEqual([
-      'budget_low',
-      'budget_depleted',
-    ]);
+    expect(alerts.filter((alert) => String(alert).startsWith('budget_'))).toEqual(['budget_low', 'budget_depleted']);
   });
 
   it('is told of where the work was done elsewhere, and only an event says so', async () => {

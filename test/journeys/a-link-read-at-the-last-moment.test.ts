@@ -23,8 +23,7 @@ describeEachDialect('a link that every member can read', (dialect) => {
       const email = trainers[0]?.workEmail ?? '';
       const linkOf = (token: string) => `${fake.url}/user/signup/?token=${token}`;
       const password = 'Lantern-44-heron';
-      if (onboarding === 'invite_link')
-        await fake.signUp(linkOf(fake.users.inviteToken()), email, password);
+      if (onboarding === 'invite_link') await fake.signUp(linkOf(fake.users.inviteToken()), email, password);
       const { id } = fake.users.byEmail(email) ?? { id: 0 };
 
       let read = '';

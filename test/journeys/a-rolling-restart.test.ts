@@ -3,12 +3,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import {
-  acmeSecret,
-  type BridgeProcess,
-  startBridge,
-  writeBridgeConfig,
-} from '../support/bridge-process.ts';
+import { acmeSecret, type BridgeProcess, startBridge, writeBridgeConfig } from '../support/bridge-process.ts';
 import { openBridgeState } from '../support/bridge-state.ts';
 import { postgres } from '../support/databases.ts';
 import { createFolder } from '../support/folder.ts';

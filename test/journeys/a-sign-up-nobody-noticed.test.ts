@@ -2,10 +2,7 @@ import { expect, it, vi } from 'vitest';
 import { describeEachDialect } from '../support/databases.ts';
 import { type Journey, openJourney } from '../support/journey.ts';
 import { addProject, annotate, regions } from '../support/label-studio/at-work.ts';
-import {
-  type FakeLabelStudio,
-  openFakeLabelStudio,
-} from '../support/label-studio/fake-label-studio.ts';
+import { type FakeLabelStudio, openFakeLabelStudio } from '../support/label-studio/fake-label-studio.ts';
 import { createLabelStudio } from '../support/label-studio/label-studio-harness.ts';
 import { until } from '../support/until.ts';
 
@@ -89,8 +86,7 @@ describeEachDialect('whoever signed up by the link that serves everybody', (dial
     await journey.quiet();
     const lists = () => fake.requests.filter((line) => line === 'GET /api/users/').length;
     const before = lists();
-    const nextLooks = async () =>
-      (await journey.memberships()).map(({ nextAttemptAt }) => nextAttemptAt ?? '').sort();
+    const nextLooks = async () => (await journey.memberships()).map(({ nextAttemptAt }) => nextAttemptAt ?? '').sort();
     const [first = ''] = await nextLooks();
     await journey.pass(3_600_000);
     // All were looked for. None need be listed for it: a list of some seconds ago will do.

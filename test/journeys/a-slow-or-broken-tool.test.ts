@@ -136,12 +136,7 @@ describeEachDialect('a slow or broken tool', (dialect) => {
     tool.remove = tool.removeReally;
     await journey.pass(hourMs);
     expect(tool.members()).toEqual([]);
-    expect(await journey.receipts()).toEqual([
-      'add failed',
-      'add added',
-      'remove failed',
-      'remove removed',
-    ]);
+    expect(await journey.receipts()).toEqual(['add failed', 'add added', 'remove failed', 'remove removed']);
   });
 
   it('knows as its own whom it added without ever hearing so, and can remove them', async () => {
@@ -161,11 +156,7 @@ describeEachDialect('a slow or broken tool', (dialect) => {
     await journey.deliver(toBody(ended));
     await journey.quiet();
     expect(tool.members()).toEqual([]);
-    expect(await journey.receipts()).toEqual([
-      'add failed',
-      'add already_member',
-      'remove removed',
-    ]);
+    expect(await journey.receipts()).toEqual(['add failed', 'add already_member', 'remove removed']);
   });
 
   it('removes nobody as its own whose removal it never heard of and whom somebody else added since', async () => {

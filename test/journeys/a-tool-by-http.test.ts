@@ -14,37 +14,28 @@ const hourMs = 3_600_000;
 
 const adapters = {
   http: async (tool: RestTool) => createAdapter('list', 'http', exampleSettings(tool)),
-  'a file': ({ url, token }: RestTool) =>
-    loadAdapter('list', { adapter: trackerFile, settings: { url, token } }),
+  'a file': ({ url, token }: RestTool) => loadAdapter('list', { adapter: trackerFile, settings: { url, token } }),
 };
 
 describeEachDialect('a tool that is reached by HTTP', (dialect) => {
-  it.each(Object.entries(adapters))(
-    'has whoever is hired, and nobody else, by %s',
-    async (_name, open) => {
-      const tool = await openRestTool();
-      tool.seed('street-signs', 'somebody@lab.example');
-      const journey = await openJourney(dialect, {
-        ...{ adapter: await open(tool), payloads: 'minimal' },
-      });
-      const { sandbox, customer } = journey;
-      await customer.link('street-signs');
+  it.each(Object.entries(adapters))('has whoever is hired, and nobody else, by %s', async (_name, open) => {
+    const tool = await openRestTool();
+    tool.seed('street-signs', 'somebody@lab.example');
+    const journey = await openJourney(dialect, { adapter: await open(tool), payloads: 'minimal' });
+    const { sandbox, customer } = journey;
+    await customer.link('street-signs');
 
-      const { contractId, trainers } = sandbox.hire({ jobId: customer.jobId, trainers: [{}, {}] });
-      await journey.quiet();
-      const emails = trainers.map(({ workEmail }) => String(workEmail).toLowerCase());
-      const members = () => tool.members('street-signs').map((email) => email.toLowerCase());
-      expect(members().sort()).toEqual([...emails, 'somebody@lab.example'].sort());
+    const { contractId, trainers } = sandbox.hire({ jobId: customer.jobId, trainers: [{}, {}] });
+    await journey.quiet();
+    const emails = trainers.map(({ workEmail }) => String(workEmail).toLowerCase());
+    const members = () => tool.members('street-signs').map((email) => email.toLowerCase());
+    expect(members().sort()).toEqual([...emails, 'somebody@lab.example'].sort());
 
-      sandbox.endContract(contractId);
-      await journey.quiet();
-      expect(members()).toEqual(['somebody@lab.example']);
-      expect(await journey.memberships()).toMatchObject([
-        { state: 'removed' },
-        { state: 'removed' },
-      ]);
-    },
-  );
+    sandbox.endContract(contractId);
+    await journey.quiet();
+    expect(members()).toEqual(['somebody@lab.example']);
+    expect(await journey.memberships()).toMatchObject([{ state: 'removed' }, { state: 'removed' }]);
+  });
 
   it('is asked again where it says that it did what it did not', async () => {
     const tool = await openRestTool();
@@ -73,8 +64,7 @@ describeEachDialect('a tool that is reached by HTTP', (dialect) => {
     await expect.poll(isLeftAlone, { timeout: 10_000 }).toBe(true);
     await journey.sandbox.idle();
     // A call may still be under way that began before it was.
-    const isAtWork = async () =>
-      (await journey.memberships()).some((one) => one.leaseToken !== null);
+    const isAtWork = async () => (await journey.memberships()).some((one) => one.leaseToken !== null);
     await expect.poll(isAtWork, { timeout: 10_000 }).toBe(false);
     // New evidence has a refused one asked again, but no tool that is left alone before a probe.
     const before = (await journey.receipts()).length;
@@ -83,10 +73,7 @@ describeEachDialect('a tool that is reached by HTTP', (dialect) => {
     await expect.poll(states, { timeout: 10_000 }).toHaveLength(2);
     await journey.sandbox.idle();
     expect(await journey.receipts()).toHaveLength(before);
-    const receipts = await journey.storage.database.kysely
-      .selectFrom('receipt')
-      .selectAll()
-      .execute();
+    const receipts = await journey.storage.database.kysely.selectFrom('receipt').selectAll().execute();
     expect(JSON.stringify([receipts, journey.log.text()])).not.toContain(tool.token);
     expect(receipts[0]).toMatchObject({ outcome: 'refused', toolStatus: 403 });
   });

@@ -44,8 +44,12 @@ describeEachDialect('a tool changed by hand', (dialect) => {
     await until('who came back is out', () => Promise.resolve(tool.members(group)), isRight);
     await journey.quiet();
     expect(await journey.receipts()).toEqual([
-      ...['add added', 'add added', 'add added', 'remove removed'],
-      ...['add added', 'remove removed'],
+      'add added',
+      'add added',
+      'add added',
+      'remove removed',
+      'add added',
+      'remove removed',
     ]);
 
     function isRight(members: string[]): boolean {

@@ -118,11 +118,7 @@ async function deliver({ url }: BridgeProcess, events: ContractEvent[]): Promise
 function holdCallsOf(tool: HttpTool, { pid }: BridgeProcess) {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const { promise: areHeld, resolve: haveArrived } = Promise.withResolvers<void>();
-  const expected = new Set([
-    `PUT signs/${unmade}`,
-    `PUT signs/${unanswered}`,
-    `DELETE signs/${unremoved}`,
-  ]);
+  const expected = new Set([`PUT signs/${unmade}`, `PUT signs/${unanswered}`, `DELETE signs/${unremoved}`]);
 
   const holdAt =
     (isEffective: boolean): HttpTool['before'] =>
@@ -151,10 +147,7 @@ function holdLooksAfterLateReceipts(tool: HttpTool, state: BridgeState, { pid }:
 
 async function leasesOf({ database }: BridgeState): Promise<(string | null)[]> {
   const memberships = database.kysely.selectFrom('membership').select('leasedUntil');
-  const leased = await memberships
-    .where('leaseToken', 'is not', null)
-    .orderBy('leasedUntil')
-    .execute();
+  const leased = await memberships.where('leaseToken', 'is not', null).orderBy('leasedUntil').execute();
   return leased.map(({ leasedUntil }) => leasedUntil);
 }
 
@@ -176,8 +169,6 @@ async function lateReceiptsOf({ database }: BridgeState) {
     .orderBy('receipt.id')
     .execute();
   return receipts.filter((receipt) =>
-    late.some(
-      (one) => one.trainerId === receipt.trainerId && one.generation === receipt.generation,
-    ),
+    late.some((one) => one.trainerId === receipt.trainerId && one.generation === receipt.generation),
   );
 }

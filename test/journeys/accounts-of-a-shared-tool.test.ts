@@ -17,9 +17,7 @@ describeEachDialect('a tool with logins', (dialect) => {
   ])('%s, and the start says so', async (_which, installs, managedDomains, expected) => {
     const tool = createMemoryTool('membership', { keyedBy: 'address', hasAccounts: true });
     const site = await openSite(dialect, Object.keys(installs));
-    const bridge = await site.start({
-      ...{ installs, managedDomains, tools: { studio: tool.adapter } },
-    });
+    const bridge = await site.start({ installs, managedDomains, tools: { studio: tool.adapter } });
     const said = site.log.lines().filter(({ msg }) => String(msg).includes('share studio'));
     expect(said).toHaveLength(expected === 'remove' ? 1 : 0);
 

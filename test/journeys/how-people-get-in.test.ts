@@ -18,8 +18,6 @@ describeEachDialect('somebody who is hired and has no login', (dialect) => {
     const sent = async () => (await fetch(`${journey.consoleUrl}/metrics`)).text();
     const counted = 'gangway_invitations_total{outcome="sent"} 1';
     await until('it is mailed', sent, (metrics) => metrics.includes(counted));
-    expect(box.mails).toMatchObject([
-      { to: ['cmu1@opentrain.work'], text: expect.stringContaining(tool.link()) },
-    ]);
+    expect(box.mails).toMatchObject([{ to: ['cmu1@opentrain.work'], text: expect.stringContaining(tool.link()) }]);
   });
 });

@@ -21,9 +21,7 @@ describeEachDialect('installs that share a tool', (dialect) => {
     const { promise: opened, resolve: open } = Promise.withResolvers<void>();
     await keepUp(tool, bridge);
     tool.before = () => opened;
-    await bridge.storage.inbox.append(
-      Array.from({ length: crowd }, (_, number) => newDelivery(hired('acme', number))),
-    );
+    await bridge.storage.inbox.append(Array.from({ length: crowd }, (_, number) => newDelivery(hired('acme', number))));
     await until('all of one are due', count, (due) => due === warmUp + crowd);
     await until(
       'it has all slots',
@@ -46,9 +44,7 @@ describeEachDialect('installs that share a tool', (dialect) => {
     // What is under way is finished; where all of it ends in one moment, half of the slots are given
     // to the 500 before the other half is given to the one.
     expect(between.filter(isNew).length).toBeLessThanOrEqual(concurrency / 2);
-    expect(between.filter((call) => !isNew(call)).length).toBeLessThanOrEqual(
-      concurrency * (callsEach - 1),
-    );
+    expect(between.filter((call) => !isNew(call)).length).toBeLessThanOrEqual(concurrency * (callsEach - 1));
 
     await bridge.quiet();
     // On a busy machine a call may have been given up while it was held here.
@@ -70,9 +66,7 @@ describeEachDialect('installs that share a tool', (dialect) => {
       await new Promise((resolve) => setTimeout(resolve, 5));
     };
     const deliveries = (install: 'acme' | 'globex', first: number, count: number) =>
-      Array.from({ length: count }, (_, index) =>
-        newDelivery(hired(install, first + index), { install }),
-      );
+      Array.from({ length: count }, (_, index) => newDelivery(hired(install, first + index), { install }));
     await bridge.storage.inbox.append(deliveries('acme', 0, 200));
     await bridge.storage.inbox.append(deliveries('globex', 200, 50));
     await until('all are due', count, (due) => due === 250);
@@ -114,8 +108,12 @@ async function keepUp(tool: MemoryTool, bridge: SiteBridge): Promise<void> {
 
 function hired(install: string, number: number): string {
   const event: ContractEvent = {
-    ...{ type: 'contract.started', number, contract: `ctr${number}`, trainer: `usr${number}` },
-    ...{ project: `${install}-signs`, createdAt: new Date().toISOString() },
+    type: 'contract.started',
+    number,
+    contract: `ctr${number}`,
+    trainer: `usr${number}`,
+    project: `${install}-signs`,
+    createdAt: new Date().toISOString(),
   };
   return toBody(event);
 }

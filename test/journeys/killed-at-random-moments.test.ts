@@ -2,12 +2,7 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
-import {
-  type BridgeSetup,
-  launchBridge,
-  startBridge,
-  writeBridgeConfig,
-} from '../support/bridge-process.ts';
+import { type BridgeSetup, launchBridge, startBridge, writeBridgeConfig } from '../support/bridge-process.ts';
 import { openBridgeState } from '../support/bridge-state.ts';
 import { describeEachDialect } from '../support/databases.ts';
 import { createFolder } from '../support/folder.ts';
@@ -69,9 +64,7 @@ describeEachDialect(`killed at ${kills} random moments (seed ${seed})`, (dialect
       expect(stored.filter(({ state: is }) => is !== 'handled')).toEqual([]);
       expect(listRoster(setup.rosterFile)).toEqual(membersOf(bodies));
       // Whether anybody was in long enough to be taken out again is for the seed to say.
-      expect(['active', 'removed']).toEqual(
-        expect.arrayContaining(await listStates(state.database)),
-      );
+      expect(['active', 'removed']).toEqual(expect.arrayContaining(await listStates(state.database)));
 
       // The journey was one: there was load, and the kills interrupted it.
       expect(traffic.countFailed()).toBeGreaterThan(kills);
@@ -82,12 +75,7 @@ describeEachDialect(`killed at ${kills} random moments (seed ${seed})`, (dialect
   );
 });
 
-async function liveAndDie(
-  setup: BridgeSetup,
-  traffic: Traffic,
-  random: () => number,
-  lifeMs: number,
-) {
+async function liveAndDie(setup: BridgeSetup, traffic: Traffic, random: () => number, lifeMs: number) {
   const { ready, kill } = launchBridge(setup);
   if (random() < shareWhileStarting) {
     await wait(random() * longestStartMs);

@@ -65,18 +65,11 @@ describeEachDialect('many who are hired at once', (dialect) => {
       journey.clock.advance(20_000);
       return await states();
     };
-    await until(
-      'all are in',
-      look,
-      (seen) => seen.length === crowd && seen.every((state) => state === 'active'),
-    );
+    await until('all are in', look, (seen) => seen.length === crowd && seen.every((state) => state === 'active'));
     expect(fake.users.all()).toHaveLength(crowd + 1);
     expect(count('POST /user/signup/ → 302')).toBe(crowd);
     // Also whoever was made by a try that was not answered is told how to get in.
-    const invitations = await journey.storage.database.kysely
-      .selectFrom('invitation')
-      .selectAll()
-      .execute();
+    const invitations = await journey.storage.database.kysely.selectFrom('invitation').selectAll().execute();
     expect(invitations).toHaveLength(crowd);
   });
 });

@@ -24,7 +24,8 @@ describeEachDialect('people outside are told', (dialect) => {
     const journey = await openJourney(dialect, { mail, notifications: { channels } });
     const { storage, clock, consoleUrl } = journey;
     const shapes = Object.entries(channels).map(([name, { type }]) => ({
-      ...{ name, gatherMs: type === 'webhook' ? 0 : minuteMs },
+      name,
+      gatherMs: type === 'webhook' ? 0 : minuteMs,
     }));
     const notices = ['c1', 'c2'].map((contractId) => newNotice({ contractId }));
     await addNotices({ database: storage.database, clock }, shapes, notices);
@@ -54,8 +55,7 @@ describeEachDialect('people outside are told', (dialect) => {
     expect(contractsIn(chat)).toEqual(['c1', 'c2']);
     expect(box.mails).toHaveLength(1);
 
-    const isSettled = () =>
-      createDispatchStore(storage.database).list({ state: 'sent', limit: 10 });
+    const isSettled = () => createDispatchStore(storage.database).list({ state: 'sent', limit: 10 });
     await until('all but one are settled', isSettled, (rows) => rows.length === 6);
     const metrics = await (await fetch(`${consoleUrl}/metrics`)).text();
     expect(metrics).toContain('gangway_notifications_total{channel="billing",outcome="sent"} 2');

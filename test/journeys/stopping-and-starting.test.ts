@@ -248,7 +248,10 @@ async function startInProcess(
     reconcile: { schedule: hardlyEver },
   });
   const app = createApp({
-    ...{ config, storage, clock, logger: createLogLines().logger },
+    config,
+    storage,
+    clock,
+    logger: createLogLines().logger,
     adapters: adapter ? new Map([['list', adapter]]) : await loadAdapters(config),
   });
   onTestFinished(() => app.stop());

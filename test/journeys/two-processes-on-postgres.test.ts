@@ -95,10 +95,9 @@ async function connect(): Promise<pg.Client> {
 
 /** @returns how many there were */
 async function terminateAll(server: pg.Client, databaseUrl: string): Promise<number> {
-  const { rowCount } = await server.query(
-    'select pg_terminate_backend(pid) from pg_stat_activity where datname = $1',
-    [new URL(databaseUrl).pathname.slice(1)],
-  );
+  const { rowCount } = await server.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [
+    new URL(databaseUrl).pathname.slice(1),
+  ]);
   return rowCount ?? 0;
 }
 

@@ -19,10 +19,7 @@ describe('a bridge that runs', () => {
 
   it('clears by itself those whose last contract ended long ago, and no others', async () => {
     await workspace.receive(
-      fullEvent({
-        ...{ type: 'contract.started', contract: 'c2', trainer: 'cmu2', link: 'l2' },
-        createdAt,
-      }),
+      fullEvent({ type: 'contract.started', contract: 'c2', trainer: 'cmu2', link: 'l2', createdAt }),
     );
     await workspace.withStorage(async ({ database }) => {
       // As if all of it had been a year ago; the second one still runs.
@@ -36,11 +33,7 @@ describe('a bridge that runs', () => {
     });
     await whileRunning(workspace, async (database) => {
       const list = () =>
-        database.kysely
-          .selectFrom('person')
-          .select(['trainerId', 'displayName'])
-          .orderBy('trainerId')
-          .execute();
+        database.kysely.selectFrom('person').select(['trainerId', 'displayName']).orderBy('trainerId').execute();
       const people = await until('one is cleared', list, (rows) => rows[0]?.displayName === null);
       expect(people).toEqual([
         { trainerId: 'cmu1', displayName: null },
@@ -59,9 +52,7 @@ describe('a bridge that runs', () => {
     });
     await whileRunning(workspace, async (database) => {
       const countPages = async () => {
-        const { rows } = await sql<{ freelistCount: number }>`pragma freelist_count`.execute(
-          database.kysely,
-        );
+        const { rows } = await sql<{ freelistCount: number }>`pragma freelist_count`.execute(database.kysely);
         return rows[0]?.freelistCount ?? 0;
       };
       await until('what is free is few', countPages, (free) => free <= 2048);
@@ -71,7 +62,5 @@ describe('a bridge that runs', () => {
 
 /** @param work gets a look of its own into the database */
 async function whileRunning(workspace: Workspace, work: (database: Database) => Promise<void>) {
-  await workspace.withStorage(({ database }) =>
-    workspace.whileRunning(async () => await work(database)),
-  );
+  await workspace.withStorage(({ database }) => workspace.whileRunning(async () => await work(database)));
 }

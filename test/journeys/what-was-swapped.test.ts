@@ -37,9 +37,7 @@ describeEachDialect('the tokens of two customers, swapped in the configuration',
     };
     for (let count = 0; count < 4; count += 1) {
       site.clock.advance(30 * minuteMs);
-      const bridge = await site.start({
-        ...{ installs: swapped, tools: { studio: tool.adapter }, isRestored: true },
-      });
+      const bridge = await site.start({ installs: swapped, tools: { studio: tool.adapter }, isRestored: true });
       await bridge.quiet();
       expect(await bridge.memberships()).toEqual(['of-acme active', 'of-globex active']);
       await bridge.stop();

@@ -146,10 +146,7 @@ describeEachDatabase('replacing the key', (openFresh) => {
     await engine.deliver([...large, '']);
     expect(await rotate(engine)).toEqual({ resealed: 129 + 10, unopened: 0 });
     const bodies = await openBodies(database, createSecretBox(newKey));
-    expect(bodies.filter((body) => body.length === 0 || body.length > 9999).sort()).toEqual([
-      '',
-      ...large,
-    ]);
+    expect(bodies.filter((body) => body.length === 0 || body.length > 9999).sort()).toEqual(['', ...large]);
   });
 
   it('passes over the bodies that were not kept', async () => {
@@ -173,9 +170,7 @@ describeEachDatabase('the columns of bytes', (openFresh) => {
 
   it('are all among those that are sealed anew', async () => {
     const database = await openFresh();
-    const listed = sealedColumns.map(
-      ({ table, column }) => `${toSnakeCase(table)}.${toSnakeCase(column)}`,
-    );
+    const listed = sealedColumns.map(({ table, column }) => `${toSnakeCase(table)}.${toSnakeCase(column)}`);
     expect(await listByteColumns(database)).toEqual([...listed, ...plain].sort());
   });
 });
@@ -194,10 +189,7 @@ async function rotate(engine: Engine, changes: Partial<Parameters<typeof rotateK
   const { database, clock } = engine;
   const ring = { key: newKey, previous: [oldKey] };
   const box = changes.box ?? (await openSecretBox(database, ring));
-  return await rotateKey({
-    ...{ database, box, clock, signal: never, onProgress: () => undefined },
-    ...changes,
-  });
+  return await rotateKey({ database, box, clock, signal: never, onProgress: () => undefined, ...changes });
 }
 
 function notice({ database, clock, logger }: Engine, key: Buffer) {

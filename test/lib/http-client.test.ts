@@ -35,13 +35,10 @@ describe('a request', () => {
     await expect(ask(url)).rejects.toThrow('Could not look: answered 400: too many seats');
   });
 
-  it.each([['too many seats'], [['too many seats', 'sorry']]])(
-    'says what the tool said in %j',
-    async (said) => {
-      const { url } = await openHttpFake((_, response) => sendJson(response, said, 400));
-      await expect(ask(url)).rejects.toThrow('Could not look: answered 400: too many seats');
-    },
-  );
+  it.each([['too many seats'], [['too many seats', 'sorry']]])('says what the tool said in %j', async (said) => {
+    const { url } = await openHttpFake((_, response) => sendJson(response, said, 400));
+    await expect(ask(url)).rejects.toThrow('Could not look: answered 400: too many seats');
+  });
 
   it('says nothing of a header that cannot be sent', async () => {
     const headers = { authorization: 'Bearer hunter2\n' };

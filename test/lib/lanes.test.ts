@@ -12,7 +12,12 @@ function openLanes(waiting: string[], atOnce = 2) {
   const ends = new Map<string, (error?: Error) => void>();
   const beats = new Map<string, () => void>();
   const loop = createLanes({
-    ...{ name: 'lanes', intervalMs: 60_000, stallMs: 1000, clock, logger: log.logger, atOnce },
+    name: 'lanes',
+    intervalMs: 60_000,
+    stallMs: 1000,
+    clock,
+    logger: log.logger,
+    atOnce,
     async next(underway): Promise<Lane | null> {
       const name = waiting.find((one) => !underway.has(one));
       if (name === undefined) return null;

@@ -219,7 +219,10 @@ it('lets timers have the thread, however often it is woken', async () => {
   onTestFinished(() => clearTimeout(timer));
   let turns = 0;
   const loop = createLoop({
-    ...{ name: 'busy', intervalMs: 60_000, clock, logger: log.logger },
+    name: 'busy',
+    intervalMs: 60_000,
+    clock,
+    logger: log.logger,
     async run() {
       turns += 1;
       // Without a timer ever, it would go on for as long as this.

@@ -28,9 +28,7 @@ describe('a CSV file', () => {
   });
 
   it('may have a column of any name', async () => {
-    const [line] = await Array.fromAsync(
-      readCsv(toChunks('__proto__,name,count\nx,a,1\n'), options),
-    );
+    const [line] = await Array.fromAsync(readCsv(toChunks('__proto__,name,count\nx,a,1\n'), options));
     expect(line?.get('__proto__')).toBe('x');
   });
 

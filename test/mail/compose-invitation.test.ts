@@ -4,9 +4,13 @@ import { composeInvitation, type Invited } from '../../src/mail/compose-invitati
 const style = { from: 'Studio <studio@example.com>', subject: 'How to get into {project}' };
 const date = new Date('2026-03-15T12:00:00.000Z');
 const invited: Invited = {
-  ...{ membershipId: 7, address: 'amara.o@opentrain.work', displayName: 'Amara O.' },
-  ...{ project: 'Street signs', url: 'https://tool.example.com/signup/1' },
-  ...{ expiresAt: null, createdAt: '2026-03-15T11:00:00.000Z' },
+  membershipId: 7,
+  address: 'amara.o@opentrain.work',
+  displayName: 'Amara O.',
+  project: 'Street signs',
+  url: 'https://tool.example.com/signup/1',
+  expiresAt: null,
+  createdAt: '2026-03-15T11:00:00.000Z',
 };
 
 const compose = (changes: Partial<Invited> = {}, styled: object = {}) =>
@@ -15,7 +19,10 @@ const compose = (changes: Partial<Invited> = {}, styled: object = {}) =>
 describe('the mail that tells somebody how they get in', () => {
   it('names them, the project and the link', () => {
     expect(compose()).toEqual({
-      ...{ from: style.from, replyTo: undefined, to: invited.address, date },
+      from: style.from,
+      replyTo: undefined,
+      to: invited.address,
+      date,
       subject: 'How to get into Street signs',
       text: expect.stringMatching(
         /^Hello Amara O\.,\n\n.* Street signs\..*\n\nhttps:\/\/tool\.example\.com\/signup\/1\n\nThe link holds until further notice\./,
@@ -58,9 +65,7 @@ describe('the mail that tells somebody how they get in', () => {
     ['\u0000 ', 'there'],
   ])('of the name %j it shows %j', (displayName, shown) => {
     const subject = '{name}';
-    expect(compose({ displayName }, { subject, template: '{name}' })).toMatchObject({
-      ...{ subject: shown, text: shown },
-    });
+    expect(compose({ displayName }, { subject, template: '{name}' })).toMatchObject({ subject: shown, text: shown });
   });
 
   it.each([

@@ -44,10 +44,7 @@ describeEachDatabase('an invitation by link', (openFresh) => {
     styled = {},
   } = {}) => {
     const send = createSendMail(server);
-    return createMailing({
-      ...engine,
-      ...{ mails, send, managedDomains, style: { ...style, ...styled } },
-    });
+    return createMailing({ ...engine, mails, send, managedDomains, style: { ...style, ...styled } });
   };
 
   async function mailAll(mailer = createMailer()): Promise<void> {
@@ -77,8 +74,11 @@ describeEachDatabase('an invitation by link', (openFresh) => {
     expect(box.mails[0]?.headers.get('subject')).toBe('Into Street signs');
     expect(box.mails[0]?.text).toContain(`\n\n${tool.link()}\n\n`);
     expect(await invitation()).toMatchObject({
-      ...{ content: null, deliveredBy: 'mail', deliveredAt: '2026-03-15T12:00:00.000Z' },
-      ...{ nextAttemptAt: null, failure: null },
+      content: null,
+      deliveredBy: 'mail',
+      deliveredAt: '2026-03-15T12:00:00.000Z',
+      nextAttemptAt: null,
+      failure: null,
     });
     expect([await waiting(), await outcomes()]).toEqual([[], ['sent 1']]);
     await expect(handover().take(1, by())).rejects.toMatchObject({
@@ -137,12 +137,12 @@ describeEachDatabase('an invitation by link', (openFresh) => {
     engine.clock.advance(24 * hourMs);
     await mailAll();
     expect(await invitation()).toMatchObject({
-      ...{ failure: '550 5.1.1 at RCPT TO', nextAttemptAt: null, deliveredAt: null },
+      failure: '550 5.1.1 at RCPT TO',
+      nextAttemptAt: null,
+      deliveredAt: null,
     });
     expect([await waiting(), await outcomes()]).toEqual([['operator'], ['refused 1']]);
-    expect(engine.log.lines()).toContainEqual(
-      expect.objectContaining({ alert: 'invitation_refused', membership: 1 }),
-    );
+    expect(engine.log.lines()).toContainEqual(expect.objectContaining({ alert: 'invitation_refused', membership: 1 }));
     expect(engine.log.text()).not.toContain('cmu1@');
     expect(await handover().take(1, by())).toMatchObject({ content: { url: tool.link() } });
   });
@@ -247,9 +247,7 @@ describeEachDatabase('an invitation by link', (openFresh) => {
     const [received] = box.mails;
     expect(received?.to).toEqual([address]);
     expect(received?.text.trimEnd()).toBe(`For Eve Bcc: … {link}: ${tool.link()}`);
-    expect(received?.headers.get('subject')).toBe(
-      'Into Signs X-Evil: yes {name}, Eve Bcc: … {link}',
-    );
+    expect(received?.headers.get('subject')).toBe('Into Signs X-Evil: yes {name}, Eve Bcc: … {link}');
     const names = [...(received?.headers.keys() ?? [])];
     expect(names.filter((name) => name === 'bcc' || name.startsWith('x-'))).toEqual([]);
   });

@@ -4,9 +4,13 @@ import { createSendMail, type Mail } from '../../src/mail/send-mail.ts';
 import { openMailBox, refusal } from '../support/mail-box.ts';
 
 const mail: Mail = {
-  ...{ from: 'Studio <studio@example.com>', replyTo: 'help@example.com' },
-  ...{ to: 'amara.o@opentrain.work', subject: 'How to get in', text: 'Grüße,\nhier\n' },
-  ...{ messageId: '<1@example.com>', date: new Date('2026-03-15T12:00:00.000Z') },
+  from: 'Studio <studio@example.com>',
+  replyTo: 'help@example.com',
+  to: 'amara.o@opentrain.work',
+  subject: 'How to get in',
+  text: 'Grüße,\nhier\n',
+  messageId: '<1@example.com>',
+  date: new Date('2026-03-15T12:00:00.000Z'),
 };
 const never = new AbortController().signal;
 
@@ -18,9 +22,13 @@ describe('sending a mail', () => {
     expect(received?.to).toEqual([mail.to]);
     expect(received?.text.trimEnd()).toBe(mail.text.trimEnd());
     expect(Object.fromEntries(received?.headers ?? [])).toMatchObject({
-      ...{ from: mail.from, to: mail.to, 'reply-to': 'help@example.com', subject: mail.subject },
-      ...{ 'message-id': mail.messageId, 'auto-submitted': 'auto-generated' },
-      ...{ date: 'Sun, 15 Mar 2026 12:00:00 +0000' },
+      from: mail.from,
+      to: mail.to,
+      'reply-to': 'help@example.com',
+      subject: mail.subject,
+      'message-id': mail.messageId,
+      'auto-submitted': 'auto-generated',
+      date: 'Sun, 15 Mar 2026 12:00:00 +0000',
     });
   });
 
@@ -59,13 +67,15 @@ describe('sending a mail', () => {
     });
     const login = { user: 'studio', password: 'p@ss' };
     expect(await createSendMail({ ...closed.server, login })(mail, never)).toMatchObject({
-      ...{ outcome: 'unusable', failure: expect.stringMatching(/^535 at AUTH/) },
+      outcome: 'unusable',
+      failure: expect.stringMatching(/^535 at AUTH/),
     });
     const strict = await openMailBox({
       onMailFrom: (_, __, done) => done(refusal(553, 'not yours')),
     });
     expect(await createSendMail(strict.server)(mail, never)).toEqual({
-      ...{ outcome: 'unusable', failure: '553 at MAIL FROM' },
+      outcome: 'unusable',
+      failure: '553 at MAIL FROM',
     });
   });
 

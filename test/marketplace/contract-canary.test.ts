@@ -73,9 +73,7 @@ describe('a served contract as it was relied on', () => {
   it('has none where the paths are told with their base', () => {
     const deviations = changed((document) => {
       const paths = Object.entries(document.paths);
-      document.paths = Object.fromEntries(
-        paths.map(([path, operations]) => [`/api/partner/v1${path}`, operations]),
-      );
+      document.paths = Object.fromEntries(paths.map(([path, operations]) => [`/api/partner/v1${path}`, operations]));
     });
     expect(deviations).toEqual([]);
   });
@@ -89,18 +87,14 @@ describe('a served contract that says little', () => {
     const deviations = findDeviations(await api.readOpenapi(new AbortController().signal));
     expect(deviations.filter(({ isFailure }) => isFailure)).toEqual([]);
     expect(deviations).toContainEqual(warning('GET /contracts', 'it is not described'));
-    expect(deviations).toContainEqual(
-      warning('POST /webhook-endpoints: body', 'it is not described'),
-    );
+    expect(deviations).toContainEqual(warning('POST /webhook-endpoints: body', 'it is not described'));
     expect(deviations.map(({ where }) => where)).not.toContain('GET /contracts: query');
   });
 
   it('fails on operations that are not in it', () => {
     const deviations = findDeviations({ paths: {} });
     expect(deviations).toHaveLength(15);
-    expect(deviations).toContainEqual(
-      failure('PATCH /webhook-endpoints/{id}', 'this operation is no longer there'),
-    );
+    expect(deviations).toContainEqual(failure('PATCH /webhook-endpoints/{id}', 'this operation is no longer there'));
   });
 
   it('survives what leads nowhere, or within itself', () => {
@@ -114,12 +108,8 @@ describe('a served contract that says little', () => {
       schemas.Participant = true;
     });
     expect(deviations.filter(({ isFailure }) => isFailure)).toEqual([]);
-    expect(deviations).toContainEqual(
-      warning('GET /contracts: contracts[]', 'it is not described'),
-    );
-    expect(deviations).toContainEqual(
-      warning('GET /installs/current: install', 'it is not described'),
-    );
+    expect(deviations).toContainEqual(warning('GET /contracts: contracts[]', 'it is not described'));
+    expect(deviations).toContainEqual(warning('GET /installs/current: install', 'it is not described'));
   });
 });
 
@@ -243,21 +233,14 @@ describe('a served contract that was changed', () => {
         const { eventTypes } = post.requestBody.content['application/json'].schema.properties;
         eventTypes.items = { enum: eventTypes.items.enum.slice(1) };
       },
-      [
-        failure(
-          'POST /webhook-endpoints: body.eventTypes[]',
-          'it no longer knows "contract.started"',
-        ),
-      ],
+      [failure('POST /webhook-endpoints: body.eventTypes[]', 'it no longer knows "contract.started"')],
     ],
   ])('%s', (_name, change, expected) => {
     expect(changed((document, schemas) => void change(document, schemas))).toEqual(expected);
   });
 
   it('everywhere, where many use the same', () => {
-    const deviations = changed(
-      (_, { WebhookEndpoint }) => delete WebhookEndpoint.properties.status,
-    );
+    const deviations = changed((_, { WebhookEndpoint }) => delete WebhookEndpoint.properties.status);
     expect(deviations.map(({ where }) => where)).toEqual([
       'GET /webhook-endpoints: webhookEndpoints[].status',
       'POST /webhook-endpoints: webhookEndpoint.status',

@@ -1,10 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
-import {
-  createPlatformApi,
-  type NewProjectLink,
-  type PlatformApi,
-} from '../../src/marketplace/platform-api.ts';
+import { createPlatformApi, type NewProjectLink, type PlatformApi } from '../../src/marketplace/platform-api.ts';
 import { eventTypes, type Scope } from '../../src/sandbox/sandbox-state.ts';
 import { clock, openWorld, today, type World } from '../sandbox/sandbox-harness.ts';
 
@@ -28,29 +24,13 @@ const operations: [keyof PlatformApi, Scope | null, (api: PlatformApi, at: Ready
   ],
   ['listProjectLinks', 'project-links:read', (api) => api.listProjectLinks(signal)],
   ['getProjectLink', 'project-links:read', (api, { linkId }) => api.getProjectLink(linkId, signal)],
-  [
-    'deleteProjectLink',
-    'project-links:write',
-    (api, { linkId }) => api.deleteProjectLink(linkId, signal),
-  ],
+  ['deleteProjectLink', 'project-links:write', (api, { linkId }) => api.deleteProjectLink(linkId, signal)],
   ['listContracts', 'contracts:read', (api) => api.listContracts({ status: 'active' }, signal)],
-  [
-    'listParticipants',
-    'participants:read',
-    (api, { contractId }) => api.listParticipants(contractId, signal),
-  ],
+  ['listParticipants', 'participants:read', (api, { contractId }) => api.listParticipants(contractId, signal)],
   ['readBudget', 'contracts:read', (api, { contractId }) => api.readBudget(contractId, signal)],
-  [
-    'reportUsage',
-    'usage:write',
-    (api, { contractId }) => api.reportUsage(contractId, [{ workDate: today }], signal),
-  ],
+  ['reportUsage', 'usage:write', (api, { contractId }) => api.reportUsage(contractId, [{ workDate: today }], signal)],
   ['listWebhookEndpoints', 'webhooks:manage', (api) => api.listWebhookEndpoints(signal)],
-  [
-    'getWebhookEndpoint',
-    'webhooks:manage',
-    (api, { endpointId }) => api.getWebhookEndpoint(endpointId, signal),
-  ],
+  ['getWebhookEndpoint', 'webhooks:manage', (api, { endpointId }) => api.getWebhookEndpoint(endpointId, signal)],
   [
     'createWebhookEndpoint',
     'webhooks:manage',
@@ -61,16 +41,8 @@ const operations: [keyof PlatformApi, Scope | null, (api: PlatformApi, at: Ready
     'webhooks:manage',
     (api, { endpointId }) => api.updateWebhookEndpoint(endpointId, { url: hookUrl }, signal),
   ],
-  [
-    'deleteWebhookEndpoint',
-    'webhooks:manage',
-    (api, { endpointId }) => api.deleteWebhookEndpoint(endpointId, signal),
-  ],
-  [
-    'redeliver',
-    'webhooks:manage',
-    (api, { endpointId }) => api.redeliver(endpointId, undefined, signal),
-  ],
+  ['deleteWebhookEndpoint', 'webhooks:manage', (api, { endpointId }) => api.deleteWebhookEndpoint(endpointId, signal)],
+  ['redeliver', 'webhooks:manage', (api, { endpointId }) => api.redeliver(endpointId, undefined, signal)],
 ];
 
 /** Those that are about one thing, which must be there. */
@@ -134,10 +106,14 @@ it.each(ofOneThing)('%s finds nothing of another customer', async (_, __, run) =
 describe('the install', () => {
   it('is told with what its token may do', async () => {
     const { token, installId, organizationId } = world.sandbox.createInstall({
-      ...{ piiConsent: false, tokenScopes: ['contracts:read'] },
+      piiConsent: false,
+      tokenScopes: ['contracts:read'],
     });
     expect(await createApi(token).getInstall(signal)).toEqual({
-      ...{ id: installId, status: 'ACTIVE', organizationId, piiConsent: false },
+      id: installId,
+      status: 'ACTIVE',
+      organizationId,
+      piiConsent: false,
       partnerApp: { id: 'app_sandbox' },
       scopes: expect.arrayContaining(['usage:write']),
       token: { id: expect.any(String), name: 'sandbox', scopes: ['contracts:read'] },
@@ -147,7 +123,8 @@ describe('the install', () => {
 
 describe('a project link', () => {
   const wanted: NewProjectLink = {
-    ...{ externalProjectId: 'lanes', externalProjectName: 'Lanes' },
+    externalProjectId: 'lanes',
+    externalProjectName: 'Lanes',
     externalProjectUrl: 'https://tool.example.com/lanes',
     provisioningMode: 'MANAGED_ADAPTER',
   };
@@ -215,8 +192,11 @@ describe('a contract', () => {
     expect(isComplete).toBe(true);
     expect(contracts).toMatchObject([
       {
-        ...{ id: world.contractId, status: 'ended', jobId: world.jobId },
-        ...{ projectLinkIds: [world.linkId], startDate: `${today}T12:00:00.000Z` },
+        id: world.contractId,
+        status: 'ended',
+        jobId: world.jobId,
+        projectLinkIds: [world.linkId],
+        startDate: `${today}T12:00:00.000Z`,
         endDate: expect.stringContaining(today),
       },
     ]);
@@ -239,14 +219,18 @@ describe('a contract', () => {
     ];
     const first = await api.reportUsage(world.contractId, entries, signal);
     expect(first).toMatchObject({
-      ...{ contractId: world.contractId, accepted: 2 },
+      contractId: world.contractId,
+      accepted: 2,
       budget: { state: 'LOW', consumed: { seconds: 28_800, hours: 8 }, remainingVolume: 2 },
     });
     expect(await api.reportUsage(world.contractId, entries, signal)).toEqual(first);
     expect(await api.readBudget(world.contractId, signal)).toEqual({
       ...first.budget,
-      ...{ paymentType: 'PAY_PER_HOUR', fundedVolume: 10, fundedAmountUsd: 200 },
-      ...{ consumedVolume: 8, consumedFraction: 0.8 },
+      paymentType: 'PAY_PER_HOUR',
+      fundedVolume: 10,
+      fundedAmountUsd: 200,
+      consumedVolume: 8,
+      consumedFraction: 0.8,
       activeMilestone: expect.objectContaining({ volume: 10, amountUsd: 200 }),
       lastUsageAt: `${today}T12:00:00.000Z`,
     });
@@ -307,16 +291,22 @@ describe('a webhook endpoint', () => {
     const { endpoint, secret } = await api.createWebhookEndpoint(wanted, signal);
     expect(secret).toMatch(/^whsec_/);
     expect(endpoint).toEqual({
-      ...{ id: endpoint.id, ...wanted, status: 'ACTIVE', createdAt: `${today}T12:00:00.000Z` },
-      ...{ consecutiveFailures: 0, disabledAt: null, disabledReason: null },
+      id: endpoint.id,
+      ...wanted,
+      status: 'ACTIVE',
+      createdAt: `${today}T12:00:00.000Z`,
+      consecutiveFailures: 0,
+      disabledAt: null,
+      disabledReason: null,
     });
     expect(await api.getWebhookEndpoint(endpoint.id, signal)).toEqual(endpoint);
     const listed = [endpoint, { id: world.endpointId }];
     expect(await api.listWebhookEndpoints(signal)).toMatchObject(listed);
     const disabled = { ...endpoint, status: 'DISABLED', disabledReason: 'Disabled by request' };
-    expect(
-      await api.updateWebhookEndpoint(endpoint.id, { status: 'DISABLED' }, signal),
-    ).toMatchObject({ ...disabled, disabledAt: `${today}T12:00:00.000Z` });
+    expect(await api.updateWebhookEndpoint(endpoint.id, { status: 'DISABLED' }, signal)).toMatchObject({
+      ...disabled,
+      disabledAt: `${today}T12:00:00.000Z`,
+    });
     const changes = { status: 'ACTIVE', eventTypes, url: `${hookUrl}/2` } as const;
     const changed = await api.updateWebhookEndpoint(endpoint.id, changes, signal);
     expect(changed).toEqual({ ...endpoint, ...changes });
@@ -342,16 +332,13 @@ describe('a webhook endpoint', () => {
     expect(refused).toMatchObject({ code: 'conflict', status: 409, requestId });
   });
 
-  it.each(['cutOff', 'serverError'] as const)(
-    'is asked for once, also after a %s',
-    async (fault) => {
-      world.sandbox.setFaults(undefined, { [fault]: { probability: 1, times: 1 } });
-      const lost = await failureOf(api.createWebhookEndpoint(wanted, signal));
-      expect(lost).toMatchObject({ code: 'unavailable' });
-      const count = (await api.listWebhookEndpoints(signal)).length;
-      expect(count).toBe(fault === 'cutOff' ? 2 : 1);
-    },
-  );
+  it.each(['cutOff', 'serverError'] as const)('is asked for once, also after a %s', async (fault) => {
+    world.sandbox.setFaults(undefined, { [fault]: { probability: 1, times: 1 } });
+    const lost = await failureOf(api.createWebhookEndpoint(wanted, signal));
+    expect(lost).toMatchObject({ code: 'unavailable' });
+    const count = (await api.listWebhookEndpoints(signal)).length;
+    expect(count).toBe(fault === 'cutOff' ? 2 : 1);
+  });
 
   it('that was deleted before its answer was lost is deleted', async () => {
     world.sandbox.setFaults(undefined, { cutOff: { probability: 1, times: 1 } });

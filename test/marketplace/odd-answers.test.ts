@@ -39,8 +39,7 @@ const run = {
   reportUsage: (api) => api.reportUsage('c1', [{ workDate: '2026-03-15' }], signal),
   listWebhookEndpoints: (api) => api.listWebhookEndpoints(signal),
   getWebhookEndpoint: (api) => api.getWebhookEndpoint('e1', signal),
-  createWebhookEndpoint: (api) =>
-    api.createWebhookEndpoint({ url: 'http://localhost/', eventTypes: [] }, signal),
+  createWebhookEndpoint: (api) => api.createWebhookEndpoint({ url: 'http://localhost/', eventTypes: [] }, signal),
   updateWebhookEndpoint: (api) => api.updateWebhookEndpoint('e1', {}, signal),
   deleteWebhookEndpoint: (api) => api.deleteWebhookEndpoint('e1', signal),
   redeliver: (api) => api.redeliver('e1', undefined, signal),
@@ -51,8 +50,14 @@ const link = { id: 'l1', externalProjectId: 'p' };
 const endpoint = { id: 'e1', status: 'PAUSED' };
 const budget = { contractId: 'c1', state: 'FROZEN' };
 const noAmounts = {
-  ...{ fundedVolume: null, fundedAmountUsd: null, consumed: null, consumedVolume: null },
-  ...{ remainingVolume: null, consumedFraction: null, paymentType: null, lastUsageAt: null },
+  fundedVolume: null,
+  fundedAmountUsd: null,
+  consumed: null,
+  consumedVolume: null,
+  remainingVolume: null,
+  consumedFraction: null,
+  paymentType: null,
+  lastUsageAt: null,
 };
 
 describe('an answer', () => {
@@ -94,29 +99,21 @@ describe('an answer', () => {
     [
       'readBudget',
       {
-        ...{ ...budget, fundedVolume: '10.50', fundedAmountUsd: 'ten', consumedFraction: '1e3' },
-        ...{ consumed: { seconds: 5 }, activeMilestone: { name: 'no id' } },
+        ...budget,
+        fundedVolume: '10.50',
+        fundedAmountUsd: 'ten',
+        consumedFraction: '1e3',
+        consumed: { seconds: 5 },
+        activeMilestone: { name: 'no id' },
       },
-      {
-        ...{ ...budget, ...noAmounts, fundedVolume: 10.5 },
-        consumed: { seconds: 5, hours: null, labels: null, tasks: null },
-      },
+      { ...budget, ...noAmounts, fundedVolume: 10.5, consumed: { seconds: 5, hours: null, labels: null, tasks: null } },
     ],
-    [
-      'reportUsage',
-      { contractId: 'c1', accepted: 1, budget: 'fine' },
-      { contractId: 'c1', accepted: 1, budget: null },
-    ],
+    ['reportUsage', { contractId: 'c1', accepted: 1, budget: 'fine' }, { contractId: 'c1', accepted: 1, budget: null }],
     ['reportUsage', { contractId: 'c1' }, { contractId: 'c1', accepted: null, budget: null }],
     [
       'listWebhookEndpoints',
       { webhookEndpoints: [{ ...endpoint, eventTypes: ['contract.paused'], url: 7 }] },
-      [
-        {
-          ...{ ...endpoint, eventTypes: ['contract.paused'] },
-          ...{ consecutiveFailures: null, disabledReason: null },
-        },
-      ],
+      [{ ...endpoint, eventTypes: ['contract.paused'], consecutiveFailures: null, disabledReason: null }],
     ],
     [
       'createWebhookEndpoint',
@@ -161,7 +158,8 @@ describe('an answer', () => {
   ])('to %s that lacks what it is for is none: %j', async (name, body) => {
     const { api, requests } = await open(body);
     expect(await failureOf(run[name](api))).toMatchObject({
-      ...{ code: 'invalid', status: undefined },
+      code: 'invalid',
+      status: undefined,
       message: expect.stringMatching(/: the answer is not what was expected$/),
     });
     expect(requests).toHaveLength(1);

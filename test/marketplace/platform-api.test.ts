@@ -31,9 +31,7 @@ async function failureOf(promise: Promise<unknown>): Promise<AppError> {
     },
     (error: unknown) => error as AppError,
   );
-  expect(JSON.stringify([failure.message, String(failure.stack), failure.cause])).not.toContain(
-    'secret-of-acme',
-  );
+  expect(JSON.stringify([failure.message, String(failure.stack), failure.cause])).not.toContain('secret-of-acme');
   return failure;
 }
 
@@ -46,9 +44,7 @@ describe('the platform API', () => {
       { id: 'l1', ...attributes, provisioningMode: null },
       { id: '7', ...attributes, provisioningMode: null },
     ]);
-    expect(requests).toEqual([
-      { line: 'GET /api/partner/v1/project-links', authorization: `Bearer ${token}` },
-    ]);
+    expect(requests).toEqual([{ line: 'GET /api/partner/v1/project-links', authorization: `Bearer ${token}` }]);
   });
 
   it('asks for as many contracts as a page may hold', async () => {
@@ -72,9 +68,7 @@ describe('the platform API', () => {
     const { contracts, isComplete } = await api.listContracts({ status: 'active' }, signal);
     expect(contracts.map(({ id }) => id)).toEqual(['c1', 'c2']);
     expect(isComplete).toBe(true);
-    expect(requests[1]?.line).toBe(
-      'GET /api/partner/v1/contracts?status=active&limit=200&cursor=page%262',
-    );
+    expect(requests[1]?.line).toBe('GET /api/partner/v1/contracts?status=active&limit=200&cursor=page%262');
   });
 
   it.each([
@@ -89,9 +83,7 @@ describe('the platform API', () => {
   it('keeps a contract id within its segment of the path', async () => {
     const { api, requests } = await open(json({ participants: [] }));
     await api.listParticipants('../installs/current?x=#', signal);
-    expect(requests[0]?.line).toBe(
-      'GET /api/partner/v1/contracts/..%2Finstalls%2Fcurrent%3Fx%3D%23/participants',
-    );
+    expect(requests[0]?.line).toBe('GET /api/partner/v1/contracts/..%2Finstalls%2Fcurrent%3Fx%3D%23/participants');
   });
 
   it.each(['', '.', '..'])('knows that nothing has the id %j, without asking', async (id) => {
@@ -151,9 +143,7 @@ describe('the platform API', () => {
     const recovers = await open(json({}, 500), json({ projectLinks: [] }));
     expect(await recovers.api.listProjectLinks(signal)).toEqual([]);
     const stays = await open(json({}, 502));
-    expect(await failureOf(stays.api.listProjectLinks(signal))).toMatchObject({
-      ...{ code: 'unavailable', status: 502 },
-    });
+    expect(await failureOf(stays.api.listProjectLinks(signal))).toMatchObject({ code: 'unavailable', status: 502 });
     expect(stays.requests).toHaveLength(3);
   }, 15_000);
 

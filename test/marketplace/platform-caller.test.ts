@@ -68,8 +68,12 @@ describe('a call', () => {
     ];
     for (const call of calls) await expect(call()).rejects.toMatchObject(failed);
     expect(bodies).toEqual([
-      ...[{ externalProjectId: 'p' }, undefined, { entries }, { status: 'ACTIVE' }],
-      ...[{}, { deliveryId: 'd' }],
+      { externalProjectId: 'p' },
+      undefined,
+      { entries },
+      { status: 'ACTIVE' },
+      {},
+      { deliveryId: 'd' },
     ]);
   });
 
@@ -201,9 +205,7 @@ describe('the clock', () => {
   });
 });
 
-async function open(
-  answer: (request: IncomingMessage, response: ServerResponse, count: number) => void,
-) {
+async function open(answer: (request: IncomingMessage, response: ServerResponse, count: number) => void) {
   const fake = await openHttpFake(answer);
   return { api: createPlatformApi({ baseUrl: fake.url, token, pacing }), ...fake };
 }

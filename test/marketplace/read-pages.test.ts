@@ -44,7 +44,9 @@ describe('a listing', () => {
 
   it('is read by its cursors to the end, which may be a full page', async () => {
     expect(await read(['abc', 'x'], ['def', 'y'], ['ghi', null])).toMatchObject({
-      ...{ asked: [undefined, 'x', 'y'], ids: 'abcdefghi', isComplete: true },
+      asked: [undefined, 'x', 'y'],
+      ids: 'abcdefghi',
+      isComplete: true,
     });
     expect(await read(['ab', 'x'], ['cd', 'y'], ['e'])).toMatchObject({ isComplete: true });
   });

@@ -25,12 +25,11 @@ const calls: ((api: PlatformApi) => Promise<unknown>)[] = [
   (api) =>
     api.createProjectLink(
       {
-        ...{
-          externalProjectId: at,
-          externalProjectName: 'n',
-          externalProjectUrl: 'https://x.example',
-        },
-        ...{ provisioningMode: 'PARTNER_WEBHOOK', jobId: at },
+        externalProjectId: at,
+        externalProjectName: 'n',
+        externalProjectUrl: 'https://x.example',
+        provisioningMode: 'PARTNER_WEBHOOK',
+        jobId: at,
       },
       signal,
     ),
@@ -44,8 +43,12 @@ const calls: ((api: PlatformApi) => Promise<unknown>)[] = [
       at,
       [
         {
-          ...{ workDate: '2026-03-15', totalSeconds: 1, tasksCompleted: 1, labelsCompleted: 1 },
-          ...{ workerOpentrainUserId: at, externalReportId: at },
+          workDate: '2026-03-15',
+          totalSeconds: 1,
+          tasksCompleted: 1,
+          labelsCompleted: 1,
+          workerOpentrainUserId: at,
+          externalReportId: at,
         },
       ],
       signal,
@@ -53,12 +56,7 @@ const calls: ((api: PlatformApi) => Promise<unknown>)[] = [
   (api) => api.listWebhookEndpoints(signal),
   (api) => api.createWebhookEndpoint({ url: 'https://x.example', eventTypes }, signal),
   (api) => api.getWebhookEndpoint(at, signal),
-  (api) =>
-    api.updateWebhookEndpoint(
-      at,
-      { url: 'https://x.example', eventTypes, status: 'ACTIVE' },
-      signal,
-    ),
+  (api) => api.updateWebhookEndpoint(at, { url: 'https://x.example', eventTypes, status: 'ACTIVE' }, signal),
   (api) => api.deleteWebhookEndpoint(at, signal),
   (api) => api.redeliver(at, at, signal),
 ];

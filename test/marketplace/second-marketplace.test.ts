@@ -59,9 +59,7 @@ const toEvent = ({ body }: { body: string }) => JSON.parse(body);
 
 async function openListening(options: Partial<MarketOptions> = {}, wanted = {}) {
   const [opened, receiver] = [await open(options, wanted), await listen()];
-  const created = await opened.call('POST', '/webhook-endpoints', {
-    ...{ url: receiver.url, eventTypes },
-  });
+  const created = await opened.call('POST', '/webhook-endpoints', { url: receiver.url, eventTypes });
   const { secret, webhookEndpoint } = created.body;
   const path = `/webhook-endpoints/${webhookEndpoint.id}`;
   const state = async () => (await opened.call('GET', path)).body.webhookEndpoint;
@@ -98,28 +96,26 @@ describe('the second marketplace', () => {
 
   it('answers the client’s reads', async () => {
     const { api, market, connection, jobId, link } = await open();
-    expect(await api.getInstall(signal)).toMatchObject({
-      ...{ id: connection.installId, status: 'ACTIVE' },
-    });
+    expect(await api.getInstall(signal)).toMatchObject({ id: connection.installId, status: 'ACTIVE' });
     const [first, second] = [await link('signs'), await link('lanes', { jobId: undefined })];
     const links = await api.listProjectLinks(signal);
     expect(links.map(({ id }) => id)).toEqual([second, first]);
     expect(await api.getProjectLink(first, signal)).toMatchObject({
-      ...{ id: first, externalProjectId: 'signs', externalProjectName: null },
+      id: first,
+      externalProjectId: 'signs',
+      externalProjectName: null,
       provisioningMode: 'PARTNER_WEBHOOK',
     });
     const contractId = market.hire(jobId, ['u1', 'u2'], { title: 'Signs' });
     const contract = { id: contractId, title: 'Signs', projectLinkIds: [first] };
     expect(await api.listContracts({ status: 'active' }, signal)).toMatchObject({
-      ...{ contracts: [{ ...contract, status: 'active' }], isComplete: true },
+      contracts: [{ ...contract, status: 'active' }],
+      isComplete: true,
     });
     const ofLink = { status: 'active', projectLinkId: second } as const;
     expect((await api.listContracts(ofLink, signal)).contracts).toEqual([]);
     const people = await api.listParticipants(contractId, signal);
-    expect(people.map(({ workEmail }) => workEmail)).toEqual([
-      'u1@opentrain.work',
-      'u2@opentrain.work',
-    ]);
+    expect(people.map(({ workEmail }) => workEmail)).toEqual(['u1@opentrain.work', 'u2@opentrain.work']);
     market.end(contractId);
     expect((await api.listContracts({ status: 'active' }, signal)).contracts).toEqual([]);
     expect((await api.listContracts({ status: 'ended' }, signal)).contracts).toMatchObject([
@@ -148,9 +144,7 @@ describe('the second marketplace', () => {
     await link('signs');
     const otherJob = market.createJob(connection.organizationId);
     await link('lanes', { jobId: otherJob });
-    const ids = Array.from({ length: 401 }, (_, n) =>
-      market.hire(n % 3 === 0 ? otherJob : jobId, [`u${n}`]),
-    );
+    const ids = Array.from({ length: 401 }, (_, n) => market.hire(n % 3 === 0 ? otherJob : jobId, [`u${n}`]));
     const page = await api.listContracts({ status: 'active' }, signal);
     expect(page.contracts.map(({ id }) => id)).toEqual(ids.reverse());
     expect(page.isComplete).toBe(true);
@@ -224,9 +218,7 @@ describe('the second marketplace', () => {
       webhookEndpoints: [],
     });
     await pass(0);
-    expect(receiver.bodies().at(-1)).toMatchObject({
-      ...{ type: 'install.revoked', resourceId: connection.installId },
-    });
+    expect(receiver.bodies().at(-1)).toMatchObject({ type: 'install.revoked', resourceId: connection.installId });
   });
 
   it('tells a revoked token from a revoked install', async () => {
@@ -244,14 +236,16 @@ describe('the second marketplace', () => {
     const id = market.hire(jobId, ['u1'], { paymentType: 'PAY_PER_HOUR' });
     market.fund(id, { amountUsd: 100, volume: 10 });
     const workDate = clock.now().toISOString().slice(0, 10);
-    const report = (entry: object) =>
-      call('POST', `/contracts/${id}/usage`, { entries: [{ workDate, ...entry }] });
+    const report = (entry: object) => call('POST', `/contracts/${id}/usage`, { entries: [{ workDate, ...entry }] });
     await report({ totalSeconds: 3600, tasksCompleted: 5 });
     const { body } = await report({ totalSeconds: 8 * 3600, workerOpentrainUserId: 'u1' });
     expect(body).toMatchObject({ contractId: id, accepted: 1 });
     expect(body.budget).toMatchObject({
-      ...{ state: 'LOW', consumed: { seconds: 28_800, hours: 8, labels: 0, tasks: 5 } },
-      ...{ fundedVolume: 10, remainingVolume: 2, consumedFraction: 0.8 },
+      state: 'LOW',
+      consumed: { seconds: 28_800, hours: 8, labels: 0, tasks: 5 },
+      fundedVolume: 10,
+      remainingVolume: 2,
+      consumedFraction: 0.8,
     });
     const refused = [
       { totalSeconds: 86_401 },
@@ -286,7 +280,10 @@ describe('what the second marketplace delivers', () => {
     expect(second?.headers['x-opentrain-delivery']).toBe(first?.headers['x-opentrain-delivery']);
     expect(second?.headers['x-opentrain-event']).toBe('contract.started');
     expect(receiver.bodies()[1]).toMatchObject({
-      ...{ type: 'contract.started', apiVersion: 'v1', resourceId: contractId, jobId },
+      type: 'contract.started',
+      apiVersion: 'v1',
+      resourceId: contractId,
+      jobId,
       data: {
         contract: { id: contractId, status: 'active', endDate: null },
         freelancer: { opentrainUserId: 'u1', workEmail: 'u1@opentrain.work' },
@@ -320,8 +317,10 @@ describe('what the second marketplace delivers', () => {
     for (let n = 0; n < 12; n += 1) await link(`p${n}`);
     expect(await pass(0)).toBe(10);
     expect(await state()).toMatchObject({
-      ...{ status: 'DISABLED', consecutiveFailures: 10 },
-      ...{ disabledAt: expect.any(String), disabledReason: expect.any(String) },
+      status: 'DISABLED',
+      consecutiveFailures: 10,
+      disabledAt: expect.any(String),
+      disabledReason: expect.any(String),
     });
     receiver.status = 200;
     await link('unheard');
@@ -384,9 +383,7 @@ describe('what the second marketplace delivers', () => {
   it('is lost, repeated and late as often as it is told to, the same by the same seed', async () => {
     const emission = { lost: 0.3, repeated: 0.2, reordered: 0.2 };
     async function run() {
-      const { link, market, jobId, pass, receiver, clock } = await openListening({
-        ...{ emission, seed: 7 },
-      });
+      const { link, market, jobId, pass, receiver, clock } = await openListening({ emission, seed: 7 });
       await link('signs');
       for (let n = 0; n < 300; n += 1) {
         market.hire(jobId, [`u${n}`]);

@@ -3,8 +3,11 @@ import { composeDigest } from '../../src/notify/compose-digest.ts';
 import { newNotice } from '../support/notices.ts';
 
 const unknown = {
-  ...{ fundedVolume: null, fundedAmountUsd: null, consumedVolume: null },
-  ...{ remainingVolume: null, consumedFraction: null },
+  fundedVolume: null,
+  fundedAmountUsd: null,
+  consumedVolume: null,
+  remainingVolume: null,
+  consumedFraction: null,
 };
 
 describe('a digest', () => {
@@ -17,8 +20,11 @@ describe('a digest', () => {
           kind: 'budget.depleted',
           contractId: 'c3',
           budget: {
-            ...{ fundedVolume: 12.5, fundedAmountUsd: null, consumedVolume: 15 },
-            ...{ remainingVolume: 0, consumedFraction: 1.2 },
+            fundedVolume: 12.5,
+            fundedAmountUsd: null,
+            consumedVolume: 15,
+            remainingVolume: 0,
+            consumedFraction: 1.2,
           },
         }),
       ],
@@ -40,10 +46,7 @@ describe('a digest', () => {
     [0.9999, '99 %'],
     [1, '100 %'],
   ])('says %d as %s, and never that all is used before it is', (consumedFraction, said) => {
-    const { lines } = composeDigest(
-      [newNotice({ budget: { ...unknown, consumedFraction } })],
-      1000,
-    );
+    const { lines } = composeDigest([newNotice({ budget: { ...unknown, consumedFraction } })], 1000);
     expect(lines[0]).toContain(`${said} used`);
   });
 
@@ -60,8 +63,6 @@ describe('a digest', () => {
   it('makes of an id no line of its own, and calls nobody', () => {
     const contractId = `c\n@everyone \u202e\u001b[31m${'x'.repeat(500)}`;
     const { lines } = composeDigest([newNotice({ contractId })], 2000);
-    expect(lines).toEqual([
-      expect.stringMatching(/^LOW · contract c \(at\)everyone x{80,90} of acme/),
-    ]);
+    expect(lines).toEqual([expect.stringMatching(/^LOW · contract c \(at\)everyone x{80,90} of acme/)]);
   });
 });

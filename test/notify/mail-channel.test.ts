@@ -7,18 +7,14 @@ import { never, newNotice } from '../support/notices.ts';
 
 const createdAt = '2026-03-15T12:00:00.000Z';
 const message: Message = {
-  ...{ id: 'msg_1', createdAt },
+  id: 'msg_1',
+  createdAt,
   notices: [newNotice(), newNotice({ kind: 'budget.depleted', contractId: 'c2' })],
 };
 
 function send(box: MailBox, changes: Partial<Message> = {}, to = ['ops@example.com']) {
   const sender = { from: 'Studio <studio@example.com>', replyTo: 'help@example.com' };
-  const channel = createMailChannel(
-    'finance',
-    { type: 'mail', to },
-    sender,
-    createSendMail(box.server),
-  );
+  const channel = createMailChannel('finance', { type: 'mail', to }, sender, createSendMail(box.server));
   return channel.send({ ...message, ...changes }, never);
 }
 
@@ -30,9 +26,12 @@ describe('a mail', () => {
     const [mail] = box.mails;
     expect(mail?.to).toEqual(to);
     expect(Object.fromEntries(mail?.headers ?? [])).toMatchObject({
-      ...{ from: 'Studio <studio@example.com>', to: to.join(', '), 'reply-to': 'help@example.com' },
+      from: 'Studio <studio@example.com>',
+      to: to.join(', '),
+      'reply-to': 'help@example.com',
       subject: 'Gangway: budgets of contracts: 1 DEPLETED, 1 LOW',
-      ...{ 'message-id': '<gangway.msg_1@example.com>', 'auto-submitted': 'auto-generated' },
+      'message-id': '<gangway.msg_1@example.com>',
+      'auto-submitted': 'auto-generated',
     });
     expect(mail?.text.trimEnd().split('\n')).toEqual([
       'Gangway: budgets of contracts: 1 DEPLETED, 1 LOW',
@@ -59,9 +58,7 @@ describe('a mail', () => {
         done(address.startsWith('old') ? refusal(550, `5.1.1 <${address}> unknown`) : null),
     });
     const to = ['ops@example.com', 'old@example.com'];
-    expect(await send(box, {}, to)).toEqual({
-      ...{ outcome: 'sent', failure: '1 of 2 addresses were refused' },
-    });
+    expect(await send(box, {}, to)).toEqual({ outcome: 'sent', failure: '1 of 2 addresses were refused' });
     expect(box.mails).toMatchObject([{ to: ['ops@example.com'] }]);
   });
 

@@ -24,8 +24,7 @@ describeEachDatabase('clearing up behind notices', (openFresh) => {
     while ((await purgeNotices(deps)) === 'more');
   }
 
-  const countNotices = async () =>
-    (await telling.database.kysely.selectFrom('notice').selectAll().execute()).length;
+  const countNotices = async () => (await telling.database.kysely.selectFrom('notice').selectAll().execute()).length;
 
   it('deletes what was settled for longer than 30 days, and nothing that waits', async () => {
     const [one, other] = [channel('one'), channel('other')];

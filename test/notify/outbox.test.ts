@@ -9,14 +9,7 @@ import { createWebhookChannel } from '../../src/notify/webhook-channel.ts';
 import { loadStatus } from '../../src/operator/load-status.ts';
 import { describeEachDatabase, openForTest } from '../support/databases.ts';
 import { answering, type Hook, openHook } from '../support/hook.ts';
-import {
-  createTelling,
-  never,
-  newNotice,
-  newOrder,
-  secret,
-  type Telling,
-} from '../support/notices.ts';
+import { createTelling, never, newNotice, newOrder, secret, type Telling } from '../support/notices.ts';
 
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
 
@@ -28,11 +21,7 @@ describeEachDatabase('a notice', (openFresh) => {
   beforeEach(async () => {
     telling = createTelling(await openFresh());
     hook = await openHook();
-    channel = createWebhookChannel(
-      'billing',
-      { type: 'webhook', url: hook.url, secret },
-      telling.clock,
-    );
+    channel = createWebhookChannel('billing', { type: 'webhook', url: hook.url, secret }, telling.clock);
   });
 
   const ids = () => hook.posts.map(({ headers }) => headers['webhook-id']);
@@ -72,7 +61,11 @@ describeEachDatabase('a notice', (openFresh) => {
     await pass(dayMs);
     expect(hook.posts).toHaveLength(1);
     expect(await row()).toMatchObject({
-      ...{ state: 'sent', attempts: 1, nextAttemptAt: null, failure: null, leaseToken: null },
+      state: 'sent',
+      attempts: 1,
+      nextAttemptAt: null,
+      failure: null,
+      leaseToken: null,
       settledAt: '2026-03-15T13:00:00.000Z',
     });
     expect(await telling.outcomes()).toEqual(['sent 1']);
@@ -143,11 +136,15 @@ describeEachDatabase('a notice', (openFresh) => {
     await pass(hourMs);
     expect(hook.posts).toHaveLength(1);
     expect(await row()).toMatchObject({
-      ...{ state: 'failed', failure: 'answered 503', nextAttemptAt: null },
+      state: 'failed',
+      failure: 'answered 503',
+      nextAttemptAt: null,
       settledAt: '2026-03-18T12:00:00.000Z',
     });
     expect(telling.log.lines().at(-1)).toMatchObject({
-      ...{ alert: 'notification_failed', channel: 'billing', failure: 'answered 503' },
+      alert: 'notification_failed',
+      channel: 'billing',
+      failure: 'answered 503',
     });
     await pass(dayMs);
     expect(hook.posts).toHaveLength(1);
@@ -155,15 +152,12 @@ describeEachDatabase('a notice', (openFresh) => {
 
   it('needs somebody to look as long as it was tried in vain', async () => {
     const attention = async () =>
-      (await loadStatus(telling.database, '2026-03-15', new Map([['acme', { tool: 'list' }]])))
-        .attention;
+      (await loadStatus(telling.database, '2026-03-15', new Map([['acme', { tool: 'list' }]]))).attention;
     hook.answer = answering(401);
     await telling.add([channel], newNotice());
     expect(await attention()).toEqual([]);
     await telling.sendAll(channel);
-    expect(await attention()).toMatchObject([
-      { says: 'notices that the channel billing has not taken yet: 1' },
-    ]);
+    expect(await attention()).toMatchObject([{ says: 'notices that the channel billing has not taken yet: 1' }]);
     hook.answer = answering(200);
     await pass(hourMs);
     expect(await attention()).toEqual([]);
@@ -199,24 +193,19 @@ describeEachDatabase('a notice', (openFresh) => {
     expect(await row()).toMatchObject({ state: 'sent', attempts: 2 });
   });
 
-  it.each([400, 401, 403, 404, 422, 302])(
-    'is parked after %d, and tried hourly',
-    async (status) => {
-      hook.answer = answering(status, { location: `${hook.url}/elsewhere` });
-      await telling.add([channel], newNotice());
-      await telling.sendAll(channel);
-      await pass(59 * minuteMs, minuteMs);
-      expect(hook.posts).toHaveLength(1);
-      await pass(minuteMs, minuteMs);
-      expect(hook.posts).toHaveLength(2);
-      await pass(3 * dayMs);
-      expect(await row()).toMatchObject({ state: 'failed', failure: `answered ${status}` });
-      expect(telling.log.lines().at(-1)).toMatchObject({
-        ...{ alert: 'notification_failed', outcome: 'refused' },
-      });
-      expect(hook.posts.every(({ path }) => path === '/hook')).toBe(true);
-    },
-  );
+  it.each([400, 401, 403, 404, 422, 302])('is parked after %d, and tried hourly', async (status) => {
+    hook.answer = answering(status, { location: `${hook.url}/elsewhere` });
+    await telling.add([channel], newNotice());
+    await telling.sendAll(channel);
+    await pass(59 * minuteMs, minuteMs);
+    expect(hook.posts).toHaveLength(1);
+    await pass(minuteMs, minuteMs);
+    expect(hook.posts).toHaveLength(2);
+    await pass(3 * dayMs);
+    expect(await row()).toMatchObject({ state: 'failed', failure: `answered ${status}` });
+    expect(telling.log.lines().at(-1)).toMatchObject({ alert: 'notification_failed', outcome: 'refused' });
+    expect(hook.posts.every(({ path }) => path === '/hook')).toBe(true);
+  });
 
   it('is given up at once where nobody is there any more', async () => {
     hook.answer = answering(410);

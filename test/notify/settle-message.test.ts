@@ -36,7 +36,9 @@ describe('a message after a try', () => {
     const late = settle(sent, { at: '2026-03-18T11:59:00.000Z', attempts: 50 });
     expect(late).toMatchObject({ state: 'waiting', nextAttemptAt });
     expect(settle(sent, { at: nextAttemptAt })).toMatchObject({
-      ...{ state: 'failed', nextAttemptAt: null, failure: sent.failure },
+      state: 'failed',
+      nextAttemptAt: null,
+      failure: sent.failure,
     });
   });
 
@@ -49,7 +51,8 @@ describe('a message after a try', () => {
   it('is settled where it arrived, or where nobody wants it any more', () => {
     expect(settle({ outcome: 'sent' })).toMatchObject({ state: 'sent', nextAttemptAt: null });
     expect(settle({ outcome: 'gone', failure: 'answered 410' })).toMatchObject({
-      ...{ state: 'failed', nextAttemptAt: null },
+      state: 'failed',
+      nextAttemptAt: null,
     });
   });
 });

@@ -13,10 +13,7 @@ describe('a chat', () => {
   });
 
   const send = (...notices: ReturnType<typeof newNotice>[]) =>
-    createSlackChannel('chat', { type: 'slack', url: hook.url }).send(
-      { id: 'msg_1', createdAt, notices },
-      never,
-    );
+    createSlackChannel('chat', { type: 'slack', url: hook.url }).send({ id: 'msg_1', createdAt, notices }, never);
   const said = () => JSON.parse(hook.posts[0]?.body ?? '') as object;
 
   it('is told of all in one message of plain text', async () => {

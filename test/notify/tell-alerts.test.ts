@@ -42,8 +42,7 @@ describeEachDatabase('alerts', (openFresh) => {
 
   it('are told once a day as long as they say the same, and what is new at once', async () => {
     const { alerts, settled } = open(ops);
-    const outside = (link: string) =>
-      alerts.raise('link_outside', { install: 'acme', link }, 'A link is outside');
+    const outside = (link: string) => alerts.raise('link_outside', { install: 'acme', link }, 'A link is outside');
     for (let hour = 0; hour < 24; hour += 1) {
       outside('cml1');
       telling.clock.advance(hourMs);
@@ -98,11 +97,7 @@ describeEachDatabase('alerts', (openFresh) => {
   it('go out signed, as what they are', async () => {
     const hook = await openHook('/ops');
     hook.answer = answering(200);
-    const channel = createWebhookChannel(
-      'ops',
-      { type: 'webhook', url: hook.url, secret },
-      telling.clock,
-    );
+    const channel = createWebhookChannel('ops', { type: 'webhook', url: hook.url, secret }, telling.clock);
     const { alerts, settled } = open(channel);
     alerts.raise('removals_held', { install: 'acme', plan: 7 }, 'Removals are held');
     await settled();
@@ -119,17 +114,13 @@ describeEachDatabase('alerts', (openFresh) => {
   it('come first in a digest, and no stranger writes a link into it', () => {
     const alert = {
       ...({ kind: 'alert.link_outside', occurredAt: '2026-03-15T11:59:00.000Z' } as const),
-      ...{
-        message: 'A link is outside',
-        about: { install: 'acme', project: 'https://evil.example/x' },
-      },
+      message: 'A link is outside',
+      about: { install: 'acme', project: 'https://evil.example/x' },
     };
     expect(composeDigest([newNotice({ contractId: 'c2' }), alert], 1000)).toEqual({
       title: 'Gangway: 1 alert; budgets of contracts: 1 LOW',
       lines: [
-        expect.stringMatching(
-          /^ALERT · A link is outside · install acme · project .*…?.* · 2026-03-15 11:59 UTC$/,
-        ),
+        expect.stringMatching(/^ALERT · A link is outside · install acme · project .*…?.* · 2026-03-15 11:59 UTC$/),
         expect.stringMatching(/^LOW · contract c2/),
       ],
     });

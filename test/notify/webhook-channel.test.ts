@@ -41,10 +41,15 @@ describe('a webhook', () => {
       type: 'budget.low',
       timestamp: '2026-03-15T11:59:00.000Z',
       data: {
-        ...{ install: 'acme', contractId: 'c1', isRepeat: false },
+        install: 'acme',
+        contractId: 'c1',
+        isRepeat: false,
         budget: {
-          ...{ fundedVolume: 100, fundedAmountUsd: 2500, consumedVolume: 85 },
-          ...{ remainingVolume: 15, consumedFraction: 0.85 },
+          fundedVolume: 100,
+          fundedAmountUsd: 2500,
+          consumedVolume: 85,
+          remainingVolume: 15,
+          consumedFraction: 0.85,
         },
       },
     });
@@ -88,7 +93,8 @@ describe('a webhook', () => {
   it('waits for no slow answer longer than it may', async () => {
     hook.answer = () => undefined;
     expect(await channel(hook.url, 100).send(message, never)).toEqual({
-      ...{ outcome: 'deferred', failure: 'Could not send a notice: no answer within 100 ms' },
+      outcome: 'deferred',
+      failure: 'Could not send a notice: no answer within 100 ms',
     });
   });
 

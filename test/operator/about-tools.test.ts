@@ -28,9 +28,7 @@ describeEachDialect('what is told of the tools', (dialect) => {
 
   const say = (type: string, numbers: number[]) =>
     engine.apply(
-      numbers.map((number) =>
-        fullEvent({ type, contract: `c${number}`, trainer: `t${number}`, createdAt: at }),
-      ),
+      numbers.map((number) => fullEvent({ type, contract: `c${number}`, trainer: `t${number}`, createdAt: at })),
     );
 
   /** Every call is answered so, the check too. */
@@ -68,9 +66,7 @@ describeEachDialect('what is told of the tools', (dialect) => {
         says: expect.stringMatching(
           /^studio does not answer as it should since 2026-03-15T12:00:00.000Z: The tool did not answer within 5000 ms; who waits for it: 23 \(23 to get in\): t1, t10, t11, …$/,
         ),
-        action: expect.stringMatching(
-          /^see that it runs, .+; it is asked again by itself at 2026-/,
-        ),
+        action: expect.stringMatching(/^see that it runs, .+; it is asked again by itself at 2026-/),
       },
     ]);
 
@@ -150,15 +146,12 @@ describeEachDialect('what is told of the tools', (dialect) => {
     };
     tool.adapter.check = async () => [];
     const worker = start();
-    const tried = async () =>
-      (await engine.membershipRows()).filter(({ attempts }) => attempts > 0).length;
+    const tried = async () => (await engine.membershipRows()).filter(({ attempts }) => attempts > 0).length;
     await until('they were tried', tried, (count) => count === 2);
     await worker.stop();
     engine.clock.advance(2 * minuteMs);
     expect(await says()).toMatchObject([
-      expect.stringMatching(
-        / since 2026-03-15T12:00:.+ most were told: The tool did not answer wi/,
-      ),
+      expect.stringMatching(/ since 2026-03-15T12:00:.+ most were told: The tool did not answer wi/),
     ]);
   });
 
@@ -166,11 +159,7 @@ describeEachDialect('what is told of the tools', (dialect) => {
     await say('contract.started', range(2));
     // One has no address; what is older than a silence waits for the marketplace.
     const { kysely } = engine.database;
-    await kysely
-      .updateTable('membership')
-      .set({ state: 'waiting_email' })
-      .where('trainerId', '=', 't1')
-      .execute();
+    await kysely.updateTable('membership').set({ state: 'waiting_email' }).where('trainerId', '=', 't1').execute();
     engine.clock.advance(5 * minuteMs);
     await engine.installStates.hold(['acme'], engine.clock.now().toISOString());
     expect(await load()).toEqual({ tools: [], attention: [] });

@@ -5,14 +5,7 @@ import { type Approved, approvePlan } from '../../src/operator/approve-plan.ts';
 import { createSilence } from '../../src/reconcile/silence.ts';
 import { createStudioWorker } from '../support/converging.ts';
 import { describeEachDatabase } from '../support/databases.ts';
-import {
-  createIncident,
-  hours,
-  type Incident,
-  type Listing,
-  minutes,
-  toApi,
-} from '../support/incident.ts';
+import { createIncident, hours, type Incident, type Listing, minutes, toApi } from '../support/incident.ts';
 
 const customers = ['acme', 'globex'];
 const everyone = ['cmu1', 'cmu2', 'cmu3', 'cmu4'];
@@ -22,10 +15,7 @@ const other = { links: ['cml9'], people: ['cmu9'] };
 type Listed = NonNullable<Listing['active']>;
 
 function contractsOn(link: string, trainers: string[] = everyone): Listed {
-  const contracts = trainers.map((trainer) => [
-    trainer.replace('cmu', 'cmc'),
-    { links: [link], people: [trainer] },
-  ]);
+  const contracts = trainers.map((trainer) => [trainer.replace('cmu', 'cmc'), { links: [link], people: [trainer] }]);
   return { ...Object.fromEntries(contracts), cmc9: other };
 }
 
@@ -86,13 +76,14 @@ describeEachDatabase('a plan that is approved', (openFresh) => {
       },
     };
     const all = {
-      ...{ ...deps, loops: [createStudioWorker(engine, tool)], countDueResets: async () => 0 },
-      platformApis: new Map(
-        customers.map((name) => [name, { clockDriftMs: () => undefined, ...counted }]),
-      ),
+      ...deps,
+      loops: [createStudioWorker(engine, tool)],
+      countDueResets: async () => 0,
+      platformApis: new Map(customers.map((name) => [name, { clockDriftMs: () => undefined, ...counted }])),
       by: { actor: 'ada', at: '' },
       silence: createSilence({
-        ...{ ...engine, graces: engine.rules.graces },
+        ...engine,
+        graces: engine.rules.graces,
         installs: new Map(customers.map((name) => [name, {}])),
       }),
     };
@@ -107,8 +98,12 @@ describeEachDatabase('a plan that is approved', (openFresh) => {
     expect(approved).toMatchObject({ decided: 0, stale: 4, removed: 0, left: 0, isRead: true });
     expect(approved.dropped).toEqual(
       everyone.map((trainerId) => ({
-        ...{ membershipId: expect.any(Number), tool: 'studio', groupId: 'street-signs' },
-        ...{ trainerId, displayName: trainerId, why: 'they are to be in by now' },
+        membershipId: expect.any(Number),
+        tool: 'studio',
+        groupId: 'street-signs',
+        trainerId,
+        displayName: trainerId,
+        why: 'they are to be in by now',
       })),
     );
     expect(members()).toEqual(everyone);
@@ -122,10 +117,7 @@ describeEachDatabase('a plan that is approved', (openFresh) => {
     const [first = '', ...others] = everyone;
     const half: Listing = { ...linkedAgain, active: contractsOn('cml2', [first]) };
     const ended = Object.fromEntries(
-      others.map((trainer) => [
-        trainer.replace('cmu', 'cmc'),
-        { links: ['cml2'], people: [trainer] },
-      ]),
+      others.map((trainer) => [trainer.replace('cmu', 'cmc'), { links: ['cml2'], people: [trainer] }]),
     );
     const approved = await approve({ ...half, ended });
     // Of the others it is known by now that their contracts have ended: that is judged by itself.

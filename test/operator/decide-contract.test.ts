@@ -120,9 +120,7 @@ describeEachDatabase("an operator's word about a contract", (openFresh) => {
       code: 'not_found',
       message: 'There is no contract cmc9',
     });
-    await expect(decide('end', 'cmc1', 'globex')).rejects.toThrow(
-      'There is no contract cmc1 of globex',
-    );
+    await expect(decide('end', 'cmc1', 'globex')).rejects.toThrow('There is no contract cmc1 of globex');
     expect(await engine.rows('audit')).toEqual([]);
   });
 

@@ -41,10 +41,7 @@ describeEachDatabase('a decision about a plan', (openFresh) => {
     expect(await convergeDue(engine, tool)).toEqual(Array(3).fill('remove removed'));
     expect(tool.members('street-signs')).toEqual([]);
     expect(await engine.rows('audit')).toMatchObject([
-      {
-        ...{ actor: 'ada', action: 'plans approve', subject: 'plan 1' },
-        at: '2026-03-15T12:15:00.000Z',
-      },
+      { actor: 'ada', action: 'plans approve', subject: 'plan 1', at: '2026-03-15T12:15:00.000Z' },
     ]);
   });
 
@@ -70,9 +67,7 @@ describeEachDatabase('a decision about a plan', (openFresh) => {
   });
 
   it('waits for evidence that is being taken in, and does not undo what follows', async () => {
-    const again = fullEvent({
-      ...{ type: 'contract.started', id: '9', contract: 'cmc9', trainer: 'cmu1', link: 'cml9' },
-    });
+    const again = fullEvent({ type: 'contract.started', id: '9', contract: 'cmc9', trainer: 'cmu1', link: 'cml9' });
     const { promise: hold, resolve: letGo } = Promise.withResolvers<void>();
     let isLocked = false;
     const taking = inTransaction(engine.database, async (tx) => {

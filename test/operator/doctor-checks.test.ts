@@ -13,8 +13,7 @@ function withCapabilities(changes: Partial<Capabilities>, check?: Adapter['check
 }
 
 describe('a check of a tool', () => {
-  const look = (adapter: Adapter, signal = new AbortController().signal) =>
-    checkTool('studio', adapter, signal);
+  const look = (adapter: Adapter, signal = new AbortController().signal) => checkTool('studio', adapter, signal);
 
   it('warns where whoever is removed may still get in, or cannot return', async () => {
     const removal = { effect: 'membership_only', reason: 'their login stays' } as const;
@@ -61,9 +60,7 @@ describe('a check of the walls', () => {
       { ...link, externalProjectId: null },
       { ...link, install: 'globex' },
     ];
-    expect(checkWalls({ installs, adapters }, others)).toMatchObject([
-      { name: 'walls', status: 'ok' },
-    ]);
+    expect(checkWalls({ installs, adapters }, others)).toMatchObject([{ name: 'walls', status: 'ok' }]);
   });
 
   it.each([
@@ -80,9 +77,9 @@ describe('a check of the walls', () => {
       return one.externalProjectId;
     };
     const broken = new Map<string, Adapter>([['studio', { ...adapter, groupFor }]]);
-    expect(
-      checkWalls({ installs: shared, adapters: broken }, [{ ...link, externalProjectId }]),
-    ).toMatchObject([{ status: 'warning', says: expect.stringMatching(why) }]);
+    expect(checkWalls({ installs: shared, adapters: broken }, [{ ...link, externalProjectId }])).toMatchObject([
+      { status: 'warning', says: expect.stringMatching(why) },
+    ]);
   });
 
   it('warns where customers share a tool that has one group for everybody', () => {

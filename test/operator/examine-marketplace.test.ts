@@ -1,9 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createPlatformApi, type PlatformApi } from '../../src/marketplace/platform-api.ts';
-import {
-  type ExaminedMarketplace,
-  examineMarketplace,
-} from '../../src/operator/examine-marketplace.ts';
+import { type ExaminedMarketplace, examineMarketplace } from '../../src/operator/examine-marketplace.ts';
 import { openWorld, type World } from '../sandbox/sandbox-harness.ts';
 import { openHttpFake } from '../support/http-fake.ts';
 
@@ -19,10 +16,7 @@ async function look(
   more: Partial<ExaminedMarketplace> = {},
 ): Promise<string[]> {
   const checks = await examineMarketplace(
-    {
-      platformApis: new Map(Object.entries(platformApis)),
-      ...{ publicUrl, schedule: '*/15 * * * *', ...more },
-    },
+    { platformApis: new Map(Object.entries(platformApis)), publicUrl, schedule: '*/15 * * * *', ...more },
     new AbortController().signal,
   );
   return checks.map(({ name, status, says }) => `${name}: ${status}: ${says}`);
@@ -92,9 +86,7 @@ describe('the marketplace', () => {
     const world = await openWorld();
     world.sandbox.revokeToken(world.installId);
     const drifting = await look({ acme: connect(world, 250_000), globex: connect(world) });
-    expect(drifting).toContainEqual(
-      expect.stringMatching(/^marketplace clock: failure: .+ (249|250) s ahead of/),
-    );
+    expect(drifting).toContainEqual(expect.stringMatching(/^marketplace clock: failure: .+ (249|250) s ahead of/));
   });
 
   it('is asked no longer than it may take', async () => {
@@ -117,9 +109,6 @@ describe('the marketplace', () => {
     const before = world.sandbox.snapshot();
     await look({ acme: connect(world) });
     expect(world.sandbox.snapshot()).toEqual(before);
-    expect(requests.map(({ line }) => line)).toEqual([
-      'GET /installs/current',
-      'GET /openapi.json',
-    ]);
+    expect(requests.map(({ line }) => line)).toEqual(['GET /installs/current', 'GET /openapi.json']);
   });
 });

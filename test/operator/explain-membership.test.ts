@@ -49,24 +49,19 @@ describe('a membership that is explained', () => {
   });
 
   const trouble: ToolTrouble = {
-    ...{ tool: 'studio', errorCode: 'unavailable', message: 'no answer' },
-    ...{ since: at, asksAgainAt: later },
+    tool: 'studio',
+    errorCode: 'unavailable',
+    message: 'no answer',
+    since: at,
+    asksAgainAt: later,
   };
   const refusal: ToolTrouble = { ...trouble, errorCode: 'unauthenticated' };
 
   it.each([
     [{ state: 'active' }, trouble, /^see how studio is: they are in, but studio does not answer/],
     [{ state: 'active' }, refusal, /^nothing: they can log in$/],
-    [
-      { state: 'active', nextAttemptAt: at },
-      undefined,
-      /^wait: they were in, and studio is looked/,
-    ],
-    [
-      { state: 'pending' },
-      trouble,
-      /^see that it runs, .+; studio does not answer as it should si/,
-    ],
+    [{ state: 'active', nextAttemptAt: at }, undefined, /^wait: they were in, and studio is looked/],
+    [{ state: 'pending' }, trouble, /^see that it runs, .+; studio does not answer as it should si/],
     [{ state: 'pending' }, refusal, /^give tools.studio a token that is good/],
   ] as [Row, ToolTrouble | undefined, RegExp][])(
     '%o says what stands between them and the tool: %o',

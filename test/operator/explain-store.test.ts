@@ -9,7 +9,10 @@ import { createMemoryTool } from '../support/memory-tool.ts';
 
 const amara = fullEvent({ type: 'contract.started' });
 const bruno = fullEvent({
-  ...{ type: 'contract.started', contract: 'cmc2', trainer: 'cmu2', link: 'cml2' },
+  type: 'contract.started',
+  contract: 'cmc2',
+  trainer: 'cmu2',
+  link: 'cml2',
   project: 'lamps',
 });
 
@@ -24,8 +27,16 @@ describeEachDatabase('what bears on somebody', (openFresh) => {
   });
 
   const empty = {
-    ...{ contracts: [], participations: [], pairs: [], links: [], grants: [], people: [] },
-    ...{ memberships: [], reasons: [], plans: new Map(), invitations: new Map() },
+    contracts: [],
+    participations: [],
+    pairs: [],
+    links: [],
+    grants: [],
+    people: [],
+    memberships: [],
+    reasons: [],
+    plans: new Map(),
+    invitations: new Map(),
   };
 
   it.each([['cmu1'], ['cmc1'], ['cmu1@opentrain.work'], [' CMU1@OpenTrain.Work ']])(
@@ -33,10 +44,13 @@ describeEachDatabase('what bears on somebody', (openFresh) => {
     async (subject) => {
       const bearing = await store.load(subject);
       expect(bearing).toMatchObject({
-        ...{ contracts: [{ contractId: 'cmc1' }], participations: [{ trainerId: 'cmu1' }] },
-        ...{ pairs: [{ linkId: 'cml1' }], links: [{ externalProjectId: 'street-signs' }] },
-        ...{ people: [{ trainerId: 'cmu1', workEmailDomain: 'opentrain.work' }] },
-        ...{ memberships: [{ trainerId: 'cmu1' }], reasons: [{ contractId: 'cmc1' }] },
+        contracts: [{ contractId: 'cmc1' }],
+        participations: [{ trainerId: 'cmu1' }],
+        pairs: [{ linkId: 'cml1' }],
+        links: [{ externalProjectId: 'street-signs' }],
+        people: [{ trainerId: 'cmu1', workEmailDomain: 'opentrain.work' }],
+        memberships: [{ trainerId: 'cmu1' }],
+        reasons: [{ contractId: 'cmc1' }],
       });
       for (const rows of [bearing.contracts, bearing.links, bearing.memberships, bearing.people]) {
         expect(rows).toHaveLength(1);

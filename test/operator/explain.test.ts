@@ -29,7 +29,10 @@ describe('explaining', () => {
   it('somebody who can log in goes through every step, and nothing is to be done', () => {
     expect(explain(bearing, usual)).toEqual([
       {
-        ...{ trainerId: 'cmu1', displayName: 'Amara O.', install: 'acme', contractId: 'cmc1' },
+        trainerId: 'cmu1',
+        displayName: 'Amara O.',
+        install: 'acme',
+        contractId: 'cmc1',
         steps: [
           { step: 'install', holds: true, says: 'acme is connected' },
           { step: 'contract', holds: true, says: 'the contract is active' },
@@ -78,9 +81,7 @@ describe('explaining', () => {
       'an end by an operator, after an older one was taken back',
       ['contract'],
       {
-        contracts: [
-          { ...ended, endedEventAt: at, reopenedAt: later, endedByOperatorAt: '2026-03-16' },
-        ],
+        contracts: [{ ...ended, endedEventAt: at, reopenedAt: later, endedByOperatorAt: '2026-03-16' }],
       },
       /\(by an operator, at 2026-03-16\)$/,
       /^nothing: access ends with the contract$/,
@@ -179,17 +180,10 @@ describe('explaining', () => {
 
   it('an install that is not configured, whose people are found by what was recorded', () => {
     const orphaned = { ...membership, state: 'orphaned' } as const;
-    const { failing, says, action } = explainOne(
-      { ...bearing, memberships: [orphaned] },
-      rulesFor(new Map()),
-    );
+    const { failing, says, action } = explainOne({ ...bearing, memberships: [orphaned] }, rulesFor(new Map()));
     expect(failing).toEqual(['install', 'membership']);
-    expect(says('membership')).toBe(
-      'kept in street-signs of studio, where the configuration no longer leads',
-    );
-    expect(action).toMatch(
-      /^configure the install acme again; or .+accept-orphans.+retire --install acme"$/,
-    );
+    expect(says('membership')).toBe('kept in street-signs of studio, where the configuration no longer leads');
+    expect(action).toMatch(/^configure the install acme again; or .+accept-orphans.+retire --install acme"$/);
   });
 
   it('somebody who was retired with their install', () => {
@@ -235,8 +229,11 @@ describe('explaining', () => {
       links: [{ ...link, install: 'globex', externalProjectId: 'lamps' }, link],
       people: [
         {
-          ...{ install: 'globex', trainerId: 'cmu1', displayName: 'X' },
-          ...{ workEmailDomain: 'globex.com', workEmailDigest: 'globex' },
+          install: 'globex',
+          trainerId: 'cmu1',
+          displayName: 'X',
+          workEmailDomain: 'globex.com',
+          workEmailDigest: 'globex',
         },
       ],
     };
@@ -254,15 +251,11 @@ describe('explaining', () => {
       ['elsewhere', { ...acme, tool: 'atelier' }],
     ]);
     const says = (one: typeof people) =>
-      explain({ ...bearing, people: one }, rulesFor(installs))[0]?.steps.find(
-        ({ step }) => step === 'address',
-      )?.says;
+      explain({ ...bearing, people: one }, rulesFor(installs))[0]?.steps.find(({ step }) => step === 'address')?.says;
     expect(says(people)).toBe(
       'a work address of opentrain.work is known; globex knows another for them: each access stands by itself',
     );
-    const elsewhere = people.map((one) =>
-      one === theirs ? { ...one, install: 'elsewhere' } : one,
-    );
+    const elsewhere = people.map((one) => (one === theirs ? { ...one, install: 'elsewhere' } : one));
     expect(says(elsewhere)).toBe('a work address of opentrain.work is known');
   });
 
@@ -308,12 +301,7 @@ describe('explaining a membership', () => {
 
   it.each([
     ['invited', untold, /^invited in .+; their link waits to be told to them$/, /^see that they/],
-    [
-      'active',
-      { ...untold, kind: 'password' } as const,
-      /; their password waits/,
-      /^see that they/,
-    ],
+    ['active', { ...untold, kind: 'password' } as const, /; their password waits/, /^see that they/],
     [
       'invited',
       { ...untold, deliveredAt: at, deliveredBy: 'mail' } as const,
@@ -325,10 +313,7 @@ describe('explaining a membership', () => {
     const memberships = [{ ...membership, state }];
     const invitations = new Map([[membership.id, invitation]]);
     const { says, action } = explainOne({ ...healthy(), memberships, invitations });
-    expect([says('membership'), action]).toEqual([
-      expect.stringMatching(said),
-      expect.stringMatching(advice),
-    ]);
+    expect([says('membership'), action]).toEqual([expect.stringMatching(said), expect.stringMatching(advice)]);
   });
 
   type Row = Partial<MembershipRow> & Pick<MembershipRow, 'state'>;
@@ -392,11 +377,7 @@ describe('explaining a membership', () => {
       /^still in .+, to be removed after 2026-03-15T12:15:00.000Z \(because the link to the project is no/,
       linkAgain,
     ],
-    [
-      { ...gone, state: 'removing' },
-      /^still in street-signs of studio, to be removed now/,
-      linkAgain,
-    ],
+    [{ ...gone, state: 'removing' }, /^still in street-signs of studio, to be removed now/, linkAgain],
     [
       { ...gone, state: 'removing', failure: 'answered 503', nextAttemptAt: later },
       /^still in .+, to be removed now \(.+\): answered 503$/,
@@ -430,10 +411,7 @@ describe('explaining a membership', () => {
 
   it('that is held names the plan, which is what to decide about', () => {
     const held = { ...membership, ...gone, state: 'held' } as const;
-    const explained = explainOne({
-      ...healthy(),
-      ...{ ...unlinked, memberships: [held], plans: new Map([[7, 3]]) },
-    });
+    const explained = explainOne({ ...healthy(), ...unlinked, memberships: [held], plans: new Map([[7, 3]]) });
     expect(explained.says('membership')).toBe(
       'still in street-signs of studio, as plan 3 holds their removal (because the link to the project is no longer listed)',
     );

@@ -28,8 +28,16 @@ describeEachDatabase('how it is doing', (openFresh) => {
 
   it('needs nobody where nothing has happened', async () => {
     expect(await load()).toEqual({
-      ...{ since: hour, memberships: [], deliveries: [], receipts: [], removals: [] },
-      ...{ installs: [], plans: [], budgets: [], lowered: [], attention: [] },
+      since: hour,
+      memberships: [],
+      deliveries: [],
+      receipts: [],
+      removals: [],
+      installs: [],
+      plans: [],
+      budgets: [],
+      lowered: [],
+      attention: [],
     });
   });
 
@@ -143,9 +151,7 @@ describeEachDatabase('how it is doing', (openFresh) => {
     expect(said).toEqual([
       {
         says: 'deliveries that were given up: 1',
-        action: expect.stringMatching(
-          /^gangway deliveries list --state failed, .+ replay --failed$/,
-        ),
+        action: expect.stringMatching(/^gangway deliveries list --state failed, .+ replay --failed$/),
       },
       {
         says: 'deliveries that could not be read: 1',
@@ -213,16 +219,20 @@ describeEachDatabase('how it is doing', (openFresh) => {
     await engine.merge({ ...emptyEvidence(), contracts });
     const store = createContractStore(engine.database);
     const listed = await store.list({ limit: 5000 });
-    expect(listed.map(({ contractId }) => contractId)).toEqual(
-      contracts.map(({ contractId }) => contractId),
-    );
+    expect(listed.map(({ contractId }) => contractId)).toEqual(contracts.map(({ contractId }) => contractId));
     expect(await store.list({ limit: 600 })).toHaveLength(600);
     expect(await store.list({ limit: 5000, install: 'globex' })).toHaveLength(400);
     expect(await store.list({ limit: 1, status: 'ended' })).toEqual([
       {
-        ...{ budgetState: null, consumedFraction: null },
-        ...{ install: 'globex', contractId: 'cmc1098', status: 'ended', title: null },
-        ...{ heardAt: hour, people: 0, suspectSince: null },
+        budgetState: null,
+        consumedFraction: null,
+        install: 'globex',
+        contractId: 'cmc1098',
+        status: 'ended',
+        title: null,
+        heardAt: hour,
+        people: 0,
+        suspectSince: null,
       },
     ]);
   });

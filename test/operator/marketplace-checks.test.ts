@@ -8,18 +8,19 @@ import { checkContract, checkDrift } from '../../src/operator/marketplace-checks
 import { endpointUrlOf } from '../../src/subscription/endpoint-url.ts';
 
 const scopes = [
-  ...['project-links:read', 'contracts:read', 'participants:read', 'participants:email'],
-  ...['webhooks:manage', 'usage:write'],
+  'project-links:read',
+  'contracts:read',
+  'participants:read',
+  'participants:email',
+  'webhooks:manage',
+  'usage:write',
 ];
 
 describe('a check of a grant', () => {
   const grant = (changes: object = {}, granted: string[] | undefined = scopes) =>
     checkGrant(
       'acme',
-      Install.parse({
-        ...{ id: 'cmi1', status: 'ACTIVE', piiConsent: true, token: { scopes: granted } },
-        ...changes,
-      }),
+      Install.parse({ id: 'cmi1', status: 'ACTIVE', piiConsent: true, token: { scopes: granted }, ...changes }),
     );
 
   it('finds nothing amiss with all that is needed, and nothing of what is not told', () => {
@@ -33,7 +34,8 @@ describe('a check of a grant', () => {
       const granted = scopes.filter((one) => one !== scope);
       expect(grant({ scopes }, granted)).toEqual([
         {
-          ...{ name: 'install acme', status: 'failure' },
+          name: 'install acme',
+          status: 'failure',
           says: expect.stringContaining(`its token lacks the scope ${scope}: `),
           action: 'let the customer connect again, and consent to that',
         },
@@ -83,10 +85,7 @@ describe('an answer that did not come', () => {
 
 describe('a check of the jobs', () => {
   const link = (id: string, changes: object = {}) =>
-    ProjectLink.parse({
-      ...{ id, externalProjectId: 'lamps', provisioningMode: 'PARTNER_WEBHOOK', jobId: null },
-      ...changes,
-    });
+    ProjectLink.parse({ id, externalProjectId: 'lamps', provisioningMode: 'PARTNER_WEBHOOK', jobId: null, ...changes });
 
   it('warns of links without one, unless they are not ours to follow', () => {
     expect(checkJobs('acme', [link('cml1', { jobId: 'cmj1' })])).toEqual([]);
@@ -106,10 +105,7 @@ describe('a check of the jobs', () => {
 describe('a check of the endpoints', () => {
   const url = endpointUrlOf('https://bridge.example.com', 'acme');
   const endpoint = (changes: object = {}) =>
-    WebhookEndpoint.parse({
-      ...{ id: 'cme1', url, status: 'ACTIVE', eventTypes, consecutiveFailures: 0 },
-      ...changes,
-    });
+    WebhookEndpoint.parse({ id: 'cme1', url, status: 'ACTIVE', eventTypes, consecutiveFailures: 0, ...changes });
   const look = (...endpoints: object[]) =>
     checkEndpoints('acme', endpoints.map(endpoint), url).map(({ status, says }) => [status, says]);
 

@@ -147,10 +147,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
 
   it('is not decided anew by a call that was under way', async () => {
     await addOne();
-    await engine.database.kysely
-      .updateTable('membership')
-      .set({ nextAttemptAt: by().at })
-      .execute();
+    await engine.database.kysely.updateTable('membership').set({ nextAttemptAt: by().at }).execute();
     const [claim] = await claimDue(engine);
     await release();
     if (claim !== undefined) await converge(engine, tool, claim);
@@ -169,9 +166,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
     await convergeDue(engine, tool);
     await expect(adopt()).rejects.toMatchObject(conflict('Membership 1 counts as ours already'));
     await release();
-    await expect(release()).rejects.toMatchObject(
-      conflict('Membership 1 counts as not ours already'),
-    );
+    await expect(release()).rejects.toMatchObject(conflict('Membership 1 counts as not ours already'));
     await adopt();
     await engine.apply([ended]);
     await convergeDue(engine, tool);
@@ -183,9 +178,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
     await addOne();
     await expect(release(1, ['opentrain.work'])).rejects.toMatchObject({
       code: 'conflict',
-      message: expect.stringMatching(
-        /opentrain\.work.+name the account in tools\.studio\.protected/,
-      ),
+      message: expect.stringMatching(/opentrain\.work.+name the account in tools\.studio\.protected/),
     });
     await release(1, ['lab.example']);
   });
@@ -204,9 +197,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
     await orphanAll();
     expect(await retire('studio')).toEqual({ removing: 1, released: 0 });
     expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
-    expect(await engine.rows('removal')).toMatchObject([
-      { cause: 'retired', clearance: 'approved' },
-    ]);
+    expect(await engine.rows('removal')).toMatchObject([{ cause: 'retired', clearance: 'approved' }]);
     expect(await audited()).toEqual(['ada: retire membership 1']);
   });
 
@@ -272,9 +263,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
     const listed = await ownership.orphans({});
     routes = (project) => project ?? undefined;
     await engine.apply([fullEvent({ type: 'contract.started', contract: 'cmc2', id: '4' })]);
-    expect(await ownership.retire(listed, new Set(['studio']), by())).toEqual({
-      ...{ removing: 0, released: 0 },
-    });
+    expect(await ownership.retire(listed, new Set(['studio']), by())).toEqual({ removing: 0, released: 0 });
     expect(await audited()).toEqual([]);
   });
 
@@ -286,9 +275,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
     expect(await ownership.orphans({})).toEqual([]);
     await orphanAll();
     const place = { tool: 'studio', groupId: 'lamps', trainerId: 'cmu2' };
-    expect(await ownership.orphans({ install: 'globex' })).toEqual([
-      { id: 2, install: 'globex', ...place },
-    ]);
+    expect(await ownership.orphans({ install: 'globex' })).toEqual([{ id: 2, install: 'globex', ...place }]);
     expect(await ownership.orphans({ tool: 'studio' })).toHaveLength(2);
     expect(await ownership.orphans({ tool: 'other' })).toEqual([]);
   });

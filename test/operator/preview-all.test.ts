@@ -25,14 +25,11 @@ async function open(openFresh: OpenFresh, database?: Awaited<ReturnType<OpenFres
   const ended = new Set<Person>();
   const refused = new Set<string>();
   tool.before = (call, subject) => {
-    const isRefused =
-      call !== 'find' && call !== 'list' && refused.has(subject.split('/')[1] ?? '');
+    const isRefused = call !== 'find' && call !== 'list' && refused.has(subject.split('/')[1] ?? '');
     if (isRefused) throw new AppError('invalid', 'The tool refuses them', { status: 422 });
   };
   const contractsOf = (people: Iterable<Person>) =>
-    Object.fromEntries(
-      [...people].map((who) => [`con-${who}`, { links: ['cml1'], people: [who] }]),
-    );
+    Object.fromEntries([...people].map((who) => [`con-${who}`, { links: ['cml1'], people: [who] }]));
   const listing = () => ({ links, active: contractsOf(hired), ended: contractsOf(ended) });
 
   async function dryRun() {
@@ -75,8 +72,7 @@ const steps: Record<string, (world: World, who: Person) => unknown> = {
     if (hired.has(who)) tool.unseat('signs', who);
   },
   'is put in by another hand': ({ hired, tool }, who) => {
-    if (!hired.has(who) && !tool.members('signs').includes(who))
-      tool.seed('signs', who, `${who}@opentrain.work`);
+    if (!hired.has(who) && !tool.members('signs').includes(who)) tool.seed('signs', who, `${who}@opentrain.work`);
   },
   'ends, as is delivered': async ({ incident, hired, ended, tool }, who) => {
     if (!tool.members('signs').includes(who) || !hired.delete(who)) return;

@@ -25,18 +25,27 @@ describeEachDatabase('forgetting a person', (openFresh) => {
     await engine.takeIn();
     await traceInTools(engine);
     expect(await forget('t1')).toEqual({
-      ...{ trainerId: 't1', installs: ['acme', 'globex'], neededBy: [] },
-      ...{ people: 2, titles: 2, deliveries: 4 },
+      trainerId: 't1',
+      installs: ['acme', 'globex'],
+      neededBy: [],
+      people: 2,
+      titles: 2,
+      deliveries: 4,
       // A membership and a receipt.
-      ...{ toolTraces: 2, deliveriesLeft: 0 },
+      toolTraces: 2,
+      deliveriesLeft: 0,
     });
     const rows = await engine.rows('person');
-    const rowsOf = (trainerId: string) =>
-      rows.filter((row) => Reflect.get(row, 'trainerId') === trainerId);
+    const rowsOf = (trainerId: string) => rows.filter((row) => Reflect.get(row, 'trainerId') === trainerId);
     expect(rowsOf('t1')).toEqual(
       ['acme', 'globex'].map((install) => ({
-        ...{ install, trainerId: 't1', displayName: null, displayNameVersion: null },
-        ...{ workEmail: null, workEmailDigest: null, workEmailVersion: null },
+        install,
+        trainerId: 't1',
+        displayName: null,
+        displayNameVersion: null,
+        workEmail: null,
+        workEmailDigest: null,
+        workEmailVersion: null,
         workEmailDomain: null,
       })),
     );
@@ -124,7 +133,8 @@ describeEachDatabase('forgetting a person', (openFresh) => {
     const renewed = createEngine(database, { key: next, previousKeys: [old] });
     const forget = createForget(renewed);
     await expect(forget('nobody@opentrain.work')).rejects.toMatchObject({
-      ...{ code: 'not_found', message: 'Nobody is known by the address n…@opentrain.work' },
+      code: 'not_found',
+      message: 'Nobody is known by the address n…@opentrain.work',
     });
     expect(await forget('Amara.O@OpenTrain.work')).toMatchObject({ trainerId: 't1', people: 2 });
   });
@@ -141,9 +151,7 @@ describeEachDatabase('forgetting a person', (openFresh) => {
 
   it('says so where nobody has that id', async () => {
     const { forget } = await openWorld(openFresh);
-    await expect(forget('t9')).rejects.toMatchObject({
-      ...{ code: 'not_found', message: 'There is no trainer t9' },
-    });
+    await expect(forget('t9')).rejects.toMatchObject({ code: 'not_found', message: 'There is no trainer t9' });
   });
 
   it('is refused at the install with which a contract of theirs is active, and at no other', async () => {
@@ -174,7 +182,8 @@ describeEachDatabase('forgetting a person', (openFresh) => {
     const { engine, forget } = await openWorld(openFresh);
     await hireAndEnd(engine);
     await expect(forget('t1', { install: 'initech' })).rejects.toMatchObject({
-      ...{ code: 'not_found', message: 'initech knows nothing of the trainer t1' },
+      code: 'not_found',
+      message: 'initech knows nothing of the trainer t1',
     });
     await expect(forget(address, { install: 'initech' })).rejects.toMatchObject({
       code: 'not_found',
@@ -294,7 +303,10 @@ describeEachDatabase('forgetting a person of whom another customer speaks too', 
     expect(memberships).toMatchObject([{ install: 'acme', wanted: 1, memberId: address }]);
     const foreseen = await forget('t1', { dryRun: true });
     expect(foreseen).toMatchObject({
-      ...{ installs: ['globex'], neededBy: [{ install: 'acme' }], people: 1, deliveries: 2 },
+      installs: ['globex'],
+      neededBy: [{ install: 'acme' }],
+      people: 1,
+      deliveries: 2,
       // What the tool has said is of a membership that acme was a reason for.
       toolTraces: 0,
     });
@@ -302,9 +314,7 @@ describeEachDatabase('forgetting a person of whom another customer speaks too', 
     expect(await ofAcme()).toBe(before);
     expect(await engine.membershipRows()).toEqual(memberships);
     const people = (await engine.rows('person')) as { install: string; displayName: unknown }[];
-    expect(people.find(({ install }) => install === 'globex')).toMatchObject({
-      ...{ displayName: null, workEmail: null },
-    });
+    expect(people.find(({ install }) => install === 'globex')).toMatchObject({ displayName: null, workEmail: null });
   });
 
   it('lasts there, whatever the other says', async () => {
@@ -314,9 +324,7 @@ describeEachDatabase('forgetting a person of whom another customer speaks too', 
     expect(await countNamed(engine)).toBe(2);
     await sweepThrough(engine);
     expect(await countNamed(engine)).toBe(1);
-    expect(await engine.rows('forgottenPerson')).toMatchObject([
-      { install: 'globex', trainerId: 't1' },
-    ]);
+    expect(await engine.rows('forgottenPerson')).toMatchObject([{ install: 'globex', trainerId: 't1' }]);
   });
 
   it('clears what the tool has said once both have forgotten them', async () => {
@@ -345,16 +353,9 @@ describeEachDatabase('forgetting a person of whom another customer speaks too', 
     const away = { contract: 'c3', project: 'lamps', link: 'cml2' };
     await engine.apply([event('contract.started', away)], 'globex');
     await engine.apply([event('contract.ended', away)], 'globex');
-    await kysely
-      .updateTable('membership')
-      .set({ state: 'removed' })
-      .where('wanted', '=', 0)
-      .execute();
+    await kysely.updateTable('membership').set({ state: 'removed' }).where('wanted', '=', 0).execute();
     for (const scope of ['street-signs', 'lamps']) {
-      await kysely
-        .insertInto('usagePlaceGroup')
-        .values({ tool: 'studio', groupId: scope, scope })
-        .execute();
+      await kysely.insertInto('usagePlaceGroup').values({ tool: 'studio', groupId: scope, scope }).execute();
       await kysely
         .insertInto('usagePerson')
         .values({ tool: 'studio', scope, memberId: address, trainerId: 't1', generation: 1 })
@@ -421,8 +422,13 @@ async function traceInTools({ database }: Engine): Promise<void> {
   await database.kysely
     .insertInto('receipt')
     .values({
-      ...{ membershipId: id, generation: 1, operation: 'add', outcome: 'failed' },
-      ...{ toolStatus: 400, message: `no seat for ${name}`, createdAt: '2026-03-15T12:00:00Z' },
+      membershipId: id,
+      generation: 1,
+      operation: 'add',
+      outcome: 'failed',
+      toolStatus: 400,
+      message: `no seat for ${name}`,
+      createdAt: '2026-03-15T12:00:00Z',
     })
     .execute();
 }
@@ -444,8 +450,11 @@ async function countNamed(engine: Engine): Promise<number> {
 async function sweepThrough(engine: Engine): Promise<void> {
   const { database, clock } = engine;
   const sweep = createSweep({
-    ...{ database, clock, retention: createRetentionStore(database) },
-    ...{ lockEvidence: engine.evidence.lock, retentionMs: 90 * 86_400_000 },
+    database,
+    clock,
+    retention: createRetentionStore(database),
+    lockEvidence: engine.evidence.lock,
+    retentionMs: 90 * 86_400_000,
   });
   while ((await sweep.step()) === 'more');
 }

@@ -14,11 +14,7 @@ it.each<[string, string, boolean]>([
   ['their id', fullEvent({ ...other, trainer: 'cmu1', contract: 'cmc9' }), true],
   ['another id that begins with theirs', fullEvent({ ...other, trainer: 'cmu10' }), false],
   ['somebody else on their contract', fullEvent(other), false],
-  [
-    'their address, however it is written',
-    fullEvent({ ...other, workEmail: 'Amara.O@OpenTrain.work' }),
-    true,
-  ],
+  ['their address, however it is written', fullEvent({ ...other, workEmail: 'Amara.O@OpenTrain.work' }), true],
   ['nobody by id, on their contract', '{"resourceId":"cmc1","data":{"freelancer":{}}}', true],
   ['nobody by id, on another contract', '{"resourceId":"cmc9","data":{"freelancer":{}}}', false],
   ['nobody at all, on their contract', '{"resourceId":"cmc1","data":{}}', false],

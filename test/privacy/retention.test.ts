@@ -16,11 +16,7 @@ it.each<[string, Partial<KnownContract>, string | null]>([
   ['of nothing known is not known', {}, null],
   ['of an active one is none', { startedEventAt: first }, null],
   ['is when its event says', { startedEventAt: first, endedEventAt: second }, second],
-  [
-    'said by an event counts, whatever is read later',
-    { endedEventAt: first, endedReadAt: third },
-    first,
-  ],
+  ['said by an event counts, whatever is read later', { endedEventAt: first, endedReadAt: third }, first],
   ['that is disputed is none', { endedEventAt: first, activeReadAt: second }, null],
   [
     'that was disputed lies after the last read that listed it active',

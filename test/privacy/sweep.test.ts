@@ -26,8 +26,13 @@ describeEachDatabase('retention', (openFresh) => {
     await sweepAll();
     expect(await engine.rows('person')).toEqual([
       {
-        ...{ install: 'acme', trainerId: 't1', displayName: null, displayNameVersion: null },
-        ...{ workEmail: null, workEmailDigest: null, workEmailVersion: null },
+        install: 'acme',
+        trainerId: 't1',
+        displayName: null,
+        displayNameVersion: null,
+        workEmail: null,
+        workEmailDigest: null,
+        workEmailVersion: null,
         workEmailDomain: null,
       },
     ]);
@@ -131,19 +136,16 @@ describeEachDatabase('retention', (openFresh) => {
     ['failed', 0, null, false],
     ['removed', 0, 'm1', false],
     ['released', 0, 'm1', false],
-  ])(
-    'of a member who is %s (wanted %s, member %s): kept %s',
-    async (state, wanted, memberId, isKept) => {
-      const { engine, sweepAll } = await openWorld(openFresh);
-      await engine.apply([event('contract.started'), event('contract.ended')]);
-      await engine.apply([event('contract.started', { trainer: 't2', contract: 'c2' })]);
-      await settleMemberships(engine, { state, wanted, memberId });
-      engine.clock.advance(91 * dayMs);
-      await sweepAll();
-      const name = isKept ? 'Amara O.' : 'null';
-      expect(await namesOf(engine)).toEqual([`acme/t1 ${name}`, 'acme/t2 Amara O.']);
-    },
-  );
+  ])('of a member who is %s (wanted %s, member %s): kept %s', async (state, wanted, memberId, isKept) => {
+    const { engine, sweepAll } = await openWorld(openFresh);
+    await engine.apply([event('contract.started'), event('contract.ended')]);
+    await engine.apply([event('contract.started', { trainer: 't2', contract: 'c2' })]);
+    await settleMemberships(engine, { state, wanted, memberId });
+    engine.clock.advance(91 * dayMs);
+    await sweepAll();
+    const name = isKept ? 'Amara O.' : 'null';
+    expect(await namesOf(engine)).toEqual([`acme/t1 ${name}`, 'acme/t2 Amara O.']);
+  });
 
   it('clears again what an old delivery brought back, and keeps it once there is a new contract', async () => {
     const { engine, sweepAll } = await openWorld(openFresh);
@@ -167,9 +169,7 @@ describeEachDatabase('retention', (openFresh) => {
     let steps = 1;
     while ((await sweep.step()) === 'more') steps += 1;
     expect(steps).toBeGreaterThanOrEqual(5);
-    expect(new Set((await namesOf(engine)).map((name) => name.split(' ')[1]))).toEqual(
-      new Set(['null']),
-    );
+    expect(new Set((await namesOf(engine)).map((name) => name.split(' ')[1]))).toEqual(new Set(['null']));
     await engine.apply([event('contract.started', { trainer: 'p0', contract: 'k0' })]);
     await sweepAll();
     expect(await namesOf(engine)).toContain('acme/p0 null');
@@ -188,10 +188,7 @@ describeEachDatabase('retention', (openFresh) => {
 });
 
 /** @param beforeLock what happens between the look and the lock, once */
-async function openWorld(
-  openFresh: () => Promise<Database>,
-  beforeLock?: (engine: Engine) => Promise<void>,
-) {
+async function openWorld(openFresh: () => Promise<Database>, beforeLock?: (engine: Engine) => Promise<void>) {
   const database = await openFresh();
   const engine = createEngine(database);
   const retention = createRetentionStore(database);
@@ -205,7 +202,9 @@ async function openWorld(
     return found;
   };
   const sweep = createSweep({
-    ...{ database, retention: { ...retention, membershipsOf: looked }, clock: engine.clock },
+    database,
+    retention: { ...retention, membershipsOf: looked },
+    clock: engine.clock,
     lockEvidence: engine.evidence.lock,
     retentionMs: 90 * dayMs,
   });
@@ -232,17 +231,18 @@ async function insertEnded({ merge, clock }: Engine, count: number): Promise<voi
       endedEventAt: now,
     })),
     participations: numbers.map((number) => ({
-      ...{
-        install: 'acme',
-        contractId: `k${number}`,
-        trainerId: `p${number}`,
-        seenAt: now,
-        absences: null,
-      },
+      install: 'acme',
+      contractId: `k${number}`,
+      trainerId: `p${number}`,
+      seenAt: now,
+      absences: null,
     })),
     people: numbers.map((number) => ({
-      ...{ install: 'acme', trainerId: `p${number}`, ...noAddress },
-      ...{ displayName: 'Somebody', displayNameVersion: '0:' },
+      install: 'acme',
+      trainerId: `p${number}`,
+      ...noAddress,
+      displayName: 'Somebody',
+      displayNameVersion: '0:',
     })),
   });
 }
@@ -275,16 +275,10 @@ async function settleMemberships(
   { database }: Engine,
   values: { wanted: number; state: MembershipState; memberId?: string | null },
 ): Promise<void> {
-  await database.kysely
-    .updateTable('membership')
-    .set(values)
-    .where('trainerId', '!=', 't2')
-    .execute();
+  await database.kysely.updateTable('membership').set(values).where('trainerId', '!=', 't2').execute();
 }
 
 async function namesOf(engine: Engine): Promise<string[]> {
   const people = (await engine.rows('person')) as Record<string, string | null>[];
-  return people
-    .map(({ install, trainerId, displayName }) => `${install}/${trainerId} ${displayName}`)
-    .sort();
+  return people.map(({ install, trainerId, displayName }) => `${install}/${trainerId} ${displayName}`).sort();
 }

@@ -204,9 +204,7 @@ describe('a receiver that cannot store', () => {
     const receiver = await openReceiver(database, {
       append: () => () => Promise.reject(new AppError('unavailable', 'The disk said something')),
     });
-    const answers = await Promise.all(
-      [1, 2, 3].map((number) => receiver.deliver(contractStarted(number))),
-    );
+    const answers = await Promise.all([1, 2, 3].map((number) => receiver.deliver(contractStarted(number))));
     for (const answer of answers) expect(answer).toMatchObject(unavailable);
     expect(await receiver.stored()).toEqual([]);
   });
@@ -257,18 +255,9 @@ const notEvents: NamedBody[] = [
 ];
 
 const oddEvents: NamedBody[] = [
-  [
-    'deeply nested data',
-    `{"type":"contract.ended","resourceId":"c","data":${nested('{"a":', 20_000, '}')}}`,
-  ],
-  [
-    'a prototype',
-    '{"__proto__":{"type":"x"},"constructor":1,"type":"contract.ended","resourceId":"c"}',
-  ],
-  [
-    'NUL in a name',
-    '{"type":"contract.ended","resourceId":"c","data":{"contract":{"id":"c","title":"a\\u0000b"}}}',
-  ],
+  ['deeply nested data', `{"type":"contract.ended","resourceId":"c","data":${nested('{"a":', 20_000, '}')}}`],
+  ['a prototype', '{"__proto__":{"type":"x"},"constructor":1,"type":"contract.ended","resourceId":"c"}'],
+  ['NUL in a name', '{"type":"contract.ended","resourceId":"c","data":{"contract":{"id":"c","title":"a\\u0000b"}}}'],
   [
     'lone surrogates in a name',
     '{"type":"contract.ended","resourceId":"c","data":{"contract":{"id":"c","title":"\\ud800"}}}',

@@ -190,10 +190,7 @@ describe('a request', () => {
         error: 'The signature is not valid',
         code: 'unauthenticated',
       });
-      expect(receiver.log.lines().map(({ install: named }) => named)).toEqual([
-        'acme',
-        '(unknown)',
-      ]);
+      expect(receiver.log.lines().map(({ install: named }) => named)).toEqual(['acme', '(unknown)']);
       expect(await receiver.stored()).toEqual([]);
     });
   });
@@ -202,11 +199,7 @@ describe('a request', () => {
     ['a wrong secret', 'no_secret_matched', { secret: 'whsec_wrong' }],
     ['the secret of another install', 'no_secret_matched', { install: 'globex' }],
     ['no signature', 'missing', { headers: { 'x-opentrain-signature': '' } }],
-    [
-      'a signature of another form',
-      'malformed',
-      { headers: { 'x-opentrain-signature': 'sha256=00' } },
-    ],
+    ['a signature of another form', 'malformed', { headers: { 'x-opentrain-signature': 'sha256=00' } }],
   ])('with %s is answered 401, counted, and not stored', async (_, reason, changes) => {
     const answer = await receiver.deliver(body, changes);
     expect(answer).toMatchObject({ status: 401, body: { code: 'unauthenticated' } });
@@ -246,16 +239,9 @@ function signedHeaders(receiver: TestReceiver): Record<string, string> {
 
 function toChunk(data: string | Uint8Array): Buffer {
   const bytes = Buffer.from(data);
-  return Buffer.concat([
-    Buffer.from(`${bytes.length.toString(16)}\r\n`),
-    bytes,
-    Buffer.from('\r\n'),
-  ]);
+  return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]);
 }
 
-function withoutDate({
-  headers: { date: _, ...headers },
-  ...answer
-}: Awaited<ReturnType<typeof post>>) {
+function withoutDate({ headers: { date: _, ...headers }, ...answer }: Awaited<ReturnType<typeof post>>) {
   return { ...answer, headers };
 }

@@ -24,10 +24,7 @@ describe('a connection', () => {
     ['says nothing more after its headers', () => headOf(receiver)],
     ['ends its body half way', () => `${headOf(receiver)}${body.slice(0, half)}`],
     ['never ends its headers', () => headOf(receiver).slice(0, -2)],
-    [
-      'never ends its chunks',
-      () => `${headOf(receiver, { 'Transfer-Encoding': 'chunked' })}5\r\n{"a":\r\n`,
-    ],
+    ['never ends its chunks', () => `${headOf(receiver, { 'Transfer-Encoding': 'chunked' })}5\r\n{"a":\r\n`],
   ])('that %s is answered 408 and closed', async (_, send) => {
     expect(statusOf(await exchange(receiver.port, send()))).toBe(408);
     await expectAlive();
@@ -51,10 +48,7 @@ describe('a connection', () => {
   it.each([
     ['in its headers', () => headOf(receiver).slice(0, 40)],
     ['in its body', () => `${headOf(receiver)}${body.slice(0, half)}`],
-    [
-      'before its last chunk',
-      () => `${headOf(receiver, { 'Transfer-Encoding': 'chunked' })}2\r\n{}\r\n`,
-    ],
+    ['before its last chunk', () => `${headOf(receiver, { 'Transfer-Encoding': 'chunked' })}2\r\n{}\r\n`],
   ])('that is broken off %s harms nobody', async (_, send) => {
     for (const end of ['end', 'destroy', 'resetAndDestroy'] as const) {
       const socket = await openSocket(receiver.port);
@@ -82,12 +76,7 @@ describe('a connection', () => {
     const wrong = `${headOf(receiver, { 'X-OpenTrain-Signature': noSecretsSignature() })}${body}`;
     const last = one.replace('Content-Type', 'Connection: close\r\nContent-Type');
     const answers = await exchange(receiver.port, one, wrong, one, last);
-    expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual([
-      'HTTP/1.1 200',
-      'HTTP/1.1 401',
-      'HTTP/1.1 200',
-      'HTTP/1.1 200',
-    ]);
+    expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 401', 'HTTP/1.1 200', 'HTTP/1.1 200']);
   });
 
   it('cannot smuggle a request in a body that is refused unread', async () => {
@@ -183,8 +172,7 @@ describe('the state of the receiver', () => {
 });
 
 function headOf(receiver: TestReceiver, headers: Record<string, string | number> = {}): string {
-  const length =
-    'Transfer-Encoding' in headers ? {} : { 'Content-Length': Buffer.byteLength(body) };
+  const length = 'Transfer-Encoding' in headers ? {} : { 'Content-Length': Buffer.byteLength(body) };
   return requestHead('POST /webhooks/acme', {
     'Content-Type': 'application/json',
     'X-OpenTrain-Signature': receiver.signatureOf(body),

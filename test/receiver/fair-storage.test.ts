@@ -112,9 +112,7 @@ describe('a disk that one install floods', () => {
       expect(answers.slice(0, 10)).toEqual(Array(10).fill(200));
       expect(answers.slice(-10)).toEqual(Array(10).fill(429));
       expect(diskBytes - 4 * inboxBytes).toBeGreaterThanOrEqual(16 * mib);
-      expect(await receiver.deliver(ended, globex)).toMatchObject({
-        ...{ status: 200, body: { status: 'accepted' } },
-      });
+      expect(await receiver.deliver(ended, globex)).toMatchObject({ status: 200, body: { status: 'accepted' } });
       expect(alertsOf(receiver)).toEqual([['acme', 'disk_short']]);
     });
   });

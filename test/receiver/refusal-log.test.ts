@@ -14,7 +14,9 @@ function openRefusalLog() {
     metrics,
     unmatched,
     ...createRefusalLog({
-      ...{ quiet: createQuiet(clock), logger: log.logger, metrics },
+      quiet: createQuiet(clock),
+      logger: log.logger,
+      metrics,
       onUnmatched: (install) => void unmatched.push(install),
     }),
   };

@@ -87,8 +87,7 @@ describe('a disk that becomes short', () => {
     await flood(disk, 'acme');
     expect(await disk.store('acme', 1000)).toBe('disk_reserve');
     expect(disk.free()).toBeGreaterThanOrEqual(8 * share);
-    for (let sent = 0; sent < 10; sent += 1)
-      expect(await disk.store('globex', 1000)).toBe('stored');
+    for (let sent = 0; sent < 10; sent += 1) expect(await disk.store('globex', 1000)).toBe('stored');
   });
 
   it('is still there for who has much from before', async () => {

@@ -43,9 +43,7 @@ describe('a body that is announced and never sent', () => {
     const receiver = await open();
     const signature = of(receiver) ?? '';
     const answers = await Promise.all(
-      ['acme', 'nobody'].map((install) =>
-        exchange(receiver.port, headOf({ install, signature, bytes: 256 * kib })),
-      ),
+      ['acme', 'nobody'].map((install) => exchange(receiver.port, headOf({ install, signature, bytes: 256 * kib }))),
     );
     for (const answer of answers) {
       expect(statusOf(answer)).toBe(401);
@@ -124,9 +122,7 @@ describe('a flood of half-sent bodies with signatures that look right', () => {
     }
     const { values } = await receiver.metrics.deferrals.get();
     const known = install === 'acme' ? install : '';
-    expect(values).toMatchObject([
-      { value: 4, labels: { install: known, reason: 'bytes_in_flight' } },
-    ]);
+    expect(values).toMatchObject([{ value: 4, labels: { install: known, reason: 'bytes_in_flight' } }]);
     expect(receiver.log.lines()).toHaveLength(1);
   });
 

@@ -2,12 +2,7 @@ import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import Stripe from 'stripe';
 import { describe, expect, it } from 'vitest';
-import {
-  isSignedWith,
-  type RefusalReason,
-  readSignature,
-  toSigningKey,
-} from '../../src/receiver/verify-signature.ts';
+import { isSignedWith, type RefusalReason, readSignature, toSigningKey } from '../../src/receiver/verify-signature.ts';
 import { digestOf, sign } from '../support/sign.ts';
 
 const secret = 'whsec_bGl2ZS1zZWNyZXQtb2YtYWNtZQ';
@@ -235,9 +230,7 @@ describe('a signature', () => {
   });
 
   it('is of no use to another install', () => {
-    expect(verify({ headers: signed, secrets: ['whsec_of-another-install'] })).toBe(
-      'no_secret_matched',
-    );
+    expect(verify({ headers: signed, secrets: ['whsec_of-another-install'] })).toBe('no_secret_matched');
   });
 
   it('is found whatever the order of the secrets', () => {

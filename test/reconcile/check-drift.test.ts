@@ -15,7 +15,8 @@ describeEachDatabase('drift', (openFresh) => {
   beforeEach(async () => {
     tool = createMemoryTool('membership', { lists: true });
     incident = createIncident(await openFresh(), {
-      ...{ tool, managedDomains: ['opentrain.work'] },
+      tool,
+      managedDomains: ['opentrain.work'],
       converging: { protectedAccounts: ['boss@lab.example', 'cmu9'] },
     });
   });
@@ -153,9 +154,7 @@ describeEachDatabase('drift', (openFresh) => {
     expect(tool.members(group)).toEqual(['cmu2', 'cmu3', 'cmu4']);
     expect(await state('cmu1')).toBe('removed');
     const removals = await incident.engine.rows('removal');
-    expect(removals.map((one) => (one as { clearance: string }).clearance)).toEqual([
-      ...['delivered', 'braked'],
-    ]);
+    expect(removals.map((one) => (one as { clearance: string }).clearance)).toEqual(['delivered', 'braked']);
   });
 
   it('removes exactly the account that was found, whoever has the old id by now', async () => {
@@ -253,7 +252,8 @@ describeEachDatabase('drift', (openFresh) => {
   it('reports an account under another address than the register has, once, and keeps it', async () => {
     await hire('cmu1');
     await incident.event('contract.started', {
-      ...{ trainer: 'cmu1', contract: 'of-cmu1' },
+      trainer: 'cmu1',
+      contract: 'of-cmu1',
       workEmail: 'amara.new@opentrain.work',
     });
     await check();
@@ -310,11 +310,7 @@ describeEachDatabase('drift', (openFresh) => {
   async function makeDue(...trainers: string[]): Promise<void> {
     const { database, clock } = incident.engine;
     const nextAttemptAt = clock.now().toISOString();
-    await database.kysely
-      .updateTable('membership')
-      .set({ nextAttemptAt })
-      .where('trainerId', 'in', trainers)
-      .execute();
+    await database.kysely.updateTable('membership').set({ nextAttemptAt }).where('trainerId', 'in', trainers).execute();
   }
 
   it('knows addresses by whichever key they were stored', async () => {
@@ -329,9 +325,7 @@ describeEachDatabase('drift', (openFresh) => {
     await later.checkDrift();
     const { values } = await later.engine.metrics.drift.get();
     // Their id is another by now, which is learnt by a look.
-    expect(values.filter(({ value }) => value > 0)).toMatchObject([
-      { value: 1, labels: { kind: 'id_changed' } },
-    ]);
+    expect(values.filter(({ value }) => value > 0)).toMatchObject([{ value: 1, labels: { kind: 'id_changed' } }]);
   });
 
   /** An intent alone, as of a call whose worker has just lost its lease. */
@@ -385,9 +379,7 @@ describeEachDatabase('drift', (openFresh) => {
 
   it('asks a tool that does not answer no more than once', async () => {
     await hire('cmu1');
-    await incident.event('contract.started', {
-      ...{ trainer: 'cmu2', contract: 'c2', link: 'cml2', project: 'lanes' },
-    });
+    await incident.event('contract.started', { trainer: 'cmu2', contract: 'c2', link: 'cml2', project: 'lanes' });
     await incident.pass(2 * minutes);
     tool.before = () => {
       throw new AppError('unavailable', 'down');

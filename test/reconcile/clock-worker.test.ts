@@ -43,8 +43,7 @@ describeEachDatabase('what was stamped in the future', (openFresh) => {
   it('is every column that holds an instant, or one of which is said why not', async () => {
     const { kysely } = await openFresh();
     const tables = await kysely.introspection.getTables();
-    const isInstant =
-      /(^at|_at|_until|_after|_since|^since|_from|_date|_version|^absences|^omissions)$/;
+    const isInstant = /(^at|_at|_until|_after|_since|^since|_from|_date|_version|^absences|^omissions)$/;
     const there = tables.flatMap(({ name, columns }) =>
       columns.filter((column) => isInstant.test(column.name)).map((one) => `${name}.${one.name}`),
     );
@@ -83,8 +82,7 @@ describeEachDatabase('what was stamped in the future', (openFresh) => {
     const incident = await openAfter((ahead) => ahead.read(listing));
     await incident.take('contract.ended', person);
     expect(incident.removals()).toEqual([]);
-    const status = async () =>
-      statusOfContract((await incident.engine.rows('contract'))[0] as ContractEvidence);
+    const status = async () => statusOfContract((await incident.engine.rows('contract'))[0] as ContractEvidence);
     expect(await status()).toBe('disputed');
     await lookAtClock(incident.engine);
     expect(await status()).toBe('ended');
@@ -124,8 +122,7 @@ describeEachDatabase('what was stamped in the future', (openFresh) => {
     expect(participations.map(({ absences }) => absences)).toEqual([null, null]);
     const versions = async () =>
       ((await incident.engine.rows('person')) as { workEmailVersion: string }[]).map(
-        ({ workEmailVersion }) =>
-          workEmailVersion <= `1:${incident.engine.clock.now().toISOString()}`,
+        ({ workEmailVersion }) => workEmailVersion <= `1:${incident.engine.clock.now().toISOString()}`,
       );
     expect(await versions()).toEqual([true, true]);
   });
@@ -142,7 +139,8 @@ describeEachDatabase('what was stamped in the future', (openFresh) => {
     clock.advance(10 * minutes);
     const now = clock.now().toISOString();
     expect(await installStates.claim(now, instantIn(clock, 30_000))).toMatchObject({
-      ...{ install: 'acme', trigger: 'silence' },
+      install: 'acme',
+      trigger: 'silence',
     });
     const deps = { ...incident.engine, schedule: '* * * * *', installs: new Map([['acme', {}]]) };
     expect(await wantTick(deps, now)).toBe(true);

@@ -1,11 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  type Evidence,
-  emptyContract,
-  emptyGrant,
-  emptyLink,
-  toPair,
-} from '../../src/domain/evidence.ts';
+import { type Evidence, emptyContract, emptyGrant, emptyLink, toPair } from '../../src/domain/evidence.ts';
 import type { Contract, Participant, ProjectLink } from '../../src/marketplace/platform-schema.ts';
 import { evidenceOfInstall } from '../../src/reconcile/evidence-of-install.ts';
 import type { InstallRead, KnownInstall } from '../../src/reconcile/read-install.ts';
@@ -19,23 +13,28 @@ const attributes = {
   provisioningMode: null,
 };
 const link = (id: string): ProjectLink => ({ id, ...attributes });
-const contract = (id: string, status = 'active'): Contract => ({
-  ...{ id, status, title: null, projectLinkIds: ['l1'] },
-});
-const person = (opentrainUserId: string): Participant => ({
-  ...{ opentrainUserId, displayName: null, workEmail: null },
-});
+const contract = (id: string, status = 'active'): Contract => ({ id, status, title: null, projectLinkIds: ['l1'] });
+const person = (opentrainUserId: string): Participant => ({ opentrainUserId, displayName: null, workEmail: null });
 
 function take(read: Partial<InstallRead>, trainersOf: Record<string, string[]> = {}): Evidence[] {
   const contracts = Object.entries(trainersOf).map(([contractId, trainerIds]) => ({
-    ...{ contractId, trainerIds, linkIds: ['l1'], participantsReadAt: null },
+    contractId,
+    trainerIds,
+    linkIds: ['l1'],
+    participantsReadAt: null,
   }));
   const known: KnownInstall = { linkIds: ['l1'], contracts };
   return evidenceOfInstall(
     {
-      ...{ install, beganAt, grant: { id: 'g1', status: 'ACTIVE' }, links: [], contracts: [] },
-      ...{ missingLinkIds: [], isActiveWhole: true },
-      ...{ participants: new Map(), ...read },
+      install,
+      beganAt,
+      grant: { id: 'g1', status: 'ACTIVE' },
+      links: [],
+      contracts: [],
+      missingLinkIds: [],
+      isActiveWhole: true,
+      participants: new Map(),
+      ...read,
     },
     known,
   );
@@ -80,18 +79,13 @@ describe('of links', () => {
   });
 
   it('is said that they were missed', () => {
-    expect(collect(take({ missingLinkIds: ['l2'] }), 'links')).toEqual([
-      { ...emptyLink(install, 'l2'), absences },
-    ]);
+    expect(collect(take({ missingLinkIds: ['l2'] }), 'links')).toEqual([{ ...emptyLink(install, 'l2'), absences }]);
   });
 
-  it.each(['REVOKED', 'SUSPENDED', ''])(
-    'is not said that they were missed where the grant is %j',
-    (status) => {
-      const steps = take({ missingLinkIds: ['l2'], grant: { id: 'g1', status } });
-      expect(collect(steps, 'links')).toEqual([]);
-    },
-  );
+  it.each(['REVOKED', 'SUSPENDED', ''])('is not said that they were missed where the grant is %j', (status) => {
+    const steps = take({ missingLinkIds: ['l2'], grant: { id: 'g1', status } });
+    expect(collect(steps, 'links')).toEqual([]);
+  });
 });
 
 describe('of contracts', () => {
@@ -100,21 +94,9 @@ describe('of contracts', () => {
   const read = { ...row, participantsReadAt: beganAt };
 
   it.each<[string, Partial<InstallRead>, object[]]>([
-    [
-      'is said that they are active',
-      { contracts: [contract('c1')] },
-      [{ ...row, activeReadAt: beganAt }],
-    ],
-    [
-      'is said that they have ended',
-      { contracts: [contract('c1', 'ended')] },
-      [{ ...row, endedReadAt: beganAt }],
-    ],
-    [
-      'is said nothing of a status that is unknown',
-      { contracts: [contract('c1', 'paused')] },
-      [row],
-    ],
+    ['is said that they are active', { contracts: [contract('c1')] }, [{ ...row, activeReadAt: beganAt }]],
+    ['is said that they have ended', { contracts: [contract('c1', 'ended')] }, [{ ...row, endedReadAt: beganAt }]],
+    ['is said nothing of a status that is unknown', { contracts: [contract('c1', 'paused')] }, [row]],
     ['is said who was asked for', { participants: on }, [read]],
   ])('%s', (_, said, contracts) => {
     expect(collect(take(said), 'contracts')).toEqual(contracts);
@@ -147,21 +129,12 @@ describe('of contracts', () => {
 });
 
 describe('of people', () => {
-  const seen = (trainerId: string) => ({
-    ...{ install, contractId: 'c1', trainerId, seenAt: beganAt, absences: null },
-  });
-  const missed = (trainerId: string) => ({
-    ...{ install, contractId: 'c1', trainerId, seenAt: null, absences },
-  });
+  const seen = (trainerId: string) => ({ install, contractId: 'c1', trainerId, seenAt: beganAt, absences: null });
+  const missed = (trainerId: string) => ({ install, contractId: 'c1', trainerId, seenAt: null, absences });
 
   it.each<[string, string[] | null, string[], object[]]>([
     ['is said who is there', ['u1', 'u2'], ['u1'], [seen('u1'), seen('u2')]],
-    [
-      'is said who is not, where others are',
-      ['u2'],
-      ['u1', 'u3'],
-      [seen('u2'), missed('u1'), missed('u3')],
-    ],
+    ['is said who is not, where others are', ['u2'], ['u1', 'u3'], [seen('u2'), missed('u1'), missed('u3')]],
     ['is said nothing where nobody is there', [], ['u1'], []],
     ['is said nothing where nobody was asked for', null, ['u1'], []],
     ['is said only who is there where nobody was known', ['u1'], [], [seen('u1')]],

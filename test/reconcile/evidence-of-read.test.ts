@@ -1,20 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import {
-  emptyContract,
-  emptyEvidence,
-  emptyLink,
-  toPair,
-  versionOfRead,
-} from '../../src/domain/evidence.ts';
+import { emptyContract, emptyEvidence, emptyLink, toPair, versionOfRead } from '../../src/domain/evidence.ts';
 import { evidenceOfRead, type MarketplaceRead } from '../../src/reconcile/evidence-of-read.ts';
 
 const install = 'acme';
 const beganAt = '2026-03-15T12:00:00.000Z';
 const version = versionOfRead(beganAt);
-const attributes = {
-  ...{ externalProjectId: 'signs', externalProjectName: 'Signs' },
-  provisioningMode: 'PARTNER_WEBHOOK',
-};
+const attributes = { externalProjectId: 'signs', externalProjectName: 'Signs', provisioningMode: 'PARTNER_WEBHOOK' };
 const amara = { opentrainUserId: 'u1', displayName: 'Amara O.', workEmail: 'a@opentrain.work' };
 const seen = { install, contractId: 'c1', trainerId: 'u1', seenAt: beganAt, absences: null };
 
@@ -27,8 +18,11 @@ describe('a read adds', () => {
       {
         links: [
           {
-            ...{ ...emptyLink(install, 'l1'), ...attributes, provisioningModeVersion: version },
-            ...{ firstSeenAt: beganAt, seenAt: beganAt },
+            ...emptyLink(install, 'l1'),
+            ...attributes,
+            provisioningModeVersion: version,
+            firstSeenAt: beganAt,
+            seenAt: beganAt,
           },
         ],
       },
@@ -37,12 +31,7 @@ describe('a read adds', () => {
       'when a contract was listed active',
       { contracts: [{ id: 'c1', status: 'active', title: 'Signs', projectLinkIds: [] }] },
       {
-        contracts: [
-          {
-            ...emptyContract(install, 'c1'),
-            ...{ activeReadAt: beganAt, title: 'Signs', titleVersion: version },
-          },
-        ],
+        contracts: [{ ...emptyContract(install, 'c1'), activeReadAt: beganAt, title: 'Signs', titleVersion: version }],
       },
     ],
     [
@@ -50,17 +39,18 @@ describe('a read adds', () => {
       {
         contracts: [
           {
-            ...{ id: 'c1', status: 'paused', title: null, projectLinkIds: [] },
-            ...{ startDate: '2026-03-01T00:00:00.000Z', endDate: null },
+            id: 'c1',
+            status: 'paused',
+            title: null,
+            projectLinkIds: [],
+            startDate: '2026-03-01T00:00:00.000Z',
+            endDate: null,
           },
         ],
       },
       {
         contracts: [
-          {
-            ...emptyContract(install, 'c1'),
-            ...{ startDate: '2026-03-01T00:00:00.000Z', startDateVersion: version },
-          },
+          { ...emptyContract(install, 'c1'), startDate: '2026-03-01T00:00:00.000Z', startDateVersion: version },
         ],
       },
     ],
@@ -89,9 +79,12 @@ describe('a read adds', () => {
         participations: [seen],
         people: [
           {
-            ...{ install, trainerId: 'u1' },
-            ...{ displayName: 'Amara O.', displayNameVersion: version },
-            ...{ workEmail: 'a@opentrain.work', workEmailVersion: version },
+            install,
+            trainerId: 'u1',
+            displayName: 'Amara O.',
+            displayNameVersion: version,
+            workEmail: 'a@opentrain.work',
+            workEmailVersion: version,
           },
         ],
       },
@@ -103,9 +96,12 @@ describe('a read adds', () => {
         participations: [seen],
         people: [
           {
-            ...{ install, trainerId: 'u1' },
-            ...{ displayName: null, displayNameVersion: null },
-            ...{ workEmail: null, workEmailVersion: null },
+            install,
+            trainerId: 'u1',
+            displayName: null,
+            displayNameVersion: null,
+            workEmail: null,
+            workEmailVersion: null,
           },
         ],
       },

@@ -1,21 +1,25 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { membershipStates, receiptOutcomes } from '../../src/domain/membership.ts';
-import {
-  judgeDrift,
-  judgeReturn,
-  type KnownMembership,
-  type ListedAccount,
-} from '../../src/reconcile/judge-drift.ts';
+import { judgeDrift, judgeReturn, type KnownMembership, type ListedAccount } from '../../src/reconcile/judge-drift.ts';
 
 const at = '2026-03-15T11:00:00.000Z';
 
 function known(id: number, changes: Partial<KnownMembership> = {}): KnownMembership {
   return {
-    ...{ id, wanted: true, state: 'active', memberId: `m${id}`, addresses: [`a${id}`] },
-    ...{ given: changes.addresses ?? [`a${id}`], address: `a${id}` },
-    ...{ open: [], isToConfirm: false },
-    ...{ lastOutcome: 'added', wasCalled: false, updatedAt: at, ...changes },
+    id,
+    wanted: true,
+    state: 'active',
+    memberId: `m${id}`,
+    addresses: [`a${id}`],
+    given: changes.addresses ?? [`a${id}`],
+    address: `a${id}`,
+    open: [],
+    isToConfirm: false,
+    lastOutcome: 'added',
+    wasCalled: false,
+    updatedAt: at,
+    ...changes,
   };
 }
 
@@ -58,24 +62,9 @@ describe('judging what a tool lists', () => {
     ['a stranger', [], [account('x')], ['stranger x']],
     ['a managed stranger', [], [account('x', { isManaged: true })], ['leak x']],
     ['who was removed, by id', [known(1, gone)], [account('m1')], ['found_again 1']],
-    [
-      'who was removed, by the address',
-      [known(1, gone)],
-      [account('x', { digests: ['a1'] })],
-      ['found_again 1'],
-    ],
-    [
-      'an old id with another address',
-      [known(1, gone)],
-      [account('m1', { digests: ['other'] })],
-      ['stranger m1'],
-    ],
-    [
-      'who was removed, while a call is made',
-      [known(1, { ...gone, wasCalled: true })],
-      [account('m1')],
-      [],
-    ],
+    ['who was removed, by the address', [known(1, gone)], [account('x', { digests: ['a1'] })], ['found_again 1']],
+    ['an old id with another address', [known(1, gone)], [account('m1', { digests: ['other'] })], ['stranger m1']],
+    ['who was removed, while a call is made', [known(1, { ...gone, wasCalled: true })], [account('m1')], []],
     [
       'an account that somebody else has who stays',
       [known(1, gone), known(2, { memberId: 'm1' })],
@@ -106,12 +95,7 @@ describe('judging what a tool lists', () => {
       [account('x', { digests: ['a1'] })],
       ['stranger x'],
     ],
-    [
-      'another address than the register has',
-      [known(1)],
-      [account('m1', { digests: ['old'] })],
-      ['address_changed 1'],
-    ],
+    ['another address than the register has', [known(1)], [account('m1', { digests: ['old'] })], ['address_changed 1']],
     ['the address under an older key', [known(1)], [account('m1', { digests: ['new', 'a1'] })], []],
   ];
 
@@ -127,22 +111,24 @@ describe('judging what a tool lists', () => {
   it('never removes whom it cannot tell from others, whatever is known and listed', () => {
     const names = fc.constantFrom('a', 'b', 'c');
     const membership = fc.record({
-      ...{ wanted: fc.boolean(), state: fc.constantFrom(...membershipStates) },
-      ...{
-        memberId: fc.option(names),
-        addresses: fc.uniqueArray(names),
-        given: fc.uniqueArray(names),
-        open: fc.uniqueArray(names),
-        isToConfirm: fc.boolean(),
-        address: fc.option(names),
-      },
+      wanted: fc.boolean(),
+      state: fc.constantFrom(...membershipStates),
+      memberId: fc.option(names),
+      addresses: fc.uniqueArray(names),
+      given: fc.uniqueArray(names),
+      open: fc.uniqueArray(names),
+      isToConfirm: fc.boolean(),
+      address: fc.option(names),
       lastOutcome: fc.option(fc.constantFrom(...receiptOutcomes)),
-      ...{ wasCalled: fc.boolean(), updatedAt: fc.constant(at) },
+      wasCalled: fc.boolean(),
+      updatedAt: fc.constant(at),
     });
     const listing = fc.uniqueArray(
       fc.record({
-        ...{ id: names, digests: fc.uniqueArray(names, { maxLength: 2 }) },
-        ...{ isManaged: fc.boolean(), isProtected: fc.boolean() },
+        id: names,
+        digests: fc.uniqueArray(names, { maxLength: 2 }),
+        isManaged: fc.boolean(),
+        isProtected: fc.boolean(),
       }),
       { selector: ({ id }) => id },
     );
@@ -160,8 +146,7 @@ describe('judging what a tool lists', () => {
           expect(found?.isProtected).toBe(false);
           const others = all.filter(
             ({ id, memberId, addresses }) =>
-              id !== owner?.id &&
-              (memberId === found?.id || addresses.some((one) => found?.digests.includes(one))),
+              id !== owner?.id && (memberId === found?.id || addresses.some((one) => found?.digests.includes(one))),
           );
           expect(others).toEqual([]);
         }
@@ -173,7 +158,8 @@ describe('judging what a tool lists', () => {
 describe('judging who is missing again', () => {
   const now = new Date('2026-03-15T12:00:00.000Z');
   const arrived = (outcome: 'added' | 'invited' | 'already_member', hour: string) => ({
-    ...{ outcome, at: `2026-03-15T${hour}.000Z` },
+    outcome,
+    at: `2026-03-15T${hour}.000Z`,
   });
 
   it.each([

@@ -13,9 +13,7 @@ import { createIncident, hours, type Incident, toApi } from '../support/incident
 vi.setConfig({ testTimeout: 30_000 });
 
 const people = Array.from({ length: 60 }, (_, index) => `u${index}`);
-const active = Object.fromEntries(
-  people.map((trainer) => [`c-${trainer}`, { links: ['l1'], people: [trainer] }]),
-);
+const active = Object.fromEntries(people.map((trainer) => [`c-${trainer}`, { links: ['l1'], people: [trainer] }]));
 const whole = toApi({ links: { l1: 'signs' }, active });
 
 /** Runs before each answer; what it throws is what is answered. */
@@ -46,8 +44,7 @@ const { signal } = new AbortController();
 
 describeEachDatabase('a read that takes long', (openFresh) => {
   const open = async () => createIncident(await openFresh());
-  const read = (incident: Incident, api: PlatformReader) =>
-    reconcileNext(depsOf(incident, api), signal);
+  const read = (incident: Incident, api: PlatformReader) => reconcileNext(depsOf(incident, api), signal);
 
   it('is made once, though another instance looks at every moment of it', async () => {
     const incident = await open();
@@ -78,9 +75,7 @@ describeEachDatabase('a read that takes long', (openFresh) => {
       if (isHanging || id === 'c-u0') return;
       isHanging = true;
       engine.clock.advance(leaseMs);
-      expect(
-        await engine.installStates.claim(toInstant(engine.clock.now()), later()),
-      ).not.toBeNull();
+      expect(await engine.installStates.claim(toInstant(engine.clock.now()), later())).not.toBeNull();
       engine.clock.advance(leaseMs / 2);
     });
     const later = () => instantIn(engine.clock, 2 * leaseMs);
@@ -153,9 +148,7 @@ describeEachDatabase('a read that takes long', (openFresh) => {
     expect(await engine.rows('run')).toMatchObject([{ endedAt: null }]);
     engine.clock.advance(leaseMs);
     await endRuns(engine);
-    expect(await engine.rows('run')).toMatchObject([
-      { failure: expect.stringMatching(/^Cut off/) },
-    ]);
+    expect(await engine.rows('run')).toMatchObject([{ failure: expect.stringMatching(/^Cut off/) }]);
   });
 
   it('is not taken for a loop that hangs', async () => {

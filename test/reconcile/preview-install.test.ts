@@ -2,13 +2,7 @@ import { expect, it } from 'vitest';
 import { previewInstall } from '../../src/reconcile/preview-install.ts';
 import { createPreviewStore } from '../../src/reconcile/preview-store.ts';
 import { describeEachDatabase } from '../support/databases.ts';
-import {
-  createIncident,
-  type Incident,
-  type Listing,
-  minutes,
-  toApi,
-} from '../support/incident.ts';
+import { createIncident, type Incident, type Listing, minutes, toApi } from '../support/incident.ts';
 
 const tables = [
   ...(['delivery', 'contract', 'link', 'installGrant', 'contractLink', 'participation'] as const),
@@ -37,10 +31,7 @@ describeEachDatabase('looking ahead', (openFresh) => {
     const { engine, tool, deps } = incident;
     const [before, calls] = [await dump(incident), tool.calls.length];
     const { changes } = await previewInstall(
-      {
-        ...{ ...deps, platformApis: new Map([['acme', toApi(listing)]]) },
-        previews: createPreviewStore(engine.database),
-      },
+      { ...deps, platformApis: new Map([['acme', toApi(listing)]]), previews: createPreviewStore(engine.database) },
       'acme',
       new AbortController().signal,
     );
@@ -54,8 +45,12 @@ describeEachDatabase('looking ahead', (openFresh) => {
     const ahead = await look(incident, { links, active: on(everyone) });
     expect(ahead).toHaveLength(everyone.length);
     expect(ahead[0]).toEqual({
-      ...{ tool: 'studio', groupId: 'signs', trainerId: 'u100' },
-      ...{ change: 'add', cause: null, at: null },
+      tool: 'studio',
+      groupId: 'signs',
+      trainerId: 'u100',
+      change: 'add',
+      cause: null,
+      at: null,
     });
   });
 
@@ -85,9 +80,7 @@ describeEachDatabase('looking ahead', (openFresh) => {
     const incident = await open();
     await incident.read({ links, active: on(['u1']) });
     // More than what is one step of the evidence lies between the two.
-    const others = Object.fromEntries(
-      everyone.map((_, index) => [`o${index}`, { links: [], people: ['u9'] }]),
-    );
+    const others = Object.fromEntries(everyone.map((_, index) => [`o${index}`, { links: [], people: ['u9'] }]));
     const active = { ...on(['u1'], 'cmc2'), ...others };
     expect(await look(incident, { links, active, ended: on(['u1']) })).toEqual([]);
   });

@@ -11,9 +11,7 @@ const links = ['l1'];
 const on = (...people: string[]) => ({ links, people });
 
 /** Many that are new, one that has ended, one on whom somebody is missing, one that is in no list. */
-const many = Object.fromEntries(
-  Array.from({ length: 120 }, (_, index) => [`c${index}`, on(`u${index}`)]),
-);
+const many = Object.fromEntries(Array.from({ length: 120 }, (_, index) => [`c${index}`, on(`u${index}`)]));
 const ended = { gone: on('u-gone') };
 const listing = { links: { l1: 'signs' }, active: { ...many, doubtful: on('u-new') }, ended };
 const whole = toApi(listing);
@@ -23,7 +21,10 @@ const api = { ...whole, listParticipants: unlisted.listParticipants };
 const known: KnownInstall = {
   linkIds: ['l1', 'l2'],
   contracts: ['gone', 'doubtful', 'unlisted'].map((contractId) => ({
-    ...{ contractId, linkIds: links, trainerIds: [`u-${contractId}`], participantsReadAt: null },
+    contractId,
+    linkIds: links,
+    trainerIds: [`u-${contractId}`],
+    participantsReadAt: null,
   })),
 };
 
@@ -55,11 +56,7 @@ it('gives what the whole of a read gives, in its order', async () => {
 it('gives what it knows while it still asks, and what takes anything away after that', async () => {
   const { steps, asked } = await readSteps();
   expect(new Set(asked.map((one) => one.split(' ').at(-1)))).toEqual(new Set(['1', '2', '3']));
-  expect(steps.map(takesAway)).toEqual([
-    ...[false, false, false, false],
-    ...[true, true, true],
-    false,
-  ]);
+  expect(steps.map(takesAway)).toEqual([false, false, false, false, true, true, true, false]);
 });
 
 it('has a contract with somebody missing asked again, where it could not be read to its end', async () => {

@@ -4,11 +4,7 @@ import type { Evidence } from '../../src/domain/evidence.ts';
 import type { ContractPage, PlatformReader } from '../../src/marketplace/platform-api.ts';
 import type { Contract, Participant, ProjectLink } from '../../src/marketplace/platform-schema.ts';
 import { evidenceOfInstall } from '../../src/reconcile/evidence-of-install.ts';
-import {
-  type KnownContract,
-  type KnownInstall,
-  readInstall,
-} from '../../src/reconcile/read-install.ts';
+import { type KnownContract, type KnownInstall, readInstall } from '../../src/reconcile/read-install.ts';
 
 const { signal } = new AbortController();
 const beganAt = '2026-03-15T12:00:00.000Z';
@@ -16,16 +12,28 @@ const recently = '2026-03-15T06:00:00.000Z';
 const longAgo = '2026-03-15T05:59:59.999Z';
 
 const link = (id: string): ProjectLink => ({
-  ...{ id, externalProjectId: `p-${id}`, externalProjectName: null, provisioningMode: null },
+  id,
+  externalProjectId: `p-${id}`,
+  externalProjectName: null,
+  provisioningMode: null,
 });
 const contract = (id: string, status = 'active', projectLinkIds = ['l1']): Contract => ({
-  ...{ id, status, title: null, projectLinkIds },
+  id,
+  status,
+  title: null,
+  projectLinkIds,
 });
 const person = (opentrainUserId: string): Participant => ({
-  ...{ opentrainUserId, displayName: null, workEmail: `${opentrainUserId}@opentrain.work` },
+  opentrainUserId,
+  displayName: null,
+  workEmail: `${opentrainUserId}@opentrain.work`,
 });
 const known = (contractId: string, changes: Partial<KnownContract> = {}): KnownContract => ({
-  ...{ contractId, linkIds: ['l1'], trainerIds: ['u1'], participantsReadAt: recently, ...changes },
+  contractId,
+  linkIds: ['l1'],
+  trainerIds: ['u1'],
+  participantsReadAt: recently,
+  ...changes,
 });
 
 interface Marketplace {
@@ -43,8 +51,11 @@ interface Marketplace {
 function open(said: Partial<Marketplace> = {}, remembered: Partial<KnownInstall> = {}) {
   const asked: string[] = [];
   const { status, links, hiddenLinks, pages, participants }: Marketplace = {
-    ...{ status: 'ACTIVE', links: [link('l1')], hiddenLinks: [] },
-    ...{ pages: { active: { contracts: [contract('c1')] } }, participants: { c1: [person('u1')] } },
+    status: 'ACTIVE',
+    links: [link('l1')],
+    hiddenLinks: [],
+    pages: { active: { contracts: [contract('c1')] } },
+    participants: { c1: [person('u1')] },
     ...said,
   };
   const answer = <T>(name: string, value: T | undefined): Promise<T> => {
@@ -67,9 +78,8 @@ function open(said: Partial<Marketplace> = {}, remembered: Partial<KnownInstall>
     listParticipants: (id) => answer(`on ${id}`, participants[id]),
   };
   const knownInstall = { linkIds: ['l1'], contracts: [known('c1')], ...remembered };
-  const read = (platformApi = api) =>
-    readInstall(platformApi, 'acme', knownInstall, beganAt, signal);
-  return { ...{ api, asked, read }, learn: async () => learn(await read(), knownInstall) };
+  const read = (platformApi = api) => readInstall(platformApi, 'acme', knownInstall, beganAt, signal);
+  return { api, asked, read, learn: async () => learn(await read(), knownInstall) };
 }
 
 /** What a read adds, in one. */
@@ -98,9 +108,14 @@ describe('reading an install', () => {
   it('asks for the grant, the links, what is active before what has ended', async () => {
     const { asked, read } = open();
     expect(await read()).toEqual({
-      ...{ install: 'acme', beganAt, grant: { id: 'g1', status: 'ACTIVE' } },
-      ...{ links: [link('l1')], missingLinkIds: [], contracts: [contract('c1')] },
-      ...{ isActiveWhole: true, participants: new Map() },
+      install: 'acme',
+      beganAt,
+      grant: { id: 'g1', status: 'ACTIVE' },
+      links: [link('l1')],
+      missingLinkIds: [],
+      contracts: [contract('c1')],
+      isActiveWhole: true,
+      participants: new Map(),
     });
     expect(asked).toEqual(['install', 'links', 'active', 'ended']);
   });
@@ -135,9 +150,7 @@ describe('reading an install', () => {
     const { contracts, isActiveWhole } = await read();
     expect(contracts.map(({ id }) => id)).toEqual(['c1', 'c2']);
     expect(isActiveWhole).toBe(true);
-    expect(asked).toEqual([
-      ...['install', 'links', 'active', 'active l1', 'active l2', 'ended', 'on c2'],
-    ]);
+    expect(asked).toEqual(['install', 'links', 'active', 'active l1', 'active l2', 'ended', 'on c2']);
   });
 
   it('asks for those that ended before only where it looks for one, and by its links', async () => {
@@ -191,17 +204,14 @@ const failures: ErrorCode[] = [
 ];
 
 describe('a read that fails', () => {
-  it.each(operations)(
-    'in %s fails as a whole, so that nothing follows from it',
-    async (operation) => {
-      for (const code of failures) {
-        // Everything is missing, so that everything is asked for.
-        const { api, read } = open({ links: [] }, { linkIds: ['l1'], contracts: [] });
-        const failing = { ...api, [operation]: () => Promise.reject(new AppError(code, 'no')) };
-        await expect(read(failing)).rejects.toMatchObject({ code });
-      }
-    },
-  );
+  it.each(operations)('in %s fails as a whole, so that nothing follows from it', async (operation) => {
+    for (const code of failures) {
+      // Everything is missing, so that everything is asked for.
+      const { api, read } = open({ links: [] }, { linkIds: ['l1'], contracts: [] });
+      const failing = { ...api, [operation]: () => Promise.reject(new AppError(code, 'no')) };
+      await expect(read(failing)).rejects.toMatchObject({ code });
+    }
+  });
 
   it.each(['getInstall', 'listProjectLinks', 'listContracts'] as const)(
     'by a 404 of %s fails as a whole, too',
@@ -259,11 +269,7 @@ describe('nothing that leads to a removal follows', () => {
       { pages: { active: others } },
       { contracts: [known('c1', { linkIds: ['l0'] }), known('c2', { trainerIds: ['u2'] })] },
     ],
-    [
-      'from a status that nobody knows',
-      { pages: { active: { contracts: [contract('c1', 'paused')] } } },
-      {},
-    ],
+    ['from a status that nobody knows', { pages: { active: { contracts: [contract('c1', 'paused')] } } }, {}],
     [
       'from a status that nobody knows, among the ended',
       { pages: { active: others, ended: { contracts: [contract('c1', 'archived')] } } },
@@ -280,11 +286,7 @@ describe('nothing that leads to a removal follows', () => {
       { contracts: [known('c1', { participantsReadAt: null })] },
     ],
     ['from a link that is not listed, and there', { links: [], hiddenLinks: [link('l1')] }, {}],
-    [
-      'from a link that is gone, where the grant is not active',
-      { status: 'REVOKED', links: [link('l2')] },
-      {},
-    ],
+    ['from a link that is gone, where the grant is not active', { status: 'REVOKED', links: [link('l2')] }, {}],
     [
       'from a link that is gone, where nobody knows what the grant is',
       { status: 'SUSPENDED', links: [link('l2')] },

@@ -7,12 +7,8 @@ import { readMarketplace } from '../../src/reconcile/read-marketplace.ts';
 const { signal } = new AbortController();
 const beganAt = '2026-03-15T12:00:00.000Z';
 
-const link = (id: string) => ({
-  ...{ id, externalProjectId: id, externalProjectName: null, provisioningMode: null },
-});
-const contract = (id: string, status = 'active'): Contract => ({
-  ...{ id, status, title: null, projectLinkIds: ['l1'] },
-});
+const link = (id: string) => ({ id, externalProjectId: id, externalProjectName: null, provisioningMode: null });
+const contract = (id: string, status = 'active'): Contract => ({ id, status, title: null, projectLinkIds: ['l1'] });
 const amara = { opentrainUserId: 'u1', displayName: 'Amara O.', workEmail: null };
 
 /** A marketplace whose listings are given by `status` or `status link`. */
@@ -44,7 +40,9 @@ describe('reading the marketplace', () => {
   it('asks for ended contracts only when one is missing among the active', async () => {
     const { asked, read } = openFake({ active: { contracts: [contract('c1'), contract('c9')] } });
     expect(await read('c1')).toEqual({
-      ...{ install: 'acme', beganAt, links: [link('l1'), link('l2'), link('l3')] },
+      install: 'acme',
+      beganAt,
+      links: [link('l1'), link('l2'), link('l3')],
       contracts: [contract('c1')],
       participants: new Map([['c1', [amara]]]),
     });
@@ -79,9 +77,7 @@ describe('reading the marketplace', () => {
     const { contracts, participants } = await read('c1');
     expect(contracts).toEqual([]);
     expect(participants).toEqual(new Map([['c1', [amara]]]));
-    expect(asked).toEqual([
-      ...['links', 'active', 'ended', 'ended l1', 'ended l2', 'ended l3', 'on c1'],
-    ]);
+    expect(asked).toEqual(['links', 'active', 'ended', 'ended l1', 'ended l2', 'ended l3', 'on c1']);
   });
 
   it('does not fail where one contract is unknown', async () => {

@@ -45,8 +45,7 @@ describeEachDatabase('what events leave out', (openFresh) => {
     }
   }
 
-  const requests = () =>
-    engine.database.kysely.selectFrom('readRequest').selectAll().orderBy('contractId').execute();
+  const requests = () => engine.database.kysely.selectFrom('readRequest').selectAll().orderBy('contractId').execute();
 
   async function takeIn(...bodies: string[]): Promise<void> {
     await engine.deliver(bodies);
@@ -110,8 +109,11 @@ describeEachDatabase('what events leave out', (openFresh) => {
     await takeIn(minimalEvent('contract.ended', contractId));
     const never = () => Promise.reject(new Error('was asked'));
     await readDue({
-      ...{ getInstall: never, getProjectLink: never },
-      ...{ listProjectLinks: never, listContracts: never, listParticipants: never },
+      getInstall: never,
+      getProjectLink: never,
+      listProjectLinks: never,
+      listContracts: never,
+      listParticipants: never,
     });
     expect(await requests()).toEqual([]);
     expect(engine.log.text()).not.toContain('was asked');
@@ -123,9 +125,7 @@ describeEachDatabase('what events leave out', (openFresh) => {
     world.sandbox.endContract(contractId);
     await readDue();
     expect(await requests()).toEqual([]);
-    expect(await engine.rows('contract')).toMatchObject([
-      { endedReadAt: toInstant(engine.clock.now()) },
-    ]);
+    expect(await engine.rows('contract')).toMatchObject([{ endedReadAt: toInstant(engine.clock.now()) }]);
     expect((await engine.membershipRows()).filter(({ wanted }) => wanted === 1)).toEqual([]);
   });
 
@@ -248,9 +248,7 @@ describeEachDatabase('what events leave out', (openFresh) => {
   it('is told in counts and logs without a token or an address', async () => {
     await world.link('street-signs');
     await hire();
-    await readDue(
-      failing('listContracts', new AppError('unavailable', 'a@opentrain.work said no')),
-    );
+    await readDue(failing('listContracts', new AppError('unavailable', 'a@opentrain.work said no')));
     engine.clock.advance(hourMs);
     await readDue();
     const { values } = await engine.metrics.marketplaceReads.get();

@@ -161,9 +161,7 @@ describeEachDatabase('installs are read side by side', (openFresh) => {
     ]);
     for (const install of ['acme', 'globex']) {
       const now = toInstant(engine.clock.now());
-      await inTransaction(engine.database, (tx) =>
-        engine.installStates.wantRead(tx, [install], now),
-      );
+      await inTransaction(engine.database, (tx) => engine.installStates.wantRead(tx, [install], now));
       engine.clock.advance(1000);
     }
     const checkDrift = async () => undefined;

@@ -4,13 +4,7 @@ import { toInstant } from '../../src/lib/clock.ts';
 import { createPlatformApi } from '../../src/marketplace/platform-api.ts';
 import type { DoubtKind } from '../../src/reconcile/doubts.ts';
 import { describeEachDatabase, type OpenFresh, openForTest, sqlite } from '../support/databases.ts';
-import {
-  type Asked,
-  type Front,
-  type Instead,
-  type Meddling,
-  openFront,
-} from '../support/front.ts';
+import { type Asked, type Front, type Instead, type Meddling, openFront } from '../support/front.ts';
 import { createIncident, hours, type Incident, minutes } from '../support/incident.ts';
 import { openSecondMarketplace } from '../support/second-marketplace/second-marketplace.ts';
 
@@ -49,7 +43,8 @@ async function open(openDatabase: OpenFresh): Promise<Site> {
 
   async function call(method: string, path: string, body?: object): Promise<unknown> {
     const response = await fetch(`${market.baseUrl}${path}`, {
-      ...{ method, headers: { authorization: `Bearer ${token}` } },
+      method,
+      headers: { authorization: `Bearer ${token}` },
       ...(body && { body: JSON.stringify(body) }),
     });
     return await response.json();
@@ -66,7 +61,12 @@ async function open(openDatabase: OpenFresh): Promise<Site> {
   market.hire(await link('lamps'), ['l0']);
   const pacing = { requestsPerSecond: 10_000, burst: 10_000 };
   const site: Site = {
-    ...{ incident, front, market, installId, links, contracts },
+    incident,
+    front,
+    market,
+    installId,
+    links,
+    contracts,
     unlink: async (project) => void (await call('DELETE', `/project-links/${links[project]}`)),
     async read(timeoutMs = 10_000) {
       const { baseUrl } = front;
@@ -96,9 +96,7 @@ async function expectNobodyLeaves({ incident, contracts, members }: Site): Promi
   expect(await incident.plans()).toEqual([]);
 }
 
-async function runs({
-  incident,
-}: Site): Promise<{ outcome: string | null; failure: string | null }[]> {
+async function runs({ incident }: Site): Promise<{ outcome: string | null; failure: string | null }[]> {
   const rows = await incident.engine.database.kysely
     .selectFrom('run')
     .select(['outcome', 'failure'])
@@ -109,9 +107,7 @@ async function runs({
 
 async function doubts({ incident }: Site): Promise<Partial<Record<DoubtKind, number>>> {
   const { values } = await incident.engine.metrics.readDoubts.get();
-  return Object.fromEntries(
-    values.filter(({ value }) => value > 0).map(({ labels, value }) => [labels.kind, value]),
-  );
+  return Object.fromEntries(values.filter(({ value }) => value > 0).map(({ labels, value }) => [labels.kind, value]));
 }
 
 /** Of one operation only. */
@@ -197,7 +193,9 @@ const nobody = { body: { participants: [] } };
 /** As many as were asked for: the rest of a list may be on a page that is never shown. */
 function fill(contracts: Listed): object {
   const others = Array.from({ length: page - contracts.length + 1 }, (_, index) => ({
-    ...{ id: `other-${index}`, status: 'active', projectLinkIds: [] },
+    id: `other-${index}`,
+    status: 'active',
+    projectLinkIds: [],
   }));
   return { contracts: [...contracts.slice(1), ...others] };
 }
@@ -223,15 +221,10 @@ const doubtful: [string, Meddling, Partial<Record<DoubtKind, number>>][] = [
   ],
   [
     'a page of exactly as many as were asked for, without one who is known',
-    (asked) =>
-      /other-/.test(asked.path) ? nobody : editing(active, (contracts) => fill(contracts))(asked),
+    (asked) => (/other-/.test(asked.path) ? nobody : editing(active, (contracts) => fill(contracts))(asked)),
     { cut_off_list: 1, unlisted_contract: 1, nobody_on_contract: page },
   ],
-  [
-    'a listing that shrinks from page to page',
-    editing(active, shrink),
-    { cut_off_list: 1, unlisted_contract: 1 },
-  ],
+  ['a listing that shrinks from page to page', editing(active, shrink), { cut_off_list: 1, unlisted_contract: 1 }],
   [
     'a status that nobody knows',
     editing(active, (contracts) => ({
@@ -279,10 +272,7 @@ describe('nobody is removed, and it is told what is in doubt,', () => {
         },
         { unlisted_link: 1 },
       ],
-      [
-        editing(active, (contracts) => ({ contracts: contracts.slice(1) })),
-        { unlisted_contract: 1 },
-      ],
+      [editing(active, (contracts) => ({ contracts: contracts.slice(1) })), { unlisted_contract: 1 }],
     ];
     for (const [meddling, expected] of once) {
       site.front.meddle(meddling);

@@ -10,10 +10,7 @@ const links = { cml1: 'signs' };
 const on = (...people: string[]) => ({ cmc1: { links: ['cml1'], people } });
 const both: Listing = { links, active: on('u1', 'u2') };
 /** That list is not empty: what it does not say of others counts. */
-const ended: Listing = {
-  ...{ links, ended: on('u1', 'u2') },
-  active: { cmc9: { links: ['cml1'], people: ['u9'] } },
-};
+const ended: Listing = { links, ended: on('u1', 'u2'), active: { cmc9: { links: ['cml1'], people: ['u9'] } } };
 
 describeEachDatabase('a run', (openFresh) => {
   const open = async () => createIncident(await openFresh());
@@ -112,9 +109,7 @@ describeEachDatabase('a run', (openFresh) => {
     expect(await runs(incident)).toMatchObject([{ outcome: null }]);
     incident.engine.clock.advance(minutes);
     await endRuns(incident.engine);
-    expect(await runs(incident)).toMatchObject([
-      { outcome: 'failed', failure: 'Not done in time: 2' },
-    ]);
+    expect(await runs(incident)).toMatchObject([{ outcome: 'failed', failure: 'Not done in time: 2' }]);
   });
 
   it.each([1, 2, 3])('loses nobody who is added after look %i of the count', async (number) => {

@@ -24,14 +24,12 @@ describeEachDatabase('a schedule', (openFresh) => {
     const engine = createEngine(await openFresh());
     let woken = 0;
     const deps = {
-      ...{
-        ...engine,
-        schedule,
-        installs: new Map([
-          ['acme', {}],
-          ['globex', {}],
-        ]),
-      },
+      ...engine,
+      schedule,
+      installs: new Map([
+        ['acme', {}],
+        ['globex', {}],
+      ]),
       onReadWanted: () => {
         woken += 1;
       },

@@ -24,16 +24,8 @@ describe('what is held', () => {
     ['that up to an hour', { aliveAt: ago(hours) }, 'removals'],
     ['all after a silence', { aliveAt: ago(hours + 1) }, 'all'],
     ['all in a database that was put back', { wasPutBack: true }, 'all'],
-    [
-      'all where it has forgotten what was written',
-      { aliveAt: ago(61_000), wroteAt: ago(0) },
-      'all',
-    ],
-    [
-      'nothing where another wrote a little before',
-      { aliveAt: ago(900), wroteAt: ago(0) },
-      'nothing',
-    ],
+    ['all where it has forgotten what was written', { aliveAt: ago(61_000), wroteAt: ago(0) }, 'all'],
+    ['nothing where another wrote a little before', { aliveAt: ago(900), wroteAt: ago(0) }, 'nothing'],
   ])('is %s', (_what, more, hold) => {
     expect(findHold({ ...alive, ...more }, now)).toBe(hold);
   });

@@ -94,11 +94,7 @@ describeEachDatabase('a suspect', (openFresh) => {
     clock.advance(minutes);
     const since = clock.now().toISOString();
     await incident.read(without);
-    const { attention } = await loadStatus(
-      database,
-      since,
-      new Map([['acme', { tool: 'studio' }]]),
-    );
+    const { attention } = await loadStatus(database, since, new Map([['acme', { tool: 'studio' }]]));
     expect(attention).toEqual([
       {
         says: `contracts that are no longer listed, and not said to have ended: 1, the oldest since ${since}`,

@@ -7,17 +7,14 @@ describe('a call', () => {
     ['rateLimited', 429, 'RATE_LIMITED'],
     ['unauthenticated', 401, 'UNAUTHORIZED'],
     ['forbidden', 403, 'FORBIDDEN'],
-  ] as const)(
-    'that is to be %s is answered %i, and nothing comes of it',
-    async (kind, status, code) => {
-      const world = await openFaulty({ [kind]: { probability: 1, times: 1 } });
-      const body = { externalProjectId: 'another' };
-      const refused = await world.api('POST', '/project-links', { body });
-      expect(refused).toMatchObject({ status, body: { code, requestId: expect.any(String) } });
-      expect(world.sandbox.snapshot().projectLinks).toHaveLength(1);
-      expect((await world.api('POST', '/project-links', { body })).status).toBe(201);
-    },
-  );
+  ] as const)('that is to be %s is answered %i, and nothing comes of it', async (kind, status, code) => {
+    const world = await openFaulty({ [kind]: { probability: 1, times: 1 } });
+    const body = { externalProjectId: 'another' };
+    const refused = await world.api('POST', '/project-links', { body });
+    expect(refused).toMatchObject({ status, body: { code, requestId: expect.any(String) } });
+    expect(world.sandbox.snapshot().projectLinks).toHaveLength(1);
+    expect((await world.api('POST', '/project-links', { body })).status).toBe(201);
+  });
 
   it('that meets a server error is answered 500 or 503, and nothing comes of it', async () => {
     const world = await openFaulty({ serverError: 1 });
@@ -150,19 +147,13 @@ describe('the faults of the API', () => {
     const once = { forbidden: { probability: 1, times: 1 } };
     const ask = async (call = {}) => (await world.api('GET', '/contracts', call)).status;
     world.sandbox.setFaults(undefined, once);
-    expect([await ask(), await ask(), await ask({ token }), await ask({ token })]).toEqual([
-      403, 200, 403, 200,
-    ]);
+    expect([await ask(), await ask(), await ask({ token }), await ask({ token })]).toEqual([403, 200, 403, 200]);
     world.sandbox.setFaults(world.installId, once);
     expect([await ask(), await ask(), await ask({ token })]).toEqual([403, 200, 200]);
   });
 
   it('are the same with the same seed, whatever else is asked in between', async () => {
-    const [first, same, other] = [
-      await play('one', false),
-      await play('one', true),
-      await play('two', false),
-    ];
+    const [first, same, other] = [await play('one', false), await play('one', true), await play('two', false)];
     expect(same).toEqual(first);
     expect(other).not.toEqual(first);
     expect(new Set(first)).toEqual(new Set([200, 403, 429]));

@@ -139,11 +139,7 @@ describe('participants', () => {
     const { token } = sandbox.createInstall({
       organizationId,
       piiConsent: row.consent,
-      tokenScopes: [
-        'project-links:write',
-        'participants:read',
-        ...(row.scope ? ['participants:email' as const] : []),
-      ],
+      tokenScopes: ['project-links:write', 'participants:read', ...(row.scope ? ['participants:email' as const] : [])],
     });
     await api('POST', '/project-links', { token, body: { externalProjectId: 'a', jobId } });
     const trainers = [{ workEmail: row.address }];

@@ -6,8 +6,7 @@ import { answerWith, minuteMs, openReceiver, openWorld, request } from './sandbo
 describe('the controls', () => {
   it('do by HTTP what the methods do in process', async () => {
     const { sandbox, url } = await openWorld();
-    const control = (path: string, body: object = {}) =>
-      request('POST', `${url}/sandbox${path}`, { body });
+    const control = (path: string, body: object = {}) => request('POST', `${url}/sandbox${path}`, { body });
 
     const { body: install } = await control('/installs', { piiConsent: false });
     expect(install.token).toMatch(/^ot_ptk_/);
@@ -43,12 +42,8 @@ describe('the controls', () => {
       paymentType: 'PAY_PER_LABEL',
       organizationId: install.organizationId,
     });
-    expect(state.installs).toContainEqual(
-      expect.objectContaining({ id: install.installId, piiConsent: true }),
-    );
-    expect(state.contracts).toMatchObject([
-      { id: contractId, status: 'ended', endDate: '2026-01-01T00:00:00.000Z' },
-    ]);
+    expect(state.installs).toContainEqual(expect.objectContaining({ id: install.installId, piiConsent: true }));
+    expect(state.contracts).toMatchObject([{ id: contractId, status: 'ended', endDate: '2026-01-01T00:00:00.000Z' }]);
 
     await control(`/installs/${install.installId}/revoke-token`);
     const { body: again } = await control(`/installs/${install.installId}/reconnect`);
@@ -71,9 +66,7 @@ describe('the controls', () => {
     expect(receiver.received).toHaveLength(2);
     const { body } = await request('GET', `${url}/sandbox/deliveries`);
     expect(body.deliveries).toEqual(JSON.parse(JSON.stringify(sandbox.listDeliveries())));
-    expect(body.deliveries).toMatchObject([
-      { type: 'contract.started', status: 'PENDING', attempts: { length: 2 } },
-    ]);
+    expect(body.deliveries).toMatchObject([{ type: 'contract.started', status: 'PENDING', attempts: { length: 2 } }]);
   });
 
   it('never show a token or a secret again', async () => {
@@ -145,8 +138,7 @@ describe('the controls', () => {
 
 describe('a reconnect', () => {
   it('gives a new install and token; links and endpoints stay with the old, and fall silent', async () => {
-    const { sandbox, api, link, subscribe, installId, organizationId, jobId, token } =
-      await openWorld();
+    const { sandbox, api, link, subscribe, installId, organizationId, jobId, token } = await openWorld();
     const receiver = await openReceiver();
     await link('a');
     await subscribe(receiver.url);
@@ -210,10 +202,7 @@ describe('a customer', () => {
     const { body } = await request('POST', path, { body: { jobId: other } });
     expect(body.projectLink).toMatchObject({ externalProjectId: 'a', jobId: other });
     await sandbox.idle();
-    expect(sandbox.listDeliveries().map(({ type }) => type)).toEqual([
-      'project_link.removed',
-      'project_link.created',
-    ]);
+    expect(sandbox.listDeliveries().map(({ type }) => type)).toEqual(['project_link.removed', 'project_link.created']);
     expect(() => sandbox.relink(body.projectLink.id, { jobId: 'job_unknown' })).toThrow(/No job/);
     expect(sandbox.listDeliveries()).toHaveLength(2);
     const again = sandbox.relink(body.projectLink.id, { externalProjectId: 'b', jobId });

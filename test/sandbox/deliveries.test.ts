@@ -40,9 +40,7 @@ describe('a delivery', () => {
     const signature = String(headers['x-opentrain-signature']);
     const event = stripe.webhooks.constructEvent(rawBody, signature, world.secret);
     expect(event).toMatchObject({ type: 'contract.started', resourceId: contractId });
-    expect(() => stripe.webhooks.constructEvent(`${rawBody} `, signature, world.secret)).toThrow(
-      /signature/,
-    );
+    expect(() => stripe.webhooks.constructEvent(`${rawBody} `, signature, world.secret)).toThrow(/signature/);
     expect(() => stripe.webhooks.constructEvent(rawBody, signature, 'whsec_other')).toThrow();
   });
 
@@ -114,9 +112,7 @@ describe('a delivery', () => {
     world.sandbox.hire({ jobId: world.jobId });
     await world.sandbox.advance(1000 * minuteMs);
     expect(world.receiver.received).toHaveLength(1);
-    expect(deliveries(world)).toMatchObject([
-      { status: 'DELIVERED', attempts: [{ httpStatus: status, error: null }] },
-    ]);
+    expect(deliveries(world)).toMatchObject([{ status: 'DELIVERED', attempts: [{ httpStatus: status, error: null }] }]);
   });
 
   it.each([301, 307, 308, 400, 401, 404, 410, 413, 429, 500, 503])(
@@ -128,9 +124,7 @@ describe('a delivery', () => {
       world.sandbox.hire({ jobId: world.jobId });
       await world.sandbox.idle();
       expect(elsewhere.received).toEqual([]);
-      expect(deliveries(world)).toMatchObject([
-        { status: 'PENDING', attempts: [{ httpStatus: status }] },
-      ]);
+      expect(deliveries(world)).toMatchObject([{ status: 'PENDING', attempts: [{ httpStatus: status }] }]);
     },
   );
 

@@ -78,11 +78,7 @@ describe('an event', () => {
     const world = await openFaulty({ reorder: { probability: 1, times: 1 } });
     const ids = await hireOneByOne(world, 3);
     expect(contractsHeard(world)).toEqual([ids[1], ids[0], ids[2]]);
-    expect(world.sandbox.listDeliveries().map(({ faults }) => faults)).toEqual([
-      ['reorder'],
-      [],
-      [],
-    ]);
+    expect(world.sandbox.listDeliveries().map(({ faults }) => faults)).toEqual([['reorder'], [], []]);
   });
 
   it('that is reordered waits for its successor, not for what was under way before', async () => {
@@ -156,9 +152,7 @@ describe('an attempt that is corrupted', () => {
     const world = await openFaulty({ corrupt: 0.5 });
     await hireOneByOne(world, 8);
     await world.sandbox.advance(1000 * minuteMs);
-    const fates = world.sandbox
-      .listDeliveries()
-      .map(({ attempts }) => attempts.map(({ isCorrupted }) => isCorrupted));
+    const fates = world.sandbox.listDeliveries().map(({ attempts }) => attempts.map(({ isCorrupted }) => isCorrupted));
     expect(fates).toContainEqual([false]);
     expect(fates).toContainEqual([true, false]);
   });
@@ -194,9 +188,7 @@ describe('the faults of deliveries', () => {
     expect(same).toEqual(first);
     const told = new Set(first.happened.map(({ fault }) => fault));
     expect(told).toEqual(new Set(['lose', 'repeat', 'reorder', 'delay', 'corrupt']));
-    expect(other.happened.map(({ fault }) => fault)).not.toEqual(
-      first.happened.map(({ fault }) => fault),
-    );
+    expect(other.happened.map(({ fault }) => fault)).not.toEqual(first.happened.map(({ fault }) => fault));
 
     async function play(seed: string) {
       const world = await openFaulty(some, { seed });
@@ -222,9 +214,7 @@ describe('the faults of deliveries', () => {
         await hireOneByOne(world, 1);
       }
       await world.sandbox.advance(1000 * minuteMs);
-      const mine = world.sandbox
-        .listDeliveries()
-        .filter((one) => one.installId === world.installId);
+      const mine = world.sandbox.listDeliveries().filter((one) => one.installId === world.installId);
       return mine.map(({ faults, status, attempts }) => ({ faults, status, attempts }));
     }
   });
@@ -281,8 +271,7 @@ async function openFaulty(faults: WantedFaults, options: SandboxOptions = {}): P
   const receiver = await openReceiver();
   await world.link('a');
   const { secret } = await world.subscribe(receiver.url);
-  receiver.respond = (response, received) =>
-    answerWith(isSigned(received, secret) ? 200 : 401)(response);
+  receiver.respond = (response, received) => answerWith(isSigned(received, secret) ? 200 : 401)(response);
   world.sandbox.setFaults(undefined, faults);
   return { ...world, receiver };
 }

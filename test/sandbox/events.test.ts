@@ -1,14 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
-import {
-  clock,
-  openReceiver,
-  openWorld,
-  type Receiver,
-  request,
-  today,
-  type World,
-} from './sandbox-harness.ts';
+import { clock, openReceiver, openWorld, type Receiver, request, today, type World } from './sandbox-harness.ts';
 
 interface Watching extends World {
   receiver: Receiver;
@@ -237,9 +229,7 @@ async function openWatching(options: SandboxOptions = {}): Promise<Watching> {
       const bodies = world.sandbox.listDeliveries().map(({ body }) => body);
       const events = receiver.received.splice(0).map(({ rawBody, event }) => ({ rawBody, event }));
       // Attempts run side by side; what was raised first comes first in the marketplace's list.
-      return events
-        .toSorted((a, b) => bodies.indexOf(a.rawBody) - bodies.indexOf(b.rawBody))
-        .map(({ event }) => event);
+      return events.toSorted((a, b) => bodies.indexOf(a.rawBody) - bodies.indexOf(b.rawBody)).map(({ event }) => event);
     },
   };
 }

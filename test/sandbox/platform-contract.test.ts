@@ -140,10 +140,7 @@ describe('the platform API', () => {
       const stranger = world.sandbox.createInstall();
       const answer = await call(world, example, stranger.token);
       expect(answer).toMatchObject(envelope(404, 'NOT_FOUND'));
-      const unknown = await call(
-        { ...world, linkId: 'x', contractId: 'x', endpointId: 'x' },
-        example,
-      );
+      const unknown = await call({ ...world, linkId: 'x', contractId: 'x', endpointId: 'x' }, example);
       expect(unknown).toMatchObject(envelope(404, 'NOT_FOUND'));
     },
   );
@@ -179,34 +176,25 @@ describe('the platform API', () => {
     expect(served.toSorted()).toEqual(specified.toSorted());
   });
 
-  it.each([false, true])(
-    'describes the query of the contracts, with cursors: %s',
-    async (cursors) => {
-      const { baseUrl } = await openWorld({ cursors });
-      const { body } = await request('GET', `${baseUrl}/openapi.json`);
-      const { parameters } = body.paths['/contracts'].get as Operation;
-      const schemas = parameters?.map(({ name, schema }) => [name, schema]) ?? [];
-      expect(Object.fromEntries(schemas)).toEqual({
-        projectLinkId: { type: 'string' },
-        status: { type: 'string', enum: ['active', 'ended'] },
-        limit: { type: 'integer', minimum: 1, maximum: 200, default: 50 },
-        ...(cursors ? { cursor: { type: 'string' } } : {}),
-      });
-    },
-  );
+  it.each([false, true])('describes the query of the contracts, with cursors: %s', async (cursors) => {
+    const { baseUrl } = await openWorld({ cursors });
+    const { body } = await request('GET', `${baseUrl}/openapi.json`);
+    const { parameters } = body.paths['/contracts'].get as Operation;
+    const schemas = parameters?.map(({ name, schema }) => [name, schema]) ?? [];
+    expect(Object.fromEntries(schemas)).toEqual({
+      projectLinkId: { type: 'string' },
+      status: { type: 'string', enum: ['active', 'ended'] },
+      limit: { type: 'integer', minimum: 1, maximum: 200, default: 50 },
+      ...(cursors ? { cursor: { type: 'string' } } : {}),
+    });
+  });
 
   it('answers 404 to every other method and path', async () => {
     const world = await openReadyWorld();
-    const paths = new Set([
-      ...examples.map(({ path }) => path),
-      '/contracts/{id}',
-      '/',
-      '/nothing',
-    ]);
+    const paths = new Set([...examples.map(({ path }) => path), '/contracts/{id}', '/', '/nothing']);
     for (const path of paths) {
       for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) {
-        if (examples.some((example) => example.method === method && example.path === path))
-          continue;
+        if (examples.some((example) => example.method === method && example.path === path)) continue;
         const answer = await world.api(method, pathOf(world, { path }));
         expect([method, path, answer]).toMatchObject([method, path, envelope(404, 'NOT_FOUND')]);
       }
@@ -219,9 +207,7 @@ async function openReadyWorld(): Promise<Ready> {
   const linkId = await world.link('streets');
   const { contractId } = world.sandbox.hire({ jobId: world.jobId });
   world.sandbox.fundMilestone(contractId);
-  const { id: endpointId } = await world.subscribe('https://bridge.example.com/hook', [
-    'install.revoked',
-  ]);
+  const { id: endpointId } = await world.subscribe('https://bridge.example.com/hook', ['install.revoked']);
   await world.api('PATCH', `/webhook-endpoints/${endpointId}`, { body: { status: 'DISABLED' } });
   return { ...world, linkId, contractId, endpointId };
 }

@@ -37,16 +37,8 @@ describe('project links', () => {
     [400, 'an empty externalProjectId', { externalProjectId: '' }],
     [400, 'an externalProjectId of 201 characters', { externalProjectId: 'p'.repeat(201) }],
     [400, 'an externalProjectId that is no text', { externalProjectId: 7 }],
-    [
-      400,
-      'a name of 301 characters',
-      { externalProjectId: 'a', externalProjectName: 'n'.repeat(301) },
-    ],
-    [
-      400,
-      'a url of 2049 characters',
-      { externalProjectId: 'a', externalProjectUrl: `${url2048}u` },
-    ],
+    [400, 'a name of 301 characters', { externalProjectId: 'a', externalProjectName: 'n'.repeat(301) }],
+    [400, 'a url of 2049 characters', { externalProjectId: 'a', externalProjectUrl: `${url2048}u` }],
     [400, 'a url of another scheme', { externalProjectId: 'a', externalProjectUrl: 'ftp://x' }],
     [400, 'an unknown mode', { externalProjectId: 'a', provisioningMode: 'MAGIC' }],
     [404, 'an unknown job', { externalProjectId: 'a', jobId: 'job_nowhere' }],

@@ -54,13 +54,11 @@ describe('gangway sandbox', () => {
 
   it('explains every option and argument', () => {
     const command = createSandboxCommand(openTerminal().terminal);
-    for (const { description, options, registeredArguments } of [command, ...command.commands].map(
-      (one) => ({
-        description: one.description(),
-        options: one.options,
-        registeredArguments: one.registeredArguments,
-      }),
-    )) {
+    for (const { description, options, registeredArguments } of [command, ...command.commands].map((one) => ({
+      description: one.description(),
+      options: one.options,
+      registeredArguments: one.registeredArguments,
+    }))) {
       expect(description).not.toBe('');
       for (const option of [...options, ...registeredArguments]) {
         expect(option.description).not.toBe('');
@@ -91,9 +89,10 @@ describe('the faults', () => {
 
   it('that do not exist are refused at the start', async () => {
     const { terminal } = openTerminal();
-    await expect(
-      run(terminal, '--port', '0', '--empty', '1', '--operation', 'GET /all'),
-    ).rejects.toMatchObject({ code: 'invalid', message: expect.stringContaining('"GET /all"') });
+    await expect(run(terminal, '--port', '0', '--empty', '1', '--operation', 'GET /all')).rejects.toMatchObject({
+      code: 'invalid',
+      message: expect.stringContaining('"GET /all"'),
+    });
   });
 
   it('are set for all installs or for one, shown with what came of them, and cleared', async () => {
@@ -153,9 +152,7 @@ describe('the commands that act as customers', () => {
   it('end, fund, give and withdraw consent, and reconnect', async () => {
     const { sandbox, url, jobId, installId } = await openWorld();
     const { contractId } = sandbox.hire({ jobId });
-    expect(await runText(url, 'fund', contractId, '--volume', '7', '--amount', '90')).toContain(
-      '7 for 90 USD',
-    );
+    expect(await runText(url, 'fund', contractId, '--volume', '7', '--amount', '90')).toContain('7 for 90 USD');
     expect(await runText(url, 'end', contractId)).toBe(`Contract ${contractId} ended\n`);
     expect(sandbox.snapshot().contracts).toMatchObject([
       { status: 'ended', budget: { fundedVolume: 7, fundedAmountUsd: 90 } },
@@ -168,10 +165,7 @@ describe('the commands that act as customers', () => {
 
     const { token } = await runJson(url, 'reconnect', installId);
     expect(token).toMatch(/^ot_ptk_/);
-    expect(sandbox.snapshot().installs).toMatchObject([
-      { status: 'REVOKED' },
-      { status: 'ACTIVE' },
-    ]);
+    expect(sandbox.snapshot().installs).toMatchObject([{ status: 'REVOKED' }, { status: 'ACTIVE' }]);
   });
 
   it('show the state, whatever strangers wrote into it', async () => {

@@ -47,8 +47,7 @@ export async function openWorld(options: SandboxOptions = {}): Promise<World> {
   onTestFinished(() => sandbox.stop());
   const { installId, organizationId, token } = sandbox.createInstall();
   const { id: jobId } = sandbox.createJob({ installId });
-  const api: World['api'] = (method, path, call = {}) =>
-    request(method, `${baseUrl}${path}`, { token, ...call });
+  const api: World['api'] = (method, path, call = {}) => request(method, `${baseUrl}${path}`, { token, ...call });
   return {
     sandbox,
     url,

@@ -77,8 +77,11 @@ describe('a usage report', () => {
     const [{ usage } = {}] = world.sandbox.snapshot().contracts;
     expect(usage).toEqual([
       {
-        ...{ workDate: yesterday, workerOpentrainUserId: one?.opentrainUserId },
-        ...{ totalSeconds: 200, tasksCompleted: 3, labelsCompleted: 9 },
+        workDate: yesterday,
+        workerOpentrainUserId: one?.opentrainUserId,
+        totalSeconds: 200,
+        tasksCompleted: 3,
+        labelsCompleted: 9,
       },
       { workDate: today, workerOpentrainUserId: two?.opentrainUserId, totalSeconds: 40, ...none },
     ]);

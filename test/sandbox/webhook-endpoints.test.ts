@@ -64,17 +64,17 @@ describe('webhook endpoints', () => {
   ];
   const badTypes = [[], ['contract.paused'], ['contract.started', 'nonsense'], 'contract.started'];
 
-  it.each([
-    ...badUrls.map((bad) => ({ url: bad, eventTypes })),
-    ...badTypes.map((bad) => ({ url, eventTypes: bad })),
-  ])('refuse %o, when created and when updated', async (body) => {
-    const { api, subscribe } = await openWorld();
-    const { id } = await subscribe(url, eventTypes);
-    expect((await api('POST', '/webhook-endpoints', { body })).status).toBe(400);
-    expect((await api('PATCH', `/webhook-endpoints/${id}`, { body })).status).toBe(400);
-    const { webhookEndpoints } = (await api('GET', '/webhook-endpoints')).body;
-    expect(webhookEndpoints).toMatchObject([{ id, url, eventTypes }]);
-  });
+  it.each([...badUrls.map((bad) => ({ url: bad, eventTypes })), ...badTypes.map((bad) => ({ url, eventTypes: bad }))])(
+    'refuse %o, when created and when updated',
+    async (body) => {
+      const { api, subscribe } = await openWorld();
+      const { id } = await subscribe(url, eventTypes);
+      expect((await api('POST', '/webhook-endpoints', { body })).status).toBe(400);
+      expect((await api('PATCH', `/webhook-endpoints/${id}`, { body })).status).toBe(400);
+      const { webhookEndpoints } = (await api('GET', '/webhook-endpoints')).body;
+      expect(webhookEndpoints).toMatchObject([{ id, url, eventTypes }]);
+    },
+  );
 
   it.each([
     'https://bridge.example.com/hook?install=acme',

@@ -16,8 +16,7 @@ const what = only === undefined ? `${count} from batch ${first}` : `${first}.${o
 
 describeEachDialect('any story', (dialect) => {
   it(`ends nobody wrongly, at any moment: ${what}`, async () => {
-    const { wrong, alone } =
-      only === undefined ? await tellMany(dialect) : await tellOne(dialect, only);
+    const { wrong, alone } = only === undefined ? await tellMany(dialect) : await tellOne(dialect, only);
     expect(wrong, alone.join('\n\n')).toEqual([]);
   });
 });

@@ -31,9 +31,7 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
       checkedAt: world.clock.now().toISOString(),
       trouble: { says: 'acme has no webhook endpoint at the marketplace' },
     });
-    expect(world.alerts()).toEqual([
-      'endpoint_trouble: acme has no webhook endpoint at the marketplace',
-    ]);
+    expect(world.alerts()).toEqual(['endpoint_trouble: acme has no webhook endpoint at the marketplace']);
   });
 
   it('is adopted by its url where the configuration has secrets', async () => {
@@ -52,9 +50,7 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
     const [made, ...others] = await world.endpoints();
     expect([made?.url, others]).toEqual([world.url, []]);
     expect(made?.id).not.toBe(lost.id);
-    expect(await world.stored()).toMatchObject([
-      { endpointId: made?.id, secret: expect.stringMatching(/^whsec_/) },
-    ]);
+    expect(await world.stored()).toMatchObject([{ endpointId: made?.id, secret: expect.stringMatching(/^whsec_/) }]);
     expect(await world.record()).toMatchObject({ creatingSince: null, trouble: null });
     expect(await world.takeReadWanted()).toBe(true);
   });
@@ -64,9 +60,7 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
     const { deps } = world;
     await deps.subscriptions.beginCreating('acme', world.clock.now().toISOString());
     const endpoints = { ...deps.endpoints, save: () => Promise.reject(new Error('power cut')) };
-    await expect(checkSubscription({ ...deps, endpoints }, 'acme', signal)).rejects.toThrow(
-      'power cut',
-    );
+    await expect(checkSubscription({ ...deps, endpoints }, 'acme', signal)).rejects.toThrow('power cut');
     expect([await world.endpoints(), await world.stored()]).toMatchObject([[{}], []]);
     await world.check();
     const [made] = await world.endpoints();
@@ -79,9 +73,7 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
     await world.check();
     const [made] = await world.endpoints();
     expect(made?.id).not.toBe(world.endpointId);
-    expect(await world.stored()).toMatchObject([
-      { endpointId: made?.id, secret: expect.stringMatching(/^whsec_/) },
-    ]);
+    expect(await world.stored()).toMatchObject([{ endpointId: made?.id, secret: expect.stringMatching(/^whsec_/) }]);
     expect(await world.takeReadWanted()).toBe(true);
     await world.check();
     expect([await world.endpoints(), await world.takeReadWanted()]).toMatchObject([[made], false]);

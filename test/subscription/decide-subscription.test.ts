@@ -13,19 +13,37 @@ const hour = 60 * minute;
 
 function endpoint(id: string, changes: Partial<WebhookEndpoint> = {}): WebhookEndpoint {
   return {
-    ...{ id, url, status: 'ACTIVE', eventTypes: [...eventTypes], createdAt: ago(hour) },
-    ...{ consecutiveFailures: 0, disabledAt: null, disabledReason: null, ...changes },
+    id,
+    url,
+    status: 'ACTIVE',
+    eventTypes: [...eventTypes],
+    createdAt: ago(hour),
+    consecutiveFailures: 0,
+    disabledAt: null,
+    disabledReason: null,
+    ...changes,
   };
 }
 
 const stored = (endpointId: string, changes: Partial<KnownEndpoint> = {}): KnownEndpoint => ({
-  ...{ endpointId, hasSecret: true, storedAt: ago(hour), ...changes },
+  endpointId,
+  hasSecret: true,
+  storedAt: ago(hour),
+  ...changes,
 });
 
 function view(changes: Partial<SubscriptionView> = {}): SubscriptionView {
   return {
-    ...{ url, now, listed: [], stored: [], hasConfiguredSecrets: false, creatingSince: null },
-    ...{ enabledAt: [], unmatchedAt: null, acceptedAt: null, ...changes },
+    url,
+    now,
+    listed: [],
+    stored: [],
+    hasConfiguredSecrets: false,
+    creatingSince: null,
+    enabledAt: [],
+    unmatchedAt: null,
+    acceptedAt: null,
+    ...changes,
   };
 }
 
@@ -42,12 +60,7 @@ const two = {
 const fewer = endpoint('a', { eventTypes: ['contract.started', 'payout.sent'] });
 const manyTypes = ['contract.started', 'payout.sent', ...eventTypes.slice(1)];
 
-type Case = [
-  what: string,
-  changes: Partial<SubscriptionView>,
-  steps: object[],
-  trouble: RegExp | null,
-];
+type Case = [what: string, changes: Partial<SubscriptionView>, steps: object[], trouble: RegExp | null];
 
 const adopt = (endpointId: string) => ({ kind: 'adopt', endpointId });
 const remove = (endpointId: string) => ({ kind: 'delete', endpointId });
@@ -68,19 +81,9 @@ const cases: Case[] = [
     [],
     null,
   ],
-  [
-    'one that tells no event types',
-    { ...known, listed: [endpoint('a', { eventTypes: undefined })] },
-    [],
-    null,
-  ],
+  ['one that tells no event types', { ...known, listed: [endpoint('a', { eventTypes: undefined })] }, [], null],
 
-  [
-    'one by hand, with a secret configured',
-    { listed: [endpoint('a')], ...byHand },
-    [adopt('a')],
-    null,
-  ],
+  ['one by hand, with a secret configured', { listed: [endpoint('a')], ...byHand }, [adopt('a')], null],
   [
     'two by hand, with a secret configured',
     { listed: [endpoint('b', { createdAt: ago(2 * hour) }), endpoint('a')], ...byHand },
@@ -94,12 +97,7 @@ const cases: Case[] = [
     [],
     /secret of acme.*a is not known/,
   ],
-  [
-    'one made whose secret was never stored',
-    { listed: [endpoint('a')], ...being },
-    [create('a')],
-    null,
-  ],
+  ['one made whose secret was never stored', { listed: [endpoint('a')], ...being }, [create('a')], null],
   ['none, though one was being made', being, [create()], null],
   ['one stored just before the note was cleared', { ...known, ...being }, [settle], null],
   [
@@ -166,16 +164,12 @@ const cases: Case[] = [
   ],
 
   ['a disabled one', failing, [enable], null],
-  [
-    'a disabled one by hand',
-    { listed: [endpoint('a', disabled)], ...byHand },
-    [adopt('a'), enable],
-    null,
-  ],
+  ['a disabled one by hand', { listed: [endpoint('a', disabled)], ...byHand }, [adopt('a'), enable], null],
   [
     'one disabled by hand again and again',
     {
-      ...{ listed: [endpoint('a', { status: 'DISABLED' })], stored: [stored('a')] },
+      listed: [endpoint('a', { status: 'DISABLED' })],
+      stored: [stored('a')],
       enabledAt: [ago(2 * minute), ago(minute)],
     },
     [enable],
@@ -199,12 +193,7 @@ const cases: Case[] = [
     [],
     /nothing has come since/,
   ],
-  [
-    'the same, an hour later',
-    { ...failing, enabledAt: [ago(hour)], acceptedAt: ago(2 * hour) },
-    [enable],
-    null,
-  ],
+  ['the same, an hour later', { ...failing, enabledAt: [ago(hour)], acceptedAt: ago(2 * hour) }, [enable], null],
   [
     'one that did deliver since it was enabled',
     { ...failing, enabledAt: [ago(30 * minute)], acceptedAt: ago(29 * minute) },
@@ -214,23 +203,22 @@ const cases: Case[] = [
   [
     'one whose deliveries are signed with a wrong secret',
     {
-      ...{ listed: [endpoint('a', { consecutiveFailures: 2 })], stored: [stored('a')] },
-      ...{ unmatchedAt: ago(minute), acceptedAt: ago(2 * minute) },
+      listed: [endpoint('a', { consecutiveFailures: 2 })],
+      stored: [stored('a')],
+      unmatchedAt: ago(minute),
+      acceptedAt: ago(2 * minute),
     },
     [],
     /signed with a secret that is not known here and refused, at 2026-03-15T11:59:00/,
   ],
-  [
-    'one that delivers, and somebody else who has no secret of it',
-    { ...known, unmatchedAt: ago(minute) },
-    [],
-    null,
-  ],
+  ['one that delivers, and somebody else who has no secret of it', { ...known, unmatchedAt: ago(minute) }, [], null],
   [
     'one that was given the right secret since',
     {
-      ...{ listed: [endpoint('a', { consecutiveFailures: 2 })], stored: [stored('a')] },
-      ...{ unmatchedAt: ago(2 * minute), acceptedAt: ago(minute) },
+      listed: [endpoint('a', { consecutiveFailures: 2 })],
+      stored: [stored('a')],
+      unmatchedAt: ago(2 * minute),
+      acceptedAt: ago(minute),
     },
     [],
     null,
@@ -262,20 +250,11 @@ describe('the watch of a subscription', () => {
     const actions = [{}, { ...failing, unmatchedAt: ago(hour) }].map(
       (changes) => decideSubscription('acme', view(changes)).trouble?.action,
     );
-    expect(actions).toEqual([
-      'make one: gangway connect acme',
-      'give it a new one: gangway endpoint rotate acme',
-    ]);
+    expect(actions).toEqual(['make one: gangway connect acme', 'give it a new one: gangway endpoint rotate acme']);
   });
 });
 
-type EnsureCase = [
-  what: string,
-  changes: Partial<SubscriptionView>,
-  mayMove: boolean,
-  how: string,
-  steps: object[],
-];
+type EnsureCase = [what: string, changes: Partial<SubscriptionView>, mayMove: boolean, how: string, steps: object[]];
 
 const move = { kind: 'move', endpointId: 'a' };
 const far = { listed: [endpoint('a', elsewhere)] };

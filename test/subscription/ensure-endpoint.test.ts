@@ -96,7 +96,8 @@ describe.each(surroundings)('connecting an install, %s', (_, openMarket, dialect
     const world = await open();
     const deps = { ...world.deps, publicUrl: undefined };
     await expect(ensureEndpoint(deps, 'acme', { mayMove: false, signal })).rejects.toMatchObject({
-      ...{ code: 'invalid', message: expect.stringContaining('receiver.publicUrl') },
+      code: 'invalid',
+      message: expect.stringContaining('receiver.publicUrl'),
     });
   });
 });

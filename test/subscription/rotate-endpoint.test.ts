@@ -29,9 +29,7 @@ describe.each(surroundings)('rotating an endpoint, %s', (_, openMarket, dialect)
     const world = await openConnected();
     const { endpointId, ...rest } = await world.rotate();
     expect(endpointId).not.toBe(world.endpointId);
-    expect(rest).toEqual({
-      ...{ replaced: [world.endpointId], hadGap: false, hasConfiguredSecrets: false },
-    });
+    expect(rest).toEqual({ replaced: [world.endpointId], hadGap: false, hasConfiguredSecrets: false });
     const whole = { id: endpointId, url: world.url, eventTypes };
     expect(await world.endpoints()).toMatchObject([whole]);
     const [{ secret } = { secret: null }, ...others] = await world.stored();
@@ -71,7 +69,8 @@ describe.each(surroundings)('rotating an endpoint, %s', (_, openMarket, dialect)
   it('refuses where there is nothing to rotate', async () => {
     const world = await open();
     await expect(world.rotate()).rejects.toMatchObject({
-      ...{ code: 'not_found', message: expect.stringContaining('gangway connect acme') },
+      code: 'not_found',
+      message: expect.stringContaining('gangway connect acme'),
     });
   });
 
@@ -119,9 +118,7 @@ describe.each(surroundings)('rotating an endpoint, %s', (_, openMarket, dialect)
     const endpoints = {
       ...world.deps.endpoints,
       save: (endpoint: StoredEndpoint) =>
-        endpoint.secret === null
-          ? world.deps.endpoints.save(endpoint)
-          : Promise.reject(new Error('cut')),
+        endpoint.secret === null ? world.deps.endpoints.save(endpoint) : Promise.reject(new Error('cut')),
     };
     const deps = { ...world.deps, endpoints };
     await expect(rotateEndpoint(deps, 'acme', { signal })).rejects.toThrow('cut');

@@ -73,9 +73,7 @@ describeEachDatabase('the watch', (openFresh) => {
     const installs = Array.from({ length: 7 }, (_, index) => `i${index}`);
     const now = world.clock.now().toISOString();
     await subscriptions.wantCheck(installs, now);
-    const asked = installs.map(() =>
-      subscriptions.claim(installs, now, '2100-01-01T00:00:00.000Z'),
-    );
+    const asked = installs.map(() => subscriptions.claim(installs, now, '2100-01-01T00:00:00.000Z'));
     expect((await Promise.all(asked)).flat().sort()).toEqual(installs);
   });
 

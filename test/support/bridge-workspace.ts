@@ -52,7 +52,9 @@ export function createBridgeWorkspace(changes: object = {}): Workspace {
   };
 
   return {
-    ...{ folder, configFile, rosterFile },
+    folder,
+    configFile,
+    rosterFile,
     async receive(...bodies) {
       const { config: loaded } = loadConfig({ path: configFile, env: {} });
       const storage = await open();
@@ -77,8 +79,7 @@ export function createBridgeWorkspace(changes: object = {}): Workspace {
           const members = await storage.memberships.list({ limit: 1000 });
           const now = new Date().toISOString();
           const moving = members.filter(
-            ({ nextAttemptAt, removeAfter }) =>
-              nextAttemptAt !== null || (removeAfter !== null && removeAfter <= now),
+            ({ nextAttemptAt, removeAfter }) => nextAttemptAt !== null || (removeAfter !== null && removeAfter <= now),
           );
           return (await storage.inbox.countDue()) + moving.length;
         };

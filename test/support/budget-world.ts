@@ -52,7 +52,9 @@ export async function openBudgetWorld(database: Database): Promise<BudgetWorld> 
   function open(changes: Partial<BudgetParts> = {}): BudgetWorkerDeps {
     const api = createPlatformApi({ baseUrl: front.baseUrl, token: market.token, pacing, clock });
     return {
-      ...{ ...engine, platformApis: new Map([['acme', api]]), repeatMs: 7 * 86_400_000 },
+      ...engine,
+      platformApis: new Map([['acme', api]]),
+      repeatMs: 7 * 86_400_000,
       addNotice: async (_tx, notice) => void notices.push(notice),
       budgets: createBudgetStore(database),
       readers: createReaderStore(database),
@@ -63,7 +65,12 @@ export async function openBudgetWorld(database: Database): Promise<BudgetWorld> 
   const own = open();
 
   const world: BudgetWorld = {
-    ...{ engine, market, front, platform: direct, open, notices },
+    engine,
+    market,
+    front,
+    platform: direct,
+    open,
+    notices,
     told: () => notices.map(({ kind, isRepeat }) => (isRepeat ? `still ${kind}` : kind)),
     async hire(hours = 10) {
       const { contractId } = market.sandbox.hire({ jobId: market.jobId });

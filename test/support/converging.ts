@@ -1,11 +1,6 @@
 import type { Database } from '../../src/db/database.ts';
 import { createLockStore } from '../../src/db/lock-store.ts';
-import {
-  type Claim,
-  type ClaimOrder,
-  type ClaimStore,
-  createClaimStore,
-} from '../../src/engine/claim-store.ts';
+import { type Claim, type ClaimOrder, type ClaimStore, createClaimStore } from '../../src/engine/claim-store.ts';
 import { convergeMembership } from '../../src/engine/converge-membership.ts';
 import { leaseMs, usualSecondLookMs as secondLookMs } from '../../src/engine/converge-steps.ts';
 import { createConvergeWorker } from '../../src/engine/converge-worker.ts';
@@ -72,18 +67,22 @@ export async function converge(
 ): Promise<Result | null> {
   const { clock, managedDomains, alerts } = engine;
   const deps = {
-    ...{ claims, settling, adapter: tool.adapter, timeoutMs, clock, alerts, secondLookMs },
-    ...{ protectedAccounts, managedDomains, mayChangeAccounts: () => mayChangeAccounts },
+    claims,
+    settling,
+    adapter: tool.adapter,
+    timeoutMs,
+    clock,
+    alerts,
+    secondLookMs,
+    protectedAccounts,
+    managedDomains,
+    mayChangeAccounts: () => mayChangeAccounts,
   };
   return await convergeMembership(deps, claim, signal ?? new AbortController().signal);
 }
 
 /** Brings everything in line that is due now and that the brake lets pass, one after the other. */
-export async function convergeDue(
-  engine: Engine,
-  tool: MemoryTool,
-  options: Converging = {},
-): Promise<string[]> {
+export async function convergeDue(engine: Engine, tool: MemoryTool, options: Converging = {}): Promise<string[]> {
   await engine.brake();
   const outcomes: string[] = [];
   for (const claim of await claimDue(engine, { makesLogins: options.makesLogins ?? false })) {
@@ -97,10 +96,7 @@ export async function convergeDue(
 export async function resetDue(
   engine: Engine,
   { adapter }: Pick<MemoryTool, 'adapter'>,
-  {
-    resets = createResetStore(engine.database, engine.box),
-    signal = new AbortController().signal,
-  } = {},
+  { resets = createResetStore(engine.database, engine.box), signal = new AbortController().signal } = {},
 ): Promise<void> {
   const { logger, clock, onMembershipDue } = engine;
   const deps = { tool: 'studio', adapter, resets, timeoutMs: 5000, logger, clock };
@@ -120,14 +116,20 @@ export function createStudioWorker(
 ): Loop {
   const { metrics, logger, clock, alerts, managedDomains } = engine;
   return createConvergeWorker({
-    ...{ tool: 'studio', adapter: tool.adapter, concurrency, timeoutMs: 5000 },
-    ...{
-      claims,
-      settling: createSettleStore(database, engine.box, engine.rules.routeLink),
-      locks,
-      troubles: createToolTroubleStore(database),
-    },
-    ...{ metrics, logger, clock, alerts, managedDomains, protectedAccounts: [] },
+    tool: 'studio',
+    adapter: tool.adapter,
+    concurrency,
+    timeoutMs: 5000,
+    claims,
+    settling: createSettleStore(database, engine.box, engine.rules.routeLink),
+    locks,
+    troubles: createToolTroubleStore(database),
+    metrics,
+    logger,
+    clock,
+    alerts,
+    managedDomains,
+    protectedAccounts: [],
     mayChangeAccounts: () => true,
     secondLookMs,
   });
@@ -143,9 +145,7 @@ export async function receiptsOf(engine: Engine): Promise<string[]> {
 export async function hire(engine: Engine, count: number, first = 1): Promise<void> {
   const numbers = Array.from({ length: count }, (_, index) => first + index);
   await engine.apply(
-    numbers.map((number) =>
-      fullEvent({ type: 'contract.started', contract: `c${number}`, trainer: `t${number}` }),
-    ),
+    numbers.map((number) => fullEvent({ type: 'contract.started', contract: `c${number}`, trainer: `t${number}` })),
   );
 }
 

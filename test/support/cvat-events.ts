@@ -2,9 +2,23 @@
 export type CvatEvent = Record<string, string>;
 
 const columns = [
-  ...['scope', 'obj_name', 'obj_id', 'obj_val', 'source', 'timestamp', 'count', 'duration'],
-  ...['project_id', 'task_id', 'job_id', 'user_id', 'user_name', 'user_email'],
-  ...['org_id', 'org_slug', 'payload'],
+  'scope',
+  'obj_name',
+  'obj_id',
+  'obj_val',
+  'source',
+  'timestamp',
+  'count',
+  'duration',
+  'project_id',
+  'task_id',
+  'job_id',
+  'user_id',
+  'user_name',
+  'user_email',
+  'org_id',
+  'org_slug',
+  'payload',
 ];
 
 /** As Python's csv writes it: CRLF, and quotes where they are needed. */

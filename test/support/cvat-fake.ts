@@ -96,7 +96,11 @@ export async function openCvatFake(options: CvatFakeOptions = {}): Promise<CvatF
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
   return {
-    ...{ url: origin, token, state, events, requests },
+    url: origin,
+    token,
+    state,
+    events,
+    requests,
     settings: { url: origin, token, organization: 'street-signs' },
     faults: {
       begin: (kind, fault) => {
@@ -124,10 +128,7 @@ function kindOf(method: string, path: string): RequestKind {
 }
 
 /** Quotes all it should not: its credential, and what it was sent. */
-function toQuoting(
-  { status, retryAfterSeconds }: Fault & { does: 'answers' },
-  sent: string,
-): CvatAnswer {
+function toQuoting({ status, retryAfterSeconds }: Fault & { does: 'answers' }, sent: string): CvatAnswer {
   const detail = `${sent} ${token} ${encodeURIComponent(token)} Bearer ${token}`;
   const headers = {
     ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),

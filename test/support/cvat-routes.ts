@@ -1,12 +1,5 @@
 import { type CvatEvent, isSince, toEventsCsv } from './cvat-events.ts';
-import type {
-  CvatAssignable,
-  CvatKind,
-  CvatMembership,
-  CvatOptions,
-  CvatState,
-  CvatUser,
-} from './cvat-state.ts';
+import type { CvatAssignable, CvatKind, CvatMembership, CvatOptions, CvatState, CvatUser } from './cvat-state.ts';
 
 export interface CvatAnswer {
   status: number;
@@ -38,23 +31,24 @@ export function createCvatRoutes(state: CvatState, options: CvatOptions, events:
     return user === undefined ? null : show(user);
   };
 
-  const showMembership = ({
+  const showMembership = ({ id, userId, org, isActive, joined, role, invitation }: CvatMembership) => ({
     id,
-    userId,
-    org,
-    isActive,
-    joined,
+    user: showById(userId),
+    organization: state.organizations.get(org),
+    is_active: isActive,
+    joined_date: joined,
     role,
-    invitation,
-  }: CvatMembership) => ({
-    ...{ id, user: showById(userId), organization: state.organizations.get(org) },
-    ...{ is_active: isActive, joined_date: joined, role, invitation: invitation?.key ?? null },
+    invitation: invitation?.key ?? null,
   });
 
   const showInvitation = ({ userId, org, isActive, role, invitation }: CvatMembership) => ({
-    ...{ key: invitation?.key, created_date: invitation?.created, owner: show(state.own), role },
-    ...{ user: showById(userId), organization: state.organizations.get(org) },
-    ...{ expired: invitation && state.isExpired(invitation) },
+    key: invitation?.key,
+    created_date: invitation?.created,
+    owner: show(state.own),
+    role,
+    user: showById(userId),
+    organization: state.organizations.get(org),
+    expired: invitation && state.isExpired(invitation),
     ...(options.tellsAccepted !== false && { accepted: isActive }),
   });
 
@@ -77,10 +71,7 @@ export function createCvatRoutes(state: CvatState, options: CvatOptions, events:
   }
 
   /** All simple filters and those in JSON Logic compare letter by letter; a search does not. */
-  function hasFiltered(
-    { url }: CvatRequest,
-    fields: Record<string, string | number | null | undefined>,
-  ): boolean {
+  function hasFiltered({ url }: CvatRequest, fields: Record<string, string | number | null | undefined>): boolean {
     const { searchParams } = url;
     const simple = [...searchParams].filter(([name]) => Object.hasOwn(fields, name));
     const search = searchParams.get('search')?.toLowerCase();
@@ -108,7 +99,9 @@ export function createCvatRoutes(state: CvatState, options: CvatOptions, events:
         return hasFiltered(request, { ...fields, project_id: projectId, type: 'annotation' });
       });
     const showWork = ({ id, assigneeId, projectId, state: is }: CvatAssignable) => ({
-      ...{ id, assignee: showById(assigneeId), state: is },
+      id,
+      assignee: showById(assigneeId),
+      state: is,
       ...(kind !== 'projects' && { project_id: projectId }),
     });
     return toPage(request, found, showWork);
@@ -219,9 +212,7 @@ export function createCvatRoutes(state: CvatState, options: CvatOptions, events:
         return showExport(id, request);
       case 'GET invitations': {
         const found = byKey(id);
-        return found === undefined
-          ? refuse(404, 'Not found.')
-          : { status: 200, body: showInvitation(found) };
+        return found === undefined ? refuse(404, 'Not found.') : { status: 200, body: showInvitation(found) };
       }
       case 'DELETE invitations': {
         const found = byKey(id);

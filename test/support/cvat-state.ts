@@ -111,7 +111,13 @@ export function createCvatState(options: CvatOptions) {
     if (memberships.some((one) => one.userId === user.id && one.org === org)) return 'is member';
     const invitation = { key: `key-${++lastId}`, created: now().toISOString(), sent: null };
     const membership: CvatMembership = {
-      ...{ id: ++lastId, userId: user.id, org, isActive: false, joined: null, role, invitation },
+      id: ++lastId,
+      userId: user.id,
+      org,
+      isActive: false,
+      joined: null,
+      role,
+      invitation,
     };
     memberships.push(membership);
     if (user.isReal && !mustConfirm) accept(membership);
@@ -187,11 +193,26 @@ export function createCvatState(options: CvatOptions) {
   }
 
   return {
-    ...{ users, memberships, work, organizations, madeAt, own, createUser, createOrganization },
-    ...{ invite, accept, throttleResend, resend, register, rename, membershipOf, findByEmail },
-    ...{ assign, jobsOpenTo, jobsListedTo },
-    isExpired: ({ sent }: CvatInvitation) =>
-      sent === null ? null : Date.parse(sent) + expiryMs <= now().getTime(),
+    users,
+    memberships,
+    work,
+    organizations,
+    madeAt,
+    own,
+    createUser,
+    createOrganization,
+    invite,
+    accept,
+    throttleResend,
+    resend,
+    register,
+    rename,
+    membershipOf,
+    findByEmail,
+    assign,
+    jobsOpenTo,
+    jobsListedTo,
+    isExpired: ({ sent }: CvatInvitation) => (sent === null ? null : Date.parse(sent) + expiryMs <= now().getTime()),
     remove(id: number): boolean {
       const index = memberships.findIndex((one) => one.id === id);
       if (index !== -1) memberships.splice(index, 1);

@@ -73,7 +73,8 @@ async function knowsNames(site: CvatSite): Promise<void> {
   try {
     expect(await adapter.findMember(org, other, signal)).toBeNull();
     expect(await adapter.findMember(org, { ...one, memberId: added.id }, signal)).toMatchObject({
-      ...{ id: added.id, email: null },
+      id: added.id,
+      email: null,
     });
     await expect(adapter.addMember(org, other, signal)).rejects.toMatchObject({ code: 'conflict' });
     expect(await account.isIn()).toBe(true);
@@ -127,10 +128,7 @@ async function endsAssignments(site: CvatSite): Promise<void> {
   const account = await site.register(person.email, person.name);
   const added = await adapter.addMember(org, person, signal);
   const [left, stays] = [await site.makeProject(), await site.makeProject()];
-  const tasks = [
-    await site.makeTask(left, account.id),
-    await site.makeTask(stays, account.id),
-  ] as const;
+  const tasks = [await site.makeTask(left, account.id), await site.makeTask(stays, account.id)] as const;
   const assignees = async () => await Promise.all(tasks.map((task) => task.assigneeId()));
   await end(adapter, org, added, String(left));
   expect(await assignees()).toEqual([null, account.id]);

@@ -21,10 +21,7 @@ export function contractStarted(number = 1): string {
 }
 
 /** A delivery as the receiver hands it to the inbox. */
-export function newDelivery(
-  body: string | Uint8Array,
-  changes: Partial<NewDelivery> = {},
-): NewDelivery {
+export function newDelivery(body: string | Uint8Array, changes: Partial<NewDelivery> = {}): NewDelivery {
   return {
     install: 'acme',
     body: Buffer.from(body),

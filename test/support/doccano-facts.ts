@@ -64,7 +64,8 @@ async function logsIn(site: DoccanoSite): Promise<void> {
   expect(one.token).toBe(two.token);
   const body = { ...site.admin, password: 'not this one' };
   expect(await callDoccano(site, 'POST', '/auth/login/', { body })).toMatchObject({
-    ...{ status: 400, body: { non_field_errors: [expect.any(String)] } },
+    status: 400,
+    body: { non_field_errors: [expect.any(String)] },
   });
 }
 
@@ -97,10 +98,7 @@ async function makesAccounts(site: DoccanoSite): Promise<void> {
   const { status, body } = await createUser(admin, login);
   expect({ status, body }).toEqual({
     status: 201,
-    body: {
-      ...{ id: expect.any(Number) as number, username: login.username },
-      ...{ is_superuser: false, is_staff: false },
-    },
+    body: { id: expect.any(Number) as number, username: login.username, is_superuser: false, is_staff: false },
   });
   const { username } = login;
   const refused = [
@@ -133,9 +131,7 @@ async function keepsRows(site: DoccanoSite): Promise<void> {
   const [project, other] = [await makeProject(admin, 'rows'), await makeProject(admin, 'others')];
   const { id: user, username } = await makePerson(site, admin);
   const { status, body } = await addRow(admin, project, user);
-  expect({ status, body }).toMatchObject({
-    ...{ status: 201, body: { user, username, rolename: 'annotator' } },
-  });
+  expect({ status, body }).toMatchObject({ status: 201, body: { user, username, rolename: 'annotator' } });
   expect(await admin.ask('GET', `/projects/${project}/members?user=${user}`)).toEqual([body]);
   expect(await admin.ask('GET', `/projects/${other}/members?user=${user}`)).toEqual([]);
   expect(await addRow(admin, project, user)).toMatchObject({ status: 400 });

@@ -34,9 +34,7 @@ const serverError: FakeAnswer = { status: 500, body: '<!doctype html><html></htm
 const missing: FakeAnswer = { status: 404, body: { detail: 'Not found.' } };
 const ok = (body: unknown): FakeAnswer => ({ status: 200, body });
 const created = (body: unknown): FakeAnswer => ({ status: 201, body });
-const bad = (field: string, text: string): FakeAnswer => ({
-  ...{ status: 400, body: { [field]: [text] } },
-});
+const bad = (field: string, text: string): FakeAnswer => ({ status: 400, body: { [field]: [text] } });
 
 type Route = (call: FakeCall) => FakeAnswer;
 
@@ -63,13 +61,9 @@ export const fakeRoutes = new Map<string, Route>([
   ['POST /projects/:/examples/:/categories', ifMember(createLabel)],
   ['POST /projects/:/examples/:/spans', ifMember(createLabel)],
   ['POST /projects/:/examples/:/states', ifMember(toggleConfirmation)],
-  [
-    'GET /projects/:/metrics/member-progress',
-    ifMember(({ state, ids: [id = 0] }) => ok(showProgress(state, id))),
-  ],
+  ['GET /projects/:/metrics/member-progress', ifMember(({ state, ids: [id = 0] }) => ok(showProgress(state, id)))],
   ...['category', 'span', 'relation'].map(
-    (kind) =>
-      [`GET /projects/:/metrics/${kind}-distribution`, ifMember(countLabels(kind))] as const,
+    (kind) => [`GET /projects/:/metrics/${kind}-distribution`, ifMember(countLabels(kind))] as const,
   ),
 ]);
 
@@ -95,9 +89,7 @@ function ifAdmin(route: Route): Route {
 
 function listUsers({ state, query }: FakeCall): FakeAnswer {
   const part = query.get('q')?.toLowerCase() ?? '';
-  return ok(
-    state.users.filter(({ username }) => username.toLowerCase().includes(part)).map(showUser),
-  );
+  return ok(state.users.filter(({ username }) => username.toLowerCase().includes(part)).map(showUser));
 }
 
 function createUser({ state, body }: FakeCall): FakeAnswer {
@@ -187,8 +179,7 @@ function listExamples({ state, user, ids: [project = 0] }: FakeCall): FakeAnswer
   const row = rowOf(state, project, user);
   if (row === undefined) return missing;
   const assigned = state.assignments.filter((one) => one.user === user.id);
-  const isSeen = (id: number) =>
-    row.role === adminRole || assigned.some(({ example }) => example === id);
+  const isSeen = (id: number) => row.role === adminRole || assigned.some(({ example }) => example === id);
   const results = state.examples.filter((one) => one.project === project && isSeen(one.id));
   return ok({ count: results.length, next: null, previous: null, results });
 }
@@ -226,8 +217,7 @@ function createLabel({ state, user, ids: [, example = 0], body }: FakeCall): Fak
 }
 
 function toggleConfirmation({ state, user, ids: [, example = 0] }: FakeCall): FakeAnswer {
-  const isMine = (one: { user: number; example: number }) =>
-    one.user === user.id && one.example === example;
+  const isMine = (one: { user: number; example: number }) => one.user === user.id && one.example === example;
   const isOn = state.confirmations.some(isMine);
   if (isOn) state.confirmations = state.confirmations.filter((one) => !isMine(one));
   else state.confirmations.push({ user: user.id, example });

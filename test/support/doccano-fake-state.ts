@@ -52,8 +52,14 @@ export const fakeRoles = [
 export function createDoccanoState(): DoccanoState {
   let lastId = 100;
   return {
-    ...{ users: [], projects: [], rows: [], examples: [], types: [], labels: [] },
-    ...{ assignments: [], confirmations: [] },
+    users: [],
+    projects: [],
+    rows: [],
+    examples: [],
+    types: [],
+    labels: [],
+    assignments: [],
+    confirmations: [],
     nextId: () => ++lastId,
   };
 }
@@ -65,8 +71,12 @@ export function addUser(
   rights: { isSuperuser?: boolean; isStaff?: boolean } = {},
 ): FakeUser {
   const user = {
-    ...{ id: state.nextId(), username, password, token: randomBytes(20).toString('hex') },
-    ...{ isSuperuser: rights.isSuperuser ?? false, isStaff: rights.isStaff ?? false },
+    id: state.nextId(),
+    username,
+    password,
+    token: randomBytes(20).toString('hex'),
+    isSuperuser: rights.isSuperuser ?? false,
+    isStaff: rights.isStaff ?? false,
   };
   state.users.push(user);
   return user;
@@ -113,9 +123,6 @@ export function showDistribution(state: DoccanoState, project: number, kind: str
     if (count === undefined) return null;
     count[text] = (count[text] ?? 0) + 1;
   }
-  const named = [...counts].map(([id, count]) => [
-    state.users.find((user) => user.id === id)?.username ?? '',
-    count,
-  ]);
+  const named = [...counts].map(([id, count]) => [state.users.find((user) => user.id === id)?.username ?? '', count]);
   return Object.fromEntries(named) as Record<string, Record<string, number>>;
 }

@@ -6,13 +6,7 @@ import { setImmediate, setTimeout as wait } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import type { Fault, Faults, RequestKind } from '../../src/adapters/conformance/harness.ts';
 import { type FakeAnswer, fakeRoutes } from './doccano-fake-routes.ts';
-import {
-  addUser,
-  createDoccanoState,
-  type DoccanoState,
-  type FakeUser,
-  showUser,
-} from './doccano-fake-state.ts';
+import { addUser, createDoccanoState, type DoccanoState, type FakeUser, showUser } from './doccano-fake-state.ts';
 import type { DoccanoSite } from './doccano-site.ts';
 
 /**
@@ -40,9 +34,7 @@ const [lateMs, arrivalMs] = [1000, 50];
 
 export async function openDoccanoFake(): Promise<DoccanoFake> {
   const state = createDoccanoState();
-  const owner = addUser(state, admin.username, admin.password, {
-    ...{ isSuperuser: true, isStaff: true },
-  });
+  const owner = addUser(state, admin.username, admin.password, { isSuperuser: true, isStaff: true });
   const requests: DoccanoFake['requests'] = [];
   const given = new Map<string, FakeAnswer>();
   let begun: { kind: RequestKind; fault: Fault } | undefined;
@@ -82,7 +74,9 @@ export async function openDoccanoFake(): Promise<DoccanoFake> {
   });
 
   return {
-    ...{ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, admin, requests },
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    admin,
+    requests,
     async makeStaff({ username, password }) {
       addUser(state, username, password, { isStaff: true });
     },
@@ -155,12 +149,7 @@ function refused(detail: string): FakeAnswer {
   return { status: 403, body: { detail } };
 }
 
-function misbehave(
-  fault: Fault,
-  call: Call,
-  owner: FakeUser,
-  work: () => FakeAnswer,
-): FakeAnswer | null {
+function misbehave(fault: Fault, call: Call, owner: FakeUser, work: () => FakeAnswer): FakeAnswer | null {
   if (fault.does === 'answers') return refuse(fault, call, owner);
   if (fault.does === 'swallows') return pretend(call);
   if (fault.does === 'goes_silent') work();
@@ -176,9 +165,7 @@ function pretend({ line, body }: Call): FakeAnswer {
 
 function send(response: ServerResponse, { status, body, headers = {} }: FakeAnswer): void {
   const isText = typeof body === 'string';
-  response.writeHead(status, {
-    ...{ 'content-type': isText ? 'text/html' : 'application/json', ...headers },
-  });
+  response.writeHead(status, { 'content-type': isText ? 'text/html' : 'application/json', ...headers });
   if (body === undefined) response.end();
   else response.end(isText ? body : JSON.stringify(body));
 }

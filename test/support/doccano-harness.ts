@@ -2,14 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Adapter, Person } from '../../src/adapters/adapter.ts';
 import type { ConformanceHarness } from '../../src/adapters/conformance/harness.ts';
 import { createAdapter } from '../../src/adapters/create-adapter.ts';
-import {
-  actAs,
-  addRow,
-  createUser,
-  type DoccanoSite,
-  type DoccanoUser,
-  makeProject,
-} from './doccano-site.ts';
+import { actAs, addRow, createUser, type DoccanoSite, type DoccanoUser, makeProject } from './doccano-site.ts';
 
 /** The adapter as an operator would set it up. */
 export function doccanoAdapter({ url, admin }: DoccanoSite, changes: object = {}): Adapter {
@@ -23,8 +16,11 @@ export function doccanoPerson(name: string): Person & { newPassword: string } {
   const newPassword = passwords.get(name) ?? randomBytes(15).toString('base64url');
   passwords.set(name, newPassword);
   return {
-    ...{ trainerId: `cmu-${name}`, email: `${name}@opentrain.work`, displayName: `Name ${name}` },
-    ...{ memberId: null, newPassword },
+    trainerId: `cmu-${name}`,
+    email: `${name}@opentrain.work`,
+    displayName: `Name ${name}`,
+    memberId: null,
+    newPassword,
   };
 }
 

@@ -67,11 +67,7 @@ export async function browseAs(site: { url: string }, login: DoccanoLogin): Prom
   return await toUser(site, token, { cookie: cookies.join('; '), 'x-csrftoken': csrf });
 }
 
-async function toUser(
-  site: { url: string },
-  token: string,
-  headers: Record<string, string>,
-): Promise<DoccanoUser> {
+async function toUser(site: { url: string }, token: string, headers: Record<string, string>): Promise<DoccanoUser> {
   const call = (method: string, path: string, sent?: unknown) =>
     callDoccano(site, method, path, { headers, body: sent });
   async function ask<Answer>(method: string, path: string, sent?: unknown): Promise<Answer> {
@@ -100,11 +96,7 @@ export async function makeProject(
 }
 
 /** The ids of the new examples. */
-export async function importExamples(
-  admin: DoccanoUser,
-  project: number,
-  texts: readonly string[],
-): Promise<number[]> {
+export async function importExamples(admin: DoccanoUser, project: number, texts: readonly string[]): Promise<number[]> {
   const ids: number[] = [];
   for (const text of texts) {
     const path = `/projects/${project}/examples`;
@@ -162,10 +154,7 @@ export async function addRow(
   return await admin.call('POST', `/projects/${project}/members`, { user, role });
 }
 
-export async function createUser(
-  admin: DoccanoUser,
-  { username, password }: DoccanoLogin,
-): Promise<DoccanoAnswer> {
+export async function createUser(admin: DoccanoUser, { username, password }: DoccanoLogin): Promise<DoccanoAnswer> {
   const body = { username, password1: password, password2: password };
   return await admin.call('POST', '/users/create', body);
 }

@@ -79,7 +79,8 @@ async function hire(site: DoccanoSite): Promise<Hired> {
 async function letsIn(site: DoccanoSite): Promise<void> {
   const { admin, adapter, project, person, added, trainer, examples } = await hire(site);
   expect(added).toEqual({
-    ...{ id: String(trainer.id), email: person.email },
+    id: String(trainer.id),
+    email: person.email,
     invitation: { kind: 'password', url: `${site.url}/auth`, username: person.email },
   });
   expect(await trainer.ask('GET', '/projects')).toMatchObject({ results: [{ id: project }] });
@@ -222,17 +223,14 @@ async function makesNoneInVain(site: DoccanoSite): Promise<void> {
   expect(await admin.ask('GET', `/users?q=${person.email}`)).toEqual([]);
   const { username } = await makePerson(site, admin);
   const known = { ...person, email: username };
-  await expect(adapter.addMember('99999', known, signal)).rejects.toMatchObject({
-    ...{ code: 'invalid', status: 400 },
-  });
+  await expect(adapter.addMember('99999', known, signal)).rejects.toMatchObject({ code: 'invalid', status: 400 });
 }
 
 async function keepsAdmins(site: DoccanoSite): Promise<void> {
   const admin = await actAs(site, site.admin);
   const adapter = doccanoAdapter(site);
   const project = await makeProject(admin, 'signs');
-  const remove = (id: number) =>
-    adapter.removeMember(String(project), { id: String(id), email: null }, signal);
+  const remove = (id: number) => adapter.removeMember(String(project), { id: String(id), email: null }, signal);
   await expect(remove(admin.id)).rejects.toThrow('it is the account that Gangway uses');
 
   const other = await makePerson(site, admin);
@@ -268,7 +266,8 @@ async function checksAccounts(site: DoccanoSite): Promise<void> {
   const { username } = await makePerson(site, admin);
   await expect(check({ username, password: 'Kq7-vLx2-mZ' })).rejects.toThrow('Staff status');
   await expect(check({ password: 'not this one' })).rejects.toMatchObject({
-    ...{ code: 'unauthenticated', status: 400 },
+    code: 'unauthenticated',
+    status: 400,
     message: expect.stringContaining('refuses the username or the password') as string,
   });
   await expect(check({ role: 'reviewer' })).rejects.toThrow(
@@ -280,9 +279,7 @@ async function takesTokens(site: DoccanoSite): Promise<void> {
   const { token } = await actAs(site, site.admin);
   const settings = { username: undefined, password: undefined };
   await doccanoAdapter(site, { ...settings, token }).check(signal);
-  await expect(
-    doccanoAdapter(site, { ...settings, token: 'f'.repeat(40) }).check(signal),
-  ).rejects.toMatchObject({
+  await expect(doccanoAdapter(site, { ...settings, token: 'f'.repeat(40) }).check(signal)).rejects.toMatchObject({
     code: 'forbidden',
     message: expect.stringContaining('is the token') as string,
   });

@@ -26,14 +26,8 @@ import { toInstant } from '../../src/lib/clock.ts';
 import type { Loop } from '../../src/lib/loop.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
 import { createSecretBox, type SecretBox } from '../../src/lib/secret-box.ts';
-import {
-  type ActiveListStore,
-  createActiveListStore,
-} from '../../src/reconcile/active-list-store.ts';
-import {
-  createInstallStateStore,
-  type InstallStateStore,
-} from '../../src/reconcile/install-state-store.ts';
+import { type ActiveListStore, createActiveListStore } from '../../src/reconcile/active-list-store.ts';
+import { createInstallStateStore, type InstallStateStore } from '../../src/reconcile/install-state-store.ts';
 import { createRunStore, type RunStore } from '../../src/reconcile/run-store.ts';
 import { newDelivery } from './deliveries.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
@@ -122,9 +116,18 @@ export function createEngine(
   const metrics = createMetrics();
   const alerts = createAlerts(log.logger, metrics);
   const engine: Engine = {
-    ...{ ...stores, database, box, clock, log, metrics, alerts, logger: log.logger },
+    ...stores,
+    database,
+    box,
+    clock,
+    log,
+    metrics,
+    alerts,
+    logger: log.logger,
     rules: { routeLink, graces, ...(endsAssignments && { endsAssignments }) },
-    ...{ managedDomains, limits, canReturn },
+    managedDomains,
+    limits,
+    canReturn,
     staleAfterMs: monthMs,
     wantInstallRead: installStates.wantRead,
     report: createReportEvidence({ installs: new Map(), adapters: new Map() }, alerts),
@@ -149,8 +152,7 @@ export function createEngine(
       const worker = createIntakeWorker(engine);
       worker.start();
       try {
-        const isDue = async () =>
-          (await inbox.hasDue(toInstant(clock.now()))) || (await memberships.hasPostponed());
+        const isDue = async () => (await inbox.hasDue(toInstant(clock.now()))) || (await memberships.hasPostponed());
         await until('intake has nothing to do', isDue, (due) => !due);
       } finally {
         await worker.stop();
@@ -166,8 +168,7 @@ export function createEngine(
       );
     },
     merge: (evidence) => applyAll(engine, [evidence], toInstant(clock.now()), false),
-    membershipRows: () =>
-      database.kysely.selectFrom('membership').selectAll().orderBy('id').execute(),
+    membershipRows: () => database.kysely.selectFrom('membership').selectAll().orderBy('id').execute(),
     rows: (table) => database.kysely.selectFrom(table).selectAll().execute(),
   };
   return engine;
@@ -186,12 +187,7 @@ export function toEvidence(body: string, install: string, now: string): Evidence
   return evidenceOfEvent(install, read.event, now, monthMs).evidence;
 }
 
-async function applyAll(
-  engine: Engine,
-  added: Evidence[],
-  now: string,
-  namesPeople: boolean,
-): Promise<void> {
+async function applyAll(engine: Engine, added: Evidence[], now: string, namesPeople: boolean): Promise<void> {
   await inTransaction(engine.database, async (tx) => {
     await engine.evidence.lock(tx);
     for (const evidence of added) {

@@ -13,15 +13,33 @@ export const absences = '2026-03-15T12:01:00.000Z 2026-03-15T12:20:00.000Z';
 export const ids = { install: 'acme', contractId: 'cmc1' };
 export const link: LinkEvidence = {
   ...emptyLink('acme', 'cml1'),
-  ...{ externalProjectId: 'street-signs', provisioningMode: 'PARTNER_WEBHOOK' },
+  externalProjectId: 'street-signs',
+  provisioningMode: 'PARTNER_WEBHOOK',
 };
 export const membership: MembershipRow = {
-  ...{ id: 7, tool: 'studio', groupId: 'street-signs', trainerId: 'cmu1', install: 'acme' },
-  ...{ wanted: 1, generation: 1, state: 'active', memberId: '42', isOurs: 1, attempts: 0 },
+  id: 7,
+  tool: 'studio',
+  groupId: 'street-signs',
+  trainerId: 'cmu1',
+  install: 'acme',
+  wanted: 1,
+  generation: 1,
+  state: 'active',
+  memberId: '42',
+  isOurs: 1,
+  attempts: 0,
   doubtedId: null,
-  ...{ nextAttemptAt: null, leaseToken: null, leasedUntil: null, lookAgain: 0, failure: null },
-  ...{ lateUntil: null, missedAt: null },
-  ...{ updatedAt: at, cause: null, removeAfter: null, clearedGeneration: null },
+  nextAttemptAt: null,
+  leaseToken: null,
+  leasedUntil: null,
+  lookAgain: 0,
+  failure: null,
+  lateUntil: null,
+  missedAt: null,
+  updatedAt: at,
+  cause: null,
+  removeAfter: null,
+  clearedGeneration: null,
 };
 
 /** Somebody of whom every step holds; the tests take one away. */
@@ -34,8 +52,11 @@ export function healthy(): Bearing {
     grants: [],
     people: [
       {
-        ...{ install: 'acme', trainerId: 'cmu1', displayName: 'Amara O.' },
-        ...{ workEmailDomain: 'opentrain.work', workEmailDigest: 'digest' },
+        install: 'acme',
+        trainerId: 'cmu1',
+        displayName: 'Amara O.',
+        workEmailDomain: 'opentrain.work',
+        workEmailDigest: 'digest',
       },
     ],
     memberships: [membership],

@@ -43,10 +43,10 @@ export async function openFront(baseUrl: string): Promise<Front> {
     const { authorization = '' } = request.headers;
     const url = new URL(request.url ?? '/', 'http://front.example');
     asked.push(url.pathname + url.search);
-    const pass = () =>
-      fetch(`${baseUrl}${url.pathname}${url.search}`, { headers: { authorization } });
+    const pass = () => fetch(`${baseUrl}${url.pathname}${url.search}`, { headers: { authorization } });
     const instead = await meddling({
-      ...{ path: url.pathname, query: url.searchParams },
+      path: url.pathname,
+      query: url.searchParams,
       answer: async () => (await (await pass()).json()) as Answer,
     });
     if (instead?.hangs) return;

@@ -3,12 +3,7 @@ import { fullEvent } from './event-bodies.ts';
 
 /** Random sets of events, in random orders, and who belongs where by any of them. */
 
-const types = [
-  'contract.started',
-  'contract.ended',
-  'project_link.created',
-  'project_link.removed',
-] as const;
+const types = ['contract.started', 'contract.ended', 'project_link.created', 'project_link.removed'] as const;
 
 export interface Happening {
   install: 'acme' | 'globex';
@@ -56,14 +51,10 @@ export const history: fc.Arbitrary<History> = fc
 /** Who belongs where, by reading the set as a person would. */
 export function expectWanted(set: Happening[]): string[] {
   const has = (like: Partial<Happening>) =>
-    set.some((one) =>
-      Object.entries(like).every(([key, value]) => Reflect.get(one, key) === value),
-    );
+    set.some((one) => Object.entries(like).every(([key, value]) => Reflect.get(one, key) === value));
   const isActive = ({ install, contract }: Happening) =>
-    has({ install, contract, type: 'contract.started' }) &&
-    !has({ install, contract, type: 'contract.ended' });
-  const isLive = ({ install, link }: Happening) =>
-    !has({ install, link, type: 'project_link.removed' });
+    has({ install, contract, type: 'contract.started' }) && !has({ install, contract, type: 'contract.ended' });
+  const isLive = ({ install, link }: Happening) => !has({ install, link, type: 'project_link.removed' });
 
   const about = set.filter(({ type }) => type.startsWith('contract.'));
   const wanted = about

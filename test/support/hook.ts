@@ -30,7 +30,9 @@ export async function openHook(path = '/hook', port = 0): Promise<Hook> {
   await once(server, 'listening');
   const taken = (server.address() as AddressInfo).port;
   const hook: Hook = {
-    ...{ url: `http://127.0.0.1:${taken}${path}`, port: taken, posts: [] },
+    url: `http://127.0.0.1:${taken}${path}`,
+    port: taken,
+    posts: [],
     answer: (response) => void response.end('ok'),
     close() {
       server.close();

@@ -29,12 +29,7 @@ export async function openHttpFake(
   return { url: `http://127.0.0.1:${port}`, requests };
 }
 
-export function sendJson(
-  response: ServerResponse,
-  body: unknown,
-  status = 200,
-  headers = {},
-): void {
+export function sendJson(response: ServerResponse, body: unknown, status = 200, headers = {}): void {
   response.writeHead(status, { 'content-type': 'application/json', ...headers });
   response.end(JSON.stringify(body));
 }

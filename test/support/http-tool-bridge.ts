@@ -30,11 +30,9 @@ await storage.database.close();
 function createHttpAdapter(toolUrl: string): Adapter {
   async function call(method: string, address: string, signal: AbortSignal): Promise<Response> {
     const headers = { 'x-worker': String(process.pid) };
-    const response = await fetch(`${toolUrl}/${address}`, { method, headers, signal }).catch(
-      (cause: unknown) => {
-        throw new AppError('unavailable', 'The tool could not be reached', { cause });
-      },
-    );
+    const response = await fetch(`${toolUrl}/${address}`, { method, headers, signal }).catch((cause: unknown) => {
+      throw new AppError('unavailable', 'The tool could not be reached', { cause });
+    });
     if (response.ok || response.status === 404) return response;
     throw new AppError('unavailable', `The tool answered ${response.status}`);
   }

@@ -103,7 +103,10 @@ export function createIncident(
   const checkDrift = createCheckDrift(drift);
   const learnCustomer = createBindingStore(database).learn;
   const deps = {
-    ...{ ...engine, learnCustomer, checkDrift, previewDrift: createPreviewDrift(drift) },
+    ...engine,
+    learnCustomer,
+    checkDrift,
+    previewDrift: createPreviewDrift(drift),
     ...createReports(engine),
   };
   let raised = 0;
@@ -149,7 +152,12 @@ export function createIncident(
   }
 
   return {
-    ...{ engine, deps, tool, settle, take, takeAll },
+    engine,
+    deps,
+    tool,
+    settle,
+    take,
+    takeAll,
     checkDrift: (install = 'acme') => checkDrift(install, new AbortController().signal),
     async event(type, wish, install) {
       await take(type, wish, install);
@@ -173,9 +181,7 @@ export function createIncident(
     removals: () => tool.calls.filter((call) => /^(remove|end) /.test(call)),
     async states() {
       const rows = await engine.membershipRows();
-      return Object.fromEntries(
-        rows.map(({ groupId, trainerId, state }) => [`${groupId}/${trainerId}`, state]),
-      );
+      return Object.fromEntries(rows.map(({ groupId, trainerId, state }) => [`${groupId}/${trainerId}`, state]));
     },
     async alerts(kind) {
       const { values } = await engine.metrics.alerts.get();
@@ -206,14 +212,13 @@ function createReports({ database, alerts, clock }: Engine) {
 }
 
 /** Compares what the tool lists, where it does, with what the engine knows. */
-function createDriftDeps(
-  engine: Engine,
-  tool: MemoryTool,
-  protectedAccounts: string[] = [],
-): CheckDriftDeps {
+function createDriftDeps(engine: Engine, tool: MemoryTool, protectedAccounts: string[] = []): CheckDriftDeps {
   const { routeLink, graces } = engine.rules;
   return {
-    ...{ ...engine, ...graces, routeLink, report: createReportDrift(engine) },
+    ...engine,
+    ...graces,
+    routeLink,
+    report: createReportDrift(engine),
     drifts: createDriftStore(engine.database),
     adapters: new Map([['studio', tool.adapter]]),
     protectedAccounts: new Map([['studio', protectedAccounts]]),
@@ -239,7 +244,10 @@ export function toApi({
   ...listing
 }: Listing): TimedReader {
   const links = Object.entries(listing.links).map(([id, externalProjectId]) => ({
-    ...{ id, externalProjectId, externalProjectName: null, provisioningMode },
+    id,
+    externalProjectId,
+    externalProjectName: null,
+    provisioningMode,
     ...(jobs[id] !== undefined && { jobId: jobs[id] }),
   }));
   const toListed = (status: string) => (contract: [string, ListedContract]) => {
@@ -248,10 +256,7 @@ export function toApi({
     return jobs[id] === undefined ? listed : { ...listed, jobId: jobs[id] };
   };
   const contracts = {
-    active: [
-      ...Object.entries(active).map(toListed('active')),
-      ...Object.entries(strays).map(toListed('ended')),
-    ],
+    active: [...Object.entries(active).map(toListed('active')), ...Object.entries(strays).map(toListed('ended'))],
     ended: Object.entries(ended).map(toListed('ended')),
   };
   const known = { ...unlisted, ...strays, ...ended, ...active };
@@ -266,7 +271,8 @@ export function toApi({
     listContracts: async ({ status }) => ({ contracts: contracts[status], isComplete: true }),
     listParticipants: async (id) =>
       orUnknown(known[id]).people.map((trainer) => ({
-        ...{ opentrainUserId: trainer, displayName: trainer },
+        opentrainUserId: trainer,
+        displayName: trainer,
         workEmail: `${trainer}@opentrain.work`,
       })),
   };
@@ -275,8 +281,12 @@ export function toApi({
 const noAnswer = () => Promise.reject(new AppError('unavailable', 'It does not answer'));
 
 const silent: TimedReader = {
-  ...{ clockDriftMs: () => undefined, getInstall: noAnswer, listProjectLinks: noAnswer },
-  ...{ getProjectLink: noAnswer, listContracts: noAnswer, listParticipants: noAnswer },
+  clockDriftMs: () => undefined,
+  getInstall: noAnswer,
+  listProjectLinks: noAnswer,
+  getProjectLink: noAnswer,
+  listContracts: noAnswer,
+  listParticipants: noAnswer,
 };
 
 function orUnknown<T>(found: T | undefined): T {

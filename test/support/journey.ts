@@ -92,18 +92,18 @@ export async function openJourney(
   const storage = await openStorage(await dialect.createMigrated(), randomBytes(32));
   onTestFinished(() => storage.database.close());
   const config = toConfig(baseUrl, customer, rosterFile, options);
-  const adapters =
-    options.adapter === undefined
-      ? await loadAdapters(config)
-      : new Map([['list', options.adapter]]);
+  const adapters = options.adapter === undefined ? await loadAdapters(config) : new Map([['list', options.adapter]]);
   let ahead = { machineMs: 0, databaseMs: 0 };
   const aheadOf = (which: keyof typeof ahead) => ({
     now: () => new Date(clock.now().getTime() + ahead[which]),
   });
   const app = createApp({
-    ...{ config, storage, clock: aheadOf('machineMs') },
+    config,
+    storage,
+    clock: aheadOf('machineMs'),
     databaseClock: toDatabaseClock(aheadOf('databaseMs')),
-    ...{ logger: log.logger, adapters },
+    logger: log.logger,
+    adapters,
   });
   onTestFinished(() => app.stop());
   const { receiverUrl, consoleUrl } = await app.start();
@@ -117,7 +117,15 @@ export async function openJourney(
   }
 
   return {
-    ...{ sandbox, app, storage, clock, log, customer, receiverUrl, consoleUrl, quiet },
+    sandbox,
+    app,
+    storage,
+    clock,
+    log,
+    customer,
+    receiverUrl,
+    consoleUrl,
+    quiet,
     deliver: (event) => {
       const body = typeof event === 'string' ? event : JSON.stringify(event);
       return post(url, body, {
@@ -127,12 +135,7 @@ export async function openJourney(
     },
     roster: () => readRoster(rosterFile),
     memberships: () =>
-      storage.database.kysely
-        .selectFrom('membership')
-        .selectAll()
-        .orderBy('groupId')
-        .orderBy('trainerId')
-        .execute(),
+      storage.database.kysely.selectFrom('membership').selectAll().orderBy('groupId').orderBy('trainerId').execute(),
     async receipts() {
       const receipts = storage.database.kysely.selectFrom('receipt').selectAll().orderBy('id');
       return (await receipts.execute()).map(({ operation, outcome }) => `${operation} ${outcome}`);
@@ -172,15 +175,16 @@ async function openMarketplace(clock: FakeClock, { payloads, piiConsent }: Journ
   const customer: Customer = {
     installId: install.installId,
     token: install.token,
-    ...{ jobId, api, secret: created.secret },
+    jobId,
+    api,
+    secret: created.secret,
     async link(externalProjectId, wanted = {}) {
       const body = { externalProjectId, jobId, ...wanted };
       const answer = (await api('POST', '/project-links', body)) as { projectLink: { id: string } };
       return answer.projectLink.id;
     },
   };
-  const moveEndpoint = (url: string) =>
-    api('PATCH', `/webhook-endpoints/${created.webhookEndpoint.id}`, { url });
+  const moveEndpoint = (url: string) => api('PATCH', `/webhook-endpoints/${created.webhookEndpoint.id}`, { url });
   return { sandbox, baseUrl, customer, moveEndpoint };
 }
 
@@ -203,11 +207,7 @@ function toConfig(
 }
 
 /** Moves the time on as a bridge lives through it: else it would have been frozen meanwhile. */
-export async function liveThrough(
-  { database }: Storage,
-  clock: FakeClock,
-  ms: number,
-): Promise<void> {
+export async function liveThrough({ database }: Storage, clock: FakeClock, ms: number): Promise<void> {
   await noteAlive(database, new Date(clock.now().getTime() + ms));
   clock.advance(ms);
 }

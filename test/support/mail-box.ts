@@ -26,8 +26,12 @@ export async function openMailBox(
 ): Promise<MailBox> {
   const mails: ReceivedMail[] = [];
   const smtp = new SMTPServer({
-    ...{ authOptional: true, allowInsecureAuth: true, disableReverseLookup: true, logger: false },
-    ...{ disabledCommands: isEncrypted ? [] : ['STARTTLS'], secure: isEncrypted },
+    authOptional: true,
+    allowInsecureAuth: true,
+    disableReverseLookup: true,
+    logger: false,
+    disabledCommands: isEncrypted ? [] : ['STARTTLS'],
+    secure: isEncrypted,
     onData(stream, session, done) {
       const chunks: Buffer[] = [];
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -53,7 +57,8 @@ export async function openMailBox(
   return {
     server: { host: '127.0.0.1', port: taken, isEncrypted, login: null },
     url: `${scheme}://127.0.0.1:${taken}`,
-    ...{ mails, close },
+    mails,
+    close,
   };
 }
 
@@ -93,8 +98,6 @@ function decodeWords(value: string): string {
 }
 
 function decodeQuoted(text: string): string {
-  const bytes = text.replace(/=([\dA-F]{2})/gi, (_, hex: string) =>
-    String.fromCharCode(Number.parseInt(hex, 16)),
-  );
+  const bytes = text.replace(/=([\dA-F]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
   return Buffer.from(bytes, 'latin1').toString('utf8');
 }

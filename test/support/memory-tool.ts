@@ -84,9 +84,7 @@ export function createMemoryTool(
   };
 
   const show = (id: string): Member[] =>
-    [...((shown?.groups ?? groups).get(id)?.values() ?? [])].filter(
-      (member) => !tool.isMissed(id, member.id),
-    );
+    [...((shown?.groups ?? groups).get(id)?.values() ?? [])].filter((member) => !tool.isMissed(id, member.id));
 
   const keyOf = ({ trainerId, email }: Person) => {
     if (keyedBy === 'trainer') return trainerId;
@@ -102,11 +100,7 @@ export function createMemoryTool(
     return String(Math.max(0, ...[...accounts.keys()].map(Number)) + 1);
   };
 
-  async function call<T>(
-    signal: AbortSignal,
-    [kind, subject]: [Call, string],
-    effect: () => T,
-  ): Promise<T> {
+  async function call<T>(signal: AbortSignal, [kind, subject]: [Call, string], effect: () => T): Promise<T> {
     signal.throwIfAborted();
     tool.calls.push(`${kind} ${subject}`);
     underway += 1;
@@ -157,8 +151,7 @@ export function createMemoryTool(
         }),
     }),
     ...((hasAccounts || updates) && {
-      findAccount: async (person: Person) =>
-        (shown?.accounts ?? accounts).get(keyOf(person)) ?? null,
+      findAccount: async (person: Person) => (shown?.accounts ?? accounts).get(keyOf(person)) ?? null,
     }),
     ...(updates && {
       updateEmail: (group: string, { id }: Member, email: string, signal: AbortSignal) =>
@@ -187,8 +180,7 @@ export function createMemoryTool(
       groupOf(group).set(id, toMember(id, email, madeAt));
       tool.seedAccount(id, email, madeAt);
     },
-    seedAccount: (id, email = null, madeAt = undefined) =>
-      void accounts.set(id, toMember(id, email, madeAt)),
+    seedAccount: (id, email = null, madeAt = undefined) => void accounts.set(id, toMember(id, email, madeAt)),
     accounts: () => [...accounts.keys()].sort(),
     unseat: (group, id) => void groupOf(group).delete(id),
     forgetAccounts(...ids) {

@@ -16,12 +16,18 @@ export const never = new AbortController().signal;
 
 export function newNotice(changes: Partial<BudgetNotice> = {}): BudgetNotice {
   return {
-    ...{ kind: 'budget.low', install: 'acme', contractId: 'c1', isRepeat: false },
+    kind: 'budget.low',
+    install: 'acme',
+    contractId: 'c1',
+    isRepeat: false,
     occurredAt: '2026-03-15T11:59:00.000Z',
     ...changes,
     budget: {
-      ...{ fundedVolume: 100, fundedAmountUsd: 2500, consumedVolume: 85 },
-      ...{ remainingVolume: 15, consumedFraction: 0.85 },
+      fundedVolume: 100,
+      fundedAmountUsd: 2500,
+      consumedVolume: 85,
+      remainingVolume: 15,
+      consumedFraction: 0.85,
       ...changes.budget,
     },
   };
@@ -49,7 +55,12 @@ export function createTelling(database: Database): Telling {
   const { logger } = log;
   const dispatches = createDispatchStore(database);
   const telling: Telling = {
-    ...{ database, clock, log, logger, metrics, dispatches },
+    database,
+    clock,
+    log,
+    logger,
+    metrics,
+    dispatches,
     alerts: createAlerts(logger, metrics),
     add: (channels, ...notices) => addNotices({ database, clock }, channels, notices),
     async sendAll(channel, through = dispatches) {
@@ -85,7 +96,10 @@ async function readRows({ kysely }: Database) {
 export function newOrder(channel: string, clock: FakeClock, leaseMs = 30_000) {
   const now = clock.now().getTime();
   return {
-    ...{ channel, maxNotices: 1, token: randomUUID(), newMessageId: `msg_${randomUUID()}` },
+    channel,
+    maxNotices: 1,
+    token: randomUUID(),
+    newMessageId: `msg_${randomUUID()}`,
     now: new Date(now).toISOString(),
     leasedUntil: new Date(now + leaseMs).toISOString(),
   };

@@ -1,11 +1,7 @@
 import pg from 'pg';
 
 /** @param url of the server, ending in `/` */
-export async function createPostgresDatabase(
-  url: string,
-  name: string,
-  template: string,
-): Promise<void> {
+export async function createPostgresDatabase(url: string, name: string, template: string): Promise<void> {
   await execute(url, `create database ${name} template ${template} strategy file_copy`);
 }
 

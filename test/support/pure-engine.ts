@@ -1,10 +1,5 @@
 import type { MembershipRow, ReasonRow } from '../../src/db/tables.ts';
-import {
-  type ContractEvidence,
-  type Evidence,
-  type LinkEvidence,
-  mergeRegisters,
-} from '../../src/domain/evidence.ts';
+import { type ContractEvidence, type Evidence, type LinkEvidence, mergeRegisters } from '../../src/domain/evidence.ts';
 import { movedSince, statusOfContract, statusOfLink } from '../../src/domain/evidence-status.ts';
 import { type MembershipChange, planMemberships } from '../../src/engine/plan-memberships.ts';
 import type { KnownInstall } from '../../src/reconcile/read-install.ts';
@@ -94,8 +89,12 @@ function placesOf(rows: MembershipRow[]): string[] {
 
 function createRegisters(): Registers {
   return {
-    ...{ contracts: new Map(), links: new Map(), grants: new Map() },
-    ...{ pairs: new Map(), participations: new Map(), people: new Map() },
+    contracts: new Map(),
+    links: new Map(),
+    grants: new Map(),
+    pairs: new Map(),
+    participations: new Map(),
+    people: new Map(),
   };
 }
 
@@ -115,9 +114,7 @@ function toKnown({ contracts, links, grants, pairs, participations, people }: Re
   const joined = [...participations.values()].flatMap((participation) => {
     const { install, contractId, trainerId } = participation;
     const contract = contracts.get(`${install}/${contractId}`);
-    const itsPairs = [...pairs.values()].filter(
-      (pair) => pair.install === install && pair.contractId === contractId,
-    );
+    const itsPairs = [...pairs.values()].filter((pair) => pair.install === install && pair.contractId === contractId);
     if (contract === undefined) return [];
     return itsPairs.flatMap((pair) => {
       const link = links.get(`${install}/${pair.linkId}`);
@@ -166,7 +163,8 @@ function toKnownInstall(registers: Registers, install: string): KnownInstall {
     contracts: of(registers.contracts)
       .filter(isOpen)
       .map(({ contractId, participantsReadAt }) => ({
-        ...{ contractId, participantsReadAt },
+        contractId,
+        participantsReadAt,
         linkIds: pairs
           .filter((pair) => pair.contractId === contractId && movedSince(pair) === null)
           .map(({ linkId }) => linkId),
@@ -176,10 +174,24 @@ function toKnownInstall(registers: Registers, install: string): KnownInstall {
 }
 
 const newRow: Omit<MembershipRow, 'id' | 'tool' | 'groupId' | 'trainerId' | 'wanted'> = {
-  ...{ generation: 0, state: 'pending', install: '', cause: null, removeAfter: null },
-  ...{ memberId: null, doubtedId: null, isOurs: 0, lookAgain: 0, attempts: 0, nextAttemptAt: null },
-  ...{ leaseToken: null, leasedUntil: null, failure: null, updatedAt: '', clearedGeneration: null },
-  ...{ lateUntil: null, missedAt: null },
+  generation: 0,
+  state: 'pending',
+  install: '',
+  cause: null,
+  removeAfter: null,
+  memberId: null,
+  doubtedId: null,
+  isOurs: 0,
+  lookAgain: 0,
+  attempts: 0,
+  nextAttemptAt: null,
+  leaseToken: null,
+  leasedUntil: null,
+  failure: null,
+  updatedAt: '',
+  clearedGeneration: null,
+  lateUntil: null,
+  missedAt: null,
 };
 
 const keyColumns: Record<keyof Evidence, string[]> = {

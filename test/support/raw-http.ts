@@ -19,13 +19,8 @@ export async function exchange(port: number, ...parts: (string | Uint8Array)[]):
 }
 
 /** The beginning of a request, up to and with the empty line. */
-export function requestHead(
-  line: string,
-  headers: Record<string, string | number | readonly string[]>,
-): string {
-  const lines = Object.entries(headers).flatMap(([name, value]) =>
-    [value].flat().map((one) => `${name}: ${one}`),
-  );
+export function requestHead(line: string, headers: Record<string, string | number | readonly string[]>): string {
+  const lines = Object.entries(headers).flatMap(([name, value]) => [value].flat().map((one) => `${name}: ${one}`));
   return [`${line} HTTP/1.1`, 'Host: 127.0.0.1', ...lines, '', ''].join('\r\n');
 }
 

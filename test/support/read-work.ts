@@ -1,9 +1,4 @@
-import type {
-  Adapter,
-  UsageNote,
-  UsageRequest,
-  UsageSighting,
-} from '../../src/adapters/adapter.ts';
+import type { Adapter, UsageNote, UsageRequest, UsageSighting } from '../../src/adapters/adapter.ts';
 
 /** What a reading of one place tells. */
 export interface ToldWork {

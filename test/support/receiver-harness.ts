@@ -81,10 +81,7 @@ interface ReceiverOptions {
 }
 
 /** The whole receiving half on a loopback port, over a database of the test's own. */
-export async function openReceiver(
-  database: Database,
-  options: ReceiverOptions = {},
-): Promise<TestReceiver> {
+export async function openReceiver(database: Database, options: ReceiverOptions = {}): Promise<TestReceiver> {
   const { append, checkStorage = async () => undefined, requestTimeoutMs } = options;
   const { inFlightBytes = 64 * 1024 * 1024, limits: changed, freeBytes = () => null } = options;
   const key = randomBytes(32);
@@ -100,7 +97,10 @@ export async function openReceiver(
   });
   const limits = { ...Config.parse({}).receiver.limits, ...changed };
   const gate = createStorageGate({
-    ...{ limits, clock, readStored: store.readStored, countInstalls: () => 2 },
+    limits,
+    clock,
+    readStored: store.readStored,
+    countInstalls: () => 2,
     readFree: async () => freeBytes(),
   });
   let handedOver = 0;
@@ -121,7 +121,10 @@ export async function openReceiver(
     budget: createByteBudget(inFlightBytes),
     admission: createAdmission(createRateLimit(limits, clock), gate),
     deferrals: createDeferralLog({
-      ...{ metrics, logger, quiet, alerts: createAlerts(logger, metrics) },
+      metrics,
+      logger,
+      quiet,
+      alerts: createAlerts(logger, metrics),
       alertQuiet: createQuiet(clock, 3_600_000),
     }),
     refusals: createRefusalLog({ metrics, logger, quiet, onUnmatched: () => undefined }),
@@ -129,18 +132,21 @@ export async function openReceiver(
     readiness: createReadiness(checkStorage, clock),
     metrics,
     logger,
-    ...{ clock, databaseClock: clock },
+    clock,
+    databaseClock: clock,
   });
   const server = createHttpServer({
-    ...{ host: '127.0.0.1', port: 0, graceMs: 100, listener },
+    host: '127.0.0.1',
+    port: 0,
+    graceMs: 100,
+    listener,
     ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
     ...(options.maxConnections === undefined ? {} : { maxConnections: options.maxConnections }),
   });
   const url = await server.start();
   onTestFinished(() => server.stop());
 
-  const signatureOf: TestReceiver['signatureOf'] = (body, secret = acmeSecret) =>
-    sign(body, secret, clock.seconds());
+  const signatureOf: TestReceiver['signatureOf'] = (body, secret = acmeSecret) => sign(body, secret, clock.seconds());
 
   return {
     url,
@@ -172,11 +178,7 @@ export async function openReceiver(
   };
 }
 
-export async function post(
-  url: string,
-  body: string | Uint8Array,
-  headers: Record<string, string>,
-): Promise<Answer> {
+export async function post(url: string, body: string | Uint8Array, headers: Record<string, string>): Promise<Answer> {
   const response = await fetch(url, { method: 'POST', headers, body: Buffer.from(body) });
   return {
     status: response.status,

@@ -21,11 +21,7 @@ const connections = 1000;
  *
  * @param onAllSent called when every request is on its way
  */
-export async function sendRepeatedly(
-  urls: string[],
-  secret: string,
-  onAllSent?: () => void,
-): Promise<RepeatedLoad> {
+export async function sendRepeatedly(urls: string[], secret: string, onAllSent?: () => void): Promise<RepeatedLoad> {
   const sender = createSender(secret, connections);
   const events = Array.from({ length: distinct }, (_, number) => toEvent(number));
   const requests = Array.from({ length: distinct * repeats }, (_, index) => {
@@ -38,9 +34,7 @@ export async function sendRepeatedly(
     unsent -= 1;
     if (unsent === 0) onAllSent?.();
   };
-  const answers = await Promise.all(
-    requests.map(({ url, body, id }) => sender.send(url, body, id, onSent)),
-  );
+  const answers = await Promise.all(requests.map(({ url, body, id }) => sender.send(url, body, id, onSent)));
   const members = new Set(events.map(({ project, trainer }) => `${project}/${trainer}`));
   return { answers, members: [...members].sort() };
 }

@@ -48,8 +48,7 @@ export function createRestToolState(options: RestToolOptions) {
     return member;
   }
 
-  const loginOf = (email: string) =>
-    [...accounts.values()].find(({ user }) => isAlike(user.email, email));
+  const loginOf = (email: string) => [...accounts.values()].find(({ user }) => isAlike(user.email, email));
 
   function seedAccount(email: string, name = email): RestMember {
     const account = { id: ++lastId, user: { email, name }, status: 'active' };
@@ -118,10 +117,7 @@ export function createRestToolState(options: RestToolOptions) {
         return data === undefined ? { status: 404 } : { status: 200, body: { data } };
       },
     ],
-    [
-      'POST projects/members',
-      (request, project) => add(project, request.body, request.isSwallowed),
-    ],
+    ['POST projects/members', (request, project) => add(project, request.body, request.isSwallowed)],
     [
       'PATCH projects/members/:id',
       ({ body, isSwallowed }, project, id) => {
@@ -137,9 +133,7 @@ export function createRestToolState(options: RestToolOptions) {
     [
       'DELETE projects/members/:id',
       ({ isSwallowed }, project, id) =>
-        isSwallowed
-          ? { status: 204 }
-          : remove((other, one) => other === project && String(one.id) === id),
+        isSwallowed ? { status: 204 } : remove((other, one) => other === project && String(one.id) === id),
     ],
     [
       'GET users',
@@ -151,8 +145,7 @@ export function createRestToolState(options: RestToolOptions) {
     ],
     [
       'DELETE users',
-      ({ isSwallowed }, id) =>
-        isSwallowed ? { status: 204 } : remove((_, one) => String(one.id) === id),
+      ({ isSwallowed }, id) => (isSwallowed ? { status: 204 } : remove((_, one) => String(one.id) === id)),
     ],
   ]);
 

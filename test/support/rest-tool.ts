@@ -63,7 +63,11 @@ export async function openRestTool(options: RestToolOptions = {}): Promise<RestT
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
   return {
-    ...{ url: `${origin}/v1`, token, requests, members: state.members, users: state.users },
+    url: `${origin}/v1`,
+    token,
+    requests,
+    members: state.members,
+    users: state.users,
     seed: (project, email, status) => void state.seed(project, email, status),
     seedAccount: (email) => void state.seedAccount(email),
     giveOut: state.giveOut,
@@ -93,10 +97,7 @@ function kindOf(method: string, path: string): RequestKind | 'update' {
 }
 
 /** Quotes all it should not: its credential, and what it was sent. */
-function refuse(
-  { status, retryAfterSeconds }: Fault & { does: 'answers' },
-  sent: string,
-): RestAnswer {
+function refuse({ status, retryAfterSeconds }: Fault & { does: 'answers' }, sent: string): RestAnswer {
   const quoted = `${token} ${encodeURIComponent(token)} Authorization: Bearer ${token}`;
   const headers = {
     ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),

@@ -30,14 +30,13 @@ export function startAt(stdin: PassThrough, ...argv: string[]): RunningCommand {
   const [stdout, stderr] = [collect(), collect()];
   const stopping = new AbortController();
   const terminal: Terminal = {
-    ...{ stdout: stdout.stream, stderr: stderr.stream },
+    stdout: stdout.stream,
+    stderr: stderr.stream,
     stdin: stdin as unknown as NodeJS.ReadStream,
     signal: stopping.signal,
   };
   return {
-    ended: runCli(argv, terminal).then((status) => ({
-      ...{ status, stdout: stdout.text(), stderr: stderr.text() },
-    })),
+    ended: runCli(argv, terminal).then((status) => ({ status, stdout: stdout.text(), stderr: stderr.text() })),
     stdout: stdout.text,
     stderr: stderr.text,
     stop: () => stopping.abort(),

@@ -129,16 +129,14 @@ export function createScimState(dialect: ScimDialect) {
     const [, attribute = '', text = '""'] = /^([\w.]+) eq (".*")$/.exec(filter) ?? [];
     const emails = (one['emails'] ?? []) as { value: string }[];
     const has = attribute === 'emails.value' ? emails.map(({ value }) => value) : [one[attribute]];
-    const fold = (value: unknown) =>
-      dialect.filter === 'case_exact' ? String(value) : String(value).toLowerCase();
+    const fold = (value: unknown) => (dialect.filter === 'case_exact' ? String(value) : String(value).toLowerCase());
     return has.some((value) => fold(value) === fold(JSON.parse(text)));
   }
 
   function create(type: ResourceType, body: Stored): ScimAnswer {
     const ids = dialect.takenIds === true && type === 'Users' ? ['externalId'] : [];
     const keys = [type === 'Users' ? 'userName' : 'displayName', ...ids];
-    const isLike = (one: Stored, key: string) =>
-      String(one[key]).toLowerCase() === String(body[key]).toLowerCase();
+    const isLike = (one: Stored, key: string) => String(one[key]).toLowerCase() === String(body[key]).toLowerCase();
     const isTaken = [...stores[type].values()].some((one) => keys.some((key) => isLike(one, key)));
     if (isTaken) return refusal(409, 'uniqueness');
     const created = put(type, body);

@@ -32,11 +32,7 @@ export interface ScimUser {
 /** How many members the group of a request has now. */
 export type CountMembers = (groupId: string) => number;
 
-export async function openScimFront(
-  server: RequestHandler,
-  countMembers: CountMembers,
-  token = 'scim-token/1+2==',
-) {
+export async function openScimFront(server: RequestHandler, countMembers: CountMembers, token = 'scim-token/1+2==') {
   const requests: ScimTool['requests'] = [];
   let begun: { kind: RequestKind; fault: Fault } | undefined;
 
@@ -45,7 +41,8 @@ export async function openScimFront(
   app.use((request, response, next) => {
     requests.push({
       line: `${request.method} ${decodeURIComponent(request.originalUrl.replace('/scim/v2', ''))}`,
-      ...{ headers: request.headers, body: request.body as unknown },
+      headers: request.headers,
+      body: request.body as unknown,
     });
     const fault = begun?.kind === kindOf(request, countMembers) ? begun.fault : undefined;
     if (!misbehave(fault, token, request, response)) next();
@@ -72,12 +69,7 @@ export async function openScimFront(
 }
 
 /** @returns whether that was all that happens */
-function misbehave(
-  fault: Fault | undefined,
-  token: string,
-  request: Request,
-  response: Response,
-): boolean {
+function misbehave(fault: Fault | undefined, token: string, request: Request, response: Response): boolean {
   switch (fault?.does) {
     case undefined:
       return false;
@@ -101,8 +93,7 @@ function misbehave(
 /** What it did is not told; what it refused is. */
 function silence(response: Response): void {
   const end = response.end.bind(response) as (...all: unknown[]) => Response;
-  response.end = ((...all: unknown[]) =>
-    response.statusCode < 400 ? response : end(...all)) as Response['end'];
+  response.end = ((...all: unknown[]) => (response.statusCode < 400 ? response : end(...all))) as Response['end'];
 }
 
 /** All that it should not quote: its credential, and what it was sent. */
@@ -132,8 +123,7 @@ function kindOf(request: Request, countMembers: CountMembers): RequestKind {
   if (method === 'GET') return isCheck ? 'check' : 'read';
   if (method === 'POST') return 'add';
   const { Operations: [operation] = [], active, members } = request.body as Sent;
-  if (operation !== undefined)
-    return /^remove$/i.test(operation.op) ? 'remove' : kindOfValue(operation.value);
+  if (operation !== undefined) return /^remove$/i.test(operation.op) ? 'remove' : kindOfValue(operation.value);
   if (members === undefined) return kindOfValue(active);
   const id = decodeURIComponent(path.split('/').at(-1) ?? '');
   return members.length < countMembers(id) ? 'remove' : 'add';

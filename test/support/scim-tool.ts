@@ -22,8 +22,7 @@ export async function openScimTool(
   const state = createScimState(dialect);
   const { Users, Groups } = state.stores;
   for (const displayName of groups) state.put('Groups', { displayName } as never);
-  const groupOf = (name: string) =>
-    [...Groups.values()].find(({ displayName }) => displayName === name);
+  const groupOf = (name: string) => [...Groups.values()].find(({ displayName }) => displayName === name);
   const membersOf = (name: string) => groupOf(name)?.members ?? [];
 
   const front = await openScimFront(
@@ -32,7 +31,10 @@ export async function openScimTool(
       const isKnown = request.headers.authorization === `Bearer ${front.token}`;
       const answer = isKnown
         ? state.answer({
-            ...{ method: request.method, type, id, body: request.body as unknown },
+            method: request.method,
+            type,
+            id,
+            body: request.body as unknown,
             query: request.query as Record<string, string>,
             contentType: request.headers['content-type'] ?? '',
             ifMatch: request.headers['if-match'],

@@ -36,9 +36,7 @@ function handlersOf(pick: (store: Store) => Map<string, object>, nameKey: string
       const map = pick(store);
       const given = JSON.parse(JSON.stringify(data)) as Record<string, unknown>;
       const nameOf = (one: object) => String((one as Record<string, unknown>)[nameKey]);
-      const isTaken = [...map.entries()].some(
-        ([id, one]) => id !== resource.id && nameOf(one) === given[nameKey],
-      );
+      const isTaken = [...map.entries()].some(([id, one]) => id !== resource.id && nameOf(one) === given[nameKey]);
       if (isTaken) throw new SCIMMY.Types.Error(409, 'uniqueness', `${nameKey} is taken`);
       if (resource.id !== undefined) findById(map, resource.id);
       const id = resource.id ?? store.nextId();
@@ -57,14 +55,8 @@ function findById(map: Map<string, object>, id: string): object {
   throw new SCIMMY.Types.Error(404, null as never, `Resource ${id} not found`);
 }
 
-SCIMMY.Resources.declare(
-  SCIMMY.Resources.User,
-  handlersOf(({ users }) => users, 'userName') as never,
-);
-SCIMMY.Resources.declare(
-  SCIMMY.Resources.Group,
-  handlersOf(({ groups }) => groups, 'displayName') as never,
-);
+SCIMMY.Resources.declare(SCIMMY.Resources.User, handlersOf(({ users }) => users, 'userName') as never);
+SCIMMY.Resources.declare(SCIMMY.Resources.Group, handlersOf(({ groups }) => groups, 'displayName') as never);
 
 export async function openScimmy(groups: readonly string[] = []): Promise<ScimTool> {
   let lastId = 100;
@@ -95,8 +87,7 @@ export async function openScimmy(groups: readonly string[] = []): Promise<ScimTo
 }
 
 function handsOf(store: Store): Pick<ScimTool, 'users' | 'members' | 'seed' | 'giveOut'> {
-  const groupOf = (name: string) =>
-    [...store.groups.values()].find(({ displayName }) => displayName === name);
+  const groupOf = (name: string) => [...store.groups.values()].find(({ displayName }) => displayName === name);
   return {
     users: () => [...store.users.values()],
     members: (name) => groupOf(name)?.members?.map(({ value }) => value) ?? [],

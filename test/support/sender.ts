@@ -47,10 +47,7 @@ function createAgent(maxSockets: number): Agent {
   return new Agent({ keepAlive: true, maxSockets });
 }
 
-async function exchange(
-  outgoing: ClientRequest,
-  body: string,
-): Promise<{ status: number; text: string }> {
+async function exchange(outgoing: ClientRequest, body: string): Promise<{ status: number; text: string }> {
   return await new Promise((resolve, reject) => {
     outgoing.on('response', (incoming) => {
       const status = incoming.statusCode ?? 0;

@@ -1,11 +1,7 @@
 import { createHmac } from 'node:crypto';
 
 /** The marketplace's signature header, made from its specification and not from our code. */
-export function sign(
-  body: Uint8Array | string,
-  secret: string,
-  timestamp: number | string,
-): string {
+export function sign(body: Uint8Array | string, secret: string, timestamp: number | string): string {
   return `t=${timestamp},v1=${digestOf(body, secret, timestamp)}`;
 }
 

@@ -82,10 +82,7 @@ interface Account extends SiteCustomer {
   moveEndpoint(url: string): Promise<unknown>;
 }
 
-export async function openSite(
-  dialect: Pick<Dialect, 'createMigrated'>,
-  names: string[],
-): Promise<Site> {
+export async function openSite(dialect: Pick<Dialect, 'createMigrated'>, names: string[]): Promise<Site> {
   // What has the time of this machine, as a process beside it, begins at the same.
   const clock = createFakeClock(new Date().toISOString());
   const log = createLogLines();
@@ -108,9 +105,13 @@ export async function openSite(
     const storage = await openStorage(databaseUrl, key);
     const app = createApp({
       config: toConfig(setup, accounts, setup.marketplaceUrl ?? baseUrl),
-      ...{ storage, clock, databaseClock: toDatabaseClock(clock), logger: log.logger },
+      storage,
+      clock,
+      databaseClock: toDatabaseClock(clock),
+      logger: log.logger,
       adapters: new Map(Object.entries(setup.tools)),
-      ...{ acceptsOrphans: setup.acceptsOrphans ?? false, isRestored: setup.isRestored ?? false },
+      acceptsOrphans: setup.acceptsOrphans ?? false,
+      isRestored: setup.isRestored ?? false,
     });
     const stop = stopOnce(app, storage);
     onTestFinished(stop);
@@ -118,7 +119,9 @@ export async function openSite(
     const urlOf = (install: string) => `${receiverUrl}/webhooks/${install}`;
     for (const [name, account] of accounts) await account.moveEndpoint(urlOf(name));
     return {
-      ...{ storage, consoleUrl, stop },
+      storage,
+      consoleUrl,
+      stop,
       deliver: (install, body) =>
         post(urlOf(install), body, {
           'content-type': 'application/json',
@@ -126,8 +129,7 @@ export async function openSite(
         }),
       async quiet(withinMs) {
         await sandbox.idle();
-        const look = async () =>
-          (await countUnfinished(storage, clock)) + (await countUnread(storage, clock));
+        const look = async () => (await countUnfinished(storage, clock)) + (await countUnread(storage, clock));
         await until('nothing is due', look, (unfinished) => unfinished === 0, withinMs);
       },
       pass: (ms) => liveThrough(storage, clock, ms),
@@ -168,7 +170,10 @@ async function openAccount(sandbox: Sandbox, baseUrl: string): Promise<Account> 
     eventTypes,
   })) as { webhookEndpoint: { id: string }; secret: string };
   return {
-    ...{ installId, jobId, token, secret },
+    installId,
+    jobId,
+    token,
+    secret,
     async link(externalProjectId, wanted = {}) {
       const created = await api('POST', '/project-links', { externalProjectId, jobId, ...wanted });
       return (created as { projectLink: { id: string } }).projectLink.id;
@@ -184,10 +189,7 @@ function toConfig(
   baseUrl: string,
 ): Config {
   const wanted = installs ?? Object.fromEntries([...accounts.keys()].map((name) => [name, {}]));
-  const toInstall = ([name, { tool = 'studio', projects = ['*'], tokenOf = name }]: [
-    string,
-    SiteInstall,
-  ]) => {
+  const toInstall = ([name, { tool = 'studio', projects = ['*'], tokenOf = name }]: [string, SiteInstall]) => {
     // One that is not a customer is one that was renamed: it has what the first customer has.
     const [first = { token: '', secret: '' }] = accounts.values();
     const { token } = accounts.get(tokenOf) ?? first;
@@ -213,10 +215,7 @@ function toConfig(
 }
 
 async function listMemberships({ database }: Storage): Promise<string[]> {
-  const rows = await database.kysely
-    .selectFrom('membership')
-    .select(['trainerId', 'state'])
-    .execute();
+  const rows = await database.kysely.selectFrom('membership').select(['trainerId', 'state']).execute();
   return rows.map(({ trainerId, state }) => `${trainerId} ${state}`).sort();
 }
 
@@ -226,9 +225,7 @@ async function countUnread({ database }: Storage, clock: FakeClock): Promise<num
     .selectFrom('installState')
     .select('install')
     .where('nextAttemptAt', 'is not', null)
-    .where((eb) =>
-      eb.or([eb('attempts', '=', 0), eb('nextAttemptAt', '<=', clock.now().toISOString())]),
-    )
+    .where((eb) => eb.or([eb('attempts', '=', 0), eb('nextAttemptAt', '<=', clock.now().toISOString())]))
     .execute();
   return due.length;
 }

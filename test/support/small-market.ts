@@ -16,17 +16,7 @@ export type Job = 'j1' | 'j2';
 const aside = { slot: 'o', job: 'j0', people: ['t0'] } as const;
 
 export interface Happening {
-  kind:
-    | 'start'
-    | 'end'
-    | 'mistaken_end'
-    | 'staff'
-    | 'unlink'
-    | 'link'
-    | 'repoint'
-    | 'revoke'
-    | 'reconnect'
-    | 'read';
+  kind: 'start' | 'end' | 'mistaken_end' | 'staff' | 'unlink' | 'link' | 'repoint' | 'revoke' | 'reconnect' | 'read';
   install: InstallName;
   /** Which contract it is about, or by which link. */
   slot: Slot;
@@ -123,12 +113,7 @@ export function createSmallMarket({ isBusy, isEndedCutOff, run = '' }: MarketOpt
     return [...removed, ...raise('project_link.created', at, link(customer, slot, job))];
   }
 
-  function happenToGrant(
-    name: InstallName,
-    customer: Customer,
-    kind: string,
-    at: string,
-  ): Raised[] {
+  function happenToGrant(name: InstallName, customer: Customer, kind: string, at: string): Raised[] {
     const event = {
       type: 'install.revoked',
       createdAt: at,
@@ -156,10 +141,7 @@ export function createSmallMarket({ isBusy, isEndedCutOff, run = '' }: MarketOpt
         raiseOnLinks(raise, type, at, customer, contract),
       );
     },
-    api: (install) =>
-      createApi(structuredClone(of(customers, install)), {
-        ...{ isEndedCutOff, run, name: install },
-      }),
+    api: (install) => createApi(structuredClone(of(customers, install)), { isEndedCutOff, run, name: install }),
     roster() {
       const everyone = [...customers.values()].flatMap(({ links, contracts }) =>
         [...links.values()].flatMap(({ job, project }) =>
@@ -211,13 +193,7 @@ function createRaise(run: string): Raise {
 }
 
 /** One event per link on the job, and per person on the contract. */
-function raiseOnLinks(
-  raise: Raise,
-  type: string,
-  at: string,
-  { links }: Customer,
-  contract: Contract,
-): Raised[] {
+function raiseOnLinks(raise: Raise, type: string, at: string, { links }: Customer, contract: Contract): Raised[] {
   const onJob = [...links.values()].filter(({ job }) => job === contract.job);
   return onJob.flatMap((link) => raise(type, at, link, contract));
 }
@@ -237,7 +213,9 @@ function createApi(
   { isEndedCutOff, run, name }: { isEndedCutOff: boolean; run: string; name: InstallName },
 ): PlatformReader {
   const links = [...customer.links.values()].map(({ id, project }) => ({
-    ...{ id, externalProjectId: project, externalProjectName: null },
+    id,
+    externalProjectId: project,
+    externalProjectName: null,
     provisioningMode: 'PARTNER_WEBHOOK',
   }));
   const linksOf = ({ job }: Contract) =>
@@ -270,7 +248,8 @@ function createApi(
       answer(() => {
         const { people } = orUnknown(linked.find((contract) => contract.id === id));
         return people.map((trainer) => ({
-          ...{ opentrainUserId: trainer + run, displayName: trainer },
+          opentrainUserId: trainer + run,
+          displayName: trainer,
           workEmail: `${trainer}@opentrain.work`,
         }));
       }),

@@ -124,7 +124,9 @@ function deliveriesOf({ install, delaysMin }: Step, raised: Raised[], nowMs: num
   return raised.flatMap(({ body, isVital }, index) => {
     const delays = delaysMin[index % delaysMin.length] ?? [];
     return (delays.length === 0 && isVital ? [0] : delays).map((delay) => ({
-      ...{ atMs: nowMs + delay * minute, install, seen: { by: 'event' as const, body } },
+      atMs: nowMs + delay * minute,
+      install,
+      seen: { by: 'event' as const, body },
     }));
   });
 }
@@ -161,11 +163,7 @@ export function toInstant(ms: number): string {
  * nothing (an empty one is what a hiccup looks like), and where what has ended is in no list, nobody
  * knows of it: then nobody is missing, and some may be left.
  */
-export function expectTruth(
-  found: string[],
-  { roster }: Told,
-  { isBusy, isEndedCutOff }: Story,
-): void {
+export function expectTruth(found: string[], { roster }: Told, { isBusy, isEndedCutOff }: Story): void {
   const isAllTold = isBusy && !isEndedCutOff;
   expect(isAllTold ? found : found.filter((one) => roster.includes(one))).toEqual(roster);
 }

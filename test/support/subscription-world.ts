@@ -12,17 +12,8 @@ import type { WebhookEndpoint } from '../../src/marketplace/platform-schema.ts';
 import { createInstallStateStore } from '../../src/reconcile/install-state-store.ts';
 import { checkSubscription } from '../../src/subscription/check-subscription.ts';
 import type { SubscriptionDeps } from '../../src/subscription/look-at-subscription.ts';
-import {
-  createSubscriptionStore,
-  type SubscriptionRecord,
-} from '../../src/subscription/subscription-store.ts';
-import {
-  type DayMarket,
-  lossless,
-  type OpenDayMarket,
-  openSandbox,
-  openSecond,
-} from './bad-day/day-market.ts';
+import { createSubscriptionStore, type SubscriptionRecord } from '../../src/subscription/subscription-store.ts';
+import { type DayMarket, lossless, type OpenDayMarket, openSandbox, openSecond } from './bad-day/day-market.ts';
 import { type Dialect, postgres, sqlite } from './databases.ts';
 import { contractStarted, newDelivery } from './deliveries.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
@@ -83,7 +74,12 @@ export async function openSubscriptionWorld(
   const publicUrl = 'http://127.0.0.1:9';
   const url = `${publicUrl}/webhooks/acme`;
   const deps: SubscriptionDeps = {
-    ...{ database, endpoints, subscriptions, publicUrl, clock, logger: log.logger },
+    database,
+    endpoints,
+    subscriptions,
+    publicUrl,
+    clock,
+    logger: log.logger,
     locks: createLockStore(database),
     installStates: createInstallStateStore(database),
     platformApis: new Map([['acme', api]]),
@@ -96,7 +92,11 @@ export async function openSubscriptionWorld(
     return number;
   };
   return {
-    ...{ market, api, deps, clock, url },
+    market,
+    api,
+    deps,
+    clock,
+    url,
     check: () => checkSubscription(deps, 'acme', signal),
     async makeByHand(at = url) {
       const { endpoint, secret } = await api.createWebhookEndpoint({ url: at, eventTypes }, signal);
@@ -121,7 +121,6 @@ export async function openSubscriptionWorld(
       const delivery = newDelivery(contractStarted(next()), { receivedAt });
       await createInboxStore(database, box).append([delivery]);
     },
-    alerts: () =>
-      log.lines().flatMap(({ alert, msg }) => (alert === undefined ? [] : [`${alert}: ${msg}`])),
+    alerts: () => log.lines().flatMap(({ alert, msg }) => (alert === undefined ? [] : [`${alert}: ${msg}`])),
   };
 }

@@ -23,11 +23,7 @@ const connections = 6;
 /** Between two requests of one connection: load, but a bounded one. */
 const usualPauseMs = 25;
 
-export function startTraffic(
-  random: () => number,
-  firstUrl: string,
-  { pauseMs = usualPauseMs } = {},
-): Traffic {
+export function startTraffic(random: () => number, firstUrl: string, { pauseMs = usualPauseMs } = {}): Traffic {
   const sender = createSender(acmeSecret, connections);
   const nextEvent = createEvents(random);
   const answered = new Set<string>();
@@ -107,8 +103,7 @@ function createEvents(random: () => number): () => ContractEvent {
   return () => {
     const overdue = random() < 0.1 ? late.shift() : undefined;
     if (overdue !== undefined) return overdue;
-    const [ending] =
-      random() < active.length / mostActive ? active.splice(pick(active.length), 1) : [];
+    const [ending] = random() < active.length / mostActive ? active.splice(pick(active.length), 1) : [];
     if (ending !== undefined) return end(ending);
     const started = begin();
     if (random() < 0.1) {
@@ -123,13 +118,10 @@ function createEvents(random: () => number): () => ContractEvent {
 /** Who belongs in the roster by what is stored, worked out without the bridge's own rules. */
 export function membersOf(bodies: ReadonlySet<string>): string[] {
   const events = [...bodies].map((body) => JSON.parse(body) as StoredEvent);
-  const ended = new Set(
-    events.flatMap(({ type, resourceId }) => (type === 'contract.ended' ? [resourceId] : [])),
-  );
+  const ended = new Set(events.flatMap(({ type, resourceId }) => (type === 'contract.ended' ? [resourceId] : [])));
   const active = events.filter(({ resourceId }) => !ended.has(resourceId));
   const members = active.map(
-    ({ data: { projectLink, freelancer } }) =>
-      `${projectLink.externalProjectId}/${freelancer.opentrainUserId}`,
+    ({ data: { projectLink, freelancer } }) => `${projectLink.externalProjectId}/${freelancer.opentrainUserId}`,
   );
   return [...new Set(members)].sort();
 }

@@ -5,11 +5,7 @@ import { AppError } from '../../src/domain/errors.ts';
 import type { Counts } from '../../src/domain/usage.ts';
 import { createLinkRouter } from '../../src/engine/link-router.ts';
 import { toInstant } from '../../src/lib/clock.ts';
-import {
-  type CallNotes,
-  createPlatformApi,
-  type UsageEntry,
-} from '../../src/marketplace/platform-api.ts';
+import { type CallNotes, createPlatformApi, type UsageEntry } from '../../src/marketplace/platform-api.ts';
 import { evidenceOfInstall } from '../../src/reconcile/evidence-of-install.ts';
 import { readInstall } from '../../src/reconcile/read-install.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
@@ -116,9 +112,17 @@ function createWorkTool(): WorkTool {
   }
   const emailOf = (id: string) => tool.emails.get(id) ?? null;
   const tool: WorkTool = {
-    ...{ items: new Map(), breaksAfter: null, gone: new Set(), requests: [], tellsTasks: true },
-    ...{ totals: new Map(), gap: null, emails: new Map() },
-    ...{ goneScopes: new Set(), refusedScopes: new Set(), isOneGroup: false },
+    items: new Map(),
+    breaksAfter: null,
+    gone: new Set(),
+    requests: [],
+    tellsTasks: true,
+    totals: new Map(),
+    gap: null,
+    emails: new Map(),
+    goneScopes: new Set(),
+    refusedScopes: new Set(),
+    isOneGroup: false,
     deleteTasks(place, ...itemIds) {
       for (const itemId of itemIds) {
         tasks.get(place)?.delete(taskOf(itemId));
@@ -127,15 +131,15 @@ function createWorkTool(): WorkTool {
     },
     adapter: {
       capabilities: {
-        ...{ removal: { effect: 'locks_out' }, readding: 'yes', exclusive: 'membership' },
+        removal: { effect: 'locks_out' },
+        readding: 'yes',
+        exclusive: 'membership',
         usage: { counts: ['seconds', 'tasks', 'labels'], outlivesRemoval: true },
       },
       check: async () => [],
       groupFor: ({ externalProjectId }) => (tool.isOneGroup ? 'org' : externalProjectId),
       findMember: async (_group, { memberId }) =>
-        memberId === null || tool.gone.has(memberId)
-          ? null
-          : { id: memberId, email: emailOf(memberId) },
+        memberId === null || tool.gone.has(memberId) ? null : { id: memberId, email: emailOf(memberId) },
       addMember: async (_group, { trainerId }) => ({ id: `m${trainerId}`, email: null }),
       removeMember: async () => undefined,
       usageScopeFor: ({ externalProjectId }) => externalProjectId,
@@ -164,10 +168,7 @@ function taskOf(itemId: string): string {
 
 function toSighting(itemId: string, { memberId, seconds, labels, at, changedAt }: ItemWork) {
   const instants = { doneAt: at, changedAt: changedAt ?? at };
-  return {
-    ...{ memberId, of: 'item', itemId, taskId: taskOf(itemId), seconds, labels },
-    ...instants,
-  } satisfies UsageSighting;
+  return { memberId, of: 'item', itemId, taskId: taskOf(itemId), seconds, labels, ...instants } satisfies UsageSighting;
 }
 
 /** After so long no request arrives any more that nobody has heard of. */
@@ -199,12 +200,7 @@ export async function openUsageWorld(
   let lost: { arrivesBy: number; send: () => Promise<unknown> }[] = [];
   const world: Pick<UsageWorld, 'fates' | 'requests'> = { fates: [], requests: [] };
 
-  async function reportThrough(
-    contractId: string,
-    entries: readonly UsageEntry[],
-    of: AbortSignal,
-    notes?: CallNotes,
-  ) {
+  async function reportThrough(contractId: string, entries: readonly UsageEntry[], of: AbortSignal, notes?: CallNotes) {
     const fate = world.fates.shift();
     if (fate === 'crash') throw new Error('crashed');
     const send = () => platform.reportUsage(contractId, entries, of, notes);
@@ -217,19 +213,14 @@ export async function openUsageWorld(
   }
 
   const usage = createUsage({
-    ...{
-      ...engine,
-      adapters,
-      routeLink,
-      installs,
-      otherSightings: [createImportSightings(database)],
-      onAnswer,
-    },
+    ...engine,
+    adapters,
+    routeLink,
+    installs,
+    otherSightings: [createImportSightings(database)],
+    onAnswer,
     links: new Map([['signs', { timeZone }]]),
-    usage: {
-      ...{ schedule: '30 * * * *', lookbackMs: 14 * 86_400_000 },
-      ...{ maxLoweredFraction, deletedTasks },
-    },
+    usage: { schedule: '30 * * * *', lookbackMs: 14 * 86_400_000, maxLoweredFraction, deletedTasks },
     platformApis: new Map([['acme', { reportUsage: reportThrough }]]),
   });
   const { deps } = usage;
@@ -252,7 +243,12 @@ export async function openUsageWorld(
 
   return {
     ...world,
-    ...{ engine, sandbox, usage, tool, api, jobId },
+    engine,
+    sandbox,
+    usage,
+    tool,
+    api,
+    jobId,
     openJob: () => sandbox.createJob({ installId }).id,
     async link(project, ofJob = jobId) {
       const link = { externalProjectId: project, jobId: ofJob };
@@ -312,7 +308,5 @@ async function letIn({ database, membershipRows }: Engine): Promise<void> {
 }
 
 async function forgetComplete(database: Database): Promise<void> {
-  await inTransaction(database, (tx) =>
-    tx.updateTable('usagePlace').set({ completeBeganAt: null }).execute(),
-  );
+  await inTransaction(database, (tx) => tx.updateTable('usagePlace').set({ completeBeganAt: null }).execute());
 }

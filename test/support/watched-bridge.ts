@@ -72,7 +72,9 @@ export async function openWatchedBridge(
   await registry.load();
   const parts = { config, storage, logger: log.logger, adapters, registry };
   const { subscription } = createWorks({
-    ...{ ...parts, metrics: createMetrics(), clock: createDatabaseClock(storage.database, clock) },
+    ...parts,
+    metrics: createMetrics(),
+    clock: createDatabaseClock(storage.database, clock),
   });
   if (webhookSecrets.length === 0) {
     await ensureEndpoint(subscription, 'acme', { mayMove: false, signal });
@@ -80,8 +82,12 @@ export async function openWatchedBridge(
     await api.createWebhookEndpoint({ url: `${door.url}/webhooks/acme`, eventTypes }, signal);
   }
   const app = createApp({
-    ...{ config, storage, clock, databaseClock: toDatabaseClock(clock) },
-    ...{ logger: log.logger, adapters },
+    config,
+    storage,
+    clock,
+    databaseClock: toDatabaseClock(clock),
+    logger: log.logger,
+    adapters,
   });
   onTestFinished(() => app.stop());
   const { receiverUrl } = await app.start();
@@ -89,7 +95,15 @@ export async function openWatchedBridge(
   const jobId = market.createJob();
   await api.createProjectLink({ externalProjectId: 'signs', jobId }, signal);
   return {
-    ...{ market, api, clock, log, storage, door, receiverUrl, jobId, subscription },
+    market,
+    api,
+    clock,
+    log,
+    storage,
+    door,
+    receiverUrl,
+    jobId,
+    subscription,
     endpoints: () => api.listWebhookEndpoints(signal),
     async told() {
       const rows = await storage.database.kysely

@@ -18,8 +18,10 @@ function toHarness(named: CvatSite): ConformanceHarness {
     adapter: adapterOf(named),
     groups: [named.settings.organization],
     person: (index) => ({
-      ...{ trainerId: `cmu-${run}-${index}`, email: `t${index}.${run}@opentrain.work` },
-      ...{ displayName: null, memberId: null },
+      trainerId: `cmu-${run}-${index}`,
+      email: `t${index}.${run}@opentrain.work`,
+      displayName: null,
+      memberId: null,
     }),
     hasEveryGroup: false,
     crowd: 101,

@@ -33,9 +33,7 @@ afterAll(async () => {
 });
 
 describe(`a restored doccano ${doccanoVersion}`, () => {
-  it('keeps the employee who got the id of a trainer, and the trainer is in again', async ({
-    skip,
-  }) => {
+  it('keeps the employee who got the id of a trainer, and the trainer is in again', async ({ skip }) => {
     if (server === null) return skip();
     const admin = await actAs(server, server.admin);
     const project = await makeProject(admin, 'signs');

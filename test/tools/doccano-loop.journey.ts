@@ -98,8 +98,7 @@ describe(`the whole loop with doccano ${doccanoVersion}`, () => {
 
 describe(`gangway doctor with doccano ${doccanoVersion}`, () => {
   const root = 'is "url" the root of doccano, without "/v1", and with https where it asks for it?';
-  const credentials =
-    'is the token (or the username and password) one of this doccano, and "url" its root?';
+  const credentials = 'is the token (or the username and password) one of this doccano, and "url" its root?';
   const inOrder = [
     'ok answers, and the settings suffice',
     `warning whoever is removed may still get in: ${left} → see the README of the adapter for what locks people out`,

@@ -44,9 +44,7 @@ User.objects.create_user(name, password=password, is_staff=True)
  *
  * @param variables that it gets besides
  */
-export async function openDoccano(
-  variables: Record<string, string> = {},
-): Promise<DoccanoServer | null> {
+export async function openDoccano(variables: Record<string, string> = {}): Promise<DoccanoServer | null> {
   const bin = await installPythonPackage('doccano', requirements);
   if (bin === null) return null;
   const folder = await mkdtemp(path.join(tmpdir(), 'gangway-doccano-'));
@@ -58,23 +56,24 @@ export async function openDoccano(
   return await start(bin, folder, env);
 }
 
-async function start(
-  bin: string,
-  folder: string,
-  env: Record<string, string>,
-): Promise<DoccanoServer> {
+async function start(bin: string, folder: string, env: Record<string, string>): Promise<DoccanoServer> {
   const database = path.join(folder, 'db.sqlite3');
   const backup = `${database}.backup`;
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const server = await startServer({
     // One worker, as SQLite has one writer.
-    ...{ args: ['webserver', '--port', String(port), '--workers', '1'], env },
-    ...{ command: path.join(bin, 'doccano'), readyUrl: `${url}/v1/me`, timeoutMs: 120_000 },
+    args: ['webserver', '--port', String(port), '--workers', '1'],
+    env,
+    command: path.join(bin, 'doccano'),
+    readyUrl: `${url}/v1/me`,
+    timeoutMs: 120_000,
   });
 
   return {
-    ...{ url, admin, folder },
+    url,
+    admin,
+    folder,
     kill: () => server.kill(),
     restart: () => start(bin, folder, env),
     backUp: () => cp(database, backup),
@@ -90,8 +89,12 @@ async function start(
       await run(python, ['manage.py', 'shell', '-c', makeStaffSource], {
         cwd: stdout.trim(),
         env: {
-          ...{ PATH, ...env, DATABASE_URL, DJANGO_SETTINGS_MODULE: 'config.settings.production' },
-          ...{ STAFF_NAME: username, STAFF_PASSWORD: password },
+          PATH,
+          ...env,
+          DATABASE_URL,
+          DJANGO_SETTINGS_MODULE: 'config.settings.production',
+          STAFF_NAME: username,
+          STAFF_PASSWORD: password,
         },
       });
     },

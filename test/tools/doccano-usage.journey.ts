@@ -127,8 +127,7 @@ describe.skipIf(server === null)(`work in doccano ${doccanoVersion}, day by day`
     await holds(ada, worked);
     const toggle = async () => {
       const user = await actAs(site(), logins.get(ada.trainerId) ?? { username: '', password: '' });
-      for (const example of taken)
-        await user.ask('POST', `/projects/${project}/examples/${example}/states`, {});
+      for (const example of taken) await user.ask('POST', `/projects/${project}/examples/${example}/states`, {});
     };
     await toggle();
     await stage.pass(at(2, '12:05'));
@@ -163,10 +162,7 @@ describe.skipIf(server === null)(`work in doccano ${doccanoVersion}, day by day`
     // One of the three makes up for the one that was deleted: doccano tells only how many there are.
     const all = { [day(0)]: '0/1/1', [day(3)]: '0/1/1', [day(4)]: '0/2/2' };
     await holds(ben, all);
-    await holds(ada, {
-      ...{ [day(0)]: '0/3/3', [day(1)]: '0/1/1', [day(2)]: '0/3/3' },
-      [day(4)]: '0/1/0',
-    });
+    await holds(ada, { [day(0)]: '0/3/3', [day(1)]: '0/1/1', [day(2)]: '0/3/3', [day(4)]: '0/1/0' });
     await said(ada, /can be counted since .+: doccano counts no labels of anybody/);
     await stage.pass(at(5, '16:05'));
     expect(await report()).toMatchObject({ status: 0, unread: [] });

@@ -7,7 +7,8 @@ import { runCommand } from '../support/run-command.ts';
 export async function examineTool(settings: Record<string, string>): Promise<string[]> {
   const install = { token: 'ot_ptk_acme', webhookSecrets: ['whsec_c2VjcmV0LW9mLWFjbWU'] };
   const { configFile } = createBridgeWorkspace({
-    ...{ installs: { acme: { ...install, tool: 'studio' } }, tools: { studio: settings } },
+    installs: { acme: { ...install, tool: 'studio' } },
+    tools: { studio: settings },
     // Nothing is asked about it, and one that does not answer at all would be waited for.
     marketplace: { baseUrl: await openPages() },
   });

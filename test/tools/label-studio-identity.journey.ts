@@ -41,9 +41,7 @@ async function enter(server: LabelStudioServer, hired: Hired): Promise<BrowserSe
 }
 
 describe('a Label Studio that was restored from an older backup', () => {
-  it('keeps the employee who got the id of a trainer, and the trainer is in again', async ({
-    skip,
-  }) => {
+  it('keeps the employee who got the id of a trainer, and the trainer is in again', async ({ skip }) => {
     if (site === null) return skip();
     const { hire, end, journey, project } = await open(site);
     await site.backUp();
@@ -84,9 +82,7 @@ describe('a Label Studio that was restored from an older backup', () => {
     expect(work).toMatchObject([{ completed_by: Number(before.memberId) }]);
   });
 
-  it('keeps the employee also where the contract ends before anybody has looked', async ({
-    skip,
-  }) => {
+  it('keeps the employee also where the contract ends before anybody has looked', async ({ skip }) => {
     if (site === null) return skip();
     const { hire, end, journey, project } = await open(site);
     await site.backUp();

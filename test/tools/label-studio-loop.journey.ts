@@ -1,13 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import type { Adapter } from '../../src/adapters/adapter.ts';
 import type { Journey } from '../support/journey.ts';
-import {
-  addProject,
-  annotate,
-  projectsOf,
-  regions,
-  tokenOf,
-} from '../support/label-studio/at-work.ts';
+import { addProject, annotate, projectsOf, regions, tokenOf } from '../support/label-studio/at-work.ts';
 import type { BrowserSession } from '../support/label-studio/label-studio-client.ts';
 import { createLabelStudio, person } from '../support/label-studio/label-studio-harness.ts';
 import { listAll } from '../support/list-all.ts';
@@ -26,8 +20,7 @@ const hourMs = 3_600_000;
 /** Removals are gathered for so long before the link is reset that somebody waits with. */
 const resetMs = 15 * 60_000;
 const ownPassword = 'Lantern-44-heron';
-const left =
-  'Label Studio (community) lets a removed member back in with their password, or a session that is open';
+const left = 'Label Studio (community) lets a removed member back in with their password, or a session that is open';
 
 describe.skipIf(server === null)(`the whole loop with Label Studio ${server?.version}`, () => {
   const site = server as LabelStudioServer;
@@ -52,9 +45,7 @@ describe.skipIf(server === null)(`the whole loop with Label Studio ${server?.ver
   }
 
   it('sign_up, delete_user: they work by the password they were told, and are locked out', async () => {
-    const { hire, end, adapter, project } = await open({
-      ...{ onboarding: 'sign_up', offboarding: 'delete_user' },
-    });
+    const { hire, end, adapter, project } = await open({ onboarding: 'sign_up', offboarding: 'delete_user' });
     const [ada, ben] = await hire('ada', 'ben');
     if (!ada || !ben) throw new Error('nobody was hired');
     expect(await ada.invitation()).toMatchObject({ kind: 'password', username: ada.email });
@@ -98,7 +89,8 @@ describe.skipIf(server === null)(`the whole loop with Label Studio ${server?.ver
 
   it('invite_link, membership: they choose a password, and what is left of it is what is said', async () => {
     const { journey, hire, end, adapter, project } = await open({
-      ...{ onboarding: 'invite_link', offboarding: 'membership' },
+      onboarding: 'invite_link',
+      offboarding: 'membership',
     });
     const [ada, ben, cleo] = await hire('ada', 'ben', 'cleo');
     if (!ada || !ben || !cleo) throw new Error('nobody was hired');
@@ -148,9 +140,7 @@ describe.skipIf(server === null)(`the whole loop with Label Studio ${server?.ver
   });
 
   it('invite_link, delete_user: whoever came a moment ago is out, and who waits comes later', async () => {
-    const { journey, hire, end, project } = await open({
-      ...{ onboarding: 'invite_link', offboarding: 'delete_user' },
-    });
+    const { journey, hire, end, project } = await open({ onboarding: 'invite_link', offboarding: 'delete_user' });
     const [ada, ben] = await hire('ada', 'ben');
     if (!ada || !ben) throw new Error('nobody was hired');
     const first = await linkOf(ada);
@@ -178,9 +168,7 @@ describe.skipIf(server === null)(`the whole loop with Label Studio ${server?.ver
   });
 
   it('invite_link: what somebody did whose sign-up nobody had noticed is reported', async () => {
-    const { journey, hire, end, project } = await open({
-      ...{ onboarding: 'invite_link', offboarding: 'delete_user' },
-    });
+    const { journey, hire, end, project } = await open({ onboarding: 'invite_link', offboarding: 'delete_user' });
     const [ada] = await hire('ada');
     if (!ada) throw new Error('nobody was hired');
     const adas = await enter(ada);
@@ -203,9 +191,7 @@ describe.skipIf(server === null)(`the whole loop with Label Studio ${server?.ver
   });
 
   it('invite_link: three ends void the links of those who wait once, and one of them too late', async () => {
-    const { journey, hire, end, project } = await open({
-      ...{ onboarding: 'invite_link', offboarding: 'delete_user' },
-    });
+    const { journey, hire, end, project } = await open({ onboarding: 'invite_link', offboarding: 'delete_user' });
     const names = Array.from({ length: 15 }, (_, index) => `waiting-${index}`);
     const [ada, ben, cleo, ...waiting] = await hire(...names);
     if (!ada || !ben || !cleo) throw new Error('nobody was hired');
@@ -300,9 +286,7 @@ async function untilNoticed(journey: Journey, ...people: Hired[]): Promise<void>
     await journey.pass(hourMs);
     return await Promise.all(people.map((one) => one.membership()));
   };
-  await until('who signed up is noticed', look, (all) =>
-    all.every(({ state }) => state === 'active'),
-  );
+  await until('who signed up is noticed', look, (all) => all.every(({ state }) => state === 'active'));
 }
 
 async function linkOf(hired: Hired): Promise<string> {
@@ -323,8 +307,7 @@ async function tallyOf(adapter: Adapter, project: number, hired: Hired) {
   const { memberId } = await hired.membership();
   const theirs = (await readUsage(adapter, project)).filter((one) => one.memberId === memberId);
   if (theirs.length === 0) return {};
-  const sum = (count: 'seconds' | 'labels') =>
-    theirs.reduce((total, sighting) => total + (sighting[count] ?? 0), 0);
+  const sum = (count: 'seconds' | 'labels') => theirs.reduce((total, sighting) => total + (sighting[count] ?? 0), 0);
   const tasks = new Set(theirs.map((one) => (one.of === 'item' ? one.taskId : '')));
   return { seconds: sum('seconds'), tasks: tasks.size, labels: sum('labels') };
 }

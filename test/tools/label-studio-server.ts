@@ -2,10 +2,7 @@ import { existsSync } from 'node:fs';
 import { cp, mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import {
-  createLabelStudioSite,
-  type LabelStudioSite,
-} from '../support/label-studio/label-studio-client.ts';
+import { createLabelStudioSite, type LabelStudioSite } from '../support/label-studio/label-studio-client.ts';
 import { installPythonPackage } from './python-package.ts';
 import { freePort, startServer } from './server-process.ts';
 
@@ -36,14 +33,13 @@ const version = process.env['LABEL_STUDIO'] ?? '1.23.2';
 
 const startMs = 600_000;
 const owner = {
-  ...{ email: 'owner@example.com', password: 'owner-password-1' },
+  email: 'owner@example.com',
+  password: 'owner-password-1',
   legacyToken: 'ab12cd34ef56ab12cd34ef56ab12cd34ef56ab12',
 };
 
 /** Null, with a loud line, where it cannot be installed. */
-export async function openLabelStudio(
-  options: LabelStudioOptions = {},
-): Promise<LabelStudioServer | null> {
+export async function openLabelStudio(options: LabelStudioOptions = {}): Promise<LabelStudioServer | null> {
   const bin = await installPythonPackage('label-studio', [`label-studio==${version}`]);
   if (bin === null) return null;
   const folder = await mkdtemp(path.join(tmpdir(), 'gangway-label-studio-'));
@@ -63,11 +59,7 @@ async function makeEmpty(bin: string): Promise<string> {
   return made;
 }
 
-async function start(
-  bin: string,
-  folder: string,
-  options: LabelStudioOptions,
-): Promise<LabelStudioServer> {
+async function start(bin: string, folder: string, options: LabelStudioOptions): Promise<LabelStudioServer> {
   const database = path.join(folder, 'label_studio.sqlite3');
   const backup = `${database}.backup`;
   const port = await freePort();
@@ -75,13 +67,28 @@ async function start(
   const server = await startServer({
     command: path.join(bin, 'label-studio'),
     args: [
-      ...['start', '--no-browser', '--data-dir', folder, '-p', String(port)],
-      ...['--internal-host', '127.0.0.1', '--username', owner.email, '--password', owner.password],
-      ...['--user-token', owner.legacyToken, '--enable-legacy-api-token'],
+      'start',
+      '--no-browser',
+      '--data-dir',
+      folder,
+      '-p',
+      String(port),
+      '--internal-host',
+      '127.0.0.1',
+      '--username',
+      owner.email,
+      '--password',
+      owner.password,
+      '--user-token',
+      owner.legacyToken,
+      '--enable-legacy-api-token',
     ],
     env: {
-      ...{ HOME: folder, SENTRY_DSN: '', FRONTEND_SENTRY_DSN: '', COLLECT_ANALYTICS: 'false' },
-      ...{ LATEST_VERSION_CHECK: 'false' },
+      HOME: folder,
+      SENTRY_DSN: '',
+      FRONTEND_SENTRY_DSN: '',
+      COLLECT_ANALYTICS: 'false',
+      LATEST_VERSION_CHECK: 'false',
       DISABLE_SIGNUP_WITHOUT_LINK: String(options.isSignUpOpen !== true),
       ...options.env,
     },

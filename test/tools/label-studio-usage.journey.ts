@@ -1,12 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addDays } from '../../src/lib/add-days.ts';
-import {
-  actOnTasks,
-  addProject,
-  annotate,
-  regions,
-  tokenOf,
-} from '../support/label-studio/at-work.ts';
+import { actOnTasks, addProject, annotate, regions, tokenOf } from '../support/label-studio/at-work.ts';
 import type { BrowserSession } from '../support/label-studio/label-studio-client.ts';
 import { until } from '../support/until.ts';
 import { type LabelStudioServer, openLabelStudio } from './label-studio-server.ts';
@@ -84,9 +78,7 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
   }
 
   function sumUp(tasks: ExportedTask[], worker: Worker): string {
-    const theirs = tasks.map(({ annotations }) =>
-      annotations.filter((one) => one.completed_by === idOf(worker)),
-    );
+    const theirs = tasks.map(({ annotations }) => annotations.filter((one) => one.completed_by === idOf(worker)));
     const all = theirs.flat();
     const kept = all.filter((one) => !one.was_cancelled);
     const sum = (counts: number[]) => counts.reduce((total, count) => total + count, 0);
@@ -112,8 +104,11 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
     const lampsJob = await stage.openJob(String(lamps.id));
     await stage.start({
       tool: {
-        ...{ adapter: 'label-studio', url: front.url, token: await site().personalToken() },
-        ...{ onboarding: 'sign_up', offboarding: 'delete_user' },
+        adapter: 'label-studio',
+        url: front.url,
+        token: await site().personalToken(),
+        onboarding: 'sign_up',
+        offboarding: 'delete_user',
       },
       links: { [lamps.id]: { timeZone: 'Asia/Kolkata' } },
     });
@@ -199,9 +194,7 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
     await work(benAtSigns, 'b4', signs.tasks[112], { lead_time: 9, result: regions('a') });
 
     // It has told of what ada did, and not yet of what ben did.
-    const secondPart = front.holdNext(
-      new RegExp(`/api/tasks/\\?project=${signs.id}&.*"value":${signs.tasks[99]}\\b`),
-    );
+    const secondPart = front.holdNext(new RegExp(`/api/tasks/\\?project=${signs.id}&.*"value":${signs.tasks[99]}\\b`));
     const passed = stage.pass(at(1, '11:05'));
     const held = await secondPart;
     await site().kill();
@@ -219,10 +212,7 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
     await holds(ada, { [day(0)]: '112/4/8', [day(1)]: '11/0/0' });
     // And a whole reading says what is gone.
     await holds(benAtSigns, { [day(0)]: '8/1/1', [day(1)]: '9/1/1' });
-    expect([sumOf(ada), sumOf(benAtSigns)]).toEqual([
-      await exported(ada, signs),
-      await exported(benAtSigns, signs),
-    ]);
+    expect([sumOf(ada), sumOf(benAtSigns)]).toEqual([await exported(ada, signs), await exported(benAtSigns, signs)]);
   });
 
   const lowered = [
@@ -276,10 +266,7 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
     expect(accepted).toMatchObject({ status: 0, installs: [{ sent: 3, lowered: 3, held: 0 }] });
     expect(totals(cleo)).toEqual({ [day(0)]: '0/0/0', [day(1)]: '0/0/0', ...days });
     expect(totals(benAtLamps)).toMatchObject({ [day(0)]: '0/0/0', [day(1)]: '7/1/1' });
-    expect([sumOf(cleo), sumOf(benAtLamps)]).toEqual([
-      await exported(cleo, lamps),
-      await exported(benAtLamps, lamps),
-    ]);
+    expect([sumOf(cleo), sumOf(benAtLamps)]).toEqual([await exported(cleo, lamps), await exported(benAtLamps, lamps)]);
   });
 
   it('is read before somebody is taken out, and stays when their account is deleted', async () => {
@@ -291,10 +278,7 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
     sandbox.endContract(ada.contractId);
     await until('ada is out', accounts, (ids) => !ids.includes(idOf(ada)), patienceMs);
     await stage.pass(at(4, '14:05'));
-    const all = {
-      ...{ [day(0)]: '112/4/8', [day(1)]: '11/0/0', [day(2)]: '25/1/1' },
-      ...{ [day(3)]: '13/1/1', [day(4)]: '47/2/3' },
-    };
+    const all = { [day(0)]: '112/4/8', [day(1)]: '11/0/0', [day(2)]: '25/1/1', [day(3)]: '13/1/1', [day(4)]: '47/2/3' };
     await holds(ada, all);
     expect(sumOf(ada)).toBe(inTheTool);
 
@@ -330,9 +314,7 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
     await stage.pass(at(7, '12:05'));
     const days = { [day(3)]: '43/1/1', [day(4)]: '0/0/0' };
     await holds(cleo, { [day(0)]: '0/0/0', [day(1)]: '0/0/0', ...days });
-    await holds(benAtLamps, {
-      ...{ [day(0)]: '0/0/0', [day(1)]: '7/1/1', [day(3)]: '33/1/1', [day(4)]: '34/1/1' },
-    });
+    await holds(benAtLamps, { [day(0)]: '0/0/0', [day(1)]: '7/1/1', [day(3)]: '33/1/1', [day(4)]: '34/1/1' });
     expect(totals(benAtSigns)).toMatchObject({ [day(3)]: '0/0/0', [day(4)]: '24/1/1' });
     expect(await exported(cleo, lamps)).toBe('0/0/0');
 
@@ -384,8 +366,7 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
     await until('cleo is out', accounts, (ids) => !ids.includes(idOf(cleo)), patienceMs);
   });
 
-  const accounts = async () =>
-    (await site().api<{ id: number }[]>('GET', '/api/users/')).map(({ id }) => id);
+  const accounts = async () => (await site().api<{ id: number }[]>('GET', '/api/users/')).map(({ id }) => id);
 });
 
 function placesOf(...projects: { id: number }[]): string[] {

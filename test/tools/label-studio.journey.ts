@@ -20,9 +20,7 @@ describe.skipIf(server === null)(`Label Studio ${server?.version}`, () => {
     const results = await Array.fromAsync(runConformance(harness));
     expect(results.filter(({ outcome }) => outcome === 'failed')).toEqual([]);
     expect(results.filter(({ outcome }) => outcome === 'ok').length).toBeGreaterThan(15);
-    const left = await Array.fromAsync(
-      harness.adapter.listMembers?.('1', AbortSignal.timeout(30_000)) ?? [],
-    );
+    const left = await Array.fromAsync(harness.adapter.listMembers?.('1', AbortSignal.timeout(30_000)) ?? []);
     expect(left.map(({ email }) => email)).toEqual([site.owner.email]);
   });
 });

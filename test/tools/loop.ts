@@ -63,15 +63,12 @@ export async function openLoop(adapter: Adapter, project: number): Promise<Loop>
   };
 }
 
-function toHired(
-  { storage }: Journey,
-  trainerId: string,
-  email: string,
-  contractId: string,
-): Hired {
+function toHired({ storage }: Journey, trainerId: string, email: string, contractId: string): Hired {
   const { kysely } = storage.database;
   return {
-    ...{ trainerId, email, contractId },
+    trainerId,
+    email,
+    contractId,
     async membership() {
       const found = kysely.selectFrom('membership').select(['state', 'memberId']);
       return await found.where('trainerId', '=', trainerId).executeTakeFirstOrThrow();
@@ -122,9 +119,7 @@ export async function readWork({ storage, clock }: Journey) {
   const { kysely } = storage.database;
   clock.advance(60_000);
   const now = toInstant(clock.now());
-  await inTransaction(storage.database, (tx) =>
-    tx.updateTable('usagePlace').set({ nextReadAt: now }).execute(),
-  );
+  await inTransaction(storage.database, (tx) => tx.updateTable('usagePlace').set({ nextReadAt: now }).execute());
   const places = () => kysely.selectFrom('usagePlace').select('readBeganAt').execute();
   await until('the work was read', places, (read) =>
     read.some(({ readBeganAt }) => readBeganAt !== null && readBeganAt >= now),

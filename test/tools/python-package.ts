@@ -7,8 +7,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 /** Elsewhere for whom `npm ci` is not to throw it away. */
 const cache = path.resolve(
-  process.env['TEST_TOOLS_CACHE'] ??
-    path.join(import.meta.dirname, '../../node_modules/.cache/gangway-tools'),
+  process.env['TEST_TOOLS_CACHE'] ?? path.join(import.meta.dirname, '../../node_modules/.cache/gangway-tools'),
 );
 const installMs = 600_000;
 
@@ -19,10 +18,7 @@ const installMs = 600_000;
  * @param requirements such as `label-studio==1.22.0`, and whatever else it turns out to need
  * @returns where its commands are; null, with a loud line, where the index cannot be reached
  */
-export async function installPythonPackage(
-  name: string,
-  requirements: readonly string[],
-): Promise<string | null> {
+export async function installPythonPackage(name: string, requirements: readonly string[]): Promise<string | null> {
   const folder = path.join(cache, `${name}-${requirements.join('-').replaceAll(/[^\w.-]/g, '_')}`);
   const bin = path.join(folder, 'bin');
   const done = path.join(folder, 'installed');

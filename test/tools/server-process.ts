@@ -33,7 +33,8 @@ const beatMs = 100;
 export async function startServer(options: ServerOptions): Promise<ServerProcess> {
   const { command, args, env, readyUrl, timeoutMs } = options;
   const child = spawn(command, args, {
-    ...{ env: { PATH: process.env['PATH'], ...env }, detached: true },
+    env: { PATH: process.env['PATH'], ...env },
+    detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';

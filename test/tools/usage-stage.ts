@@ -81,10 +81,7 @@ export async function openUsageStage(beginsAt: string): Promise<UsageStage> {
   }
 
   const env = { PATH: process.env['PATH'] ?? '', ...clock.env };
-  const toArgs = (argv: string[]) => [
-    ...[...clock.nodeArgs, path.resolve('src/main.ts')],
-    ...[...argv, '--config', configFile],
-  ];
+  const toArgs = (argv: string[]) => [...clock.nodeArgs, path.resolve('src/main.ts'), ...argv, '--config', configFile];
 
   async function run(...argv: string[]): Promise<CommandResult> {
     return await new Promise((resolve) => {
@@ -106,15 +103,16 @@ export async function openUsageStage(beginsAt: string): Promise<UsageStage> {
     const contract = sandbox.snapshot().contracts.find(({ id }) => id === contractId);
     const days = contract?.usage.filter((day) => day.workerOpentrainUserId === trainerId) ?? [];
     return Object.fromEntries(
-      days.map((day) => [
-        day.workDate,
-        `${day.totalSeconds}/${day.tasksCompleted}/${day.labelsCompleted}`,
-      ]),
+      days.map((day) => [day.workDate, `${day.totalSeconds}/${day.tasksCompleted}/${day.labelsCompleted}`]),
     );
   }
 
   return {
-    ...{ clock, sandbox, run, ask, totals },
+    clock,
+    sandbox,
+    run,
+    ask,
+    totals,
 
     async pass(instant) {
       clock.moveTo(instant);
@@ -124,12 +122,7 @@ export async function openUsageStage(beginsAt: string): Promise<UsageStage> {
           ?.output()
           .split('\n')
           .some((line) => saysReported(line, instant));
-      await until(
-        `a report after ${instant}`,
-        look,
-        (isReported) => isReported === true,
-        patienceMs,
-      );
+      await until(`a report after ${instant}`, look, (isReported) => isReported === true, patienceMs);
     },
 
     async openJob(externalProjectId) {
@@ -143,16 +136,23 @@ export async function openUsageStage(beginsAt: string): Promise<UsageStage> {
       const { secret } = await api<{ secret: string }>('/webhook-endpoints', { url, eventTypes });
       const consoleAt = { port: await freePort() };
       const config = {
-        ...{ receiver, console: consoleAt, database: { url: 'sqlite:./gangway.db' }, links },
+        receiver,
+        console: consoleAt,
+        database: { url: 'sqlite:./gangway.db' },
+        links,
         marketplace: { baseUrl },
         installs: { acme: { token: install.token, webhookSecrets: [secret], tool: 'studio' } },
         tools: { studio: tool },
-        ...{ reconcile: { schedule: hardlyEver }, usage: { schedule: everyHour } },
+        reconcile: { schedule: hardlyEver },
+        usage: { schedule: everyHour },
       };
       writeFileSync(configFile, JSON.stringify(config));
       bridge = await startServer({
-        ...{ command: process.execPath, args: toArgs(['start']), env },
-        ...{ readyUrl: `http://127.0.0.1:${consoleAt.port}/readyz`, timeoutMs: commandMs },
+        command: process.execPath,
+        args: toArgs(['start']),
+        env,
+        readyUrl: `http://127.0.0.1:${consoleAt.port}/readyz`,
+        timeoutMs: commandMs,
       });
     },
 

@@ -30,7 +30,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 6,
     arbitrary: fc.record({
       step: fc.constant('work' as const),
-      ...{ slot: fc.nat(3), seconds: fc.nat(300), labels: fc.nat(5) },
+      slot: fc.nat(3),
+      seconds: fc.nat(300),
+      labels: fc.nat(5),
     }),
   },
   fc.record({ step: fc.constant('delete' as const), pick: fc.nat(9) }),
@@ -55,7 +57,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 2,
     arbitrary: fc.record({
       step: fc.constant('renew' as const),
-      ...{ gapMinutes: fc.integer({ min: 0, max: 300 }), isNoticed: fc.boolean() },
+      gapMinutes: fc.integer({ min: 0, max: 300 }),
+      isNoticed: fc.boolean(),
     }),
   },
 );
@@ -75,8 +78,7 @@ it('comes to what was done under each contract, once nothing goes wrong any more
     for (const [index, { contractId, startsAt }] of contracts.entries()) {
       const endsAt = contracts[index + 1]?.startsAt ?? '9999';
       const theirs = [...items.values()].filter(({ at }) => at >= startsAt && at < endsAt);
-      const sum = (name: 'seconds' | 'labels') =>
-        theirs.reduce((total, item) => total + item[name], 0);
+      const sum = (name: 'seconds' | 'labels') => theirs.reduce((total, item) => total + item[name], 0);
       const done = { seconds: sum('seconds'), labels: sum('labels'), tasks: theirs.length };
       expect(world.consumed(contractId)).toEqual(done);
     }
@@ -154,10 +156,7 @@ function work(
   items.set(id, { memberId, seconds: before + seconds, labels: most, at, changedAt: now });
 }
 
-async function renew(
-  story: Story,
-  { gapMinutes, isNoticed }: Extract<Step, { step: 'renew' }>,
-): Promise<void> {
+async function renew(story: Story, { gapMinutes, isNoticed }: Extract<Step, { step: 'renew' }>): Promise<void> {
   const { world, items, memberId, trainerId, contracts } = story;
   const { engine, sandbox, jobId } = world;
   if (!story.isKnown) await world.learn();

@@ -1,12 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { openForTest, sqlite } from '../support/databases.ts';
-import {
-  type Fate,
-  longestOnItsWayMs,
-  openUsageWorld,
-  type UsageWorld,
-} from '../support/usage-harness.ts';
+import { type Fate, longestOnItsWayMs, openUsageWorld, type UsageWorld } from '../support/usage-harness.ts';
 
 /** As `any-story.test.ts`, with the database and the sandbox in the place of the model. */
 
@@ -23,7 +18,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 3,
     arbitrary: fc.record({
       step: fc.constant('work' as const),
-      ...{ item: fc.nat(5), seconds: fc.nat(300), labels: fc.nat(5) },
+      item: fc.nat(5),
+      seconds: fc.nat(300),
+      labels: fc.nat(5),
     }),
   },
   fc.record({ step: fc.constant('delete' as const), item: fc.nat(5) }),
@@ -58,8 +55,7 @@ it('comes to what the tool has, once nothing goes wrong any more', {
     for (const { contractId, memberId } of people) {
       const items = [...(world.tool.items.get('signs')?.values() ?? [])];
       const theirs = items.filter((item) => item.memberId === memberId);
-      const sum = (name: 'seconds' | 'labels') =>
-        theirs.reduce((total, item) => total + item[name], 0);
+      const sum = (name: 'seconds' | 'labels') => theirs.reduce((total, item) => total + item[name], 0);
       const due = { seconds: sum('seconds'), labels: sum('labels'), tasks: theirs.length };
       expect(world.consumed(contractId)).toEqual(due);
     }

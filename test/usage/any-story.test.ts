@@ -27,9 +27,7 @@ it(
   'lowers nothing that no reading of everything has lowered',
   () => {
     const check = (steps: Step[]) => {
-      const partly = steps.map((one) =>
-        one.step === 'read' ? { ...one, isComplete: false } : one,
-      );
+      const partly = steps.map((one) => (one.step === 'read' ? { ...one, isComplete: false } : one));
       expect(playStory(partly).sent.filter(({ lowers }) => lowers)).toEqual([]);
     };
     fc.assert(fc.property(story, check), { numRuns: 3000 });
@@ -63,9 +61,15 @@ it.each(['answered', 'repeated'] as const)(
     const work = (labels: number) => ({ step: 'work', item: 1, seconds: 10, labels }) as const;
     const first = fate === 'repeated' ? 'repeated' : 'lost';
     const played = playStory([
-      ...[work(1), read, { step: 'send', fate: first } as const],
-      ...[work(2), read, { step: 'send', fate: 'answered' } as const],
-      ...[work(3), read, { step: 'send', fate: 'answered' } as const],
+      work(1),
+      read,
+      { step: 'send', fate: first } as const,
+      work(2),
+      read,
+      { step: 'send', fate: 'answered' } as const,
+      work(3),
+      read,
+      { step: 'send', fate: 'answered' } as const,
     ]);
     played.settle();
     expectEqual(played);
@@ -77,16 +81,13 @@ function expectEqual(played: ReturnType<typeof playStory>): void {
   const first = played.firstDay();
   const items = [...played.tool].filter(([, { doneAt }]) => toDay(doneAt) >= first);
   const days = [...played.marketplace].filter(([day]) => day >= first);
-  const secondsOf = (all: { seconds: number | null }[]) =>
-    all.reduce((sum, one) => sum + (one.seconds ?? 0), 0);
+  const secondsOf = (all: { seconds: number | null }[]) => all.reduce((sum, one) => sum + (one.seconds ?? 0), 0);
   expect(secondsOf(days.map(([, counts]) => counts))).toBe(secondsOf(items.map(([, one]) => one)));
   for (const [day, { labels, tasks }] of days) {
     const done = items.filter(([, { doneAt }]) => toDay(doneAt) === day);
     expect(labels).toBe(done.reduce((sum, [, one]) => sum + one.labels, 0));
     expect(tasks).toBe(new Set(done.map(([id]) => id % 2)).size);
   }
-  const missing = items.filter(
-    ([, { doneAt, labels }]) => labels > 0 && !played.marketplace.has(toDay(doneAt)),
-  );
+  const missing = items.filter(([, { doneAt, labels }]) => labels > 0 && !played.marketplace.has(toDay(doneAt)));
   expect(missing).toEqual([]);
 }

@@ -103,9 +103,7 @@ describeEachDatabase('usage', (openFresh) => {
     await read(true);
     await report();
     expect(consumed(first.contractId)).toEqual({ seconds: 0, tasks: 0, labels: 0 });
-    expect(requests.at(-1)?.entries).toMatchObject([
-      { totalSeconds: 0, tasksCompleted: 0, labelsCompleted: 0 },
-    ]);
+    expect(requests.at(-1)?.entries).toMatchObject([{ totalSeconds: 0, tasksCompleted: 0, labelsCompleted: 0 }]);
   });
 
   it('is lowered to zero where the file that told of it is taken back', async () => {

@@ -3,12 +3,7 @@ import type { UsageSighting } from '../../src/adapters/adapter.ts';
 import { type Counts, type Day, noCounts, toCounts } from '../../src/domain/usage.ts';
 import type { DueDay } from '../../src/usage/attribute/attribute-work.ts';
 import { mergeWork, noWork, type Work } from '../../src/usage/read/merge-work.ts';
-import {
-  beginDay,
-  type LedgerDay,
-  type SendResult,
-  settleDay,
-} from '../../src/usage/report/ledger-day.ts';
+import { beginDay, type LedgerDay, type SendResult, settleDay } from '../../src/usage/report/ledger-day.ts';
 import { type PlannedEntry, planReport } from '../../src/usage/report/plan-report.ts';
 
 /**
@@ -31,17 +26,15 @@ export type Step =
   | { step: 'wait'; minutes: number };
 
 const work = fc.record({
-  ...{ step: fc.constant('work' as const), item: fc.nat(4) },
-  ...{ labels: fc.nat(5), seconds: fc.nat(300) },
+  step: fc.constant('work' as const),
+  item: fc.nat(4),
+  labels: fc.nat(5),
+  seconds: fc.nat(300),
 });
-const read = fc.record({
-  ...{ step: fc.constant('read' as const), isComplete: fc.boolean(), fails: fc.boolean() },
-});
+const read = fc.record({ step: fc.constant('read' as const), isComplete: fc.boolean(), fails: fc.boolean() });
 const send = fc.record({
   step: fc.constant('send' as const),
-  fate: fc.constantFrom(
-    ...(['answered', 'lost', 'unheard', 'crash', 'refused', 'repeated'] as const),
-  ),
+  fate: fc.constantFrom(...(['answered', 'lost', 'unheard', 'crash', 'refused', 'repeated'] as const)),
 });
 // Within the time in which a lost request may arrive, and over a day.
 const minutes = fc.oneof(fc.nat(15), fc.nat(1800));
@@ -62,7 +55,8 @@ const round = fc.tuple(
 
 export const story: fc.Arbitrary<Step[]> = fc
   .array(fc.oneof({ weight: 3, arbitrary: fc.tuple(step) }, { weight: 1, arbitrary: round }), {
-    ...{ minLength: 1, maxLength: 30 },
+    minLength: 1,
+    maxLength: 30,
   })
   .map((parts) => parts.flat());
 
@@ -147,12 +141,16 @@ export function playStory(steps: readonly Step[]) {
   function read(isComplete: boolean, fails: boolean): void {
     const since = isComplete || readAt === null ? null : readAt - 600_000;
     const heard = [...tool].filter(([, { changedAt }]) => since === null || changedAt >= since);
-    const sightings: UsageSighting[] = heard.map(
-      ([, { itemId, taskId, labels, seconds, doneAt, changedAt }]) => ({
-        ...{ memberId: 'm1', of: 'item', itemId, taskId },
-        ...{ labels, seconds, doneAt: toInstant(doneAt), changedAt: toInstant(changedAt) },
-      }),
-    );
+    const sightings: UsageSighting[] = heard.map(([, { itemId, taskId, labels, seconds, doneAt, changedAt }]) => ({
+      memberId: 'm1',
+      of: 'item',
+      itemId,
+      taskId,
+      labels,
+      seconds,
+      doneAt: toInstant(doneAt),
+      changedAt: toInstant(changedAt),
+    }));
     if (fails) return;
     const firstDay = toDay(now - lookbackMs);
     const reading = { beganAt: new Date(now), timeZone: 'UTC', firstDay, countsFirstTotal: true };
@@ -168,7 +166,12 @@ export function playStory(steps: readonly Step[]) {
 
   function plan() {
     const due: DueDay[] = [...work.days].map(([day, { counts }]) => ({
-      ...{ install: 'acme', contractId: 'c1', trainerId: 't1', day, timeZone: 'UTC', counts },
+      install: 'acme',
+      contractId: 'c1',
+      trainerId: 't1',
+      day,
+      timeZone: 'UTC',
+      counts,
     }));
     return planReport(due, ({ day }) => ledger.get(day), { now: new Date(now), lookbackMs });
   }

@@ -1,15 +1,7 @@
 import assert from 'node:assert/strict';
 import { isSameAddress } from '../../lib/same-address.ts';
 import type { Member, Person } from '../adapter.ts';
-import {
-  add,
-  type ConformanceCase,
-  type ConformanceHarness,
-  cleanUp,
-  find,
-  remove,
-  signalOf,
-} from './harness.ts';
+import { add, type ConformanceCase, type ConformanceHarness, cleanUp, find, remove, signalOf } from './harness.ts';
 
 /** Accounts: whose they are, and that nobody's is ended who was there before (design section 2). */
 export const accountCases: readonly ConformanceCase[] = [
@@ -20,8 +12,7 @@ export const accountCases: readonly ConformanceCase[] = [
   },
   {
     name: 'leaves the account of whom it takes out of a group',
-    skip: ({ adapter }) =>
-      adapter.findAccount === undefined ? 'the adapter looks for no accounts' : null,
+    skip: ({ adapter }) => (adapter.findAccount === undefined ? 'the adapter looks for no accounts' : null),
     run: leavesTheAccount,
   },
   {
@@ -81,8 +72,7 @@ async function tellsWhoseItIs(harness: ConformanceHarness): Promise<void> {
     assert.equal(before ?? null, null, 'nobody is found who has no account');
     assert.notEqual(added.account, 'found', 'who is new was not found');
     const after = await findAccount(harness, person);
-    if (after !== undefined)
-      assert.equal(after?.id, added.id, 'the account is found by its address');
+    if (after !== undefined) assert.equal(after?.id, added.id, 'the account is found by its address');
     const again = await adapter.addMember(groups[0], person, signalOf(harness));
     assert.notEqual(again.account, 'made', 'who is there already is not made');
   } finally {
@@ -111,8 +101,7 @@ async function endsNobodyElse(harness: ConformanceHarness): Promise<void> {
   const before = await findAccount(harness, person);
   const isThere = await find(harness, person);
   const added = isThere ?? (await adapter.addMember(groups[0], person, signalOf(harness)));
-  const isFound =
-    before != null || isThere !== null || ('account' in added && added.account === 'found');
+  const isFound = before != null || isThere !== null || ('account' in added && added.account === 'found');
   assert.ok(isFound, 'an account that was there before is told to be found');
   await takesOut(harness, added);
   assert.equal(await harness.hasAccount?.(person), true, 'who was there before can still get in');
@@ -129,9 +118,6 @@ async function takesOut(harness: ConformanceHarness, member: Member): Promise<bo
   }
 }
 
-async function findAccount(
-  harness: ConformanceHarness,
-  person: Person,
-): Promise<Member | null | undefined> {
+async function findAccount(harness: ConformanceHarness, person: Person): Promise<Member | null | undefined> {
   return await harness.adapter.findAccount?.(person, signalOf(harness));
 }

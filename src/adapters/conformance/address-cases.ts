@@ -1,12 +1,5 @@
 import assert from 'node:assert/strict';
-import {
-  aborted,
-  type ConformanceCase,
-  type ConformanceHarness,
-  find,
-  signalOf,
-  withMember,
-} from './harness.ts';
+import { aborted, type ConformanceCase, type ConformanceHarness, find, signalOf, withMember } from './harness.ts';
 
 /** Accounts that are given another address. */
 export const addressCases: readonly ConformanceCase[] = [

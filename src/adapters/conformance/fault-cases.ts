@@ -31,8 +31,7 @@ export const faultCases: readonly ConformanceCase[] = [
     },
   ].map(({ name, run }) => ({
     name,
-    skip: ({ faults }: ConformanceHarness) =>
-      faults ? null : 'needs a tool that can be made to misbehave',
+    skip: ({ faults }: ConformanceHarness) => (faults ? null : 'needs a tool that can be made to misbehave'),
     run: (harness: ConformanceHarness) => withFaults(harness, run),
   })),
 ];
@@ -41,10 +40,7 @@ interface FaultyHarness extends ConformanceHarness {
   faults: Faults;
 }
 
-async function withFaults(
-  harness: ConformanceHarness,
-  run: (harness: FaultyHarness) => Promise<void>,
-): Promise<void> {
+async function withFaults(harness: ConformanceHarness, run: (harness: FaultyHarness) => Promise<void>): Promise<void> {
   const { faults } = harness;
   if (faults !== undefined) await run({ ...harness, faults }).finally(() => faults.end());
 }

@@ -95,11 +95,7 @@ export async function find(
   return await harness.adapter.findMember(group, person, signalOf(harness));
 }
 
-export async function add(
-  harness: ConformanceHarness,
-  person: Person,
-  group = harness.groups[0],
-): Promise<Member> {
+export async function add(harness: ConformanceHarness, person: Person, group = harness.groups[0]): Promise<Member> {
   const added = await harness.adapter.addMember(group, person, signalOf(harness));
   if (!added.isUnlisted) return added;
   if (harness.accept === undefined) throw new NobodyAccepts();
@@ -114,11 +110,7 @@ export class NobodyAccepts extends Error {
   override readonly message = 'people let themselves in by a link, and nobody follows it here';
 }
 
-export async function remove(
-  harness: ConformanceHarness,
-  member: Member,
-  group = harness.groups[0],
-): Promise<void> {
+export async function remove(harness: ConformanceHarness, member: Member, group = harness.groups[0]): Promise<void> {
   await harness.adapter.removeMember(group, member, signalOf(harness));
 }
 
@@ -135,21 +127,14 @@ export async function cleanUp(harness: ConformanceHarness, member: Member): Prom
 }
 
 /** Nobody where the adapter has no list. */
-export async function list(
-  harness: ConformanceHarness,
-  signal = signalOf(harness),
-): Promise<Member[]> {
+export async function list(harness: ConformanceHarness, signal = signalOf(harness)): Promise<Member[]> {
   const { adapter, groups } = harness;
   const members: Member[] = [];
   for await (const member of adapter.listMembers?.(groups[0], signal) ?? []) members.push(member);
   return members;
 }
 
-export async function assertListed(
-  harness: ConformanceHarness,
-  id: string,
-  times: number,
-): Promise<void> {
+export async function assertListed(harness: ConformanceHarness, id: string, times: number): Promise<void> {
   if (harness.adapter.listMembers === undefined) return;
   const ids = (await list(harness)).map((member) => member.id);
   assert.equal(ids.filter((listed) => listed === id).length, times, 'how often it is listed');

@@ -27,9 +27,7 @@ export const listCases: readonly ConformanceCase[] = [
   {
     name: 'finds everybody, on whichever page they stand',
     skip: ({ crowd }) =>
-      crowd === undefined
-        ? 'needs more people than a page of the tool holds: --crowd <people>'
-        : null,
+      crowd === undefined ? 'needs more people than a page of the tool holds: --crowd <people>' : null,
     run: (harness) => findsEverybody(harness, harness.crowd ?? 0),
   },
 ];
@@ -100,11 +98,7 @@ async function assertAllListed(harness: ConformanceHarness, members: Member[]): 
 }
 
 /** Also who stands behind all others is out, and nobody else. */
-async function removesTheLast(
-  harness: ConformanceHarness,
-  people: Person[],
-  members: Member[],
-): Promise<void> {
+async function removesTheLast(harness: ConformanceHarness, people: Person[], members: Member[]): Promise<void> {
   const [member, person] = [members.at(-1), people.at(-1)];
   if (member === undefined || person === undefined) return;
   await remove(harness, member);

@@ -41,20 +41,17 @@ export const membershipCases: readonly ConformanceCase[] = [
   },
   {
     name: 'invites whom the tool does not know, under an id for them alone',
-    skip: ({ adapter }) =>
-      adapter.capabilities.invitation === 'shared' ? null : 'the tool knows whom it invited',
+    skip: ({ adapter }) => (adapter.capabilities.invitation === 'shared' ? null : 'the tool knows whom it invited'),
     run: invites,
   },
   {
     name: 'ends what is assigned to nobody, and comes to an end with that',
-    skip: ({ adapter }) =>
-      adapter.endAssignments === undefined ? 'the adapter ends no assignments' : null,
+    skip: ({ adapter }) => (adapter.endAssignments === undefined ? 'the adapter ends no assignments' : null),
     run: endsAssignments,
   },
   {
     name: 'ends a login, and no other',
-    skip: ({ adapter }) =>
-      adapter.removeAccount === undefined ? 'the adapter ends no logins' : null,
+    skip: ({ adapter }) => (adapter.removeAccount === undefined ? 'the adapter ends no logins' : null),
     run: endsLogin,
   },
 ];
@@ -228,8 +225,7 @@ async function endsLogin(harness: ConformanceHarness): Promise<void> {
   const [one, two] = [harness.person(35), harness.person(36)];
   await withMember(harness, one, async (first) => {
     await withMember(harness, two, async (second) => {
-      const end = () =>
-        harness.adapter.removeAccount?.(harness.groups[0], first, signalOf(harness));
+      const end = () => harness.adapter.removeAccount?.(harness.groups[0], first, signalOf(harness));
       await end();
       assert.equal(await find(harness, one), null);
       await end();

@@ -16,8 +16,7 @@ export const strangerCases: readonly ConformanceCase[] = [
   { name: 'maps a link to the same group every time', run: mapsPurely },
   {
     name: 'knows one form of a project id, and the same every time',
-    skip: ({ adapter }) =>
-      adapter.canonicalGroup === undefined ? 'the adapter knows no form of ids' : null,
+    skip: ({ adapter }) => (adapter.canonicalGroup === undefined ? 'the adapter knows no form of ids' : null),
     run: knowsOneForm,
   },
   { name: 'bears every name', run: bearsNames },
@@ -57,14 +56,7 @@ const hostileProjects = [
   'p'.repeat(200),
 ];
 
-const hostileMailboxes = [
-  'plus+tag.',
-  "o'neil.",
-  'a&b=c.',
-  'per%40cent.',
-  'under_score.',
-  '{email}.',
-];
+const hostileMailboxes = ['plus+tag.', "o'neil.", 'a&b=c.', 'per%40cent.', 'under_score.', '{email}.'];
 
 async function mapsPurely({ adapter }: ConformanceHarness): Promise<void> {
   for (const externalProjectId of ['street-signs', ...hostileProjects]) {
@@ -80,11 +72,7 @@ async function knowsOneForm({ adapter, groups }: ConformanceHarness): Promise<vo
   for (const project of ['street-signs', '1', '01', '+1', ' 1', ...groups, ...hostileProjects]) {
     const form = adapter.canonicalGroup?.(project);
     assert.ok(typeof form === 'string' || form === null, `a text or null: ${project}`);
-    assert.equal(
-      adapter.canonicalGroup?.(project),
-      form,
-      `another form at another time: ${project}`,
-    );
+    assert.equal(adapter.canonicalGroup?.(project), form, `another form at another time: ${project}`);
     if (form === null) continue;
     assert.notEqual(form, '');
     assert.equal(adapter.canonicalGroup?.(form), form, `the form of a form: ${project}`);

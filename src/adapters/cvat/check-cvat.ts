@@ -21,11 +21,7 @@ const noticeMs = 14 * 86_400_000;
  *
  * @throws AppError with the cause and what to do about it
  */
-export async function checkCvat(
-  api: CvatApi,
-  settings: CvatSettings,
-  signal: AbortSignal,
-): Promise<Finding[]> {
+export async function checkCvat(api: CvatApi, settings: CvatSettings, signal: AbortSignal): Promise<Finding[]> {
   const { version } = await askAbout(api, signal);
   const findings = findingsOfVersion(version);
   const token = await askToken(api, signal);
@@ -37,11 +33,7 @@ export async function checkCvat(
   }
   await checkRole(api, settings, { username: token.owner.username, signal });
   const isCounted = !settings.analytics || (await hasAnalytics(api, signal));
-  return [
-    ...findings,
-    ...(isCounted ? [] : [noAnalytics]),
-    ...findingsOfExpiry(token.expiry_date ?? null),
-  ];
+  return [...findings, ...(isCounted ? [] : [noAnalytics]), ...findingsOfExpiry(token.expiry_date ?? null)];
 }
 
 const noAnalytics: Finding = {
@@ -111,9 +103,7 @@ async function checkRole(
       if (status === 404) {
         return `there is no organization "${organization}": its short name stands in CVAT's list of organizations`;
       }
-      return status === 403
-        ? `the account of the token must be owner or maintainer of "${organization}"`
-        : undefined;
+      return status === 403 ? `the account of the token must be owner or maintainer of "${organization}"` : undefined;
     });
   }
 }
@@ -135,10 +125,7 @@ function findingsOfVersion(version: string): Finding[] {
   const known = [Number(major), Number(minor)] as const;
   const shown = version.slice(0, 40);
   if (major === undefined || known[0] !== oldest[0] || known[1] < oldest[1]) {
-    throw new AppError(
-      'invalid',
-      `This is CVAT ${shown}: ${oldest.join('.')} or a later 2.x is needed`,
-    );
+    throw new AppError('invalid', `This is CVAT ${shown}: ${oldest.join('.')} or a later 2.x is needed`);
   }
   if (known[1] <= newest[1]) return [];
   const says = `CVAT ${shown} is newer than what Gangway knows (${newest.join('.')}).`;

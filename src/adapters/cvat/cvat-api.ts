@@ -53,7 +53,11 @@ export function createCvatApi({ url, token }: CvatSettings): CvatApi {
     const { method = 'GET', path, query = {}, secrets = [], body, purpose, signal } = call;
     const search = new URLSearchParams(query).toString();
     return {
-      ...{ method, purpose, signal, timeoutMs, maxBytes },
+      method,
+      purpose,
+      signal,
+      timeoutMs,
+      maxBytes,
       url: `${url}${path}${search && `?${search}`}`,
       headers: { accept, authorization: `Bearer ${token}` },
       ...(body !== undefined && { body }),
@@ -89,11 +93,7 @@ export function createCvatApi({ url, token }: CvatSettings): CvatApi {
       throw wrongList(call, `it has over ${maxPages} pages`);
     },
 
-    download: (call) =>
-      requestBytes({
-        ...toRequest(call, '*/*'),
-        ...{ timeoutMs: fileTimeoutMs, maxBytes: maxFileBytes },
-      }),
+    download: (call) => requestBytes({ ...toRequest(call, '*/*'), timeoutMs: fileTimeoutMs, maxBytes: maxFileBytes }),
   };
 }
 
@@ -111,10 +111,7 @@ function toPageQuery(filters: readonly Rule[] = [], lastId: number): Record<stri
   const after: Rule[] = lastId === 0 ? [] : [{ '>': [{ var: 'id' }, lastId] }];
   const [first, ...more] = [...filters, ...after];
   const all = more.length === 0 ? first : { and: [first, ...more] };
-  return {
-    ...{ sort: 'id', page_size: String(pageSize) },
-    ...(all !== undefined && { filter: JSON.stringify(all) }),
-  };
+  return { sort: 'id', page_size: String(pageSize), ...(all !== undefined && { filter: JSON.stringify(all) }) };
 }
 
 function isInOrder(results: { id: number }[], lastId: number): boolean {

@@ -29,10 +29,7 @@ export const CvatSettings = z
       .boolean()
       .default(true)
       .describe('Whether this CVAT records events. Without them there are no seconds or labels.'),
-    allowHttp: z
-      .boolean()
-      .default(false)
-      .describe('Plain http to another machine: the token can be read on its way.'),
+    allowHttp: z.boolean().default(false).describe('Plain http to another machine: the token can be read on its way.'),
   })
   .refine(({ url, allowHttp }) => allowHttp || !isPlainBeyondLoopback(url), {
     path: ['url'],

@@ -34,7 +34,10 @@ export function createCvatMembers(api: CvatApi): CvatMembers {
   ): AsyncGenerator<CvatMember> {
     const { search, name } = which;
     const call = {
-      ...{ path: '/api/memberships', purpose: 'list the members', secrets, signal },
+      path: '/api/memberships',
+      purpose: 'list the members',
+      secrets,
+      signal,
       query: { org, ...(search !== undefined && { search }) },
       ...(name !== undefined && { filters: [isExactly('user', name)] }),
     };
@@ -49,8 +52,12 @@ export function createCvatMembers(api: CvatApi): CvatMembers {
     if (!/^\d{1,15}$/.test(id)) return null;
     const { organization: org, secrets, signal } = search;
     const call = {
-      ...{ path: '/api/users', query: { org }, filters: [isExactly('id', Number(id))] },
-      ...{ purpose: 'find the account', secrets, signal },
+      path: '/api/users',
+      query: { org },
+      filters: [isExactly('id', Number(id))],
+      purpose: 'find the account',
+      secrets,
+      signal,
     };
     for await (const user of api.list(readUsers, call)) {
       const named = read({ name: user.username }, search);
@@ -80,10 +87,7 @@ export function createCvatMembers(api: CvatApi): CvatMembers {
     },
 
     findById: async (groupId, { id, email }, signal) =>
-      await findById(id, {
-        ...{ organization: toOrganization(groupId), signal },
-        secrets: email === null ? [] : [email],
-      }),
+      await findById(id, { organization: toOrganization(groupId), signal, secrets: email === null ? [] : [email] }),
 
     async *list(groupId, signal) {
       yield* read({}, { organization: toOrganization(groupId), secrets: [], signal });
@@ -95,10 +99,7 @@ export function createCvatMembers(api: CvatApi): CvatMembers {
 const clockMarginMs = 3_600_000;
 
 /** Whether somebody may be in, or may still come in, by what happened at or after an instant. */
-export function isNewcomer(
-  { is_active, joined_date, role, invitation }: CvatMember,
-  since: string,
-): boolean {
+export function isNewcomer({ is_active, joined_date, role, invitation }: CvatMember, since: string): boolean {
   if (role === 'owner') return false;
   if (!is_active) return invitation !== null;
   const joinedMs = Date.parse(joined_date ?? '');

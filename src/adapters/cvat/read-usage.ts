@@ -23,7 +23,8 @@ export async function* readEventUsage(
 ): AsyncGenerator<UsageSighting> {
   const firstDay = firstDayOf(request);
   const query = {
-    ...{ org: settings.organization, project_id: toProjectId(project) },
+    org: settings.organization,
+    project_id: toProjectId(project),
     // Nowhere has a day begun more than 14 hours before it has in UTC.
     from: new Date(Date.parse(`${firstDay}T00:00:00Z`) - 14 * 3_600_000).toISOString(),
   };
@@ -77,11 +78,7 @@ function toProjectId(project: string): string {
 }
 
 /** @returns where the file is; null where there is none */
-async function waitForExport(
-  api: CvatApi,
-  id: string,
-  signal: AbortSignal,
-): Promise<string | null> {
+async function waitForExport(api: CvatApi, id: string, signal: AbortSignal): Promise<string | null> {
   const path = `/api/requests/${pathSegment(id)}`;
   for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, maxWaitMs)) {
     const call = { path, purpose: 'wait for the export of the events', signal };
@@ -106,10 +103,7 @@ function noExport(isRecording: boolean): AppError {
  * The place of the file below `url`, where the token goes and nowhere else. The scheme is not
  * compared: behind a proxy that ends TLS, CVAT takes itself for plain http.
  */
-function toOwnPath(
-  resultUrl: string,
-  url: string,
-): { path: string; query: Record<string, string> } {
+function toOwnPath(resultUrl: string, url: string): { path: string; query: Record<string, string> } {
   const own = new URL(url);
   const { host, pathname, searchParams } = URL.parse(resultUrl, url) ?? {};
   if (host !== own.host || pathname === undefined) {

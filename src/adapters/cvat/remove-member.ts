@@ -17,10 +17,7 @@ export function createRemoval(api: CvatApi, members: CvatMembers) {
     const secrets = [found.user.username, ...(member.email === null ? [] : [member.email])];
     // Its invitation goes with it, accepted or not.
     await api
-      .tell({
-        ...{ method: 'DELETE', path: `/api/memberships/${found.id}` },
-        ...{ purpose: 'remove the member', secrets, signal },
-      })
+      .tell({ method: 'DELETE', path: `/api/memberships/${found.id}`, purpose: 'remove the member', secrets, signal })
       .catch((error: unknown) => unlessGone(toRefusal(error, found.role)));
   };
 }

@@ -6,8 +6,15 @@ import type { UsageRequest, UsageSighting } from '../adapter.ts';
 
 /** The columns without which nothing can be told. */
 export const eventColumns = [
-  ...['scope', 'timestamp', 'user_id', 'job_id', 'obj_name', 'obj_val'],
-  ...['count', 'duration', 'payload'],
+  'scope',
+  'timestamp',
+  'user_id',
+  'job_id',
+  'obj_name',
+  'obj_val',
+  'count',
+  'duration',
+  'payload',
 ];
 
 type Event = ReadonlyMap<string, string>;
@@ -35,9 +42,7 @@ const counters = new Map<string, (day: Day, event: Event) => void>([
       day.workingMs += workingMsOf(event);
     },
   ],
-  ...['create:shapes', 'create:tracks', 'create:tags'].map(
-    (scope) => [scope, countLabels] as const,
-  ),
+  ...['create:shapes', 'create:tracks', 'create:tags'].map((scope) => [scope, countLabels] as const),
   [
     'update:job',
     (day, event) => {
@@ -51,10 +56,7 @@ function countLabels(day: Day, event: Event): void {
 }
 
 /** Sums events up. */
-export function createTally({
-  timeZone,
-  firstDay,
-}: Pick<UsageRequest, 'timeZone' | 'firstDay'>): Tally {
+export function createTally({ timeZone, firstDay }: Pick<UsageRequest, 'timeZone' | 'firstDay'>): Tally {
   const members = new Map<string, Map<string, Day>>();
 
   /** None for what nobody did, as the server itself, and for what is too long ago. */

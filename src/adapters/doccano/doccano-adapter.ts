@@ -33,8 +33,7 @@ export function createDoccanoAdapter(settings: DoccanoSettings): Adapter {
     capabilities,
     check: (signal) => checkDoccano(settings, api, signal),
     groupFor: ({ externalProjectId }) => externalProjectId,
-    canonicalGroup: (externalProjectId) =>
-      /^[1-9]\d{0,14}$/.test(externalProjectId) ? externalProjectId : null,
+    canonicalGroup: (externalProjectId) => (/^[1-9]\d{0,14}$/.test(externalProjectId) ? externalProjectId : null),
 
     async findMember(groupId, { memberId, email }, signal) {
       const known = memberId === null ? null : await members.find(groupId, memberId, signal);
@@ -56,13 +55,12 @@ export function createDoccanoAdapter(settings: DoccanoSettings): Adapter {
       // Logins cannot be taken back: none for a project that is not there.
       if (found === null) await members.checkProject(groupId, signal);
       const { user, isNew } =
-        found === null
-          ? await accounts.create(person, signal)
-          : await accounts.recognise(person, found, signal);
+        found === null ? await accounts.create(person, signal) : await accounts.recognise(person, found, signal);
       await members.add(groupId, user, role, signal);
       const { id, username } = user;
       return {
-        ...{ id: String(id), email: username },
+        id: String(id),
+        email: username,
         ...(isNew && { invitation: { kind: 'password', url: `${settings.url}/auth`, username } }),
       };
     },

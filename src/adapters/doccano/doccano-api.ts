@@ -9,11 +9,7 @@ export interface DoccanoApi {
   /**
    * @throws AppError as `requestJson` does, and `invalid` for an answer that is not doccano's
    */
-  send<Answer>(
-    request: ApiRequest,
-    schema: AnswerSchema<Answer>,
-    signal: AbortSignal,
-  ): Promise<Answer>;
+  send<Answer>(request: ApiRequest, schema: AnswerSchema<Answer>, signal: AbortSignal): Promise<Answer>;
   /** For an answer that says nothing. */
   tell(request: ApiRequest, signal: AbortSignal): Promise<void>;
 }
@@ -42,11 +38,15 @@ export function createDoccanoApi(settings: DoccanoSettings): DoccanoApi {
   async function sendAs(token: string, request: ApiRequest, signal: AbortSignal): Promise<unknown> {
     const { method = 'GET', path, body, purpose, secrets = [] } = request;
     const answer = await requestJson({
-      ...{ method, url: `${settings.url}/v1${path}`, purpose },
+      method,
+      url: `${settings.url}/v1${path}`,
+      purpose,
       headers: { authorization: `Token ${token}` },
       ...(body !== undefined && { body }),
       secrets: [...session.secrets, ...secrets],
-      ...{ timeoutMs, maxBytes, signal },
+      timeoutMs,
+      maxBytes,
+      signal,
     });
     return answer.body;
   }

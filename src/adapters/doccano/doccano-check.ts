@@ -38,11 +38,7 @@ async function isAdminSomewhere(api: DoccanoApi, signal: AbortSignal): Promise<b
 }
 
 /** Whoever may do that may add and remove them, whatever the role is called. */
-async function mayListMembers(
-  api: DoccanoApi,
-  project: number,
-  signal: AbortSignal,
-): Promise<boolean> {
+async function mayListMembers(api: DoccanoApi, project: number, signal: AbortSignal): Promise<boolean> {
   const path = `${projectPath(String(project))}/members`;
   try {
     await api.send({ path, purpose: 'list the members' }, MemberRows, signal);
@@ -55,8 +51,7 @@ async function mayListMembers(
 
 const isItThere = 'does it run, and is "url" right?';
 const mendUrl = 'is "url" the root of doccano, without "/v1", and with https where it asks for it?';
-const mendCredentials =
-  'is the token (or the username and password) one of this doccano, and "url" its root?';
+const mendCredentials = 'is the token (or the username and password) one of this doccano, and "url" its root?';
 
 function withRemedy(error: AppError): AppError {
   const { code, message, status, retryAfterMs } = error;
@@ -71,7 +66,8 @@ function withRemedy(error: AppError): AppError {
   const remedy = isSilent ? isItThere : remedies[code];
   if (remedy === undefined) return error;
   return new AppError(code, `${message}; ${remedy}`, {
-    ...{ cause: error, ...(status !== undefined && { status }) },
+    cause: error,
+    ...(status !== undefined && { status }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   });
 }

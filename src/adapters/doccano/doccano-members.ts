@@ -20,11 +20,7 @@ export interface DoccanoMembers {
 const adminRole = 'project_admin';
 
 export function createDoccanoMembers(api: DoccanoApi): DoccanoMembers {
-  async function find(
-    groupId: string,
-    memberId: string,
-    signal: AbortSignal,
-  ): Promise<MemberRow | null> {
+  async function find(groupId: string, memberId: string, signal: AbortSignal): Promise<MemberRow | null> {
     const path = `${projectPath(groupId)}/members?user=${memberId}`;
     if (!isId(memberId)) return null;
     try {

@@ -7,11 +7,7 @@ import { Roles } from './doccano-schema.ts';
  *
  * @throws AppError `invalid` where there is none of this name
  */
-export async function findRole(
-  api: DoccanoApi,
-  name: string,
-  signal: AbortSignal,
-): Promise<number> {
+export async function findRole(api: DoccanoApi, name: string, signal: AbortSignal): Promise<number> {
   const roles = await api.send({ path: '/roles', purpose: 'read the roles' }, Roles, signal);
   const role = roles.find((one) => one.name === name);
   if (role !== undefined) return role.id;

@@ -19,11 +19,7 @@ export const DoccanoSettings = z
       .regex(/^[\x21-\x7e]+$/, 'is printable ASCII without spaces')
       .optional()
       .describe('Its token, instead of username and password.'),
-    role: z
-      .string()
-      .min(1)
-      .default('annotator')
-      .describe('The name of the role that people get in a project.'),
+    role: z.string().min(1).default('annotator').describe('The name of the role that people get in a project.'),
     allowHttp: z
       .boolean()
       .default(false)
@@ -99,9 +95,7 @@ export const Distribution = z
   .pipe(z.map(z.string(), z.custom<object>(isObject).transform(Object.values).pipe(toSum())));
 
 function toSum() {
-  return z
-    .array(z.int().min(0))
-    .transform((counts) => counts.reduce((sum, count) => sum + count, 0));
+  return z.array(z.int().min(0)).transform((counts) => counts.reduce((sum, count) => sum + count, 0));
 }
 
 function isObject(value: unknown): boolean {

@@ -74,9 +74,14 @@ export async function logIn(
 ): Promise<string | null> {
   try {
     const { body } = await requestJson({
-      ...{ method: 'POST', url: `${url}/v1/auth/login/`, purpose: 'log in' },
-      ...{ body: { username, password }, secrets: [username, password] },
-      ...{ timeoutMs, maxBytes, signal },
+      method: 'POST',
+      url: `${url}/v1/auth/login/`,
+      purpose: 'log in',
+      body: { username, password },
+      secrets: [username, password],
+      timeoutMs,
+      maxBytes,
+      signal,
     });
     const answer = Login.safeParse(body);
     if (answer.success) return answer.data.key;
@@ -88,11 +93,9 @@ export async function logIn(
 }
 
 function refused(): AppError {
-  return new AppError(
-    'unauthenticated',
-    'Could not log in: doccano refuses the username or the password (400)',
-    { status: 400 },
-  );
+  return new AppError('unauthenticated', 'Could not log in: doccano refuses the username or the password (400)', {
+    status: 400,
+  });
 }
 
 function givenUp(): AppError {

@@ -51,11 +51,7 @@ async function readLabels(
 ): Promise<Map<string, number> | null> {
   const totals = new Map<string, number>();
   for (const kind of kinds) {
-    const distribution = await readDistribution(
-      api,
-      `${path}/metrics/${kind}-distribution`,
-      signal,
-    );
+    const distribution = await readDistribution(api, `${path}/metrics/${kind}-distribution`, signal);
     if (distribution === null) return null;
     for (const [user, count] of distribution) totals.set(user, (totals.get(user) ?? 0) + count);
   }

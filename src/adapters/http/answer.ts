@@ -10,8 +10,7 @@ export function pick(answer: unknown, path: string): unknown {
 }
 
 function childOf(parent: unknown, key: string): unknown {
-  if (typeof parent !== 'object' || parent === null || !Object.hasOwn(parent, key))
-    return undefined;
+  if (typeof parent !== 'object' || parent === null || !Object.hasOwn(parent, key)) return undefined;
   return (parent as Record<string, unknown>)[key];
 }
 

@@ -18,8 +18,11 @@ export function createHttpAdapter(settings: HttpSettings): Adapter {
 
   async function remove(groupId: string, member: Member, signal: AbortSignal): Promise<void> {
     await api.send(requests.remove, {
-      ...{ purpose: 'remove the member', values: valuesOfMember(groupId, member), signal },
-      ...{ expected: requests.remove.absent, isAnswerIgnored: true },
+      purpose: 'remove the member',
+      values: valuesOfMember(groupId, member),
+      signal,
+      expected: requests.remove.absent,
+      isAnswerIgnored: true,
     });
   }
 
@@ -45,8 +48,11 @@ export function createHttpAdapter(settings: HttpSettings): Adapter {
       const present = add.present === undefined && (await search.find(groupId, person, signal));
       if (present) return present;
       const answer = await api.send(add, {
-        ...{ purpose: 'add the member', values: valuesOfPerson(groupId, person), signal },
-        ...{ expected: add.present, isAnswerIgnored: add.item === undefined },
+        purpose: 'add the member',
+        values: valuesOfPerson(groupId, person),
+        signal,
+        expected: add.present,
+        isAnswerIgnored: add.item === undefined,
       });
       const item = add.item === undefined ? undefined : pick(answer?.body, add.item);
       const added = toMember(item, settings.member);
@@ -74,17 +80,17 @@ function createRemoveAccount(
     async removeAccount(groupId, member, signal) {
       await remove(groupId, member, signal);
       await api.send(removeAccount, {
-        ...{ purpose: 'end the login', values: valuesOfMember(groupId, member), signal },
-        ...{ expected: removeAccount.absent, isAnswerIgnored: true },
+        purpose: 'end the login',
+        values: valuesOfMember(groupId, member),
+        signal,
+        expected: removeAccount.absent,
+        isAnswerIgnored: true,
       });
     },
   };
 }
 
-function createUpdate(
-  { requests: { update } }: HttpSettings,
-  api: HttpApi,
-): Pick<Adapter, 'updateEmail'> {
+function createUpdate({ requests: { update } }: HttpSettings, api: HttpApi): Pick<Adapter, 'updateEmail'> {
   if (update === undefined) return {};
   return {
     async updateEmail(groupId, { id }, email, signal) {
@@ -106,12 +112,12 @@ function valuesOfMember(groupId: string, { id, email }: Member): Values {
 function toCapabilities(settings: HttpSettings): Capabilities {
   const { offboarding, offboardingReason = '', readding } = settings;
   const removal: Capabilities['removal'] =
-    offboarding === 'locks_out'
-      ? { effect: offboarding }
-      : { effect: offboarding, reason: offboardingReason };
+    offboarding === 'locks_out' ? { effect: offboarding } : { effect: offboarding, reason: offboardingReason };
   const reason = offboardingReason || 'their account is there and stays, and may let them in';
   return {
-    ...{ removal, readding, exclusive: toExclusive(settings) },
+    removal,
+    readding,
+    exclusive: toExclusive(settings),
     ...(goesById(settings.requests.remove) && { removesUnseen: true }),
     ...(settings.requests.removeAccount !== undefined && {
       keepingAccount: { removal: { effect: 'membership_only', reason }, readding },

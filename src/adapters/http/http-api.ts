@@ -58,10 +58,16 @@ export function createHttpApi(settings: HttpSettings): HttpApi {
     const headers = toHeaders(request);
     try {
       return await requestJson({
-        ...{ method: request.method, url, headers: Object.fromEntries(headers), purpose },
+        method: request.method,
+        url,
+        headers: Object.fromEntries(headers),
+        purpose,
         ...(request.body !== undefined && { body: expandJson(request.body, values) }),
         secrets: [...token.values(), ...secretsIn(headers, values)],
-        ...{ isAnswerIgnored, timeoutMs, maxBytes, signal },
+        isAnswerIgnored,
+        timeoutMs,
+        maxBytes,
+        signal,
       });
     } catch (error) {
       if (error instanceof AppError && call.expected?.includes(error.status ?? 0)) return null;
@@ -136,10 +142,7 @@ function createRepeatGuard(purpose: string): (items: unknown[]) => void {
   return (items) => {
     const text = JSON.stringify(items);
     if (text === before && items.length > 0) {
-      throw new AppError(
-        'invalid',
-        `Could not ${purpose}: a page is the same as the one before it`,
-      );
+      throw new AppError('invalid', `Could not ${purpose}: a page is the same as the one before it`);
     }
     before = text;
   };

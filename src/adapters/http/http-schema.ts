@@ -9,10 +9,7 @@ import { type JsonTemplate, placeholdersOf } from './template.ts';
 
 const answerPath = z
   .string()
-  .regex(
-    /^([^.{}]+(\.[^.{}]+)*)?$/,
-    'write keys joined by dots, such as "data.members", or "" for the whole answer',
-  );
+  .regex(/^([^.{}]+(\.[^.{}]+)*)?$/, 'write keys joined by dots, such as "data.members", or "" for the whole answer');
 
 const headerName = z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, 'is not the name of a header');
 const headerValue = z
@@ -78,10 +75,7 @@ const PagesByKind = z.discriminatedUnion(
   ],
   { error: ({ input }) => (input === undefined ? pagesMissing : undefined) },
 );
-const PageSettings = z.preprocess(
-  (pages) => (pages === 'none' ? { by: 'none' } : pages),
-  PagesByKind,
-);
+const PageSettings = z.preprocess((pages) => (pages === 'none' ? { by: 'none' } : pages), PagesByKind);
 export type PageSettings = z.output<typeof PageSettings>;
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
@@ -112,9 +106,7 @@ const aboutMember = ['group', 'memberId', 'email'] as const;
 
 const requests = z
   .strictObject({
-    check: z
-      .strictObject(requestShape('GET', []))
-      .describe('Anything that needs the token and changes nothing.'),
+    check: z.strictObject(requestShape('GET', [])).describe('Anything that needs the token and changes nothing.'),
     find: z
       .strictObject({
         ...requestShape('GET', aboutPerson),
@@ -155,9 +147,7 @@ const requests = z
     add: z
       .strictObject({
         ...requestShape('POST', aboutPerson),
-        item: answerPath
-          .optional()
-          .describe('Where the new member is in the answer. Without it they are looked for.'),
+        item: answerPath.optional().describe('Where the new member is in the answer. Without it they are looked for.'),
         present: statuses
           .optional()
           .describe(
@@ -180,8 +170,7 @@ const requests = z
       ),
   })
   .refine(
-    ({ update, findById, find }) =>
-      update === undefined || findById !== undefined || find === undefined,
+    ({ update, findById, find }) => update === undefined || findById !== undefined || find === undefined,
     'with "update" also needs "findById", as an old address finds nobody',
   )
   .refine(
@@ -212,15 +201,10 @@ export const HttpSettings = z
       .regex(/^[\x21-\x7e]+$/, 'is printable ASCII without spaces')
       .optional()
       .describe('The credential. It goes into headers and nowhere else.'),
-    allowHttp: z
-      .boolean()
-      .default(false)
-      .describe('Plain http to another machine: the token can be read on its way.'),
+    allowHttp: z.boolean().default(false).describe('Plain http to another machine: the token can be read on its way.'),
     headers: headers
       .default({})
-      .describe(
-        'Headers of every request. Where none has the token: Authorization: Bearer {token}.',
-      ),
+      .describe('Headers of every request. Where none has the token: Authorization: Bearer {token}.'),
     group: z
       .string()
       .check(onlyPlaceholders(['externalProjectId']))

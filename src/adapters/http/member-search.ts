@@ -44,12 +44,7 @@ export function createMemberSearch(settings: HttpSettings, api: HttpApi): Member
   /** Where only a search by address is left: whoever has another one by now is in the list. */
   const isListAsked = findById === undefined && find !== undefined && list !== undefined;
 
-  async function findIn(
-    request: ReadRequest,
-    groupId: string,
-    person: Person,
-    signal: AbortSignal,
-  ) {
+  async function findIn(request: ReadRequest, groupId: string, person: Person, signal: AbortSignal) {
     const values = valuesOfPerson(groupId, person);
     return await pickPerson(read(request, 'find the member', values, signal), person);
   }
@@ -74,18 +69,11 @@ export function createMemberSearch(settings: HttpSettings, api: HttpApi): Member
         return await pickPerson(accounts, { ...person, memberId: null });
       }),
 
-    list:
-      list &&
-      ((groupId, signal) => read(list, 'list the members', new Map([['group', groupId]]), signal)),
+    list: list && ((groupId, signal) => read(list, 'list the members', new Map([['group', groupId]]), signal)),
   };
 }
 
-type Read = (
-  request: ReadRequest,
-  purpose: string,
-  values: Values,
-  signal: AbortSignal,
-) => AsyncGenerator<Member>;
+type Read = (request: ReadRequest, purpose: string, values: Values, signal: AbortSignal) => AsyncGenerator<Member>;
 
 /** Each once, though a list that changes while it is read may show somebody on two pages. */
 function createReader(settings: HttpSettings, api: HttpApi): Read {
@@ -106,10 +94,7 @@ function createReader(settings: HttpSettings, api: HttpApi): Read {
 }
 
 /** By the tool's id for them, wherever they stand; else by address. */
-async function pickPerson(
-  members: AsyncIterable<Member>,
-  { memberId, email }: Person,
-): Promise<Member | null> {
+async function pickPerson(members: AsyncIterable<Member>, { memberId, email }: Person): Promise<Member | null> {
   let found: Member | null = null;
   for await (const member of members) {
     if (member.id === memberId) return member;

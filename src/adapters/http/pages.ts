@@ -64,17 +64,11 @@ function hasEnded(totalPath: string | undefined, { answer, count, gathered }: Pa
   if (totalPath === undefined) return count === 0;
   const total = pick(answer.body, totalPath);
   if (!Number.isSafeInteger(total)) {
-    throw new AppError(
-      'invalid',
-      `Could not list the members: there is no number at "${totalPath}"`,
-    );
+    throw new AppError('invalid', `Could not list the members: there is no number at "${totalPath}"`);
   }
   if (gathered >= Number(total)) return true;
   if (count > 0) return false;
-  throw new AppError(
-    'unavailable',
-    `Could not list the members: they ended at ${gathered} of ${String(total)}`,
-  );
+  throw new AppError('unavailable', `Could not list the members: they ended at ${gathered} of ${String(total)}`);
 }
 
 /** A cursor or a link; what is missing, null or empty says that there is no more. */
@@ -82,17 +76,13 @@ function toMark(mark: unknown): string | undefined {
   if (mark === undefined || mark === null || mark === '' || mark === false) return undefined;
   if (typeof mark === 'string') return mark;
   if (Number.isSafeInteger(mark)) return String(mark);
-  throw new AppError(
-    'invalid',
-    'Could not list the members: what leads to the next page is no text',
-  );
+  throw new AppError('invalid', 'Could not list the members: what leads to the next page is no text');
 }
 
 /** The credential goes with it, so it must not lead elsewhere. */
 function toOwnUrl(link: string, from: string): string {
   const url = URL.parse(link, from);
-  const isOwn =
-    url !== null && url.origin === new URL(from).origin && url.username + url.password === '';
+  const isOwn = url !== null && url.origin === new URL(from).origin && url.username + url.password === '';
   if (isOwn) return url.href;
   throw new AppError('invalid', 'Could not list the members: the next page is on another server');
 }

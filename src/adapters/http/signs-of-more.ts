@@ -5,20 +5,59 @@ import { nextLinkOf } from './pages.ts';
 /** Where tools say in an answer that it is not all: pure, by the names that are common. */
 
 const nextNames = new Set([
-  ...['next', 'nextpage', 'nextlink', 'nexturl', 'nexturi', 'nexthref', 'nextpageurl'],
-  ...['nextcursor', 'nexttoken', 'nextpagetoken', 'nextoffset', 'nextmarker'],
-  ...['continuation', 'continuationtoken', 'istruncated'],
-  ...['hasmore', 'hasnext', 'hasnextpage', 'more', 'moreresults', 'morepages'],
+  'next',
+  'nextpage',
+  'nextlink',
+  'nexturl',
+  'nexturi',
+  'nexthref',
+  'nextpageurl',
+  'nextcursor',
+  'nexttoken',
+  'nextpagetoken',
+  'nextoffset',
+  'nextmarker',
+  'continuation',
+  'continuationtoken',
+  'istruncated',
+  'hasmore',
+  'hasnext',
+  'hasnextpage',
+  'more',
+  'moreresults',
+  'morepages',
 ]);
 const totalNames = new Set([
-  ...['total', 'count', 'totalcount', 'totalresults', 'totalitems', 'totalrecords'],
-  ...['totalelements', 'totalhits', 'totalsize', 'totalentries', 'totalmembers', 'totalusers'],
+  'total',
+  'count',
+  'totalcount',
+  'totalresults',
+  'totalitems',
+  'totalrecords',
+  'totalelements',
+  'totalhits',
+  'totalsize',
+  'totalentries',
+  'totalmembers',
+  'totalusers',
 ]);
 const pageCountNames = new Set(['totalpages', 'pagecount', 'numpages', 'lastpage']);
 /** What stands beside a list and speaks of it. */
 const aboutNames = new Set([
-  ...['meta', 'metadata', 'links', 'link', 'page', 'pages', 'paging', 'pagination', 'pageinfo'],
-  ...['paginator', 'cursor', 'cursors', 'responsemetadata', 'resultinfo'],
+  'meta',
+  'metadata',
+  'links',
+  'link',
+  'page',
+  'pages',
+  'paging',
+  'pagination',
+  'pageinfo',
+  'paginator',
+  'cursor',
+  'cursors',
+  'responsemetadata',
+  'resultinfo',
 ]);
 const totalHeaders = ['x-total-count', 'x-total'];
 
@@ -28,18 +67,13 @@ const totalHeaders = ['x-total-count', 'x-total'];
  * @param itemsPath where the list is in it
  * @param count how many it has
  */
-export function findSignOfMore(
-  { body, headers }: HttpAnswer,
-  itemsPath: string,
-  count: number,
-): string | null {
+export function findSignOfMore({ body, headers }: HttpAnswer, itemsPath: string, count: number): string | null {
   const signs = fieldsAbout(body, itemsPath).map((field) => signOf(field, count));
   return signInHeaders(headers, count) ?? signs.find((sign) => sign !== null) ?? null;
 }
 
 function signInHeaders(headers: Headers, count: number): string | null {
-  if (nextLinkOf(headers.get('link') ?? '') !== undefined)
-    return 'its header Link names a next page';
+  if (nextLinkOf(headers.get('link') ?? '') !== undefined) return 'its header Link names a next page';
   if (headers.get('x-next-page')) return 'its header X-Next-Page names a next page';
   const total = totalHeaders.find((name) => Number(headers.get(name) ?? 0) > count);
   return total === undefined ? null : `its header ${total} is over ${count}`;
@@ -71,10 +105,7 @@ function fieldsAbout(body: unknown, itemsPath: string): Field[] {
 
 function fieldsOf(place: string, value: unknown): Field[] {
   if (!isObject(value)) return [];
-  return Object.entries(value).map(([name, inner]) => [
-    place === '' ? name : `${place}.${name}`,
-    inner,
-  ]);
+  return Object.entries(value).map(([name, inner]) => [place === '' ? name : `${place}.${name}`, inner]);
 }
 
 /** `next_page`, `nextPage` and `next-page` are one name. */

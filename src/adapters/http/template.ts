@@ -8,20 +8,13 @@ import { pathSegment } from '../../lib/path-segment.ts';
 export type Values = ReadonlyMap<string, string>;
 
 /** Any JSON; its strings are templates, its keys are not. */
-export type JsonTemplate =
-  | string
-  | number
-  | boolean
-  | null
-  | JsonTemplate[]
-  | { [key: string]: JsonTemplate };
+export type JsonTemplate = string | number | boolean | null | JsonTemplate[] | { [key: string]: JsonTemplate };
 
 const pattern = /\{([A-Za-z]+)\}/g;
 
 /** The names in the braces, in order. */
 export function placeholdersOf(template: JsonTemplate): string[] {
-  if (typeof template === 'string')
-    return [...template.matchAll(pattern)].map(([, name = '']) => name);
+  if (typeof template === 'string') return [...template.matchAll(pattern)].map(([, name = '']) => name);
   if (template === null || typeof template !== 'object') return [];
   return Object.values(template).flatMap(placeholdersOf);
 }

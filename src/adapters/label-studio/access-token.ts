@@ -21,10 +21,7 @@ const refreshTimeoutMs = 15_000;
  *
  * @param exchange asks Label Studio for an access token
  */
-export function createCredentials(
-  token: string,
-  exchange: (signal: AbortSignal) => Promise<string>,
-): Credentials {
+export function createCredentials(token: string, exchange: (signal: AbortSignal) => Promise<string>): Credentials {
   if (!isPersonalToken(token)) {
     return {
       header: async () => `Token ${token}`,

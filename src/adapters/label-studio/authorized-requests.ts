@@ -38,22 +38,29 @@ export function createAuthorizedRequests({ url, token }: LabelStudioSettings): A
   async function exchange(signal: AbortSignal): Promise<string> {
     const purpose = 'get access with the personal access token';
     const { body } = await requestJson({
-      ...{ method: 'POST', url: `${url}/api/token/refresh/`, purpose, signal },
-      ...{ body: { refresh: token }, secrets: [token], timeoutMs, maxBytes },
+      method: 'POST',
+      url: `${url}/api/token/refresh/`,
+      purpose,
+      signal,
+      body: { refresh: token },
+      secrets: [token],
+      timeoutMs,
+      maxBytes,
     });
     return parse(AccessToken, body, purpose).access;
   }
 
   const toRequest = ({ path, purpose, signal }: Call): HttpRequest => ({
-    ...{ method: 'GET', url: `${url}${path}`, purpose, signal, timeoutMs, maxBytes },
+    method: 'GET',
+    url: `${url}${path}`,
+    purpose,
+    signal,
+    timeoutMs,
+    maxBytes,
     secrets: credentials.secrets(),
   });
 
-  async function sendAs(
-    authorization: string,
-    call: Call,
-    more: Partial<HttpRequest>,
-  ): Promise<HttpAnswer> {
+  async function sendAs(authorization: string, call: Call, more: Partial<HttpRequest>): Promise<HttpAnswer> {
     return await requestJson({ ...toRequest(call), headers: { authorization }, ...more });
   }
 

@@ -55,11 +55,7 @@ const closedForm: Finding = {
   isFailure: true,
 };
 
-async function checkSignUp(
-  api: LabelStudioApi,
-  page: SignUpPage,
-  signal: AbortSignal,
-): Promise<Finding[]> {
+async function checkSignUp(api: LabelStudioApi, page: SignUpPage, signal: AbortSignal): Promise<Finding[]> {
   if (!(await page.isOpen(await api.inviteToken(signal), signal))) return [closedForm];
   return (await page.isOpen(null, signal)) ? [openSignUp] : [];
 }
@@ -98,8 +94,7 @@ function newerVersion(release: string): Finding {
 function otherEdition(edition: string): Finding {
   return {
     says: `This is the ${edition.slice(0, 20)} edition, which this was never tried with`,
-    action:
-      'Rehearse with "gangway adapter test", or use the adapter "scim", which it has a door for',
+    action: 'Rehearse with "gangway adapter test", or use the adapter "scim", which it has a door for',
     isFailure: false,
   };
 }
@@ -126,9 +121,7 @@ function remedyForAddress({ code, status, message }: AppError): string {
     return '"url" leads elsewhere: give the address it ends at';
   }
   const isElsewhere = status === 404 || (code === 'invalid' && status === undefined);
-  return isElsewhere
-    ? '"url" must be the root of Label Studio, such as https://labels.example.com'
-    : '';
+  return isElsewhere ? '"url" must be the root of Label Studio, such as https://labels.example.com' : '';
 }
 
 function remedyForToken({ token }: LabelStudioSettings, error: AppError): string {

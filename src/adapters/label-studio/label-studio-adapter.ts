@@ -75,8 +75,7 @@ const removals = {
   delete_user: { effect: 'locks_out' },
   membership: {
     effect: 'membership_only',
-    reason:
-      'Label Studio (community) lets a removed member back in with their password, or a session that is open',
+    reason: 'Label Studio (community) lets a removed member back in with their password, or a session that is open',
   },
 } satisfies Record<LabelStudioSettings['offboarding'], Capabilities['removal']>;
 

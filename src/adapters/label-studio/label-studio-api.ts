@@ -47,19 +47,14 @@ const maxPages = 10_000;
 const include = 'id,annotations,completed_by,was_cancelled,created_at,updated_at,lead_time,result';
 
 export function createLabelStudioApi(settings: LabelStudioSettings): LabelStudioApi {
-  const { read, readOpenly, readBySession, readOrNull, remove, post } =
-    createAuthorizedRequests(settings);
+  const { read, readOpenly, readBySession, readOrNull, remove, post } = createAuthorizedRequests(settings);
   return {
-    version: (signal) =>
-      readOpenly(Version, { path: '/api/version', purpose: 'read its version', signal }),
+    version: (signal) => readOpenly(Version, { path: '/api/version', purpose: 'read its version', signal }),
 
-    me: (signal) =>
-      read(Me, { path: '/api/current-user/whoami', purpose: 'ask whose token it is', signal }),
+    me: (signal) => read(Me, { path: '/api/current-user/whoami', purpose: 'ask whose token it is', signal }),
 
     meBySession: (session, signal) =>
-      readBySession(Me, session, {
-        ...{ path: '/api/current-user/whoami', purpose: 'ask who was signed up', signal },
-      }),
+      readBySession(Me, session, { path: '/api/current-user/whoami', purpose: 'ask who was signed up', signal }),
 
     organization(id, signal) {
       const path = `/api/organizations/${pathSegment(id)}`;
@@ -97,8 +92,7 @@ export function createLabelStudioApi(settings: LabelStudioSettings): LabelStudio
       return (await read(Invite, call)).token;
     },
 
-    resetInviteToken: (signal) =>
-      post({ path: '/api/invite/reset-token', purpose: 'reset the invite link', signal }),
+    resetInviteToken: (signal) => post({ path: '/api/invite/reset-token', purpose: 'reset the invite link', signal }),
 
     taskPage: (query, signal) =>
       read(TaskPage, { path: `/api/tasks/?${toSearch(query)}`, purpose: 'read the work', signal }),
@@ -109,14 +103,15 @@ export function createLabelStudioApi(settings: LabelStudioSettings): LabelStudio
 function toSearch({ project, afterId, updatedSince }: TaskQuery): URLSearchParams {
   const items = [
     { filter: 'filter:tasks:id', operator: 'greater', type: 'Number', value: afterId },
-    {
-      ...{ filter: 'filter:tasks:updated_at', operator: 'greater_or_equal' },
-      ...{ type: 'Datetime', value: updatedSince },
-    },
+    { filter: 'filter:tasks:updated_at', operator: 'greater_or_equal', type: 'Datetime', value: updatedSince },
   ];
   const query = { filters: { conjunction: 'and', items }, ordering: ['tasks:id'] };
   return new URLSearchParams({
-    ...{ project, fields: 'all', include, page: '1', page_size: String(tasksOnPage) },
+    project,
+    fields: 'all',
+    include,
+    page: '1',
+    page_size: String(tasksOnPage),
     query: JSON.stringify(query),
   });
 }

@@ -19,10 +19,7 @@ export const LabelStudioSettings = z
       .string({ error: 'needs "token", a personal access token of the organization\'s owner' })
       .regex(/^[\x21-\x7e]+$/, 'is printable ASCII without spaces')
       .describe('A personal access token, or a legacy token, of the owner.'),
-    allowHttp: z
-      .boolean()
-      .default(false)
-      .describe('Plain http to another machine: the token can be read on its way.'),
+    allowHttp: z.boolean().default(false).describe('Plain http to another machine: the token can be read on its way.'),
     onboarding: z
       .enum(['invite_link', 'sign_up'])
       .default('invite_link')
@@ -87,9 +84,7 @@ export const TokenClaims = z.object({
 });
 export type TokenClaims = z.output<typeof TokenClaims>;
 
-const completedBy = z
-  .union([z.int(), z.object({ id: z.int() }).transform(({ id }) => id)])
-  .nullable();
+const completedBy = z.union([z.int(), z.object({ id: z.int() }).transform(({ id }) => id)]).nullable();
 
 export const Annotation = z.object({
   id: z.int(),

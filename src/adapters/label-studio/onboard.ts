@@ -14,11 +14,7 @@ export interface OnboardDeps {
 }
 
 /** An account with the password that was asked for. */
-export async function signUp(
-  deps: OnboardDeps,
-  person: Person,
-  signal: AbortSignal,
-): Promise<Added> {
+export async function signUp(deps: OnboardDeps, person: Person, signal: AbortSignal): Promise<Added> {
   const { email, newPassword } = person;
   if (newPassword === undefined) {
     throw new AppError('invalid', 'Could not sign them up: there is no password for them');
@@ -47,11 +43,7 @@ export async function signUp(
 }
 
 /** A removal that is under way at the same time makes the link worthless: there is a new one. */
-async function submit(
-  { api, page }: OnboardDeps,
-  account: Account,
-  signal: AbortSignal,
-): Promise<string> {
+async function submit({ api, page }: OnboardDeps, account: Account, signal: AbortSignal): Promise<string> {
   const inviteToken = await api.inviteToken(signal);
   try {
     return await page.signUp(account, inviteToken, signal);
@@ -63,11 +55,7 @@ async function submit(
 }
 
 /** The link; Label Studio knows nothing of them until they follow it. */
-export async function invite(
-  deps: OnboardDeps,
-  person: Person,
-  signal: AbortSignal,
-): Promise<Added> {
+export async function invite(deps: OnboardDeps, person: Person, signal: AbortSignal): Promise<Added> {
   const { memberId, email, trainerId } = person;
   const known = isUserId(memberId) ? await deps.api.user(memberId, signal) : null;
   // Their address is taken, so the link would not let them in.

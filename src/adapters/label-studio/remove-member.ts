@@ -44,12 +44,7 @@ export function createRemoval(
 }
 
 /** Label Studio refuses most of this too, in its newest versions. */
-async function refuseOwner(
-  api: LabelStudioApi,
-  organization: string,
-  id: string,
-  signal: AbortSignal,
-): Promise<void> {
+async function refuseOwner(api: LabelStudioApi, organization: string, id: string, signal: AbortSignal): Promise<void> {
   const [me, { created_by: owner = null } = {}] = [
     await api.me(signal),
     (await api.organization(organization, signal)) ?? {},

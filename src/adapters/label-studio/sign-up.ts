@@ -42,7 +42,9 @@ export function createSignUpPage(root: string): SignUpPage {
     const page = await requestJson({ ...bounds, method: 'GET', headers: asPage, purpose });
     const csrf = cookieIn(page.headers, 'csrftoken') ?? '';
     return await send({
-      ...{ ...bounds, method: 'POST', purpose: 'sign them up' },
+      ...bounds,
+      method: 'POST',
+      purpose: 'sign them up',
       // Over https Django wants to know which page the form stood on.
       headers: { ...asPage, referer: url, cookie: `csrftoken=${csrf}` },
       form: { ...fields, csrfmiddlewaretoken: csrf },
@@ -57,10 +59,7 @@ export function createSignUpPage(root: string): SignUpPage {
       const [reasons, secrets] = [reasonsIn(submitted.page), [email, password, inviteToken]];
       const why = maskText(reasons.join(' '), secrets).slice(0, 200) || 'without a reason';
       const isKnown = reasons.some((reason) => /already exists/i.test(reason));
-      throw new AppError(
-        isKnown ? 'conflict' : 'invalid',
-        `Could not sign them up: Label Studio refuses: ${why}`,
-      );
+      throw new AppError(isKnown ? 'conflict' : 'invalid', `Could not sign them up: Label Studio refuses: ${why}`);
     },
 
     async isOpen(inviteToken, signal) {

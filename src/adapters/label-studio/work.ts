@@ -87,8 +87,14 @@ function toSighting(taskId: string, annotation: Annotation): UsageSighting | nul
   const isSkipped = annotation.was_cancelled === true;
   const regions = new Set(annotation.result?.flatMap((entry) => entry.id ?? []));
   return {
-    ...{ of: 'item', memberId: String(memberId), itemId: String(id), taskId, doneAt, changedAt },
+    of: 'item',
+    memberId: String(memberId),
+    itemId: String(id),
+    taskId,
+    doneAt,
+    changedAt,
     ...(typeof annotation.lead_time === 'number' && { seconds: Math.max(annotation.lead_time, 0) }),
-    ...{ tasks: isSkipped ? 0 : 1, labels: isSkipped ? 0 : regions.size },
+    tasks: isSkipped ? 0 : 1,
+    labels: isSkipped ? 0 : regions.size,
   };
 }

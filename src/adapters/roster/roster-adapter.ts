@@ -48,9 +48,7 @@ export function createRosterAdapter({ path: file }: RosterSettings): Adapter {
     },
 
     updateEmail: (groupId, { id }, email, signal) =>
-      change(groupId, signal, (members) =>
-        members.map((member) => (member.id === id ? { ...member, email } : member)),
-      ),
+      change(groupId, signal, (members) => members.map((member) => (member.id === id ? { ...member, email } : member))),
 
     async *listMembers(groupId, signal) {
       const { groups } = await readRoster(file, signal);

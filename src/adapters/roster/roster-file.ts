@@ -1,14 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import {
-  type FileHandle,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  stat,
-} from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { AppError } from '../../domain/errors.ts';
 import { Roster } from './roster-schema.ts';
@@ -46,11 +37,7 @@ async function readText(file: string, signal: AbortSignal): Promise<string | und
  *
  * @throws AppError `unavailable` where it was another's turn: look again, then try again
  */
-export async function changeRoster(
-  file: string,
-  signal: AbortSignal,
-  edit: (roster: Roster) => void,
-): Promise<void> {
+export async function changeRoster(file: string, signal: AbortSignal, edit: (roster: Roster) => void): Promise<void> {
   await withDraft(file, async (draft, handle) => {
     await removeOtherDrafts(file, draft);
     const before = await stampOf(file);
@@ -74,10 +61,7 @@ export async function checkWritable(file: string): Promise<void> {
 }
 
 /** The draft is gone after it, in the place of the file or not at all: it holds addresses. */
-async function withDraft(
-  file: string,
-  use: (draft: string, handle: FileHandle) => Promise<void>,
-): Promise<void> {
+async function withDraft(file: string, use: (draft: string, handle: FileHandle) => Promise<void>): Promise<void> {
   const draft = `${file}.${randomUUID()}.tmp`;
   let handle: FileHandle | undefined;
   try {

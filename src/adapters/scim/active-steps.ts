@@ -7,8 +7,7 @@ export function activeSteps(api: ScimApi, active: boolean, hasPatch: boolean, ca
     send: (resource) => api.change('PATCH', { type: 'Users', resource }, toPatch(operation), call),
   });
   const put: Step = {
-    send: (resource) =>
-      api.change('PUT', { type: 'Users', resource }, { ...resource, active }, call),
+    send: (resource) => api.change('PUT', { type: 'Users', resource }, { ...resource, active }, call),
   };
   if (!hasPatch) return [put];
   return [

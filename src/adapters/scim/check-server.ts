@@ -65,11 +65,7 @@ function patchFinding({ group, ifMatch }: ScimSettings, { hasPatch }: Dialect): 
 }
 
 /** Nobody has this address, so whoever is shown was not filtered. */
-async function filterFinding(
-  { api }: CheckDeps,
-  { hasFilter }: Dialect,
-  signal: AbortSignal,
-): Promise<Finding | null> {
+async function filterFinding({ api }: CheckDeps, { hasFilter }: Dialect, signal: AbortSignal): Promise<Finding | null> {
   const call: Call = { purpose: 'try a filter', signal };
   const query = { filter: 'userName eq "nobody@gangway.invalid"', startIndex: 1, count: 1 };
   const answer = await unless([400, 404, 501], api.get('/Users', query, call));
@@ -83,10 +79,7 @@ async function filterFinding(
 }
 
 /** One group for all can be looked for; those of projects are known when there are projects. */
-async function groupFinding(
-  { settings, groups }: CheckDeps,
-  signal: AbortSignal,
-): Promise<Finding | null> {
+async function groupFinding({ settings, groups }: CheckDeps, signal: AbortSignal): Promise<Finding | null> {
   const { group, createGroups } = settings;
   if (group === null || createGroups || group.includes('{externalProjectId}')) return null;
   if ((await groups.read(group, signal)) !== null) return null;

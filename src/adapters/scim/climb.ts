@@ -30,10 +30,7 @@ const refusals = [400, 404, 405, 409, 415, 422, 501];
  * @throws AppError what the first way was refused with, where all were; `unavailable` where one was
  * accepted and nothing came of it
  */
-export async function climb(
-  resource: Resource,
-  { steps, read, isDone, did }: Climb,
-): Promise<Resource | null> {
+export async function climb(resource: Resource, { steps, read, isDone, did }: Climb): Promise<Resource | null> {
   let current = resource;
   let refusal: unknown;
   let wasAccepted = false;

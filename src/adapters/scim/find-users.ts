@@ -51,9 +51,7 @@ function waysToAsk(email: string): [attribute: string, value: string][] {
 function pickAccount(shown: readonly Resource[], email: string): Resource | null {
   const alike = shown.filter((user) => hasAddress(user, email));
   const byName = alike.filter((user) => hasAddress({ ...user, emails: [] }, email));
-  const candidates = new Map(
-    (byName.length > 0 ? byName : alike).map((user) => [user.id, user] as const),
-  );
+  const candidates = new Map((byName.length > 0 ? byName : alike).map((user) => [user.id, user] as const));
   if (candidates.size > 1) {
     throw new AppError('invalid', `The address is that of ${candidates.size} accounts of the tool`);
   }

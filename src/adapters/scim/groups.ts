@@ -52,7 +52,9 @@ export function createGroups({ api, search, discovery, settings }: GroupDeps): G
     signal: AbortSignal,
   ): Promise<void> {
     await climb(group, {
-      ...{ did, steps, read: () => finder.byId(group.id, signal) },
+      did,
+      steps,
+      read: () => finder.byId(group.id, signal),
       isDone: (current) => isDone(current === null ? new Set() : memberIds(current)),
     });
   }

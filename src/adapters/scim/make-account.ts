@@ -26,11 +26,7 @@ export function createAccountMaker(
   }
 
   /** Null where something is in the way that has another address. */
-  async function tryToCreate(
-    { email }: Person,
-    body: object,
-    signal: AbortSignal,
-  ): Promise<Provided | null> {
+  async function tryToCreate({ email }: Person, body: object, signal: AbortSignal): Promise<Provided | null> {
     const call = { purpose: 'create the account', hidden: [email], signal };
     const answer = await unless([409], api.post('/Users', body, call));
     const created = toResource(answer);

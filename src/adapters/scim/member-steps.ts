@@ -43,7 +43,8 @@ export function createMemberSteps(api: ScimApi, finder: GroupFinder): MemberStep
     emptiesGroups = true;
     const back: Call = { ...call, purpose: 'put the others back into the group' };
     await climb(after, {
-      ...{ did: 'put them back', steps: toAdd(lost, true, back) },
+      did: 'put them back',
+      steps: toAdd(lost, true, back),
       read: () => finder.byId(after.id, call.signal),
       isDone: (current) => lostBetween(before, current, id).length === 0,
     }).catch((error: unknown) => {

@@ -33,11 +33,7 @@ export function groupMemberships(users: Users, groups: Groups): Memberships {
 }
 
 /** From the list of all, which costs fewer calls; one by one whom it did not show, as it moved. */
-async function* readEach(
-  users: Users,
-  ids: Set<string>,
-  signal: AbortSignal,
-): AsyncGenerator<Resource> {
+async function* readEach(users: Users, ids: Set<string>, signal: AbortSignal): AsyncGenerator<Resource> {
   for await (const user of users.all(signal)) if (ids.delete(user.id)) yield user;
   for (const id of ids) {
     const user = await users.byId(id, signal);

@@ -78,8 +78,7 @@ export function entriesOf(group: Resource): Entry[] {
   for (const entry of (membersOf(group) ?? []).filter(isObject)) {
     const value = toId(entry['value']);
     const type = entry['type'];
-    if (value !== undefined)
-      entries.set(value, { value, ...(typeof type === 'string' && { type }) });
+    if (value !== undefined) entries.set(value, { value, ...(typeof type === 'string' && { type }) });
   }
   return [...entries.values()];
 }

@@ -32,8 +32,7 @@ export function createScimAdapter(settings: ScimSettings): Adapter {
     capabilities: toCapabilities(settings),
     check: createCheck({ settings, api, discovery, search, groups, clock: systemClock }),
 
-    groupFor: ({ externalProjectId }) =>
-      group?.replaceAll('{externalProjectId}', () => externalProjectId) ?? 'users',
+    groupFor: ({ externalProjectId }) => group?.replaceAll('{externalProjectId}', () => externalProjectId) ?? 'users',
 
     async findMember(groupId, { memberId, email }, signal) {
       const known = memberId === null ? null : await users.byId(memberId, signal);
@@ -79,10 +78,7 @@ export function createScimAdapter(settings: ScimSettings): Adapter {
 function toCapabilities({ group, offboarding }: ScimSettings): Capabilities {
   const reason = 'their account stays active, only their place in the group is gone';
   return {
-    removal:
-      offboarding === 'deactivate'
-        ? { effect: 'locks_out' }
-        : { effect: 'membership_only', reason },
+    removal: offboarding === 'deactivate' ? { effect: 'locks_out' } : { effect: 'membership_only', reason },
     readding: 'yes',
     ...(offboarding === 'deactivate' && {
       keepingAccount: { removal: { effect: 'membership_only', reason }, readding: 'yes' },

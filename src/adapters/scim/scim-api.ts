@@ -67,8 +67,7 @@ export function createScimApi(settings: ScimSettings): ScimApi {
       return await sendOnce(method, url, call, rest);
     } catch (error) {
       if (statusOf(error) !== 415) throw error;
-      contentType =
-        contentType === 'application/json' ? 'application/scim+json' : 'application/json';
+      contentType = contentType === 'application/json' ? 'application/scim+json' : 'application/json';
       return await sendOnce(method, url, call, rest);
     }
   }

@@ -23,10 +23,7 @@ export const ScimSettings = z
       .string({ error: 'needs "token", the bearer token that may change users and groups' })
       .regex(/^[\x21-\x7e]+$/, 'is printable ASCII without spaces')
       .describe('The bearer token. It goes into one header and nowhere else.'),
-    allowHttp: z
-      .boolean()
-      .default(false)
-      .describe('Plain http to another machine: the token can be read on its way.'),
+    allowHttp: z.boolean().default(false).describe('Plain http to another machine: the token can be read on its way.'),
     group: group
       .nullable()
       .default('{externalProjectId}')

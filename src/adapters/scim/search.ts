@@ -45,23 +45,18 @@ export function createSearch(api: ScimApi, discovery: Discovery): Search {
       const { hasFilter, pageSize: count } = await discovery.read(call.signal);
       const filter = `${attribute} eq ${JSON.stringify(value)}`;
       const hiding = { ...call, hidden: [...(call.hidden ?? []), value] };
-      const read = (startIndex: number) =>
-        readAt(type, { filter, startIndex, count, ...also }, hiding);
+      const read = (startIndex: number) => readAt(type, { filter, startIndex, count, ...also }, hiding);
       const first = hasFilter ? await toOutcome(read(1)) : 'refused';
       // So would a wrong address answer, which must not look like a tool that everybody has left.
       if (first === 'nobody') return await probe(type, call);
       if (first === 'refused') return yield* isNeeded ? all(type, call) : [];
-      yield* readPages(call.purpose, async (startIndex) =>
-        startIndex === 1 ? first.page : await read(startIndex),
-      );
+      yield* readPages(call.purpose, async (startIndex) => (startIndex === 1 ? first.page : await read(startIndex)));
     },
   };
 }
 
 /** Some answer 404 where nobody is found. */
-async function toOutcome(
-  first: Promise<unknown>,
-): Promise<{ page: unknown } | 'nobody' | 'refused'> {
+async function toOutcome(first: Promise<unknown>): Promise<{ page: unknown } | 'nobody' | 'refused'> {
   try {
     return { page: await first };
   } catch (error) {

@@ -35,7 +35,8 @@ export function createUsers(api: ScimApi, search: Search, discovery: Discovery):
       : ['deactivate the account', 'deactivated the account'];
     const { hasPatch } = await discovery.read(signal);
     return await climb(user, {
-      ...{ did, steps: activeSteps(api, active, hasPatch, { purpose, signal }) },
+      did,
+      steps: activeSteps(api, active, hasPatch, { purpose, signal }),
       read: () => byId(user.id, signal),
       isDone: (current) => (current !== null && isActive(current)) === active,
     });

@@ -50,11 +50,7 @@ export interface Connected extends Reconciled {
  *
  * @throws AppError where the token does not do, with what to do about it
  */
-export async function connectInstall(
-  deps: ConnectDeps,
-  wish: Connecting,
-  patience: Patience,
-): Promise<Connected> {
+export async function connectInstall(deps: ConnectDeps, wish: Connecting, patience: Patience): Promise<Connected> {
   const { registry, ensureEndpoint, onStep } = deps;
   const { install } = wish;
   const { signal } = patience;
@@ -64,13 +60,7 @@ export async function connectInstall(
   await keep(deps, wish, grant);
   await bind(deps, wish, grant);
   const endpoint = ensureEndpoint === null ? null : await ensureEndpoint(install, signal);
-  onStep(
-    says(
-      endpoint === null
-        ? polled
-        : `events are delivered here: its webhook endpoint was ${endpoint.how}`,
-    ),
-  );
+  onStep(says(endpoint === null ? polled : `events are delivered here: its webhook endpoint was ${endpoint.how}`));
   const links = createLinkStore(deps.database);
   const relinked = await relink(
     { api, links, confirm: deps.confirm },
@@ -84,10 +74,7 @@ export async function connectInstall(
   const [reconciled] = await reconcileNow(deps, [install], patience, acceptsOrphans);
   if (reconciled === undefined) throw new AppError('internal', 'Nothing was reconciled');
   const { relinked: again, missing } = relinked;
-  return {
-    ...{ ...reconciled, grant: grant.id, endpoint, relinked: again, missing },
-    links: relinked.links.length,
-  };
+  return { ...reconciled, grant: grant.id, endpoint, relinked: again, missing, links: relinked.links.length };
 }
 
 const polled = 'nothing is delivered without receiver.publicUrl: it is read every minute instead';
@@ -154,7 +141,5 @@ async function keep(
   const connectedAt = toInstant(deps.clock.now());
   const connected = { install, token, ...place, grantId, organizationId, connectedAt };
   await keepInstall(deps, connected, acceptsOrphans);
-  deps.onStep(
-    says(`${install} leads to ${place.tool}, for the projects ${place.projects.join(', ')}`),
-  );
+  deps.onStep(says(`${install} leads to ${place.tool}, for the projects ${place.projects.join(', ')}`));
 }

@@ -21,11 +21,7 @@ export interface KeepDeps extends OrphanDeps {
  * @param acceptsOrphans whether to go on although people in a tool are no longer led to
  * @throws AppError `conflict` where people would be orphaned
  */
-export async function keepInstall(
-  deps: KeepDeps,
-  install: ConnectedInstall,
-  acceptsOrphans: boolean,
-): Promise<void> {
+export async function keepInstall(deps: KeepDeps, install: ConnectedInstall, acceptsOrphans: boolean): Promise<void> {
   const { database, registry, installStore, by } = deps;
   if (!acceptsOrphans) await refuseOrphaning(deps, routeWith(deps, install));
   await installStore.save(install);

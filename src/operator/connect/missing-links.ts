@@ -16,10 +16,7 @@ export interface MissingLinks {
  *
  * @param known links that nobody told to be removed
  */
-export function findMissingLinks(
-  known: readonly LinkEvidence[],
-  listed: readonly ProjectLink[],
-): MissingLinks {
+export function findMissingLinks(known: readonly LinkEvidence[], listed: readonly ProjectLink[]): MissingLinks {
   const linked = new Set(listed.map(({ externalProjectId }) => externalProjectId));
   const missing: MissingLinks = { recreatable: [], unknown: [] };
   for (const { externalProjectId, jobId, ...link } of known) {
@@ -32,7 +29,8 @@ export function findMissingLinks(
       continue;
     }
     missing.recreatable.push({
-      ...{ externalProjectId, jobId },
+      externalProjectId,
+      jobId,
       ...(name !== null && { externalProjectName: name }),
       ...(url !== null && { externalProjectUrl: url }),
       ...(mode !== null && { provisioningMode: mode }),

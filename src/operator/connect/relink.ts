@@ -51,11 +51,7 @@ export async function relink(
 }
 
 /** One that cannot be made does not keep the others from being made. */
-async function createAll(
-  api: RelinkDeps['api'],
-  wanted: readonly NewProjectLink[],
-  signal: AbortSignal,
-) {
+async function createAll(api: RelinkDeps['api'], wanted: readonly NewProjectLink[], signal: AbortSignal) {
   const links: ProjectLink[] = [];
   const failed: Relinked['missing'] = [];
   for (const link of wanted) {

@@ -44,15 +44,10 @@ export async function addLink(
  *
  * @throws AppError `not_found`
  */
-export async function findLink(
-  api: LinkApi,
-  named: string,
-  signal: AbortSignal,
-): Promise<ProjectLink> {
+export async function findLink(api: LinkApi, named: string, signal: AbortSignal): Promise<ProjectLink> {
   const links = await api.listProjectLinks(signal);
   const link =
-    links.find(({ id }) => id === named) ??
-    links.find(({ externalProjectId }) => externalProjectId === named);
+    links.find(({ id }) => id === named) ?? links.find(({ externalProjectId }) => externalProjectId === named);
   if (link !== undefined) return link;
   throw new AppError('not_found', `There is no link ${named}, and none of such a project`);
 }

@@ -71,10 +71,15 @@ function toListed(deps: ListDeps, install: string, link: ProjectLink): ListedLin
   const outside = isManaged ? null : outsideOf(deps, { ...place, provisioningMode });
   const route = isManaged || outside !== null ? undefined : deps.routeLink(place);
   return {
-    ...{ install, linkId: id, project: externalProjectId, name: externalProjectName, jobId },
+    install,
+    linkId: id,
+    project: externalProjectId,
+    name: externalProjectName,
+    jobId,
     leads: leadOf(isManaged, route !== undefined, outside !== null),
     outside,
-    ...{ tool: route?.tool ?? null, groupId: route?.groupId ?? null },
+    tool: route?.tool ?? null,
+    groupId: route?.groupId ?? null,
     work: isManaged ? null : toWork(deps, place),
   };
 }

@@ -39,8 +39,7 @@ export function createApiFaults(dice: FaultDice): ApiFaults {
 }
 
 /** What stands between the two says sorry in its own way. */
-const webPage =
-  '<!doctype html><title>One moment</title><p>The service will be back shortly.</p>\n';
+const webPage = '<!doctype html><title>One moment</title><p>The service will be back shortly.</p>\n';
 
 /** Or until nobody waits for the answer any more. */
 async function holdUp(response: Response, ms: number): Promise<void> {

@@ -8,10 +8,7 @@ export interface DeliveryFaults {
   /** What becomes of an event that was just raised: it is lost, or sent after a wait. */
   planSending(delivery: Delivery): { isLost: true } | { isLost: false; waitMs: number };
   /** The request as it arrives, which may not be what was signed. */
-  distort(
-    delivery: Delivery,
-    request: DeliveryRequest,
-  ): { request: DeliveryRequest; isCorrupted: boolean };
+  distort(delivery: Delivery, request: DeliveryRequest): { request: DeliveryRequest; isCorrupted: boolean };
   /** Lets go of who waited for this attempt, and has what is to be repeated wait for its turn. */
   followAttempt(delivery: Delivery, nowMs: number): void;
 }

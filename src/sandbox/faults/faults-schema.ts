@@ -82,7 +82,5 @@ function orProbability<T extends z.ZodType<Fault, Fault>>(fault: T) {
 function explain({ input, errors }: { input?: unknown; errors?: unknown }): string {
   const isObject = typeof input === 'object' && input !== null;
   const branch = Array.isArray(errors) ? errors[isObject ? 1 : 0] : [];
-  return (branch as z.core.$ZodIssue[])
-    .map(({ path, message }) => [...path, message].join(': '))
-    .join(', ');
+  return (branch as z.core.$ZodIssue[]).map(({ path, message }) => [...path, message].join(': ')).join(', ');
 }

@@ -1,12 +1,4 @@
-import {
-  addCounts,
-  type Counts,
-  type Day,
-  type Moment,
-  noCounts,
-  type Sighting,
-  toZeros,
-} from '../../domain/usage.ts';
+import { addCounts, type Counts, type Day, type Moment, noCounts, type Sighting, toZeros } from '../../domain/usage.ts';
 import { type Candidate, runningOn } from './candidate.ts';
 import { type HeldReason, isNegative, isOverADay, shareWork } from './share-work.ts';
 import type { Share } from './split-day.ts';
@@ -55,10 +47,7 @@ export interface Attributed {
  * Pure: which contract each sighting is of. What cannot be told, or cannot be right, is held and
  * never cut to fit.
  */
-export function attributeWork(
-  sightings: readonly Sighting[],
-  attribution: Attribution,
-): Attributed {
+export function attributeWork(sightings: readonly Sighting[], attribution: Attribution): Attributed {
   const tally: Tally = { claims: new Map(), held: [], partial: new Set() };
   for (const sighting of sightings) {
     const decision = attribution.decisions.get(workKey(sighting));
@@ -93,9 +82,7 @@ function tallyOne(
 ): void {
   const candidates = candidatesOf(sighting);
   const shares =
-    decision === undefined
-      ? shareWork(sighting, candidates, momentsOf)
-      : assignAll(sighting, candidates, decision);
+    decision === undefined ? shareWork(sighting, candidates, momentsOf) : assignAll(sighting, candidates, decision);
   if (typeof shares !== 'string') {
     for (const share of shares) addTo(claims, sighting, share);
     const nothing = { ...sighting, isTakenBack: true };
@@ -127,11 +114,7 @@ function assignAll(
 }
 
 /** Whoever else it may have been given to, before all of this was known, has nothing of it. */
-function nothingFor(
-  { day, counts }: Sighting,
-  candidates: readonly Candidate[],
-  shares: readonly Share[],
-): Share[] {
+function nothingFor({ day, counts }: Sighting, candidates: readonly Candidate[], shares: readonly Share[]): Share[] {
   return candidates
     .filter(({ firstDay }) => firstDay === null || firstDay <= day)
     .filter((one) => !shares.some(({ candidate }) => isSameContract(one, candidate)))
@@ -151,12 +134,7 @@ function settle({ claims, held, partial }: Tally, attribution: Attribution): Att
 }
 
 /** Work that was split is held once, whichever of its contracts it is held for. */
-function holdOf(
-  faulty: Map<Sighting, HeldWork>,
-  sighting: Sighting,
-  reason: HeldReason,
-  candidate: Candidate,
-): void {
+function holdOf(faulty: Map<Sighting, HeldWork>, sighting: Sighting, reason: HeldReason, candidate: Candidate): void {
   const known = faulty.get(sighting) ?? { sighting, reason, contracts: [] };
   faulty.set(sighting, { ...known, contracts: [...known.contracts, ...idsOf([candidate])] });
 }
@@ -179,16 +157,17 @@ function kindOf({ source, place }: Sighting): string {
   return source.startsWith('import:') ? `import by ${place.by}` : 'tool';
 }
 
-function toDue(
-  { candidate, told }: Claim,
-  isPartial: boolean,
-  { keepsSightings = false }: Attribution,
-): DueDay {
+function toDue({ candidate, told }: Claim, isPartial: boolean, { keepsSightings = false }: Attribution): DueDay {
   const { install, contractId, timeZone } = candidate;
   const [first] = told;
   const { trainerId, day } = first?.sighting ?? { trainerId: '', day: '' };
   return {
-    ...{ install, contractId, trainerId, day, timeZone, counts: sumOf(told) },
+    install,
+    contractId,
+    trainerId,
+    day,
+    timeZone,
+    counts: sumOf(told),
     ...(isPartial && { isPartial }),
     ...(keepsSightings && {
       sightings: told.map(({ sighting, counts }) => ({ ...sighting, counts })),

@@ -57,7 +57,9 @@ function toCandidate(contract: Engagement, timeZone: string): Candidate {
   const endedAt = endOf(contract);
   const toDay = (instant: string): Day => dayIn(new Date(instant), timeZone);
   return {
-    ...{ install, contractId, timeZone },
+    install,
+    contractId,
+    timeZone,
     firstDay: startDate && toDay(startDate),
     lastDay: endedAt && (isDay(endedAt) ? endedAt.slice(0, 10) : toDay(endedAt)),
     startsAt: isDay(startDate) ? null : startDate,

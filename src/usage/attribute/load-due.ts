@@ -44,10 +44,7 @@ const longestOpenDays = 90;
 const peopleAtOnce = 25;
 
 /** @param options what is to be said of each day beside its counts */
-export async function openDue(
-  deps: DueDeps,
-  options: Pick<Attribution, 'keepsSightings'> = {},
-): Promise<DueLoader> {
+export async function openDue(deps: DueDeps, options: Pick<Attribution, 'keepsSightings'> = {}): Promise<DueLoader> {
   const { sources, sightings, decisions, ledger, placeOf, clock, timeZoneOf } = deps;
   const decided = await decisions.list();
   const linkBy = new Map((await sources.links()).map((link) => [linkKey(link), link]));
@@ -108,8 +105,7 @@ async function loadMoments(
   const loaded = new Map<Sighting, Moment[]>();
   for (const sighting of sightings) {
     const isOpen = decisions.get(workKey(sighting)) === undefined;
-    if (isOpen && isSplit(sighting, candidatesOf(sighting)))
-      loaded.set(sighting, await moments.momentsOf(sighting));
+    if (isOpen && isSplit(sighting, candidatesOf(sighting))) loaded.set(sighting, await moments.momentsOf(sighting));
   }
   return (sighting) => loaded.get(sighting) ?? [];
 }

@@ -15,18 +15,12 @@ export interface Share {
  * @param succession contracts that follow each other, in their order
  * @returns null where the pieces that are known do not come to what is told of the day
  */
-export function splitDay(
-  counts: Counts,
-  succession: readonly Candidate[],
-  moments: readonly Moment[],
-): Share[] | null {
+export function splitDay(counts: Counts, succession: readonly Candidate[], moments: readonly Moment[]): Share[] | null {
   const whole = sumOf(moments, counts);
   const isWhole = countNames.every((name) => (whole[name] ?? 0) === (counts[name] ?? 0));
   if (!isWhole || moments.some(({ at }) => at === null)) return null;
   const byContract = Map.groupBy(moments, ({ at }) =>
-    succession.findLast(
-      ({ startsAt }, index) => index === 0 || Date.parse(startsAt ?? '') <= Date.parse(at ?? ''),
-    ),
+    succession.findLast(({ startsAt }, index) => index === 0 || Date.parse(startsAt ?? '') <= Date.parse(at ?? '')),
   );
   return succession.map((candidate) => ({
     candidate,

@@ -53,11 +53,7 @@ const pageSize = 1000;
 
 export function createImportStore(database: Pick<Database, 'kysely' | 'dialect'>): ImportStore {
   const { kysely } = database;
-  async function page(
-    filter: SightingFilter,
-    after: SightedRow | undefined,
-    isMeant: RawBuilder<boolean>,
-  ) {
+  async function page(filter: SightingFilter, after: SightedRow | undefined, isMeant: RawBuilder<boolean>) {
     const { install, from, to, trainerIds } = filter;
     const ofInstall = install === undefined ? sql`true` : sql`i.install = ${install}`;
     const ofTrainers =
@@ -168,7 +164,9 @@ function toSighting(row: SightedRow): Sighting {
   return {
     source: `import:${importId}`,
     place: toPlace(row),
-    ...{ trainerId, day, counts: { seconds, tasks, labels } },
+    trainerId,
+    day,
+    counts: { seconds, tasks, labels },
     seenAt: String(countedAt),
   };
 }

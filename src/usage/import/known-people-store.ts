@@ -26,9 +26,7 @@ export function createKnownPeopleStore(database: Database, box: SecretBox): Know
       const projectIds = placesOf(entries, 'project');
       const trainersAt = await loadAddresses(database, digestsOf, install, entries);
       const trainerIds = distinct([
-        ...entries.flatMap(({ person }) =>
-          person !== null && 'trainerId' in person ? [person.trainerId] : [],
-        ),
+        ...entries.flatMap(({ person }) => (person !== null && 'trainerId' in person ? [person.trainerId] : [])),
         ...[...trainersAt.values()].flat(),
       ]);
       const onContracts = await loadOnContracts(database, install, contractIds, trainerIds);
@@ -75,10 +73,7 @@ async function loadContracts(database: Database, install: string, contractIds: s
     .groupBy('contract.contractId')
     .execute();
   return new Map(
-    rows.map(({ contractId, people, first }) => [
-      contractId,
-      { people, only: people === 1 ? first : null },
-    ]),
+    rows.map(({ contractId, people, first }) => [contractId, { people, only: people === 1 ? first : null }]),
   );
 }
 
@@ -119,9 +114,7 @@ async function loadOnProjects(
   const rows = await database.kysely
     .selectFrom('link')
     .innerJoin('contractLink', (join) =>
-      join
-        .onRef('contractLink.install', '=', 'link.install')
-        .onRef('contractLink.linkId', '=', 'link.linkId'),
+      join.onRef('contractLink.install', '=', 'link.install').onRef('contractLink.linkId', '=', 'link.linkId'),
     )
     .innerJoin('participation', (join) =>
       join
@@ -134,9 +127,7 @@ async function loadOnProjects(
     .where('link.externalProjectId', 'in', jsonTexts(database, projectIds))
     .where('participation.trainerId', 'in', jsonTexts(database, trainerIds))
     .execute();
-  return new Set(
-    rows.map(({ externalProjectId, trainerId }) => keyOf(String(externalProjectId), trainerId)),
-  );
+  return new Set(rows.map(({ externalProjectId, trainerId }) => keyOf(String(externalProjectId), trainerId)));
 }
 
 async function loadAddresses(

@@ -45,9 +45,7 @@ function readHeader(text: string): Header | { fault: string } {
   const twice = known.find((column, index) => known.indexOf(column) !== index);
   if (twice !== undefined) return { fault: `is the header, and has ${twice} twice` };
   const missing = findMissing(known);
-  return missing === undefined
-    ? { columns: known, delimiter }
-    : { fault: `is the header, and has no ${missing}` };
+  return missing === undefined ? { columns: known, delimiter } : { fault: `is the header, and has no ${missing}` };
 }
 
 function findMissing(columns: readonly ImportColumn[]): string | undefined {

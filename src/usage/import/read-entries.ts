@@ -29,11 +29,7 @@ export async function* readEntries(
   }
 }
 
-function toEntry(
-  line: number,
-  read: { values: Values } | { fault: string },
-  today: Day,
-): ReadEntry {
+function toEntry(line: number, read: { values: Values } | { fault: string }, today: Day): ReadEntry {
   const entry = 'values' in read ? parseEntry(read.values, today) : read;
   return 'fault' in entry ? { line, fault: entry.fault } : { line, entry };
 }

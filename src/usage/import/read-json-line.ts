@@ -1,11 +1,5 @@
 import type { Line } from '../../lib/read-lines.ts';
-import {
-  describeStranger,
-  importColumns,
-  type ReadValues,
-  toImportColumn,
-  type Values,
-} from './entry.ts';
+import { describeStranger, importColumns, type ReadValues, toImportColumn, type Values } from './entry.ts';
 
 /** One line of NDJSON: an object, whose nulls are as good as absent. */
 export function readJsonLine(line: Line): ReadValues {

@@ -2,10 +2,7 @@ import type { Entry } from './entry.ts';
 import type { KnownPeople } from './known-people-store.ts';
 
 /** Whose work an entry is, by the evidence; or why that cannot be told. Pure. */
-export function resolveEntry(
-  { place, person }: Entry,
-  known: KnownPeople,
-): { trainerId: string } | { fault: string } {
+export function resolveEntry({ place, person }: Entry, known: KnownPeople): { trainerId: string } | { fault: string } {
   const { by, id } = place;
   if (by === 'project' && !known.projects.has(id)) return { fault: 'there is no such project' };
   const contract = by === 'contract' ? known.contracts.get(id) : undefined;

@@ -14,12 +14,7 @@ export interface StagingStore {
    *
    * @returns the lines that were added: not those of which the same person, place and day is there
    */
-  add(
-    tx: Transaction,
-    id: number,
-    lines: readonly StagedLine[],
-    keptUntil: string,
-  ): Promise<Set<number> | 'given_up'>;
+  add(tx: Transaction, id: number, lines: readonly StagedLine[], keptUntil: string): Promise<Set<number> | 'given_up'>;
   /** The line of the same person, place and day. */
   lineLike(id: number, line: StagedLine): Promise<number>;
   summarise(id: number): Promise<ImportSummary>;
@@ -82,8 +77,14 @@ export function createStagingStore(database: Database): StagingStore {
       if (numUpdatedRows === 0n) return 'given_up';
       if (lines.length === 0) return new Set();
       const rows = lines.map(({ line, day, placeBy, placeId, trainerId, ...counts }) => [
-        ...[line, day, placeBy, placeId, trainerId],
-        ...[counts.seconds, counts.tasks, counts.labels],
+        line,
+        day,
+        placeBy,
+        placeId,
+        trainerId,
+        counts.seconds,
+        counts.tasks,
+        counts.labels,
       ]);
       const added = await sql<{ line: number }>`insert into usage_import_entry
         (import_id, line, day, place_by, place_id, trainer_id, seconds, tasks, labels)

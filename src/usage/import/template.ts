@@ -2,12 +2,19 @@ import { type ImportFormat, importColumns, type Values } from './entry.ts';
 
 const examples: Values[] = [
   {
-    ...{ workDate: '2026-03-14', contractId: 'cmc1a2b3c', opentrainUserId: 'cmu4d5e6f' },
-    ...{ totalSeconds: 13_500, tasksCompleted: 120, labelsCompleted: 480 },
+    workDate: '2026-03-14',
+    contractId: 'cmc1a2b3c',
+    opentrainUserId: 'cmu4d5e6f',
+    totalSeconds: 13_500,
+    tasksCompleted: 120,
+    labelsCompleted: 480,
   },
   {
-    ...{ workDate: '2026-03-15', externalProjectId: 'street-signs' },
-    ...{ workEmail: 'amara.o@opentrain.work', totalSeconds: 7200, tasksCompleted: 64 },
+    workDate: '2026-03-15',
+    externalProjectId: 'street-signs',
+    workEmail: 'amara.o@opentrain.work',
+    totalSeconds: 7200,
+    tasksCompleted: 64,
   },
 ];
 

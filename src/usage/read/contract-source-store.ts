@@ -28,16 +28,10 @@ export interface Engagement extends ContractEvidence {
 export function createContractSourceStore(database: Database): ContractSourceStore {
   const { kysely } = database;
   return {
-    links: () =>
-      kysely.selectFrom('link').selectAll().orderBy('install').orderBy('linkId').execute(),
+    links: () => kysely.selectFrom('link').selectAll().orderBy('install').orderBy('linkId').execute(),
 
     inhabitedGroups: () =>
-      kysely
-        .selectFrom('membership')
-        .select(['tool', 'groupId'])
-        .distinct()
-        .where('state', 'in', heldStates)
-        .execute(),
+      kysely.selectFrom('membership').select(['tool', 'groupId']).distinct().where('state', 'in', heldStates).execute(),
 
     participants: (install, contractIds) =>
       kysely

@@ -15,10 +15,7 @@ export interface LinkPlace {
 /** Undefined for a link outside its install's projects, and where its tool tells no work. */
 export type PlaceOf = (link: LinkedProject) => LinkPlace | undefined;
 
-export type LinkedProject = Pick<
-  LinkEvidence,
-  'install' | 'externalProjectId' | 'externalProjectName'
->;
+export type LinkedProject = Pick<LinkEvidence, 'install' | 'externalProjectId' | 'externalProjectName'>;
 
 interface PlacesDeps {
   adapters: ReadonlyMap<string, Adapter>;

@@ -19,8 +19,11 @@ export function toItemColumns(item: Item): ItemColumns {
     grown: grown.map((one) => [one.day, one.at, one.seconds]),
   };
   return {
-    ...{ taskId: isDone ? taskId : '', skippedTaskId: isDone ? null : taskId },
-    ...{ doneDay, labels, seconds: all },
+    taskId: isDone ? taskId : '',
+    skippedTaskId: isDone ? null : taskId,
+    doneDay,
+    labels,
+    seconds: all,
     lastDay: [doneDay, ...seconds.keys()].reduce((a, b) => (a > b ? a : b)),
     grown: JSON.stringify(Object.fromEntries(seconds)),
     moments: JSON.stringify(moments),
@@ -32,8 +35,7 @@ export function toItemColumns(item: Item): ItemColumns {
  * these alone. Instants that do not come to the same are forgotten.
  */
 export function toItem({ doneDay, labels, seconds, ...row }: ItemColumns): Item {
-  const { done, grown }: Moments =
-    row.moments === null ? { done: ['', null], grown: [] } : JSON.parse(row.moments);
+  const { done, grown }: Moments = row.moments === null ? { done: ['', null], grown: [] } : JSON.parse(row.moments);
   const byDay = Map.groupBy(
     grown.map(([day, at, some]): Growth => ({ day, at, seconds: some })),
     ({ day }) => day,
@@ -41,8 +43,11 @@ export function toItem({ doneDay, labels, seconds, ...row }: ItemColumns): Item 
   const days = Object.entries(JSON.parse(row.grown) as Record<Day, number>).sort();
   return {
     // Of what was skipped, a version before this one did not remember the task.
-    ...{ taskId: row.taskId || (row.skippedTaskId ?? ''), isDone: row.taskId !== '' },
-    ...{ doneDay, labels, seconds },
+    taskId: row.taskId || (row.skippedTaskId ?? ''),
+    isDone: row.taskId !== '',
+    doneDay,
+    labels,
+    seconds,
     doneAt: done[0] === doneDay ? done[1] : null,
     grown: days.flatMap(([day, all]) => {
       const known = byDay.get(day) ?? [];

@@ -1,13 +1,5 @@
 import type { UsageSighting } from '../../adapters/adapter.ts';
-import {
-  addCounts,
-  type Counts,
-  type Day,
-  type Moment,
-  maxCounts,
-  noCounts,
-  toCounts,
-} from '../../domain/usage.ts';
+import { addCounts, type Counts, type Day, type Moment, maxCounts, noCounts, toCounts } from '../../domain/usage.ts';
 import { dayIn } from '../../lib/day-in.ts';
 
 /** One piece of work. */
@@ -52,8 +44,7 @@ export interface Reading {
 /** What pieces come to, day by day. */
 export function daysOfItems(items: ReadonlyMap<string, Item>): Map<Day, Counts> {
   const days = new Map<Day, Counts>();
-  const add = (day: Day, counts: Counts) =>
-    days.set(day, addCounts(days.get(day) ?? noCounts, counts));
+  const add = (day: Day, counts: Counts) => days.set(day, addCounts(days.get(day) ?? noCounts, counts));
   const tasks = new Map<Day, Set<string>>();
   for (const { taskId, isDone, doneDay, labels, grown } of items.values()) {
     add(doneDay, { ...noCounts, labels });
@@ -90,12 +81,7 @@ export function mergeItems(
   return items;
 }
 
-function mergeItem(
-  known: Item | undefined,
-  told: ItemSighting,
-  timeZone: string,
-  lowers: boolean,
-): Item {
+function mergeItem(known: Item | undefined, told: ItemSighting, timeZone: string, lowers: boolean): Item {
   const done = toMoment(told.doneAt, timeZone);
   const { seconds, labels } = countsOf(told);
   const grown = grow(known, seconds, toMoment(told.changedAt, timeZone), lowers);
@@ -156,10 +142,7 @@ function byInstant(a: Growth, b: Growth): number {
  * The days on which some piece has come to less, has gone or counts at another instant: of these it
  * cannot be told any more what was whose.
  */
-export function tornDays(
-  before: ReadonlyMap<string, Item>,
-  after: ReadonlyMap<string, Item>,
-): Set<Day> {
+export function tornDays(before: ReadonlyMap<string, Item>, after: ReadonlyMap<string, Item>): Set<Day> {
   const torn = new Set<Day>();
   for (const [id, was] of before) {
     const is = after.get(id);

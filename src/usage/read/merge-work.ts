@@ -4,24 +4,9 @@
  */
 import type { UsageSighting } from '../../adapters/adapter.ts';
 import { AppError } from '../../domain/errors.ts';
-import {
-  addCounts,
-  type Counts,
-  countNames,
-  type Day,
-  maxCounts,
-  noCounts,
-  toCounts,
-} from '../../domain/usage.ts';
+import { addCounts, type Counts, countNames, type Day, maxCounts, noCounts, toCounts } from '../../domain/usage.ts';
 import { dayIn } from '../../lib/day-in.ts';
-import {
-  countsOf,
-  daysOfItems,
-  type Item,
-  mergeItems,
-  type Reading,
-  tornDays,
-} from './merge-items.ts';
+import { countsOf, daysOfItems, type Item, mergeItems, type Reading, tornDays } from './merge-items.ts';
 
 /** What is known of one member's work at one place. */
 export interface Work {
@@ -60,11 +45,7 @@ export const noWork: Work = { items: new Map(), totals: null, days: new Map() };
  *
  * @throws AppError `invalid` where a count or an instant of it is none
  */
-export function mergeWork(
-  known: Work,
-  sightings: readonly UsageSighting[],
-  reading: Reading,
-): Work {
+export function mergeWork(known: Work, sightings: readonly UsageSighting[], reading: Reading): Work {
   for (const sighting of sightings) refuseOdd(sighting);
   const items = mergeItems(known.items, sightings, reading);
   const totals = mergeTotals(known, sightings, reading);
@@ -100,21 +81,14 @@ export function freezeWork(work: Work): Work {
   return { ...work, days: new Map(days) };
 }
 
-function mergeDay(
-  day: SeenDay | undefined,
-  counted: Counts | undefined,
-  lowers: boolean,
-  tears: boolean,
-): SeenDay {
+function mergeDay(day: SeenDay | undefined, counted: Counts | undefined, lowers: boolean, tears: boolean): SeenDay {
   const nothing = { counts: noCounts, isFrozen: false, isTorn: false };
   const { counts: before, ...known } = day ?? { ...nothing, counts: counted ?? noCounts };
   const isTorn = known.isTorn || (known.isFrozen && tears);
   if (!lowers || known.isFrozen)
     return { counts: maxCounts(before, counted ?? noCounts), isFrozen: known.isFrozen, isTorn };
   // A count that was not told this time is not gone: only the whole day can be.
-  const counts = toCounts((name) =>
-    counted === undefined ? before[name] && 0 : (counted[name] ?? before[name]),
-  );
+  const counts = toCounts((name) => (counted === undefined ? before[name] && 0 : (counted[name] ?? before[name])));
   return { counts, isFrozen: false, isTorn };
 }
 
@@ -143,9 +117,7 @@ function mergeTotals(
   const total = told === undefined ? null : countsOf(told);
   const today = dayIn(beganAt, timeZone);
   const before = countedBefore(known, today);
-  const first = toCounts(
-    (name) => before?.[name] ?? (countsFirstTotal ? 0 : (total?.[name] ?? null)),
-  );
+  const first = toCounts((name) => before?.[name] ?? (countsFirstTotal ? 0 : (total?.[name] ?? null)));
   const kept = { ...known.totals, day: laterOf(known.totals?.day, today), before: first };
   if (total === null && !lowers) return { kept, told: null, day: [] };
   const growth = toCounts((name) => {

@@ -22,11 +22,7 @@ export interface PlaceMember {
 }
 
 /** Whom the tool knows by which id in these groups, and whom it is known that it did. */
-export async function membersOf(
-  db: Transaction,
-  tool: string,
-  groupIds: readonly string[],
-): Promise<PlaceMember[]> {
+export async function membersOf(db: Transaction, tool: string, groupIds: readonly string[]): Promise<PlaceMember[]> {
   if (groupIds.length === 0) return [];
   const rows = await db
     .selectFrom('membership')
@@ -72,11 +68,7 @@ async function digestsOf(db: Transaction, ids: readonly number[]): Promise<Map<n
 }
 
 /** Has those who are wanted in looked at in the tool. */
-export async function lookAgain(
-  database: Database,
-  members: readonly PlaceMember[],
-  now: string,
-): Promise<void> {
+export async function lookAgain(database: Database, members: readonly PlaceMember[], now: string): Promise<void> {
   if (members.length === 0) return;
   await inTransaction(database, async (tx) => {
     for (const { membershipId } of members) {

@@ -15,10 +15,7 @@ export interface PlaceStore {
   isPlaceMissing(tool: string, now: string): Promise<boolean>;
   claim(now: string, leasedUntil: string, tool?: string): Promise<PlaceClaim | null>;
   settle(claim: PlaceClaim, done: DoneReading): Promise<void>;
-  postpone(
-    claim: PlaceClaim,
-    failed: { failure: string; nextReadAt: string; trouble: PlaceTrouble },
-  ): Promise<void>;
+  postpone(claim: PlaceClaim, failed: { failure: string; nextReadAt: string; trouble: PlaceTrouble }): Promise<void>;
   list(): Promise<UsagePlaceRow[]>;
 }
 
@@ -113,14 +110,7 @@ export function createPlaceStore(database: Database): PlaceStore {
         if (database.dialect === 'postgres') due = due.forUpdate().skipLocked();
         const row = await due.executeTakeFirst();
         if (row === undefined) return null;
-        const {
-          nextReadAt,
-          failure: _,
-          leaseToken: __,
-          leasedUntil: ___,
-          gap: ____,
-          ...place
-        } = row;
+        const { nextReadAt, failure: _, leaseToken: __, leasedUntil: ___, gap: ____, ...place } = row;
         const token = randomUUID();
         await at(tx, place).set({ leaseToken: token, leasedUntil }).execute();
         return { ...place, token, wantedAt: nextReadAt ?? now };
@@ -145,8 +135,14 @@ export function createPlaceStore(database: Database): PlaceStore {
     async postpone(claim, { failure, nextReadAt, trouble }) {
       const { failingSince, goneSince, refusedAt, toldAt } = trouble;
       const failed = {
-        ...{ leaseToken: null, leasedUntil: null, failure, nextReadAt },
-        ...{ failingSince, goneSince, refusedAt, toldAt },
+        leaseToken: null,
+        leasedUntil: null,
+        failure,
+        nextReadAt,
+        failingSince,
+        goneSince,
+        refusedAt,
+        toldAt,
       };
       await inTransaction(database, (tx) =>
         at(tx, claim)
@@ -156,8 +152,7 @@ export function createPlaceStore(database: Database): PlaceStore {
       );
     },
 
-    list: () =>
-      kysely.selectFrom('usagePlace').selectAll().orderBy('tool').orderBy('scope').execute(),
+    list: () => kysely.selectFrom('usagePlace').selectAll().orderBy('tool').orderBy('scope').execute(),
   };
 }
 
@@ -169,15 +164,11 @@ const chunkSize = 200;
 
 async function insert(tx: Transaction, places: readonly PlaceKey[], now: string): Promise<void> {
   for (let from = 0; from < places.length; from += chunkSize) {
-    const rows = places
-      .slice(from, from + chunkSize)
-      .map(({ tool, scope }) => ({ tool, scope, nextReadAt: now }));
+    const rows = places.slice(from, from + chunkSize).map(({ tool, scope }) => ({ tool, scope, nextReadAt: now }));
     await tx
       .insertInto('usagePlace')
       .values(rows)
-      .onConflict((conflict) =>
-        conflict.columns(['tool', 'scope']).doUpdateSet({ nextReadAt: now, attempts: 0 }),
-      )
+      .onConflict((conflict) => conflict.columns(['tool', 'scope']).doUpdateSet({ nextReadAt: now, attempts: 0 }))
       .execute();
   }
 }

@@ -1,14 +1,9 @@
 import type { UsagePlaceTable } from '../../db/usage-tables.ts';
 
 /** What keeps a place from being read; all null where nothing does. */
-export type PlaceTrouble = Pick<
-  UsagePlaceTable,
-  'failingSince' | 'goneSince' | 'refusedAt' | 'toldAt'
->;
+export type PlaceTrouble = Pick<UsagePlaceTable, 'failingSince' | 'goneSince' | 'refusedAt' | 'toldAt'>;
 
-export const noTrouble: PlaceTrouble = {
-  ...{ failingSince: null, goneSince: null, refusedAt: null, toldAt: null },
-};
+export const noTrouble: PlaceTrouble = { failingSince: null, goneSince: null, refusedAt: null, toldAt: null };
 
 /** What has just failed. */
 interface Failed {

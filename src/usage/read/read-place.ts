@@ -48,9 +48,7 @@ export async function listPlaces({
   sources,
   placeOf,
 }: Pick<ReadPlaceDeps, 'sources' | 'placeOf'>): Promise<Map<string, Place>> {
-  const inhabited = new Set(
-    (await sources.inhabitedGroups()).map((one) => JSON.stringify([one.tool, one.groupId])),
-  );
+  const inhabited = new Set((await sources.inhabitedGroups()).map((one) => JSON.stringify([one.tool, one.groupId])));
   return findPlaces(await sources.links(), placeOf, ({ tool, groupId }) =>
     inhabited.has(JSON.stringify([tool, groupId])),
   );
@@ -63,11 +61,7 @@ export async function listPlaces({
  * @param tool of this one; of any by default
  * @returns false where there was none to take
  */
-export async function readNextPlace(
-  deps: ReadPlaceDeps,
-  signal: AbortSignal,
-  tool?: string,
-): Promise<boolean> {
+export async function readNextPlace(deps: ReadPlaceDeps, signal: AbortSignal, tool?: string): Promise<boolean> {
   const { places, clock, timeoutMs = readingMs } = deps;
   const now = toInstant(clock.now());
   const claim = await places.claim(now, instantIn(clock, timeoutMs + leaseSlackMs), tool);
@@ -80,12 +74,7 @@ export async function readNextPlace(
   return true;
 }
 
-async function readClaimed(
-  deps: ReadPlaceDeps,
-  claim: PlaceClaim,
-  place: Place,
-  signal: AbortSignal,
-): Promise<void> {
+async function readClaimed(deps: ReadPlaceDeps, claim: PlaceClaim, place: Place, signal: AbortSignal): Promise<void> {
   const { places, clock, logger } = deps;
   const { tool, scope } = place;
   const beganAt = clock.now();
@@ -130,7 +119,9 @@ async function postpone(
     return;
   }
   const trouble = worsen(claim, {
-    ...{ isLinked, isGone: error.code === 'not_found', now: toInstant(now) },
+    isLinked,
+    isGone: error.code === 'not_found',
+    now: toInstant(now),
     refusedAt: isRefusal(error) && claim.attempts > 0 ? toInstant(beganAt) : null,
   });
   const says = sayTrouble(trouble, claim.readBeganAt, now);
@@ -191,10 +182,7 @@ async function readTold(
   });
 }
 
-async function collectTold(
-  read: AsyncIterable<UsageSighting | UsageNote>,
-  signal: AbortSignal,
-): Promise<Told> {
+async function collectTold(read: AsyncIterable<UsageSighting | UsageNote>, signal: AbortSignal): Promise<Told> {
   const sightings = new Map<string, UsageSighting[]>();
   const tasks = new Set<string>();
   const gaps = new Set<string>();
@@ -222,16 +210,10 @@ interface EndedReading extends Told {
   isFirst: boolean;
 }
 
-async function mergeReading(
-  deps: ReadPlaceDeps,
-  ended: EndedReading,
-  signal: AbortSignal,
-): Promise<void> {
+async function mergeReading(deps: ReadPlaceDeps, ended: EndedReading, signal: AbortSignal): Promise<void> {
   const { claim, place, members, sightings, isComplete } = ended;
   const seen = await deps.work.seenAt(claim);
-  const concerned = members.filter(
-    ({ memberId }) => sightings.has(memberId) || (isComplete && seen.has(memberId)),
-  );
+  const concerned = members.filter(({ memberId }) => sightings.has(memberId) || (isComplete && seen.has(memberId)));
   const missing = concerned.filter(({ memberId, isIn }) => isIn && !sightings.has(memberId));
   const confirmed = new Set(
     (
@@ -242,8 +224,7 @@ async function mergeReading(
   );
   for (const member of concerned) {
     const told = sightings.get(member.memberId) ?? [];
-    const canLower =
-      isComplete && member.isIn && (told.length > 0 || confirmed.has(member.memberId));
+    const canLower = isComplete && member.isIn && (told.length > 0 || confirmed.has(member.memberId));
     await mergeMember(deps, ended, member, told, canLower);
   }
 }
@@ -260,15 +241,16 @@ async function mergeMember(
   const { timeZone } = place;
   const isNew = Date.parse(member.addedAt ?? '') > beganAt.getTime() - lookbackMs;
   const toReading = (lowers: boolean): Reading => ({
-    ...{ beganAt, timeZone, firstDay, lowers },
+    beganAt,
+    timeZone,
+    firstDay,
+    lowers,
     tasks: deletedTasks === 'keep' ? tasks : null,
     countsFirstTotal: isNew || !isFirst,
   });
   const window = { firstDay, now: toInstant(clock.now()) };
   const holds = await work.update(claim, member, window, (known, hasEnded) =>
-    hasEnded
-      ? mergeWork(freezeWork(known), told, toReading(false))
-      : mergeWork(known, told, toReading(canLower)),
+    hasEnded ? mergeWork(freezeWork(known), told, toReading(false)) : mergeWork(known, told, toReading(canLower)),
   );
   if (!holds) throw new AppError('unavailable', 'The reading took so long that another has begun');
 }
@@ -293,10 +275,7 @@ async function isStillThere(
     if (found?.id !== memberId) return false;
     return found.email === null || toIsAddressOf(deps)(found.email, digests);
   } catch (error) {
-    logger.warn(
-      { err: error, tool, trainer: trainerId },
-      'Whether somebody is still there is not known',
-    );
+    logger.warn({ err: error, tool, trainer: trainerId }, 'Whether somebody is still there is not known');
     return false;
   }
 }

@@ -36,11 +36,7 @@ export function createSightingStore(database: Database): SightingSource {
       const sightings: Sighting[] = [];
       // Day by day: all at once would keep the thread from answering for too long.
       for (const { day } of await days.select('day').distinct().orderBy('day').execute()) {
-        const ofDay = kysely
-          .selectFrom('usageDay')
-          .selectAll()
-          .where('day', '=', day)
-          .orderBy('trainerId');
+        const ofDay = kysely.selectFrom('usageDay').selectAll().where('day', '=', day).orderBy('trainerId');
         sightings.push(...(await ofDay.execute()).map(toSighting));
         await nextTurn();
       }
@@ -62,7 +58,12 @@ function toSighting(row: Selectable<UsageDayTable>): Sighting {
   return {
     source: `tool:${tool}`,
     place: { by: 'scope', tool, scope },
-    ...{ trainerId, memberId, day, seenAt, counts: { seconds, tasks, labels } },
-    ...{ isFrozen: row.isFrozen === 1, isTorn: row.isTorn === 1 },
+    trainerId,
+    memberId,
+    day,
+    seenAt,
+    counts: { seconds, tasks, labels },
+    isFrozen: row.isFrozen === 1,
+    isTorn: row.isTorn === 1,
   };
 }

@@ -76,9 +76,7 @@ export function createWaitingStore(database: Database, addresses: AddressStore):
                 .end(),
             }))
             .where('id', '=', membershipId)
-            .where((eb) =>
-              memberId === null ? eb('memberId', 'is', null) : eb('memberId', '=', memberId),
-            )
+            .where((eb) => (memberId === null ? eb('memberId', 'is', null) : eb('memberId', '=', memberId)))
             .where((eb) =>
               eb.not(
                 eb.exists(

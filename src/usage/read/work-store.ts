@@ -71,8 +71,7 @@ export function createWorkStore(database: Database): WorkStore {
               .where('membership.wanted', '=', 1),
           ),
         );
-      if (trainerIds !== undefined)
-        all = all.where('trainerId', 'in', jsonTexts(database, trainerIds));
+      if (trainerIds !== undefined) all = all.where('trainerId', 'in', jsonTexts(database, trainerIds));
       const rows = await all.orderBy('tool').orderBy('scope').orderBy('trainerId').execute();
       return rows.map(({ fallenSince, totals, ...of }) => {
         const { fallen = noCounts } = JSON.parse(totals ?? '{}') as Partial<Totals>;
@@ -95,9 +94,7 @@ export function createWorkStore(database: Database): WorkStore {
         await tx
           .insertInto('usagePerson')
           .values({ ...key, ...remembered })
-          .onConflict((conflict) =>
-            conflict.columns(['tool', 'scope', 'memberId']).doUpdateSet(remembered),
-          )
+          .onConflict((conflict) => conflict.columns(['tool', 'scope', 'memberId']).doUpdateSet(remembered))
           .execute();
         await saveItems(tx, key, known, work);
         await saveDays(tx, key, { trainerId, seenAt: now }, known, work);
@@ -106,11 +103,7 @@ export function createWorkStore(database: Database): WorkStore {
   };
 }
 
-function toTotalColumns(
-  { totals }: Work,
-  before: { fallenSince: string | null } | undefined,
-  now: string,
-) {
+function toTotalColumns({ totals }: Work, before: { fallenSince: string | null } | undefined, now: string) {
   const isFallen = totals?.fallen !== undefined;
   return {
     totals: totals === null ? null : JSON.stringify(totals),
@@ -138,11 +131,7 @@ async function personAt(tx: Transaction, key: MemberKey) {
 }
 
 async function generationOf(tx: Transaction, { membershipId }: PlaceMember): Promise<number> {
-  const row = await tx
-    .selectFrom('membership')
-    .select('generation')
-    .where('id', '=', membershipId)
-    .executeTakeFirst();
+  const row = await tx.selectFrom('membership').select('generation').where('id', '=', membershipId).executeTakeFirst();
   return row?.generation ?? -1;
 }
 
@@ -158,12 +147,7 @@ async function holds(tx: Transaction, claim: PlaceClaim, now: string): Promise<b
   return row !== undefined;
 }
 
-async function load(
-  tx: Transaction,
-  key: MemberKey,
-  firstDay: Day,
-  totals: string | null,
-): Promise<Work> {
+async function load(tx: Transaction, key: MemberKey, firstDay: Day, totals: string | null): Promise<Work> {
   const items = await tx
     .selectFrom('usageItem')
     .selectAll()
@@ -231,8 +215,12 @@ async function saveDays(
 ) {
   const changed = [...after.days].filter(([day, one]) => !isSame(before.days.get(day), one));
   const rows = changed.map(([day, { counts, isFrozen, isTorn }]) => ({
-    ...{ ...key, day, ...seen, ...counts },
-    ...{ isFrozen: isFrozen ? 1 : 0, isTorn: isTorn ? 1 : 0 },
+    ...key,
+    day,
+    ...seen,
+    ...counts,
+    isFrozen: isFrozen ? 1 : 0,
+    isTorn: isTorn ? 1 : 0,
   }));
   for (const chunk of chunksOf(rows)) {
     await tx
@@ -261,7 +249,5 @@ const chunkSize = 100;
 
 function chunksOf<T>(all: readonly T[]): T[][] {
   const count = Math.ceil(all.length / chunkSize);
-  return Array.from({ length: count }, (_, index) =>
-    all.slice(index * chunkSize, (index + 1) * chunkSize),
-  );
+  return Array.from({ length: count }, (_, index) => all.slice(index * chunkSize, (index + 1) * chunkSize));
 }

@@ -99,10 +99,7 @@ export async function decideBrake(
   { lowered, risen }: InstallCount,
   { acceptsLowered = false }: ReportWanted,
 ): Promise<LoweringBrake> {
-  const { known, held } = await ledger.count(
-    install,
-    firstOpenDay({ now: clock.now(), lookbackMs }),
-  );
+  const { known, held } = await ledger.count(install, firstOpenDay({ now: clock.now(), lookbackMs }));
   const waiting = Math.max(0, held - risen);
   const allowance = Math.max(0, Math.floor(known * maxLoweredFraction) - waiting);
   const isOn = isBrakeOn({ lowered: lowered + waiting, known }, maxLoweredFraction);

@@ -40,12 +40,7 @@ export function createFinalReportStore(database: Database): FinalReportStore {
         .select(['finalReading.membershipId', 'finalReading.generation', 'finalReading.wantedAt'])
         .select(['membership.tool', 'membership.groupId', 'membership.trainerId'])
         .where('finalReading.reportedAt', 'is', null)
-        .where((eb) =>
-          eb.or([
-            eb('finalReading.reportAfter', 'is', null),
-            eb('finalReading.reportAfter', '<=', now),
-          ]),
-        )
+        .where((eb) => eb.or([eb('finalReading.reportAfter', 'is', null), eb('finalReading.reportAfter', '<=', now)]))
         .where((eb) =>
           eb.not(
             eb.exists(

@@ -32,10 +32,7 @@ export function createFinalReportWorker(deps: FinalReportDeps): Loop {
 }
 
 /** @returns false where there is none, or another instance is at it */
-export async function reportNextFinal(
-  deps: FinalReportDeps,
-  signal: AbortSignal,
-): Promise<boolean> {
+export async function reportNextFinal(deps: FinalReportDeps, signal: AbortSignal): Promise<boolean> {
   const { finals, locks, clock } = deps;
   const now = toInstant(clock.now());
   const next = await finals.next(now);
@@ -51,11 +48,7 @@ export async function reportNextFinal(
   return true;
 }
 
-async function reportFinal(
-  deps: FinalReportDeps,
-  next: FinalReport,
-  signal: AbortSignal,
-): Promise<void> {
+async function reportFinal(deps: FinalReportDeps, next: FinalReport, signal: AbortSignal): Promise<void> {
   const { finals, clock } = deps;
   const reports: InstallReport[] = [];
   for (const { install, contractId } of await contractsOf(deps, next)) {

@@ -1,12 +1,4 @@
-import {
-  type Counts,
-  type Day,
-  isLower,
-  type LedgerState,
-  maxCounts,
-  noCounts,
-  toCounts,
-} from '../../domain/usage.ts';
+import { type Counts, type Day, isLower, type LedgerState, maxCounts, noCounts, toCounts } from '../../domain/usage.ts';
 
 /** What was reported for one day, and what came of it. */
 export interface LedgerDay {
@@ -61,14 +53,15 @@ export interface SendResult {
 const longestOnItsWayMs = 10 * 60_000;
 
 /** Pure: it is being sent, and until it is settled nobody knows what arrived. */
-export function beginDay(
-  known: LedgerDay | undefined,
-  { trainerId, day, counts }: SentDay,
-  sentAt: string,
-): LedgerDay {
+export function beginDay(known: LedgerDay | undefined, { trainerId, day, counts }: SentDay, sentAt: string): LedgerDay {
   const wasUnheard = known?.state === 'in_doubt';
   return {
-    ...{ trainerId, day, tried: counts, state: 'in_doubt', sentAt, heldSince: null },
+    trainerId,
+    day,
+    tried: counts,
+    state: 'in_doubt',
+    sentAt,
+    heldSince: null,
     answered: known?.answered ?? noCounts,
     answeredAt: known?.answeredAt ?? null,
     closedAt: known?.closedAt ?? null,

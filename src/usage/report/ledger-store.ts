@@ -6,13 +6,7 @@ import { jsonRows, jsonTexts } from '../../db/json-list.ts';
 import type { UsageLedgerTable } from '../../db/usage-tables.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Day } from '../../domain/usage.ts';
-import {
-  beginDay,
-  type LedgerDay,
-  type SendResult,
-  type SentDay,
-  settleDay,
-} from './ledger-day.ts';
+import { beginDay, type LedgerDay, type SendResult, type SentDay, settleDay } from './ledger-day.ts';
 
 /** The only SQL of the ledger: what was reported to the marketplace, and what came of it. */
 export interface LedgerStore {
@@ -148,18 +142,13 @@ async function listPage(
     .orderBy('trainerId')
     .orderBy('day')
     .limit(pageSize);
-  if (contractIds !== undefined)
-    rows = rows.where('contractId', 'in', jsonTexts(database, contractIds));
+  if (contractIds !== undefined) rows = rows.where('contractId', 'in', jsonTexts(database, contractIds));
   if (firstDay !== undefined) {
     rows = rows.where((eb) => eb.or([eb('day', '>=', firstDay), eb('closedAt', 'is', null)]));
   }
   if (after !== undefined) {
     rows = rows.where((eb) =>
-      eb(
-        eb.refTuple('contractId', 'trainerId', 'day'),
-        '>',
-        eb.tuple(after.contractId, after.trainerId, after.day),
-      ),
+      eb(eb.refTuple('contractId', 'trainerId', 'day'), '>', eb.tuple(after.contractId, after.trainerId, after.day)),
     );
   }
   return await rows.execute();
@@ -185,8 +174,20 @@ export function toLedgerRow(row: UsageLedgerTable): LedgerRow {
   const { install, contractId, trainerId, day, state, sentAt, answeredAt, closedAt } = rest;
   const { doubtedUntil, loweringHeldAt: heldSince, status, requestId, message, reportId } = rest;
   return {
-    ...{ install, contractId, trainerId, day, state, sentAt, answeredAt, closedAt },
-    ...{ doubtedUntil, heldSince, status, requestId, message, reportId },
+    install,
+    contractId,
+    trainerId,
+    day,
+    state,
+    sentAt,
+    answeredAt,
+    closedAt,
+    doubtedUntil,
+    heldSince,
+    status,
+    requestId,
+    message,
+    reportId,
     lowered: toLowered(row),
     answered: { seconds, tasks, labels },
     tried: { seconds: triedSeconds, tasks: triedTasks, labels: triedLabels },
@@ -201,10 +202,17 @@ function toRow({ install, contractId }: ContractKey, one: LedgerDay): UsageLedge
   const { answered, tried, heldSince: loweringHeldAt, lowered, ...rest } = one;
   const { seconds: triedSeconds, tasks: triedTasks, labels: triedLabels } = tried;
   return {
-    ...{ install, contractId, ...rest, ...answered, triedSeconds, triedTasks, triedLabels },
+    install,
+    contractId,
+    ...rest,
+    ...answered,
+    triedSeconds,
+    triedTasks,
+    triedLabels,
     loweredAt: lowered?.at ?? null,
     loweredFrom: lowered && JSON.stringify(lowered.from),
-    ...{ loweringHeldAt, reportId: reportIdOf({ install, contractId, ...rest }) },
+    loweringHeldAt,
+    reportId: reportIdOf({ install, contractId, ...rest }),
   };
 }
 
@@ -235,17 +243,23 @@ async function lockDays(
 const keyColumns = ['install', 'contract_id', 'trainer_id', 'day'];
 const countColumns = ['seconds', 'tasks', 'labels', 'tried_seconds', 'tried_tasks', 'tried_labels'];
 const otherColumns = [
-  ...['state', 'sent_at', 'answered_at', 'closed_at', 'doubted_until', 'lowering_held_at'],
-  ...['lowered_at', 'lowered_from', 'status', 'request_id', 'message', 'report_id'],
+  'state',
+  'sent_at',
+  'answered_at',
+  'closed_at',
+  'doubted_until',
+  'lowering_held_at',
+  'lowered_at',
+  'lowered_from',
+  'status',
+  'request_id',
+  'message',
+  'report_id',
 ];
 const columns = [...keyColumns, ...countColumns, ...otherColumns];
 
 /** One statement whatever their number: thousands of parameters take longer to write than to store. */
-function insert(
-  database: Database,
-  rows: readonly UsageLedgerTable[],
-  onConflict: RawBuilder<unknown>,
-) {
+function insert(database: Database, rows: readonly UsageLedgerTable[], onConflict: RawBuilder<unknown>) {
   const values = columns.map((name, index) => {
     const isNumber = countColumns.includes(name) || name === 'status';
     return sql.raw(isNumber ? `cast(value ->> ${index} as bigint)` : `value ->> ${index}`);
@@ -258,40 +272,40 @@ function insert(
 /** In the order of the columns. */
 function toValues(row: UsageLedgerTable): (string | number | null)[] {
   return [
-    ...[row.install, row.contractId, row.trainerId, row.day],
-    ...[row.seconds, row.tasks, row.labels, row.triedSeconds, row.triedTasks, row.triedLabels],
-    ...[row.state, row.sentAt, row.answeredAt, row.closedAt, row.doubtedUntil],
-    ...[
-      row.loweringHeldAt,
-      row.loweredAt,
-      row.loweredFrom,
-      row.status,
-      row.requestId,
-      row.message,
-      row.reportId,
-    ],
+    row.install,
+    row.contractId,
+    row.trainerId,
+    row.day,
+    row.seconds,
+    row.tasks,
+    row.labels,
+    row.triedSeconds,
+    row.triedTasks,
+    row.triedLabels,
+    row.state,
+    row.sentAt,
+    row.answeredAt,
+    row.closedAt,
+    row.doubtedUntil,
+    row.loweringHeldAt,
+    row.loweredAt,
+    row.loweredFrom,
+    row.status,
+    row.requestId,
+    row.message,
+    row.reportId,
   ];
 }
 
 /** Rows that are there and locked. */
-async function replace(
-  database: Database,
-  tx: Transaction,
-  rows: readonly UsageLedgerTable[],
-): Promise<void> {
+async function replace(database: Database, tx: Transaction, rows: readonly UsageLedgerTable[]): Promise<void> {
   if (rows.length === 0) return;
-  const set = [...countColumns, ...otherColumns].map((name) =>
-    sql.raw(`${name} = excluded.${name}`),
-  );
+  const set = [...countColumns, ...otherColumns].map((name) => sql.raw(`${name} = excluded.${name}`));
   await insert(database, rows, sql`do update set ${sql.join(set)}`).execute(tx);
 }
 
 /** @throws AppError `unavailable` where another has begun the same meanwhile */
-async function insertNew(
-  database: Database,
-  tx: Transaction,
-  rows: readonly UsageLedgerTable[],
-): Promise<void> {
+async function insertNew(database: Database, tx: Transaction, rows: readonly UsageLedgerTable[]): Promise<void> {
   if (rows.length === 0) return;
   const { numAffectedRows } = await insert(database, rows, sql`do nothing`).execute(tx);
   if (numAffectedRows === BigInt(rows.length)) return;

@@ -53,8 +53,7 @@ async function* listWanted(
   else {
     const people = new Set<string>();
     for (const install of installs) {
-      for (const one of await sources.participants(install, [contractId]))
-        people.add(one.trainerId);
+      for (const one of await sources.participants(install, [contractId])) people.add(one.trainerId);
     }
     if (people.size > 0) yield [...people];
   }

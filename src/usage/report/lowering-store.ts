@@ -31,9 +31,7 @@ export function createLoweringStore({ kysely }: Database): LoweringStore {
           .selectFrom('usageLedger')
           .selectAll()
           .where('install', '=', install)
-          .where((eb) =>
-            eb.or([eb('loweringHeldAt', 'is not', null), eb('loweredAt', '>=', since)]),
-          )
+          .where((eb) => eb.or([eb('loweringHeldAt', 'is not', null), eb('loweredAt', '>=', since)]))
           .orderBy('day')
           .orderBy('contractId')
           .orderBy('trainerId')

@@ -1,11 +1,4 @@
-import {
-  type Counts,
-  countNames,
-  type Day,
-  isLower,
-  maxCounts,
-  noCounts,
-} from '../../domain/usage.ts';
+import { type Counts, countNames, type Day, isLower, maxCounts, noCounts } from '../../domain/usage.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { dayIn } from '../../lib/day-in.ts';
 import type { DueDay } from '../attribute/attribute-work.ts';
@@ -112,12 +105,7 @@ function isDifferent(counts: Counts, held: Counts): boolean {
   return countNames.some((name) => counts[name] !== null && counts[name] !== held[name]);
 }
 
-function toEntry(
-  day: DueDay,
-  ledger: LedgerDay | undefined,
-  cause: SendCause,
-  closes: boolean,
-): PlannedEntry {
+function toEntry(day: DueDay, ledger: LedgerDay | undefined, cause: SendCause, closes: boolean): PlannedEntry {
   const before = ledger === undefined ? noCounts : mayHold(ledger);
   const lowers = isLower(day.counts, before);
   const isBraked = ledger !== undefined && asksBrake(day, ledger);
@@ -164,7 +152,6 @@ export function holdLowered(
   entries: readonly PlannedEntry[],
   isOn: boolean,
 ): { entries: PlannedEntry[]; held: PlannedEntry[] } {
-  const isHeld = ({ isBraked, heldSince }: PlannedEntry) =>
-    isBraked && (isOn || heldSince !== null);
+  const isHeld = ({ isBraked, heldSince }: PlannedEntry) => isBraked && (isOn || heldSince !== null);
   return { entries: entries.filter((one) => !isHeld(one)), held: entries.filter(isHeld) };
 }

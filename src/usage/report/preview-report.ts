@@ -16,10 +16,7 @@ export interface InstallPlan extends Omit<ReportPlan, 'risen'> {
 }
 
 /** What a run would do, by what was read last. Changes nothing. */
-export async function previewReport(
-  deps: ReportDeps,
-  wanted: ReportWanted,
-): Promise<InstallPlan[]> {
+export async function previewReport(deps: ReportDeps, wanted: ReportWanted): Promise<InstallPlan[]> {
   const due = await openDue(deps);
   const { installs } = await countRun(deps, due, wanted);
   const plans = new Map<string, { plan: InstallPlan; isOff: boolean; isOn: boolean }>();

@@ -52,11 +52,7 @@ function isOver({ goneSince, failingSince }: PlaceTrouble): boolean {
 }
 
 /** What fails is not tried again by this: it is due later, or a bridge has it. */
-async function readAll(
-  deps: ReportWorkerDeps,
-  wantedAt: string,
-  { waitMs, signal }: ReportPatience,
-): Promise<void> {
+async function readAll(deps: ReportWorkerDeps, wantedAt: string, { waitMs, signal }: ReportPatience): Promise<void> {
   const { places, clock } = deps;
   const deadline = instantIn(clock, waitMs);
   while (!signal.aborted && (await places.countDue(wantedAt)) > 0) {

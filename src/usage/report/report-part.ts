@@ -92,9 +92,7 @@ async function applyBrake(
   brake: LoweringBrake,
 ): Promise<PlannedEntry[]> {
   const { ledger, clock } = deps;
-  const { entries, held } = brake.isOff
-    ? { entries: plan.entries, held: [] }
-    : holdLowered(plan.entries, brake.isOn);
+  const { entries, held } = brake.isOff ? { entries: plan.entries, held: [] } : holdLowered(plan.entries, brake.isOn);
   await troubles.noteDays(install, 'lowering', held);
   const isNew = held.filter(({ heldSince }) => heldSince === null);
   await ledger.holdLowering(install, isNew, toInstant(clock.now()));

@@ -1,13 +1,7 @@
 import { outcomeOfRun, type RunOutcome } from '../../domain/run.ts';
 import { maskText } from '../../lib/mask.ts';
 import { openDue } from '../attribute/load-due.ts';
-import {
-  countRun,
-  decideBrake,
-  type InstallCount,
-  type LoweringBrake,
-  type MarkedPart,
-} from './count-run.ts';
+import { countRun, decideBrake, type InstallCount, type LoweringBrake, type MarkedPart } from './count-run.ts';
 import type { ReportDeps } from './report-deps.ts';
 import { type PartRun, reportPart } from './report-part.ts';
 import type { ReportWanted } from './report-wanted.ts';
@@ -75,19 +69,21 @@ function openReport(install: string, count: InstallCount, brake: LoweringBrake):
   const heldNow = held + (brake.isOn ? lowered : 0);
   const heldLowered = brake.isOff ? 0 : heldNow;
   const report: InstallReport = {
-    ...{ install, outcome: 'clean', sent: 0, lowered: 0, requests: 0, failure: null },
-    ...{ held: heldWork + heldLowered, refused: parked, left: 0 },
+    install,
+    outcome: 'clean',
+    sent: 0,
+    lowered: 0,
+    requests: 0,
+    failure: null,
+    held: heldWork + heldLowered,
+    refused: parked,
+    left: 0,
   };
   return { report, brake, counted: entries - heldLowered + parked };
 }
 
-async function reportOfInstall(
-  run: PartRun,
-  { report, brake }: OpenReport,
-  part: MarkedPart,
-): Promise<void> {
-  if (run.signal.aborted || report.failure !== null || !part.contractIds.has(report.install))
-    return;
+async function reportOfInstall(run: PartRun, { report, brake }: OpenReport, part: MarkedPart): Promise<void> {
+  if (run.signal.aborted || report.failure !== null || !part.contractIds.has(report.install)) return;
   const onSent = (sent: Sent) => {
     addSent(report, sent);
     return report.failure === null;

@@ -22,11 +22,7 @@ export function isWanted(
 }
 
 /** Whether held work may be of an install, as far as that is wanted. */
-export function mayBeOf(
-  { sighting, contracts }: HeldWork,
-  install: string,
-  wanted: ReportWanted,
-): boolean {
+export function mayBeOf({ sighting, contracts }: HeldWork, install: string, wanted: ReportWanted): boolean {
   const { day } = sighting;
   return contracts.some((one) => one.install === install && isWanted({ ...one, day }, wanted));
 }

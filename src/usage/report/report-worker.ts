@@ -60,11 +60,7 @@ async function wantTick(deps: ReportWorkerDeps): Promise<void> {
 }
 
 /** Once all is read that can be; by one instance. */
-async function reportTick(
-  deps: ReportWorkerDeps,
-  signal: AbortSignal,
-  beat: () => void,
-): Promise<void> {
+async function reportTick(deps: ReportWorkerDeps, signal: AbortSignal, beat: () => void): Promise<void> {
   const { database, places, installs, clock } = deps;
   const { kysely } = database;
   const [wanted, reported] = [
@@ -75,8 +71,6 @@ async function reportTick(
   // Since they were asked for, and not since the tick, which may be long over after a pause.
   const dueSince = instantIn(clock, -longestWaitMs);
   if ((await places.countDue(toInstant(clock.now()), { dueSince })) > 0) return;
-  const isOurs = await inTransaction(database, (tx) =>
-    raiseSetting(tx, 'usage_reported_tick', wanted),
-  );
+  const isOurs = await inTransaction(database, (tx) => raiseSetting(tx, 'usage_reported_tick', wanted));
   if (isOurs) await reportUsage(deps, { installs: [...installs.keys()] }, signal, beat);
 }

@@ -77,8 +77,7 @@ async function sendBatch(
   const sentAt = toInstant(clock.now());
   await ledger.begin(of, batch, sentAt);
   const heard = { isRepeated: false, requestId: null as string | null };
-  const settle = (result: SendResult) =>
-    ledger.settle(of, batch, sentAt, { result, now: toInstant(clock.now()) });
+  const settle = (result: SendResult) => ledger.settle(of, batch, sentAt, { result, now: toInstant(clock.now()) });
   let budget: Budget | null;
   try {
     const listeners = {
@@ -147,9 +146,7 @@ export function concernsInstall(error: AppError): boolean {
 
 function toBatches(entries: readonly PlannedEntry[]): PlannedEntry[][] {
   const count = Math.ceil(entries.length / batchSize);
-  return Array.from({ length: count }, (_, index) =>
-    entries.slice(index * batchSize, (index + 1) * batchSize),
-  );
+  return Array.from({ length: count }, (_, index) => entries.slice(index * batchSize, (index + 1) * batchSize));
 }
 
 function halvesOf(batch: readonly PlannedEntry[]): PlannedEntry[][] {

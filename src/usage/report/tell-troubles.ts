@@ -34,8 +34,7 @@ const dayMs = 86_400_000;
 const says: Record<UsageTroubleKind, { alert: AlertKind; message: string }> = {
   work: {
     alert: 'usage_held',
-    message:
-      'Work is not reported, as it cannot be told which contract it is of: see "gangway usage held"',
+    message: 'Work is not reported, as it cannot be told which contract it is of: see "gangway usage held"',
   },
   lowering: {
     alert: 'usage_held',
@@ -74,9 +73,7 @@ export function openTroubles({ troubles, alerts, clock }: TroubleDeps): Troubles
     noteDays: (install, kind, days) =>
       troubles.note(
         { install, kind },
-        days.map(({ contractId, trainerId, day }) =>
-          heldIdOf(JSON.stringify([contractId, trainerId, day])),
-        ),
+        days.map(({ contractId, trainerId, day }) => heldIdOf(JSON.stringify([contractId, trainerId, day]))),
         beganAt,
       ),
 

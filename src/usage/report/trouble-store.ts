@@ -63,11 +63,7 @@ export function createTroubleStore(database: Database): TroubleStore {
 
     async forget(install, seenBefore) {
       await inTransaction(database, (tx) =>
-        tx
-          .deleteFrom('usageTrouble')
-          .where('install', '=', install)
-          .where('seenAt', '<', seenBefore)
-          .execute(),
+        tx.deleteFrom('usageTrouble').where('install', '=', install).where('seenAt', '<', seenBefore).execute(),
       );
     },
   };

@@ -29,11 +29,7 @@ async function findHeld(deps: ReportDeps, id: string): Promise<ListedHeld> {
  *
  * @throws AppError `not_found` where no such work is held, `invalid` for a contract it cannot be of
  */
-export async function decideHeld(
-  deps: ReportDeps,
-  id: string,
-  contractId: string | null,
-): Promise<HeldWork> {
+export async function decideHeld(deps: ReportDeps, id: string, contractId: string | null): Promise<HeldWork> {
   const held = await findHeld(deps, id);
   const chosen = held.contracts.find((one) => one.contractId === contractId);
   if (contractId !== null && chosen === undefined) {

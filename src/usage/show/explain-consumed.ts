@@ -22,14 +22,8 @@ type Unheard = Pick<LedgerDay, 'state' | 'sentAt' | 'answered' | 'tried'>;
 const mostRequests = 12;
 
 /** Pure. What one request carries arrives together: all of it, or nothing. */
-export function explainConsumed(
-  days: readonly Unheard[],
-  reported: Counts,
-  consumed: Counts,
-): ConsumedExplanation {
-  const difference = toCounts((name) =>
-    consumed[name] === null ? null : consumed[name] - (reported[name] ?? 0),
-  );
+export function explainConsumed(days: readonly Unheard[], reported: Counts, consumed: Counts): ConsumedExplanation {
+  const difference = toCounts((name) => (consumed[name] === null ? null : consumed[name] - (reported[name] ?? 0)));
   if (isZero(difference)) return { verdict: 'equal', difference, arrived: [] };
   const inDoubt = days.filter(({ state }) => state === 'in_doubt');
   const requests = [...Map.groupBy(inDoubt, ({ sentAt }) => sentAt)].map(([sentAt, some]) => ({
@@ -47,19 +41,13 @@ function changeOf({ answered, tried }: Unheard): Counts {
 }
 
 /** Which of them make up the difference: the fewest; null where none do. */
-function findArrived(
-  requests: readonly { sentAt: string; change: Counts }[],
-  difference: Counts,
-): string[] | null {
+function findArrived(requests: readonly { sentAt: string; change: Counts }[], difference: Counts): string[] | null {
   let found: string[] | null = null;
   for (let chosen = 1; chosen < 2 ** requests.length; chosen += 1) {
     const some = requests.filter((_, index) => Math.floor(chosen / 2 ** index) % 2 === 1);
     const sum = some.map(({ change }) => change).reduce(addCounts);
-    const rest = toCounts((name) =>
-      difference[name] === null ? null : difference[name] - (sum[name] ?? 0),
-    );
-    if (isZero(rest) && (found === null || some.length < found.length))
-      found = some.map(({ sentAt }) => sentAt);
+    const rest = toCounts((name) => (difference[name] === null ? null : difference[name] - (sum[name] ?? 0)));
+    if (isZero(rest) && (found === null || some.length < found.length)) found = some.map(({ sentAt }) => sentAt);
   }
   return found;
 }

@@ -26,11 +26,7 @@ export interface SeenDay {
 }
 
 /** Pure. Null where what was seen is what was answered. */
-export function explainDay(
-  seen: SeenDay | undefined,
-  sent: LedgerDay | undefined,
-  now: Date,
-): WhyDifferent | null {
+export function explainDay(seen: SeenDay | undefined, sent: LedgerDay | undefined, now: Date): WhyDifferent | null {
   if (sent === undefined) return explainUnsent(seen, now);
   if (sent.heldSince !== null) return 'lowering_held';
   if (sent.state !== 'answered') return sent.state;

@@ -43,9 +43,7 @@ function toHeld(row: LedgerRow, to: Counts | null): Lowering[] {
 function toReported(row: LedgerRow): Lowering[] {
   const { lowered, answered } = row;
   if (lowered === null) return [];
-  return [
-    { ...toKey(row), state: 'reported', since: lowered.at, from: lowered.from, to: answered },
-  ];
+  return [{ ...toKey(row), state: 'reported', since: lowered.at, from: lowered.from, to: answered }];
 }
 
 function toKey({ install, contractId, trainerId, day }: LedgerRow) {
@@ -53,10 +51,7 @@ function toKey({ install, contractId, trainerId, day }: LedgerRow) {
 }
 
 /** What is due on the days that wait. */
-async function loadSeen(
-  deps: ReportDeps,
-  rows: readonly LedgerRow[],
-): Promise<Map<string, Counts>> {
+async function loadSeen(deps: ReportDeps, rows: readonly LedgerRow[]): Promise<Map<string, Counts>> {
   const waiting = rows.filter(({ heldSince }) => heldSince !== null);
   if (waiting.length === 0) return new Map();
   const due = await openDue(deps);

@@ -32,9 +32,7 @@ export async function showGaps(
     (one) => one.install === install && one.contractId === contractId,
   );
   const linkIds = new Set(ours.map(({ linkId }) => linkId));
-  const links = (await sources.links()).filter(
-    (link) => link.install === install && linkIds.has(link.linkId),
-  );
+  const links = (await sources.links()).filter((link) => link.install === install && linkIds.has(link.linkId));
   const keys = new Set(
     links.flatMap((link) => {
       const at = placeOf(link);

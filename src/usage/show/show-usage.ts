@@ -1,11 +1,4 @@
-import {
-  addCounts,
-  type Counts,
-  countNames,
-  type Day,
-  noCounts,
-  type Sighting,
-} from '../../domain/usage.ts';
+import { addCounts, type Counts, countNames, type Day, noCounts, type Sighting } from '../../domain/usage.ts';
 import type { DueDay, HeldWork } from '../attribute/attribute-work.ts';
 import { openDue } from '../attribute/load-due.ts';
 import type { LedgerRow } from '../report/ledger-store.ts';
@@ -55,11 +48,7 @@ export interface ShownContract {
 }
 
 /** What is known of the usage of one contract. Changes nothing. */
-export async function showUsage(
-  deps: ReportDeps,
-  install: string,
-  contractId: string,
-): Promise<ShownContract> {
+export async function showUsage(deps: ReportDeps, install: string, contractId: string): Promise<ShownContract> {
   const due = await openDue(deps, { keepsSightings: true });
   const people = await deps.sources.participants(install, [contractId]);
   const attributed = await due.load([...new Set(people.map(({ trainerId }) => trainerId))]);
@@ -75,7 +64,9 @@ export async function showUsage(
   const toShown = (key: string) =>
     toDay(seen.get(key), sent.get(key), { now: deps.clock.now(), firstDay: due.firstDay });
   return {
-    ...{ install, contractId, ledger },
+    install,
+    contractId,
+    ledger,
     days: keys.map(toShown).sort(byDay),
     held: attributed.held.filter(({ contracts }) => contracts.some(isOf)),
     reported: ledger.reduce((sum, { answered }) => addCounts(sum, answered), noCounts),
@@ -94,11 +85,20 @@ function toDay(
   // What was seen long ago is not looked at any more.
   const isOld = seen === undefined && day < firstDay && row?.state === 'answered';
   return {
-    ...{ trainerId, day, state, sentAt, answeredAt, status, message, requestId, reportId },
-    ...{ doubtedUntil, heldSince, lowered, seen: seen?.counts ?? null },
-    sightings: (seen?.sightings ?? []).map(({ source, place, counts, seenAt }) => ({
-      ...{ source, place, counts, seenAt },
-    })),
+    trainerId,
+    day,
+    state,
+    sentAt,
+    answeredAt,
+    status,
+    message,
+    requestId,
+    reportId,
+    doubtedUntil,
+    heldSince,
+    lowered,
+    seen: seen?.counts ?? null,
+    sightings: (seen?.sightings ?? []).map(({ source, place, counts, seenAt }) => ({ source, place, counts, seenAt })),
     sent: answeredAt === null ? null : (row?.answered ?? null),
     difference: seen === undefined ? null : differenceOf(seen.counts, row?.answered ?? noCounts),
     why: isOld ? null : explainDay(seen, row, now),

@@ -13,12 +13,7 @@ async function check(options: CvatFakeOptions = {}, changes: object = {}) {
 
 /** What keeps it from working, and a part of what it says to do. */
 const faults: [string, CvatFakeOptions, object, { code: string; says: RegExp }][] = [
-  [
-    'a read-only token',
-    { isReadOnly: true },
-    {},
-    { code: 'forbidden', says: /without "Read only"/ },
-  ],
+  ['a read-only token', { isReadOnly: true }, {}, { code: 'forbidden', says: /without "Read only"/ }],
   ['another token', {}, { token: 'wrong' }, { code: 'unauthenticated', says: /make a new one/ }],
   ['an old version', { version: '2.53.1' }, {}, { code: 'invalid', says: /2\.53\.1: 2\.54 or/ }],
   ['another major', { version: '3.0.0' }, {}, { code: 'invalid', says: /later 2\.x/ }],
@@ -45,11 +40,7 @@ const faults: [string, CvatFakeOptions, object, { code: string; says: RegExp }][
 ];
 
 it('is told from another server by when its organization was made', async () => {
-  const madeAt = [
-    '2026-03-15T12:00:00.000Z',
-    '2026-03-16T12:00:00.000Z',
-    '2026-03-15T12:00:00.000Z',
-  ];
+  const madeAt = ['2026-03-15T12:00:00.000Z', '2026-03-16T12:00:00.000Z', '2026-03-15T12:00:00.000Z'];
   const identities = madeAt.map(async (at) => {
     const { settings } = await openCvatFake({ now: () => new Date(at) });
     return await createAdapter('studio', 'cvat', settings).identify?.(signal);
@@ -91,8 +82,7 @@ describe('the check', () => {
     expect(found?.action).toContain('"analytics": false');
     await expect(check({ hasAnalytics: false }, { analytics: false })).resolves.toEqual([]);
     // One that does not tell may have them.
-    const spoil = (line: string, answer: CvatAnswer) =>
-      line.includes('/plugins') ? { status: 404 } : answer;
+    const spoil = (line: string, answer: CvatAnswer) => (line.includes('/plugins') ? { status: 404 } : answer);
     await expect(check({ spoil })).resolves.toEqual([]);
   });
 
@@ -101,8 +91,7 @@ describe('the check', () => {
     const other = await openHttpFake((_, response) => sendJson(response, { status: 'ok' }));
     const none = await openHttpFake((_, response) => sendJson(response, {}, 404));
     const settings = { token: 'x', organization: 'street-signs' };
-    const checkAt = (url: string) =>
-      createAdapter('studio', 'cvat', { ...settings, url }).check(signal);
+    const checkAt = (url: string) => createAdapter('studio', 'cvat', { ...settings, url }).check(signal);
     for (const { url } of [page, other, none]) {
       await expect(checkAt(url)).rejects.toThrow('"url" must be where CVAT is opened');
     }

@@ -7,10 +7,7 @@ import { listAll } from '../../support/list-all.ts';
 
 const { signal } = new AbortController();
 const org = 'street-signs';
-const person: Person = {
-  ...{ trainerId: 'cmu1', email: 'Amara@opentrain.work', memberId: null },
-  displayName: 'Amara',
-};
+const person: Person = { trainerId: 'cmu1', email: 'Amara@opentrain.work', memberId: null, displayName: 'Amara' };
 
 async function openCvat(options: CvatFakeOptions = {}) {
   const tool = await openCvatFake(options);
@@ -45,10 +42,7 @@ describe('an invitation', () => {
     const made = state.findByEmail(person.email);
     expect(added).toMatchObject({ id: String(made?.id), isInvited: true });
     expect(added.invitation).toMatchObject({ kind: 'link', expiresAt: null });
-    expect(lines().map((line) => line.split('?')[0])).toEqual([
-      'POST /api/invitations',
-      'GET /api/memberships',
-    ]);
+    expect(lines().map((line) => line.split('?')[0])).toEqual(['POST /api/invitations', 'GET /api/memberships']);
   });
 
   it('that is repeated after such a 500, and so refused, is the same one', async () => {
@@ -114,9 +108,7 @@ describe('an invitation', () => {
     const known = { ...person, memberId: id };
     const registered = state.register(person.email, 'amara_n');
     expect(String(registered.id)).toBe(id);
-    expect(await adapter.findMember(org, known, signal)).toEqual({
-      ...{ id, email: null, name: 'amara_n', isInvited: true },
-    });
+    expect(await adapter.findMember(org, known, signal)).toEqual({ id, email: null, name: 'amara_n', isInvited: true });
     Object.assign(state.membershipOf(org, registered.id) ?? {}, { isActive: true });
     const found = { id, email: null, name: 'amara_n' };
     expect(await adapter.findMember(org, known, signal)).toEqual(found);
@@ -182,12 +174,14 @@ describe('a name that is an address', () => {
     const other = { ...person, trainerId: 'cmu2', email: 'zoe@opentrain.work' };
     state.rename(Number(colleague.id), other.email);
     await expect(adapter.addMember(org, other, signal)).rejects.toMatchObject({
-      ...{ code: 'conflict', status: 500 },
+      code: 'conflict',
+      status: 500,
       message: expect.stringMatching(/calls themselves by this address.*another name/) as string,
     });
     await adapter.removeMember(org, colleague, signal);
     await expect(adapter.addMember(org, other, signal)).rejects.toMatchObject({
-      ...{ code: 'unavailable', status: 500 },
+      code: 'unavailable',
+      status: 500,
       message: expect.stringContaining('may have this address for its name') as string,
     });
     state.rename(Number(colleague.id), 'amara_n');

@@ -5,10 +5,7 @@ import { openCvatFake } from '../../support/cvat-fake.ts';
 
 const { signal } = new AbortController();
 const org = 'street-signs';
-const person: Person = {
-  ...{ trainerId: 'cmu1', email: 'amara@opentrain.work', memberId: null },
-  displayName: 'Amara',
-};
+const person: Person = { trainerId: 'cmu1', email: 'amara@opentrain.work', memberId: null, displayName: 'Amara' };
 
 async function openWithMember(nameOf?: () => string) {
   const tool = await openCvatFake({ nameOf: nameOf ?? (() => 'amara_n') });
@@ -77,8 +74,7 @@ describe('what was assigned to a member', () => {
     expect([stays, project].map((one) => one.assigneeId)).toEqual([assigneeId, assigneeId]);
     await end(adapter, member, String(project.id));
     expect(project.assigneeId).toBeNull();
-    for (const strange of ['x', '0', '7,8', ''])
-      expect(await end(adapter, member, strange)).toBe(1);
+    for (const strange of ['x', '0', '7,8', '']) expect(await end(adapter, member, strange)).toBe(1);
     expect(stays.assigneeId).toBe(assigneeId);
   });
 

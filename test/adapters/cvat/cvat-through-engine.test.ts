@@ -43,7 +43,10 @@ async function openStage(openFresh: OpenFresh, options: CvatFakeOptions = {}): P
   now = () => incident.engine.clock.now();
   const account = (email: string) => cvat.state.findByEmail(email)?.id ?? 0;
   return {
-    ...{ cvat, incident, account, protectedAccounts },
+    cvat,
+    incident,
+    account,
+    protectedAccounts,
     isIn: (email) => cvat.state.membershipOf(org, account(email))?.isActive === true,
     async membership(trainer) {
       const rows = await incident.engine.membershipRows();
@@ -103,12 +106,14 @@ describeEachDatabase('an invitation of CVAT of which nobody knows the end', (ope
     end();
     await incident.pass(hours);
     expect(await membership('cmu1')).toMatchObject({
-      ...{ state: 'failed', failure: expect.stringContaining('in the organization already') },
+      state: 'failed',
+      failure: expect.stringContaining('in the organization already'),
     });
     await incident.event('contract.ended', amara);
     const id = account(amara.workEmail);
     expect(await membership('cmu1')).toMatchObject({
-      ...{ state: 'failed', wanted: 0 },
+      state: 'failed',
+      wanted: 0,
       failure: `They may still be in, as one of these accounts, as adding them was never answered: ${id}. Remove the one that is theirs in studio; put the ids of the others into tools.studio.protected`,
     });
     await incident.pass(hours);
@@ -117,11 +122,15 @@ describeEachDatabase('an invitation of CVAT of which nobody knows the end', (ope
     expect(isIn(amara.workEmail)).toBe(true);
     // As `gangway explain` has it.
     const circumstances = {
-      ...{ hasFallen: true, hasOthers: false },
-      ...{ plan: undefined, invitation: undefined, trouble: undefined },
+      hasFallen: true,
+      hasOthers: false,
+      plan: undefined,
+      invitation: undefined,
+      trouble: undefined,
     };
     expect(judgeMembership(held, circumstances)).toMatchObject({
-      ...{ holds: false, comesFirst: true },
+      holds: false,
+      comesFirst: true,
       says: expect.stringContaining('They may still be in, as one of these accounts'),
     });
 
@@ -257,10 +266,7 @@ describeEachDatabase('the jobs of somebody whose contract ends in CVAT', (openFr
     Object.assign(pending ?? {}, { isActive: false });
     stage.cvat.state.rename(stage.account(amara.workEmail), amara.workEmail);
     expect(await converge(engine, crashing, known, { signal: dies.signal })).toBeNull();
-    expect([pending && stage.cvat.state.memberships.includes(pending), listed()]).toEqual([
-      false,
-      3,
-    ]);
+    expect([pending && stage.cvat.state.memberships.includes(pending), listed()]).toEqual([false, 3]);
     await stage.incident.pass(hours);
     expect(listed()).toBe(0);
     await stage.incident.pass(secondLookMs);
@@ -278,94 +284,88 @@ describeEachDatabase('the jobs of somebody whose contract ends in CVAT', (openFr
   });
 });
 
-describeEachDatabase(
-  'somebody who leaves one project of an organization for another',
-  (openFresh) => {
-    const seven = { ...amara, link: 'cml7', project: '7' };
-    const eight = { ...amara, contract: 'cmc8', link: 'cml8', project: '8' };
-    let stage: Stage;
+describeEachDatabase('somebody who leaves one project of an organization for another', (openFresh) => {
+  const seven = { ...amara, link: 'cml7', project: '7' };
+  const eight = { ...amara, contract: 'cmc8', link: 'cml8', project: '8' };
+  let stage: Stage;
 
-    beforeEach(async () => {
-      stage = await openStage(openFresh, everybodyHasAnAccount);
-      await stage.incident.event('contract.started', seven);
-      await stage.incident.event('contract.started', eight);
-      const assigneeId = stage.account(amara.workEmail);
-      for (const projectId of [7, 7, 8, 9]) {
-        stage.cvat.state.assign('jobs', org, { assigneeId, projectId });
-      }
+  beforeEach(async () => {
+    stage = await openStage(openFresh, everybodyHasAnAccount);
+    await stage.incident.event('contract.started', seven);
+    await stage.incident.event('contract.started', eight);
+    const assigneeId = stage.account(amara.workEmail);
+    for (const projectId of [7, 7, 8, 9]) {
+      stage.cvat.state.assign('jobs', org, { assigneeId, projectId });
+    }
+  });
+
+  /** By project, of all that is still assigned to them. */
+  const left = () =>
+    stage.cvat.state.work.jobs.flatMap(({ assigneeId, projectId }) => (assigneeId === null ? [] : [projectId]));
+
+  it('keeps the jobs of the other, and of those that were never theirs to leave', async () => {
+    await stage.incident.event('contract.ended', seven);
+    expect(left()).toEqual([7, 7, 8, 9]);
+    await stage.incident.pass(grace);
+    expect(left()).toEqual([8, 9]);
+    expect(stage.isIn(amara.workEmail)).toBe(true);
+    expect(await stage.membership('cmu1')).toMatchObject({
+      state: 'active',
+      nextAttemptAt: null,
     });
+    // What is assigned to them there later is somebody's decision.
+    stage.cvat.state.assign('jobs', org, { assigneeId: stage.account(amara.workEmail), projectId: 7 });
+    await stage.incident.event('contract.started', { ...eight, contract: 'cmc9' });
+    await stage.incident.pass(hours);
+    expect(left()).toEqual([8, 9, 7]);
+    await stage.incident.event('contract.ended', eight);
+    await stage.incident.event('contract.ended', { ...eight, contract: 'cmc9' });
+    expect([left(), stage.isIn(amara.workEmail)]).toEqual([[], false]);
+  });
 
-    /** By project, of all that is still assigned to them. */
-    const left = () =>
-      stage.cvat.state.work.jobs.flatMap(({ assigneeId, projectId }) =>
-        assigneeId === null ? [] : [projectId],
-      );
+  it('keeps all where a renewal for it comes in a little later', async () => {
+    await stage.incident.event('contract.ended', seven);
+    await stage.incident.event('contract.started', { ...seven, contract: 'cmc77' });
+    await stage.incident.pass(hours);
+    expect(left()).toEqual([7, 7, 8, 9]);
+    await stage.incident.event('contract.ended', { ...seven, contract: 'cmc77' });
+    await stage.incident.pass(grace);
+    expect(left()).toEqual([8, 9]);
+  });
 
-    it('keeps the jobs of the other, and of those that were never theirs to leave', async () => {
-      await stage.incident.event('contract.ended', seven);
-      expect(left()).toEqual([7, 7, 8, 9]);
-      await stage.incident.pass(grace);
-      expect(left()).toEqual([8, 9]);
-      expect(stage.isIn(amara.workEmail)).toBe(true);
-      expect(await stage.membership('cmu1')).toMatchObject({
-        state: 'active',
-        nextAttemptAt: null,
-      });
-      // What is assigned to them there later is somebody's decision.
-      stage.cvat.state.assign('jobs', org, {
-        ...{ assigneeId: stage.account(amara.workEmail), projectId: 7 },
-      });
-      await stage.incident.event('contract.started', { ...eight, contract: 'cmc9' });
-      await stage.incident.pass(hours);
-      expect(left()).toEqual([8, 9, 7]);
-      await stage.incident.event('contract.ended', eight);
-      await stage.incident.event('contract.ended', { ...eight, contract: 'cmc9' });
-      expect([left(), stage.isIn(amara.workEmail)]).toEqual([[], false]);
+  it('keeps all where no more is known than that a link is gone', async () => {
+    await stage.incident.event('project_link.removed', { link: 'cml7', project: '7' });
+    await stage.incident.pass(hours);
+    expect(left()).toEqual([7, 7, 8, 9]);
+    expect(await stage.membership('cmu1')).toMatchObject({ state: 'active' });
+  });
+
+  it('stays in while CVAT does not do that, which is tried again', async () => {
+    stage.cvat.faults.begin('remove', { does: 'answers', status: 503 });
+    await stage.incident.event('contract.ended', seven);
+    await stage.incident.pass(grace);
+    expect(left()).toEqual([7, 7, 8, 9]);
+    expect(await stage.membership('cmu1')).toMatchObject({
+      state: 'active',
+      failure: expect.stringContaining("end the member's assignments"),
     });
+    stage.cvat.faults.end();
+    await stage.incident.pass(hours);
+    expect(left()).toEqual([8, 9]);
+    expect(await stage.membership('cmu1')).toMatchObject({ state: 'active', failure: null });
+  });
 
-    it('keeps all where a renewal for it comes in a little later', async () => {
-      await stage.incident.event('contract.ended', seven);
-      await stage.incident.event('contract.started', { ...seven, contract: 'cmc77' });
-      await stage.incident.pass(hours);
-      expect(left()).toEqual([7, 7, 8, 9]);
-      await stage.incident.event('contract.ended', { ...seven, contract: 'cmc77' });
-      await stage.incident.pass(grace);
-      expect(left()).toEqual([8, 9]);
-    });
-
-    it('keeps all where no more is known than that a link is gone', async () => {
-      await stage.incident.event('project_link.removed', { link: 'cml7', project: '7' });
-      await stage.incident.pass(hours);
-      expect(left()).toEqual([7, 7, 8, 9]);
-      expect(await stage.membership('cmu1')).toMatchObject({ state: 'active' });
-    });
-
-    it('stays in while CVAT does not do that, which is tried again', async () => {
-      stage.cvat.faults.begin('remove', { does: 'answers', status: 503 });
-      await stage.incident.event('contract.ended', seven);
-      await stage.incident.pass(grace);
-      expect(left()).toEqual([7, 7, 8, 9]);
-      expect(await stage.membership('cmu1')).toMatchObject({
-        ...{ state: 'active', failure: expect.stringContaining("end the member's assignments") },
-      });
-      stage.cvat.faults.end();
-      await stage.incident.pass(hours);
-      expect(left()).toEqual([8, 9]);
-      expect(await stage.membership('cmu1')).toMatchObject({ state: 'active', failure: null });
-    });
-
-    it('of another customer keeps what that one gave them', async () => {
-      const lamps = { ...amara, contract: 'cmg1', link: 'cmg7', project: '7' };
-      await stage.incident.event('contract.started', lamps, 'globex');
-      await stage.incident.event('contract.ended', seven);
-      await stage.incident.pass(hours);
-      expect(left()).toEqual([7, 7, 8, 9]);
-      await stage.incident.event('contract.ended', lamps, 'globex');
-      await stage.incident.pass(grace);
-      expect(left()).toEqual([8, 9]);
-    });
-  },
-);
+  it('of another customer keeps what that one gave them', async () => {
+    const lamps = { ...amara, contract: 'cmg1', link: 'cmg7', project: '7' };
+    await stage.incident.event('contract.started', lamps, 'globex');
+    await stage.incident.event('contract.ended', seven);
+    await stage.incident.pass(hours);
+    expect(left()).toEqual([7, 7, 8, 9]);
+    await stage.incident.event('contract.ended', lamps, 'globex');
+    await stage.incident.pass(grace);
+    expect(left()).toEqual([8, 9]);
+  });
+});
 
 describeEachDatabase('invitations of CVAT that are renewed', (openFresh) => {
   let stage: Stage;
@@ -378,7 +378,8 @@ describeEachDatabase('invitations of CVAT that are renewed', (openFresh) => {
     const { cvat, incident } = stage;
     const { engine } = incident;
     const people = Array.from({ length: 8 }, (_, number) => ({
-      ...{ trainer: `t${number}`, contract: `c${number}` },
+      trainer: `t${number}`,
+      contract: `c${number}`,
       workEmail: `t${number}@opentrain.work`,
     }));
     await incident.takeAll('contract.started', people);
@@ -386,20 +387,14 @@ describeEachDatabase('invitations of CVAT that are renewed', (openFresh) => {
     const keysOf = () => cvat.state.memberships.flatMap(({ invitation }) => invitation?.key ?? []);
     const before = keysOf();
     const invitations = createInvitationStore(engine.box);
-    await inTransaction(engine.database, (tx) =>
-      invitations.renewAll(tx, 'studio', toInstant(engine.clock.now())),
-    );
+    await inTransaction(engine.database, (tx) => invitations.renewAll(tx, 'studio', toInstant(engine.clock.now())));
     await incident.settle();
     const rows = await engine.membershipRows();
-    expect(rows.map(({ state, failure }) => [state, failure])).toEqual(
-      people.map(() => ['invited', null]),
-    );
+    expect(rows.map(({ state, failure }) => [state, failure])).toEqual(people.map(() => ['invited', null]));
     const after = keysOf();
     expect(after).toHaveLength(8);
     expect(after.filter((key) => before.includes(key))).toHaveLength(5);
-    expect(await engine.rows('invitation')).toMatchObject(
-      people.map(() => ({ isRenewalWanted: 0 })),
-    );
+    expect(await engine.rows('invitation')).toMatchObject(people.map(() => ({ isRenewalWanted: 0 })));
     // They are the same accounts: whoever registers and accepts is known.
     for (const { workEmail } of people) {
       const { id } = cvat.state.register(workEmail, workEmail.replace('@', '_'));

@@ -107,13 +107,8 @@ describe('the work that events tell', () => {
   });
 
   it('begins where the first day does, which is a day earlier in UTC in the far east', async () => {
-    const { read } = await openCvat([
-      worked('2026-02-28 10:59:59', 1000),
-      worked('2026-02-28 11:00:00', 2000),
-    ]);
-    expect(daysOf(await read({ timeZone: 'Pacific/Auckland' }))).toEqual([
-      ['5', 'day', '2026-03-01', 2, 0, 0],
-    ]);
+    const { read } = await openCvat([worked('2026-02-28 10:59:59', 1000), worked('2026-02-28 11:00:00', 2000)]);
+    expect(daysOf(await read({ timeZone: 'Pacific/Auckland' }))).toEqual([['5', 'day', '2026-03-01', 2, 0, 0]]);
   });
 
   it('begins with a whole day, and the day before, where only changes are asked for', async () => {
@@ -121,7 +116,8 @@ describe('the work that events tell', () => {
     const { read } = await openCvat(days.map((day) => worked(`${day} 00:00:01`, 1000)));
     const changedSince = '2026-03-10T12:00:00.000Z';
     expect(daysOf(await read({ changedSince })).map((day) => (day as string[])[2])).toEqual([
-      ...['2026-03-09', '2026-03-10'],
+      '2026-03-09',
+      '2026-03-10',
     ]);
     expect(await read({ changedSince, firstDay: '2026-03-10' })).toHaveLength(1);
   });
@@ -211,8 +207,7 @@ describe('an export of events', () => {
     ['with a count that is none', (csv: string) => csv.replace(',5000,', ',soon,')],
   ])('%s is an error, which quotes nobody', async (_what, spoilCsv) => {
     const { read } = await openCvat([worked('2026-03-02 10:00:00', 5000)], {
-      spoil: (_, { csv, ...answer }) =>
-        csv === undefined ? answer : { ...answer, csv: spoilCsv(csv) },
+      spoil: (_, { csv, ...answer }) => (csv === undefined ? answer : { ...answer, csv: spoilCsv(csv) }),
     });
     const error = (await read().catch((failed: unknown) => failed)) as Error;
     expect(error).toMatchObject({ code: 'invalid' });
@@ -221,8 +216,7 @@ describe('an export of events', () => {
 
   it('that takes longer than the call may is given up', async () => {
     const { read } = await openCvat([], {
-      spoil: (line, answer) =>
-        line.includes('/api/requests/') ? { ...answer, body: { status: 'started' } } : answer,
+      spoil: (line, answer) => (line.includes('/api/requests/') ? { ...answer, body: { status: 'started' } } : answer),
     });
     await expect(read({}, '7', AbortSignal.timeout(300))).rejects.toMatchObject({
       code: 'unavailable',

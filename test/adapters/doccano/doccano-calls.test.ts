@@ -26,8 +26,11 @@ describe('the requests of the adapter doccano', () => {
     expect(lines()).toEqual(['GET /users']);
     const { id, email } = await adapter.addMember(project, person, signal);
     expect(lines()).toEqual([
-      ...['GET /roles', 'GET /users', `GET /projects/${project}`],
-      ...['POST /users/create', `POST ${members}`],
+      'GET /roles',
+      'GET /users',
+      `GET /projects/${project}`,
+      'POST /users/create',
+      `POST ${members}`,
     ]);
     const known = { ...person, memberId: id };
     await adapter.findMember(project, known, signal);
@@ -43,17 +46,17 @@ describe('the requests of the adapter doccano', () => {
     await adapter.addMember(project, known, signal);
     expect(lines()).toEqual(['GET /roles', 'GET /users', `POST ${members}`]);
     await adapter.addMember(project, person, signal);
-    expect(lines()).toEqual([
-      ...['GET /roles', 'GET /users', 'POST /auth/login/', `POST ${members}`, `GET ${members}`],
-    ]);
+    expect(lines()).toEqual(['GET /roles', 'GET /users', 'POST /auth/login/', `POST ${members}`, `GET ${members}`]);
     await adapter.check(signal);
     expect(lines()).toEqual(['GET /me', 'GET /roles']);
     const usage = { timeZone: 'UTC', firstDay: '2026-01-01', changedSince: null };
     await Array.fromAsync(adapter.readUsage?.(project, usage, signal) ?? []);
     const metrics = `/projects/${project}/metrics`;
     expect(lines()).toEqual([
-      ...[`GET /projects/${project}`, `GET ${metrics}/member-progress`],
-      ...[`GET ${metrics}/category-distribution`, 'GET /users'],
+      `GET /projects/${project}`,
+      `GET ${metrics}/member-progress`,
+      `GET ${metrics}/category-distribution`,
+      'GET /users',
     ]);
     expect(fake.requests).toEqual([]);
   });
@@ -73,30 +76,13 @@ describe('the requests of the adapter doccano', () => {
     const { adapter, lines } = await openProject();
     const known = { ...person, memberId: '101' };
     const invalid = { code: 'invalid', message: expect.stringContaining('whole number') as string };
-    for (const group of [
-      '',
-      '0',
-      '007',
-      '-1',
-      '1.0',
-      '1e3',
-      ' 1',
-      '..',
-      'a',
-      '٣',
-      '1/2',
-      '1?x=2',
-    ]) {
+    for (const group of ['', '0', '007', '-1', '1.0', '1e3', ' 1', '..', 'a', '٣', '1/2', '1?x=2']) {
       const calls = [
         adapter.findMember(group, known, signal),
         adapter.removeMember(group, { id: '101', email: null }, signal),
         listAll(adapter, group, signal),
         Array.fromAsync(
-          adapter.readUsage?.(
-            group,
-            { timeZone: 'UTC', firstDay: '2026-01-01', changedSince: null },
-            signal,
-          ) ?? [],
+          adapter.readUsage?.(group, { timeZone: 'UTC', firstDay: '2026-01-01', changedSince: null }, signal) ?? [],
         ),
       ];
       for (const call of calls) await expect(call, group).rejects.toMatchObject(invalid);

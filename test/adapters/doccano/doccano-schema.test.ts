@@ -8,7 +8,10 @@ const login = { username: 'gangway', password: 'hunter22' };
 describe('the settings of doccano', () => {
   it('are a name and a password, or a token', () => {
     expect(DoccanoSettings.parse({ url: `${url}/`, ...login })).toEqual({
-      ...{ url, role: 'annotator', allowHttp: false, credentials: login },
+      url,
+      role: 'annotator',
+      allowHttp: false,
+      credentials: login,
     });
     const { credentials, role } = DoccanoSettings.parse({ url, token: 'abc', role: 'checker' });
     expect({ credentials, role }).toEqual({ credentials: { token: 'abc' }, role: 'checker' });
@@ -23,11 +26,7 @@ describe('the settings of doccano', () => {
     ['a password in the url', { url: 'https://a:b@x.example', ...login }, 'without credentials'],
     ['plain http', { url: 'http://x.example', ...login }, 'needs "allowHttp": true'],
     ['a token of two words', { url, token: 'Token abc' }, 'printable ASCII without spaces'],
-    [
-      'an unknown key',
-      { url, ...login, rolle: 'annotator' },
-      'tools.studio: Unrecognized key: "rolle"',
-    ],
+    ['an unknown key', { url, ...login, rolle: 'annotator' }, 'tools.studio: Unrecognized key: "rolle"'],
   ])('are refused with %s', (_what, settings, says) => {
     const create = () => createAdapter('studio', 'doccano', settings);
     expect(create).toThrow(says);

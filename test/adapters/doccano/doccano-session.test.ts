@@ -8,8 +8,7 @@ const person = doccanoPerson('amara');
 async function openLogins() {
   const fake = await openDoccanoFake();
   const adapter = doccanoAdapter(fake);
-  const logins = () =>
-    fake.requests.splice(0).filter(({ line }) => line === 'POST /auth/login/').length;
+  const logins = () => fake.requests.splice(0).filter(({ line }) => line === 'POST /auth/login/').length;
   return { fake, adapter, logins };
 }
 
@@ -40,9 +39,7 @@ describe('the login of the adapter doccano', () => {
     await adapter.check(signal);
     logins();
     fake.answerWith('GET /users', { status: 403, body: { detail: 'No.' } });
-    await expect(adapter.findMember('1', person, signal)).rejects.toMatchObject({
-      ...{ code: 'forbidden', status: 403 },
-    });
+    await expect(adapter.findMember('1', person, signal)).rejects.toMatchObject({ code: 'forbidden', status: 403 });
     const lines = fake.requests.map(({ line }) => line);
     expect(lines).toEqual(['GET /users', 'POST /auth/login/']);
   });

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { pick, toMember } from '../../../src/adapters/http/answer.ts';
 
 const settings = {
-  ...{ id: 'id', email: 'user.email' },
+  id: 'id',
+  email: 'user.email',
   invited: { at: 'status', is: ['pending', 0] },
   gone: { at: 'removed', is: [true] },
 };

@@ -8,7 +8,9 @@ import { openRestTool } from '../../support/rest-tool.ts';
 
 const { signal } = new AbortController();
 const person: Person = {
-  ...{ trainerId: 'cmu1', email: 'Amara@opentrain.work', memberId: null },
+  trainerId: 'cmu1',
+  email: 'Amara@opentrain.work',
+  memberId: null,
   displayName: 'Amara {email}',
 };
 
@@ -30,10 +32,7 @@ describe('the adapter http', () => {
       {
         line: 'POST /v1/projects/a%2F..%2Fb%3Fc/members',
         headers: { authorization: `Bearer ${tool.token}`, 'content-type': 'application/json' },
-        body: {
-          ...{ email: 'amara@opentrain.work', name: 'Amara {email}' },
-          ...{ role: 'annotator', reference: 'cmu1' },
-        },
+        body: { email: 'amara@opentrain.work', name: 'Amara {email}', role: 'annotator', reference: 'cmu1' },
       },
     ]);
     expect(tool.requests.some(({ line }) => line.includes('token'))).toBe(false);
@@ -95,8 +94,7 @@ describe('the adapter http', () => {
     const { tool, settings } = await openExample();
     const { findById: _, update: __, ...requests } = settings.requests;
     const adapter = createAdapter('studio', 'http', { ...settings, requests });
-    for (const email of ['one@x.example', 'two@x.example', 'renamed@x.example'])
-      tool.seed('signs', email);
+    for (const email of ['one@x.example', 'two@x.example', 'renamed@x.example']) tool.seed('signs', email);
     const found = await adapter.findMember('signs', { ...person, memberId: '103' }, signal);
     expect(found).toEqual({ id: '103', email: 'renamed@x.example' });
     expect(await adapter.findMember('signs', { ...person, memberId: '104' }, signal)).toBeNull();
@@ -106,9 +104,7 @@ describe('the adapter http', () => {
     const { tool, adapter } = await openExample();
     tool.seed('signs', 'one@x.example', 'pending');
     tool.seed('signs', 'two@x.example', 'removed');
-    expect(await listAll(adapter, 'signs', signal)).toEqual([
-      { id: '101', email: 'one@x.example', isInvited: true },
-    ]);
+    expect(await listAll(adapter, 'signs', signal)).toEqual([{ id: '101', email: 'one@x.example', isInvited: true }]);
     const gone = { ...person, email: 'two@x.example', memberId: '102' };
     expect(await adapter.findMember('signs', gone, signal)).toBeNull();
   });
@@ -130,9 +126,9 @@ describe('the adapter http', () => {
     const remove = { path: '/projects/{group}/members/{email}' };
     const requests = { ...settings.requests, remove };
     const adapter = createAdapter('studio', 'http', { ...settings, requests });
-    await expect(
-      adapter.removeMember('signs', { id: '7', email: null }, signal),
-    ).rejects.toMatchObject({ code: 'invalid' });
+    await expect(adapter.removeMember('signs', { id: '7', email: null }, signal)).rejects.toMatchObject({
+      code: 'invalid',
+    });
     await adapter.removeMember('signs', { id: '7', email: 'Amara@opentrain.work' }, signal);
     expect(tool.requests.at(-1)?.line).toMatch(/amara%40opentrain\.work$/);
   });

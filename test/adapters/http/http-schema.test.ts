@@ -16,13 +16,17 @@ function withRequest(name: string, changes: object) {
 describe('the settings of the adapter http', () => {
   it('declare what it can do', () => {
     expect(create().capabilities).toEqual({
-      ...{ removal: { effect: 'locks_out' }, readding: 'yes', exclusive: 'membership' },
+      removal: { effect: 'locks_out' },
+      readding: 'yes',
+      exclusive: 'membership',
       removesUnseen: true,
     });
     const others = { readding: 'no', exclusive: 'tool', offboarding: 'membership_only' };
     expect(create({ ...others, offboardingReason: 'the login stays' }).capabilities).toEqual({
       removal: { effect: 'membership_only', reason: 'the login stays' },
-      ...{ readding: 'no', exclusive: 'tool', removesUnseen: true },
+      readding: 'no',
+      exclusive: 'tool',
+      removesUnseen: true,
     });
   });
 
@@ -30,30 +34,23 @@ describe('the settings of the adapter http', () => {
     const { find: _, ...paged } = requests;
     expect(create({ requests: paged }).capabilities.exclusive).toBe('group');
     const whole = { ...paged['list'], pages: 'none' };
-    expect(create({ requests: { ...paged, list: whole } }).capabilities.exclusive).toBe(
-      'membership',
-    );
+    expect(create({ requests: { ...paged, list: whole } }).capabilities.exclusive).toBe('membership');
     expect(create({ requests: paged, exclusive: 'tool' }).capabilities.exclusive).toBe('tool');
   });
 
   it('say which group a project has', () => {
     const link = { externalProjectId: '{externalProjectId}$&', externalProjectName: 'x' };
     expect(create().groupFor(link)).toBe('{externalProjectId}$&');
-    expect(create({ group: 'team-{externalProjectId}' }).groupFor(link)).toBe(
-      'team-{externalProjectId}$&',
-    );
+    expect(create({ group: 'team-{externalProjectId}' }).groupFor(link)).toBe('team-{externalProjectId}$&');
   });
 
-  it.each(['find', 'findAccount', 'list'])(
-    'have to say how the answer to %s goes on, or that it does not',
-    (name) => {
-      const { pages: _, ...unsaid } = requests[name] as { pages: object };
-      expect(() => create({ requests: { ...requests, [name]: unsaid } })).toThrow(
-        `tools.studio.requests.${name}.pages: is missing: say how the answer goes on`,
-      );
-      expect(() => create(withRequest(name, { pages: 'none' }))).not.toThrow();
-    },
-  );
+  it.each(['find', 'findAccount', 'list'])('have to say how the answer to %s goes on, or that it does not', (name) => {
+    const { pages: _, ...unsaid } = requests[name] as { pages: object };
+    expect(() => create({ requests: { ...requests, [name]: unsaid } })).toThrow(
+      `tools.studio.requests.${name}.pages: is missing: say how the answer goes on`,
+    );
+    expect(() => create(withRequest(name, { pages: 'none' }))).not.toThrow();
+  });
 
   it('say whether somebody can be removed who is not seen', () => {
     expect(create().capabilities.removesUnseen).toBe(true);
@@ -95,11 +92,7 @@ describe('the settings of the adapter http', () => {
     ['no offboarding', { offboarding: undefined }, 'offboarding: say what a removal does'],
     ['no reason', { offboarding: 'membership_only' }, 'offboardingReason: is needed'],
     ['a token that no header can have', { token: 'hunter2\n' }, 'token: is printable ASCII'],
-    [
-      'no token where a header has it',
-      { token: undefined, headers: { a: 'x {token}' } },
-      'token: is missing',
-    ],
+    ['no token where a header has it', { token: undefined, headers: { a: 'x {token}' } }, 'token: is missing'],
     ['a header that is none', { headers: { 'a b': 'x' } }, 'headers.a b: '],
     ['an address in a header', { headers: { a: '{email}' } }, 'no {email} here; there is: {token}'],
     ['a header on two lines', { headers: { a: 'x\r\nb: y' } }, 'a header is printable ASCII'],
@@ -139,11 +132,7 @@ describe('the settings of the adapter http', () => {
       withRequest('find', { absent: [401] }),
       'requests.find.absent.0: never says anything',
     ],
-    [
-      'a broken tool taken for an answer',
-      withRequest('remove', { absent: [503] }),
-      'requests.remove.absent.0: ',
-    ],
+    ['a broken tool taken for an answer', withRequest('remove', { absent: [503] }), 'requests.remove.absent.0: '],
     ['pages of no kind', withRequest('list', { pages: { by: 'scroll' } }), 'requests.list.pages'],
   ])('are refused with %s', (_what, changes, message) => {
     expect(() => create(changes)).toThrow(message);

@@ -6,9 +6,7 @@ import { exampleSettings, sparseSettings } from '../../support/http-tool-setting
 import { listAll } from '../../support/list-all.ts';
 
 const { signal } = new AbortController();
-const person: Person = {
-  ...{ trainerId: 'cmu1', email: 'amara@opentrain.work', displayName: null, memberId: null },
-};
+const person: Person = { trainerId: 'cmu1', email: 'amara@opentrain.work', displayName: null, memberId: null };
 
 const none = 'none';
 const byPage = { by: 'page', query: 'page' };
@@ -33,13 +31,10 @@ async function openList(
 describe('a list', () => {
   it('goes on to the first empty page without a total: a short one proves nothing', async () => {
     const pages = [items(1, 2), items(3), items(4, 5), []];
-    const { adapter, requests } = await openList(
-      (count) => ({ body: { data: pages[count - 1] } }),
-      {
-        ...byPage,
-        first: 0,
-      },
-    );
+    const { adapter, requests } = await openList((count) => ({ body: { data: pages[count - 1] } }), {
+      ...byPage,
+      first: 0,
+    });
     const ids = (await listAll(adapter, 'signs', signal)).map(({ id }) => id);
     expect(ids).toEqual(['1', '2', '3', '4', '5']);
     expect(requests.map(({ line }) => line.split('page=')[1])).toEqual(['0', '1', '2', '3']);
@@ -83,8 +78,7 @@ describe('a list', () => {
     ['elsewhere', none, [{ members: [] }], 'invalid', 'no list where "items" says'],
     ['with an entry without an id', none, [{ data: [{}] }], 'invalid', 'no id at "id"'],
   ])('%s is an error, never an end', async (_what, pages, answers, code, said) => {
-    const open = () =>
-      openList((count) => ({ body: answers[Math.min(count, answers.length) - 1] }), pages);
+    const open = () => openList((count) => ({ body: answers[Math.min(count, answers.length) - 1] }), pages);
     const expected = { code, message: expect.stringContaining(said) as string };
     const [one, other] = [await open(), await open()];
     await expect(listAll(one.adapter, 'signs', signal)).rejects.toMatchObject(expected);
@@ -96,14 +90,13 @@ describe('a list', () => {
 
   it('is empty where a status says so on its first page, and broken on a later one', async () => {
     const open = (missing: number) =>
-      openList(
-        (count) => ({ body: { data: items(count) }, status: count === missing ? 404 : 200 }),
-        byPage,
-        { absent: [404] },
-      );
+      openList((count) => ({ body: { data: items(count) }, status: count === missing ? 404 : 200 }), byPage, {
+        absent: [404],
+      });
     expect(await listAll((await open(1)).adapter, 'signs', signal)).toEqual([]);
     await expect(listAll((await open(2)).adapter, 'signs', signal)).rejects.toMatchObject({
-      ...{ code: 'not_found', status: 404 },
+      code: 'not_found',
+      status: 404,
     });
   });
 
@@ -115,10 +108,7 @@ describe('a list', () => {
   });
 
   it('ends after a thousand pages', async () => {
-    const { adapter, requests } = await openList(
-      (count) => ({ body: { data: items(count) } }),
-      byPage,
-    );
+    const { adapter, requests } = await openList((count) => ({ body: { data: items(count) } }), byPage);
     await expect(listAll(adapter, 'signs', signal)).rejects.toThrow('over 1000 pages');
     expect(requests).toHaveLength(1000);
   });

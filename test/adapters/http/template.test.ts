@@ -1,11 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  expandJson,
-  expandPath,
-  expandText,
-  placeholdersOf,
-} from '../../../src/adapters/http/template.ts';
+import { expandJson, expandPath, expandText, placeholdersOf } from '../../../src/adapters/http/template.ts';
 
 describe('a template', () => {
   it('puts values in once and looks at them no second time', () => {
@@ -14,11 +9,9 @@ describe('a template', () => {
       ['email', 'amara@opentrain.work'],
     ]);
     expect(expandText('{group}/{email}', values)).toBe('{email}$&$1/amara@opentrain.work');
-    expect(expandJson({ '{email}': ['{group}', 7, null, true, { a: '{email}' }] }, values)).toEqual(
-      {
-        '{email}': ['{email}$&$1', 7, null, true, { a: 'amara@opentrain.work' }],
-      },
-    );
+    expect(expandJson({ '{email}': ['{group}', 7, null, true, { a: '{email}' }] }, values)).toEqual({
+      '{email}': ['{email}$&$1', 7, null, true, { a: 'amara@opentrain.work' }],
+    });
   });
 
   it('has a value for each placeholder, or is refused', () => {
@@ -29,19 +22,13 @@ describe('a template', () => {
   });
 
   it('names its placeholders, in strings however deep', () => {
-    expect(placeholdersOf(['{a} {b}', { c: { d: '{e}' }, '{no}': 1 }, null])).toEqual([
-      'a',
-      'b',
-      'e',
-    ]);
+    expect(placeholdersOf(['{a} {b}', { c: { d: '{e}' }, '{no}': 1 }, null])).toEqual(['a', 'b', 'e']);
   });
 });
 
 describe('a placeholder in a path', () => {
   it.each(['', '.', '..', '\ud800'])('is never %j', (group) => {
-    expect(() => expandPath('/groups/{group}', new Map([['group', group]]))).toThrow(
-      'cannot be in a path',
-    );
+    expect(() => expandPath('/groups/{group}', new Map([['group', group]]))).toThrow('cannot be in a path');
   });
 
   it('is exactly one segment, whatever stands in it', () => {

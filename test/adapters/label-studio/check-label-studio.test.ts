@@ -1,16 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { openHttpFake, sendJson } from '../../support/http-fake.ts';
-import {
-  type FakeLabelStudio,
-  openFakeLabelStudio,
-} from '../../support/label-studio/fake-label-studio.ts';
+import { type FakeLabelStudio, openFakeLabelStudio } from '../../support/label-studio/fake-label-studio.ts';
 import { createLabelStudio } from '../../support/label-studio/label-studio-harness.ts';
 
 const { signal } = new AbortController();
 const owner = { email: '', password: '', legacyToken: 'f'.repeat(40) };
 
-const check = (site: { url: string }, settings = {}) =>
-  createLabelStudio({ owner, ...site }, settings).check(signal);
+const check = (site: { url: string }, settings = {}) => createLabelStudio({ owner, ...site }, settings).check(signal);
 
 async function openWith(change: (settings: FakeLabelStudio['settings']) => void) {
   const fake = await openFakeLabelStudio();
@@ -40,9 +36,7 @@ describe('a check of what is no Label Studio', () => {
     await expect(check(other)).rejects.toThrow(root);
     const fake = await openFakeLabelStudio();
     const below = check({ url: `${fake.url}/projects` });
-    await expect(below).rejects.toMatchObject({
-      ...{ code: 'not_found', message: expect.stringContaining(root) },
-    });
+    await expect(below).rejects.toMatchObject({ code: 'not_found', message: expect.stringContaining(root) });
   });
 
   it('names a path below the root, where a real one tells its version all the same', async () => {

@@ -21,10 +21,7 @@ describe('the settings', () => {
   });
 
   it.each([
-    [
-      { offboarding: undefined },
-      'tools.studio.offboarding: say what a removal does: "delete_user"',
-    ],
+    [{ offboarding: undefined }, 'tools.studio.offboarding: say what a removal does: "delete_user"'],
     [{ url: 'http://labels.example.com' }, 'tools.studio.url: is plain http to another machine'],
     [{ url: 'https://labels.example.com?x' }, 'tools.studio.url: without credentials, query'],
     [{ token: undefined }, 'tools.studio.token: needs "token", a personal access token'],
@@ -89,7 +86,8 @@ describe('an adapter', () => {
     const adapter = createLabelStudio(fake);
     const owner = { ...person(1), email: 'OWNER@example.com' };
     expect(await adapter.findMember('1', owner, signal)).toEqual({
-      ...{ id: '1', email: 'owner@example.com' },
+      id: '1',
+      email: 'owner@example.com',
       madeAt: expect.stringMatching(/^\d{4}-\d{2}-\d{2}T.*Z$/),
     });
   });
@@ -118,14 +116,10 @@ describe('what a member costs', () => {
     const since = async (work: () => Promise<unknown>) => {
       const before = fake.requests.length;
       await work();
-      return fake.requests
-        .slice(before)
-        .map((line) => line.split('/').at(line.endsWith('/') ? -2 : -1));
+      return fake.requests.slice(before).map((line) => line.split('/').at(line.endsWith('/') ? -2 : -1));
     };
     expect(await since(() => adapter.addMember('1', person(1), signal))).toEqual(adding);
-    const { id } = await fake.api<{ id: number }>('POST', '/api/users/', {
-      ...{ username: 'x', email: 'x@example.com' },
-    });
+    const { id } = await fake.api<{ id: number }>('POST', '/api/users/', { username: 'x', email: 'x@example.com' });
     const member = { id: String(id), email: 'x@example.com' };
     const known = { ...person(1), email: 'x@example.com', memberId: member.id };
     expect(await since(() => adapter.findMember('1', known, signal))).toEqual([member.id]);

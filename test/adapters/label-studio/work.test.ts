@@ -1,9 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { UsageSighting } from '../../../src/adapters/adapter.ts';
-import type {
-  LabelStudioApi,
-  TaskQuery,
-} from '../../../src/adapters/label-studio/label-studio-api.ts';
+import type { LabelStudioApi, TaskQuery } from '../../../src/adapters/label-studio/label-studio-api.ts';
 import { TaskPage } from '../../../src/adapters/label-studio/label-studio-schema.ts';
 import { readWork } from '../../../src/adapters/label-studio/work.ts';
 import { openFakeLabelStudio } from '../../support/label-studio/fake-label-studio.ts';
@@ -13,8 +10,13 @@ import { collectWork } from '../../support/read-work.ts';
 const { signal } = new AbortController();
 const request = { timeZone: 'UTC', firstDay: '2026-03-02', changedSince: null };
 const annotation = {
-  ...{ id: 5, completed_by: 17, was_cancelled: false, lead_time: 12.5, result: [{ id: 'x' }] },
-  ...{ created_at: '2026-03-02T08:00:00.000000Z', updated_at: '2026-03-02T09:00:00.000000Z' },
+  id: 5,
+  completed_by: 17,
+  was_cancelled: false,
+  lead_time: 12.5,
+  result: [{ id: 'x' }],
+  created_at: '2026-03-02T08:00:00.000000Z',
+  updated_at: '2026-03-02T09:00:00.000000Z',
 };
 
 /** One who is in, and one whose membership was ended, whom Label Studio masks. */
@@ -48,9 +50,16 @@ describe('an annotation', () => {
   it('is one piece of work', async () => {
     expect(await tell({})).toEqual([
       {
-        ...{ of: 'item', memberId: '17', email: 'ada@opentrain.work', itemId: '5', taskId: '3' },
-        ...{ doneAt: annotation.created_at, changedAt: annotation.updated_at },
-        ...{ seconds: 12.5, tasks: 1, labels: 1 },
+        of: 'item',
+        memberId: '17',
+        email: 'ada@opentrain.work',
+        itemId: '5',
+        taskId: '3',
+        doneAt: annotation.created_at,
+        changedAt: annotation.updated_at,
+        seconds: 12.5,
+        tasks: 1,
+        labels: 1,
       },
     ]);
   });
@@ -128,9 +137,7 @@ describe('a reading', () => {
     const fake = await openFakeLabelStudio();
     const { id: project } = fake.work.addProject('Deleting');
     fake.work.import(project, Array.from({ length: 250 }));
-    const tasks = fake.work.page(
-      new URLSearchParams({ project: String(project), page_size: '999' }),
-    );
+    const tasks = fake.work.page(new URLSearchParams({ project: String(project), page_size: '999' }));
     for (const { id } of tasks?.tasks ?? []) fake.work.annotate(id, 1, {});
     const today = new Date().toISOString().slice(0, 10);
     const asked = { ...request, firstDay: today };

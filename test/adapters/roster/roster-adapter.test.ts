@@ -1,11 +1,4 @@
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
@@ -25,9 +18,9 @@ function openRoster(text?: string) {
   if (text !== undefined) writeFileSync(file, text);
   const adapter = createRosterAdapter({ path: file });
   return {
-    ...{ adapter, file },
-    add: (group: string, id: string, name?: string | null) =>
-      adapter.addMember(group, person(id, name), signal),
+    adapter,
+    file,
+    add: (group: string, id: string, name?: string | null) => adapter.addMember(group, person(id, name), signal),
     remove: (group: string, id: string) => adapter.removeMember(group, { id, email: null }, signal),
     text: () => readFileSync(file, 'utf8'),
     read: () => JSON.parse(readFileSync(file, 'utf8')) as unknown,
@@ -188,10 +181,7 @@ describe('a file that is no roster', () => {
     ['without groups', '{}'],
     ['with a list of groups', '{"groups": []}'],
     ['with a group that is no list', '{"groups": {"signs": {}}}'],
-    [
-      'with a member without an id',
-      members({ email: 'a@b.work', displayName: '', status: 'active' }),
-    ],
+    ['with a member without an id', members({ email: 'a@b.work', displayName: '', status: 'active' })],
     ['with another status', members({ id: 'x', email: '', displayName: '', status: 'gone' })],
   ])('(%s) is refused and left as it is', async (_what, text) => {
     const roster = openRoster(text);

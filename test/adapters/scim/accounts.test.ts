@@ -26,15 +26,15 @@ describe('finding an account', () => {
     expect(tool.members(group)).toHaveLength(4);
   });
 
-  it.each([
-    { filter: 'refused' },
-    { config: { filter: { supported: false } }, filter: 'refused' },
-  ] as const)('reads everybody where filters are refused: %j', async (dialect) => {
-    const tool = await openScimTool({ ...dialect, pageSize: 1 }, ['other', group]);
-    tool.seed({ userName: 'stranger@x.example' }, group);
-    const id = tool.seed({ userName: email }, group);
-    expect(await scimAdapter(tool).findMember(group, person, signal)).toEqual({ id, email });
-  });
+  it.each([{ filter: 'refused' }, { config: { filter: { supported: false } }, filter: 'refused' }] as const)(
+    'reads everybody where filters are refused: %j',
+    async (dialect) => {
+      const tool = await openScimTool({ ...dialect, pageSize: 1 }, ['other', group]);
+      tool.seed({ userName: 'stranger@x.example' }, group);
+      const id = tool.seed({ userName: email }, group);
+      expect(await scimAdapter(tool).findMember(group, person, signal)).toEqual({ id, email });
+    },
+  );
 
   it('finds an address among several, whatever the sign-in name is', async () => {
     const tool = await openScimTool({}, [group]);
@@ -42,7 +42,9 @@ describe('finding an account', () => {
     const id = tool.seed({ userName: 'amara', emails }, group);
     const adapter = scimAdapter(tool);
     expect(await adapter.addMember(group, person, signal)).toEqual({
-      ...{ id, email: email.toUpperCase(), account: 'found' },
+      id,
+      email: email.toUpperCase(),
+      account: 'found',
     });
     expect(tool.users()).toHaveLength(1);
   });
@@ -114,7 +116,10 @@ describe('providing an account', () => {
     await scimAdapter(tool).addMember(group, { ...person, email: 'Amara@OpenTrain.work' }, signal);
     expect(tool.users()).toEqual([
       expect.objectContaining({
-        ...{ userName: email, externalId: 'cmu1', displayName: 'Amara O. Lee', active: true },
+        userName: email,
+        externalId: 'cmu1',
+        displayName: 'Amara O. Lee',
+        active: true,
         name: { givenName: 'Amara', familyName: 'O. Lee' },
         emails: [{ value: email, type: 'work', primary: true }],
       }),

@@ -27,7 +27,8 @@ describe('checking a server', () => {
     const tool = await openScimmy();
     const checking = scimAdapter({ ...tool, token }).check(signal);
     await expect(checking).rejects.toMatchObject({
-      ...{ code: 'unauthenticated', status: 401 },
+      code: 'unauthenticated',
+      status: 401,
       message: expect.stringMatching(/the token is wrong or has expired, or is for another API/),
     });
   });

@@ -17,8 +17,7 @@ async function openGroup(dialect: ScimDialect, more: object = {}) {
   const id = tool.seed({ userName: email }, group);
   const adapter = scimAdapter(tool, more);
   const remove = () => adapter.removeMember(group, { id, email }, signal);
-  const changes = () =>
-    tool.requests.flatMap(({ line, body }) => (line.startsWith('P') ? [{ line, body }] : []));
+  const changes = () => tool.requests.flatMap(({ line, body }) => (line.startsWith('P') ? [{ line, body }] : []));
   return { ...tool, adapter, id, others, remove, changes };
 }
 
@@ -27,11 +26,7 @@ describe('taking somebody out of a group', () => {
     ['by the path of one member', {}, ['PATCH']],
     ['as Entra asks, where the path is refused', { patch: ['entra'] }, ['PATCH', 'PATCH']],
     ['whole, where PATCH is refused', { patch: [] }, ['PATCH', 'PATCH', 'PUT']],
-    [
-      'whole, where there is no PATCH',
-      { patch: [], config: { patch: { supported: false } } },
-      ['PUT'],
-    ],
+    ['whole, where there is no PATCH', { patch: [], config: { patch: { supported: false } } }, ['PUT']],
   ] as const)('is done %s', async (_how, dialect, methods) => {
     const tool = await openGroup(dialect);
     await tool.remove();
@@ -53,9 +48,7 @@ describe('taking somebody out of a group', () => {
       message: 'Asked to take one out of a group, the tool took others out: 3 were put back',
     });
     expect(tool.members(group)).toEqual(tool.others);
-    expect(
-      await tool.adapter.findMember(group, { ...person, memberId: tool.id }, signal),
-    ).toBeNull();
+    expect(await tool.adapter.findMember(group, { ...person, memberId: tool.id }, signal)).toBeNull();
 
     const before = tool.changes().length;
     const [other = ''] = tool.others;
@@ -146,8 +139,7 @@ describe('putting somebody into a group', () => {
     const tool = await openScimTool({}, ['Street-Signs']);
     await expect(scimAdapter(tool).addMember(group, person, signal)).rejects.toMatchObject({
       code: 'conflict',
-      message:
-        'Could not create the group: one is in the way, which may be "street-signs" in another case',
+      message: 'Could not create the group: one is in the way, which may be "street-signs" in another case',
     });
     expect(tool.members('Street-Signs')).toEqual([]);
   });
@@ -203,10 +195,7 @@ describe('putting somebody into a group', () => {
   });
 
   it('puts the project into the name as it is', () => {
-    const adapter = scimAdapter(
-      { url: 'https://tool.example', token: 'x' },
-      { group: 'p {externalProjectId}' },
-    );
+    const adapter = scimAdapter({ url: 'https://tool.example', token: 'x' }, { group: 'p {externalProjectId}' });
     const link = { externalProjectId: "$& {externalProjectId} $'", externalProjectName: null };
     expect(adapter.groupFor(link)).toBe("p $& {externalProjectId} $'");
   });
@@ -220,7 +209,8 @@ describe('writing', () => {
     const labels = tool.requests.map(({ headers }) => headers['content-type']);
     expect(labels.filter((label) => label !== undefined)).toEqual([
       'application/scim+json',
-      ...['application/json', 'application/json'],
+      'application/json',
+      'application/json',
     ]);
   });
 

@@ -34,38 +34,19 @@ describe('reading pages', () => {
     ['Resources left out', { totalResults: 0 }, []],
     ['no Resources', page(0), []],
     ['more than were asked for', page(2, 'a', 'b', 'c'), ['a', 'b', 'c']],
-    [
-      'a total that is a text, and ids that are numbers',
-      { totalResults: '1', Resources: [{ id: 7 }] },
-      ['7'],
-    ],
+    ['a total that is a text, and ids that are numbers', { totalResults: '1', Resources: [{ id: 7 }] }, ['7']],
   ])('ends after %s', async (_what, answer, ids) => {
     expect(await readAll(answer)).toEqual({ ids, starts: [1] });
   });
 
   it.each([
     ['a list that ends early', [page(3, 'a'), page(3)], 'unavailable', 'it ended at 1 of 3'],
-    [
-      'a page again',
-      [page(4, 'a', 'b'), page(4, 'a', 'b')],
-      'invalid',
-      'a page begins like one before it',
-    ],
-    [
-      'an older page again',
-      [page(9, 'a'), page(9, 'b'), page(9, 'a')],
-      'invalid',
-      'begins like one',
-    ],
+    ['a page again', [page(4, 'a', 'b'), page(4, 'a', 'b')], 'invalid', 'a page begins like one before it'],
+    ['an older page again', [page(9, 'a'), page(9, 'b'), page(9, 'a')], 'invalid', 'begins like one'],
     ['a page of something else', ['<html>'], 'invalid', 'the answer is no list of SCIM'],
     ['an empty answer', [undefined], 'invalid', 'the answer is no list of SCIM'],
     ['no total', [{ Resources: [] }], 'invalid', 'the answer is no list of SCIM'],
-    [
-      'one without an id',
-      [{ totalResults: 1, Resources: [{}] }],
-      'invalid',
-      'one in the list has no id',
-    ],
+    ['one without an id', [{ totalResults: 1, Resources: [{}] }], 'invalid', 'one in the list has no id'],
   ])('takes %s for no end', async (_what, pages, code, message) => {
     await expect(readAll(...pages)).rejects.toMatchObject({
       code,

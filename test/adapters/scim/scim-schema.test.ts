@@ -20,9 +20,7 @@ describe('the settings of scim', () => {
     ['plain http on this machine', { url: 'http://localhost:8880/scim' }],
     ['plain http where it may be', { url: 'http://tool.example.com/scim', allowHttp: true }],
   ])('are taken: %s', (_what, more) => {
-    expect(createAdapter('studio', 'scim', { ...whole, ...more }).capabilities.readding).toBe(
-      'yes',
-    );
+    expect(createAdapter('studio', 'scim', { ...whole, ...more }).capabilities.readding).toBe('yes');
   });
 
   it.each([

@@ -43,9 +43,11 @@ describe('without groups', () => {
   it('says what it can do', () => {
     const adapter = scimAdapter({ url: 'https://tool.example', token: 'x' }, { group: null });
     expect(adapter.capabilities).toMatchObject({
-      ...{ removal: { effect: 'locks_out' }, readding: 'yes' },
+      removal: { effect: 'locks_out' },
+      readding: 'yes',
       keepingAccount: { removal: { effect: 'membership_only' } },
-      ...{ exclusive: 'membership', invitation: 'none' },
+      exclusive: 'membership',
+      invitation: 'none',
     });
   });
 });
@@ -54,9 +56,7 @@ describe('at a real server', () => {
   it('reads as many pages as there are', async () => {
     const group = 'street-signs';
     const tool = await openScimmy([group]);
-    const ids = Array.from({ length: 230 }, (_, index) =>
-      tool.seed({ userName: `${index}@x.example` }, group),
-    );
+    const ids = Array.from({ length: 230 }, (_, index) => tool.seed({ userName: `${index}@x.example` }, group));
     const listed = await listAll(scimAdapter(tool), group, signal);
     expect(listed.map(({ id }) => id)).toEqual(ids);
     const pages = tool.requests.filter(({ line }) => line.startsWith('GET /Users?'));

@@ -18,17 +18,18 @@ it('says of each link where it leads, and why it is outside', async () => {
   ]);
   const { adapter } = createMemoryTool();
   const adapters = new Map<string, Adapter>([['studio', { ...adapter, groupFor }]]);
-  const links = projects.map((externalProjectId) =>
-    ProjectLink.parse({ id: externalProjectId, externalProjectId }),
-  );
+  const links = projects.map((externalProjectId) => ProjectLink.parse({ id: externalProjectId, externalProjectId }));
   for (const provisioningMode of ['MANAGED_ADAPTER', 'CUSTOM_MODE']) {
     const externalProjectId = 'acme-other';
     links.push(ProjectLink.parse({ id: provisioningMode, externalProjectId, provisioningMode }));
   }
   const deps = {
-    ...{ installs, adapters, routeLink: createLinkRouter(installs, adapters) },
+    installs,
+    adapters,
+    routeLink: createLinkRouter(installs, adapters),
     platformApis: new Map([['acme', { listProjectLinks: async () => links }]]),
-    ...{ placeOf: () => undefined, places: [] },
+    placeOf: () => undefined,
+    places: [],
   };
   const listed = await listLinks(deps, ['acme'], new AbortController().signal);
   expect(listed.unread).toEqual([]);

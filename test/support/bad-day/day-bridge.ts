@@ -72,8 +72,12 @@ export async function openDayBridge(
     const adapters = await loadAdapters(config);
     const watched = new Map([...adapters].map(([name, adapter]) => [name, dayLog.watch(adapter)]));
     const app = createApp({
-      ...{ config, storage, clock, databaseClock: toDatabaseClock(clock) },
-      ...{ logger: log.logger, adapters: watched },
+      config,
+      storage,
+      clock,
+      databaseClock: toDatabaseClock(clock),
+      logger: log.logger,
+      adapters: watched,
     });
     stop = () => app.stop();
     ({ receiverUrl } = await app.start());

@@ -43,8 +43,7 @@ export function createDayLog(clock: FakeClock): DayLog {
   let current: ReadonlyMap<string, Cause> = new Map();
   const nowMs = () => clock.now().getTime();
 
-  const describe = ({ key, atMs, cause }: Change) =>
-    `${key} at ${new Date(atMs).toISOString()} (${cause})`;
+  const describe = ({ key, atMs, cause }: Change) => `${key} at ${new Date(atMs).toISOString()} (${cause})`;
 
   /** Those of that direction which the tool had not followed when it had to. */
   function overdue(isIn: boolean, allowedMs: Record<Cause, number>): string[] {
@@ -53,9 +52,7 @@ export function createDayLog(clock: FakeClock): DayLog {
         const deadlineMs = deadlineOf(change, allowedMs[change.cause], blind);
         if (change.isIn !== isIn || deadlineMs > nowMs()) return false;
         // What did not stay so for that long need not have been noticed.
-        const hasChanged = truth
-          .slice(index + 1)
-          .some(({ key, atMs }) => key === change.key && atMs <= deadlineMs);
+        const hasChanged = truth.slice(index + 1).some(({ key, atMs }) => key === change.key && atMs <= deadlineMs);
         return !hasChanged && isInAt(tool, change.key, deadlineMs) !== isIn;
       })
       .map(describe);
@@ -99,9 +96,7 @@ export function createDayLog(clock: FakeClock): DayLog {
           if (isIn) return false;
           const since = belongsSince(truth, key, atMs);
           if (since === null) return false;
-          const wasKnown = tool
-            .slice(0, index)
-            .some((put) => put.key === key && put.isIn && put.atMs >= since);
+          const wasKnown = tool.slice(0, index).some((put) => put.key === key && put.isIn && put.atMs >= since);
           return wasKnown || atMs - since > withinMs;
         })
         .map(describe),

@@ -40,8 +40,7 @@ export const openSecond: OpenDayMarket = async (clock, emission, limits) => {
   return {
     baseUrl: market.baseUrl,
     connect() {
-      install =
-        install === undefined ? market.createInstall() : market.reconnect(install.installId);
+      install = install === undefined ? market.createInstall() : market.reconnect(install.installId);
       return { token: install.token };
     },
     createJob: () => market.createJob(install?.organizationId ?? ''),
@@ -71,8 +70,7 @@ export const openSandbox: OpenDayMarket = async (clock, { lost, repeated, reorde
       return { token: connected.token };
     },
     createJob: () => sandbox.createJob({ installId }).id,
-    hire: (jobId, opentrainUserId) =>
-      sandbox.hire({ jobId, trainers: [{ opentrainUserId }] }).contractId,
+    hire: (jobId, opentrainUserId) => sandbox.hire({ jobId, trainers: [{ opentrainUserId }] }).contractId,
     end: (contractId) => sandbox.endContract(contractId),
     replace: (contractId, leaves, opentrainUserId) =>
       void sandbox.replaceParticipant(contractId, { leaves, joins: { opentrainUserId } }),

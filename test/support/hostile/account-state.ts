@@ -94,12 +94,7 @@ export function createAccountState(fold: (group: string) => string) {
       return id;
     },
     standing: (): Standing => ({
-      accounts: new Map(
-        [...accounts].map(([id, { email, ...rest }]) => [
-          id,
-          { email, rest: JSON.stringify(rest) },
-        ]),
-      ),
+      accounts: new Map([...accounts].map(([id, { email, ...rest }]) => [id, { email, rest: JSON.stringify(rest) }])),
       members: new Map([...groups].map(([name, ids]) => [name, [...ids]])),
     }),
   };

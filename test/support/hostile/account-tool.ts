@@ -23,17 +23,16 @@ export function accountSettings({ url, token }: { url: string; token: string }) 
   const members = '/groups/{group}/members';
   const whole = { items: 'data', pages: 'none' };
   return {
-    ...{ url, token, offboarding: 'locks_out', member: { id: 'id', email: 'email' } },
+    url,
+    token,
+    offboarding: 'locks_out',
+    member: { id: 'id', email: 'email' },
     requests: {
       check: { path: '/me' },
       find: { path: members, query: { email: '{email}' }, ...whole },
       findById: { path: `${members}/{memberId}`, item: 'data' },
       list: { path: members, ...whole },
-      add: {
-        path: members,
-        body: { email: '{email}', name: '{displayName}' },
-        ...{ item: 'data', present: [409] },
-      },
+      add: { path: members, body: { email: '{email}', name: '{displayName}' }, item: 'data', present: [409] },
       remove: { path: `${members}/{memberId}` },
       removeAccount: { path: '/users/{memberId}' },
       update: { path: '/users/{memberId}', body: { email: '{email}' } },
@@ -60,8 +59,11 @@ export async function openAccountTool(foldsIds: boolean): Promise<AccountTool> {
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return {
-    ...{ url: `http://127.0.0.1:${port}/v1`, token: 'account-tool-token', fold },
-    ...{ standing: state.standing, seed: state.seed },
+    url: `http://127.0.0.1:${port}/v1`,
+    token: 'account-tool-token',
+    fold,
+    standing: state.standing,
+    seed: state.seed,
     watch(listener) {
       watch = listener;
     },

@@ -14,7 +14,10 @@ export const bystanders = [
 
 /** Put into the tool by the marketplace itself, for a link of the honest customer. */
 export const managed = {
-  ...{ name: 'usr-m1', email: 'managed.one@opentrain.work', isActive: true, groups: ['b-9'] },
+  name: 'usr-m1',
+  email: 'managed.one@opentrain.work',
+  isActive: true,
+  groups: ['b-9'],
 } as const satisfies SeededPerson;
 
 /** The only one whose accounts the configuration protects, by id. */

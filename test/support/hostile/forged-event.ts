@@ -19,25 +19,35 @@ export function toForgedBody(forged: Forged, number: number, createdAt: string):
   const { type, contract, trainer, email, project, fillerBytes = 0 } = forged;
   const link = forged.link ?? `lnk-${project}`;
   return JSON.stringify({
-    ...{ id: String(9_000_000_000 + number), type, apiVersion: 'v1', createdAt },
+    id: String(9_000_000_000 + number),
+    type,
+    apiVersion: 'v1',
+    createdAt,
     resourceId: forged.resourceId ?? contract ?? link,
     data: {
       ...(contract !== undefined && {
         contract: {
-          ...{ id: contract, status: type === 'contract.ended' ? 'ended' : 'active' },
-          ...{ jobId: 'job-x', title: forged.title ?? 'Work' },
+          id: contract,
+          status: type === 'contract.ended' ? 'ended' : 'active',
+          jobId: 'job-x',
+          title: forged.title ?? 'Work',
         },
       }),
       ...(trainer !== undefined && {
         freelancer: {
-          ...{ opentrainUserId: trainer, displayName: forged.name ?? 'Amara O.', country: 'PT' },
+          opentrainUserId: trainer,
+          displayName: forged.name ?? 'Amara O.',
+          country: 'PT',
           ...(email !== null && { workEmail: email }),
         },
       }),
       ...(project !== undefined && {
         projectLink: {
-          ...{ id: link, jobId: 'job-x', externalProjectId: project },
-          ...{ externalProjectName: forged.title ?? null, provisioningMode: 'PARTNER_WEBHOOK' },
+          id: link,
+          jobId: 'job-x',
+          externalProjectId: project,
+          externalProjectName: forged.title ?? null,
+          provisioningMode: 'PARTNER_WEBHOOK',
         },
       }),
       ...(fillerBytes > 0 && { filler: 'x'.repeat(fillerBytes) }),

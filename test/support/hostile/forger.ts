@@ -54,8 +54,7 @@ export function createForger(random: () => number, { accountIds, grants }: Known
   const isOpening = () => step < longest;
   const pickAddress = () => pick(isOpening() ? colluders : words.addresses);
   const pickTrainer = () => pick(isOpening() || random() < 0.5 ? words.ownTrainers : strange);
-  const known = () =>
-    [...contracts.values()].filter((one) => !isOpening() || !planned.has(one.contract));
+  const known = () => [...contracts.values()].filter((one) => !isOpening() || !planned.has(one.contract));
 
   function hire(): Forged {
     const old = known();
@@ -64,9 +63,11 @@ export function createForger(random: () => number, { accountIds, grants }: Known
     return {
       type: 'contract.started',
       contract: (isOld ? pick(old).contract : undefined) ?? `ctr-x${++number}`,
-      ...{ trainer, email: random() < 0.4 ? words.homeOf(trainer) : pickAddress() },
+      trainer,
+      email: random() < 0.4 ? words.homeOf(trainer) : pickAddress(),
       project: random() < 0.75 ? pick(ownProjects) : pick(words.edgeProjects),
-      ...{ name: pick(words.names), title: pick(words.names) },
+      name: pick(words.names),
+      title: pick(words.names),
     };
   }
 
@@ -83,9 +84,7 @@ export function createForger(random: () => number, { accountIds, grants }: Known
 
   /** Its own may be among them: from then on little of what it says gives anybody access. */
   function revoke(): Forged {
-    return step < firstRevokingStep
-      ? hire()
-      : { type: 'install.revoked', resourceId: pick(grants) };
+    return step < firstRevokingStep ? hire() : { type: 'install.revoked', resourceId: pick(grants) };
   }
 
   const choices: readonly [weight: number, move: () => Forged][] = [
@@ -127,7 +126,6 @@ export function createForger(random: () => number, { accountIds, grants }: Known
         const contract = `ctr-flood${number}`;
         return write({ type: 'contract.started', contract, trainer, email, project: 'a-3' }, now);
       }),
-    ends: (now) =>
-      [...contracts.values()].map((known) => write({ ...known, type: 'contract.ended' }, now)),
+    ends: (now) => [...contracts.values()].map((known) => write({ ...known, type: 'contract.ended' }, now)),
   };
 }

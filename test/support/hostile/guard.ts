@@ -1,12 +1,6 @@
 import { describeForged } from './forged-event.ts';
 import type { ForgedDelivery } from './forger.ts';
-import {
-  type AccountState,
-  changesBetween,
-  type Standing,
-  type StandingChange,
-  stateOf,
-} from './standing.ts';
+import { type AccountState, changesBetween, type Standing, type StandingChange, stateOf } from './standing.ts';
 import { hasAddressOf, type KnownPerson, type WatchedTool } from './watched-tool.ts';
 
 /** Ids that a server may take for others: nobody's, whatever the patterns say. */
@@ -47,8 +41,7 @@ export function createGuard(tool: WatchedTool, bystanders: Bystanders): Guard {
   let before = begun;
   let changeCount = 0;
 
-  const isSeeded = (account: string, group: string) =>
-    begun.members.get(group)?.includes(account) === true;
+  const isSeeded = (account: string, group: string) => begun.members.get(group)?.includes(account) === true;
   const find = (people: ReadonlySet<KnownPerson>, change: StandingChange) => {
     const state = 'before' in change ? change.before : stateOfChange(change);
     return [...people].find((one) => tool.isAccountOf(one, change.account, state));
@@ -64,17 +57,14 @@ export function createGuard(tool: WatchedTool, bystanders: Bystanders): Guard {
     const person = find(guarded, change);
     if (person === undefined || kind === 'made') return undefined;
     if (kind !== 'left') return `account of ${person.trainerId}: ${kind}`;
-    return groupsOf(person).includes(change.group)
-      ? `${person.trainerId} taken out of ${change.group}`
-      : undefined;
+    return groupsOf(person).includes(change.group) ? `${person.trainerId} taken out of ${change.group}` : undefined;
   }
 
   function judgeBystander(change: StandingChange, name: string): string | undefined {
     if (change.kind !== 'joined' && change.kind !== 'left') return `${name}: ${change.kind}`;
     const { kind, group, account } = change;
     if (kind === 'left') return isSeeded(account, group) ? `${name} left ${group}` : undefined;
-    if (bystanders.protectedAccounts.includes(account))
-      return `${name}, protected, joined ${group}`;
+    if (bystanders.protectedAccounts.includes(account)) return `${name}, protected, joined ${group}`;
     return judgeJoin(group, undefined, name);
   }
 
@@ -120,11 +110,7 @@ function stateOfChange(change: Exclude<StandingChange, { before: object }>): Acc
 }
 
 /** The forged events of the same step that name the address: some of them were the cause. */
-function toldOf(
-  { account }: StandingChange,
-  before: Standing,
-  forged: readonly ForgedDelivery[],
-): string {
+function toldOf({ account }: StandingChange, before: Standing, forged: readonly ForgedDelivery[]): string {
   const address = stateOf(before, account).email.toLowerCase();
   const about = forged.flatMap((one) => {
     const isAbout = address !== '' && one.forged?.email?.toLowerCase() === address;

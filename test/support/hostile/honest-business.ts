@@ -1,11 +1,5 @@
 import type { Site } from '../site.ts';
-import {
-  type HonestTrainer,
-  honestProjects,
-  honestTrainers,
-  managed,
-  managedProject,
-} from './cast.ts';
+import { type HonestTrainer, honestProjects, honestTrainers, managed, managedProject } from './cast.ts';
 import type { Guard } from './guard.ts';
 import type { KnownPerson, WatchedTool } from './watched-tool.ts';
 
@@ -98,9 +92,7 @@ export async function openHonestBusiness(
   return {
     step(number) {
       for (const contractId of outlived.splice(0)) sandbox.endContract(contractId);
-      const [next, ending, renewing] = [number, number - 3, number - 2].map(
-        (index) => honestTrainers[index],
-      );
+      const [next, ending, renewing] = [number, number - 3, number - 2].map((index) => honestTrainers[index]);
       if (next !== undefined) hire(next, number);
       if (ending !== undefined && number % 3 === 0) end(ending);
       if (renewing !== undefined) renew(renewing, number);

@@ -7,14 +7,7 @@ import { type MailBox, openMailBox } from '../mail-box.ts';
 import { createRandom } from '../random.ts';
 import { openSite, type Site, type SiteBridge } from '../site.ts';
 import { until } from '../until.ts';
-import {
-  bystanders,
-  type HonestTrainer,
-  honestProjects,
-  managed,
-  managedProject,
-  protectedName,
-} from './cast.ts';
+import { bystanders, type HonestTrainer, honestProjects, managed, managedProject, protectedName } from './cast.ts';
 import { createForger, type ForgedDelivery, type Forger } from './forger.ts';
 import { createGuard, type Guard } from './guard.ts';
 import { type HonestBusiness, openHonestBusiness } from './honest-business.ts';
@@ -66,9 +59,7 @@ export async function liveHostileDay(
 ): Promise<HostileDayReport> {
   const world = await openWorld(dialect, day);
   const { guard, honest } = world;
-  const report: HostileDayReport = {
-    ...{ wrong: [], stepsToAccess: [], overtakenBy: 0, changeCount: 0 },
-  };
+  const report: HostileDayReport = { wrong: [], stepsToAccess: [], overtakenBy: 0, changeCount: 0 };
   try {
     report.overtakenBy = await liveSteps(world, day);
     await endAll(world, day.steps);
@@ -118,9 +109,7 @@ async function openWorld(
   const box = await openMailBox();
   const site = await openSite(dialect, ['honest', 'hostile']);
   const tool = await openTool(toolOptions);
-  const seeded = [...bystanders, managed].map(
-    (person) => [person.name, tool.seed(person)] as const,
-  );
+  const seeded = [...bystanders, managed].map((person) => [person.name, tool.seed(person)] as const);
   const protectedAccounts = seeded.flatMap(([name, ids]) => (name === protectedName ? ids : []));
   const idsOf = (accounts: readonly string[]) => accounts.map((one) => tool.idOf?.(one) ?? one);
   const closed = [...honestProjects, managedProject].map(tool.groupOf);
@@ -134,7 +123,8 @@ async function openWorld(
     tools: { studio: tool.adapter },
     // What is to be seen is not what the brake holds.
     removals: { max: 100_000, maxFraction: 1 },
-    ...{ managedDomains, protected: idsOf(protectedAccounts) },
+    managedDomains,
+    protected: idsOf(protectedAccounts),
     mail: { smtp: box.url, from: 'studio@example.com' },
   });
   const grants = ['honest', 'hostile'].map((name) => site.customer(name).installId);
@@ -145,10 +135,7 @@ async function openWorld(
 }
 
 /** @returns those that were refused: a customer may be told that it sends too much */
-async function send(
-  bridge: SiteBridge,
-  forged: readonly ForgedDelivery[],
-): Promise<ForgedDelivery[]> {
+async function send(bridge: SiteBridge, forged: readonly ForgedDelivery[]): Promise<ForgedDelivery[]> {
   const refused: ForgedDelivery[] = [];
   await mapBounded(forged, connections, async (delivery) => {
     const { status } = await bridge.deliver('hostile', delivery.body);
@@ -158,11 +145,7 @@ async function send(
 }
 
 /** @returns how many of the flood were dealt with between an honest hire and its own turn */
-async function hireInFlood(
-  { site, bridge, forger, honest }: World,
-  count: number,
-  step: number,
-): Promise<number> {
+async function hireInFlood({ site, bridge, forger, honest }: World, count: number, step: number): Promise<number> {
   const trainerId = `usr-flooded${step}`;
   const trainer: HonestTrainer = {
     trainerId,
@@ -172,9 +155,7 @@ async function hireInFlood(
   // Stored at once, as over HTTP the first would be dealt with before the last has come.
   const receivedAt = site.clock.now().toISOString();
   const flood = forger.flood(count, site.clock.now());
-  await bridge.storage.inbox.append(
-    flood.map(({ body }) => newDelivery(body, { install: 'hostile', receivedAt })),
-  );
+  await bridge.storage.inbox.append(flood.map(({ body }) => newDelivery(body, { install: 'hostile', receivedAt })));
   const query = bridge.storage.database.kysely.selectFrom('membership').select('id');
   honest.hire(trainer, step);
   // On a busy machine a part of the flood is over before it has come.
@@ -182,9 +163,7 @@ async function hireInFlood(
   const before = (await query.orderBy('id', 'desc').limit(1).executeTakeFirst())?.id ?? 0;
   await bridge.quiet(patienceMs);
   const own = await query.where('trainerId', '=', trainerId).executeTakeFirst();
-  const between = query
-    .where('id', '>', before)
-    .where('id', '<', own?.id ?? Number.MAX_SAFE_INTEGER);
+  const between = query.where('id', '>', before).where('id', '<', own?.id ?? Number.MAX_SAFE_INTEGER);
   return (await between.execute()).length;
 }
 

@@ -11,7 +11,11 @@ export function setPieces(): Forged[][] {
   const early = honestTrainers[0] ?? { trainerId: '', email: '' };
   const late = honestTrainers[5] ?? early;
   const hire = (key: string, trainer: string, email: string, project = 'a-1'): Forged => ({
-    ...{ type: 'contract.started', contract: `ctr-${key}`, trainer, email, project },
+    type: 'contract.started',
+    contract: `ctr-${key}`,
+    trainer,
+    email,
+    project,
   });
   const end = (started: Forged): Forged => ({ ...started, type: 'contract.ended' });
   const hireAndEnd = (key: string, trainer: string, email: string, project?: string) => {

@@ -9,7 +9,9 @@ export const openWatchedHttp: OpenWatchedTool = async ({ foldsIds = false }) => 
   onTestFinished(() => tool.close());
   return {
     adapter: createAdapter('studio', 'http', accountSettings(tool)),
-    ...{ watch: tool.watch, standing: tool.standing, groupOf: tool.fold },
+    watch: tool.watch,
+    standing: tool.standing,
+    groupOf: tool.fold,
     seed: ({ name, email, isActive, groups }) => [tool.seed({ name, email, isActive }, groups)],
     isAccountOf: (person, _account, state) => hasAddressOf(person, state),
   };

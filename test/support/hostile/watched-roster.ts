@@ -19,14 +19,11 @@ const keyOf = (group: string, id: string) => `${group}: ${id}`;
 export const openWatchedRoster: OpenWatchedTool = async () => {
   const file = path.join(createFolder(), 'roster.json');
   writeFileSync(file, '{"groups": {}}');
-  const read = () =>
-    Object.entries((JSON.parse(readFileSync(file, 'utf8')) as Roster).groups) as [
-      string,
-      Entry[],
-    ][];
+  const read = () => Object.entries((JSON.parse(readFileSync(file, 'utf8')) as Roster).groups) as [string, Entry[]][];
   const { adapter, watch } = watchChanges(createAdapter('studio', 'roster', { path: file }));
   return {
-    ...{ adapter, watch },
+    adapter,
+    watch,
     groupOf: (project) => project,
     idOf: (account) => account.slice(account.indexOf(': ') + 2),
     seed({ name: id, email, groups }) {
@@ -39,16 +36,11 @@ export const openWatchedRoster: OpenWatchedTool = async () => {
     standing() {
       const groups = read();
       const entries = groups.flatMap(([group, members]) =>
-        members.map(
-          ({ id, email, ...rest }) =>
-            [keyOf(group, id), { email, rest: JSON.stringify(rest) }] as const,
-        ),
+        members.map(({ id, email, ...rest }) => [keyOf(group, id), { email, rest: JSON.stringify(rest) }] as const),
       );
       return {
         accounts: new Map(entries),
-        members: new Map(
-          groups.map(([group, members]) => [group, members.map(({ id }) => keyOf(group, id))]),
-        ),
+        members: new Map(groups.map(([group, members]) => [group, members.map(({ id }) => keyOf(group, id))])),
       };
     },
     isAccountOf: ({ trainerId, projects }, account) =>

@@ -25,12 +25,7 @@ export const openWatchedScim: OpenWatchedTool = async ({ isOneForAll = false }) 
     },
     standing: () => ({
       accounts: new Map(
-        tool
-          .users()
-          .map(({ id, userName, ...rest }) => [
-            id,
-            { email: userName, rest: JSON.stringify(rest) },
-          ]),
+        tool.users().map(({ id, userName, ...rest }) => [id, { email: userName, rest: JSON.stringify(rest) }]),
       ),
       members: tool.groups(),
     }),

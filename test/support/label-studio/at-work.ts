@@ -7,15 +7,10 @@ const labelConfig =
   '<View><Text name="t" value="$text"/><Choices name="c" toName="t"><Choice value="yes"/></Choices></View>';
 
 export async function addProject(site: LabelStudioSite, title: string, count: number) {
-  const { id } = await site.api<{ id: number }>('POST', '/api/projects/', {
-    ...{ title, label_config: labelConfig },
-  });
+  const { id } = await site.api<{ id: number }>('POST', '/api/projects/', { title, label_config: labelConfig });
   const data = Array.from({ length: count }, (_, index) => ({ text: String(index) }));
   await site.api('POST', `/api/projects/${id}/import`, data);
-  const { tasks } = await site.api<{ tasks: { id: number }[] }>(
-    'GET',
-    `/api/tasks/?project=${id}&page_size=1000`,
-  );
+  const { tasks } = await site.api<{ tasks: { id: number }[] }>('GET', `/api/tasks/?project=${id}&page_size=1000`);
   return { id, tasks: tasks.map((task) => task.id) };
 }
 
@@ -30,20 +25,14 @@ export async function actOnTasks(
   await site.api('POST', `/api/dm/actions/?id=${action}&project=${project}`, { selectedItems });
 }
 
-export async function annotate(
-  session: BrowserSession,
-  task: number,
-  body: object,
-): Promise<number> {
+export async function annotate(session: BrowserSession, task: number, body: object): Promise<number> {
   const answer = await session.call('POST', `/api/tasks/${task}/annotations/`, body);
   expect(answer.status).toBe(201);
   return (answer.body as { id: number }).id;
 }
 
 export function regions(...ids: string[]): object[] {
-  return ids.map((id) => ({
-    ...{ id, from_name: 'c', to_name: 't', type: 'choices', value: { choices: ['yes'] } },
-  }));
+  return ids.map((id) => ({ id, from_name: 'c', to_name: 't', type: 'choices', value: { choices: ['yes'] } }));
 }
 
 export async function projectsOf(session: BrowserSession): Promise<number[]> {

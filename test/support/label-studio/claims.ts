@@ -301,19 +301,11 @@ async function findOwner({ owner }: LabelStudioSite, adapter: Adapter): Promise<
   return member;
 }
 
-async function read(
-  adapter: Adapter,
-  project: number | string,
-  changedSince: string | null,
-): Promise<UsageSighting[]> {
+async function read(adapter: Adapter, project: number | string, changedSince: string | null): Promise<UsageSighting[]> {
   return (await readAll(adapter, project, changedSince)).work;
 }
 
-async function readAll(
-  adapter: Adapter,
-  project: number | string,
-  changedSince: string | null,
-): Promise<ToldWork> {
+async function readAll(adapter: Adapter, project: number | string, changedSince: string | null): Promise<ToldWork> {
   const firstDay = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
   const request = { timeZone: 'UTC', firstDay, changedSince };
   return await readWork(adapter, String(project), request, signal);

@@ -32,14 +32,16 @@ export interface FakeLabelStudio extends LabelStudioSite {
 }
 
 const owner = {
-  ...{ email: 'owner@example.com', password: 'owner-password-1' },
+  email: 'owner@example.com',
+  password: 'owner-password-1',
   legacyToken: 'ab12cd34ef56ab12cd34ef56ab12cd34ef56ab12',
 };
 
 /** @param now its clock, by which it says when an account was made */
 export async function openFakeLabelStudio(now = () => new Date()): Promise<FakeLabelStudio> {
   const settings = {
-    ...{ isSignUpOpen: false, isFormRefused: false },
+    isSignUpOpen: false,
+    isFormRefused: false,
     version: { release: '1.23.2', edition: 'Community' } as object,
   };
   const [users, work, tokens] = [createFakeUsers(owner, now), createFakeWork(), createFakeTokens()];
@@ -73,13 +75,7 @@ export async function openFakeLabelStudio(now = () => new Date()): Promise<FakeL
   }
 
   /** What needs no token. */
-  function respondToAll(
-    method: string,
-    url: URL,
-    sent: string,
-    isSwallowed: boolean,
-    cookies: Cookies,
-  ) {
+  function respondToAll(method: string, url: URL, sent: string, isSwallowed: boolean, cookies: Cookies) {
     if (url.pathname.startsWith('/user/')) {
       const form = new URLSearchParams(sent);
       return forms.answer({ method, url, cookies, form, isSwallowed });
@@ -134,7 +130,12 @@ export async function openFakeLabelStudio(now = () => new Date()): Promise<FakeL
     watch: () => undefined,
     ...createLabelStudioSite({ url: `http://127.0.0.1:${port}`, version: '1.23.2', owner }),
     personalToken: async () => personalToken,
-    ...{ requests, sent: authorizations, tokens, work, users, settings },
+    requests,
+    sent: authorizations,
+    tokens,
+    work,
+    users,
+    settings,
     onceBefore: (line, happening) => void happenings.set(line, happening),
     showUsersAs(toBody) {
       const list = users.all().map(showUser);
@@ -181,10 +182,7 @@ function send(response: ServerResponse, { status, body, headers = {} }: FakeAnsw
 }
 
 /** Quotes all that it should not. */
-function misbehave(
-  { status, retryAfterSeconds }: Fault & { does: 'answers' },
-  quoted: string,
-): FakeAnswer {
+function misbehave({ status, retryAfterSeconds }: Fault & { does: 'answers' }, quoted: string): FakeAnswer {
   const headers = {
     ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
     ...(status === 302 && { location: '/user/login/' }),

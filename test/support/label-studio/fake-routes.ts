@@ -99,10 +99,7 @@ function workRoutes(work: FakeWork): [string, Route][] {
         return ok({ count: results.length, next: null, previous: null, results });
       },
     ],
-    [
-      'POST /api/projects',
-      ({ body }) => ({ status: 201, body: work.addProject((body as { title: string }).title) }),
-    ],
+    ['POST /api/projects', ({ body }) => ({ status: 201, body: work.addProject((body as { title: string }).title) })],
     [
       'DELETE /api/projects/:id',
       ({ id }) => (work.deleteProject(id) ? { status: 204 } : refuse(404, 'No Project matches')),
@@ -115,10 +112,7 @@ function workRoutes(work: FakeWork): [string, Route][] {
         return done === null ? refuse(404, 'There is no such action') : ok(done);
       },
     ],
-    [
-      'POST /api/projects/:id/import',
-      ({ id, body }) => ({ status: 201, body: work.import(id, body as unknown[]) }),
-    ],
+    ['POST /api/projects/:id/import', ({ id, body }) => ({ status: 201, body: work.import(id, body as unknown[]) })],
     [
       'GET /api/tasks',
       ({ query }) => {
@@ -127,10 +121,7 @@ function workRoutes(work: FakeWork): [string, Route][] {
         return page === undefined ? refuse(404, 'Invalid page.') : ok(page);
       },
     ],
-    [
-      'DELETE /api/tasks/:id',
-      ({ id }) => (work.deleteTask(id) ? { status: 204 } : refuse(404, 'No Task matches')),
-    ],
+    ['DELETE /api/tasks/:id', ({ id }) => (work.deleteTask(id) ? { status: 204 } : refuse(404, 'No Task matches'))],
     [
       'POST /api/tasks/:id/annotations',
       ({ user, id, body }) => {

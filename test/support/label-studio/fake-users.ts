@@ -13,10 +13,7 @@ export interface FakeUser {
 }
 
 /** The users of a Label Studio with one organization, as its tables have them. */
-export function createFakeUsers(
-  owner: { email: string; password: string; legacyToken: string },
-  now: () => Date,
-) {
+export function createFakeUsers(owner: { email: string; password: string; legacyToken: string }, now: () => Date) {
   const users = new Map<number, FakeUser>();
   let lastId = 0;
   let inviteToken = toToken();
@@ -34,13 +31,13 @@ export function createFakeUsers(
   const { id: ownerId } = add(owner.email, owner.password, owner.legacyToken);
 
   return {
-    ...{ ownerId, add },
+    ownerId,
+    add,
     get: (id: number) => users.get(id),
     all: () => [...users.values()],
     /** Letter by letter, as the column is unique. */
     byEmail: (email: string) => [...users.values()].find((user) => user.email === email),
-    byLegacyToken: (token: string) =>
-      [...users.values()].find((user) => user.legacyToken === token),
+    byLegacyToken: (token: string) => [...users.values()].find((user) => user.legacyToken === token),
     delete: (id: number) => users.delete(id),
     /** To somebody who signs up after an older backup was restored. */
     giveOut(id: number, email: string) {
@@ -67,10 +64,14 @@ export type FakeUsers = ReturnType<typeof createFakeUsers>;
 export function showUser(user: FakeUser): Record<string, unknown> {
   const { id, isDeleted } = user;
   return {
-    ...{ id, first_name: isDeleted ? 'Deleted' : '', last_name: isDeleted ? 'User' : '' },
+    id,
+    first_name: isDeleted ? 'Deleted' : '',
+    last_name: isDeleted ? 'User' : '',
     username: isDeleted ? 'Deleted' : user.username,
     email: isDeleted ? 'Deleted' : user.email,
-    ...{ avatar: null, initials: isDeleted ? 'DU' : user.email.slice(0, 2), phone: '' },
+    avatar: null,
+    initials: isDeleted ? 'DU' : user.email.slice(0, 2),
+    phone: '',
     active_organization: user.activeOrganization,
     // With microseconds, as Django writes it.
     date_joined: user.joinedAt.replace('Z', '000Z'),

@@ -27,9 +27,7 @@ export function createFakeWork(now: () => Date = () => new Date()) {
   const stamp = () => now().toISOString();
 
   function holderOf(annotationId: number): FakeTask | undefined {
-    return [...tasks.values()].find(({ annotations }) =>
-      annotations.some(({ id }) => id === annotationId),
-    );
+    return [...tasks.values()].find(({ annotations }) => annotations.some(({ id }) => id === annotationId));
   }
 
   return {

@@ -42,7 +42,10 @@ export function createLabelStudioSite({
   }
 
   return {
-    ...{ url, version, owner, api },
+    url,
+    version,
+    owner,
+    api,
 
     async personalToken() {
       made ??= api('POST', '/api/token/');
@@ -56,18 +59,14 @@ export function createLabelStudioSite({
   };
 }
 
-async function fillIn(
-  url: string,
-  page: string,
-  email: string,
-  password: string,
-): Promise<BrowserSession | null> {
+async function fillIn(url: string, page: string, email: string, password: string): Promise<BrowserSession | null> {
   const shown = await fetch(page);
   await shown.arrayBuffer();
   const cookies = cookiesOf(shown);
   const form = { email, password, csrfmiddlewaretoken: cookies.get('csrftoken') ?? '' };
   const answer = await fetch(page, {
-    ...{ method: 'POST', redirect: 'manual' },
+    method: 'POST',
+    redirect: 'manual',
     headers: { cookie: toHeader(cookies) },
     body: new URLSearchParams(form),
   });
@@ -84,7 +83,8 @@ async function callJson(
   body: unknown,
 ): Promise<ApiAnswer> {
   const answer = await fetch(url, {
-    ...{ method, redirect: 'manual' },
+    method,
+    redirect: 'manual',
     headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });

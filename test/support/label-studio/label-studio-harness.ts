@@ -11,7 +11,10 @@ export function toHarness(
 ): ConformanceHarness {
   return {
     adapter: createLabelStudio(site, { onboarding, ...settings }),
-    ...{ groups: ['1'], person, hasEveryGroup: false, crowd: 7 },
+    groups: ['1'],
+    person,
+    hasEveryGroup: false,
+    crowd: 7,
     async seed(_group, { email }) {
       // By the API: an account without a password, and in its members all the same.
       await site.api('POST', '/api/users/', { username: email, email });
@@ -31,8 +34,11 @@ const password = 'Trainer-password-7';
 
 export function person(index: number): Person {
   return {
-    ...{ trainerId: `cmu${index}`, email: `trainer.${index}@opentrain.work`, memberId: null },
-    ...{ displayName: `Trainer ${index}`, newPassword: password },
+    trainerId: `cmu${index}`,
+    email: `trainer.${index}@opentrain.work`,
+    memberId: null,
+    displayName: `Trainer ${index}`,
+    newPassword: password,
   };
 }
 

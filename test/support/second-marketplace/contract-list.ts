@@ -19,16 +19,11 @@ export function listContracts({ jobs, statuses, before, limit }: ContractQuery):
     .map((list) => ({ list, next: indexOf(list, before) - 1 }));
   const page: ContractRecord[] = [];
   while (page.length < limit) {
-    const newest = sources.reduce<{ contract: ContractRecord; from: { next: number } } | null>(
-      (best, source) => {
-        const contract = source.list[source.next];
-        if (contract === undefined) return best;
-        return best !== null && best.contract.sequence > contract.sequence
-          ? best
-          : { contract, from: source };
-      },
-      null,
-    );
+    const newest = sources.reduce<{ contract: ContractRecord; from: { next: number } } | null>((best, source) => {
+      const contract = source.list[source.next];
+      if (contract === undefined) return best;
+      return best !== null && best.contract.sequence > contract.sequence ? best : { contract, from: source };
+    }, null);
     if (newest === null) break;
     newest.from.next -= 1;
     page.push(newest.contract);

@@ -7,9 +7,11 @@ import { showBudget, showContract, showPerson } from './shapes.ts';
 import { parseEntries } from './usage-entries.ts';
 
 export const contractOperations: Operation[] = [
-  { ...{ method: 'GET', path: '/contracts', scopes: ['contracts:read'] }, answer: list },
+  { method: 'GET', path: '/contracts', scopes: ['contracts:read'], answer: list },
   {
-    ...{ method: 'GET', path: '/contracts/{id}/participants', scopes: ['participants:read'] },
+    method: 'GET',
+    path: '/contracts/{id}/participants',
+    scopes: ['participants:read'],
     answer(call) {
       const { id, people } = contractOf(call);
       const participants = people.map((person) => showPerson(person, call.install));
@@ -17,13 +19,12 @@ export const contractOperations: Operation[] = [
     },
   },
   {
-    ...{ method: 'GET', path: '/contracts/{id}/budget', scopes: ['contracts:read'] },
+    method: 'GET',
+    path: '/contracts/{id}/budget',
+    scopes: ['contracts:read'],
     answer: (call) => showBudget(contractOf(call)),
   },
-  {
-    ...{ method: 'POST', path: '/contracts/{id}/usage', scopes: ['usage:write'] },
-    answer: reportUsage,
-  },
+  { method: 'POST', path: '/contracts/{id}/usage', scopes: ['usage:write'], answer: reportUsage },
 ];
 
 function list(call: Call): object {
@@ -39,7 +40,8 @@ function list(call: Call): object {
   const page = listContracts({
     jobs: jobsAskedFor(call, linkIds),
     statuses: status === null ? ['active', 'ended'] : [status],
-    ...{ before, limit },
+    before,
+    limit,
   });
   const last = page.length === limit ? page.at(-1) : undefined;
   return {
@@ -59,10 +61,7 @@ function linkIdsByJob({ install }: Call): Map<string, string[]> {
   return byJob;
 }
 
-function jobsAskedFor(
-  { state, install, query }: Call,
-  linkIds: ReadonlyMap<string, string[]>,
-): JobRecord[] {
+function jobsAskedFor({ state, install, query }: Call, linkIds: ReadonlyMap<string, string[]>): JobRecord[] {
   const linkId = query.get('projectLinkId');
   const jobIds = linkId === null ? [...linkIds.keys()] : [install.links.get(linkId)?.jobId ?? ''];
   return jobIds.flatMap((jobId) => state.jobs.get(jobId) ?? []);

@@ -63,9 +63,7 @@ function enqueue({ pending }: MarketState, delivery: Delivery): void {
 export async function deliverDue(state: MarketState): Promise<void> {
   for (;;) {
     const now = state.options.clock.now().getTime();
-    const due = [...state.pending].filter(
-      ({ endpoint, dueAt }) => endpoint.status === 'ACTIVE' && dueAt <= now,
-    );
+    const due = [...state.pending].filter(({ endpoint, dueAt }) => endpoint.status === 'ACTIVE' && dueAt <= now);
     const [next] = due.sort((one, other) => one.dueAt - other.dueAt);
     if (next === undefined) return;
     await attempt(state, next);
@@ -96,11 +94,7 @@ async function attempt(state: MarketState, delivery: Delivery): Promise<void> {
   }
 }
 
-function finish(
-  { pending }: MarketState,
-  delivery: Delivery,
-  status: 'DELIVERED' | 'FAILED',
-): void {
+function finish({ pending }: MarketState, delivery: Delivery, status: 'DELIVERED' | 'FAILED'): void {
   delivery.status = status;
   pending.delete(delivery);
 }
@@ -132,11 +126,7 @@ async function send({ options }: MarketState, delivery: Delivery): Promise<boole
 }
 
 /** Takes up again what failed, or the one that is named, whatever became of it. */
-export function requeue(
-  state: MarketState,
-  endpoint: EndpointRecord,
-  deliveryId: string | undefined,
-): number {
+export function requeue(state: MarketState, endpoint: EndpointRecord, deliveryId: string | undefined): number {
   const chosen =
     deliveryId === undefined
       ? endpoint.deliveries.filter(({ status }) => status === 'FAILED')

@@ -7,31 +7,37 @@ import { showEndpoint } from './shapes.ts';
 const scopes = ['webhooks:manage'];
 
 const eventTypes = new Set([
-  ...['contract.started', 'contract.ended', 'project_link.created', 'project_link.removed'],
-  ...['install.revoked', 'milestone.funded', 'milestone.budget_low', 'milestone.budget_depleted'],
+  'contract.started',
+  'contract.ended',
+  'project_link.created',
+  'project_link.removed',
+  'install.revoked',
+  'milestone.funded',
+  'milestone.budget_low',
+  'milestone.budget_depleted',
 ]);
 
 export const endpointOperations: Operation[] = [
+  { method: 'POST', path: '/webhook-endpoints', scopes, status: 201, answer: createEndpoint },
   {
-    ...{ method: 'POST', path: '/webhook-endpoints', scopes, status: 201 },
-    answer: createEndpoint,
-  },
-  {
-    ...{ method: 'GET', path: '/webhook-endpoints', scopes },
+    method: 'GET',
+    path: '/webhook-endpoints',
+    scopes,
     answer: ({ install }) => ({
       webhookEndpoints: [...install.endpoints.values()].map(showEndpoint),
     }),
   },
   {
-    ...{ method: 'GET', path: '/webhook-endpoints/{id}', scopes },
+    method: 'GET',
+    path: '/webhook-endpoints/{id}',
+    scopes,
     answer: (call) => ({ webhookEndpoint: showEndpoint(endpointOf(call)) }),
   },
+  { method: 'PATCH', path: '/webhook-endpoints/{id}', scopes, answer: updateEndpoint },
   {
-    ...{ method: 'PATCH', path: '/webhook-endpoints/{id}', scopes },
-    answer: updateEndpoint,
-  },
-  {
-    ...{ method: 'DELETE', path: '/webhook-endpoints/{id}', scopes },
+    method: 'DELETE',
+    path: '/webhook-endpoints/{id}',
+    scopes,
     answer(call) {
       const endpoint = endpointOf(call);
       call.install.endpoints.delete(endpoint.id);
@@ -39,10 +45,7 @@ export const endpointOperations: Operation[] = [
       return { webhookEndpoint: showEndpoint(endpoint), deleted: true };
     },
   },
-  {
-    ...{ method: 'POST', path: '/webhook-endpoints/{id}/redeliver', scopes },
-    answer: redeliver,
-  },
+  { method: 'POST', path: '/webhook-endpoints/{id}/redeliver', scopes, answer: redeliver },
 ];
 
 function endpointOf({ install, ids: [id = ''] }: Call): EndpointRecord {
@@ -55,9 +58,16 @@ function createEndpoint({ state, install, body }: Call): object {
     throw new Refusal('CONFLICT', 'the install has as many endpoints as it may have');
   }
   const endpoint: EndpointRecord = {
-    ...{ id: state.nextId('whe'), url, eventTypes: types, status: 'ACTIVE' },
-    ...{ createdAt: state.now(), consecutiveFailures: 0, disabledAt: null, disabledReason: null },
-    ...{ secret: `whsec_${state.nextId('second')}`, deliveries: [] },
+    id: state.nextId('whe'),
+    url,
+    eventTypes: types,
+    status: 'ACTIVE',
+    createdAt: state.now(),
+    consecutiveFailures: 0,
+    disabledAt: null,
+    disabledReason: null,
+    secret: `whsec_${state.nextId('second')}`,
+    deliveries: [],
   };
   install.endpoints.set(endpoint.id, endpoint);
   const message = 'Keep the secret: it is shown this once.';

@@ -38,8 +38,15 @@ export function hire(
   const id = state.nextId('ctr');
   const now = state.now();
   const contract: ContractRecord = {
-    ...{ id, job, title, people, sequence: state.nextSequence(), status: 'active' },
-    ...{ startDate: now, endDate: null, createdAt: now },
+    id,
+    job,
+    title,
+    people,
+    sequence: state.nextSequence(),
+    status: 'active',
+    startDate: now,
+    endDate: null,
+    createdAt: now,
     budget: { paymentType, milestone: null, reported: new Map(), lastUsageAt: null, told: 'OK' },
   };
   state.contracts.set(id, contract);
@@ -61,7 +68,9 @@ function raiseOnLinks(state: MarketState, contract: ContractRecord, type: string
   const [person] = contract.people;
   for (const { install, link } of linksOnJob(state, contract.job.id)) {
     raiseEvent(state, install, {
-      ...{ type, resourceId: contract.id, jobId: contract.job.id },
+      type,
+      resourceId: contract.id,
+      jobId: contract.job.id,
       data: {
         contract: showContract(contract),
         ...(person && { freelancer: showPerson(person, install) }),
@@ -71,10 +80,7 @@ function raiseOnLinks(state: MarketState, contract: ContractRecord, type: string
   }
 }
 
-function linksOnJob(
-  { installs }: MarketState,
-  jobId: string,
-): { install: InstallRecord; link: LinkRecord }[] {
+function linksOnJob({ installs }: MarketState, jobId: string): { install: InstallRecord; link: LinkRecord }[] {
   return [...installs.values()]
     .filter(({ status }) => status === 'ACTIVE')
     .flatMap((install) => [...install.links.values()].map((link) => ({ install, link })))
@@ -108,7 +114,9 @@ export function tellBudget(state: MarketState, contract: ContractRecord): void {
 function raiseMilestone(state: MarketState, contract: ContractRecord, type: string): void {
   const { milestone } = contract.budget;
   const event: EventContent = {
-    ...{ type, resourceId: milestone?.id ?? contract.id, jobId: contract.job.id },
+    type,
+    resourceId: milestone?.id ?? contract.id,
+    jobId: contract.job.id,
     data: { contractId: contract.id, milestone, budget: showBudget(contract) },
   };
   const installs = new Set(linksOnJob(state, contract.job.id).map(({ install }) => install));
@@ -122,8 +130,13 @@ export interface WantedInstall {
 }
 
 const allScopes = [
-  ...['project-links:read', 'project-links:write', 'contracts:read', 'participants:read'],
-  ...['participants:email', 'usage:write', 'webhooks:manage'],
+  'project-links:read',
+  'project-links:write',
+  'contracts:read',
+  'participants:read',
+  'participants:email',
+  'usage:write',
+  'webhooks:manage',
 ];
 
 export function createInstall(
@@ -132,8 +145,14 @@ export function createInstall(
 ): InstallRecord {
   const value = `ot_ptk_${state.nextId('second')}`;
   const install: InstallRecord = {
-    ...{ id: state.nextId('ins'), status: 'ACTIVE', scopes: [...scopes], piiConsent },
-    ...{ organizationId, createdAt: state.now(), links: new Map(), endpoints: new Map() },
+    id: state.nextId('ins'),
+    status: 'ACTIVE',
+    scopes: [...scopes],
+    piiConsent,
+    organizationId,
+    createdAt: state.now(),
+    links: new Map(),
+    endpoints: new Map(),
     token: { id: state.nextId('tok'), name: 'Gangway', value, isLive: true },
   };
   state.installs.set(install.id, install);
@@ -145,7 +164,9 @@ export function revokeInstall(state: MarketState, install: InstallRecord): void 
   if (install.status === 'REVOKED') return;
   install.status = 'REVOKED';
   raiseEvent(state, install, {
-    ...{ type: 'install.revoked', resourceId: install.id, jobId: null },
+    type: 'install.revoked',
+    resourceId: install.id,
+    jobId: null,
     data: { install: { id: install.id, status: 'REVOKED' } },
   });
 }

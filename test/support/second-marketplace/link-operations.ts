@@ -10,21 +10,24 @@ const modes = ['PARTNER_WEBHOOK', 'MANAGED_ADAPTER'];
 
 export const linkOperations: Operation[] = [
   {
-    ...{ method: 'GET', path: '/project-links', scopes: read },
+    method: 'GET',
+    path: '/project-links',
+    scopes: read,
     answer: ({ install }) => ({
       projectLinks: [...install.links.values()].reverse().map(showLink),
     }),
   },
   {
-    ...{ method: 'GET', path: '/project-links/{id}', scopes: read },
+    method: 'GET',
+    path: '/project-links/{id}',
+    scopes: read,
     answer: (call) => ({ projectLink: showLink(linkOf(call)) }),
   },
+  { method: 'POST', path: '/project-links', scopes: write, status: 201, answer: createLink },
   {
-    ...{ method: 'POST', path: '/project-links', scopes: write, status: 201 },
-    answer: createLink,
-  },
-  {
-    ...{ method: 'DELETE', path: '/project-links/{id}', scopes: write },
+    method: 'DELETE',
+    path: '/project-links/{id}',
+    scopes: write,
     answer(call) {
       const link = linkOf(call);
       call.install.links.delete(link.id);
@@ -45,10 +48,13 @@ function createLink(call: Call): object {
   const provisioningMode = textOf(body, 'provisioningMode', 100) ?? 'PARTNER_WEBHOOK';
   demand(modes.includes(provisioningMode), 'provisioningMode is unknown');
   const link: LinkRecord = {
-    ...{ id: state.nextId('lnk'), jobId: textOf(body, 'jobId', 200), externalProjectId },
+    id: state.nextId('lnk'),
+    jobId: textOf(body, 'jobId', 200),
+    externalProjectId,
     externalProjectName: textOf(body, 'externalProjectName', 300),
     externalProjectUrl: textOf(body, 'externalProjectUrl', 2048),
-    ...{ provisioningMode, createdAt: state.now() },
+    provisioningMode,
+    createdAt: state.now(),
   };
   if (link.jobId !== null) {
     const job = state.jobs.get(link.jobId);

@@ -1,12 +1,5 @@
 import { createRandom } from '../random.ts';
-import type {
-  ContractRecord,
-  Delivery,
-  Emission,
-  EmissionCounts,
-  InstallRecord,
-  JobRecord,
-} from './records.ts';
+import type { ContractRecord, Delivery, Emission, EmissionCounts, InstallRecord, JobRecord } from './records.ts';
 
 export interface MarketOptions {
   /** The time of day, and what the waits between attempts are measured by. */

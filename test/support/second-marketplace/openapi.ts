@@ -24,7 +24,9 @@ export function openapiOf(operations: Operation[]): object {
     };
   }
   return {
-    ...{ openapi: '3.1.0', info: { title: 'Annotation-platform API', version: 'v1' }, paths },
+    openapi: '3.1.0',
+    info: { title: 'Annotation-platform API', version: 'v1' },
+    paths,
     components: {
       securitySchemes: { platformToken: { type: 'http', scheme: 'bearer' } },
       schemas: { Error: { type: 'object', required: ['error', 'code', 'requestId'] } },

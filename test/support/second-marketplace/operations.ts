@@ -28,7 +28,9 @@ export interface Operation {
 /** All 15 of the specification. */
 export const operations: Operation[] = [
   {
-    ...{ method: 'GET', path: '/installs/current', scopes: [] },
+    method: 'GET',
+    path: '/installs/current',
+    scopes: [],
     answer: ({ install }) => ({ install: showInstall(install) }),
   },
   ...linkOperations,

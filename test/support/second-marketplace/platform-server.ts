@@ -30,8 +30,7 @@ async function answer(
     const { status, body } = await answerOf(state, request);
     send(response, status, body);
   } catch (error) {
-    const refusal =
-      error instanceof Refusal ? error : new Refusal('INTERNAL_ERROR', 'Something went wrong');
+    const refusal = error instanceof Refusal ? error : new Refusal('INTERNAL_ERROR', 'Something went wrong');
     const { status, code, message } = refusal;
     send(response, status, { error: message, code, requestId });
   }
@@ -42,10 +41,7 @@ function send(response: ServerResponse, status: number, body: object): void {
   response.end(JSON.stringify(body));
 }
 
-async function answerOf(
-  state: MarketState,
-  request: IncomingMessage,
-): Promise<{ status: number; body: object }> {
+async function answerOf(state: MarketState, request: IncomingMessage): Promise<{ status: number; body: object }> {
   const { pathname, searchParams: query } = new URL(request.url ?? '', 'http://second.example');
   const path = pathname.startsWith(platformPath) ? pathname.slice(platformPath.length) : '';
   if (request.method === 'GET' && path === '/openapi.json') {
@@ -61,10 +57,7 @@ async function answerOf(
   return { status, body: operation.answer({ state, install, ids, query, body }) };
 }
 
-function authenticate(
-  { installsByToken }: MarketState,
-  authorization: string | undefined,
-): InstallRecord {
+function authenticate({ installsByToken }: MarketState, authorization: string | undefined): InstallRecord {
   const value = /^Bearer (ot_ptk_\S+)$/i.exec(authorization ?? '')?.[1];
   const install = installsByToken.get(value ?? '');
   if (install?.token.isLive !== true) throw new Refusal('UNAUTHORIZED', 'no such token');
@@ -72,10 +65,7 @@ function authenticate(
   return install;
 }
 
-function findOperation(
-  method: string | undefined,
-  path: string,
-): { operation: Operation; ids: string[] } | undefined {
+function findOperation(method: string | undefined, path: string): { operation: Operation; ids: string[] } | undefined {
   for (const operation of operations) {
     const pattern = new RegExp(`^${operation.path.replace('{id}', '([^/]+)')}$`);
     const found = operation.method === method ? pattern.exec(path) : null;

@@ -1,18 +1,16 @@
-import type {
-  BudgetRecord,
-  ContractRecord,
-  EndpointRecord,
-  InstallRecord,
-  LinkRecord,
-  Person,
-} from './records.ts';
+import type { BudgetRecord, ContractRecord, EndpointRecord, InstallRecord, LinkRecord, Person } from './records.ts';
 
 /** Records as the API and the events show them (spec: platform-api.md, sections 2 to 6). */
 
 export function showInstall({ token, ...install }: InstallRecord) {
   const { id, status, scopes, piiConsent, organizationId, createdAt } = install;
   return {
-    ...{ id, status, scopes, piiConsent, organizationId, createdAt },
+    id,
+    status,
+    scopes,
+    piiConsent,
+    organizationId,
+    createdAt,
     partnerApp: { id: 'app-2', slug: 'gangway', name: 'Gangway' },
     token: { id: token.id, name: token.name, scopes },
   };
@@ -45,11 +43,17 @@ export function showBudget({ id, budget }: ContractRecord) {
   const fundedVolume = milestone?.volume ?? 0;
   const consumedVolume = volumeOf(budget);
   return {
-    ...{ contractId: id, paymentType, state: budgetStateOf(budget) },
-    ...{ fundedVolume, fundedAmountUsd: milestone?.amountUsd ?? 0, consumed, consumedVolume },
+    contractId: id,
+    paymentType,
+    state: budgetStateOf(budget),
+    fundedVolume,
+    fundedAmountUsd: milestone?.amountUsd ?? 0,
+    consumed,
+    consumedVolume,
     remainingVolume: Math.max(0, fundedVolume - consumedVolume),
     consumedFraction: fundedVolume === 0 ? 0 : consumedVolume / fundedVolume,
-    ...{ activeMilestone: milestone, lastUsageAt },
+    activeMilestone: milestone,
+    lastUsageAt,
   };
 }
 

@@ -42,10 +42,7 @@ export interface BridgeWatch {
 
 const minute = 60_000;
 
-export function outagesOf(
-  { outages, restore, strangeTool }: BridgeLife,
-  beginMs: number,
-): Outage[] {
+export function outagesOf({ outages, restore, strangeTool }: BridgeLife, beginMs: number): Outage[] {
   let atMs = beginMs;
   return outages.map(({ afterMin, forMin }, index) => {
     const fromMs = atMs + afterMin * minute;

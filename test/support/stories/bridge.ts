@@ -82,17 +82,15 @@ const metrics = createMetrics();
  * @param start how it comes up: after it was down, and maybe with a database from a backup; left out
  * where it only goes on
  */
-export async function openBridge(
-  setup: BridgeSetup,
-  start?: { isRestored: boolean },
-): Promise<StoryBridge> {
+export async function openBridge(setup: BridgeSetup, start?: { isRestored: boolean }): Promise<StoryBridge> {
   const { url, key, clock } = setup;
   const storage = await openStorage(url, key);
   const errors: string[] = [];
   const deps = toDeps(setup, storage, errors);
   if (start !== undefined) {
     await createEngine({ ...deps, isBusy: () => false }).prepare({
-      ...{ acceptsOrphans: true, isRestored: start.isRestored },
+      acceptsOrphans: true,
+      isRestored: start.isRestored,
     });
   }
   const works = createWorks(deps);
@@ -118,9 +116,7 @@ export async function openBridge(
         .select(['groupId', 'trainerId', 'state'])
         .execute();
       const places = Map.groupBy(rows, ({ groupId, trainerId }) => `${groupId}/${trainerId}`);
-      return [...places].flatMap(([place, ones]) =>
-        ones.every(({ state }) => state === 'removed') ? [place] : [],
-      );
+      return [...places].flatMap(([place, ones]) => (ones.every(({ state }) => state === 'removed') ? [place] : []));
     },
     async close() {
       await works.alertsTold();
@@ -151,7 +147,10 @@ function toDeps(
     [...apis.keys()].map((name): [string, Install] => [
       name,
       {
-        ...{ token: `token of ${name}`, webhookSecrets: [], tool: 'studio', livesIn: 'database' },
+        token: `token of ${name}`,
+        webhookSecrets: [],
+        tool: 'studio',
+        livesIn: 'database',
         // None reaches the groups of another story, and so none waits for its customers.
         projects: projects.map((project) => project + runOf(name)),
       },
@@ -167,7 +166,10 @@ function toDeps(
   };
   const destination = { write: (line: string) => void errors.push(line) };
   return {
-    ...{ storage, registry, metrics, clock: toDatabaseClock(clock) },
+    storage,
+    registry,
+    metrics,
+    clock: toDatabaseClock(clock),
     logger: createLogger({ level: 'error', destination }),
     adapters: new Map([['studio', adapter]]),
     config: Config.parse({
@@ -180,10 +182,7 @@ function toDeps(
 }
 
 /** As the registry of installs binds them, and anew where another token is configured. */
-function bindAll(
-  apis: ReadonlyMap<string, MarketApi>,
-  { database }: Storage,
-): ReadonlyMap<string, PlatformApi> {
+function bindAll(apis: ReadonlyMap<string, MarketApi>, { database }: Storage): ReadonlyMap<string, PlatformApi> {
   const bindings = createBindingStore(database);
   const installs = new Set(apis.keys());
   return new Map(
@@ -236,7 +235,9 @@ function createBrake(works: Works): () => Promise<void> {
   const activeLists = createActiveListStore(database);
   const installsReaching = createInstallsReaching(installs, routeLink);
   const removing = {
-    ...{ ...works, beforeDeciding: () => silence.look(), onListWanted: () => undefined },
+    ...works,
+    beforeDeciding: () => silence.look(),
+    onListWanted: () => undefined,
     awaitedReadings: createAwaitedReadingStore({ graces, installs, installsReaching }),
     // The tool of stories does not tell of work.
     mayPass: createFinalReadingStore(() => undefined).mayPass,
@@ -277,13 +278,14 @@ function createTakeIn(deps: WorksDeps, works: Works): () => Promise<void> {
   const { clock, memberships, installStates } = works;
   const intake = () =>
     createIntakeWorker({
-      ...{ ...works, inbox, onReadWanted },
+      ...works,
+      inbox,
+      onReadWanted,
       staleAfterMs: deps.config.retention.deliveriesMs,
       wantInstallRead: installStates.wantRead,
       isReceiverBusy: () => false,
     });
-  const isDue = async () =>
-    (await inbox.hasDue(toInstant(clock.now()))) || (await memberships.hasPostponed());
+  const isDue = async () => (await inbox.hasDue(toInstant(clock.now()))) || (await memberships.hasPostponed());
   return async () => {
     while (await isDue()) await once(intake());
   };
@@ -306,8 +308,16 @@ function createConverge(deps: WorksDeps, works: Works): () => Promise<number> {
   const place = placeOf(deps.config.tools.get('studio')?.settings ?? {});
   const adapter = bindTool(works, 'studio', given, place);
   const parts = {
-    ...{ claims, settling, adapter, timeoutMs: 5000, clock, alerts, managedDomains },
-    ...{ protectedAccounts: [], mayChangeAccounts: () => true, secondLookMs: usualSecondLookMs },
+    claims,
+    settling,
+    adapter,
+    timeoutMs: 5000,
+    clock,
+    alerts,
+    managedDomains,
+    protectedAccounts: [],
+    mayChangeAccounts: () => true,
+    secondLookMs: usualSecondLookMs,
   };
   return async () => {
     const now = toInstant(clock.now());

@@ -1,11 +1,4 @@
-import {
-  disputeAfterMin,
-  inAfterMin,
-  inAfterToldMin,
-  outAfterMin,
-  toldRemovedMin,
-  undisturbedMin,
-} from './bounds.ts';
+import { disputeAfterMin, inAfterMin, inAfterToldMin, outAfterMin, toldRemovedMin, undisturbedMin } from './bounds.ts';
 import { clockOf } from './market-api.ts';
 import { installOf, type Story } from './story.ts';
 import { isTold, type Reason } from './truth.ts';
@@ -61,8 +54,7 @@ export function createChecks(story: Story, nowMs: () => number): Checks {
     const now = nowMs();
     const mistakenAt = told.lastAsOf(`end of ${contract}`, now);
     const listedAt = told.lastAt(`active ${contract}`, now);
-    if (mistakenAt !== undefined && (listedAt ?? 0) < mistakenAt + disputeAfterMin * minute)
-      return true;
+    if (mistakenAt !== undefined && (listedAt ?? 0) < mistakenAt + disputeAfterMin * minute) return true;
     const linksAsOf = told.lastAsOf(`links ${customer}`, now) ?? Number.POSITIVE_INFINITY;
     const askedAsOf = told.lastAsOf(`asked ${contract}`, now) ?? Number.POSITIVE_INFINITY;
     return linksAsOf < linkedMs || askedAsOf < joinedMs;
@@ -159,8 +151,7 @@ export function createChecks(story: Story, nowMs: () => number): Checks {
     wrongs: () => [...wrongs],
     onAdd(place, isStrange) {
       if (isStrange) wrong('added in another tool', place, 'the configured one is not theirs');
-      if (mustBeOut(place) && !isToBeLearnt(place))
-        wrong('added without a reason', place, 'none for long');
+      if (mustBeOut(place) && !isToBeLearnt(place)) wrong('added without a reason', place, 'none for long');
     },
     onRemove(place, isStrange) {
       if (isStrange) wrong('removed in another tool', place, 'the configured one is not theirs');
@@ -172,10 +163,8 @@ export function createChecks(story: Story, nowMs: () => number): Checks {
       const roster = tool.roster();
       for (const place of truth.places()) {
         const reason = roster.has(place) ? undefined : mustBeIn(place);
-        if (reason !== undefined)
-          wrong('not in', place, `${reason.contract} since ${clockOf(reason.fromMs)}`);
-        if (roster.has(place) && mustBeOut(place) && !isLetBe(place))
-          wrong('still in', place, 'long after the end');
+        if (reason !== undefined) wrong('not in', place, `${reason.contract} since ${clockOf(reason.fromMs)}`);
+        if (roster.has(place) && mustBeOut(place) && !isLetBe(place)) wrong('still in', place, 'long after the end');
       }
     },
     lookAtTold(isTold) {

@@ -14,16 +14,7 @@ import {
 import { type Checks, createChecks } from './checks.ts';
 import { type CustomerName, customerNames } from './market.ts';
 import { clockOf, createMarketApi } from './market-api.ts';
-import {
-  type Arrival,
-  createStory,
-  installOf,
-  noteTold,
-  rename,
-  type Story,
-  sayEvent,
-  type World,
-} from './story.ts';
+import { type Arrival, createStory, installOf, noteTold, rename, type Story, sayEvent, type World } from './story.ts';
 import { createFleetAdapter } from './story-tool.ts';
 
 /** Stories that know nothing of each other are lived by one bridge, so that many take little time. */
@@ -53,7 +44,9 @@ export async function liveTogether(
   const outages = outagesOf(life, beginMs);
   const door: Door = { isOpen: true, arrivals: [], vital: [], read: new Set(), approve: new Set() };
   const world: World = {
-    ...{ nowMs, beginMs, at: agenda.at },
+    nowMs,
+    beginMs,
+    at: agenda.at,
     nextOutage: (afterMs) => outages.find(({ untilMs }) => untilMs > afterMs),
     ask(what, installs) {
       for (const install of installs) door[what].add(install);
@@ -67,7 +60,9 @@ export async function liveTogether(
   const strange: Strange = { isThere: false };
   const adapter = toAdapter(life, lives, strange);
   const bridge = await openLivingBridge({
-    ...{ databases, outages, beginMs },
+    databases,
+    outages,
+    beginMs,
     setup: { clock, readEveryMin, isBraked: life.isBraked, adapter },
     apis: () => toApis(lives, nowMs),
     toolUrl: () => `https://${strange.isThere ? 'another' : 'studio'}.example`,
@@ -79,9 +74,7 @@ export async function liveTogether(
   } finally {
     await bridge.close();
   }
-  return lives.map(({ story, checks }) => ({
-    ...{ plan: story.plan, wrongs: checks.wrongs(), lines: story.lines() },
-  }));
+  return lives.map(({ story, checks }) => ({ plan: story.plan, wrongs: checks.wrongs(), lines: story.lines() }));
 }
 
 interface Life {
@@ -242,17 +235,13 @@ function toAdapter({ tool, strangeTool }: BridgeLife, lives: readonly Life[], st
     if (one === undefined) throw new Error(`no story ${run}`);
     const { story, checks } = one;
     const watch = {
-      onAdd: (group: string, trainer: string) =>
-        checks.onAdd(`${group}/${trainer}`, strange.isThere),
-      onRemove: (group: string, trainer: string) =>
-        checks.onRemove(`${group}/${trainer}`, strange.isThere),
+      onAdd: (group: string, trainer: string) => checks.onAdd(`${group}/${trainer}`, strange.isThere),
+      onRemove: (group: string, trainer: string) => checks.onRemove(`${group}/${trainer}`, strange.isThere),
     };
     return { tool: story.tool, watch };
   };
   const isStrange = () => strange.isThere;
-  return createFleetAdapter({
-    ...{ kind: tool, find, isStrange, identifies: strangeTool?.identifies ?? false },
-  });
+  return createFleetAdapter({ kind: tool, find, isStrange, identifies: strangeTool?.identifies ?? false });
 }
 
 function toApis(lives: readonly Life[], nowMs: () => number) {
@@ -263,11 +252,7 @@ function toApis(lives: readonly Life[], nowMs: () => number) {
   );
 }
 
-function toApi(
-  { market, archive, told, log, reading, plan }: Story,
-  name: CustomerName,
-  nowMs: () => number,
-) {
+function toApi({ market, archive, told, log, reading, plan }: Story, name: CustomerName, nowMs: () => number) {
   const weather = (of: CustomerName) => {
     const found = reading.get(of);
     if (found === undefined) throw new Error(`no customer ${of}`);

@@ -15,10 +15,7 @@ export interface ReadingWeather {
 }
 
 export function createReadingWeather(): ReadingWeather {
-  return {
-    ...{ refusedUntilMs: 0, swappedUntilMs: 0 },
-    ...{ old: { lagMs: 0, untilMs: 0 }, cut: { slot: '', untilMs: 0 } },
-  };
+  return { refusedUntilMs: 0, swappedUntilMs: 0, old: { lagMs: 0, untilMs: 0 }, cut: { slot: '', untilMs: 0 } };
 }
 
 /** The market as it was, for reads that are old. */
@@ -74,7 +71,8 @@ export function createMarketApi(parts: ApiParts, name: CustomerName): MarketApi 
       const seen = isSwapped ? `with the token of ${customer.name}` : `as of ${clockOf(asOfMs)}`;
       parts.log(`${name} is read ${seen}`);
       return {
-        ...{ id: parts.market.grantIdOf(customer), status: 'ACTIVE' },
+        id: parts.market.grantIdOf(customer),
+        status: 'ACTIVE',
         organizationId: customer.organization,
         partnerApp: { id: 'app' },
       };
@@ -138,10 +136,7 @@ function linkedIn({ contracts, links }: Customer): Contract[] {
 }
 
 function toLink({ id, project, mode, job }: Link) {
-  return {
-    ...{ id, externalProjectId: project, externalProjectName: null },
-    ...{ provisioningMode: mode, jobId: job },
-  };
+  return { id, externalProjectId: project, externalProjectName: null, provisioningMode: mode, jobId: job };
 }
 
 function toContract({ id, status, job }: Contract, { links }: Customer) {

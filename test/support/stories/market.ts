@@ -58,13 +58,7 @@ export interface Raised {
 }
 
 /** Why nobody is there any more by a reason that was one before. */
-export type Ending =
-  | 'contract_ended'
-  | 'link_removed'
-  | 'left'
-  | 'disconnected'
-  | 'managed'
-  | 'moved';
+export type Ending = 'contract_ended' | 'link_removed' | 'left' | 'disconnected' | 'managed' | 'moved';
 
 export interface Happened {
   raised: Raised[];
@@ -83,14 +77,17 @@ export type Market = ReturnType<typeof createMarket>;
 export function createMarket(run: string, beginMs: number) {
   const counts = { link: 0, contract: 0, event: 0, email: 0 };
   const emails = new Map<string, string>();
-  const customers = new Map(
-    customerNames.map((name) => [name, begin(name)] as [CustomerName, Customer]),
-  );
+  const customers = new Map(customerNames.map((name) => [name, begin(name)] as [CustomerName, Customer]));
 
   function begin(name: CustomerName): Customer {
     const customer: Customer = {
-      ...{ name, organization: `org-${name}${run}`, grant: 1, grantSinceMs: beginMs },
-      ...{ isActive: true, links: [], contracts: [] },
+      name,
+      organization: `org-${name}${run}`,
+      grant: 1,
+      grantSinceMs: beginMs,
+      isActive: true,
+      links: [],
+      contracts: [],
     };
     addLink(customer, { slot: 'a', job: 'j1' }, beginMs);
     addLink(customer, { slot: 'b', job: 'j2' }, beginMs);
@@ -120,7 +117,11 @@ export function createMarket(run: string, beginMs: number) {
   ): Contract {
     counts.contract += 1;
     const contract: Contract = {
-      ...{ id: `c${counts.contract}${run}`, slot, job, jobSinceMs: atMs, status: 'active' },
+      id: `c${counts.contract}${run}`,
+      slot,
+      job,
+      jobSinceMs: atMs,
+      status: 'active',
       people: new Map(people.map((trainer) => [trainer + run, atMs])),
     };
     contracts.push(contract);
@@ -131,17 +132,16 @@ export function createMarket(run: string, beginMs: number) {
     return emails.get(trainer) ?? `${trainer}@opentrain.work`;
   }
 
-  function raise(
-    type: string,
-    atMs: number,
-    link: Link,
-    contract?: Contract,
-    trainer?: string,
-  ): Raised {
+  function raise(type: string, atMs: number, link: Link, contract?: Contract, trainer?: string): Raised {
     counts.event += 1;
     const body = fullEvent({
-      ...{ type, id: String(counts.event), createdAt: new Date(atMs).toISOString() },
-      ...{ link: link.id, project: link.project, job: link.job, provisioningMode: link.mode },
+      type,
+      id: String(counts.event),
+      createdAt: new Date(atMs).toISOString(),
+      link: link.id,
+      project: link.project,
+      job: link.job,
+      provisioningMode: link.mode,
       ...(contract && { contract: contract.id }),
       ...(trainer && { trainer, workEmail: emailOf(trainer) }),
     });
@@ -157,15 +157,12 @@ export function createMarket(run: string, beginMs: number) {
   function raiseOnLinks(type: string, atMs: number, { links }: Customer, contract: Contract) {
     return links
       .filter(({ job }) => job === contract.job)
-      .flatMap((link) =>
-        [...contract.people.keys()].map((trainer) => raise(type, atMs, link, contract, trainer)),
-      );
+      .flatMap((link) => [...contract.people.keys()].map((trainer) => raise(type, atMs, link, contract, trainer)));
   }
 
   const activeIn = ({ contracts }: Customer, slot: Slot) =>
     contracts.find((one) => one.slot === slot && one.status === 'active');
-  const linkIn = ({ links }: Customer, slot: Slot) =>
-    links.find(({ project }) => project === projectOf[slot] + run);
+  const linkIn = ({ links }: Customer, slot: Slot) => links.find(({ project }) => project === projectOf[slot] + run);
 
   function unlink(customer: Customer, slot: Slot, atMs: number): Raised[] {
     const old = linkIn(customer, slot);
@@ -231,8 +228,7 @@ export function createMarket(run: string, beginMs: number) {
       return [];
     },
     unlink: (customer: Customer, { slot }: Wish, atMs: number) => unlink(customer, slot, atMs),
-    unlink_for_a_while: (customer: Customer, { slot }: Wish, atMs: number) =>
-      unlink(customer, slot, atMs),
+    unlink_for_a_while: (customer: Customer, { slot }: Wish, atMs: number) => unlink(customer, slot, atMs),
     link(customer: Customer, { slot, job }: Pick<Wish, 'slot' | 'job'>, atMs: number): Raised[] {
       if (linkIn(customer, slot) !== undefined) return [];
       return [raise('project_link.created', atMs, addLink(customer, { slot, job }, atMs))];
@@ -271,10 +267,15 @@ export function createMarket(run: string, beginMs: number) {
   };
 
   const endings: Partial<Record<keyof typeof acts, Ending>> = {
-    ...{ unlink: 'link_removed', unlink_for_a_while: 'link_removed', repoint: 'link_removed' },
+    unlink: 'link_removed',
+    unlink_for_a_while: 'link_removed',
+    repoint: 'link_removed',
     link_in_strange_mode: 'link_removed',
-    ...{ disconnect: 'disconnected', reconnect: 'disconnected' },
-    ...{ staff: 'left', manage: 'managed', move: 'moved' },
+    disconnect: 'disconnected',
+    reconnect: 'disconnected',
+    staff: 'left',
+    manage: 'managed',
+    move: 'moved',
   };
 
   return {

@@ -49,21 +49,14 @@ export async function runBatch(dialect: Dialect, batch: number, count: number): 
   const lived = await liveTogether(databasesOf(dialect), lifeOf(batch), plans);
   return [...lived.entries()]
     .filter(([, { wrongs }]) => wrongs.length > 0)
-    .map(([index, { wrongs, lines }]) => ({
-      ...{ index, lines },
-      says: `story ${batch}.${index}: ${wrongs.join('; ')}`,
-    }));
+    .map(([index, { wrongs, lines }]) => ({ index, lines, says: `story ${batch}.${index}: ${wrongs.join('; ')}` }));
 }
 
 /**
  * Lives one story alone, and where it ends wrongly says what happened in the shortest like it that
  * does. @returns null where it is right
  */
-export async function tellAlone(
-  dialect: Dialect,
-  batch: number,
-  index: number,
-): Promise<string | null> {
+export async function tellAlone(dialect: Dialect, batch: number, index: number): Promise<string | null> {
   const life = lifeOf(batch);
   const live = async (plan: StoryPlan) => {
     const [lived] = await liveTogether(databasesOf(dialect), life, [plan]);
@@ -83,10 +76,7 @@ export async function tellAlone(
 }
 
 /** Leaves out one step after the other, as long as it still ends wrongly in one of the same ways. */
-async function shorten(
-  first: Lived,
-  live: (plan: StoryPlan) => Promise<Lived | null>,
-): Promise<Lived> {
+async function shorten(first: Lived, live: (plan: StoryPlan) => Promise<Lived | null>): Promise<Lived> {
   const kinds = new Set(first.wrongs.map(kindOf));
   let shortest = first;
   for (let at = first.plan.steps.length - 1; at >= 0; at -= 1) {

@@ -40,9 +40,7 @@ const changes: ReadonlySet<string> = new Set(['add', 'remove', 'update', 'end'])
 
 export function createStoryTool({ kind, run, nowMs, log, onTrouble, afterMin }: Parts): StoryTool {
   const inner = createMemoryTool('membership', kind);
-  const weather: ToolWeather = {
-    ...{ downUntilMs: 0, losesAnswers: 0, isLate: 0, lateByMin: 1, misses: 0, lags: false },
-  };
+  const weather: ToolWeather = { downUntilMs: 0, losesAnswers: 0, isLate: 0, lateByMin: 1, misses: 0, lags: false };
   let isMissing = false;
 
   const take = (trouble: 'losesAnswers' | 'isLate' | 'misses'): boolean => {
@@ -153,8 +151,7 @@ export function createFleetAdapter({ kind, find, isStrange, identifies }: Fleet)
         await adapterAt(group).updateEmail?.(group, member, email, signal),
     }),
     ...(model.listMembers && {
-      listMembers: (group: string, signal: AbortSignal) =>
-        adapterAt(group).listMembers?.(group, signal) ?? nobody(),
+      listMembers: (group: string, signal: AbortSignal) => adapterAt(group).listMembers?.(group, signal) ?? nobody(),
     }),
   };
 }

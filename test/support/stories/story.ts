@@ -1,19 +1,6 @@
 import type { After, Step, StepKind, StoryPlan, ToolKind } from './alphabet.ts';
-import {
-  type CustomerName,
-  createMarket,
-  customerNames,
-  type Happening,
-  type Market,
-  type Raised,
-} from './market.ts';
-import {
-  type Archive,
-  clockOf,
-  createArchive,
-  createReadingWeather,
-  type ReadingWeather,
-} from './market-api.ts';
+import { type CustomerName, createMarket, customerNames, type Happening, type Market, type Raised } from './market.ts';
+import { type Archive, clockOf, createArchive, createReadingWeather, type ReadingWeather } from './market-api.ts';
 import { createStoryTool, type StoryTool } from './story-tool.ts';
 import { createTold, type Told } from './told.ts';
 import { createTruth, type Truth } from './truth.ts';
@@ -77,22 +64,28 @@ export function createStory(plan: StoryPlan, run: string, kind: ToolKind, world:
   const market = createMarket(run, world.beginMs);
   const { nowMs } = world;
   const story: Story = {
-    ...{ run, plan, market, log, disturb },
+    run,
+    plan,
+    market,
+    log,
+    disturb,
     truth: createTruth(market),
     told: createTold(),
     archive: createArchive(market),
     reading: new Map(customerNames.map((name) => [name, createReadingWeather()])),
     tool: createStoryTool({
-      ...{ kind, run, nowMs, log, onTrouble: () => disturb(nowMs()) },
+      kind,
+      run,
+      nowMs,
+      log,
+      onTrouble: () => disturb(nowMs()),
       afterMin: (min, act) =>
         world.at(nowMs() + min * minute, (ms) => {
           act();
           disturb(ms);
         }),
     }),
-    names: new Map(
-      customerNames.map((name) => [name, { install: name + run, sinceMs: world.beginMs }]),
-    ),
+    names: new Map(customerNames.map((name) => [name, { install: name + run, sinceMs: world.beginMs }])),
     toRename: new Set(),
     disturbedUntilMs: () => disturbedUntilMs,
     handsAt: new Map(),
@@ -156,19 +149,11 @@ function happen(
 }
 
 /** Each delivery of an event comes in after so many minutes; without any it is lost. */
-function send(
-  story: Story,
-  world: World,
-  customer: CustomerName,
-  raised: Raised,
-  delaysMin: readonly number[],
-): void {
+function send(story: Story, world: World, customer: CustomerName, raised: Raised, delaysMin: readonly number[]): void {
   const coming = delaysMin.length === 0 && raised.isVital ? [0] : delaysMin;
   if (coming.length === 0) story.log(`  ${sayEvent(raised)} is lost`);
   for (const delay of coming) {
-    world.at(world.nowMs() + delay * minute, () =>
-      world.arrive({ story, customer, raised, attempts: 0 }),
-    );
+    world.at(world.nowMs() + delay * minute, () => world.arrive({ story, customer, raised, attempts: 0 }));
   }
 }
 
@@ -302,11 +287,7 @@ export function sayEvent({ type, names }: Raised): string {
 }
 
 /** What the bridge knows by an event that came in. */
-export function noteTold(
-  { told }: Story,
-  { type, names, createdAtMs }: Raised,
-  atMs: number,
-): void {
+export function noteTold({ told }: Story, { type, names, createdAtMs }: Raised, atMs: number): void {
   const { link, contract, trainer } = names;
   if (contract === undefined || link === undefined || trainer === undefined) return;
   told.note(`pair ${contract} ${link}`, createdAtMs, atMs);

@@ -71,8 +71,7 @@ export function createTruth(market: Market): Truth {
       const { untilMs, ending, contract, customer, trainer } = reason;
       if (untilMs === null || ending === null) return true;
       const found = market.of(customer).contracts.find(({ id }) => id === contract);
-      const isHired =
-        found?.status === 'active' && (ending === 'left' || found.people.has(trainer));
+      const isHired = found?.status === 'active' && (ending === 'left' || found.people.has(trainer));
       return isHired && nowMs < untilMs + keptForMin[ending] * minute;
     },
   };
@@ -83,9 +82,7 @@ function reasonsIn({ name, links, contracts }: Customer, atMs: number): Reason[]
   return links
     .filter(({ mode }) => mode === 'PARTNER_WEBHOOK')
     .flatMap((link) =>
-      active
-        .filter(({ job }) => job === link.job)
-        .flatMap((contract) => reasonsOf(name, contract, link, atMs)),
+      active.filter(({ job }) => job === link.job).flatMap((contract) => reasonsOf(name, contract, link, atMs)),
     );
 }
 
@@ -96,9 +93,17 @@ function reasonsOf(
   atMs: number,
 ): Reason[] {
   return [...people].map(([trainer, joinedMs]) => ({
-    ...{ place: `${project}/${trainer}`, customer, contract, link, trainer, fromMs: atMs },
-    ...{ pairedMs: Math.max(jobSinceMs, madeAtMs), joinedMs, linkedMs: madeAtMs },
-    ...{ untilMs: null, ending: null },
+    place: `${project}/${trainer}`,
+    customer,
+    contract,
+    link,
+    trainer,
+    fromMs: atMs,
+    pairedMs: Math.max(jobSinceMs, madeAtMs),
+    joinedMs,
+    linkedMs: madeAtMs,
+    untilMs: null,
+    ending: null,
   }));
 }
 
@@ -110,7 +115,6 @@ function keyOf({ customer, contract, link, trainer }: Reason): string {
 export function isTold(told: Told, reason: Reason, nowMs: number): boolean {
   const { contract, link, trainer, pairedMs, joinedMs } = reason;
   return (
-    told.knows(`pair ${contract} ${link}`, pairedMs, nowMs) &&
-    told.knows(`on ${contract} ${trainer}`, joinedMs, nowMs)
+    told.knows(`pair ${contract} ${link}`, pairedMs, nowMs) && told.knows(`on ${contract} ${trainer}`, joinedMs, nowMs)
   );
 }

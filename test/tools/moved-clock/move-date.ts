@@ -16,6 +16,5 @@ globalThis.Date = new Proxy(RealDate, {
   construct: (target, args: unknown[], newTarget) =>
     Reflect.construct(target, args.length === 0 ? [movedNow()] : args, newTarget) as Date,
   apply: () => new RealDate(movedNow()).toString(),
-  get: (target, key, receiver) =>
-    key === 'now' ? movedNow : (Reflect.get(target, key, receiver) as unknown),
+  get: (target, key, receiver) => (key === 'now' ? movedNow : (Reflect.get(target, key, receiver) as unknown)),
 });

@@ -32,7 +32,8 @@ export function createMovedClock(keptIn: string, beginsAt: string): MovedClock {
     now: () => new Date(Date.now() + aheadMs),
     moveTo,
     env: {
-      ...{ MOVED_CLOCK: file, PYTHONPATH: import.meta.dirname },
+      MOVED_CLOCK: file,
+      PYTHONPATH: import.meta.dirname,
       // Else Python keeps what it has compiled beside the source.
       PYTHONDONTWRITEBYTECODE: '1',
     },

@@ -1,16 +1,15 @@
 import { expect, it } from 'vitest';
 import type { Counts, Sighting } from '../../../src/domain/usage.ts';
 import { addDays } from '../../../src/lib/add-days.ts';
-import {
-  type Attribution,
-  attributeWork,
-  workKey,
-} from '../../../src/usage/attribute/attribute-work.ts';
+import { type Attribution, attributeWork, workKey } from '../../../src/usage/attribute/attribute-work.ts';
 import type { Candidate } from '../../../src/usage/attribute/candidate.ts';
 
 function seen(day: string, counts: Partial<Counts> = {}, source = 'tool:studio'): Sighting {
   return {
-    ...{ source, place: { by: 'scope', tool: 'studio', scope: '7' }, trainerId: 't1', day },
+    source,
+    place: { by: 'scope', tool: 'studio', scope: '7' },
+    trainerId: 't1',
+    day,
     counts: { seconds: 60, tasks: 1, labels: 3, ...counts },
     seenAt: '2026-03-15T12:00:00.000Z',
   };

@@ -18,8 +18,11 @@ function find(told: Told, timeZone = 'UTC') {
     () => timeZone,
   );
   const [candidate] = candidatesOf({
-    ...{ source: 'tool:studio', place: { by: 'scope', tool: 'studio', scope: '7' } },
-    ...{ trainerId: 't1', day: '2026-03-15', seenAt: '' },
+    source: 'tool:studio',
+    place: { by: 'scope', tool: 'studio', scope: '7' },
+    trainerId: 't1',
+    day: '2026-03-15',
+    seenAt: '',
     counts: { seconds: 1, tasks: 1, labels: 1 },
   });
   return candidate;
@@ -41,99 +44,29 @@ describe('the first and the last day of a contract', () => {
     ['Europe/Berlin', '2026-03-28T23:00:00Z', '2026-03-29T22:00:00Z', '2026-03-29', '2026-03-30'],
     ['Europe/Berlin', '2026-10-24T22:00:00Z', '2026-10-25T22:59:59Z', '2026-10-25', '2026-10-25'],
     ['Europe/Berlin', '2026-10-24T21:59:59Z', '2026-10-25T23:00:00Z', '2026-10-24', '2026-10-26'],
-    [
-      'America/New_York',
-      '2026-03-08T05:00:00Z',
-      '2026-03-09T03:59:59Z',
-      '2026-03-08',
-      '2026-03-08',
-    ],
-    [
-      'America/New_York',
-      '2026-03-08T04:59:59Z',
-      '2026-03-09T04:00:00Z',
-      '2026-03-07',
-      '2026-03-09',
-    ],
-    [
-      'America/New_York',
-      '2026-11-01T04:00:00Z',
-      '2026-11-02T04:59:59Z',
-      '2026-11-01',
-      '2026-11-01',
-    ],
-    [
-      'America/New_York',
-      '2026-11-01T03:59:59Z',
-      '2026-11-02T05:00:00Z',
-      '2026-10-31',
-      '2026-11-02',
-    ],
-    [
-      'Australia/Lord_Howe',
-      '2026-04-04T13:00:00Z',
-      '2026-04-05T13:29:59Z',
-      '2026-04-05',
-      '2026-04-05',
-    ],
-    [
-      'Australia/Lord_Howe',
-      '2026-04-04T12:59:59Z',
-      '2026-04-05T13:30:00Z',
-      '2026-04-04',
-      '2026-04-06',
-    ],
-    [
-      'Australia/Lord_Howe',
-      '2026-10-03T13:30:00Z',
-      '2026-10-04T12:59:59Z',
-      '2026-10-04',
-      '2026-10-04',
-    ],
-    [
-      'Australia/Lord_Howe',
-      '2026-10-03T13:29:59Z',
-      '2026-10-04T13:00:00Z',
-      '2026-10-03',
-      '2026-10-05',
-    ],
-    [
-      'Pacific/Kiritimati',
-      '2026-03-14T10:00:00Z',
-      '2026-03-15T09:59:59Z',
-      '2026-03-15',
-      '2026-03-15',
-    ],
+    ['America/New_York', '2026-03-08T05:00:00Z', '2026-03-09T03:59:59Z', '2026-03-08', '2026-03-08'],
+    ['America/New_York', '2026-03-08T04:59:59Z', '2026-03-09T04:00:00Z', '2026-03-07', '2026-03-09'],
+    ['America/New_York', '2026-11-01T04:00:00Z', '2026-11-02T04:59:59Z', '2026-11-01', '2026-11-01'],
+    ['America/New_York', '2026-11-01T03:59:59Z', '2026-11-02T05:00:00Z', '2026-10-31', '2026-11-02'],
+    ['Australia/Lord_Howe', '2026-04-04T13:00:00Z', '2026-04-05T13:29:59Z', '2026-04-05', '2026-04-05'],
+    ['Australia/Lord_Howe', '2026-04-04T12:59:59Z', '2026-04-05T13:30:00Z', '2026-04-04', '2026-04-06'],
+    ['Australia/Lord_Howe', '2026-10-03T13:30:00Z', '2026-10-04T12:59:59Z', '2026-10-04', '2026-10-04'],
+    ['Australia/Lord_Howe', '2026-10-03T13:29:59Z', '2026-10-04T13:00:00Z', '2026-10-03', '2026-10-05'],
+    ['Pacific/Kiritimati', '2026-03-14T10:00:00Z', '2026-03-15T09:59:59Z', '2026-03-15', '2026-03-15'],
     ['Etc/GMT+12', '2026-03-15T12:00:00Z', '2026-03-16T11:59:59Z', '2026-03-15', '2026-03-15'],
     ['Asia/Kathmandu', '2026-03-14T18:15:00Z', '2026-03-15T18:14:59Z', '2026-03-15', '2026-03-15'],
     ['UTC', '2028-02-29T00:00:01Z', '2028-02-29T23:59:59Z', '2028-02-29', '2028-02-29'],
     ['Etc/GMT+12', '2028-02-29T12:00:00Z', '2028-03-01T11:59:59Z', '2028-02-29', '2028-02-29'],
-    [
-      'Pacific/Kiritimati',
-      '2026-12-31T10:00:00Z',
-      '2027-01-01T09:59:59Z',
-      '2027-01-01',
-      '2027-01-01',
-    ],
-    [
-      'America/New_York',
-      '2027-01-01T04:59:59Z',
-      '2027-01-01T05:00:00Z',
-      '2026-12-31',
-      '2027-01-01',
-    ],
+    ['Pacific/Kiritimati', '2026-12-31T10:00:00Z', '2027-01-01T09:59:59Z', '2027-01-01', '2027-01-01'],
+    ['America/New_York', '2027-01-01T04:59:59Z', '2027-01-01T05:00:00Z', '2026-12-31', '2027-01-01'],
   ])('of %s, from %s to %s, are %s and %s', (timeZone, start, end, firstDay, lastDay) => {
     expect(find(run(start, end), timeZone)).toMatchObject({ firstDay, lastDay });
   });
 
   it('where dates have no time are not cut short by the zone', () => {
     const dates = run('2026-03-10', '2026-03-15');
-    expect(find(dates, 'America/New_York')).toMatchObject({
-      ...{ firstDay: '2026-03-09', lastDay: '2026-03-15' },
-    });
-    expect(find(dates, 'Pacific/Kiritimati')).toMatchObject({
-      ...{ firstDay: '2026-03-10', lastDay: '2026-03-15' },
-    });
+    expect(find(dates, 'America/New_York')).toMatchObject({ firstDay: '2026-03-09', lastDay: '2026-03-15' });
+    expect(find(dates, 'Pacific/Kiritimati')).toMatchObject({ firstDay: '2026-03-10', lastDay: '2026-03-15' });
   });
 });
 
@@ -147,16 +80,8 @@ describe('the instants of a contract', () => {
     ['is what the marketplace says', { endDate: noon, endedReadAt: read }, noon],
     ['is that of the event', { endedEventAt: noon }, noon],
     ['is what the event told of, a little before it', { endDate: noon, endedEventAt: soon }, noon],
-    [
-      'is that of the event, where the end was planned later',
-      { endDate: plan, endedEventAt: noon },
-      noon,
-    ],
-    [
-      'is that of the event, where the end was planned earlier',
-      { endDate: noon, endedEventAt: read },
-      read,
-    ],
+    ['is that of the event, where the end was planned later', { endDate: plan, endedEventAt: noon }, noon],
+    ['is that of the event, where the end was planned earlier', { endDate: noon, endedEventAt: read }, read],
     ['is no later than a reading that had it ended', { endedReadAt: read }, read],
     ['is no later than the word of an operator', { endedByOperatorAt: read }, read],
   ])('the end %s', (_what, told, endsAt) => {
@@ -172,8 +97,13 @@ describe('the instants of a contract', () => {
 
   it('dates without a time are days', () => {
     expect(find(run('2026-03-10', '2026-03-15'))).toEqual({
-      ...{ install: 'acme', contractId: 'c1', timeZone: 'UTC' },
-      ...{ firstDay: '2026-03-10', lastDay: '2026-03-15', startsAt: null, endsAt: null },
+      install: 'acme',
+      contractId: 'c1',
+      timeZone: 'UTC',
+      firstDay: '2026-03-10',
+      lastDay: '2026-03-15',
+      startsAt: null,
+      endsAt: null,
     });
     const endedEventAt = '2026-03-15T00:05:00.000Z';
     const event = { endDate: '2026-03-15T00:00:00.000Z', endedEventAt };

@@ -19,7 +19,10 @@ describeEachDatabase('a contract that follows another on one day', (openFresh) =
     const items = new Map<string, ItemWork>();
     tool.items.set('signs', items);
     return {
-      ...{ ...world, items, memberId, first: contractId },
+      ...world,
+      items,
+      memberId,
+      first: contractId,
       work(id: string, changes: Partial<ItemWork> = {}) {
         engine.clock.advance(60_000);
         const at = engine.clock.now().toISOString();

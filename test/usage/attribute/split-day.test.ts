@@ -15,9 +15,13 @@ function contract(contractId: string, span: string): Candidate {
   const [start = '', end = ''] = span.split(' to ').map((one) => one && at(one));
   const toDay = (instant: string) => (instant === '' ? null : instant.slice(0, 10));
   return {
-    ...{ install: 'acme', contractId, timeZone: 'UTC' },
-    ...{ firstDay: toDay(start), lastDay: toDay(end) },
-    ...{ startsAt: start || null, endsAt: end || null },
+    install: 'acme',
+    contractId,
+    timeZone: 'UTC',
+    firstDay: toDay(start),
+    lastDay: toDay(end),
+    startsAt: start || null,
+    endsAt: end || null,
   };
 }
 
@@ -38,8 +42,12 @@ function toSighting(moments: readonly Moment[], changes: Partial<Sighting> = {})
   const sum = (name: 'seconds' | 'labels') => moments.reduce((all, one) => all + one[name], 0);
   const tasks = new Set(moments.flatMap(({ taskId }) => taskId ?? [])).size;
   return {
-    ...{ source: 'tool:studio', place: { by: 'scope', tool: 'studio', scope: '7' } },
-    ...{ trainerId: 't1', memberId: 'm1', day, seenAt: at('18:00') },
+    source: 'tool:studio',
+    place: { by: 'scope', tool: 'studio', scope: '7' },
+    trainerId: 't1',
+    memberId: 'm1',
+    day,
+    seenAt: at('18:00'),
     counts: { seconds: sum('seconds'), tasks, labels: sum('labels') },
     ...changes,
   };
@@ -71,22 +79,14 @@ const three = [done('10:00'), done('13:00'), done('15:00')];
 it.each([
   ['each its own, and what was saved late to the earlier', [first, second], three],
   ['the same, in whatever order they are known', [second, first], three],
-  [
-    'the same where one began when the other ended',
-    [contract('c1', '09:00 to 14:00'), second],
-    three,
-  ],
+  ['the same where one began when the other ended', [contract('c1', '09:00 to 14:00'), second], three],
   ['the same where the start of the first is not known', [vague(first, 'startsAt'), second], three],
 ])('gives %s', (_what, candidates, moments) => {
   expect(attribute(candidates, moments)).toBe('c1 120 2 6, c2 60 1 3');
 });
 
 it.each([
-  [
-    'what is done when one begins to that one',
-    [done('13:59'), done('14:00')],
-    'c1 60 1 3, c2 60 1 3',
-  ],
+  ['what is done when one begins to that one', [done('13:59'), done('14:00')], 'c1 60 1 3, c2 60 1 3'],
   ['what was done before any of them to the first', [done('08:00')], 'c1 60 1 3, c2 0 0 0'],
   [
     'a piece to whom it was done for, and what it grew by later to the other',
@@ -106,9 +106,7 @@ it.each([
 it('splits among three', () => {
   const last = contract('c3', '18:00 to ');
   const candidates = [first, contract('c2', '14:00 to 17:00'), last];
-  expect(attribute(candidates, [...three, done('17:30'), done('18:00')])).toBe(
-    'c1 120 2 6, c2 120 2 6, c3 60 1 3',
-  );
+  expect(attribute(candidates, [...three, done('17:30'), done('18:00')])).toBe('c1 120 2 6, c2 120 2 6, c3 60 1 3');
 });
 
 it.each([
@@ -189,22 +187,19 @@ it('gives nothing away whole whose pieces are known and do not come to it', () =
 it('holds it once and as a whole where a file tells of each of its contracts, too', () => {
   const whole = toSighting(three);
   const files = ['c1', 'c2'].map((contractId) =>
-    toSighting(three, {
-      ...{ source: 'import:1', place: { by: 'contract', install: 'acme', contractId } },
-    }),
+    toSighting(three, { source: 'import:1', place: { by: 'contract', install: 'acme', contractId } }),
   );
   const { due, held } = attributeWork([whole, ...files], {
     candidatesOf: ({ place }) =>
-      [first, second].filter(
-        (one) => place.by !== 'contract' || one.contractId === place.contractId,
-      ),
+      [first, second].filter((one) => place.by !== 'contract' || one.contractId === place.contractId),
     momentsOf: (sighting) => (sighting === whole ? three : []),
     decisions: new Map(),
   });
   expect(due).toEqual([]);
   expect(held).toHaveLength(3);
   expect(held).toContainEqual({
-    ...{ sighting: whole, reason: 'two_sources' },
+    sighting: whole,
+    reason: 'two_sources',
     contracts: [
       { install: 'acme', contractId: 'c1' },
       { install: 'acme', contractId: 'c2' },
@@ -215,10 +210,7 @@ it('holds it once and as a whole where a file tells of each of its contracts, to
 it('says nothing that lowers of a contract that held work may be of', () => {
   const candidates = [first, second];
   const elsewhere = { place: { by: 'scope', tool: 'studio', scope: '8' } } as const;
-  const [torn, whole] = [
-    toSighting(three, { isTorn: true }),
-    toSighting([done('10:00')], elsewhere),
-  ];
+  const [torn, whole] = [toSighting(three, { isTorn: true }), toSighting([done('10:00')], elsewhere)];
   const { due, held } = attributeWork([torn, whole], {
     candidatesOf: ({ place }) => (place === elsewhere.place ? [first] : candidates),
     momentsOf: () => [],

@@ -3,8 +3,7 @@ import { expect, it } from 'vitest';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { openImportWorld } from './import-harness.ts';
 
-const header =
-  'workDate,contractId,externalProjectId,opentrainUserId,workEmail,totalSeconds,tasksCompleted';
+const header = 'workDate,contractId,externalProjectId,opentrainUserId,workEmail,totalSeconds,tasksCompleted';
 
 /** Lines as they are after their day, and what is wrong with them. */
 const wrong: [line: string, fault: string][] = [
@@ -22,12 +21,7 @@ const wrong: [line: string, fault: string][] = [
   ['"cmc1,,,,60,', 'has quotes that are wrong'],
 ];
 
-const right = [
-  'cmc1,,,,60,',
-  'cmc2,,cmu3,,,7',
-  ',lamps,,cmu2@opentrain.work,60,0',
-  '"cmc1",,,,5,5',
-];
+const right = ['cmc1,,,,60,', 'cmc2,,cmu3,,,7', ',lamps,,cmu2@opentrain.work,60,0', '"cmc1",,,,5,5'];
 
 describeEachDatabase('a file with faults', (openFresh) => {
   it('has each line told with what is wrong', async () => {
@@ -37,7 +31,8 @@ describeEachDatabase('a file with faults', (openFresh) => {
       { header },
     );
     expect(staged).toEqual({
-      ...{ outcome: 'faulty', faultCount: wrong.length },
+      outcome: 'faulty',
+      faultCount: wrong.length,
       faults: wrong.map(([, fault], index) => ({ line: index + 2, fault })),
     });
   });
@@ -67,7 +62,8 @@ describeEachDatabase('a file with faults', (openFresh) => {
     const lines = days.map((day) => `${day},cmc1,60`);
     const staged = await world.stage([...lines, lines[0] ?? '', '', `${lines[599]}0`]);
     expect(staged).toEqual({
-      ...{ outcome: 'faulty', faultCount: 2 },
+      outcome: 'faulty',
+      faultCount: 2,
       faults: [
         { line: 602, fault: 'is of the same person and day as line 2' },
         { line: 604, fault: 'is of the same person and day as line 601' },
@@ -80,9 +76,7 @@ describeEachDatabase('a file with faults', (openFresh) => {
     const staged = await world.stage(Array.from({ length: 1234 }, () => 'never,cmc1,60'));
     if (staged.outcome !== 'faulty') throw new Error('nothing was found');
     expect(staged.faultCount).toBe(1234);
-    expect(staged.faults.map(({ line }) => line)).toEqual(
-      Array.from({ length: 100 }, (_, index) => index + 2),
-    );
+    expect(staged.faults.map(({ line }) => line)).toEqual(Array.from({ length: 100 }, (_, index) => index + 2));
   });
 
   it('with nothing in it is refused', async () => {
@@ -128,7 +122,6 @@ function toFile(drawn: readonly Drawn[]): { lines: string[]; expected: number[] 
     if (kind === 'empty') return '';
     return (kind === 'again' ? before[index] : own[index]) ?? '';
   });
-  const isWrong = ({ kind }: Drawn, index: number) =>
-    kind === 'wrong' || (kind === 'again' && lines[index] !== '');
+  const isWrong = ({ kind }: Drawn, index: number) => kind === 'wrong' || (kind === 'again' && lines[index] !== '');
   return { lines, expected: drawn.flatMap((one, at) => (isWrong(one, at) ? [at + 2] : [])) };
 }

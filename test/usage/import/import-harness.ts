@@ -50,7 +50,13 @@ export async function openImportWorld(openFresh: OpenFresh): Promise<ImportWorld
     await tx.insertInto('audit').values({ at: 'now', actor: 'ada', action, subject }).execute();
   };
   const deps = {
-    ...{ database, staging, imports, clock, signal, note, onProgress: () => undefined },
+    database,
+    staging,
+    imports,
+    clock,
+    signal,
+    note,
+    onProgress: () => undefined,
     people: createKnownPeopleStore(database, box),
   };
   const stage: ImportWorld['stage'] = (lines, options = {}) => {
@@ -60,7 +66,9 @@ export async function openImportWorld(openFresh: OpenFresh): Promise<ImportWorld
     return stageImport({ ...deps, signal: stopping }, file);
   };
   return {
-    ...{ engine, imports, stage },
+    engine,
+    imports,
+    stage,
     async take(lines, options) {
       clock.advance(1000);
       const staged = await stage(lines, options);
@@ -83,7 +91,11 @@ export async function openImportWorld(openFresh: OpenFresh): Promise<ImportWorld
 
 function hire(contract: string, trainer: string, project: string): string {
   return fullEvent({
-    ...{ type: 'contract.started', contract, trainer, project, link: `cml-${project}` },
+    type: 'contract.started',
+    contract,
+    trainer,
+    project,
+    link: `cml-${project}`,
     id: `7${contract.slice(3)}${trainer.slice(3)}`,
   });
 }

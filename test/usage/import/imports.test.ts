@@ -9,21 +9,23 @@ import { countRows, openImportWorld } from './import-harness.ts';
 describeEachDatabase('an import', (openFresh) => {
   it('counts once it is confirmed, by contract and by project', async () => {
     const world = await openImportWorld(openFresh);
-    const header =
-      'workDate,contractId,externalProjectId,opentrainUserId,workEmail,totalSeconds,tasksCompleted';
+    const header = 'workDate,contractId,externalProjectId,opentrainUserId,workEmail,totalSeconds,tasksCompleted';
     const staged = await world.stage(
-      [
-        '2026-03-13,cmc1,,,,60,',
-        '2026-03-14,cmc2,,cmu2,,120,5',
-        '2026-03-14,,lamps,,CMU3@opentrain.work,180,0',
-      ],
+      ['2026-03-13,cmc1,,,,60,', '2026-03-14,cmc2,,cmu2,,120,5', '2026-03-14,,lamps,,CMU3@opentrain.work,180,0'],
       { header },
     );
     expect(staged).toEqual({
-      ...{ outcome: 'staged', id: 1 },
+      outcome: 'staged',
+      id: 1,
       preview: {
-        ...{ lines: 3, people: 3, contracts: 2, projects: 1, days: 2 },
-        ...{ firstDay: '2026-03-13', lastDay: '2026-03-14', replaces: [] },
+        lines: 3,
+        people: 3,
+        contracts: 2,
+        projects: 1,
+        days: 2,
+        firstDay: '2026-03-13',
+        lastDay: '2026-03-14',
+        replaces: [],
         sums: { seconds: 360, tasks: 5, labels: null },
       },
     });
@@ -32,15 +34,21 @@ describeEachDatabase('an import', (openFresh) => {
     await world.count(1);
     expect(await Array.fromAsync(world.imports.sightings(march))).toEqual([
       {
-        ...{ source: 'import:1', seenAt: '2026-03-15T12:00:00.000Z', trainerId: 'cmu1' },
+        source: 'import:1',
+        seenAt: '2026-03-15T12:00:00.000Z',
+        trainerId: 'cmu1',
         place: { by: 'contract', install: 'acme', contractId: 'cmc1' },
-        ...{ day: '2026-03-13', counts: { seconds: 60, tasks: null, labels: null } },
+        day: '2026-03-13',
+        counts: { seconds: 60, tasks: null, labels: null },
       },
       expect.objectContaining({ counts: { seconds: 120, tasks: 5, labels: null } }),
       {
-        ...{ source: 'import:1', seenAt: '2026-03-15T12:00:00.000Z', trainerId: 'cmu3' },
+        source: 'import:1',
+        seenAt: '2026-03-15T12:00:00.000Z',
+        trainerId: 'cmu3',
         place: { by: 'project', install: 'acme', externalProjectId: 'lamps' },
-        ...{ day: '2026-03-14', counts: { seconds: 180, tasks: 0, labels: null } },
+        day: '2026-03-14',
+        counts: { seconds: 180, tasks: 0, labels: null },
       },
     ]);
     expect(JSON.stringify(await everything(world.engine))).not.toMatch(/opentrain\.work/i);
@@ -62,8 +70,7 @@ describeEachDatabase('an import', (openFresh) => {
     });
     world.engine.clock.advance(1000);
     await world.count(3);
-    const seconds = async () =>
-      (await world.sighted()).map((one) => one.split(' ').slice(3).join());
+    const seconds = async () => (await world.sighted()).map((one) => one.split(' ').slice(3).join());
     expect(await seconds()).toEqual(['3,import:3', '20,import:2', '300,import:3']);
     await world.undo(2);
     expect(await seconds()).toEqual(['3,import:3', '10,import:1', '300,import:3']);
@@ -74,19 +81,17 @@ describeEachDatabase('an import', (openFresh) => {
     const days = { from: '2026-03-01', to: '2026-03-31' };
     const takenBack = await Array.fromAsync(world.imports.takenBack(days));
     expect(takenBack.map(({ source, counts }) => `${source} ${counts.seconds}`)).toEqual([
-      ...['import:3 0', 'import:2 0', 'import:3 0'],
+      'import:3 0',
+      'import:2 0',
+      'import:3 0',
     ]);
     expect(await world.engine.rows('audit')).toMatchObject(
       [1, 2, 3]
         .map((id) => ({ action: 'usage import', subject: `import ${id}` }))
-        .concat(
-          [2, 3, 1].map((id) => ({ action: 'usage import --undo', subject: `import ${id}` })),
-        ),
+        .concat([2, 3, 1].map((id) => ({ action: 'usage import --undo', subject: `import ${id}` }))),
     );
     const listed = await world.imports.list({ limit: 10 });
-    expect(listed.map(({ id, state }) => `${id} ${state}`)).toEqual([
-      ...['3 undone', '2 undone', '1 undone'],
-    ]);
+    expect(listed.map(({ id, state }) => `${id} ${state}`)).toEqual(['3 undone', '2 undone', '1 undone']);
   });
 
   it('is undone once, and only where it counted', async () => {
@@ -118,9 +123,7 @@ describeEachDatabase('an import', (openFresh) => {
     const days = Array.from({ length: 1100 }, (_, back) => dayBack(back));
     await world.take(days.map((day) => `${day},cmc1,60`));
     await world.take(days.map((day) => `${day},cmc1,61`));
-    const all = await Array.fromAsync(
-      world.imports.sightings({ from: '2000-01-01', to: '2026-03-31' }),
-    );
+    const all = await Array.fromAsync(world.imports.sightings({ from: '2000-01-01', to: '2026-03-31' }));
     expect(all.map(({ day }) => day)).toEqual(days.toReversed());
     expect(new Set(all.map(({ source }) => source))).toEqual(new Set(['import:2']));
   });

@@ -27,8 +27,7 @@ const entry = {
 
 describe('a CSV file of work', () => {
   it('is read with a byte order mark, Windows line ends, quotes, spaces and empty lines', async () => {
-    const text =
-      '\ufeff"workDate", contractId ,totalSeconds\r\n\r\n"2026-03-14",  "cmc1",60\r\n2026-03-14,cmc1,"60"';
+    const text = '\ufeff"workDate", contractId ,totalSeconds\r\n\r\n"2026-03-14",  "cmc1",60\r\n2026-03-14,cmc1,"60"';
     // A quote after a space is none of CSV's.
     expect(await read(text)).toEqual([
       { line: 3, fault: 'has quotes that are wrong' },
@@ -43,14 +42,15 @@ describe('a CSV file of work', () => {
   });
 
   it('may leave counts out, which are not zero then', async () => {
-    const header =
-      'workDate,externalProjectId,workEmail,totalSeconds,tasksCompleted,labelsCompleted';
+    const header = 'workDate,externalProjectId,workEmail,totalSeconds,tasksCompleted,labelsCompleted';
     expect(await read(`${header}\n2026-03-14,street-signs,a@b.example,,0,\n`)).toEqual([
       {
         line: 2,
         entry: {
-          ...{ place: { by: 'project', id: 'street-signs' }, person: { workEmail: 'a@b.example' } },
-          ...{ day: '2026-03-14', counts: { seconds: null, tasks: 0, labels: null } },
+          place: { by: 'project', id: 'street-signs' },
+          person: { workEmail: 'a@b.example' },
+          day: '2026-03-14',
+          counts: { seconds: null, tasks: 0, labels: null },
         },
       },
     ]);

@@ -180,9 +180,7 @@ describeEachDatabase('before somebody is taken out', (openFresh) => {
 
   it('nothing is waited for in a tool that tells of no work, or where nobody ever worked', async () => {
     const { engine, usage } = await openEnd();
-    const due = [
-      { membershipId: 1, generation: 2, cause: 'retired', isOurs: true, tool: 'list' },
-    ] as const;
+    const due = [{ membershipId: 1, generation: 2, cause: 'retired', isOurs: true, tool: 'list' }] as const;
     const passing = await inTransaction(engine.database, (tx) =>
       createFinalReadingStore(() => undefined).mayPass(tx, due, engine.clock.now()),
     );

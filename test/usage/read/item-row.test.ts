@@ -2,14 +2,15 @@ import { expect, it } from 'vitest';
 import { toItem, toItemColumns } from '../../../src/usage/read/item-row.ts';
 import type { Item } from '../../../src/usage/read/merge-items.ts';
 
-const [morning, noon, next] = [
-  '2026-03-15T09:00:00.000Z',
-  '2026-03-15T12:00:00.000Z',
-  '2026-03-16T09:00:00.000Z',
-];
+const [morning, noon, next] = ['2026-03-15T09:00:00.000Z', '2026-03-15T12:00:00.000Z', '2026-03-16T09:00:00.000Z'];
 
 const item: Item = {
-  ...{ taskId: 't', isDone: true, doneDay: '2026-03-15', doneAt: morning, labels: 3, seconds: 100 },
+  taskId: 't',
+  isDone: true,
+  doneDay: '2026-03-15',
+  doneAt: morning,
+  labels: 3,
+  seconds: 100,
   grown: [
     { day: '2026-03-15', at: morning, seconds: 60 },
     { day: '2026-03-15', at: noon, seconds: 30 },
@@ -34,7 +35,8 @@ it('is kept with the task that was skipped, which counts none, also for earlier 
 
 it('has no instants where an earlier version remembered it', () => {
   expect(toItem({ ...toItemColumns(item), moments: null })).toEqual({
-    ...{ ...item, doneAt: null },
+    ...item,
+    doneAt: null,
     grown: [
       { day: '2026-03-15', at: null, seconds: 90 },
       { day: '2026-03-16', at: null, seconds: 10 },
@@ -46,7 +48,8 @@ it('forgets the instants that an earlier version has written past since', () => 
   const grown = JSON.stringify({ '2026-03-15': 90, '2026-03-16': 40, '2026-03-17': 5 });
   const past = { ...toItemColumns(item), doneDay: '2026-03-14', grown };
   expect(toItem(past)).toMatchObject({
-    ...{ doneDay: '2026-03-14', doneAt: null },
+    doneDay: '2026-03-14',
+    doneAt: null,
     grown: [
       ...item.grown.slice(0, 2),
       { day: '2026-03-16', at: null, seconds: 40 },

@@ -18,8 +18,15 @@ type ItemSighting = Extract<UsageSighting, { of: 'item' }>;
 function item(itemId: string, changes: Partial<ItemSighting> = {}): ItemSighting {
   const at = '2026-03-15T10:00:00.000Z';
   return {
-    ...{ memberId: 'm1', of: 'item', itemId, taskId: `task of ${itemId}` },
-    ...{ doneAt: at, changedAt: at, labels: 3, seconds: 60, ...changes },
+    memberId: 'm1',
+    of: 'item',
+    itemId,
+    taskId: `task of ${itemId}`,
+    doneAt: at,
+    changedAt: at,
+    labels: 3,
+    seconds: 60,
+    ...changes,
   };
 }
 
@@ -33,11 +40,7 @@ function daysOf(work: Work): Record<string, object> {
 
 describe('pieces of work', () => {
   it('count their labels on the day they were done, and a task once however many it has', () => {
-    const work = mergeWork(
-      noWork,
-      [item('a', { taskId: 't' }), item('b', { taskId: 't' })],
-      reading,
-    );
+    const work = mergeWork(noWork, [item('a', { taskId: 't' }), item('b', { taskId: 't' })], reading);
     expect(daysOf(work)).toEqual({ '2026-03-15': { seconds: 120, tasks: 1, labels: 6 } });
   });
 
@@ -172,14 +175,10 @@ describe('the pieces of a day', () => {
     const { items } = mergeWork(noWork, told, reading);
     const moments = [...items.values()].flatMap((one) => momentsOf(one, day));
     expect(moments.map(({ taskId, seconds }) => [taskId, seconds])).toEqual([
-      ...[
-        ['task of a', 0],
-        [null, 60],
-      ],
-      ...[
-        [null, 0],
-        [null, 60],
-      ],
+      ['task of a', 0],
+      [null, 60],
+      [null, 0],
+      [null, 60],
     ]);
   });
 
@@ -207,9 +206,7 @@ describe('the pieces of a day', () => {
     const old = new Map([...work.items].map(([id, one]) => [id, { ...one, doneAt: null }]));
     const again = mergeWork({ ...work, items: old }, [item('a')], { ...reading, lowers: false });
     expect(again.items).toEqual(work.items);
-    expect(isTorn(mergeWork(freezeWork({ ...work, items: old }), [item('a')], reading))).toBe(
-      false,
-    );
+    expect(isTorn(mergeWork(freezeWork({ ...work, items: old }), [item('a')], reading))).toBe(false);
   });
 
   it.each([
@@ -251,57 +248,27 @@ it.each([-1, Number.NaN, Number.POSITIVE_INFINITY, 1e300])('refuses %s as a coun
 
 /** An instant and the day it is of, there. */
 it.each([
-  [
-    'the last second before the day of 23 hours',
-    'Europe/Berlin',
-    '2026-03-28T22:59:59.999Z',
-    '2026-03-28',
-  ],
+  ['the last second before the day of 23 hours', 'Europe/Berlin', '2026-03-28T22:59:59.999Z', '2026-03-28'],
   ['its first', 'Europe/Berlin', '2026-03-28T23:00:00Z', '2026-03-29'],
   ['the hour that is skipped', 'Europe/Berlin', '2026-03-29T01:30:00Z', '2026-03-29'],
   ['its last second', 'Europe/Berlin', '2026-03-29T21:59:59.999Z', '2026-03-29'],
   ['the day after it', 'Europe/Berlin', '2026-03-29T22:00:00Z', '2026-03-30'],
-  [
-    'the first second of the day of 25 hours',
-    'Europe/Berlin',
-    '2026-10-24T22:00:00Z',
-    '2026-10-25',
-  ],
+  ['the first second of the day of 25 hours', 'Europe/Berlin', '2026-10-24T22:00:00Z', '2026-10-25'],
   ['the hour that comes twice', 'Europe/Berlin', '2026-10-25T00:30:00Z', '2026-10-25'],
   ['the same an hour later', 'Europe/Berlin', '2026-10-25T01:30:00Z', '2026-10-25'],
   ['its last second', 'Europe/Berlin', '2026-10-25T22:59:59.999Z', '2026-10-25'],
   ['the day after it', 'Europe/Berlin', '2026-10-25T23:00:00Z', '2026-10-26'],
-  [
-    'the last second before the day of 23 hours',
-    'America/New_York',
-    '2026-03-08T04:59:59.999Z',
-    '2026-03-07',
-  ],
+  ['the last second before the day of 23 hours', 'America/New_York', '2026-03-08T04:59:59.999Z', '2026-03-07'],
   ['its first', 'America/New_York', '2026-03-08T05:00:00Z', '2026-03-08'],
   ['its last second', 'America/New_York', '2026-03-09T03:59:59.999Z', '2026-03-08'],
   ['the day after it', 'America/New_York', '2026-03-09T04:00:00Z', '2026-03-09'],
-  [
-    'the first second of the day of 25 hours',
-    'America/New_York',
-    '2026-11-01T04:00:00Z',
-    '2026-11-01',
-  ],
+  ['the first second of the day of 25 hours', 'America/New_York', '2026-11-01T04:00:00Z', '2026-11-01'],
   ['its last second', 'America/New_York', '2026-11-02T04:59:59.999Z', '2026-11-01'],
   ['the day after it', 'America/New_York', '2026-11-02T05:00:00Z', '2026-11-02'],
-  [
-    'the first second of the day of 24 hours and a half',
-    'Australia/Lord_Howe',
-    '2026-04-04T13:00:00Z',
-    '2026-04-05',
-  ],
+  ['the first second of the day of 24 hours and a half', 'Australia/Lord_Howe', '2026-04-04T13:00:00Z', '2026-04-05'],
   ['its last second', 'Australia/Lord_Howe', '2026-04-05T13:29:59.999Z', '2026-04-05'],
   ['the day after it', 'Australia/Lord_Howe', '2026-04-05T13:30:00Z', '2026-04-06'],
-  [
-    'the first second of the day of 23 hours and a half',
-    'Australia/Lord_Howe',
-    '2026-10-03T13:30:00Z',
-    '2026-10-04',
-  ],
+  ['the first second of the day of 23 hours and a half', 'Australia/Lord_Howe', '2026-10-03T13:30:00Z', '2026-10-04'],
   ['its last second', 'Australia/Lord_Howe', '2026-10-04T12:59:59.999Z', '2026-10-04'],
   ['the day after it', 'Australia/Lord_Howe', '2026-10-04T13:00:00Z', '2026-10-05'],
   ['a change at midnight', 'America/Asuncion', '2024-03-24T03:30:00Z', '2024-03-23'],

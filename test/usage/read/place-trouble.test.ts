@@ -34,9 +34,12 @@ describeEachDatabase('a place of work', (openFresh) => {
       const links = (await api('GET', '/project-links')) as { projectLinks: never[] };
       const listed = await listLinks(
         {
-          ...{ installs, adapters: usage.deps.adapters, routeLink: engine.rules.routeLink },
+          installs,
+          adapters: usage.deps.adapters,
+          routeLink: engine.rules.routeLink,
           platformApis: new Map([['acme', { listProjectLinks: async () => links.projectLinks }]]),
-          ...{ placeOf: usage.deps.placeOf, places: await usage.deps.places.list() },
+          placeOf: usage.deps.placeOf,
+          places: await usage.deps.places.list(),
         },
         ['acme'],
         signal,
@@ -57,8 +60,7 @@ describeEachDatabase('a place of work', (openFresh) => {
     await readAgain(minuteMs);
     await readAgain(hourMs);
     expect(alerts()).toEqual(['lamps']);
-    const says =
-      /^studio says that places of work are not there: lamps \(since .+There is no lamps\)$/;
+    const says = /^studio says that places of work are not there: lamps \(since .+There is no lamps\)$/;
     expect(await attention()).toEqual([expect.stringMatching(says)]);
     expect(await listWork()).toEqual({ signs: 'read', lamps: 'gone' });
     await readAgain(24 * hourMs);

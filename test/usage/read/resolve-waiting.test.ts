@@ -11,17 +11,18 @@ const group = 'street-signs';
 
 describe('who has come', () => {
   const wait = (membershipId: number, trainerId: string, ...addresses: string[]) => ({
-    ...{ membershipId, trainerId, addresses, tool: 'studio', groupId: group },
+    membershipId,
+    trainerId,
+    addresses,
+    tool: 'studio',
+    groupId: group,
     memberId: `invited:${trainerId}`,
   });
   const match = (...[waiting, listed]: Parameters<typeof matchArrived>) =>
     matchArrived(waiting, listed).map((one) => [one.waiting.membershipId, one.accountId]);
 
   it('is known by any address that they may be in under, in whatever case', () => {
-    const waiting = [
-      wait(1, 'ada', 'ada@x.example', 'ada@y.example'),
-      wait(2, 'ben', 'ben@x.example'),
-    ];
+    const waiting = [wait(1, 'ada', 'ada@x.example', 'ada@y.example'), wait(2, 'ben', 'ben@x.example')];
     const listed = [
       { id: '7', email: 'Ada@Y.example' },
       { id: '8', email: null },
@@ -55,9 +56,7 @@ describeEachDatabase('those who were waited for', (openFresh) => {
     const engine = createEngine(await openFresh());
     const tool = createSharedLinkTool();
     const person = (index: number) => ({ contract: `c${index}`, trainer: `t${index}` });
-    await engine.apply(
-      [1, 2].map((index) => fullEvent({ type: 'contract.started', ...person(index) })),
-    );
+    await engine.apply([1, 2].map((index) => fullEvent({ type: 'contract.started', ...person(index) })));
     await convergeDue(engine, tool);
     const store = createWaitingStore(engine.database, engine.addresses);
     const end = () => engine.apply([fullEvent({ type: 'contract.ended', ...person(1) })]);

@@ -19,11 +19,7 @@ async function seeIn(database: Database, trainerId: string, on = day): Promise<v
   await database.kysely.insertInto('usageDay').values(row).execute();
 }
 
-async function importOf(
-  { kysely }: Database,
-  trainerIds: string[],
-  state: 'counted' | 'undone' | 'staging',
-) {
+async function importOf({ kysely }: Database, trainerIds: string[], state: 'counted' | 'undone' | 'staging') {
   const countedAt = state === 'staging' ? null : `${day}T12:00:00.000Z`;
   const file = { install: 'acme', state, fileName: 'work.csv', actor: 'ada', keptUntil: day };
   const { id: importId } = await kysely
@@ -56,7 +52,7 @@ describeEachDatabase('some people after others', (openFresh) => {
   it('are on contracts of which no others are read, however many are asked for', async () => {
     const engine = createEngine(await openFresh());
     const hires = ['t1', 't2', 't3'].map((trainer, index) =>
-      fullEvent({ ...{ type: 'contract.started', trainer }, contract: 'c1', id: `7${index}` }),
+      fullEvent({ type: 'contract.started', trainer, contract: 'c1', id: `7${index}` }),
     );
     await engine.apply(hires);
     const { engagements } = createContractSourceStore(engine.database);

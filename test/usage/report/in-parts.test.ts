@@ -15,14 +15,8 @@ describeEachDatabase('what is reported in parts', (openFresh) => {
     const alone = Array.from({ length: 30 }, () => world.hire());
     await world.learn();
     const at = engine.clock.now().toISOString();
-    const members = [
-      ...trainers.map((one) => `m${one.opentrainUserId}`),
-      ...alone.map((one) => one.memberId),
-    ];
-    const items = members.map((memberId): [string, ItemWork] => [
-      memberId,
-      { memberId, seconds: 60, labels: 1, at },
-    ]);
+    const members = [...trainers.map((one) => `m${one.opentrainUserId}`), ...alone.map((one) => one.memberId)];
+    const items = members.map((memberId): [string, ItemWork] => [memberId, { memberId, seconds: 60, labels: 1, at }]);
     tool.items.set('signs', new Map(items));
     engine.clock.advance(60_000);
     await world.read();

@@ -18,9 +18,19 @@ function due(changes: Partial<DueDay> = {}): DueDay {
 
 function ledger(changes: Partial<LedgerDay> = {}): LedgerDay {
   return {
-    ...{ trainerId: 't1', day: '2026-03-15', answered: counts, tried: counts },
-    ...{ state: 'answered', doubtedUntil: null, heldSince: null, closedAt: null, lowered: null },
-    ...{ answeredAt: null, status: null, requestId: null, message: null },
+    trainerId: 't1',
+    day: '2026-03-15',
+    answered: counts,
+    tried: counts,
+    state: 'answered',
+    doubtedUntil: null,
+    heldSince: null,
+    closedAt: null,
+    lowered: null,
+    answeredAt: null,
+    status: null,
+    requestId: null,
+    message: null,
     sentAt: '2026-03-15T11:00:00.000Z',
     ...changes,
   };
@@ -54,11 +64,7 @@ it.each([
   ['changed', due(), ledger({ state: 'unsent', answered: unknown })],
   ['parked', due(), ledger({ state: 'refused', answered: unknown })],
   ['changed', due({ counts: less }), ledger({ state: 'refused', answered: unknown })],
-  [
-    'changed',
-    due(),
-    ledger({ state: 'refused', answered: unknown, sentAt: '2026-03-14T11:00:00.000Z' }),
-  ],
+  ['changed', due(), ledger({ state: 'refused', answered: unknown, sentAt: '2026-03-14T11:00:00.000Z' })],
 ])('plans %s', (expected, day, known) => {
   expect(plan(day, known)).toBe(expected);
 });

@@ -90,8 +90,13 @@ describeEachDatabase('what needs somebody', (openFresh) => {
     const { schedule, lookbackMs, maxLoweredFraction, deletedTasks } = usage.deps;
     const { database, addresses } = world.engine;
     const other = createUsage({
-      ...{ ...usage.deps, database, addresses, metrics: usage.deps.metrics },
-      ...{ routeLink: () => undefined, links: new Map(), otherSightings: [] },
+      ...usage.deps,
+      database,
+      addresses,
+      metrics: usage.deps.metrics,
+      routeLink: () => undefined,
+      links: new Map(),
+      otherSightings: [],
       usage: { schedule, lookbackMs, maxLoweredFraction, deletedTasks },
     });
     const deps = { ...other.deps, placeOf: usage.deps.placeOf };

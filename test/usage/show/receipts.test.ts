@@ -44,9 +44,16 @@ describeEachDatabase('the receipts of a contract', (openFresh) => {
     expect(await show()).toMatchObject({
       days: [
         {
-          ...{ trainerId, day: today(), seen: counts, sent: counts, why: null },
+          trainerId,
+          day: today(),
+          seen: counts,
+          sent: counts,
+          why: null,
           sightings: [{ source: 'tool:studio', place, counts, seenAt }],
-          ...{ state: 'answered', sentAt, answeredAt: sentAt, message: null },
+          state: 'answered',
+          sentAt,
+          answeredAt: sentAt,
+          message: null,
           requestId: expect.stringMatching(/^req_/),
           reportId: expect.stringMatching(/^gw-/),
         },
@@ -74,11 +81,7 @@ describeEachDatabase('the receipts of a contract', (openFresh) => {
     expect(await whys()).toMatchObject([[null, { seconds: 0 }]]);
     engine.clock.advance(14 * dayMs + dayMs);
     await report();
-    await engine.database.kysely
-      .updateTable('usageDay')
-      .set({ seconds: 99 })
-      .where('seconds', '=', 40)
-      .execute();
+    await engine.database.kysely.updateTable('usageDay').set({ seconds: 99 }).where('seconds', '=', 40).execute();
     expect(await whys()).toMatchObject([['left_lookback', { seconds: 59 }]]);
   });
 
@@ -118,7 +121,10 @@ describeEachDatabase('the receipts of a contract', (openFresh) => {
     await report();
     expect((await show()).days).toMatchObject([
       {
-        ...{ state: 'refused', why: 'refused', sent: null, status: 409 },
+        state: 'refused',
+        why: 'refused',
+        sent: null,
+        status: 409,
         message: expect.stringContaining('no hired trainer'),
         requestId: expect.stringMatching(/^req_/),
       },

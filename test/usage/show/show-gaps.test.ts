@@ -25,8 +25,7 @@ describeEachDatabase('what of the work cannot be counted', (openFresh) => {
     const beganAt = engine.clock.now().toISOString();
     const attention = async () =>
       (await loadStatus(engine.database, beganAt, installs)).attention.map(({ says }) => says);
-    const show = ({ contractId }: { contractId: string }) =>
-      showGaps(usage.deps, 'acme', contractId);
+    const show = ({ contractId }: { contractId: string }) => showGaps(usage.deps, 'acme', contractId);
     return { ...world, worker, other, readAgain, attention, show };
   }
 
