@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Adapter, Person } from '../adapters/adapter.ts';
-import { createPassword } from '../engine/new-password.ts';
+import { createPassword } from '../tools/new-password.ts';
 
 /** People who do not exist, to try a tool with. Those of one run have a mark in common. */
 export interface Canaries {

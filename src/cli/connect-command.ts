@@ -1,15 +1,15 @@
 import { Command, InvalidArgumentError } from 'commander';
+import type { Works } from '../app/services.ts';
 import { readConnectToken, toToken } from '../config/connect-token.ts';
 import type { Environment } from '../config/document.ts';
 import { name, projectPattern } from '../config/values-schema.ts';
-import type { Works } from '../create-works.ts';
 import { AppError } from '../domain/errors.ts';
 import { exitStatusOf } from '../domain/run.ts';
 import { createInstallStore } from '../installs/install-store.ts';
+import { ensureEndpoint } from '../installs/subscription/ensure-endpoint.ts';
 import { maskText } from '../lib/mask.ts';
 import { type Connected, type Connecting, connectInstall } from '../operator/connect/connect-install.ts';
 import { settlePlace } from '../operator/connect/settle-place.ts';
-import { ensureEndpoint } from '../subscription/ensure-endpoint.ts';
 import { askSecret, confirm } from './ask.ts';
 import { toCheckText } from './check-text.ts';
 import { decidedBy, print, toQuery } from './command-context.ts';

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { type BudgetState, budgetStates } from '../domain/budget.ts';
 import { type ContractStatus, contractStatuses } from '../domain/evidence-status.ts';
-import { createEvidenceStore } from '../engine/evidence-store.ts';
+import { createEvidenceStore } from '../evidence/evidence-store.ts';
 import { createContractStore, type ListedContract } from '../operator/contract-store.ts';
 import { type ContractDecision, decideContract } from '../operator/decide-contract.ts';
 import { toPercent } from './budget-text.ts';

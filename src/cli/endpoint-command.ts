@@ -1,15 +1,15 @@
 import { Command } from 'commander';
-import type { Works } from '../create-works.ts';
+import type { Works } from '../app/services.ts';
 import { toAppError } from '../domain/errors.ts';
-import { maskText } from '../lib/mask.ts';
-import { stripControl } from '../lib/strip-control.ts';
 import {
   type DescribedSubscription,
   describeSubscription,
   type Redelivered,
   redeliver,
-} from '../subscription/describe-subscription.ts';
-import { type Rotated, rotateEndpoint } from '../subscription/rotate-endpoint.ts';
+} from '../installs/subscription/describe-subscription.ts';
+import { type Rotated, rotateEndpoint } from '../installs/subscription/rotate-endpoint.ts';
+import { maskText } from '../lib/mask.ts';
+import { stripControl } from '../lib/strip-control.ts';
 import { print } from './command-context.ts';
 import { endWith } from './ending.ts';
 import { pickInstall } from './pick-install.ts';

@@ -1,9 +1,9 @@
 import { Command } from 'commander';
 import { loadAdapters } from '../adapters/load-adapters.ts';
 import { AppError } from '../domain/errors.ts';
-import { createLinkRouter } from '../engine/link-router.ts';
 import { systemClock } from '../lib/clock.ts';
 import { stripControl } from '../lib/strip-control.ts';
+import { createLinkRouter } from '../memberships/link-router.ts';
 import { loadRunning } from '../operator/about-instances.ts';
 import { type Explanation, explain } from '../operator/explain.ts';
 import { explainBudgets } from '../operator/explain-budgets.ts';

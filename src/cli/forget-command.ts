@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { createEvidenceStore } from '../engine/evidence-store.ts';
+import { createEvidenceStore } from '../evidence/evidence-store.ts';
 import { systemClock } from '../lib/clock.ts';
 import { type Forgotten, forgetPerson } from '../privacy/forget-person.ts';
 import { createPersonStore } from '../privacy/person-store.ts';

@@ -2,12 +2,12 @@ import { Command } from 'commander';
 import type { LoadedConfig } from '../config/load-config.ts';
 import { createAliveLock } from '../db/alive-lock.ts';
 import { createDatabaseClock } from '../db/database-clock.ts';
-import { type KeyFile, keyFileOf } from '../db/key-file.ts';
-import { findKeyRing } from '../db/secret-key.ts';
 import { AppError } from '../domain/errors.ts';
+import { type KeyFile, keyFileOf } from '../keys/key-file.ts';
 import { type Progress, type Rotated, rotateKey } from '../keys/rotate-key.ts';
+import { createSecretBox } from '../keys/secret-box.ts';
+import { findKeyRing } from '../keys/secret-key.ts';
 import { systemClock } from '../lib/clock.ts';
-import { createSecretBox } from '../lib/secret-box.ts';
 import { loadCommandConfig, print, withStorage } from './command-context.ts';
 import type { Terminal } from './terminal.ts';
 

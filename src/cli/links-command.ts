@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { Works } from '../create-works.ts';
+import type { Works } from '../app/services.ts';
 import { AppError } from '../domain/errors.ts';
 import { addLink, findLink, removeLink } from '../operator/links/change-links.ts';
 import { type ListedLinks, listLinks } from '../operator/links/list-links.ts';

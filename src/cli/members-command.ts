@@ -1,11 +1,11 @@
 import { Command, InvalidArgumentError } from 'commander';
+import type { Storage } from '../app/storage.ts';
 import type { Config } from '../config/config-schema.ts';
 import type { MembershipState } from '../domain/membership.ts';
 import { membershipStates } from '../domain/membership.ts';
-import type { ListedMembership } from '../engine/membership-list-store.ts';
 import { systemClock, toInstant } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
-import type { Storage } from '../open-storage.ts';
+import type { ListedMembership } from '../memberships/membership-list-store.ts';
 import { createDoubtStore } from '../operator/doubt-store.ts';
 import { listWaiting, type WaitingMember } from '../operator/list-waiting.ts';
 import { createOwnershipStore } from '../operator/ownership-store.ts';

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { createConfiguredChannels } from '../create-works.ts';
+import { createConfiguredChannels } from '../app/services.ts';
 import { type DispatchState, dispatchStates } from '../domain/dispatch.ts';
 import { AppError } from '../domain/errors.ts';
 import { systemClock } from '../lib/clock.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import type { Storage } from '../app/storage.ts';
 import type { Config } from '../config/config-schema.ts';
-import type { Storage } from '../open-storage.ts';
 import { loadRegistry } from './command-context.ts';
 
 /**

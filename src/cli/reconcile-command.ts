@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { Works } from '../create-works.ts';
+import type { Works } from '../app/services.ts';
 import { exitStatusOf } from '../domain/run.ts';
 import { sayCause } from '../domain/standing.ts';
 import { maskText } from '../lib/mask.ts';

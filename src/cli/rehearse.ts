@@ -1,8 +1,8 @@
 import type { Adapter, Person } from '../adapters/adapter.ts';
 import { AppError } from '../domain/errors.ts';
-import { callTool } from '../engine/call-tool.ts';
 import { retry } from '../lib/retry.ts';
 import { type Check, failure, ok } from '../operator/doctor-checks.ts';
+import { callTool } from '../tools/call-tool.ts';
 import { createCanaries } from './canaries.ts';
 
 export interface Rehearsal {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Command } from 'commander';
 import { loadAdapters } from '../adapters/load-adapters.ts';
-import { createApp } from '../app.ts';
+import { createApp } from '../app/app.ts';
 import type { LoadedConfig } from '../config/load-config.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
 import { version } from '../lib/version.ts';

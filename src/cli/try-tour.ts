@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Storage } from '../app/storage.ts';
 import { AppError } from '../domain/errors.ts';
 import type { MembershipState } from '../domain/membership.ts';
-import type { Storage } from '../open-storage.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { demoProject } from './try-customer.ts';
 

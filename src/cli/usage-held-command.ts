@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { Works } from '../create-works.ts';
+import type { Works } from '../app/services.ts';
 import { inTransaction } from '../db/database.ts';
 import { countNames } from '../domain/usage.ts';
 import { writeAudit } from '../operator/audit-store.ts';

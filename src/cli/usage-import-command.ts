@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { Command } from 'commander';
+import type { Storage } from '../app/storage.ts';
 import type { Config } from '../config/config-schema.ts';
 import { inTransaction } from '../db/database.ts';
 import { createDatabaseClock } from '../db/database-clock.ts';
@@ -9,7 +10,6 @@ import { AppError } from '../domain/errors.ts';
 import { systemClock } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import { openHeapClearing } from '../lib/small-heap.ts';
-import type { Storage } from '../open-storage.ts';
 import { writeAudit } from '../operator/audit-store.ts';
 import { clearImports } from '../usage/import/clear-imports.ts';
 import type { ImportFormat } from '../usage/import/entry.ts';

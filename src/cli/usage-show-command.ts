@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { Works } from '../create-works.ts';
+import type { Works } from '../app/services.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import { type Counts, countNames } from '../domain/usage.ts';
 import { maskText } from '../lib/mask.ts';

@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import type { Adapter } from '../adapters/adapter.ts';
 import { loadAdapters } from '../adapters/load-adapters.ts';
+import { createWorks, type Works } from '../app/services.ts';
+import type { Storage } from '../app/storage.ts';
 import type { Config } from '../config/config-schema.ts';
 import type { LoadedConfig } from '../config/load-config.ts';
-import { createWorks, type Works } from '../create-works.ts';
 import { type AliveLock, createAliveLock } from '../db/alive-lock.ts';
 import { createDatabaseClock } from '../db/database-clock.ts';
 import type { InstallRegistry } from '../installs/install-registry.ts';
@@ -13,7 +14,6 @@ import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/logger.ts';
 import { createMetrics } from '../lib/metrics.ts';
 import { keepHeapSmall } from '../lib/small-heap.ts';
-import type { Storage } from '../open-storage.ts';
 import { loadCommandConfig, loadRegistry, openConfigured } from './command-context.ts';
 import type { Terminal } from './terminal.ts';
 

@@ -2,12 +2,12 @@ import { timingSafeEqual } from 'node:crypto';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import { httpStatusOf, toAppError } from '../domain/errors.ts';
 import { type Instance, isRunning } from '../domain/instance.ts';
-import type { MembershipStore } from '../engine/membership-store.ts';
 import type { InboxStore } from '../inbox/inbox-store.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Loop } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { Readiness } from '../lib/readiness.ts';
+import type { MembershipStore } from '../memberships/membership-store.ts';
 
 /**
  * The operator's side, on a listener of its own. It shows how Gangway is doing and changes nothing.

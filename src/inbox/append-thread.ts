@@ -1,7 +1,7 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { openDatabase } from '../db/database.ts';
 import { toAppError } from '../domain/errors.ts';
-import { createSecretBox } from '../lib/secret-box.ts';
+import { createSecretBox } from '../keys/secret-box.ts';
 import {
   type AppendReply,
   type AppendRequest,

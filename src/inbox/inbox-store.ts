@@ -4,10 +4,10 @@ import { writeSetting } from '../db/setting-store.ts';
 import type { DeliveryRow } from '../db/tables.ts';
 import type { Appended, DeliveryState, NewDelivery } from '../domain/delivery.ts';
 import { AppError } from '../domain/errors.ts';
-import type { SecretBox } from '../lib/secret-box.ts';
+import { bodyContext } from '../keys/seal-contexts.ts';
+import type { SecretBox } from '../keys/secret-box.ts';
 import { createTurns } from '../lib/turns.ts';
 import { type AppendedRow, createAppendStatements, keyOf } from './append-store.ts';
-import { bodyPlace } from './body-place.ts';
 import { deleteOld, deleteSettled } from './delete-store.ts';
 import { type DueDelivery, findDue, selectDue } from './due-store.ts';
 import { type ReadEvent, readEvent, readerVersion } from './event-schema.ts';
@@ -123,7 +123,7 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
       readerVersion,
       headers,
       // What nothing uses is remembered by its digest alone: that is enough to know it again.
-      body: read.outcome === 'ignored' ? notKept : box.seal(body, bodyPlace(install, digest)),
+      body: read.outcome === 'ignored' ? notKept : box.seal(body, bodyContext(install, digest)),
     };
   }
 
@@ -131,7 +131,7 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
     if (body.length === 0) {
       throw new AppError('not_found', 'The body was not kept: nothing uses events of this type');
     }
-    return box.open(body, bodyPlace(install, bodySha256));
+    return box.open(body, bodyContext(install, bodySha256));
   }
 
   return {

@@ -1,5 +1,6 @@
 import { type Database, inTransaction } from '../db/database.ts';
-import type { SecretBox } from '../lib/secret-box.ts';
+import { endpointSecretContext } from '../keys/seal-contexts.ts';
+import type { SecretBox } from '../keys/secret-box.ts';
 import { changeRevision } from './installs-revision.ts';
 
 /** A webhook endpoint of which we know that it delivers to us. */
@@ -32,7 +33,8 @@ export function createEndpointStore(database: Database, box: SecretBox): Endpoin
   async function open(rows: typeof all): Promise<StoredEndpoint[]> {
     return (await rows.execute()).map(({ secret, ...row }) => ({
       ...row,
-      secret: secret === null ? null : box.open(secret, secretPlace(row.install, row.endpointId)).toString('utf8'),
+      secret:
+        secret === null ? null : box.open(secret, endpointSecretContext(row.install, row.endpointId)).toString('utf8'),
     }));
   }
 
@@ -41,7 +43,7 @@ export function createEndpointStore(database: Database, box: SecretBox): Endpoin
     listOf: (install) => open(all.where('install', '=', install)),
 
     async save({ secret, ...endpoint }) {
-      const place = secretPlace(endpoint.install, endpoint.endpointId);
+      const place = endpointSecretContext(endpoint.install, endpoint.endpointId);
       const sealed = secret === null ? null : box.seal(Buffer.from(secret), place);
       const row = { ...endpoint, secret: sealed };
       await inTransaction(
@@ -69,9 +71,4 @@ export function createEndpointStore(database: Database, box: SecretBox): Endpoin
       });
     },
   };
-}
-
-/** Where a secret lies, as its seal is bound to it. */
-export function secretPlace(install: string, endpointId: string): string {
-  return `webhook_endpoint.secret:${install}/${endpointId}`;
 }

@@ -1,6 +1,6 @@
 import type { Database } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
-import type { SecretBox } from '../lib/secret-box.ts';
+import type { SecretBox } from '../keys/secret-box.ts';
 import { createPlatformApi, type PlatformApi } from '../marketplace/platform-api.ts';
 import { bindApi } from './bind-api.ts';
 import { createBindingStore } from './binding-store.ts';

@@ -1,6 +1,7 @@
 import { type Database, inTransaction } from '../db/database.ts';
 import type { ConnectedInstallTable } from '../db/install-tables.ts';
-import type { SecretBox } from '../lib/secret-box.ts';
+import { tokenContext } from '../keys/seal-contexts.ts';
+import type { SecretBox } from '../keys/secret-box.ts';
 import { changeRevision } from './installs-revision.ts';
 
 /** An install that was connected by command, its token in the clear. */
@@ -24,7 +25,7 @@ export function createInstallStore(database: Database, box: SecretBox): InstallS
   const all = kysely.selectFrom('connectedInstall').selectAll();
   const toOpen = ({ token, projects, ...row }: ConnectedInstallTable): ConnectedInstall => ({
     ...row,
-    token: box.open(token, tokenPlace(row.install)).toString('utf8'),
+    token: box.open(token, tokenContext(row.install)).toString('utf8'),
     projects: JSON.parse(projects) as string[],
   });
   return {
@@ -40,7 +41,7 @@ export function createInstallStore(database: Database, box: SecretBox): InstallS
     async save({ token, projects, ...install }) {
       const row = {
         ...install,
-        token: box.seal(Buffer.from(token), tokenPlace(install.install)),
+        token: box.seal(Buffer.from(token), tokenContext(install.install)),
         projects: JSON.stringify(projects),
       };
       await inTransaction(
@@ -67,9 +68,4 @@ export function createInstallStore(database: Database, box: SecretBox): InstallS
       });
     },
   };
-}
-
-/** Where a token lies, as its seal is bound to it. */
-export function tokenPlace(install: string): string {
-  return `connected_install.token:${install}`;
 }

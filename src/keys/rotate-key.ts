@@ -5,7 +5,6 @@ import { createLockStore } from '../db/lock-store.ts';
 import { settleKey } from '../db/setting-store.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
-import type { SecretBox } from '../lib/secret-box.ts';
 import {
   createSealedValueStore,
   type Renewed,
@@ -14,6 +13,7 @@ import {
   sealedColumns,
 } from './sealed-value-store.ts';
 import { createSealerStore } from './sealer-store.ts';
+import type { SecretBox } from './secret-box.ts';
 
 /**
  * This folder replaces the key that everything is sealed with, beside running instances that know

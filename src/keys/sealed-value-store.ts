@@ -1,10 +1,13 @@
 import { sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
-import { workEmailPlace } from '../engine/evidence-store.ts';
-import { contentPlace, credentialPlace } from '../engine/invitation-store.ts';
-import { bodyPlace } from '../inbox/body-place.ts';
-import { secretPlace } from '../installs/endpoint-store.ts';
-import { tokenPlace } from '../installs/install-store.ts';
+import {
+  bodyContext,
+  credentialContext,
+  endpointSecretContext,
+  invitationContext,
+  tokenContext,
+  workEmailContext,
+} from './seal-contexts.ts';
 
 /**
  * Everything in the database that is sealed, a page at a time: the only SQL that knows all of it.
@@ -49,13 +52,13 @@ export const sealedColumns: readonly SealedColumn[] = [
     column: 'body',
     key: ['id'],
     placedBy: ['install', 'bodySha256'],
-    placeOf: ({ install, bodySha256 }) => bodyPlace(String(install), bodySha256 as Buffer),
+    placeOf: ({ install, bodySha256 }) => bodyContext(String(install), bodySha256 as Buffer),
   },
   {
     table: 'person',
     column: 'workEmail',
     key: ['install', 'trainerId'],
-    placeOf: ({ install, trainerId }) => workEmailPlace({ install: String(install), trainerId: String(trainerId) }),
+    placeOf: ({ install, trainerId }) => workEmailContext({ install: String(install), trainerId: String(trainerId) }),
     digest: { column: 'workEmailDigest', textOf: (plain) => plain.toString('utf8').toLowerCase() },
   },
   {
@@ -63,33 +66,33 @@ export const sealedColumns: readonly SealedColumn[] = [
     column: 'workEmail',
     key: ['id'],
     placedBy: ['install', 'trainerId'],
-    placeOf: ({ install, trainerId }) => workEmailPlace({ install: String(install), trainerId: String(trainerId) }),
+    placeOf: ({ install, trainerId }) => workEmailContext({ install: String(install), trainerId: String(trainerId) }),
     digest: { column: 'workEmailDigest', textOf: (plain) => plain.toString('utf8').toLowerCase() },
   },
   {
     table: 'connectedInstall',
     column: 'token',
     key: ['install'],
-    placeOf: ({ install }) => tokenPlace(String(install)),
+    placeOf: ({ install }) => tokenContext(String(install)),
   },
   {
     table: 'webhookEndpoint',
     column: 'secret',
     key: ['install', 'endpointId'],
-    placeOf: ({ install, endpointId }) => secretPlace(String(install), String(endpointId)),
+    placeOf: ({ install, endpointId }) => endpointSecretContext(String(install), String(endpointId)),
   },
   {
     table: 'intent',
     column: 'credential',
     key: ['id'],
     placedBy: ['membershipId', 'generation'],
-    placeOf: ({ membershipId, generation }) => credentialPlace(Number(membershipId), Number(generation)),
+    placeOf: ({ membershipId, generation }) => credentialContext(Number(membershipId), Number(generation)),
   },
   {
     table: 'invitation',
     column: 'content',
     key: ['membershipId'],
-    placeOf: ({ membershipId }) => contentPlace(Number(membershipId)),
+    placeOf: ({ membershipId }) => invitationContext(Number(membershipId)),
   },
 ];
 

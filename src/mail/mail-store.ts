@@ -2,9 +2,8 @@ import type { ExpressionBuilder, ExpressionWrapper, SqlBool } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import type { Tables } from '../db/tables.ts';
 import type { InvitationContent } from '../domain/invitation.ts';
-import { workEmailPlace } from '../engine/evidence-store.ts';
-import { contentPlace } from '../engine/invitation-store.ts';
-import type { SecretBox } from '../lib/secret-box.ts';
+import { invitationContext, workEmailContext } from '../keys/seal-contexts.ts';
+import type { SecretBox } from '../keys/secret-box.ts';
 import type { Invited } from './compose-invitation.ts';
 import { countMail, hasRoom, lockCounts, purgeCounts, uncountMail } from './mail-count-store.ts';
 
@@ -164,8 +163,8 @@ type Claimed = NonNullable<Awaited<ReturnType<typeof claimOne>>>;
 function toClaim(box: SecretBox, claimed: Claimed): MailClaim {
   const { content, workEmail, install, trainerId, ...claim } = claimed;
   if (content === null || workEmail === null) throw new Error('claimed with nothing to mail');
-  const opened = box.open(content, contentPlace(claim.membershipId)).toString('utf8');
+  const opened = box.open(content, invitationContext(claim.membershipId)).toString('utf8');
   const { url } = JSON.parse(opened) as Extract<InvitationContent, { kind: 'link' }>;
-  const address = box.open(workEmail, workEmailPlace({ install, trainerId })).toString('utf8');
+  const address = box.open(workEmail, workEmailContext({ install, trainerId })).toString('utf8');
   return { ...claim, url, address };
 }

@@ -1,6 +1,6 @@
+import { createToolTroubleStore, type Waiting } from '../converge/tool-trouble-store.ts';
 import type { Database } from '../db/database.ts';
 import { adviseOnTrouble, isCurrent, sayTrouble, type ToolTrouble } from '../domain/tool-trouble.ts';
-import { createToolTroubleStore, type Waiting } from '../engine/tool-trouble-store.ts';
 import type { Attention } from './load-status.ts';
 
 /** What running instances know of the tools, and who waits for them. */

@@ -1,11 +1,11 @@
 import { AppError, toAppError } from '../domain/errors.ts';
 import { sayCause } from '../domain/standing.ts';
-import type { Decided, PlanItem } from '../engine/plan-store.ts';
 import { toInstant } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
-import type { ReconcileDeps } from '../reconcile/reconcile-install.ts';
-import type { PlanWork } from '../reconcile/run-store.ts';
-import type { Silence } from '../reconcile/silence.ts';
+import type { ReconcileDeps } from '../reconcile/runs/reconcile-install.ts';
+import type { PlanWork } from '../reconcile/runs/run-store.ts';
+import type { Silence } from '../reconcile/runs/silence.ts';
+import type { Decided, PlanItem } from '../removals/plan-store.ts';
 import { type DecidePlanDeps, decidePlan } from './decide-plan.ts';
 import { type Patience, type WorkDeps, workUntil } from './do-work.ts';
 import { readNow } from './reconcile-now.ts';

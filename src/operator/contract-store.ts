@@ -2,7 +2,7 @@ import type { Database, Transaction } from '../db/database.ts';
 import type { BudgetState } from '../domain/budget.ts';
 import type { ContractEvidence } from '../domain/evidence.ts';
 import { type ContractStatus, statusOfContract } from '../domain/evidence-status.ts';
-import { createSuspectStore } from '../reconcile/suspect-store.ts';
+import { createSuspectStore } from '../reconcile/runs/suspect-store.ts';
 
 /** The SQL of `gangway contracts`. */
 export interface ContractStore {

@@ -2,7 +2,7 @@ import { type Database, inTransaction, type Transaction } from '../db/database.t
 import { AppError } from '../domain/errors.ts';
 import { type ContractEvidence, emptyContract, emptyEvidence } from '../domain/evidence.ts';
 import { statusOfContract } from '../domain/evidence-status.ts';
-import type { EvidenceStore } from '../engine/evidence-store.ts';
+import type { EvidenceStore } from '../evidence/evidence-store.ts';
 import { type By, writeAudit } from './audit-store.ts';
 import type { ContractStore } from './contract-store.ts';
 

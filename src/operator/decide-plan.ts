@@ -1,6 +1,6 @@
 import { type Database, inTransaction } from '../db/database.ts';
-import type { EvidenceStore } from '../engine/evidence-store.ts';
-import type { Decided, PlanStore } from '../engine/plan-store.ts';
+import type { EvidenceStore } from '../evidence/evidence-store.ts';
+import type { Decided, PlanStore } from '../removals/plan-store.ts';
 import { type By, writeAudit } from './audit-store.ts';
 
 export interface DecidePlanDeps {

@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Database, inTransaction } from '../db/database.ts';
 import { emptyEvidence } from '../domain/evidence.ts';
-import { type ApplyDeps, applyEvidence } from '../engine/apply-evidence.ts';
+import { type ApplyDeps, applyEvidence } from '../evidence/apply-evidence.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import type { Loop } from '../lib/loop.ts';
-import type { RunStore, Since, Work } from '../reconcile/run-store.ts';
+import type { RunStore, Since, Work } from '../reconcile/runs/run-store.ts';
 
 export interface WorkDeps extends ApplyDeps {
   database: Database;

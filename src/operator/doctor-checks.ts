@@ -4,11 +4,11 @@ import { measureAheadMs } from '../db/database-clock.ts';
 import { toAppError } from '../domain/errors.ts';
 import type { LinkEvidence } from '../domain/evidence.ts';
 import { statusOfLink } from '../domain/evidence-status.ts';
-import { callTool } from '../engine/call-tool.ts';
-import type { Orphan } from '../engine/find-orphans.ts';
-import { groupOf, outsideOf, type Walls } from '../engine/wall.ts';
 import type { Clock } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
+import type { Orphan } from '../memberships/find-orphans.ts';
+import { groupOf, outsideOf, type Walls } from '../memberships/wall.ts';
+import { callTool } from '../tools/call-tool.ts';
 import { explainCrossing } from './explain-crossing.ts';
 
 /** One thing that was looked at: how it is, what that means, and what to do. */

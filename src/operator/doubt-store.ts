@@ -1,7 +1,7 @@
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
-import { addGiven } from '../engine/address-store.ts';
-import type { SecretBox } from '../lib/secret-box.ts';
+import type { SecretBox } from '../keys/secret-box.ts';
+import { addGiven } from '../memberships/address-store.ts';
 import { type By, writeAudit } from './audit-store.ts';
 
 /**

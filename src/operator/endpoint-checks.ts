@@ -1,7 +1,7 @@
 import { eventTypes } from '../domain/event.ts';
+import { isAt } from '../installs/subscription/endpoint-url.ts';
 import { isPlainBeyondLoopback } from '../lib/loopback.ts';
 import type { WebhookEndpoint } from '../marketplace/platform-schema.ts';
-import { isAt } from '../subscription/endpoint-url.ts';
 import { type Check, failure, warning } from './doctor-checks.ts';
 import { nameOf } from './install-checks.ts';
 

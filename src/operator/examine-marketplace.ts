@@ -1,10 +1,10 @@
 import { AppError, toAppError } from '../domain/errors.ts';
+import { endpointUrlOf } from '../installs/subscription/endpoint-url.ts';
 import { mapBounded } from '../lib/map-bounded.ts';
 import { maskText } from '../lib/mask.ts';
 import { findDeviations } from '../marketplace/contract-canary.ts';
 import type { PlatformApi } from '../marketplace/platform-api.ts';
 import type { Install } from '../marketplace/platform-schema.ts';
-import { endpointUrlOf } from '../subscription/endpoint-url.ts';
 import { type Check, ok, warning } from './doctor-checks.ts';
 import { checkEndpoints } from './endpoint-checks.ts';
 import { checkGrant, checkJobs, checkUnanswered, nameOf } from './install-checks.ts';

@@ -1,7 +1,7 @@
+import { adviseOnDoubt } from '../converge/doubted-account.ts';
 import type { MembershipRow } from '../db/tables.ts';
 import { isExplicit, sayCause } from '../domain/standing.ts';
 import { adviseOnTrouble, sayTrouble, type ToolTrouble } from '../domain/tool-trouble.ts';
-import { adviseOnDoubt } from '../engine/doubted-account.ts';
 import { maskText } from '../lib/mask.ts';
 import type { KnownInvitation } from './explain-store.ts';
 

@@ -7,7 +7,7 @@ import type {
   PairEvidence,
   ParticipationEvidence,
 } from '../domain/evidence.ts';
-import type { SecretBox } from '../lib/secret-box.ts';
+import type { SecretBox } from '../keys/secret-box.ts';
 
 /** The SQL of `gangway explain`. */
 export interface ExplainStore {

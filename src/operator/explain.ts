@@ -9,9 +9,9 @@ import {
   statusOfLink,
 } from '../domain/evidence-status.ts';
 import type { ToolTrouble } from '../domain/tool-trouble.ts';
-import type { RouteLink } from '../engine/link-router.ts';
-import { outsideOf, type Walls } from '../engine/wall.ts';
 import { maskText } from '../lib/mask.ts';
+import type { RouteLink } from '../memberships/link-router.ts';
+import { outsideOf, type Walls } from '../memberships/wall.ts';
 import { explainCrossing } from './explain-crossing.ts';
 import { judgeMembership } from './explain-membership.ts';
 import type { Bearing, KnownPerson } from './explain-store.ts';

@@ -1,11 +1,12 @@
+import { createInvitationStore } from '../converge/invitation-store.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import type { InvitationTable } from '../db/tables.ts';
 import { AppError } from '../domain/errors.ts';
 import type { InvitationContent } from '../domain/invitation.ts';
-import { contentPlace, createInvitationStore } from '../engine/invitation-store.ts';
-import { isUntold } from '../engine/membership-list-store.ts';
-import type { SecretBox } from '../lib/secret-box.ts';
+import { invitationContext } from '../keys/seal-contexts.ts';
+import type { SecretBox } from '../keys/secret-box.ts';
 import { isReachable } from '../mail/mail-store.ts';
+import { isUntold } from '../memberships/membership-list-store.ts';
 import { type By, writeAudit } from './audit-store.ts';
 
 /** The SQL of telling people how they get in, as far as operators do it or look at it. */
@@ -138,5 +139,5 @@ function openFor(box: SecretBox, invitation: Invitation, now: string): Invitatio
     const message = `The invitation of membership ${id} expired at ${expiresAt}: ${renew}`;
     throw new AppError('conflict', message);
   }
-  return JSON.parse(box.open(content, contentPlace(id)).toString('utf8')) as InvitationContent;
+  return JSON.parse(box.open(content, invitationContext(id)).toString('utf8')) as InvitationContent;
 }

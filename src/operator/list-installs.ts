@@ -1,6 +1,6 @@
 import type { Database } from '../db/database.ts';
 import type { Install } from '../installs/install.ts';
-import { createInstallStateStore } from '../reconcile/install-state-store.ts';
+import { createInstallStateStore } from '../reconcile/read/install-state-store.ts';
 
 /** An install as an operator may see it: without its token. */
 export interface ListedInstall extends Pick<Install, 'livesIn' | 'tool' | 'projects'> {

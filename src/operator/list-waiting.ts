@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts';
-import { type ListedMembership, listMemberships } from '../engine/membership-list-store.ts';
+import { type ListedMembership, listMemberships } from '../memberships/membership-list-store.ts';
 import { listUntold, type WaitingInvitation } from './handover-store.ts';
 import { type WaitedFor, waitsFor } from './waits-for.ts';
 

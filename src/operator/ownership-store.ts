@@ -1,8 +1,8 @@
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import type { MembershipRow } from '../db/tables.ts';
 import { AppError } from '../domain/errors.ts';
-import { letGoOf } from '../engine/address-store.ts';
-import type { MembershipStore } from '../engine/membership-store.ts';
+import { letGoOf } from '../memberships/address-store.ts';
+import type { MembershipStore } from '../memberships/membership-store.ts';
 import { type By, writeAudit } from './audit-store.ts';
 
 /** The SQL of deciding whose a membership is: adopted, released, or retired with its configuration. */

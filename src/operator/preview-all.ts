@@ -1,10 +1,10 @@
 import { toAppError } from '../domain/errors.ts';
 import { outcomeOfRun } from '../domain/run.ts';
-import { checkOrphans } from '../engine/check-orphans.ts';
-import { findOrphans, type OrphanDeps } from '../engine/find-orphans.ts';
 import { maskText } from '../lib/mask.ts';
-import { type PreviewDeps, type PreviewedChange, previewInstall } from '../reconcile/preview-install.ts';
-import { createPreviewStore } from '../reconcile/preview-store.ts';
+import { checkOrphans } from '../memberships/check-orphans.ts';
+import { findOrphans, type OrphanDeps } from '../memberships/find-orphans.ts';
+import { type PreviewDeps, type PreviewedChange, previewInstall } from '../reconcile/runs/preview-install.ts';
+import { createPreviewStore } from '../reconcile/runs/preview-store.ts';
 import type { Reconciled } from './reconcile-now.ts';
 
 export type { PreviewedChange };

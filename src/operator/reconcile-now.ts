@@ -1,13 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { inTransaction } from '../db/database.ts';
 import { outcomeOfRun, type RunNumbers, type RunOutcome } from '../domain/run.ts';
-import { checkOrphans } from '../engine/check-orphans.ts';
-import type { OrphanDeps } from '../engine/find-orphans.ts';
 import { toInstant } from '../lib/clock.ts';
-import { type ClockWorkerDeps, mendAfterSetBack } from '../reconcile/clock-worker.ts';
-import { type ReconcileDeps, reconcileNext } from '../reconcile/reconcile-install.ts';
-import type { Since } from '../reconcile/run-store.ts';
-import { createAliveWorker, type Silence } from '../reconcile/silence.ts';
+import { checkOrphans } from '../memberships/check-orphans.ts';
+import type { OrphanDeps } from '../memberships/find-orphans.ts';
+import { type ClockWorkerDeps, mendAfterSetBack } from '../reconcile/read/clock-worker.ts';
+import { type ReconcileDeps, reconcileNext } from '../reconcile/runs/reconcile-install.ts';
+import type { Since } from '../reconcile/runs/run-store.ts';
+import { createAliveWorker, type Silence } from '../reconcile/runs/silence.ts';
 import { doWork, type Patience, type WorkDeps } from './do-work.ts';
 
 export type ReconcileNowDeps = ReconcileDeps &

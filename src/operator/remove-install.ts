@@ -1,8 +1,8 @@
 import { inTransaction } from '../db/database.ts';
-import { refuseOrphaning } from '../engine/check-orphans.ts';
-import type { OrphanDeps } from '../engine/find-orphans.ts';
-import type { RouteLink } from '../engine/link-router.ts';
 import type { InstallStore } from '../installs/install-store.ts';
+import { refuseOrphaning } from '../memberships/check-orphans.ts';
+import type { OrphanDeps } from '../memberships/find-orphans.ts';
+import type { RouteLink } from '../memberships/link-router.ts';
 import { type By, writeAudit } from './audit-store.ts';
 
 interface RemoveDeps extends OrphanDeps {

@@ -1,9 +1,9 @@
 import type { Adapter } from '../adapters/adapter.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { isOtherServer, type Server } from '../domain/binding.ts';
-import { askServer, placeOf, sayOtherServer } from '../engine/bind-tool.ts';
-import { callTool } from '../engine/call-tool.ts';
-import { createToolBindingStore } from '../engine/tool-binding-store.ts';
+import { askServer, placeOf, sayOtherServer } from '../tools/bind-tool.ts';
+import { callTool } from '../tools/call-tool.ts';
+import { createToolBindingStore } from '../tools/tool-binding-store.ts';
 import { type By, writeAudit } from './audit-store.ts';
 import { type Check, failure } from './doctor-checks.ts';
 

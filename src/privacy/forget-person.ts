@@ -1,11 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
-import { workEmailPlace } from '../engine/evidence-store.ts';
 import type { InboxStore } from '../inbox/inbox-store.ts';
+import { workEmailContext } from '../keys/seal-contexts.ts';
+import type { SecretBox } from '../keys/secret-box.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
 import { maskEmail } from '../lib/mask.ts';
-import type { SecretBox } from '../lib/secret-box.ts';
 import { type Names, namesPerson } from './names-person.ts';
 import type { PersonStore } from './person-store.ts';
 import { type ForgetPlan, type KnownPerson, type Need, planForget } from './plan-forget.ts';
@@ -150,7 +150,7 @@ async function collectNames(
   return (install) => {
     if (only === undefined ? kept.has(install) : install !== only) return undefined;
     const sealed = known.find((person) => person.install === install)?.workEmail ?? null;
-    const place = workEmailPlace({ install, trainerId });
+    const place = workEmailContext({ install, trainerId });
     const addresses = sealed === null ? [] : [box.open(sealed, place).toString('utf8')];
     const theirs = contracts.filter((contract) => contract.install === install);
     return {

@@ -1,15 +1,15 @@
 import type { Adapter } from '../adapters/adapter.ts';
 import type { Database } from '../db/database.ts';
 import { createLockStore } from '../db/lock-store.ts';
-import type { AddressStore } from '../engine/address-store.ts';
-import type { RouteLink } from '../engine/link-router.ts';
+import type { SecretBox } from '../keys/secret-box.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Loop } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import type { SecretBox } from '../lib/secret-box.ts';
 import type { PlatformApi } from '../marketplace/platform-api.ts';
+import type { AddressStore } from '../memberships/address-store.ts';
+import type { RouteLink } from '../memberships/link-router.ts';
 import { createDecisionStore } from './attribute/decision-store.ts';
 import { createContractSourceStore } from './read/contract-source-store.ts';
 import { createPlaceOf, timeZoneOf } from './read/find-places.ts';

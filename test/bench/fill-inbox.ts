@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { openStorage } from '../../src/open-storage.ts';
+import { openStorage } from '../../src/app/storage.ts';
 
 const chunk = 20_000;
 

@@ -3,10 +3,10 @@ import type { AddressInfo } from 'node:net';
 import express from 'express';
 import getRawBody from 'raw-body';
 import type { Adapter, Member } from '../../src/adapters/adapter.ts';
-import { createApp } from '../../src/app.ts';
+import { createApp } from '../../src/app/app.ts';
+import { openStorage } from '../../src/app/storage.ts';
 import { Config } from '../../src/config/config-schema.ts';
 import { createLogger } from '../../src/lib/logger.ts';
-import { openStorage } from '../../src/open-storage.ts';
 import { createMarketplaceHeaders } from '../../src/receiver/marketplace-headers.ts';
 import { isSignedWith, readSignature, toSigningKey } from '../../src/receiver/verify-signature.ts';
 

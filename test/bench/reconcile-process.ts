@@ -1,13 +1,13 @@
 import type { Adapter, Member } from '../../src/adapters/adapter.ts';
+import { createWorks, openRegistry } from '../../src/app/services.ts';
+import { openStorage } from '../../src/app/storage.ts';
 import { Config } from '../../src/config/config-schema.ts';
-import { createWorks, openRegistry } from '../../src/create-works.ts';
 import { createDatabaseClock } from '../../src/db/database-clock.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
 import { keepHeapSmall } from '../../src/lib/small-heap.ts';
 import { createPlatformApi } from '../../src/marketplace/platform-api.ts';
-import { openStorage } from '../../src/open-storage.ts';
 import { reconcileNow } from '../../src/operator/reconcile-now.ts';
 
 /** One `gangway reconcile` in a process of its own, so that its memory is its own. */

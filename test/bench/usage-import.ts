@@ -6,12 +6,12 @@ import path from 'node:path';
 import { finished } from 'node:stream/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { openStorage, type Storage } from '../../src/app/storage.ts';
 import { runCli } from '../../src/cli/cli.ts';
 import { inTransaction } from '../../src/db/database.ts';
 import { writeSetting } from '../../src/db/setting-store.ts';
 import { emptyContract, emptyEvidence } from '../../src/domain/evidence.ts';
-import { createEvidenceStore } from '../../src/engine/evidence-store.ts';
-import { openStorage, type Storage } from '../../src/open-storage.ts';
+import { createEvidenceStore } from '../../src/evidence/evidence-store.ts';
 import { type BenchDatabase, withBenchDatabases } from './bench-database.ts';
 
 /**

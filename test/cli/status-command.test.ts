@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createToolTroubleStore } from '../../src/engine/tool-trouble-store.ts';
+import { createToolTroubleStore } from '../../src/converge/tool-trouble-store.ts';
 import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { runCommand } from '../support/run-command.ts';

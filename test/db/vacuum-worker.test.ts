@@ -7,7 +7,7 @@ import { migrate } from '../../src/db/migrate.ts';
 import { sqliteFileOf } from '../../src/db/sqlite-database.ts';
 import { shrinkFile } from '../../src/db/vacuum-worker.ts';
 import { createInboxStore } from '../../src/inbox/inbox-store.ts';
-import { createSecretBox } from '../../src/lib/secret-box.ts';
+import { createSecretBox } from '../../src/keys/secret-box.ts';
 import { openForTest, postgres, sqlite } from '../support/databases.ts';
 import { newDelivery } from '../support/deliveries.ts';
 

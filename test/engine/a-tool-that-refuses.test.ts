@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
+import { createInvitationStore } from '../../src/converge/invitation-store.ts';
 import { inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
-import { createInvitationStore } from '../../src/engine/invitation-store.ts';
 import { createStudioWorker, hire, openClaims, receiptsOf, untilActive } from '../support/converging.ts';
 import { describeEachDialect, openForTest } from '../support/databases.ts';
 import { createEngine, type Engine, startLoops } from '../support/engine-harness.ts';

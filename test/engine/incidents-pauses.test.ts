@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import { inTransaction } from '../../src/db/database.ts';
 import { toInstant } from '../../src/lib/clock.ts';
-import { createSilence, type Silence } from '../../src/reconcile/silence.ts';
+import { createSilence, type Silence } from '../../src/reconcile/runs/silence.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { createIncident, hours, type Incident, type Listing, minutes } from '../support/incident.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
+import { leaseMs } from '../../src/converge/converge-steps.ts';
+import { createSettleStore } from '../../src/converge/settle-store.ts';
 import { inTransaction } from '../../src/db/database.ts';
-import { leaseMs } from '../../src/engine/converge-steps.ts';
-import { createSettleStore } from '../../src/engine/settle-store.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { claimDue, converge, receiptsOf } from '../support/converging.ts';
 import { describeEachDatabase } from '../support/databases.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import { emptyContract, emptyEvidence, toPair } from '../../src/domain/evidence.ts';
-import { createIntakeWorker } from '../../src/engine/intake-worker.ts';
+import { createIntakeWorker } from '../../src/evidence/intake-worker.ts';
 import { readerVersion } from '../../src/inbox/event-schema.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { describeEachDatabase } from '../support/databases.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
+import { createResetStore, type ResetStore } from '../../src/converge/reset-store.ts';
 import { AppError } from '../../src/domain/errors.ts';
-import { createResetStore, type ResetStore } from '../../src/engine/reset-store.ts';
 import { claimDue, converge, convergeDue, resetDue } from '../support/converging.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';

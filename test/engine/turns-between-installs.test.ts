@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { inTransaction } from '../../src/db/database.ts';
-import { createIntakeWorker } from '../../src/engine/intake-worker.ts';
+import { createIntakeWorker } from '../../src/evidence/intake-worker.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { newDelivery } from '../support/deliveries.ts';
 import { createEngine, type Engine, startLoops } from '../support/engine-harness.ts';

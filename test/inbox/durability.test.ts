@@ -5,7 +5,7 @@ import path from 'node:path';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { createInboxStore } from '../../src/inbox/inbox-store.ts';
-import { createSecretBox } from '../../src/lib/secret-box.ts';
+import { createSecretBox } from '../../src/keys/secret-box.ts';
 import { openForTest, postgres, sqlite } from '../support/databases.ts';
 import { contractsStarted } from '../support/deliveries.ts';
 import { createFolder } from '../support/folder.ts';
@@ -55,7 +55,7 @@ function writeProgram(): string {
     file,
     `import { openDatabase } from ${from('src/db/database.ts')};
      import { createInboxStore } from ${from('src/inbox/inbox-store.ts')};
-     import { createSecretBox } from ${from('src/lib/secret-box.ts')};
+     import { createSecretBox } from ${from('src/keys/secret-box.ts')};
      import { contractStarted, newDelivery } from ${from('test/support/deliveries.ts')};
      const store = createInboxStore(openDatabase(process.argv[2]), createSecretBox(Buffer.alloc(32, 1)));
      for (let id = 0; ; id += 1) {

@@ -4,7 +4,7 @@ import { type Database, inTransaction } from '../../src/db/database.ts';
 import type { NewDelivery } from '../../src/domain/delivery.ts';
 import { readerVersion } from '../../src/inbox/event-schema.ts';
 import { createInboxStore, type InboxStore } from '../../src/inbox/inbox-store.ts';
-import { createSecretBox } from '../../src/lib/secret-box.ts';
+import { createSecretBox } from '../../src/keys/secret-box.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { contractStarted, contractsStarted, newDelivery, workEmail } from '../support/deliveries.ts';
 

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { up as createStorage } from '../../migrations/0017-storage.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import { createInboxStore } from '../../src/inbox/inbox-store.ts';
-import { createSecretBox } from '../../src/lib/secret-box.ts';
+import { createSecretBox } from '../../src/keys/secret-box.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { contractsStarted, newDelivery } from '../support/deliveries.ts';
 

@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { createInboxStore } from '../../src/inbox/inbox-store.ts';
 import { createThreadedAppend, type ThreadedAppend } from '../../src/inbox/threaded-append.ts';
-import { createSecretBox } from '../../src/lib/secret-box.ts';
+import { createSecretBox } from '../../src/keys/secret-box.ts';
 import { openForTest, sqlite } from '../support/databases.ts';
 import { contractStarted, contractsStarted, newDelivery } from '../support/deliveries.ts';
 

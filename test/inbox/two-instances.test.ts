@@ -6,7 +6,7 @@ import type { Appended, NewDelivery } from '../../src/domain/delivery.ts';
 import { createInbox } from '../../src/inbox/inbox.ts';
 import { createInboxStore } from '../../src/inbox/inbox-store.ts';
 import { createThreadedAppend } from '../../src/inbox/threaded-append.ts';
-import { createSecretBox } from '../../src/lib/secret-box.ts';
+import { createSecretBox } from '../../src/keys/secret-box.ts';
 import { describeEachDatabase, openForTest, postgres, sqlite } from '../support/databases.ts';
 import { contractsStarted } from '../support/deliveries.ts';
 

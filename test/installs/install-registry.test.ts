@@ -6,7 +6,7 @@ import { createEndpointStore } from '../../src/installs/endpoint-store.ts';
 import { createInstallRegistry, type InstallRegistry } from '../../src/installs/install-registry.ts';
 import { type ConnectedInstall, createInstallStore } from '../../src/installs/install-store.ts';
 import { createInstallsWorker } from '../../src/installs/installs-worker.ts';
-import { createSecretBox } from '../../src/lib/secret-box.ts';
+import { createSecretBox } from '../../src/keys/secret-box.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { startLoops } from '../support/engine-harness.ts';
 import { createFakeClock } from '../support/fake-clock.ts';

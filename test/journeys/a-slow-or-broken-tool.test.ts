@@ -2,7 +2,7 @@ import { expect, it, vi } from 'vitest';
 import type { Adapter, Member, Person } from '../../src/adapters/adapter.ts';
 import { inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
-import { createInstallStateStore } from '../../src/reconcile/install-state-store.ts';
+import { createInstallStateStore } from '../../src/reconcile/read/install-state-store.ts';
 import { describeEachDialect } from '../support/databases.ts';
 import { type Journey, openJourney } from '../support/journey.ts';
 import { type ContractEvent, minutesAgo, toBody } from '../support/lifecycle-events.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { StoredEndpoint } from '../../src/installs/endpoint-store.ts';
-import { createInstallStateStore } from '../../src/reconcile/install-state-store.ts';
-import { rotateEndpoint } from '../../src/subscription/rotate-endpoint.ts';
+import { rotateEndpoint } from '../../src/installs/subscription/rotate-endpoint.ts';
+import { createInstallStateStore } from '../../src/reconcile/read/install-state-store.ts';
 import { type Answer, post } from '../support/receiver-harness.ts';
 import { sign } from '../support/sign.ts';
 import { surroundings } from '../support/subscription-world.ts';

@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import { inTransaction } from '../../src/db/database.ts';
-import { createInstallStateStore } from '../../src/reconcile/install-state-store.ts';
+import { createInstallStateStore } from '../../src/reconcile/read/install-state-store.ts';
 import { describeEachDialect } from '../support/databases.ts';
 import { openJourney } from '../support/journey.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';

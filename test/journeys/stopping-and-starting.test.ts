@@ -7,10 +7,10 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Adapter } from '../../src/adapters/adapter.ts';
 import { loadAdapters } from '../../src/adapters/load-adapters.ts';
-import { createApp } from '../../src/app.ts';
+import { createApp } from '../../src/app/app.ts';
+import { openStorage } from '../../src/app/storage.ts';
 import { Config } from '../../src/config/config-schema.ts';
 import { inTransaction } from '../../src/db/database.ts';
-import { openStorage } from '../../src/open-storage.ts';
 import {
   acmeSecret,
   type BridgeSetup,

@@ -1,7 +1,7 @@
 import { copyFileSync, rmSync } from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
+import { openStorage } from '../../src/app/storage.ts';
 import { AppError } from '../../src/domain/errors.ts';
-import { openStorage } from '../../src/open-storage.ts';
 import { sqlite } from '../support/databases.ts';
 import { newDelivery } from '../support/deliveries.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';

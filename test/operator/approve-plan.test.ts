@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { toInstant } from '../../src/lib/clock.ts';
 import type { PlatformReader } from '../../src/marketplace/platform-api.ts';
 import { type Approved, approvePlan } from '../../src/operator/approve-plan.ts';
-import { createSilence } from '../../src/reconcile/silence.ts';
+import { createSilence } from '../../src/reconcile/runs/silence.ts';
 import { createStudioWorker } from '../support/converging.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { createIncident, hours, type Incident, type Listing, minutes, toApi } from '../support/incident.ts';

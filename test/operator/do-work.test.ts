@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { createResetStore } from '../../src/engine/reset-store.ts';
-import { createResetWorker } from '../../src/engine/reset-worker.ts';
+import { createResetStore } from '../../src/converge/reset-store.ts';
+import { createResetWorker } from '../../src/converge/reset-worker.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { doWork } from '../../src/operator/do-work.ts';
 import { convergeDue, createStudioWorker } from '../support/converging.ts';

@@ -1,10 +1,10 @@
 import { beforeEach, expect, it } from 'vitest';
 import type { BudgetRow } from '../../src/db/budget-tables.ts';
 import { emptyContract, emptyEvidence } from '../../src/domain/evidence.ts';
+import { createSubscriptionStore } from '../../src/installs/subscription/subscription-store.ts';
 import { createContractStore } from '../../src/operator/contract-store.ts';
 import { type Attention, loadStatus, type Status } from '../../src/operator/load-status.ts';
 import { createStatusStore } from '../../src/operator/status-store.ts';
-import { createSubscriptionStore } from '../../src/subscription/subscription-store.ts';
 import { noBudget } from '../support/budgets.ts';
 import { convergeDue } from '../support/converging.ts';
 import { describeEachDatabase } from '../support/databases.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
-import type { RouteLink } from '../../src/engine/link-router.ts';
 import { toInstant } from '../../src/lib/clock.ts';
+import type { RouteLink } from '../../src/memberships/link-router.ts';
 import { createOwnershipStore, type OwnershipStore } from '../../src/operator/ownership-store.ts';
 import { claimDue, converge, convergeDue } from '../support/converging.ts';
 import { describeEachDatabase } from '../support/databases.ts';

@@ -3,10 +3,10 @@ import { inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import type { PlatformReader } from '../../src/marketplace/platform-api.ts';
-import { endRuns } from '../../src/reconcile/end-runs.ts';
-import { leaseMs } from '../../src/reconcile/hold-lease.ts';
-import { reconcileNext } from '../../src/reconcile/reconcile-install.ts';
-import { createReconcileWorker } from '../../src/reconcile/reconcile-worker.ts';
+import { leaseMs } from '../../src/reconcile/read/hold-lease.ts';
+import { endRuns } from '../../src/reconcile/runs/end-runs.ts';
+import { reconcileNext } from '../../src/reconcile/runs/reconcile-install.ts';
+import { createReconcileWorker } from '../../src/reconcile/runs/reconcile-worker.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { createIncident, hours, type Incident, toApi } from '../support/incident.ts';
 

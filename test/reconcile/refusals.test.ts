@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { emptyContract, emptyEvidence } from '../../src/domain/evidence.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { createPlatformApi } from '../../src/marketplace/platform-api.ts';
-import type { DoubtKind } from '../../src/reconcile/doubts.ts';
+import type { DoubtKind } from '../../src/reconcile/read/doubts.ts';
 import { describeEachDatabase, type OpenFresh, openForTest, sqlite } from '../support/databases.ts';
 import { type Asked, type Front, type Instead, type Meddling, openFront } from '../support/front.ts';
 import { createIncident, hours, type Incident, minutes } from '../support/incident.ts';

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { inTransaction } from '../../src/db/database.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
-import { endRuns } from '../../src/reconcile/end-runs.ts';
-import { createRunStore } from '../../src/reconcile/run-store.ts';
+import { endRuns } from '../../src/reconcile/runs/end-runs.ts';
+import { createRunStore } from '../../src/reconcile/runs/run-store.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { createIncident, type Incident, type Listing, minutes } from '../support/incident.ts';
 

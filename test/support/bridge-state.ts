@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { createInboxStore } from '../../src/inbox/inbox-store.ts';
-import { createSecretBox } from '../../src/lib/secret-box.ts';
+import { createSecretBox } from '../../src/keys/secret-box.ts';
 import { secretKey } from './bridge-process.ts';
 import { until } from './until.ts';
 

@@ -4,31 +4,31 @@ import { type Database, inTransaction } from '../../src/db/database.ts';
 import type { MembershipRow, Tables } from '../../src/db/tables.ts';
 import type { BrakeLimits } from '../../src/domain/brake.ts';
 import type { Evidence } from '../../src/domain/evidence.ts';
-import { createAddressStore } from '../../src/engine/address-store.ts';
-import { applyEvidence, type Named } from '../../src/engine/apply-evidence.ts';
-import { createAwaitedReadingStore } from '../../src/engine/awaited-reading-store.ts';
-import { createBrakeStore } from '../../src/engine/brake-store.ts';
-import type { Rules } from '../../src/engine/collect-candidates.ts';
-import { evidenceOfEvent } from '../../src/engine/evidence-of-event.ts';
-import { createEvidenceStore } from '../../src/engine/evidence-store.ts';
-import { createFinalReadingStore } from '../../src/engine/final-reading-store.ts';
-import { createIntakeWorker, type IntakeDeps } from '../../src/engine/intake-worker.ts';
-import type { InstallsReaching, RouteLink } from '../../src/engine/link-router.ts';
-import { createMembershipStore } from '../../src/engine/membership-store.ts';
-import { createPlanStore, type PlanStore } from '../../src/engine/plan-store.ts';
-import { createReadRequestStore } from '../../src/engine/read-request-store.ts';
-import { brakeDue, type RemovalWorkerDeps } from '../../src/engine/removal-worker.ts';
-import { createReportEvidence } from '../../src/engine/report-evidence.ts';
+import { applyEvidence, type Named } from '../../src/evidence/apply-evidence.ts';
+import { evidenceOfEvent } from '../../src/evidence/evidence-of-event.ts';
+import { createEvidenceStore } from '../../src/evidence/evidence-store.ts';
+import { createIntakeWorker, type IntakeDeps } from '../../src/evidence/intake-worker.ts';
+import { createReadRequestStore } from '../../src/evidence/read-request-store.ts';
+import { createReportEvidence } from '../../src/evidence/report-evidence.ts';
 import { readEvent } from '../../src/inbox/event-schema.ts';
 import { createInboxStore } from '../../src/inbox/inbox-store.ts';
+import { createSecretBox, type SecretBox } from '../../src/keys/secret-box.ts';
 import { createAlerts } from '../../src/lib/alerts.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import type { Loop } from '../../src/lib/loop.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
-import { createSecretBox, type SecretBox } from '../../src/lib/secret-box.ts';
-import { type ActiveListStore, createActiveListStore } from '../../src/reconcile/active-list-store.ts';
-import { createInstallStateStore, type InstallStateStore } from '../../src/reconcile/install-state-store.ts';
-import { createRunStore, type RunStore } from '../../src/reconcile/run-store.ts';
+import { createAddressStore } from '../../src/memberships/address-store.ts';
+import type { Rules } from '../../src/memberships/collect-candidates.ts';
+import type { InstallsReaching, RouteLink } from '../../src/memberships/link-router.ts';
+import { createMembershipStore } from '../../src/memberships/membership-store.ts';
+import { createInstallStateStore, type InstallStateStore } from '../../src/reconcile/read/install-state-store.ts';
+import { type ActiveListStore, createActiveListStore } from '../../src/reconcile/runs/active-list-store.ts';
+import { createRunStore, type RunStore } from '../../src/reconcile/runs/run-store.ts';
+import { createAwaitedReadingStore } from '../../src/removals/awaited-reading-store.ts';
+import { createBrakeStore } from '../../src/removals/brake-store.ts';
+import { createFinalReadingStore } from '../../src/removals/final-reading-store.ts';
+import { createPlanStore, type PlanStore } from '../../src/removals/plan-store.ts';
+import { brakeDue, type RemovalWorkerDeps } from '../../src/removals/removal-worker.ts';
 import { newDelivery } from './deliveries.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 import { createLogLines, type LogLines } from './log-lines.ts';
@@ -131,6 +131,7 @@ export function createEngine(
     staleAfterMs: monthMs,
     wantInstallRead: installStates.wantRead,
     report: createReportEvidence({ installs: new Map(), adapters: new Map() }, alerts),
+    lockEvidence: stores.evidence.lock,
     isReceiverBusy: () => false,
     // Nothing is known to tell of work.
     mayPass: createFinalReadingStore(() => undefined).mayPass,

@@ -1,7 +1,7 @@
 import type { MembershipRow } from '../../src/db/tables.ts';
 import { emptyContract, emptyLink, type LinkEvidence, toPair } from '../../src/domain/evidence.ts';
-import { createLinkRouter } from '../../src/engine/link-router.ts';
-import type { RoutedInstalls } from '../../src/engine/wall.ts';
+import { createLinkRouter } from '../../src/memberships/link-router.ts';
+import type { RoutedInstalls } from '../../src/memberships/wall.ts';
 import { type ExplainRules, explain } from '../../src/operator/explain.ts';
 import type { Bearing } from '../../src/operator/explain-store.ts';
 import { createMemoryTool } from './memory-tool.ts';

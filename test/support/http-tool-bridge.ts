@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
 import type { Adapter, Member } from '../../src/adapters/adapter.ts';
-import { createApp } from '../../src/app.ts';
+import { createApp } from '../../src/app/app.ts';
+import { openStorage } from '../../src/app/storage.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { createLogger } from '../../src/lib/logger.ts';
-import { openStorage } from '../../src/open-storage.ts';
 
 /**
  * `gangway start` as a process of its own, except that the tool `list` is the one of `http-tool.ts`

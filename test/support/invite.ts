@@ -1,5 +1,5 @@
 import type { InvitationContent } from '../../src/domain/invitation.ts';
-import { contentPlace, credentialPlace } from '../../src/engine/invitation-store.ts';
+import { credentialContext, invitationContext } from '../../src/keys/seal-contexts.ts';
 import type { Engine } from './engine-harness.ts';
 
 /** Writes what a tool would have given everybody to get in with, and a password nobody used. */
@@ -8,12 +8,12 @@ export async function inviteAll({ database: { kysely }, box }: Engine): Promise<
   const content: InvitationContent = { kind: 'link', url: 'https://tool.example.com/signup/1' };
   const memberships = await kysely.selectFrom('membership').select(['id', 'generation']).execute();
   for (const { id: membershipId, generation } of memberships) {
-    const sealed = box.seal(Buffer.from(JSON.stringify(content)), contentPlace(membershipId));
+    const sealed = box.seal(Buffer.from(JSON.stringify(content)), invitationContext(membershipId));
     await kysely
       .insertInto('invitation')
       .values({ membershipId, kind: 'link', content: sealed, createdAt, nextAttemptAt: createdAt })
       .execute();
-    const place = credentialPlace(membershipId, generation);
+    const place = credentialContext(membershipId, generation);
     const credential = box.seal(Buffer.from('made-up'), place);
     await kysely
       .insertInto('intent')

@@ -1,8 +1,8 @@
 import type { MembershipRow, ReasonRow } from '../../src/db/tables.ts';
 import { type ContractEvidence, type Evidence, type LinkEvidence, mergeRegisters } from '../../src/domain/evidence.ts';
 import { movedSince, statusOfContract, statusOfLink } from '../../src/domain/evidence-status.ts';
-import { type MembershipChange, planMemberships } from '../../src/engine/plan-memberships.ts';
-import type { KnownInstall } from '../../src/reconcile/read-install.ts';
+import { type MembershipChange, planMemberships } from '../../src/memberships/plan-memberships.ts';
+import type { KnownInstall } from '../../src/reconcile/read/read-install.ts';
 
 /**
  * The engine without a database: evidence merged by the domain's rule, memberships as planned, and

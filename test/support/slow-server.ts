@@ -1,4 +1,4 @@
-import type { Trip } from '../../src/engine/adapt-pace.ts';
+import type { Trip } from '../../src/converge/adapt-pace.ts';
 
 /** How many people are let in at once: asked before each, and told what became of it. */
 export interface Rule {

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { Evidence } from '../../src/domain/evidence.ts';
 import type { PlatformReader } from '../../src/marketplace/platform-api.ts';
-import { evidenceOfInstall } from '../../src/reconcile/evidence-of-install.ts';
-import { type KnownInstall, readInstall } from '../../src/reconcile/read-install.ts';
+import { evidenceOfInstall } from '../../src/reconcile/read/evidence-of-install.ts';
+import { type KnownInstall, readInstall } from '../../src/reconcile/read/read-install.ts';
 import {
   createSmallMarket,
   type Happening,

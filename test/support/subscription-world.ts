@@ -4,15 +4,18 @@ import { createLockStore } from '../../src/db/lock-store.ts';
 import { eventTypes } from '../../src/domain/event.ts';
 import { createInboxStore } from '../../src/inbox/inbox-store.ts';
 import { createEndpointStore, type StoredEndpoint } from '../../src/installs/endpoint-store.ts';
+import { checkSubscription } from '../../src/installs/subscription/check-subscription.ts';
+import type { SubscriptionDeps } from '../../src/installs/subscription/look-at-subscription.ts';
+import {
+  createSubscriptionStore,
+  type SubscriptionRecord,
+} from '../../src/installs/subscription/subscription-store.ts';
+import { createSecretBox } from '../../src/keys/secret-box.ts';
 import { createAlerts } from '../../src/lib/alerts.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
-import { createSecretBox } from '../../src/lib/secret-box.ts';
 import { createPlatformApi, type PlatformApi } from '../../src/marketplace/platform-api.ts';
 import type { WebhookEndpoint } from '../../src/marketplace/platform-schema.ts';
-import { createInstallStateStore } from '../../src/reconcile/install-state-store.ts';
-import { checkSubscription } from '../../src/subscription/check-subscription.ts';
-import type { SubscriptionDeps } from '../../src/subscription/look-at-subscription.ts';
-import { createSubscriptionStore, type SubscriptionRecord } from '../../src/subscription/subscription-store.ts';
+import { createInstallStateStore } from '../../src/reconcile/read/install-state-store.ts';
 import { type DayMarket, lossless, type OpenDayMarket, openSandbox, openSecond } from './bad-day/day-market.ts';
 import { type Dialect, postgres, sqlite } from './databases.ts';
 import { contractStarted, newDelivery } from './deliveries.ts';

@@ -3,11 +3,11 @@ import type { Adapter, UsageNote, UsageSighting } from '../../src/adapters/adapt
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import type { Counts } from '../../src/domain/usage.ts';
-import { createLinkRouter } from '../../src/engine/link-router.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { type CallNotes, createPlatformApi, type UsageEntry } from '../../src/marketplace/platform-api.ts';
-import { evidenceOfInstall } from '../../src/reconcile/evidence-of-install.ts';
-import { readInstall } from '../../src/reconcile/read-install.ts';
+import { createLinkRouter } from '../../src/memberships/link-router.ts';
+import { evidenceOfInstall } from '../../src/reconcile/read/evidence-of-install.ts';
+import { readInstall } from '../../src/reconcile/read/read-install.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createUsage, type Usage } from '../../src/usage/create-usage.ts';
 import { createImportSightings } from '../../src/usage/import/import-sightings.ts';

@@ -3,9 +3,9 @@ import type { Adapter, UsageSighting } from '../../src/adapters/adapter.ts';
 import { inTransaction } from '../../src/db/database.ts';
 import type { InvitationContent } from '../../src/domain/invitation.ts';
 import type { MembershipState } from '../../src/domain/membership.ts';
-import { contentPlace } from '../../src/engine/invitation-store.ts';
+import { invitationContext } from '../../src/keys/seal-contexts.ts';
 import { toInstant } from '../../src/lib/clock.ts';
-import { createInstallStateStore } from '../../src/reconcile/install-state-store.ts';
+import { createInstallStateStore } from '../../src/reconcile/read/install-state-store.ts';
 import { sqlite } from '../support/databases.ts';
 import { type Journey, openJourney } from '../support/journey.ts';
 import { collectWork } from '../support/read-work.ts';
@@ -81,7 +81,7 @@ function toHired({ storage }: Journey, trainerId: string, email: string, contrac
         .where('trainerId', '=', trainerId)
         .executeTakeFirst();
       if (row === undefined || row.content === null) return null;
-      const opened = storage.box.open(row.content, contentPlace(row.membershipId));
+      const opened = storage.box.open(row.content, invitationContext(row.membershipId));
       return JSON.parse(opened.toString()) as InvitationContent;
     },
     async receipts() {

@@ -1,10 +1,10 @@
 import { inTransaction } from '../../db/database.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
 import { createBindingStore } from '../../installs/binding-store.ts';
+import type { Ensured } from '../../installs/subscription/ensure-endpoint.ts';
 import { toInstant } from '../../lib/clock.ts';
 import type { PlatformApi } from '../../marketplace/platform-api.ts';
 import type { Install as Grant } from '../../marketplace/platform-schema.ts';
-import type { Ensured } from '../../subscription/ensure-endpoint.ts';
 import { writeAudit } from '../audit-store.ts';
 import type { Patience } from '../do-work.ts';
 import type { Check } from '../doctor-checks.ts';

@@ -1,11 +1,11 @@
 import type { Adapter } from '../../adapters/adapter.ts';
 import { inTransaction } from '../../db/database.ts';
-import { refuseOrphaning } from '../../engine/check-orphans.ts';
-import type { OrphanDeps } from '../../engine/find-orphans.ts';
-import { createLinkRouter, type RouteLink } from '../../engine/link-router.ts';
 import type { Install } from '../../installs/install.ts';
 import type { InstallRegistry } from '../../installs/install-registry.ts';
 import type { ConnectedInstall, InstallStore } from '../../installs/install-store.ts';
+import { refuseOrphaning } from '../../memberships/check-orphans.ts';
+import type { OrphanDeps } from '../../memberships/find-orphans.ts';
+import { createLinkRouter, type RouteLink } from '../../memberships/link-router.ts';
 import { type By, writeAudit } from '../audit-store.ts';
 
 export interface KeepDeps extends OrphanDeps {

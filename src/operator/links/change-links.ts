@@ -1,9 +1,9 @@
 import { type Database, inTransaction } from '../../db/database.ts';
 import { AppError } from '../../domain/errors.ts';
-import { crossingOf, type Walls } from '../../engine/wall.ts';
 import type { NewProjectLink, PlatformApi } from '../../marketplace/platform-api.ts';
 import type { ProjectLink } from '../../marketplace/platform-schema.ts';
-import type { InstallStateStore } from '../../reconcile/install-state-store.ts';
+import { crossingOf, type Walls } from '../../memberships/wall.ts';
+import type { InstallStateStore } from '../../reconcile/read/install-state-store.ts';
 import { type By, writeAudit } from '../audit-store.ts';
 import { explainCrossing } from '../explain-crossing.ts';
 

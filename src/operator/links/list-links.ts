@@ -1,11 +1,11 @@
 import type { UsagePlaceRow } from '../../db/usage-tables.ts';
 import { toAppError } from '../../domain/errors.ts';
 import { provisioningOf } from '../../domain/evidence-status.ts';
-import type { RouteLink } from '../../engine/link-router.ts';
-import { type Crossing, outsideOf, type Walls } from '../../engine/wall.ts';
 import { maskText } from '../../lib/mask.ts';
 import type { PlatformReader } from '../../marketplace/platform-api.ts';
 import type { ProjectLink } from '../../marketplace/platform-schema.ts';
+import type { RouteLink } from '../../memberships/link-router.ts';
+import { type Crossing, outsideOf, type Walls } from '../../memberships/wall.ts';
 import type { LinkedProject, PlaceOf } from '../../usage/read/find-places.ts';
 
 /** A link as the marketplace has it now, and where it leads. */

@@ -1,6 +1,6 @@
 import type { Database } from '../../db/database.ts';
 import { jsonTexts } from '../../db/json-list.ts';
-import type { SecretBox } from '../../lib/secret-box.ts';
+import type { SecretBox } from '../../keys/secret-box.ts';
 import type { Entry } from './entry.ts';
 
 /** The evidence that tells who is meant: as much of it as bears on some entries. */

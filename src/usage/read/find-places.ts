@@ -1,8 +1,8 @@
 import type { Adapter } from '../../adapters/adapter.ts';
 import type { LinkEvidence } from '../../domain/evidence.ts';
 import { statusOfLink } from '../../domain/evidence-status.ts';
-import type { RouteLink } from '../../engine/link-router.ts';
-import { usageScopeOf } from '../../engine/wall.ts';
+import type { RouteLink } from '../../memberships/link-router.ts';
+import { usageScopeOf } from '../../memberships/wall.ts';
 
 /** Where the work on a link's project is counted. */
 export interface LinkPlace {

@@ -1,13 +1,13 @@
 import type { UsageNote, UsageRequest, UsageSighting } from '../../adapters/adapter.ts';
 import { AppError, isTransient, toAppError } from '../../domain/errors.ts';
-import { callTool } from '../../engine/call-tool.ts';
+import type { SecretBox } from '../../keys/secret-box.ts';
 import type { Alerts } from '../../lib/alerts.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { mapBounded } from '../../lib/map-bounded.ts';
 import { maskText } from '../../lib/mask.ts';
-import type { SecretBox } from '../../lib/secret-box.ts';
+import { callTool } from '../../tools/call-tool.ts';
 import type { ContractSourceStore } from './contract-source-store.ts';
 import { findPlaces, type Place, type PlaceOf, placeKey } from './find-places.ts';
 import { firstReadDay } from './look-back.ts';

@@ -1,6 +1,6 @@
 import type { Adapter, Member } from '../../adapters/adapter.ts';
-import { readGroup } from '../../engine/read-group.ts';
 import { type Clock, toInstant } from '../../lib/clock.ts';
+import { readGroup } from '../../tools/read-group.ts';
 import type { Arrived, Waiting, WaitingStore } from './waiting-store.ts';
 
 export interface ResolveDeps {

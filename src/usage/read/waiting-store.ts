@@ -1,6 +1,6 @@
 import { type Database, inTransaction } from '../../db/database.ts';
 import { heldStates } from '../../domain/membership.ts';
-import type { AddressStore } from '../../engine/address-store.ts';
+import type { AddressStore } from '../../memberships/address-store.ts';
 
 /**
  * The SQL of those of whom a tool does not tell by which account they are in: they were invited by a

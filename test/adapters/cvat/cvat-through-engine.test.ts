@@ -1,11 +1,11 @@
 import { beforeEach, expect, it } from 'vitest';
 import { createAdapter } from '../../../src/adapters/create-adapter.ts';
+import { usualSecondLookMs as secondLookMs } from '../../../src/converge/converge-steps.ts';
+import { createInvitationStore } from '../../../src/converge/invitation-store.ts';
 import { inTransaction } from '../../../src/db/database.ts';
 import type { MembershipRow } from '../../../src/db/tables.ts';
-import { usualSecondLookMs as secondLookMs } from '../../../src/engine/converge-steps.ts';
-import { createInvitationStore } from '../../../src/engine/invitation-store.ts';
-import type { RouteLink } from '../../../src/engine/link-router.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
+import type { RouteLink } from '../../../src/memberships/link-router.ts';
 import { judgeMembership } from '../../../src/operator/explain-membership.ts';
 import { claimDue, converge } from '../../support/converging.ts';
 import { type CvatFake, type CvatFakeOptions, openCvatFake } from '../../support/cvat-fake.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Adapter, AdapterLink } from '../../../src/adapters/adapter.ts';
-import { createLinkRouter } from '../../../src/engine/link-router.ts';
 import { ProjectLink } from '../../../src/marketplace/platform-schema.ts';
+import { createLinkRouter } from '../../../src/memberships/link-router.ts';
 import { listLinks } from '../../../src/operator/links/list-links.ts';
 import { createMemoryTool } from '../../support/memory-tool.ts';
 

@@ -1,21 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { Adapter } from '../../../src/adapters/adapter.ts';
+import { createEngine } from '../../../src/app/loops.ts';
+import { createWorks, type Works, type WorksDeps } from '../../../src/app/services.ts';
+import { openStorage, type Storage } from '../../../src/app/storage.ts';
 import { Config } from '../../../src/config/config-schema.ts';
-import { createEngine } from '../../../src/create-engine.ts';
-import { createWorks, type Works, type WorksDeps } from '../../../src/create-works.ts';
+import { createClaimStore } from '../../../src/converge/claim-store.ts';
+import { convergeMembership } from '../../../src/converge/converge-membership.ts';
+import { leaseMs, usualSecondLookMs } from '../../../src/converge/converge-steps.ts';
+import { createSettleStore } from '../../../src/converge/settle-store.ts';
 import type { NewDelivery } from '../../../src/domain/delivery.ts';
 import { toAppError } from '../../../src/domain/errors.ts';
-import { createAwaitedReadingStore } from '../../../src/engine/awaited-reading-store.ts';
-import { bindTool, placeOf } from '../../../src/engine/bind-tool.ts';
-import { createClaimStore } from '../../../src/engine/claim-store.ts';
-import { convergeMembership } from '../../../src/engine/converge-membership.ts';
-import { leaseMs, usualSecondLookMs } from '../../../src/engine/converge-steps.ts';
-import { createFinalReadingStore } from '../../../src/engine/final-reading-store.ts';
-import { createIntakeWorker } from '../../../src/engine/intake-worker.ts';
-import { createInstallsReaching } from '../../../src/engine/link-router.ts';
-import { createPlanStore, type PlanStore } from '../../../src/engine/plan-store.ts';
-import { brakeDue } from '../../../src/engine/removal-worker.ts';
-import { createSettleStore } from '../../../src/engine/settle-store.ts';
+import { createIntakeWorker } from '../../../src/evidence/intake-worker.ts';
 import { bindApi } from '../../../src/installs/bind-api.ts';
 import { createBindingStore } from '../../../src/installs/binding-store.ts';
 import type { Install } from '../../../src/installs/install.ts';
@@ -26,14 +21,19 @@ import { createLogger } from '../../../src/lib/logger.ts';
 import type { Loop } from '../../../src/lib/loop.ts';
 import { createMetrics } from '../../../src/lib/metrics.ts';
 import type { PlatformApi } from '../../../src/marketplace/platform-api.ts';
-import { openStorage, type Storage } from '../../../src/open-storage.ts';
+import { createInstallsReaching } from '../../../src/memberships/link-router.ts';
 import { approvePlan } from '../../../src/operator/approve-plan.ts';
-import { createActiveListStore } from '../../../src/reconcile/active-list-store.ts';
-import { answerList } from '../../../src/reconcile/active-list-worker.ts';
-import { createReadWorker } from '../../../src/reconcile/read-worker.ts';
-import { reconcileNext } from '../../../src/reconcile/reconcile-install.ts';
-import { createScheduleWorker } from '../../../src/reconcile/schedule-worker.ts';
-import { lookingBefore } from '../../../src/reconcile/silence.ts';
+import { createReadWorker } from '../../../src/reconcile/read/read-worker.ts';
+import { createActiveListStore } from '../../../src/reconcile/runs/active-list-store.ts';
+import { answerList } from '../../../src/reconcile/runs/active-list-worker.ts';
+import { reconcileNext } from '../../../src/reconcile/runs/reconcile-install.ts';
+import { createScheduleWorker } from '../../../src/reconcile/runs/schedule-worker.ts';
+import { lookingBefore } from '../../../src/reconcile/runs/silence.ts';
+import { createAwaitedReadingStore } from '../../../src/removals/awaited-reading-store.ts';
+import { createFinalReadingStore } from '../../../src/removals/final-reading-store.ts';
+import { createPlanStore, type PlanStore } from '../../../src/removals/plan-store.ts';
+import { brakeDue } from '../../../src/removals/removal-worker.ts';
+import { bindTool, placeOf } from '../../../src/tools/bind-tool.ts';
 import { type FakeClock, toDatabaseClock } from '../fake-clock.ts';
 import { projects } from './market.ts';
 import type { MarketApi } from './market-api.ts';
@@ -237,6 +237,7 @@ function createBrake(works: Works): () => Promise<void> {
   const removing = {
     ...works,
     beforeDeciding: () => silence.look(),
+    lockEvidence: works.evidence.lock,
     onListWanted: () => undefined,
     awaitedReadings: createAwaitedReadingStore({ graces, installs, installsReaching }),
     // The tool of stories does not tell of work.

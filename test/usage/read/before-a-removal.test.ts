@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
+import { createClaimStore } from '../../../src/converge/claim-store.ts';
+import { createSettleStore } from '../../../src/converge/settle-store.ts';
 import { inTransaction } from '../../../src/db/database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
-import { createClaimStore } from '../../../src/engine/claim-store.ts';
-import { createFinalReadingStore } from '../../../src/engine/final-reading-store.ts';
-import { brakeDue } from '../../../src/engine/removal-worker.ts';
-import { createSettleStore } from '../../../src/engine/settle-store.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
+import { createFinalReadingStore } from '../../../src/removals/final-reading-store.ts';
+import { brakeDue } from '../../../src/removals/removal-worker.ts';
 import { readNextPlace } from '../../../src/usage/read/read-place.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import type { Engine } from '../../support/engine-harness.ts';

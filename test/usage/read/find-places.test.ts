@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Adapter, AdapterLink } from '../../../src/adapters/adapter.ts';
-import { createLinkRouter } from '../../../src/engine/link-router.ts';
+import { createLinkRouter } from '../../../src/memberships/link-router.ts';
 import { createPlaceOf } from '../../../src/usage/read/find-places.ts';
 import { createMemoryTool } from '../../support/memory-tool.ts';
 

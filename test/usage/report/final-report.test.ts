@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { createFinalReadingStore } from '../../../src/engine/final-reading-store.ts';
-import { brakeDue } from '../../../src/engine/removal-worker.ts';
+import { createFinalReadingStore } from '../../../src/removals/final-reading-store.ts';
+import { brakeDue } from '../../../src/removals/removal-worker.ts';
 import { createFinalReportStore } from '../../../src/usage/report/final-report-store.ts';
 import { reportNextFinal } from '../../../src/usage/report/final-report-worker.ts';
 import { describeEachDatabase } from '../../support/databases.ts';

@@ -1,0 +1,183 @@
+import type { Adapter } from '../adapters/adapter.ts';
+import type { Config } from '../config/config-schema.ts';
+import { type ConsoleDeps, createConsoleApp } from '../console/console-app.ts';
+import { usualSecondLookMs } from '../converge/converge-steps.ts';
+import { createAliveLock } from '../db/alive-lock.ts';
+import { createCheckpointer } from '../db/checkpointer.ts';
+import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts';
+import { createHeartbeat } from '../db/heartbeat.ts';
+import { createInstanceStore } from '../db/instance-store.ts';
+import { sqliteFileOf } from '../db/sqlite-database.ts';
+import { createInbox } from '../inbox/inbox.ts';
+import { createThreadedAppend, type ThreadedAppend } from '../inbox/threaded-append.ts';
+import type { InstallRegistry } from '../installs/install-registry.ts';
+import { warningsOfInstalls } from '../installs/install-warnings.ts';
+import { createSealerNotice, type SealerNotice } from '../keys/sealer-notice.ts';
+import { createSealerStore } from '../keys/sealer-store.ts';
+import { type Clock, systemClock, toInstant } from '../lib/clock.ts';
+import { createHttpServer, type HttpServer } from '../lib/http-server.ts';
+import type { Logger } from '../lib/logger.ts';
+import { createMetrics } from '../lib/metrics.ts';
+import { createReadiness } from '../lib/readiness.ts';
+import { listRemoved } from '../removals/removal-total-store.ts';
+import { findSharedAccounts, saySharedAccounts } from '../tools/account-rules.ts';
+import { createReceiver } from './listeners.ts';
+import { createEngine } from './loops.ts';
+import { openRegistry } from './services.ts';
+import type { Storage } from './storage.ts';
+
+/** A running Gangway: two listeners and the loops behind them. */
+export interface App {
+  /** The listener first, then the engine. */
+  start(): Promise<{ receiverUrl: string; consoleUrl: string }>;
+  /**
+   * Says that deliveries are to go elsewhere, and stores those that come until that is known. The
+   * engine stops meanwhile, the listener last.
+   */
+  stop(): Promise<void>;
+}
+
+export interface AppDeps {
+  config: Config;
+  storage: Storage;
+  logger: Logger;
+  clock?: Clock;
+  /** What all is stamped with and leases are measured by; unless given, the clock of the database. */
+  databaseClock?: DatabaseClock;
+  /** By tool. */
+  adapters: ReadonlyMap<string, Adapter>;
+  /** Whether to start although the configuration no longer leads to people who are in a tool. */
+  acceptsOrphans?: boolean;
+  /** Whether the database comes from a backup: then the marketplace is asked before anything. */
+  isRestored?: boolean;
+  /** How long a second look waits after one that found nobody who is to be out. */
+  secondLookMs?: number;
+}
+
+/** Names every concrete part and wires them. */
+export function createApp({
+  config,
+  storage,
+  logger,
+  clock = systemClock,
+  databaseClock: leaseClock = createDatabaseClock(storage.database, clock),
+  adapters,
+  acceptsOrphans = false,
+  isRestored = false,
+  secondLookMs = usualSecondLookMs,
+}: AppDeps): App {
+  const metrics = createMetrics();
+  const append = createAppend(storage);
+  const checkpointer = createCheckpointer(sqliteFileOf(storage.database.url), logger);
+  const inbox = createInbox({ append: append.append, onAppended: () => engine.wakeIntake() });
+  const registry = openRegistry({ config, storage });
+  const engine = createEngine({
+    config,
+    storage,
+    logger,
+    metrics,
+    adapters,
+    registry,
+    isBusy: inbox.isBusy,
+    clock: leaseClock,
+    secondLookMs,
+  });
+  const sealerNotice = createSealerNoticeOf(storage, leaseClock, logger);
+  const heartbeat = createHeartbeat(storage.database, leaseClock, logger);
+  const readiness = createReadiness(() => storage.inbox.checkWritable(), clock);
+  const receiver = createReceiver({
+    config,
+    logger,
+    clock,
+    metrics,
+    inbox,
+    storage,
+    readiness,
+    databaseClock: leaseClock,
+    installs: registry.installs,
+    alerts: engine.alerts,
+    onUnmatched: engine.noteUnmatched,
+  });
+  const operator = createOperatorListener({
+    config,
+    storage,
+    metrics,
+    readiness,
+    loops: engine.loops,
+    clock: leaseClock,
+  });
+  const alive = createAliveLock(storage.database, leaseClock);
+  return {
+    async start() {
+      // Nothing to store, but the thread is up before the first delivery would wait for it.
+      await append.append([]);
+      checkpointer.start();
+      await leaseClock.correct();
+      await alive.hold();
+      await registry.load();
+      sayWarnings({ config, adapters, logger }, registry.installs);
+      await engine.prepare({ acceptsOrphans, isRestored });
+      await sealerNotice.start();
+      await heartbeat.start();
+      const receiverUrl = await receiver.start();
+      const consoleUrl = await operator.start();
+      const reread = await storage.inbox.replayUnread(toInstant(leaseClock.now()));
+      if (reread > 0) logger.info({ reread }, 'Deliveries that could not be read are read again');
+      for (const loop of engine.loops) loop.start();
+      return { receiverUrl, consoleUrl };
+    },
+    async stop() {
+      readiness.drain();
+      await Promise.all([receiver.drain(config.receiver.drainMs), engine.stop()]);
+      await receiver.stop();
+      await operator.stop();
+      await engine.alertsTold();
+      await append.close();
+      await heartbeat.stop();
+      await sealerNotice.stop();
+      await checkpointer.stop();
+      alive.release();
+    },
+  };
+}
+
+function createSealerNoticeOf({ database, box: { fingerprint } }: Storage, clock: Clock, logger: Logger): SealerNotice {
+  return createSealerNotice({ sealers: createSealerStore(database), clock, logger, fingerprint });
+}
+
+function sayWarnings(
+  { config, adapters, logger }: Pick<AppDeps, 'config' | 'adapters' | 'logger'>,
+  installs: InstallRegistry['installs'],
+): void {
+  const { publicUrl } = config.receiver;
+  for (const warning of warningsOfInstalls(installs, publicUrl)) logger.warn(warning);
+  const { managedDomains } = config.marketplace;
+  for (const shared of findSharedAccounts(adapters, installs, managedDomains)) {
+    logger.warn(saySharedAccounts(shared));
+  }
+}
+
+type OperatorParts = Pick<AppDeps, 'config' | 'storage'> &
+  Pick<ConsoleDeps, 'metrics' | 'readiness' | 'loops' | 'clock'>;
+
+/** What shows an operator how it is doing. */
+function createOperatorListener({ config, storage, ...parts }: OperatorParts): HttpServer {
+  const { host, port, token } = config.console;
+  const { inbox, memberships } = storage;
+  const listener = createConsoleApp({
+    ...parts,
+    token,
+    inbox,
+    memberships,
+    listRemoved: () => listRemoved(storage.database),
+    listInstances: createInstanceStore(storage.database).list,
+  });
+  return createHttpServer({ host, port, listener });
+}
+
+/** SQLite stores in a thread of its own; PostgreSQL waits elsewhere by nature. */
+function createAppend({ database, inbox, secretKey }: Storage): ThreadedAppend {
+  return database.dialect === 'sqlite'
+    ? createThreadedAppend({ url: database.url, key: secretKey })
+    : { append: (deliveries) => inbox.append(deliveries), close: async () => undefined };
+}

@@ -1,0 +1,82 @@
+import { randomBytes } from 'node:crypto';
+import path from 'node:path';
+import type { Config } from '../config/config-schema.ts';
+import { sqliteFileOf } from '../db/sqlite-database.ts';
+import type { Inbox } from '../inbox/inbox.ts';
+import type { InstallRegistry } from '../installs/install-registry.ts';
+import type { Alerts } from '../lib/alerts.ts';
+import type { Clock } from '../lib/clock.ts';
+import { readFreeBytes } from '../lib/free-space.ts';
+import { createHttpServer, type HttpServer } from '../lib/http-server.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Metrics } from '../lib/metrics.ts';
+import { createQuiet } from '../lib/quiet.ts';
+import type { Readiness } from '../lib/readiness.ts';
+import { type Admission, createAdmission } from '../receiver/admission.ts';
+import { createByteBudget } from '../receiver/byte-budget.ts';
+import { createDeferralLog } from '../receiver/deferral-log.ts';
+import { createMarketplaceHeaders } from '../receiver/marketplace-headers.ts';
+import { createRateLimit } from '../receiver/rate-limit.ts';
+import { createReceiverApp } from '../receiver/receiver-app.ts';
+import { createRefusalLog } from '../receiver/refusal-log.ts';
+import { createSigningKeys } from '../receiver/signing-keys.ts';
+import { createStorageGate } from '../receiver/storage-gate.ts';
+import { toSigningKey } from '../receiver/verify-signature.ts';
+import type { Storage } from './storage.ts';
+
+export interface ReceiverParts {
+  config: Config;
+  storage: Storage;
+  logger: Logger;
+  clock: Clock;
+  databaseClock: Clock;
+  metrics: Metrics;
+  inbox: Inbox;
+  installs: InstallRegistry['installs'];
+  readiness: Readiness;
+  alerts: Alerts;
+  /** Told when no secret made a signature, at most once a minute for each install. */
+  onUnmatched(install: string): void;
+}
+
+/** Of requests that are not answered yet: 256 of the largest. */
+const inFlightBytes = 64 * 1024 * 1024;
+const alertQuietMs = 3_600_000;
+
+/** The public listener with everything behind it, up to the inbox. */
+export function createReceiver(parts: ReceiverParts): HttpServer {
+  const { config, logger, clock, metrics, inbox, installs, alerts, readiness, onUnmatched } = parts;
+  const { host, port, maxConnections } = config.receiver;
+  const quiet = createQuiet(clock);
+  const alertQuiet = createQuiet(clock, alertQuietMs);
+  const listener = createReceiverApp({
+    inbox,
+    metrics,
+    logger,
+    clock,
+    quiet,
+    readiness,
+    databaseClock: parts.databaseClock,
+    signingKeys: createSigningKeys(installs),
+    decoySecret: toSigningKey(randomBytes(32).toString('hex')),
+    headers: createMarketplaceHeaders(config.marketplace.headerPrefixes),
+    budget: createByteBudget(inFlightBytes),
+    admission: createBounds(parts),
+    refusals: createRefusalLog({ metrics, logger, quiet, onUnmatched }),
+    deferrals: createDeferralLog({ metrics, logger, alerts, quiet, alertQuiet }),
+  });
+  return createHttpServer({ host, port, listener, maxConnections });
+}
+
+function createBounds({ config, storage, clock, installs }: ReceiverParts): Admission {
+  const { limits } = config.receiver;
+  const file = sqliteFileOf(storage.database.url);
+  const gate = createStorageGate({
+    limits,
+    clock,
+    readStored: storage.inbox.readStored,
+    readFree: async () => (file === undefined ? null : await readFreeBytes(path.dirname(file))),
+    countInstalls: () => installs.size,
+  });
+  return createAdmission(createRateLimit(limits, clock), gate);
+}

@@ -1,0 +1,42 @@
+import { type Database, openDatabase } from '../db/database.ts';
+import { migrate } from '../db/migrate.ts';
+import { createInboxStore, type InboxStore } from '../inbox/inbox-store.ts';
+import type { SecretBox } from '../keys/secret-box.ts';
+import { openSecretBox, prepareKeyRing } from '../keys/secret-key.ts';
+import { createMembershipStore, type MembershipStore } from '../memberships/membership-store.ts';
+
+/** The database with its tables and its key in order: what `start` and every command stand on. */
+export interface Storage {
+  database: Database;
+  box: SecretBox;
+  /** The key that the box seals with. */
+  secretKey: Buffer;
+  inbox: InboxStore;
+  memberships: MembershipStore;
+  /** The migrations that opening it has run. */
+  migrated: string[];
+}
+
+/**
+ * Opens, migrates, and checks the key. Several processes may do so at once.
+ *
+ * @throws AppError with what to do about it
+ */
+export async function openStorage(
+  url: string,
+  configuredKey?: Buffer,
+  previousKeys: readonly Buffer[] = [],
+): Promise<Storage> {
+  const database = openDatabase(url);
+  try {
+    const migrated = await migrate(database);
+    const keys = await prepareKeyRing(database, configuredKey, previousKeys);
+    const box = await openSecretBox(database, keys);
+    const inbox = createInboxStore(database, box);
+    const memberships = createMembershipStore(database);
+    return { database, box, secretKey: keys.key, inbox, memberships, migrated };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}

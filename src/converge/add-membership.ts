@@ -1,0 +1,136 @@
+import type { Added, Member, Person } from '../adapters/adapter.ts';
+import { AppError, toAppError } from '../domain/errors.ts';
+import { callTool } from '../tools/call-tool.ts';
+import { createPassword } from '../tools/new-password.ts';
+import { isProtected } from '../tools/protected-account.ts';
+import type { Claim } from './claim-store.ts';
+import { toNewInvitation } from './converge-invitation.ts';
+import { begin, type ConvergeDeps, maxListAgeMs, readUntil, toFailure } from './converge-steps.ts';
+import { refuseBound } from './doubted-account.ts';
+import { restIn } from './rest-in.ts';
+import type { Result } from './settle-store.ts';
+import { isAccountMadeByUs, toMadeAt } from './whose.ts';
+
+/**
+ * Adds somebody whom the look did not find in the group. Whose their account is, is asked of the tool
+ * as a whole before that, and written down with the intent.
+ *
+ * @returns null where the claim no longer holds and nothing was done
+ */
+export async function addMembership(
+  deps: ConvergeDeps,
+  claim: Claim,
+  person: Person,
+  signal: AbortSignal,
+): Promise<Result | null> {
+  const account = await lookAtAccount(deps, person, signal);
+  const isOursBefore = await isAccountOurs(deps, claim, account);
+  const password = passwordFor(deps, claim);
+  const isAccountAbsent = account === undefined ? null : account === null;
+  const intent = { operation: 'add', found: null, isAccountAbsent, password } as const;
+  if ((await begin(deps, claim, intent)) === null) return null;
+  const newcomer: Person = {
+    ...person,
+    isAccountOurs: isOursBefore && deps.mayChangeAccounts(),
+    maxListAgeMs: maxListAgeMs(deps, claim),
+    ...(password !== null && { newPassword: password }),
+  };
+  const added = await callTool(deps.timeoutMs, signal, (callSignal) =>
+    deps.adapter.addMember(claim.groupId, newcomer, callSignal),
+  );
+  await refuseProtected(deps, claim, added, signal);
+  await refuseBound(deps, claim, added);
+  const isMade = added.account === 'made' || (added.account === undefined && isAccountAbsent);
+  const learnt = {
+    isOurs: true,
+    isAccountOurs: isMade === true || isOursBefore || isAccountMadeByUs(claim, added),
+    ...toMadeAt(added),
+  };
+  const told = toTold(added, learnt.isAccountOurs ? password : null, password !== null);
+  if (added.isUnlisted === true) {
+    const invited = { ...learnt, isAccountOurs: false, memberId: added.id, ...told };
+    return { operation: 'add', outcome: 'invited', ...invited, ...restIn(deps.clock, 'invited') };
+  }
+  return await readBack(deps, claim, { person, added, learnt: { ...learnt, ...told } }, signal);
+}
+
+/**
+ * What the tool shows of them decides, whatever it said.
+ *
+ * @returns with what was learnt where they are there; else as a failure
+ */
+async function readBack(
+  deps: ConvergeDeps,
+  claim: Claim,
+  { person, added, learnt }: { person: Person; added: Added; learnt: Partial<Result> },
+  signal: AbortSignal,
+): Promise<Result> {
+  const { adapter, clock } = deps;
+  try {
+    const seen = await readUntil(deps, claim, { ...person, memberId: added.id }, signal);
+    const shown = seen ?? added;
+    const { id: memberId, isInvited } = shown;
+    const [outcome, state] = isInvited ? (['invited', 'invited'] as const) : (['added', 'active'] as const);
+    const settled = { ...learnt, ...toMadeAt(shown), memberId };
+    return { ...settled, operation: 'add', outcome, ...restIn(clock, state) };
+  } catch (thrown) {
+    if (signal.aborted || adapter.capabilities.removesUnseen !== true) throw thrown;
+    // It has answered, and does not show them, but may have them: by this id they can be taken out.
+    const { isUnanswered: _, ...failed } = toFailure(claim, toAppError(thrown), clock);
+    return { ...failed, memberId: added.id };
+  }
+}
+
+/** Undefined where nobody can tell. */
+async function lookAtAccount(
+  { adapter, timeoutMs, protectedAccounts }: ConvergeDeps,
+  person: Person,
+  signal: AbortSignal,
+): Promise<Member | null | undefined> {
+  const { findAccount } = adapter;
+  if (findAccount === undefined) return undefined;
+  const account = await callTool(timeoutMs, signal, (callSignal) => findAccount.call(adapter, person, callSignal));
+  if (account !== null && isProtected(protectedAccounts, account)) throw protectedError();
+  return account;
+}
+
+async function isAccountOurs(
+  { settling }: ConvergeDeps,
+  claim: Claim,
+  account: Member | null | undefined,
+): Promise<boolean> {
+  if (account == null) return false;
+  return isAccountMadeByUs(claim, account) || (await settling.isAccountOurs(claim, account));
+}
+
+/** Where nobody could tell before whose account it is, it is out again at once. */
+async function refuseProtected(
+  { adapter, timeoutMs, protectedAccounts }: ConvergeDeps,
+  { groupId }: Claim,
+  added: Added,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!isProtected(protectedAccounts, added)) return;
+  await callTool(timeoutMs, signal, (callSignal) => adapter.removeMember(groupId, added, callSignal));
+  throw protectedError();
+}
+
+function protectedError(): AppError {
+  return new AppError('invalid', 'The account is a protected one of the tool: it is not added');
+}
+
+/** The same at every try, as any of them may have made the login. */
+function passwordFor({ adapter }: ConvergeDeps, { password }: Claim): string | null {
+  if (adapter.capabilities.invitation !== 'password') return null;
+  return password ?? createPassword();
+}
+
+/**
+ * What is to be told to whoever was added, so that they get in.
+ *
+ * @param password of an account that we made; nobody else's is told
+ */
+function toTold({ invitation }: Added, password: string | null, hasPassword: boolean): Partial<Result> {
+  const given = toNewInvitation(invitation, password);
+  return { hasPassword, ...(given !== undefined && { invitation: given }) };
+}

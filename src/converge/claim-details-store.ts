@@ -1,0 +1,87 @@
+import type { Transaction } from '../db/database.ts';
+import type { MembershipRow } from '../db/tables.ts';
+import { credentialContext } from '../keys/seal-contexts.ts';
+import type { SecretBox } from '../keys/secret-box.ts';
+
+/** The SQL of what a claim has to know beside its membership: about the person, and how they get in. */
+
+/** As this install knows them: a name is for showing only. */
+export async function findNames(
+  tx: Transaction,
+  install: string,
+  rows: MembershipRow[],
+): Promise<Map<string, string | null>> {
+  if (rows.length === 0) return new Map();
+  const people = await tx
+    .selectFrom('person')
+    .select(['trainerId', 'displayName'])
+    .where('install', '=', install)
+    .where(
+      'trainerId',
+      'in',
+      rows.map((row) => row.trainerId),
+    )
+    .execute();
+  return new Map(people.map(({ trainerId, displayName }) => [trainerId, displayName]));
+}
+
+/** Whose invitation is to be made anew. */
+export async function findRenewals(tx: Transaction, rows: MembershipRow[]): Promise<Set<number>> {
+  const invited = rows.filter(({ state }) => state === 'invited').map(({ id }) => id);
+  if (invited.length === 0) return new Set();
+  const wanted = await tx
+    .selectFrom('invitation')
+    .select('membershipId')
+    .where('membershipId', 'in', invited)
+    .where('isRenewalWanted', '=', 1)
+    .execute();
+  return new Set(wanted.map(({ membershipId }) => membershipId));
+}
+
+/** The passwords of tries that were never settled, by membership. */
+export async function findPasswords(
+  tx: Transaction,
+  box: SecretBox,
+  rows: MembershipRow[],
+): Promise<Map<number, string>> {
+  if (rows.length === 0) return new Map();
+  const intents = await tx
+    .selectFrom('intent')
+    .select(['membershipId', 'generation', 'credential'])
+    .where(
+      'membershipId',
+      'in',
+      rows.map(({ id }) => id),
+    )
+    .where('credential', 'is not', null)
+    .orderBy('id')
+    .execute();
+  return new Map(
+    intents.map(({ membershipId, generation, credential }) => {
+      const place = credentialContext(membershipId, generation);
+      return [membershipId, box.open(credential ?? Buffer.of(), place).toString('utf8')];
+    }),
+  );
+}
+
+/** By trainer and account, of those whose it is known to be: when the tool made it. */
+export async function findMadeAt(
+  tx: Transaction,
+  tool: string,
+  rows: MembershipRow[],
+): Promise<Map<string, Map<string, string>>> {
+  const ids = rows.flatMap(({ memberId, doubtedId }) => [memberId ?? [], doubtedId ?? []].flat());
+  if (ids.length === 0) return new Map();
+  const accounts = await tx
+    .selectFrom('account')
+    .select(['accountId', 'trainerId', 'madeAt'])
+    .where('tool', '=', tool)
+    .where('accountId', 'in', ids)
+    .execute();
+  const found = new Map<string, Map<string, string>>();
+  for (const { accountId, trainerId, madeAt } of accounts) {
+    if (trainerId === null || madeAt === null) continue;
+    found.set(trainerId, (found.get(trainerId) ?? new Map()).set(accountId, madeAt));
+  }
+  return found;
+}

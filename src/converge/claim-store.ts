@@ -1,0 +1,298 @@
+import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
+import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import type { MembershipRow, Tables } from '../db/tables.ts';
+import type { MembershipState } from '../domain/membership.ts';
+import type { SecretBox } from '../keys/secret-box.ts';
+import { createAddressStore, type GivenAddress } from '../memberships/address-store.ts';
+import { isHeldBack, mayBeWorkedOn } from '../memberships/membership-store.ts';
+import { findMadeAt, findNames, findPasswords, findRenewals } from './claim-details-store.ts';
+
+/**
+ * The SQL of claiming: a claim is a lease with a token. Whoever lost the lease can no longer settle,
+ * and whoever decided under an older generation can no longer begin a call. A removal that the brake
+ * has not let pass is never claimed.
+ */
+export interface ClaimStore {
+  /** The installs for which something is due in the tool. */
+  installsDue(tool: string, now: string): Promise<string[]>;
+  claim(order: ClaimOrder): Promise<Claim[]>;
+  /** @returns false where the claim no longer holds, so that nothing more may be done under it */
+  prolong(claim: Claim, now: string, leasedUntil: string): Promise<boolean>;
+  /** Gives a claim back without having done anything, to be taken again at `nextAttemptAt`. */
+  putBack(claim: Claim, nextAttemptAt: string): Promise<void>;
+  /** Makes due what has failed and waits for another try: the tool answers again. */
+  tryAgain(tool: string, now: string): Promise<void>;
+  /**
+   * Makes due whom the tool has refused by refusing our token, as far as one call can tell: it lets
+   * us in.
+   *
+   * @param mostAttempts only whom it has not refused more often
+   */
+  tryRefused(tool: string, now: string, mostAttempts?: number): Promise<void>;
+  /** Whether there is anybody of that kind. */
+  hasRefused(tool: string, now: string): Promise<boolean>;
+}
+
+export interface ClaimOrder {
+  tool: string;
+  install: string;
+  token: string;
+  now: string;
+  leasedUntil: string;
+  limit: number;
+  /** Of what there may be only one claim at a time: a group, a trainer's account. */
+  exclusiveBy: readonly ('groupId' | 'trainerId')[];
+  /** Whether adding somebody makes a login with a password of ours. */
+  makesLogins?: boolean;
+}
+
+export interface Claim {
+  id: number;
+  token: string;
+  tool: string;
+  install: string;
+  groupId: string;
+  trainerId: string;
+  wanted: boolean;
+  generation: number;
+  state: MembershipState;
+  memberId: string | null;
+  /** An account that was theirs, of which nobody knows whose it is by now. */
+  doubtedId: string | null;
+  /** By the tool's id: when it made the accounts that are known to be theirs. */
+  madeAt: ReadonlyMap<string, string>;
+  /** Whether we made the membership of `memberId`. */
+  isOurs: boolean;
+  attempts: number;
+  /** Until when a call from before it may still arrive, of which nobody knows the end. */
+  lateUntil: string | null;
+  /** When a look found nobody who is to be out, for the first time. */
+  missedAt: string | null;
+  /** Since when it is due. */
+  dueAt: string;
+  /** The address that it is for now. */
+  email: string | null;
+  /** All that it is, or was, for. */
+  addresses: readonly GivenAddress[];
+  displayName: string | null;
+  /** The password of a try to add them that may have been made: it is to be the same again. */
+  password: string | null;
+  /** Whether somebody who was invited is to be invited anew. */
+  isRenewalWanted: boolean;
+}
+
+export function createClaimStore(database: Database, box: SecretBox): ClaimStore {
+  return {
+    async installsDue(tool, now) {
+      // Leaps from install to install in the index, however many memberships each has due.
+      const { rows } = await sql<{ install: string }>`
+        with recursive turn (install) as (
+          select min(install) from membership
+            where tool = ${tool} and next_attempt_at is not null
+          union all
+          select (select min(install) from membership
+            where tool = ${tool} and next_attempt_at is not null and install > turn.install)
+            from turn where turn.install is not null
+        )
+        select install from turn where exists (
+          select 1 from membership where tool = ${tool} and membership.install = turn.install
+            and next_attempt_at <= ${now})`.execute(database.kysely);
+      return rows.map((row) => row.install);
+    },
+
+    async claim(order) {
+      return await inTransaction(database, async (tx) => {
+        const rows = await leaseDue(database, tx, order);
+        const names = await findNames(tx, order.install, rows);
+        const addresses = await createAddressStore(box).ofMemberships(
+          tx,
+          rows.map(({ id }) => id),
+        );
+        const renewals = await findRenewals(tx, rows);
+        const madeAt = await findMadeAt(tx, order.tool, rows);
+        const passwords = order.makesLogins ? await findPasswords(tx, box, rows) : new Map();
+        return rows.map((row) => ({
+          ...toClaim(row, order.token, addresses.get(row.id) ?? []),
+          madeAt: madeAt.get(row.trainerId) ?? new Map(),
+          displayName: names.get(row.trainerId) ?? null,
+          password: passwords.get(row.id) ?? null,
+          isRenewalWanted: renewals.has(row.id),
+        }));
+      });
+    },
+
+    prolong: ({ id, token, generation }, now, leasedUntil) =>
+      inTransaction(database, async (tx) => {
+        const held = await tx
+          .updateTable('membership')
+          .set({ leasedUntil })
+          .where('id', '=', id)
+          .where('leaseToken', '=', token)
+          .where('leasedUntil', '>', now)
+          .where('generation', '=', generation)
+          .executeTakeFirst();
+        return held.numUpdatedRows === 1n;
+      }),
+
+    async putBack({ id, token, generation }, nextAttemptAt) {
+      await inTransaction(database, (tx) =>
+        tx
+          .updateTable('membership')
+          .set((eb) => ({
+            ...noLease,
+            // What was derived meanwhile says by itself when it is due.
+            nextAttemptAt: eb
+              .case()
+              .when('generation', '=', generation)
+              .then(nextAttemptAt)
+              .else(eb.ref('nextAttemptAt'))
+              .end(),
+          }))
+          .where('id', '=', id)
+          .where('leaseToken', '=', token)
+          .execute(),
+      );
+    },
+
+    async tryAgain(tool, now) {
+      await inTransaction(database, (tx) =>
+        tx
+          .updateTable('membership')
+          .set({ nextAttemptAt: now })
+          .where('tool', '=', tool)
+          .where('nextAttemptAt', '>', now)
+          .where('attempts', '>', 0)
+          .execute(),
+      );
+    },
+
+    async tryRefused(tool, now, mostAttempts) {
+      await inTransaction(database, async (tx) => {
+        const refused = tx.updateTable('membership').set({ nextAttemptAt: now }).where(isRefused(tool, now));
+        const few = mostAttempts && refused.where('attempts', '<=', mostAttempts);
+        await (few || refused).execute();
+      });
+    },
+
+    async hasRefused(tool, now) {
+      const refused = database.kysely.selectFrom('membership').select('id').limit(1);
+      return (await refused.where(isRefused(tool, now)).executeTakeFirst()) !== undefined;
+    },
+  };
+}
+
+/** By its last receipt: a tool that refuses a token answers 401 or 403 to everything. */
+function isRefused(tool: string, now: string): Condition {
+  return (eb) => {
+    const last = eb
+      .selectFrom('receipt')
+      .select((receipt) => receipt.fn.max('receipt.id').as('id'))
+      .whereRef('receipt.membershipId', '=', 'membership.id');
+    const isTold = eb
+      .selectFrom('receipt')
+      .select('receipt.id')
+      .where('receipt.id', '=', last)
+      .where('receipt.toolStatus', 'in', [401, 403]);
+    return eb.and([
+      eb('membership.tool', '=', tool),
+      eb('membership.state', '=', 'failed'),
+      eb('membership.nextAttemptAt', '>', now),
+      eb.exists(isTold),
+    ]);
+  };
+}
+
+export const noLease = { leaseToken: null, leasedUntil: null };
+
+async function leaseDue({ dialect }: Database, tx: Transaction, order: ClaimOrder): Promise<MembershipRow[]> {
+  const { token, leasedUntil, limit, exclusiveBy } = order;
+  const isShared = exclusiveBy.length > 0;
+  // Two instances that look at the same time would both find nobody at it.
+  if (isShared && dialect === 'postgres') {
+    await sql`select pg_advisory_xact_lock(hashtext(${`claim ${order.tool}`}))`.execute(tx);
+  }
+  let due = tx
+    .selectFrom('membership')
+    .select(['id', 'groupId', 'trainerId'])
+    .where(isClaimable(order))
+    .orderBy('nextAttemptAt')
+    .orderBy('id')
+    .limit(limit);
+  if (dialect === 'postgres') due = due.forUpdate().skipLocked();
+  const ids = firstOfEach(await due.execute(), exclusiveBy).map((row) => row.id);
+  if (ids.length === 0) return [];
+  return await tx
+    .updateTable('membership')
+    .set({ leaseToken: token, leasedUntil, lookAgain: 0 })
+    .where('id', 'in', ids)
+    .returningAll()
+    .execute();
+}
+
+type Condition = (eb: ExpressionBuilder<Tables, 'membership'>) => Expression<SqlBool>;
+
+function isClaimable({ tool, install, now, exclusiveBy }: ClaimOrder): Condition {
+  return (eb) =>
+    eb.and([
+      eb('tool', '=', tool),
+      eb('membership.install', '=', install),
+      eb('membership.nextAttemptAt', '<=', now),
+      eb.or([eb('membership.leasedUntil', 'is', null), eb('membership.leasedUntil', '<=', now)]),
+      mayBeWorkedOn(eb),
+      eb.not(isHeldBack(eb)),
+      ...exclusiveBy.map((column) => eb.not(isWorkedOn(eb, column, now))),
+    ]);
+}
+
+function isWorkedOn(
+  eb: ExpressionBuilder<Tables, 'membership'>,
+  column: 'groupId' | 'trainerId',
+  now: string,
+): Expression<SqlBool> {
+  return eb.exists(
+    eb
+      .selectFrom('membership as other')
+      .select('other.id')
+      .whereRef('other.tool', '=', 'membership.tool')
+      .whereRef(`other.${column}`, '=', `membership.${column}`)
+      .where('other.leasedUntil', '>', now),
+  );
+}
+
+function firstOfEach<Row extends { groupId: string; trainerId: string }>(
+  rows: Row[],
+  columns: ClaimOrder['exclusiveBy'],
+): Row[] {
+  const taken = new Set<string>();
+  return rows.filter((row) => {
+    const keys = columns.map((column) => `${column} ${row[column]}`);
+    if (keys.some((key) => taken.has(key))) return false;
+    for (const key of keys) taken.add(key);
+    return true;
+  });
+}
+
+function toClaim(row: MembershipRow, token: string, addresses: readonly GivenAddress[]) {
+  const { id, tool, install, groupId, trainerId, generation, state, attempts } = row;
+  const { memberId, doubtedId, lateUntil, missedAt } = row;
+  return {
+    id,
+    token,
+    tool,
+    install,
+    groupId,
+    trainerId,
+    generation,
+    state,
+    attempts,
+    memberId,
+    doubtedId,
+    lateUntil,
+    missedAt,
+    dueAt: row.nextAttemptAt ?? row.updatedAt,
+    wanted: row.wanted === 1,
+    isOurs: row.isOurs === 1,
+    email: addresses.find(({ isCurrent }) => isCurrent)?.address ?? null,
+    addresses,
+  };
+}

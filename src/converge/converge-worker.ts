@@ -1,0 +1,295 @@
+import { randomUUID } from 'node:crypto';
+import type { LockStore } from '../db/lock-store.ts';
+import { type AppError, toAppError } from '../domain/errors.ts';
+import type { Alerts } from '../lib/alerts.ts';
+import { instantIn, toInstant } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import { createLoop, type Loop } from '../lib/loop.ts';
+import { maskText } from '../lib/mask.ts';
+import type { Metrics } from '../lib/metrics.ts';
+import { createTurns } from '../lib/turns.ts';
+import { callTool } from '../tools/call-tool.ts';
+import { adaptPace, firstPace, slotsOf, type Trip } from './adapt-pace.ts';
+import { type Breaker, createBreaker } from './breaker.ts';
+import type { Claim, ClaimOrder } from './claim-store.ts';
+import { convergeMembership } from './converge-membership.ts';
+import { type ConvergeDeps, leaseMs } from './converge-steps.ts';
+import type { Result } from './settle-store.ts';
+import { shareSlots } from './share-slots.ts';
+import type { ToolTroubleStore } from './tool-trouble-store.ts';
+
+export interface ConvergeWorkerDeps extends ConvergeDeps {
+  tool: string;
+  /** How many memberships of the tool are worked on at once, as long as it keeps up. */
+  concurrency: number;
+  locks: LockStore;
+  troubles: ToolTroubleStore;
+  metrics: Metrics;
+  alerts: Alerts;
+  logger: Logger;
+}
+
+const pollMs = 1000;
+/** Of the longest that one call may take: a membership that took no longer was no trouble. */
+const quickShare = 0.25;
+
+/**
+ * Brings one tool in line with what is wanted in it. Works on several memberships at once and takes
+ * the next as soon as one is done, so that a slow call holds up nothing but itself.
+ */
+export function createConvergeWorker(given: ConvergeWorkerDeps): Loop {
+  // A look and a call fit into the lease, whatever was configured.
+  const deps = { ...given, timeoutMs: Math.min(given.timeoutMs, leaseMs / 2) };
+  const { tool, adapter, claims, logger, clock, locks } = deps;
+  const token = randomUUID();
+  const isToolExclusive = adapter.capabilities.exclusive === 'tool';
+  const pacer = createPacer(deps);
+  const breaker = createBreaker(clock);
+  const underway: Underway = new Map();
+  const turns = createTurns();
+  const watch = createWatch(deps, breaker);
+
+  const loop = createLoop({
+    name: `converge ${tool}`,
+    intervalMs: pollMs,
+    logger,
+    clock,
+    async run(signal) {
+      if (await watch.isLeftAlone(signal)) return 'idle';
+      const waiting = turns.inOrder(await claims.installsDue(tool, toInstant(clock.now())));
+      if (waiting.length === 0 && underway.size === 0) return 'idle';
+      // Held again at every turn, so that it is never lost to others while this one lives.
+      if (isToolExclusive && !(await holdTool(deps, token))) return 'idle';
+      const slots = pacer.slots();
+      const claimed = await claimShares(deps, waiting, underway, slots);
+      const isFull = underway.size + claimed.length >= slots;
+      for (const claim of claimed) start(claim, isFull, signal);
+      return 'idle';
+    },
+  });
+
+  function start(claim: Claim, isFull: boolean, signal: AbortSignal): void {
+    turns.served(claim.install);
+    const begunAtMs = clock.now().getTime();
+    const work = converge(deps, claim, signal)
+      .then((result) => {
+        if (result === null) return;
+        if (result.isOfToolItself !== false) breaker.report(result);
+        pacer.report(result, { begunAtMs, isFull });
+      })
+      .finally(() => {
+        underway.delete(work);
+        loop.wake();
+      });
+    underway.set(work, claim.install);
+  }
+
+  return {
+    ...loop,
+    async stop() {
+      await loop.stop();
+      await Promise.all([...underway.keys(), watch.ended()]);
+      if (isToolExclusive) await locks.release(lockName(tool), token);
+    },
+  };
+}
+
+/** Whether a tool is to be left alone, by checks beside what goes on. */
+function createWatch(deps: ConvergeWorkerDeps, breaker: Breaker) {
+  const { tool, claims, troubles, clock } = deps;
+  let checking: Promise<void> = Promise.resolve();
+  let hasBegun = false;
+  let isForRefused = false;
+
+  return {
+    async isLeftAlone(signal: AbortSignal): Promise<boolean> {
+      if (!hasBegun) {
+        // Who was refused before may wait for an hour, and the token have been mended meanwhile.
+        isForRefused = await claims.hasRefused(tool, toInstant(clock.now()));
+        // Whoever wrote down that it is in trouble may be gone, and nobody else would find out more.
+        const isTroubled = (await troubles.list()).some((trouble) => trouble.tool === tool);
+        if (isForRefused || isTroubled) breaker.report({ errorCode: 'forbidden' });
+        hasBegun = true;
+      }
+      // What is refused about one group holds up no other.
+      if (breaker.isCheckDue()) {
+        checking = check(deps, breaker, signal, isForRefused);
+        isForRefused = false;
+      }
+      return breaker.isOpen() && !(await probe(deps, breaker, signal));
+    },
+    ended: () => checking,
+  };
+}
+
+/** By what is under way, the install it is for. */
+type Underway = Map<Promise<void>, string>;
+
+/** How many are worked on at once, from what has become of them. */
+function createPacer({ tool, adapter, concurrency, timeoutMs, logger, clock }: ConvergeWorkerDeps) {
+  const most = adapter.capabilities.exclusive === 'tool' ? 1 : concurrency;
+  const limits = { most, quickMs: timeoutMs * quickShare };
+  let pace = firstPace;
+  return {
+    slots: () => slotsOf(pace),
+    report({ errorCode }: Result, begun: Pick<Trip, 'begunAtMs' | 'isFull'>) {
+      const before = slotsOf(pace);
+      const isUnanswered = errorCode === 'unavailable' || errorCode === 'rate_limited';
+      const trip = { ...begun, endedAtMs: clock.now().getTime(), isUnanswered };
+      pace = adaptPace(pace, trip, limits);
+      const slots = slotsOf(pace);
+      if (slots < before) logger.info({ tool, slots }, 'A tool does not keep up: it is asked less');
+    },
+  };
+}
+
+/** Fills the free slots; what an install leaves, because its work is held up, others may have. */
+async function claimShares(
+  deps: ConvergeWorkerDeps,
+  waiting: string[],
+  underway: Underway,
+  slots: number,
+): Promise<Claim[]> {
+  const counts = countByInstall(underway);
+  const claimed: Claim[] = [];
+  for (let candidates = waiting; candidates.length > 0; ) {
+    const shares = shareSlots(candidates, counts, slots);
+    const satisfied: string[] = [];
+    for (const [install, limit] of shares) {
+      const claims = await deps.claims.claim(toOrder(deps, install, limit));
+      claimed.push(...claims);
+      counts.set(install, (counts.get(install) ?? 0) + claims.length);
+      if (claims.length === limit) satisfied.push(install);
+    }
+    // All got what they were given: what is left over now was not theirs to take.
+    if (satisfied.length === shares.size) break;
+    candidates = satisfied;
+  }
+  return claimed;
+}
+
+function toOrder(deps: ConvergeWorkerDeps, install: string, limit: number): ClaimOrder {
+  const { tool, clock } = deps;
+  const times = { now: toInstant(clock.now()), leasedUntil: instantIn(clock, leaseMs) };
+  const exclusiveBy = toExclusiveBy(deps);
+  const makesLogins = deps.adapter.capabilities.invitation === 'password';
+  return { tool, install, token: randomUUID(), limit, exclusiveBy, makesLogins, ...times };
+}
+
+/**
+ * Asks a tool that was refused to somebody whether it lets us in at all. Where it does, its refusal
+ * may have been of the token, which is good by now: who was refused is tried once more, and after a
+ * start everybody.
+ */
+async function check(
+  deps: ConvergeWorkerDeps,
+  breaker: Breaker,
+  signal: AbortSignal,
+  isForRefused: boolean,
+): Promise<void> {
+  const { tool, adapter, timeoutMs, alerts, logger } = deps;
+  breaker.checking();
+  try {
+    await callTool(timeoutMs, signal, (callSignal) => adapter.check(callSignal));
+    breaker.checked({});
+    await deps.claims.tryRefused(tool, toInstant(deps.clock.now()), isForRefused ? undefined : 1);
+    await tellTrouble(deps, breaker, null);
+    logger.info({ tool }, 'A tool answers: what it refuses is the trouble of those whom it concerns');
+  } catch (thrown) {
+    if (signal.aborted) return;
+    const { code: errorCode, retryAfterMs, message } = toAppError(thrown);
+    if (!breaker.checked({ errorCode, retryAfterMs })) return;
+    await tellTrouble(deps, breaker, toAppError(thrown));
+    const fields = { tool, errorCode, message: maskText(message).slice(0, 300) };
+    alerts.raise('tool_left_alone', fields, 'A tool is left alone for a while');
+  }
+}
+
+/** @returns whether the tool answers again */
+async function probe(deps: ConvergeWorkerDeps, breaker: Breaker, signal: AbortSignal): Promise<boolean> {
+  const { tool, adapter, claims, timeoutMs, logger, clock } = deps;
+  if (!breaker.isProbeDue()) return false;
+  try {
+    await callTool(timeoutMs, signal, (callSignal) => adapter.check(callSignal));
+  } catch (error) {
+    breaker.probed(false);
+    logger.warn({ tool, err: toAppError(error) }, 'A tool is still left alone');
+    if (!signal.aborted) await tellTrouble(deps, breaker, toAppError(error));
+    return false;
+  }
+  // Before it counts as well: should the database be away, the next probe has them tried again.
+  await claims.tryAgain(tool, toInstant(clock.now()));
+  breaker.probed(true);
+  await tellTrouble(deps, breaker, null);
+  logger.info({ tool }, 'A tool answers again');
+  return true;
+}
+
+/** For other processes. Nothing waits for it but what is shown to an operator. */
+async function tellTrouble(
+  { tool, troubles, logger, clock }: ConvergeWorkerDeps,
+  breaker: Breaker,
+  error: AppError | null,
+): Promise<void> {
+  const asksAgainAt = breaker.probesAt();
+  try {
+    if (error === null || asksAgainAt === null) return await troubles.clear(tool);
+    const message = maskText(error.message).slice(0, 300);
+    const times = { since: toInstant(clock.now()), asksAgainAt: toInstant(asksAgainAt) };
+    await troubles.note({ tool, errorCode: error.code, message, ...times });
+  } catch (thrown) {
+    logger.warn({ tool, err: thrown }, 'How a tool is could not be written down');
+  }
+}
+
+/** What must not be changed by two calls at once, beyond the membership itself. */
+function toExclusiveBy({ adapter }: ConvergeWorkerDeps): ClaimOrder['exclusiveBy'] {
+  return [
+    ...(adapter.capabilities.exclusive === 'group' ? (['groupId'] as const) : []),
+    // Their account is one, by whatever words and in however many groups they are wanted.
+    'trainerId',
+  ];
+}
+
+function countByInstall(underway: Underway): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const install of underway.values()) counts.set(install, (counts.get(install) ?? 0) + 1);
+  return counts;
+}
+
+function lockName(tool: string): string {
+  return `tool:${tool}`;
+}
+
+/** Where two calls at once could undo each other (a file), one instance at a time has the tool. */
+async function holdTool({ tool, locks, clock }: ConvergeWorkerDeps, token: string) {
+  return await locks.hold(lockName(tool), token, toInstant(clock.now()), instantIn(clock, leaseMs));
+}
+
+async function converge(deps: ConvergeWorkerDeps, claim: Claim, signal: AbortSignal): Promise<Result | null> {
+  const { tool, metrics, alerts, logger } = deps;
+  const subject = { tool, membership: claim.id, group: claim.groupId, trainer: claim.trainerId };
+  try {
+    const result = await convergeMembership(deps, claim, signal);
+    if (result === null) return null;
+    const { operation, outcome, message, nextAttemptAt, mayBeIn } = result;
+    metrics.toolCalls.inc({ tool, operation, outcome });
+    const hasFailed = outcome === 'failed' || outcome === 'refused';
+    if (hasFailed)
+      logger.warn(
+        { ...subject, operation, outcome, message, nextAttemptAt },
+        'A membership could not be brought in line',
+      );
+    else logger.info({ ...subject, operation, outcome }, 'A membership is in line');
+    if (mayBeIn !== undefined) {
+      const says =
+        'Somebody who is to be out may be in as one of these accounts: remove theirs in the tool, and protect the others';
+      alerts.raise('absence_unproven', { ...subject, accounts: mayBeIn }, says);
+    }
+    return result;
+  } catch (error) {
+    // The lease runs out, and the membership is taken again.
+    logger.error({ ...subject, err: error }, 'The outcome of a membership could not be stored');
+    return null;
+  }
+}

@@ -1,0 +1,137 @@
+import type { Member, Person } from '../adapters/adapter.ts';
+import { AppError } from '../domain/errors.ts';
+import { instantIn } from '../lib/clock.ts';
+import { maskText } from '../lib/mask.ts';
+import { callTool } from '../tools/call-tool.ts';
+import type { Claim } from './claim-store.ts';
+import { type ConvergeDeps, findIn, type Looked } from './converge-steps.ts';
+import { removeMembership } from './remove-membership.ts';
+import type { Result } from './settle-store.ts';
+import { isAccountMadeByUs, judgeId } from './whose.ts';
+
+/**
+ * Accounts that are known by their id alone (design section 2, *Identity*): those of which the id may
+ * mean somebody else by now, and those of ours that no look shows any more.
+ */
+
+const heldRetryMs = 3_600_000;
+
+/** From now on the id is nobody's: what is there under it is neither taken out nor believed to be theirs. */
+export async function disown(
+  { settling, alerts }: Pick<ConvergeDeps, 'settling' | 'alerts'>,
+  claim: Claim,
+  stray: Member,
+): Promise<Claim> {
+  // Of whom we did not let in nobody has to be taken out.
+  const isInDoubt = claim.isOurs && judgeId(claim, stray) !== 'another';
+  const disowned = isInDoubt ? { ...claim, doubtedId: stray.id } : claim;
+  if (!(await settling.disown(claim, stray.id, isInDoubt))) return disowned;
+  const { tool, groupId: group, trainerId: trainer, id: membership } = claim;
+  // Ids are the tool's: in some they are addresses.
+  const account = maskText(stray.id).slice(0, 60);
+  alerts.raise(
+    'id_of_another',
+    { tool, group, trainer, membership, account },
+    isInDoubt
+      ? `The account ${account}, which was theirs, shows an address that nobody told for them: it is left alone, and its work is not reported. See in ${tool} whose it is, then: ${adviseOnDoubt(membership)}`
+      : `The tool has given the id of somebody's account to another one, as after a restored backup: that one is left alone, and they are looked for by their address`,
+  );
+  return disowned;
+}
+
+/**
+ * An id that shows no address is that of whoever is known by it, and never accepted for another
+ * trainer: nothing could tell them apart.
+ */
+export async function refuseBound(
+  { settling, alerts }: Pick<ConvergeDeps, 'settling' | 'alerts'>,
+  claim: Claim,
+  { id, email }: Member,
+): Promise<void> {
+  if (email !== null || id === claim.memberId) return;
+  if (!(await settling.isBoundToAnother(claim, id))) return;
+  const { tool, groupId: group, trainerId: trainer, id: membership } = claim;
+  const account = maskText(id).slice(0, 60);
+  const message = `The account ${account} is known as that of another trainer, and ${tool} shows no address to tell whose it is: see there, and end the membership that it is not`;
+  // Once, and not at every try.
+  if (claim.attempts === 0) {
+    alerts.raise('id_of_another', { tool, group, trainer, membership, account }, message);
+  }
+  throw new AppError('conflict', message);
+}
+
+/** What settles a doubt; also shown by `explain`. */
+export function adviseOnDoubt(membership: number): string {
+  return `gangway members adopt ${membership} --address <the address it shows> if it is theirs, gangway members release ${membership} if it is somebody else's`;
+}
+
+/**
+ * An account that we made and that no look at the group shows: whoever is masked there, or was taken
+ * out by another hand, may get in by it. Asked where leaving is having the account ended.
+ */
+export async function findHidden(
+  deps: ConvergeDeps,
+  claim: Claim,
+  person: Person,
+  signal: AbortSignal,
+): Promise<Looked> {
+  const nobody = { found: null, stray: null };
+  if (deps.adapter.removeAccount === undefined || !deps.mayChangeAccounts()) return nobody;
+  const account = await lookForAccount(deps, person, signal);
+  if (account === null) return nobody;
+  const isOurs = isAccountMadeByUs(claim, account) || (await deps.settling.isAccountOurs(claim, account));
+  if (!isOurs) return nobody;
+  const isTheirs = account.id !== person.memberId || judgeId(claim, account) === 'theirs';
+  return isTheirs ? { found: account, stray: null } : { found: null, stray: account };
+}
+
+/** The strongest look there is: by the id where they are known by one, else by their address. */
+async function lookForAccount(
+  { adapter, timeoutMs }: ConvergeDeps,
+  person: Person,
+  signal: AbortSignal,
+): Promise<Member | null> {
+  const { findAccount, findAccountById } = adapter;
+  const { memberId } = person;
+  return await callTool(timeoutMs, signal, async (callSignal) => {
+    const known = memberId === null ? undefined : await findAccountById?.call(adapter, memberId, callSignal);
+    return known ?? (await findAccount?.call(adapter, person, callSignal)) ?? null;
+  });
+}
+
+/** Whoever may still be in under an account that is in doubt is not out before somebody says so. */
+export async function settleDoubt(
+  deps: ConvergeDeps,
+  claim: Claim,
+  result: Result,
+  signal: AbortSignal,
+): Promise<Result | null> {
+  const { doubtedId: id, email } = claim;
+  if (id === null || email === null) return result;
+  const person = {
+    trainerId: claim.trainerId,
+    displayName: claim.displayName,
+    email,
+    memberId: id,
+  };
+  const inGroup = await findIn(deps, claim, person, signal);
+  const found = inGroup?.id === id ? inGroup : await lookById(deps, id, signal);
+  const belief = found === null ? 'another' : judgeId(claim, found);
+  if (found === null || belief === 'another') return { ...result, isDoubtSettled: true };
+  if (belief === 'theirs') {
+    const own = { ...claim, memberId: id };
+    const removed = await removeMembership(deps, own, { person, found }, signal);
+    return removed && { ...removed, isDoubtSettled: true };
+  }
+  const message = `An account that was theirs shows an address that nobody told for them, and may be theirs: ${adviseOnDoubt(claim.id)}`;
+  if (result.outcome !== 'removed') throw new AppError('conflict', message);
+  return { ...result, state: 'failed', nextAttemptAt: instantIn(deps.clock, heldRetryMs), message };
+}
+
+async function lookById({ adapter, timeoutMs }: ConvergeDeps, id: string, signal: AbortSignal): Promise<Member | null> {
+  return await callTool(
+    timeoutMs,
+    signal,
+    async (callSignal) => (await adapter.findAccountById?.(id, callSignal)) ?? null,
+  );
+}

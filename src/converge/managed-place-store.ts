@@ -1,0 +1,50 @@
+import { type SqlBool, sql } from 'kysely';
+import type { Transaction } from '../db/database.ts';
+import { leftSince, movedSince, statusOfLink } from '../domain/evidence-status.ts';
+import type { SecretBox } from '../keys/secret-box.ts';
+import type { Route, RouteLink } from '../memberships/link-router.ts';
+import { linkedParticipations } from '../memberships/membership-store.ts';
+import type { Claim } from './claim-store.ts';
+
+/** The SQL of projects that the marketplace itself provisions, or may do. */
+
+/** What tells whose an account is. */
+export interface AccountRules {
+  box: SecretBox;
+  routeLink: RouteLink;
+}
+
+/**
+ * Where in the tool the marketplace itself puts them, by links that it provisions: they are there by
+ * its doing, and their account is in use, whatever else we know of it.
+ */
+export async function managedPlaces(
+  tx: Transaction,
+  { box, routeLink }: AccountRules,
+  { tool, install, trainerId, addresses }: Claim,
+): Promise<Route[]> {
+  const digests = addresses.flatMap(({ address }) => box.digests(address));
+  // By an id alone only its own word counts: another customer may name any. One statement, as another
+  // customer may also give any number of people this address.
+  const people = sql`
+    select install, trainer_id from person
+    where work_email_digest in (${sql.join(digests.length > 0 ? digests : [''])})
+    union select cast(${install} as text), cast(${trainerId} as text)`;
+  const managed = await linkedParticipations(tx)
+    .select(['link.install', 'externalProjectId', 'externalProjectName', 'removedEventAt'])
+    .select(['link.seenAt', 'link.absences', 'omissions', 'namedAt'])
+    .select(['participation.absences as timesNotOnIt', 'participation.seenAt as onItAt'])
+    .where(sql<SqlBool>`(participation.install, participation.trainer_id) in (${people})`)
+    // Of a mode that nobody knows it may be so.
+    .where('provisioningMode', '<>', 'PARTNER_WEBHOOK')
+    .where('endedReadAt', 'is', null)
+    .where('endedEventAt', 'is', null)
+    .execute();
+  const present = managed.filter(
+    ({ timesNotOnIt, onItAt, ...link }) =>
+      statusOfLink(link) === 'live' &&
+      movedSince(link) === null &&
+      leftSince({ absences: timesNotOnIt, seenAt: onItAt }) === null,
+  );
+  return present.flatMap((link) => routeLink(link) ?? []).filter((route) => route.tool === tool);
+}

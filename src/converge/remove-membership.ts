@@ -1,0 +1,143 @@
+import type { Adapter, Member, Person } from '../adapters/adapter.ts';
+import { toAppError } from '../domain/errors.ts';
+import { backoffMs } from '../lib/backoff.ts';
+import { instantIn } from '../lib/clock.ts';
+import { maskText } from '../lib/mask.ts';
+import type { GivenAddress } from '../memberships/address-store.ts';
+import { callTool } from '../tools/call-tool.ts';
+import { isProtected } from '../tools/protected-account.ts';
+import type { Begun } from './account-store.ts';
+import type { Claim } from './claim-store.ts';
+import { withReset } from './converge-invitation.ts';
+import { begin, type ConvergeDeps, endAssignments, look, readUntil, readUntilEnded } from './converge-steps.ts';
+import { restIn } from './rest-in.ts';
+import type { Result } from './settle-store.ts';
+import { formerOf, isAccountMadeByUs, isMembershipOurs } from './whose.ts';
+
+interface Removal {
+  person: Person;
+  found: Member;
+}
+
+/**
+ * Takes somebody out of the group whom a look found there, by our doing. Their login in the whole
+ * tool is ended only where we made it and nothing else is wanted for it.
+ *
+ * @returns null where the claim no longer holds and nothing was done
+ */
+export async function removeMembership(
+  deps: ConvergeDeps,
+  claim: Claim,
+  { person, found }: Removal,
+  signal: AbortSignal,
+): Promise<Result | null> {
+  const begun = await begin(deps, claim, { operation: 'remove', found });
+  if (begun === null) return null;
+  if (begun.isShared) {
+    const learnt = { memberId: found.id, isOurs: false };
+    const outcome = 'kept_for_another';
+    return { operation: 'remove', outcome, ...learnt, ...restIn(deps.clock, 'removed') };
+  }
+  const isOurs = begun.isAccountOurs || isAccountMadeByUs(claim, found);
+  const endsAccount = begun.isLastOfAccount && isOurs && deps.mayChangeAccounts();
+  await callTool(deps.timeoutMs, signal, async (callSignal) => {
+    const { removeAccount } = deps.adapter;
+    if (!endsAccount || removeAccount === undefined) {
+      return await deps.adapter.removeMember(claim.groupId, found, callSignal);
+    }
+    // Nobody finds an account that is ended, nor sees that it is left in a group.
+    for (const groupId of begun.leaving) {
+      await deps.adapter.removeMember(groupId, found, callSignal);
+    }
+    await removeAccount.call(deps.adapter, claim.groupId, found, callSignal);
+  });
+  await readUntil(deps, claim, { ...person, memberId: found.id }, signal);
+  if (endsAccount) await readUntilEnded(deps, found, signal);
+  if (!(await endAssignments(deps, claim, { member: found }, signal))) return null;
+  const message = sayWhatIsLeft(deps, begun, endsAccount, isOurs);
+  const removed: Result = {
+    operation: 'remove',
+    outcome: 'removed',
+    memberId: found.id,
+    // Whoever is found again after a removal was not added by us.
+    isOurs: false,
+    ...(message !== null && { message }),
+    ...restIn(deps.clock, 'removed'),
+  };
+  return withReset(deps, claim, removed);
+}
+
+/** How somebody who was taken out could still get in; null where they cannot. */
+function sayWhatIsLeft(
+  { adapter: { capabilities, removeAccount }, mayChangeAccounts }: ConvergeDeps,
+  { isLastOfAccount }: Begun,
+  endsAccount: boolean,
+  isOurs: boolean,
+): string | null {
+  const removal = endsAccount || removeAccount === undefined ? capabilities.removal : kept(capabilities);
+  // Something else is wanted for the account, so that it is to stay.
+  if (removal.effect === 'locks_out' || !isLastOfAccount) return null;
+  const why = mayChangeAccounts() ? '' : ' (customers share the tool, and no account is ended in it)';
+  const whose =
+    endsAccount || isOurs || removeAccount === undefined ? '' : ' (their account is not known to be made by Gangway)';
+  return `They may still get in: ${removal.reason}${why || whose}`;
+}
+
+function kept({ keepingAccount, removal }: Adapter['capabilities']) {
+  return keepingAccount?.removal ?? removal;
+}
+
+interface FormerRemoved {
+  result: Result;
+  /** Whether each of them was found and taken out; true where there are none. */
+  isCalled: boolean;
+}
+
+/**
+ * Takes out whoever was let in under an address that the membership was for before. Every try begins
+ * with the one it is for now, so that what goes wrong here holds up nothing else.
+ */
+export async function removeFormer(
+  deps: ConvergeDeps,
+  claim: Claim,
+  result: Result,
+  signal: AbortSignal,
+): Promise<FormerRemoved> {
+  let settled = result;
+  let isCalled = true;
+  for (const given of formerOf(claim, deps.managedDomains)) {
+    try {
+      const removed = await removeUnder(deps, claim, given, signal);
+      isCalled &&= removed?.outcome === 'removed' || given.givenAt === null;
+      if (removed?.wantsReset) settled = { ...settled, wantsReset: true };
+    } catch (thrown) {
+      if (signal.aborted) throw thrown;
+      const { message, retryAfterMs } = toAppError(thrown);
+      const waitMs = backoffMs(claim.attempts + 1, retryAfterMs);
+      const failed: Result = {
+        ...settled,
+        state: 'removing',
+        nextAttemptAt: instantIn(deps.clock, waitMs),
+        isUnanswered: true,
+        message: maskText(`An address they had before is not out yet: ${message}`).slice(0, 300),
+      };
+      return { result: failed, isCalled: false };
+    }
+  }
+  return { result: settled, isCalled };
+}
+
+async function removeUnder(
+  deps: ConvergeDeps,
+  claim: Claim,
+  { address: email }: GivenAddress,
+  signal: AbortSignal,
+): Promise<Result | null> {
+  const { trainerId, displayName } = claim;
+  const person = { trainerId, displayName, email, memberId: null };
+  const former = { ...claim, email, memberId: null, isOurs: false };
+  const { found } = await look(deps, former, person, signal);
+  if (found === null || isProtected(deps.protectedAccounts, found)) return null;
+  if (!isMembershipOurs(former, found, deps.managedDomains)) return null;
+  return await removeMembership(deps, former, { person, found }, signal);
+}

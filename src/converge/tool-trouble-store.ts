@@ -1,0 +1,113 @@
+import { type Database, inTransaction } from '../db/database.ts';
+import type { ToolTrouble } from '../domain/tool-trouble.ts';
+import { isHeldBack, mayBeWorkedOn } from '../memberships/membership-store.ts';
+
+/** The SQL of tools in trouble: what a breaker knows is of use to others only if it is written down. */
+export interface ToolTroubleStore {
+  /** It began when that was first noted, as long as it is the same trouble. */
+  note(trouble: ToolTrouble): Promise<void>;
+  clear(tool: string): Promise<void>;
+  list(): Promise<ToolTrouble[]>;
+  /** Whose call is due, or has failed and is to be tried again, grouped by what they are waiting for. */
+  listWaiting(): Promise<Waiting[]>;
+  /** Some of them, who have waited for longest first. */
+  nameWaiting(tool: string, limit: number): Promise<string[]>;
+}
+
+export interface Waiting {
+  tool: string;
+  /** Whether they wait to be in; else to be out. */
+  isWanted: boolean;
+  /** Whether the tool refuses them: that needs somebody, and is told of apart. */
+  isRefused: boolean;
+  failure: string | null;
+  count: number;
+  /** Since when the first of them waits. */
+  since: string;
+}
+
+export function createToolTroubleStore(database: Database): ToolTroubleStore {
+  const { kysely } = database;
+  return {
+    async note({ tool, errorCode, message, since, asksAgainAt }) {
+      await inTransaction(database, (tx) =>
+        tx
+          .insertInto('toolTrouble')
+          .values({ tool, errorCode, message, since, asksAgainAt })
+          .onConflict((conflict) =>
+            conflict.column('tool').doUpdateSet((eb) => ({
+              since: eb
+                .case()
+                .when('toolTrouble.errorCode', '=', errorCode)
+                .then(eb.ref('toolTrouble.since'))
+                .else(since)
+                .end(),
+              errorCode,
+              message,
+              asksAgainAt,
+            })),
+          )
+          .execute(),
+      );
+    },
+
+    async clear(tool) {
+      await inTransaction(database, (tx) => tx.deleteFrom('toolTrouble').where('tool', '=', tool).execute());
+    },
+
+    list: () => kysely.selectFrom('toolTrouble').selectAll().orderBy('tool').execute(),
+
+    async listWaiting() {
+      const rows = await kysely
+        .selectFrom(selectWaiting(database).as('waiting'))
+        .select((eb) => ['tool', 'wanted', 'state', 'failure', eb.fn.countAll<number>().as('count')])
+        .select((eb) => eb.fn.min('since').as('since'))
+        .groupBy(['tool', 'wanted', 'state', 'failure'])
+        .execute();
+      return rows.map(({ tool, wanted, state, failure, count, since }) => ({
+        tool,
+        isWanted: wanted === 1,
+        isRefused: state === 'failed',
+        failure,
+        since,
+        count: Number(count),
+      }));
+    },
+
+    async nameWaiting(tool, limit) {
+      const rows = await kysely
+        .selectFrom(selectWaiting(database).as('waiting'))
+        .select((eb) => ['trainerId', eb.fn.min('since').as('since')])
+        .where('tool', '=', tool)
+        .groupBy('trainerId')
+        .orderBy('since')
+        .orderBy('trainerId')
+        .limit(limit)
+        .execute();
+      return rows.map(({ trainerId }) => trainerId);
+    },
+  };
+}
+
+function selectWaiting({ kysely }: Database) {
+  return kysely
+    .selectFrom('membership')
+    .select(['tool', 'trainerId', 'wanted', 'state', 'failure'])
+    .select((eb) =>
+      eb.fn
+        .coalesce(
+          eb
+            .selectFrom('receipt')
+            .select((of) => of.fn.min('createdAt').as('at'))
+            .whereRef('receipt.membershipId', '=', 'membership.id')
+            .whereRef('receipt.generation', '=', 'membership.generation')
+            .where('outcome', 'in', ['failed', 'refused']),
+          'membership.updatedAt',
+        )
+        .as('since'),
+    )
+    .where('nextAttemptAt', 'is not', null)
+    .where('state', 'in', ['pending', 'removing', 'failed'])
+    .where(mayBeWorkedOn)
+    .where((eb) => eb.not(isHeldBack(eb)));
+}

@@ -1,0 +1,195 @@
+import { sql } from 'kysely';
+import type { Database, Transaction } from '../db/database.ts';
+import { inParts, keyIn } from '../db/key-in.ts';
+import type { PersonTable } from '../db/tables.ts';
+import {
+  type ContractEvidence,
+  type Evidence,
+  type GrantEvidence,
+  type LinkEvidence,
+  mergeRegisters,
+  type PersonEvidence,
+} from '../domain/evidence.ts';
+import { areContractsRead, leftSince, movedSince, statusOfContract, statusOfLink } from '../domain/evidence-status.ts';
+import { domainOf } from '../domain/marketplace-text.ts';
+import { workEmailContext } from '../keys/seal-contexts.ts';
+import type { SecretBox } from '../keys/secret-box.ts';
+import { postponeTouched } from './touched-store.ts';
+
+/** The only SQL about the registers. Merging reads, merges by the domain's rule, and writes back. */
+export interface EvidenceStore {
+  /**
+   * Lets one instance at a time change evidence, until the transaction ends. Two that derived
+   * memberships side by side could each count on a reason that the other is taking away.
+   */
+  lock(tx: Transaction): Promise<void>;
+  /** @returns only the rows from which something else follows than before */
+  merge(tx: Transaction, evidence: Evidence): Promise<Evidence>;
+  /**
+   * Leaves everybody to be derived whose memberships these rows touch: there may be very many.
+   *
+   * @param at when they came in; empty where they can wait for what an install is to be asked
+   */
+  postponeTrainersOf(tx: Transaction, changed: Evidence, at: string): Promise<void>;
+}
+
+type Table = 'contract' | 'link' | 'installGrant' | 'contractLink' | 'participation' | 'person';
+type Row = Record<string, unknown>;
+
+/** Arbitrary, but the same in every instance. */
+const evidenceLockId = 7_107_100_001;
+
+export function createEvidenceStore({ dialect }: Database, box: SecretBox): EvidenceStore {
+  return {
+    async lock(tx) {
+      // On SQLite the transaction itself holds the only write lock.
+      if (dialect === 'postgres') await sql`select pg_advisory_xact_lock(${evidenceLockId})`.execute(tx);
+    },
+
+    merge: async (tx, evidence) => ({
+      contracts: await mergeInto(tx, 'contract', ['install', 'contractId'], evidence.contracts, {
+        meaningOf: meaningOfContract,
+      }),
+      links: await mergeInto(tx, 'link', ['install', 'linkId'], evidence.links, {
+        meaningOf: meaningOfLink,
+      }),
+      grants: await mergeInto(tx, 'installGrant', ['install', 'grantId'], evidence.grants, {
+        meaningOf: meaningOfGrant,
+      }),
+      pairs: await mergeInto(tx, 'contractLink', ['install', 'contractId', 'linkId'], evidence.pairs, {
+        meaningOf: (pair) => movedSince(pair),
+      }),
+      participations: await mergeInto(
+        tx,
+        'participation',
+        ['install', 'contractId', 'trainerId'],
+        evidence.participations,
+        { meaningOf: (participation) => leftSince(participation) },
+      ),
+      people: await mergeInto(tx, 'person', ['install', 'trainerId'], evidence.people, {
+        toRow: (person) => sealPerson(box, person),
+        fromRow: (row) => openPerson(box, row as unknown as PersonTable),
+        // Nobody is in or out by their name.
+        meaningOf: ({ workEmail }) => workEmail,
+      }),
+    }),
+
+    postponeTrainersOf: postponeTouched,
+  };
+}
+
+interface Merging<T> {
+  /** How rows of a table differ from the domain's; most do not. */
+  toRow?(evidence: T): Row;
+  fromRow?(row: Row): T;
+  /** What follows from a row: where that is the same, one that says more changes nothing. */
+  meaningOf?(evidence: T): unknown;
+}
+
+/** A later read of the same is written down, and no more. */
+function meaningOfContract(contract: ContractEvidence): unknown {
+  const { endedEventAt, endedReadAt, endedByOperatorAt } = contract;
+  const ends = [endedEventAt, endedReadAt !== null, endedByOperatorAt];
+  return [statusOfContract(contract), ...ends];
+}
+
+function meaningOfLink(link: LinkEvidence): unknown {
+  const { externalProjectId, provisioningMode, seenAt } = link;
+  const status = statusOfLink(link);
+  // Of one that is gone it matters whether it was seen under the grant that counts.
+  const lastSeenAt = status === 'live' ? null : seenAt;
+  return [status, externalProjectId, provisioningMode, areContractsRead(link), lastSeenAt];
+}
+
+function meaningOfGrant(grant: GrantEvidence): unknown {
+  const { revokedEventAt, firstActiveReadAt, activeReadAt } = grant;
+  return [revokedEventAt, firstActiveReadAt, revokedEventAt === null ? null : activeReadAt];
+}
+
+async function mergeInto<T extends object>(
+  tx: Transaction,
+  table: Table,
+  key: string[],
+  added: T[],
+  { toRow = (row) => row as Row, fromRow = (row) => row as T, meaningOf }: Merging<T> = {},
+): Promise<T[]> {
+  const [any] = added;
+  if (any === undefined) return [];
+  const keyOf = (row: object) => JSON.stringify(key.map((column) => (row as Row)[column]));
+  const merged = foldByKey(added, keyOf);
+  const stored = foldByKey(
+    (await load(tx, table, { key, columns: Object.keys(toRow(any)) }, [...merged.values()] as Row[])).map(fromRow),
+    keyOf,
+  );
+  const changed = [...merged].flatMap(([id, row]) => {
+    const before = stored.get(id);
+    const after = before === undefined ? row : mergeRegisters(before, row);
+    return isSame(before, after) ? [] : [{ before, after }];
+  });
+  const rows = changed.map(({ after }) => toRow(after));
+  for (const part of inParts(rows)) await save(tx, table, key, part);
+  return changed.flatMap(({ before, after }) =>
+    before !== undefined && meaningOf && isSame(meaningOf(before), meaningOf(after)) ? [] : [after],
+  );
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+function foldByKey<T extends object>(rows: T[], keyOf: (row: T) => string): Map<string, T> {
+  const byKey = new Map<string, T>();
+  for (const row of rows) {
+    const same = byKey.get(keyOf(row));
+    byKey.set(keyOf(row), same === undefined ? row : mergeRegisters(same, row));
+  }
+  return byKey;
+}
+
+/** Only the columns that this version knows: what another one keeps beside them stays as it is. */
+async function load(
+  tx: Transaction,
+  table: Table,
+  { key, columns }: { key: string[]; columns: string[] },
+  rows: Row[],
+): Promise<Row[]> {
+  const loaded: Row[] = [];
+  for (const part of inParts(rows)) {
+    const query = sql<Row>`select ${refsOf(columns)} from ${sql.table(table)}
+      where ${keyIn(key, part)}`;
+    loaded.push(...(await query.execute(tx)).rows);
+  }
+  return loaded;
+}
+
+async function save(tx: Transaction, table: Table, key: string[], rows: Row[]): Promise<void> {
+  const columns = Object.keys(rows[0] ?? {});
+  const others = columns.filter((column) => !key.includes(column));
+  const values = rows.map((row) => sql`(${sql.join(columns.map((column) => row[column]))})`);
+  const updates = others.map((name) => sql`${sql.ref(name)} = ${sql.ref(`excluded.${name}`)}`);
+  const action = others.length === 0 ? sql`nothing` : sql`update set ${sql.join(updates)}`;
+  await sql`insert into ${sql.table(table)} (${refsOf(columns)}) values ${sql.join(values)}
+    on conflict (${refsOf(key)}) do ${action}`.execute(tx);
+}
+
+function refsOf(columns: string[]) {
+  return sql.join(columns.map((name) => sql.ref(name)));
+}
+
+function sealPerson(box: SecretBox, person: PersonEvidence): Row {
+  const { workEmail } = person;
+  return {
+    ...person,
+    workEmail: workEmail === null ? null : box.seal(Buffer.from(workEmail), workEmailContext(person)),
+    workEmailDigest: workEmail === null ? null : box.digest(workEmail.toLowerCase()),
+    workEmailDomain: workEmail === null ? null : domainOf(workEmail),
+  };
+}
+
+function openPerson(box: SecretBox, { workEmailDigest: _, workEmailDomain: __, ...row }: PersonTable): PersonEvidence {
+  const { workEmail } = row;
+  return {
+    ...row,
+    workEmail: workEmail === null ? null : box.open(workEmail, workEmailContext(row)).toString('utf8'),
+  };
+}

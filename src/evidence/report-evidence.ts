@@ -1,0 +1,63 @@
+import type { Evidence, LinkEvidence } from '../domain/evidence.ts';
+import { statusOfContract } from '../domain/evidence-status.ts';
+import type { Alerts } from '../lib/alerts.ts';
+import { outsideOf, usageScopeOf, type Walls } from '../memberships/wall.ts';
+import { type Held, reasonOf } from './hold-evidence.ts';
+
+/** Tells an operator what evidence, once it is stored, means that they should know. */
+export type ReportEvidence = (changed: Evidence, held: readonly Held[]) => void;
+
+/** So many are remembered as told; an alert too much harms nobody. */
+const maxTold = 10_000;
+
+export function createReportEvidence(walls: Walls, alerts: Alerts): ReportEvidence {
+  const told = new Set<string>();
+
+  /** Once for each contract or trainer, however much more is said of it. */
+  function reportHeld(held: readonly Held[]): void {
+    for (const one of held) {
+      const { install, bound, contractId, trainerId } = one;
+      const subject = bound === 'contracts_of_trainer' ? { trainer: trainerId } : { contract: contractId };
+      const key = JSON.stringify([install, bound, subject]);
+      if (told.has(key)) continue;
+      if (told.size >= maxTold) told.clear();
+      told.add(key);
+      alerts.raise(
+        'evidence_held',
+        { install, ...subject, reason: reasonOf(one) },
+        'An install says more of a contract or a trainer than is taken in: the rest is held',
+      );
+    }
+  }
+
+  return ({ links, contracts }, held) => {
+    reportHeld(held);
+    for (const link of links) reportLink(walls, alerts, link);
+    for (const contract of contracts.filter((one) => statusOfContract(one) === 'disputed')) {
+      const { install, contractId } = contract;
+      alerts.raise(
+        'contract_disputed',
+        { install, contract: contractId },
+        'A contract whose end was delivered is listed as active: its people keep access',
+      );
+    }
+  };
+}
+
+function reportLink(walls: Walls, alerts: Alerts, link: LinkEvidence): void {
+  const { install, linkId, externalProjectId: project } = link;
+  const tool = walls.installs.get(install)?.tool;
+  const reason = outsideOf(walls, link);
+  if (reason !== null) {
+    const fields = { install, link: linkId, project, tool, reason };
+    const says =
+      'A link is outside the projects of its install, or of a mode that is not known: it gives nobody access';
+    alerts.raise('link_outside', fields, says);
+    return;
+  }
+  const adapter = walls.adapters.get(tool ?? '');
+  if (project === null || adapter?.usageScopeFor === undefined) return;
+  if (usageScopeOf(adapter, link) !== undefined) return;
+  const says = 'The adapter has no place for the work on a link: none is read';
+  alerts.raise('usage_unread', { install, link: linkId, project, tool }, says);
+}

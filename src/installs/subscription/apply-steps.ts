@@ -1,0 +1,142 @@
+import { inTransaction } from '../../db/database.ts';
+import { toAppError } from '../../domain/errors.ts';
+import { eventTypes } from '../../domain/event.ts';
+import { toInstant } from '../../lib/clock.ts';
+import { maskText } from '../../lib/mask.ts';
+import type { EndpointChanges } from '../../marketplace/platform-api.ts';
+import type { Step, StepAbout } from './decide-subscription.ts';
+import type { Hold } from './hold-subscription.ts';
+import type { Look, SubscriptionDeps } from './look-at-subscription.ts';
+
+/**
+ * Does what was decided, one step after the other. Whatever may have cost deliveries has the install
+ * read whole.
+ *
+ * @returns the id of the endpoint that was made, if one was
+ */
+export async function applySteps(
+  deps: SubscriptionDeps,
+  look: Look,
+  hold: Hold,
+  steps: readonly Step[],
+  signal: AbortSignal,
+): Promise<string | null> {
+  let created: string | null = null;
+  for (const step of steps) {
+    await hold.renew();
+    if (step.kind === 'create') created = await create(deps, look, hold, step, signal);
+    else if (step.kind === 'settle') await deps.subscriptions.giveUpCreating(look.install, null);
+    else await mend(deps, look, step, signal);
+    deps.logger.info({ install: look.install, ...step }, 'A webhook endpoint was looked after');
+  }
+  return created;
+}
+
+async function mend(deps: SubscriptionDeps, look: Look, step: StepAbout, signal: AbortSignal): Promise<void> {
+  const { install } = look;
+  const { endpointId } = step;
+  switch (step.kind) {
+    case 'adopt':
+      return await adopt(deps, install, endpointId);
+    case 'move':
+      return await change(deps, look, endpointId, { url: look.view.url }, signal);
+    case 'subscribe':
+      return await change(deps, look, endpointId, { eventTypes: step.eventTypes }, signal);
+    case 'enable':
+      return await enable(deps, look, endpointId, signal);
+    case 'delete':
+      return await remove(deps, look, endpointId, signal);
+    case 'forget':
+      return await deps.endpoints.remove(install, endpointId);
+  }
+}
+
+async function change(
+  deps: SubscriptionDeps,
+  { install, api }: Look,
+  endpointId: string,
+  changes: EndpointChanges,
+  signal: AbortSignal,
+): Promise<void> {
+  await api.updateWebhookEndpoint(endpointId, changes, signal);
+  await wantRead(deps, install);
+}
+
+/** Its secret is told once: that it may be there is known before, and it is stored at once. */
+async function create(
+  deps: SubscriptionDeps,
+  look: Look,
+  hold: Hold,
+  { replaces, eventTypes: types = eventTypes }: Extract<Step, { kind: 'create' }>,
+  signal: AbortSignal,
+): Promise<string> {
+  const { subscriptions, endpoints } = deps;
+  const { install, api, view } = look;
+  await subscriptions.beginCreating(install, now(deps));
+  for (const endpointId of replaces) {
+    await hold.renew();
+    await remove(deps, look, endpointId, signal);
+  }
+  await hold.renew();
+  const wanted = { url: view.url, eventTypes: types };
+  const { endpoint, secret } = await api.createWebhookEndpoint(wanted, signal).catch(async (error: unknown) => {
+    // What was deleted for it is still to be made up for, by whoever looks next.
+    const isRefused = (toAppError(error).status ?? 500) < 500 && replaces.length === 0;
+    if (isRefused) await subscriptions.giveUpCreating(install, view.creatingSince);
+    throw error;
+  });
+  await endpoints.save({ install, endpointId: endpoint.id, secret, storedAt: now(deps) });
+  await subscriptions.created(install);
+  await wantRead(deps, install);
+  return endpoint.id;
+}
+
+async function adopt(deps: SubscriptionDeps, install: string, endpointId: string): Promise<void> {
+  const { endpoints, subscriptions } = deps;
+  await endpoints.save({ install, endpointId, secret: null, storedAt: now(deps) });
+  await subscriptions.adopted(install);
+}
+
+/** Noted before it is done: a process that dies each time would else enable it for ever. */
+async function enable(
+  deps: SubscriptionDeps,
+  { install, api, view }: Look,
+  endpointId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  await deps.subscriptions.enabled(install, now(deps));
+  await api.updateWebhookEndpoint(endpointId, { status: 'ACTIVE' }, signal);
+  await wantRead(deps, install);
+  const { disabledReason } = view.listed.find(({ id }) => id === endpointId) ?? {};
+  deps.alerts.raise(
+    'endpoint_disabled',
+    { install, endpointId, reason: maskText(disabledReason ?? '') },
+    'The marketplace had disabled a webhook endpoint: it is enabled again, and what was missed is asked for',
+  );
+  await api.redeliver(endpointId, undefined, signal);
+}
+
+/** What it had still to deliver is discarded. */
+async function remove(
+  deps: SubscriptionDeps,
+  { install, api }: Look,
+  endpointId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await api.deleteWebhookEndpoint(endpointId, signal);
+  } catch (error) {
+    if (toAppError(error).code !== 'not_found') throw error;
+  }
+  await deps.endpoints.remove(install, endpointId);
+  await wantRead(deps, install);
+}
+
+async function wantRead(deps: SubscriptionDeps, install: string): Promise<void> {
+  const { database, installStates } = deps;
+  await inTransaction(database, (tx) => installStates.wantRead(tx, [install], now(deps)));
+}
+
+function now({ clock }: SubscriptionDeps): string {
+  return toInstant(clock.now());
+}

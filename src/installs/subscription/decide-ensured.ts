@@ -1,0 +1,78 @@
+import { AppError } from '../../domain/errors.ts';
+import type { WebhookEndpoint } from '../../marketplace/platform-schema.ts';
+import { create, type Step, tidy } from './decide-subscription.ts';
+import { type SortedEndpoints, type SubscriptionView, sortEndpoints } from './sort-endpoints.ts';
+import { toShownUrl } from './troubles.ts';
+
+export type EnsuredHow = 'created' | 'adopted' | 'replaced' | 'moved' | 'kept';
+
+export interface EnsureDecision {
+  how: EnsuredHow;
+  /** The endpoint that it comes to; null where that is yet to be made. */
+  endpointId: string | null;
+  steps: Step[];
+}
+
+/**
+ * What it takes until an endpoint delivers here whose secret is known: what an operator asks for
+ * with `gangway connect`, and so bolder than the watch.
+ *
+ * @param mayMove whether one that delivers elsewhere may be had deliver here
+ * @throws AppError `conflict` where only moving would help, and it may not be moved
+ */
+export function decideEnsured(install: string, view: SubscriptionView, mayMove: boolean): EnsureDecision {
+  const sorted = sortEndpoints(view);
+  const { usable, strangers, gone } = sorted;
+  const [current] = usable;
+  if (current !== undefined) return keep(view, sorted, current);
+  const [newest, ...others] = strangers;
+  if (newest !== undefined && view.hasConfiguredSecrets && view.creatingSince === null) {
+    const kept = keep(view, { ...sorted, strangers: others }, newest);
+    const adopted = { kind: 'adopt' as const, endpointId: newest.id };
+    return { ...kept, how: 'adopted', steps: [adopted, ...kept.steps] };
+  }
+  if (newest !== undefined) {
+    return { how: 'replaced', endpointId: null, steps: create(strangers, gone) };
+  }
+  const distant = findDistant(view, sorted, mayMove);
+  if (distant === undefined) {
+    return { how: 'created', endpointId: null, steps: create([], gone) };
+  }
+  if (!mayMove) throw refuseToMove(install, distant);
+  return move(view, sorted, distant);
+}
+
+function keep(view: SubscriptionView, sorted: SortedEndpoints, current: WebhookEndpoint): EnsureDecision {
+  const enabled: Step[] = current.status === 'DISABLED' ? [{ kind: 'enable', endpointId: current.id }] : [];
+  const steps = [...enabled, ...tidy(view, sorted, current)];
+  return { how: 'kept', endpointId: current.id, steps };
+}
+
+/** One of ours that delivers elsewhere; where none is known as ours, the only one there is. */
+function findDistant(
+  { listed, stored }: SubscriptionView,
+  { elsewhere: [moved] }: SortedEndpoints,
+  mayMove: boolean,
+): WebhookEndpoint | undefined {
+  if (moved !== undefined) return moved;
+  const isOnlyOne = stored.length === 0 && listed.length === 1;
+  return mayMove && isOnlyOne ? listed[0] : undefined;
+}
+
+function move(view: SubscriptionView, sorted: SortedEndpoints, distant: WebhookEndpoint): EnsureDecision {
+  const known = view.stored.find(({ endpointId }) => endpointId === distant.id);
+  if (known?.hasSecret !== true && !view.hasConfiguredSecrets) {
+    return { how: 'replaced', endpointId: null, steps: create([distant], sorted.gone) };
+  }
+  const { endpointId, steps } = keep(view, sorted, distant);
+  const adopted: Step[] = known === undefined ? [{ kind: 'adopt', endpointId: distant.id }] : [];
+  const moved = { kind: 'move' as const, endpointId: distant.id };
+  return { how: 'moved', endpointId, steps: [moved, ...adopted, ...steps] };
+}
+
+function refuseToMove(install: string, { id, url }: WebhookEndpoint): AppError {
+  return new AppError(
+    'conflict',
+    `The webhook endpoint ${id} of ${install} delivers to ${toShownUrl(url)}: "gangway connect ${install} --move" has it deliver here`,
+  );
+}

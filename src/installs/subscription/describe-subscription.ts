@@ -1,0 +1,93 @@
+import { AppError } from '../../domain/errors.ts';
+import type { WebhookEndpoint } from '../../marketplace/platform-schema.ts';
+import { decideSubscription, missingTypesOf } from './decide-subscription.ts';
+import { apiOf, listEndpoints, lookAtSubscription, type SubscriptionDeps } from './look-at-subscription.ts';
+import { type SubscriptionView, sortEndpoints } from './sort-endpoints.ts';
+import { toShownUrl } from './troubles.ts';
+
+/** How an install's deliveries are doing right now, and what the watch noted. */
+export interface DescribedSubscription {
+  install: string;
+  /** The endpoint that matters: the one that delivers here, else one of ours. */
+  endpointId: string | null;
+  url: string | null;
+  /** What the marketplace calls it: `ACTIVE` or `DISABLED`. */
+  status: string | null;
+  missingEventTypes: string[];
+  consecutiveFailures: number | null;
+  /** When the watch last looked; null where it never did. */
+  checkedAt: string | null;
+  trouble: string | null;
+  /** What to do about the trouble. */
+  action: string | null;
+}
+
+/** Asks the marketplace, and changes nothing. @throws AppError as `lookAtSubscription` */
+export async function describeSubscription(
+  deps: SubscriptionDeps,
+  install: string,
+  signal: AbortSignal,
+): Promise<DescribedSubscription> {
+  const { view } = await lookAtSubscription(deps, install, signal);
+  const { checkedAt } = await deps.subscriptions.find(install);
+  const { trouble } = decideSubscription(install, view);
+  const endpoint = mainOf(view);
+  return {
+    install,
+    endpointId: endpoint?.id ?? null,
+    url: endpoint?.url === undefined ? null : toShownUrl(endpoint.url),
+    status: endpoint?.status ?? null,
+    missingEventTypes: endpoint === undefined ? [] : missingTypesOf(endpoint),
+    consecutiveFailures: endpoint?.consecutiveFailures ?? null,
+    checkedAt,
+    trouble: trouble?.says ?? null,
+    action: trouble?.action ?? null,
+  };
+}
+
+function mainOf(view: SubscriptionView): WebhookEndpoint | undefined {
+  const { usable, strangers, elsewhere } = sortEndpoints(view);
+  return [...usable, ...strangers, ...elsewhere][0];
+}
+
+export interface Redelivered {
+  endpointId: string;
+  status: string;
+  /** How many there are; null where the marketplace did not say. */
+  requeued: number | null;
+}
+
+/**
+ * Has the marketplace send again what failed, or one delivery whatever became of it. Where no
+ * endpoint is known, and no public address either, the only one there is is meant.
+ *
+ * @throws AppError `not_found` where there is no such endpoint or delivery
+ */
+export async function redeliver(
+  deps: SubscriptionDeps,
+  install: string,
+  deliveryId: string | undefined,
+  signal: AbortSignal,
+): Promise<Redelivered> {
+  const api = apiOf(deps, install);
+  const endpoint =
+    deps.publicUrl === undefined
+      ? await findWithoutAddress(deps, install, signal)
+      : mainOf((await lookAtSubscription(deps, install, signal)).view);
+  if (endpoint === undefined) {
+    throw new AppError('not_found', `There is no webhook endpoint of ${install} that is known here`);
+  }
+  const { id: endpointId, status } = endpoint;
+  return { endpointId, status, requeued: await api.redeliver(endpointId, deliveryId, signal) };
+}
+
+async function findWithoutAddress(
+  deps: SubscriptionDeps,
+  install: string,
+  signal: AbortSignal,
+): Promise<WebhookEndpoint | undefined> {
+  const stored = (await deps.endpoints.listOf(install)).map(({ endpointId }) => endpointId);
+  const listed = await listEndpoints(apiOf(deps, install), stored, signal);
+  const known = listed.find(({ id }) => stored.includes(id));
+  return known ?? (listed.length === 1 ? listed[0] : undefined);
+}

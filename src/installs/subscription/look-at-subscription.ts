@@ -1,0 +1,123 @@
+import type { Database } from '../../db/database.ts';
+import type { LockStore } from '../../db/lock-store.ts';
+import { AppError, toAppError } from '../../domain/errors.ts';
+import type { Alerts } from '../../lib/alerts.ts';
+import { type Clock, toInstant } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { PlatformApi } from '../../marketplace/platform-api.ts';
+import type { WebhookEndpoint } from '../../marketplace/platform-schema.ts';
+import type { InstallStateStore } from '../../reconcile/read/install-state-store.ts';
+import type { EndpointStore } from '../endpoint-store.ts';
+import { endpointUrlOf } from './endpoint-url.ts';
+import type { SubscriptionView } from './sort-endpoints.ts';
+import type { SubscriptionRecord, SubscriptionStore } from './subscription-store.ts';
+
+/**
+ * Sees to it that deliveries keep coming: the webhook endpoint of each install at the marketplace.
+ * It promises that a secret is stored before it is needed, and that nothing is made twice; it never
+ * touches an endpoint that delivers elsewhere unless it was asked to.
+ */
+export interface SubscriptionDeps {
+  database: Database;
+  locks: LockStore;
+  endpoints: EndpointStore;
+  subscriptions: SubscriptionStore;
+  installStates: Pick<InstallStateStore, 'wantRead'>;
+  /** By install; live. */
+  platformApis: ReadonlyMap<string, PlatformApi>;
+  /** Whether the configuration has secrets for an install, whatever is stored. */
+  hasConfiguredSecrets(install: string): boolean;
+  /** `receiver.publicUrl`: where the marketplace reaches the listener. */
+  publicUrl: string | undefined;
+  alerts: Alerts;
+  logger: Logger;
+  clock: Clock;
+}
+
+/** What is there, and how to change it. */
+export interface Look {
+  install: string;
+  api: PlatformApi;
+  view: SubscriptionView;
+}
+
+/**
+ * Asks the marketplace what endpoints an install has. An endpoint of ours that is not in the list is
+ * asked for by its id: an empty list alone would have it made a second time.
+ *
+ * @throws AppError `invalid` without a public address; whatever the marketplace answers
+ */
+export async function lookAtSubscription(deps: SubscriptionDeps, install: string, signal: AbortSignal): Promise<Look> {
+  const { endpoints, subscriptions, clock } = deps;
+  const url = urlOf(deps, install);
+  const api = apiOf(deps, install);
+  const stored = await endpoints.listOf(install);
+  const ids = stored.map(({ endpointId }) => endpointId);
+  const listed = await listEndpoints(api, ids, signal);
+  const { creatingSince, enabledAt, unmatchedAt } = await subscriptions.find(install);
+  const acceptedAt = await findAccepted(deps, install, listed, { enabledAt, unmatchedAt });
+  const known = stored.map(({ secret, ...endpoint }) => ({
+    ...endpoint,
+    hasSecret: secret !== null,
+  }));
+  const view = {
+    url,
+    listed,
+    stored: known,
+    creatingSince,
+    enabledAt,
+    unmatchedAt,
+    acceptedAt,
+    hasConfiguredSecrets: deps.hasConfiguredSecrets(install),
+    now: toInstant(clock.now()),
+  };
+  return { install, api, view };
+}
+
+/** @throws AppError `invalid` where none is configured */
+function urlOf({ publicUrl }: SubscriptionDeps, install: string): string {
+  if (publicUrl !== undefined) return endpointUrlOf(publicUrl, install);
+  throw new AppError(
+    'invalid',
+    'receiver.publicUrl is not configured: without it the marketplace cannot be told where to deliver',
+  );
+}
+
+/** @throws AppError `not_found` */
+export function apiOf({ platformApis }: Pick<SubscriptionDeps, 'platformApis'>, install: string): PlatformApi {
+  const api = platformApis.get(install);
+  if (api !== undefined) return api;
+  throw new AppError('not_found', `There is no install ${install}`);
+}
+
+/** All that are listed, and those of these that are there without being listed. */
+export async function listEndpoints(
+  api: PlatformApi,
+  ids: readonly string[],
+  signal: AbortSignal,
+): Promise<WebhookEndpoint[]> {
+  const listed = await api.listWebhookEndpoints(signal);
+  const missing = ids.filter((id) => !listed.some((endpoint) => endpoint.id === id));
+  const found: WebhookEndpoint[] = [];
+  for (const id of missing) {
+    try {
+      found.push(await api.getWebhookEndpoint(id, signal));
+    } catch (error) {
+      if (toAppError(error).code !== 'not_found') throw error;
+    }
+  }
+  return [...listed, ...found];
+}
+
+/** Counted only where it is asked about: where an endpoint is disabled, or something was refused. */
+async function findAccepted(
+  { subscriptions }: SubscriptionDeps,
+  install: string,
+  listed: readonly WebhookEndpoint[],
+  { enabledAt, unmatchedAt }: Pick<SubscriptionRecord, 'enabledAt' | 'unmatchedAt'>,
+): Promise<string | null> {
+  const [since] = [...enabledAt, ...(unmatchedAt === null ? [] : [unmatchedAt])].sort();
+  const isAsked = unmatchedAt !== null || listed.some(({ status }) => status === 'DISABLED');
+  if (!isAsked || since === undefined) return null;
+  return await subscriptions.lastAccepted(install, since);
+}

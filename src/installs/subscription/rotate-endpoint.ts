@@ -1,0 +1,105 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { AppError, toAppError } from '../../domain/errors.ts';
+import { eventTypes } from '../../domain/event.ts';
+import { applySteps } from './apply-steps.ts';
+import { type Step, overlapMs as usualOverlapMs } from './decide-subscription.ts';
+import { whileHeld } from './ensure-endpoint.ts';
+import type { Hold } from './hold-subscription.ts';
+import { type Look, lookAtSubscription, type SubscriptionDeps } from './look-at-subscription.ts';
+import { sortEndpoints } from './sort-endpoints.ts';
+
+export interface Rotated {
+  endpointId: string;
+  /** Those that it takes the place of. */
+  replaced: string[];
+  /** Whether there was no room for two, so that for a moment there was none. */
+  hadGap: boolean;
+  /** Whether the configuration has secrets for the install, which nothing is signed with any more. */
+  hasConfiguredSecrets: boolean;
+}
+
+interface RotateOptions {
+  signal: AbortSignal;
+  /** Twice so long both stand side by side. */
+  overlapMs?: number;
+}
+
+/** Hardly anything: nothing is to be refused because an instance does not know the secret yet. */
+const quietTypes = ['install.revoked'] as const;
+
+/**
+ * Replaces the endpoint of an install, and with it the secret: makes a second one that is quiet until
+ * every instance knows its secret, has both deliver until the first has delivered what it was at, and
+ * deletes that. Cut off at any point, a watch finishes it.
+ *
+ * @throws AppError as `ensureEndpoint`, and `not_found` where no endpoint delivers here
+ */
+export async function rotateEndpoint(
+  deps: SubscriptionDeps,
+  install: string,
+  { signal, overlapMs = usualOverlapMs }: RotateOptions,
+): Promise<Rotated> {
+  return await whileHeld(deps, install, signal, async (hold) => {
+    const look = await lookAtSubscription(deps, install, signal);
+    const { usable, strangers } = sortEndpoints(look.view);
+    const replaced = [...usable, ...strangers].map(({ id }) => id);
+    if (replaced.length === 0) throw nothingThere(install, look.view.url);
+    const made = await makeSecond(deps, look, hold, replaced, signal);
+    if (!made.hadGap) {
+      await waitOverlap(overlapMs, signal);
+      const { endpointId } = made;
+      await applySteps(deps, look, hold, [{ kind: 'subscribe', endpointId, eventTypes }], signal);
+      await waitOverlap(overlapMs, signal);
+      await applySteps(deps, look, hold, replaced.map(toDeleted), signal);
+    }
+    await deps.subscriptions.check(install, look.view.now, null);
+    return { ...made, replaced, hasConfiguredSecrets: look.view.hasConfiguredSecrets };
+  });
+}
+
+async function makeSecond(
+  deps: SubscriptionDeps,
+  look: Look,
+  hold: Hold,
+  replaced: string[],
+  signal: AbortSignal,
+): Promise<Pick<Rotated, 'endpointId' | 'hadGap'>> {
+  const make = async (step: Step) => (await applySteps(deps, look, hold, [step], signal)) ?? '';
+  // While a second one is made, what is known is left in peace whoever comes in between.
+  await applySteps(deps, look, hold, adoptable(look), signal);
+  try {
+    return {
+      endpointId: await make({ kind: 'create', replaces: [], eventTypes: quietTypes }),
+      hadGap: false,
+    };
+  } catch (error) {
+    if (toAppError(error).code !== 'conflict') throw error;
+    return { endpointId: await make({ kind: 'create', replaces: replaced }), hadGap: true };
+  }
+}
+
+function toDeleted(endpointId: string): Step {
+  return { kind: 'delete', endpointId };
+}
+
+function adoptable({ view }: Look): Step[] {
+  if (!view.hasConfiguredSecrets || view.creatingSince !== null) return [];
+  return sortEndpoints(view).strangers.map(({ id }) => ({ kind: 'adopt', endpointId: id }));
+}
+
+async function waitOverlap(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await wait(ms, undefined, { signal });
+  } catch (cause) {
+    const message =
+      'Stopped while both endpoints deliver: a running "gangway start" deletes the old one, or run this again';
+    throw new AppError('unavailable', message, { cause });
+  }
+}
+
+function nothingThere(install: string, url: string): AppError {
+  return new AppError(
+    'not_found',
+    `No webhook endpoint of ${install} delivers to ${url}: make one with "gangway connect ${install}"`,
+  );
+}

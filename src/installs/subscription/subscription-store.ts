@@ -1,0 +1,194 @@
+import type { Selectable } from 'kysely';
+import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
+import { firstIdSince } from '../../db/first-id-since.ts';
+import type { SubscriptionTable } from '../../db/install-tables.ts';
+import { maxEnabled } from './decide-subscription.ts';
+import type { Trouble } from './troubles.ts';
+
+/** The only SQL of how the delivery of events to an install is doing. */
+export interface SubscriptionStore {
+  /** Has installs checked at once. */
+  wantCheck(installs: readonly string[], now: string): Promise<void>;
+  /** Takes some of these installs that are to be checked. */
+  claim(installs: readonly string[], now: string, leasedUntil: string): Promise<string[]>;
+  /** Lets go of a claim. */
+  release(install: string, nextCheckAt: string): Promise<void>;
+  find(install: string): Promise<SubscriptionRecord>;
+  /** Those with trouble. */
+  listTroubled(): Promise<{ install: string; trouble: Trouble }[]>;
+  /** Nobody checks them any more, so nobody would notice that it is over. */
+  forgetTroubles(): Promise<void>;
+  /** @param checkedAt null: it could not be looked at */
+  check(install: string, checkedAt: string | null, trouble: Trouble | null): Promise<void>;
+  /** Durable when it resolves: an endpoint may be there from now on whose secret nobody stored. */
+  beginCreating(install: string, now: string): Promise<void>;
+  /** None can be there that was not there before. */
+  giveUpCreating(install: string, before: string | null): Promise<void>;
+  /** The secret is stored, and what was learnt of endpoints before is not about this one. */
+  created(install: string): Promise<void>;
+  /** When others were enabled again says nothing about the one that is watched from now on. */
+  adopted(install: string): Promise<void>;
+  /** Durable when it resolves, so that nobody enables it more often than is noted. */
+  enabled(install: string, at: string): Promise<void>;
+  unmatched(install: string, at: string): Promise<void>;
+  /** When the last delivery came that was accepted since then; null where none was. */
+  lastAccepted(install: string, since: string): Promise<string | null>;
+}
+
+export interface SubscriptionRecord {
+  checkedAt: string | null;
+  trouble: Trouble | null;
+  creatingSince: string | null;
+  unmatchedAt: string | null;
+  /** Oldest first. */
+  enabledAt: string[];
+}
+
+type Row = Selectable<SubscriptionTable>;
+
+/** So many are checked at the same time. */
+const claimsAtOnce = 4;
+
+export function createSubscriptionStore(database: Database): SubscriptionStore {
+  const { kysely, dialect } = database;
+
+  function selectDue(db: Transaction, installs: readonly string[], now: string) {
+    return db
+      .selectFrom('subscription')
+      .select('install')
+      .where('install', 'in', installs)
+      .where('nextCheckAt', '<=', now)
+      .where((eb) => eb.or([eb('leasedUntil', 'is', null), eb('leasedUntil', '<=', now)]))
+      .orderBy('nextCheckAt')
+      .limit(claimsAtOnce);
+  }
+
+  async function set(install: string, changes: Partial<Row>, isDurable = false): Promise<void> {
+    await inTransaction(database, (tx) => upsert(tx, install, changes), { isDurable });
+  }
+
+  return {
+    async wantCheck(installs, nextCheckAt) {
+      await inTransaction(database, async (tx) => {
+        for (const install of installs) await upsert(tx, install, { nextCheckAt });
+      });
+    },
+
+    async claim(installs, now, leasedUntil) {
+      if (installs.length === 0) return [];
+      const due = await selectDue(kysely, installs, now).execute();
+      if (due.length === 0) return [];
+      return await inTransaction(database, async (tx) => {
+        const query = selectDue(tx, installs, now);
+        const locked = dialect === 'postgres' ? query.forUpdate().skipLocked() : query;
+        const claimed = (await locked.execute()).map(({ install }) => install);
+        if (claimed.length === 0) return [];
+        await tx.updateTable('subscription').set({ leasedUntil }).where('install', 'in', claimed).execute();
+        return claimed;
+      });
+    },
+
+    release: (install, nextCheckAt) => set(install, { nextCheckAt, leasedUntil: null }),
+
+    async find(install) {
+      const row = await kysely.selectFrom('subscription').selectAll().where('install', '=', install).executeTakeFirst();
+      return row === undefined ? nothing : toRecord(row);
+    },
+
+    async listTroubled() {
+      const rows = await kysely
+        .selectFrom('subscription')
+        .select(['install', 'trouble'])
+        .where('trouble', 'is not', null)
+        .orderBy('install')
+        .execute();
+      return rows.flatMap(({ install, trouble }) =>
+        trouble === null ? [] : [{ install, trouble: toTrouble(trouble) }],
+      );
+    },
+
+    async forgetTroubles() {
+      await inTransaction(database, (tx) =>
+        tx
+          .updateTable('subscription')
+          .set({ trouble: null, nextCheckAt: null })
+          .where((eb) => eb.or([eb('trouble', 'is not', null), eb('nextCheckAt', 'is not', null)]))
+          .execute(),
+      );
+    },
+
+    check: (install, checkedAt, trouble) =>
+      set(install, {
+        ...(checkedAt !== null && { checkedAt }),
+        trouble: trouble === null ? null : JSON.stringify(trouble),
+      }),
+
+    beginCreating: (install, now) => set(install, { creatingSince: now }, true),
+    giveUpCreating: (install, before) => set(install, { creatingSince: before }),
+    created: (install) => set(install, { creatingSince: null, enabledAt: '[]', unmatchedAt: null }),
+    adopted: (install) => set(install, { enabledAt: '[]' }),
+
+    async enabled(install, at) {
+      await inTransaction(
+        database,
+        async (tx) => {
+          const row = await tx
+            .selectFrom('subscription')
+            .select('enabledAt')
+            .where('install', '=', install)
+            .executeTakeFirst();
+          const enabledAt = [...toInstants(row?.enabledAt ?? '[]'), at].slice(-maxEnabled);
+          await upsert(tx, install, { enabledAt: JSON.stringify(enabledAt) });
+        },
+        { isDurable: true },
+      );
+    },
+
+    unmatched: (install, unmatchedAt) => set(install, { unmatchedAt }),
+
+    async lastAccepted(install, since) {
+      const row = await kysely
+        .selectFrom('delivery')
+        .select((eb) => eb.fn.max('receivedAt').as('at'))
+        .where('id', '>=', await firstIdSince(kysely, 'delivery', 'receivedAt', since))
+        .where('install', '=', install)
+        .where('receivedAt', '>=', since)
+        .executeTakeFirst();
+      return row?.at ?? null;
+    },
+  };
+}
+
+async function upsert(tx: Transaction, install: string, changes: Partial<Row>): Promise<void> {
+  await tx
+    .insertInto('subscription')
+    .values({ install, ...changes })
+    .onConflict((conflict) => conflict.column('install').doUpdateSet(changes))
+    .execute();
+}
+
+const nothing: SubscriptionRecord = {
+  checkedAt: null,
+  trouble: null,
+  creatingSince: null,
+  unmatchedAt: null,
+  enabledAt: [],
+};
+
+function toRecord({ checkedAt, trouble, creatingSince, unmatchedAt, enabledAt }: Row) {
+  return {
+    checkedAt,
+    creatingSince,
+    unmatchedAt,
+    enabledAt: toInstants(enabledAt),
+    trouble: trouble === null ? null : toTrouble(trouble),
+  };
+}
+
+function toInstants(text: string): string[] {
+  return JSON.parse(text) as string[];
+}
+
+function toTrouble(text: string): Trouble {
+  return JSON.parse(text) as Trouble;
+}

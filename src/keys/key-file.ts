@@ -1,0 +1,103 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { sqliteFileOf } from '../db/sqlite-database.ts';
+import { AppError } from '../domain/errors.ts';
+
+const keyBytes = 32;
+
+/**
+ * The files beside a SQLite database that hold its key, for their owner only. While the key is
+ * being replaced there are two: the next one lies ready before anything is sealed with it, and takes
+ * the place of the old one when nothing needs that any more.
+ */
+export interface KeyFile {
+  path: string;
+  isThere(): boolean;
+  /** Loads the key; makes it where there is none yet. */
+  load(): Buffer;
+  /** The key that is to replace it, where one lies ready. */
+  loadNext(): Buffer | undefined;
+  /** Makes the next key, unless one lies ready. */
+  makeNext(): void;
+  /** Puts the next key in the place of the old one, which is gone then. */
+  promoteNext(): void;
+}
+
+/** @returns undefined where the database has no file */
+export function keyFileOf(databaseUrl: string): KeyFile | undefined {
+  const database = sqliteFileOf(databaseUrl);
+  if (database === undefined) return undefined;
+  const file = `${database}.key`;
+  const next = `${file}.next`;
+  return {
+    path: file,
+    isThere: () => existsSync(file),
+    load() {
+      if (!existsSync(file)) makeKey(file);
+      return readKey(file);
+    },
+    loadNext: () => (existsSync(next) ? readKey(next) : undefined),
+    makeNext() {
+      if (!existsSync(next)) makeKey(next);
+    },
+    promoteNext() {
+      renameSync(next, file);
+      syncFolderOf(file);
+    },
+  };
+}
+
+function readKey(file: string): Buffer {
+  refuseReadableByOthers(file);
+  const key = Buffer.from(readFileSync(file, 'utf8').trim(), 'base64');
+  if (key.length === keyBytes) return key;
+  throw new AppError('invalid', `The key file ${file} does not hold ${keyBytes} bytes in base64`);
+}
+
+/** Who reads it can open everything. Where files have no such modes, none of them is set. */
+function refuseReadableByOthers(file: string): void {
+  const mode = statSync(file).mode & 0o777;
+  if (process.platform === 'win32' || (mode & 0o077) === 0) return;
+  const says = `The key file ${file} is open to others than its owner (mode ${mode.toString(8)})`;
+  throw new AppError('invalid', `${says}: chmod 600 ${file}, or set GANGWAY_SECRET_KEY instead`);
+}
+
+/** Of two starting processes exactly one makes the key, and neither ever reads half of it. */
+function makeKey(file: string): void {
+  const draft = `${file}.${randomUUID()}`;
+  const key = randomBytes(keyBytes).toString('base64');
+  try {
+    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+    writeFileSync(draft, `${key}\n`, { mode: 0o600, flush: true });
+    linkSync(draft, file);
+    syncFolderOf(file);
+  } catch (error) {
+    if (!existsSync(file)) {
+      throw new AppError('invalid', `The key file ${file} could not be made`, { cause: error });
+    }
+  }
+  rmSync(draft, { force: true });
+}
+
+/** A name outlives a power cut only once its folder is written. */
+function syncFolderOf(file: string): void {
+  const folder = openSync(path.dirname(file), 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}

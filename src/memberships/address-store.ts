@@ -1,0 +1,147 @@
+import type { Transaction } from '../db/database.ts';
+import type { MembershipAddressRow } from '../db/identity-tables.ts';
+import { inParts } from '../db/key-in.ts';
+import { domainOf } from '../domain/marketplace-text.ts';
+import { workEmailContext } from '../keys/seal-contexts.ts';
+import type { SecretBox } from '../keys/secret-box.ts';
+
+/**
+ * The only SQL about addresses: which one each install knows of somebody, and under which of them a
+ * membership was given. Addresses leave it in the clear, and in lower case.
+ */
+export interface AddressStore {
+  /**
+   * What installs know of these trainers, as `install/trainer`.
+   *
+   * @param domains only addresses of these count, where there are any
+   */
+  known(tx: Transaction, trainerIds: string[], domains: readonly string[]): Promise<Map<string, string>>;
+  /** All that memberships are, or were, for; the oldest first. */
+  ofMemberships(tx: Transaction, membershipIds: number[]): Promise<Map<number, GivenAddress[]>>;
+  /** From now on a membership is for the address that an install knows of its trainer. */
+  setCurrent(
+    tx: Transaction,
+    membershipId: number,
+    word: { install: string; trainerId: string; address: string },
+  ): Promise<void>;
+}
+
+/** Whoever is in under an address of a membership is not there by our doing any more. */
+export async function letGoOf(tx: Transaction, membershipId: number, now: string): Promise<void> {
+  await tx
+    .updateTable('membershipAddress')
+    .set({ endedAt: now })
+    .where('membershipId', '=', membershipId)
+    .where('givenAt', 'is not', null)
+    .where('endedAt', 'is', null)
+    .execute();
+}
+
+/** Somebody is in under an address that no install told: an operator did. */
+export async function addGiven(
+  tx: Transaction,
+  box: SecretBox,
+  { address, ...of }: { membershipId: number; address: string } & Word,
+  now: string,
+): Promise<void> {
+  const workEmail = box.seal(Buffer.from(address), workEmailContext(of));
+  const workEmailDigest = box.digest(address.toLowerCase());
+  const sealed = { workEmail, workEmailDigest, workEmailDomain: domainOf(address) };
+  await tx
+    .insertInto('membershipAddress')
+    .values({ ...of, ...sealed, isCurrent: 0, givenAt: now })
+    .execute();
+}
+
+/** An address that a membership is, or was, for. */
+export interface GivenAddress {
+  id: number;
+  /** Whose word it was. */
+  install: string;
+  address: string;
+  isCurrent: boolean;
+  /** Since when somebody may be in the tool under it by our doing; null where nobody is. */
+  givenAt: string | null;
+  /** Whether the tool had no account of that address then; null where that is not known. */
+  wasAbsent: boolean | null;
+}
+
+export function createAddressStore(box: SecretBox): AddressStore {
+  async function ofMemberships(tx: Transaction, membershipIds: number[]) {
+    const rows = [];
+    for (const part of inParts(membershipIds)) {
+      const found = tx.selectFrom('membershipAddress').selectAll();
+      rows.push(...(await found.where('membershipId', 'in', part).orderBy('id').execute()));
+    }
+    return Map.groupBy(
+      rows.map((row) => ({ ...toGiven(box, row), membershipId: row.membershipId })),
+      ({ membershipId }) => membershipId,
+    );
+  }
+
+  return {
+    ofMemberships,
+
+    async known(tx, trainerIds, domains) {
+      let query = tx
+        .selectFrom('person')
+        .select(['install', 'trainerId', 'workEmail'])
+        .where('trainerId', 'in', trainerIds)
+        .where('workEmail', 'is not', null);
+      if (domains.length > 0) query = query.where('workEmailDomain', 'in', domains);
+      const people = await query.execute();
+      return new Map(
+        people.flatMap(({ workEmail, ...key }) =>
+          workEmail === null ? [] : [[`${key.install}/${key.trainerId}`, openAddress(box, { ...key, workEmail })]],
+        ),
+      );
+    },
+
+    async setCurrent(tx, membershipId, { install, trainerId, address }) {
+      const known = (await ofMemberships(tx, [membershipId])).get(membershipId) ?? [];
+      await tx
+        .updateTable('membershipAddress')
+        .set({ isCurrent: 0 })
+        .where('membershipId', '=', membershipId)
+        .execute();
+      const before = known.find((one) => one.address === address);
+      if (before === undefined) await copyFromPerson(tx, membershipId, { install, trainerId });
+      else {
+        await tx.updateTable('membershipAddress').set({ isCurrent: 1 }).where('id', '=', before.id).execute();
+      }
+    },
+  };
+}
+
+type Word = Pick<MembershipAddressRow, 'install' | 'trainerId'>;
+
+/** As it is sealed there: its seal is bound to whose word it is. */
+async function copyFromPerson(tx: Transaction, membershipId: number, { install, trainerId }: Word): Promise<void> {
+  const { workEmail, workEmailDigest, workEmailDomain } = await tx
+    .selectFrom('person')
+    .select(['workEmail', 'workEmailDigest', 'workEmailDomain'])
+    .where((eb) => eb.and({ install, trainerId }))
+    .executeTakeFirstOrThrow();
+  if (workEmail === null || workEmailDigest === null) return;
+  const address = { install, trainerId, workEmail, workEmailDigest, workEmailDomain };
+  await tx
+    .insertInto('membershipAddress')
+    .values({ membershipId, ...address, isCurrent: 1 })
+    .execute();
+}
+
+function toGiven(box: SecretBox, row: MembershipAddressRow): GivenAddress {
+  const { id, install, isCurrent, givenAt, endedAt, wasAbsent } = row;
+  return {
+    id,
+    install,
+    address: openAddress(box, row),
+    isCurrent: isCurrent === 1,
+    givenAt: endedAt === null ? givenAt : null,
+    wasAbsent: wasAbsent === null ? null : wasAbsent === 1,
+  };
+}
+
+function openAddress(box: SecretBox, { workEmail, ...key }: Word & { workEmail: Buffer }) {
+  return box.open(workEmail, workEmailContext(key)).toString('utf8').toLowerCase();
+}

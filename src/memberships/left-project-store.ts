@@ -1,0 +1,90 @@
+import type { ExpressionBuilder } from 'kysely';
+import type { Transaction } from '../db/database.ts';
+import type { Tables } from '../db/tables.ts';
+import type { LeftProjects } from './find-left-projects.ts';
+import { mayBeWorkedOn } from './membership-store.ts';
+
+/** The SQL of projects that somebody has left who stays in their group for another. */
+
+/**
+ * Whoever has a reason for a project again has not left it.
+ *
+ * @param dueAt from when what is assigned to them in newly left projects is to be taken away
+ * @returns whether there are any
+ */
+export async function noteLeftProjects(tx: Transaction, all: readonly LeftProjects[], dueAt: string): Promise<boolean> {
+  let isNews = false;
+  for (const { membershipId, projects } of all) {
+    const known = await tx
+      .selectFrom('leftProject')
+      .select('project')
+      .where('membershipId', '=', membershipId)
+      .execute();
+    const before = new Set(known.map(({ project }) => project));
+    const added = projects.filter((project) => !before.has(project));
+    for (const project of before) {
+      if (!projects.includes(project)) await forget(tx, membershipId, project);
+    }
+    if (added.length === 0) continue;
+    isNews = true;
+    await tx
+      .insertInto('leftProject')
+      .values(added.map((project) => ({ membershipId, project, dueAt, endedAt: null })))
+      .execute();
+    await wakeAt(tx, membershipId, dueAt);
+  }
+  return isNews;
+}
+
+async function forget(tx: Transaction, membershipId: number, project: string): Promise<void> {
+  await tx
+    .deleteFrom('leftProject')
+    .where((eb) => eb.and({ membershipId, project }))
+    .execute();
+}
+
+/** Not later than it is looked at anyway. */
+async function wakeAt(tx: Transaction, membershipId: number, dueAt: string): Promise<void> {
+  await tx
+    .updateTable('membership')
+    .set({ nextAttemptAt: dueAt })
+    .where('id', '=', membershipId)
+    .where((eb) => eb.or([eb('nextAttemptAt', 'is', null), eb('nextAttemptAt', '>', dueAt)]))
+    .where(mayBeWorkedOn)
+    .execute();
+}
+
+/** Those in which what is assigned to somebody is to be taken away by now. */
+export async function dueLeftProjects(db: Transaction, membershipId: number, now: string): Promise<string[]> {
+  const due = await db
+    .selectFrom('leftProject')
+    .select('project')
+    .where('membershipId', '=', membershipId)
+    .where('endedAt', 'is', null)
+    .where('dueAt', '<=', now)
+    .orderBy('project')
+    .execute();
+  return due.map(({ project }) => project);
+}
+
+/** When the next of those is due of the membership that is written; null where none is left. */
+export function nextLeaving(eb: ExpressionBuilder<Tables, 'membership'>) {
+  return eb
+    .selectFrom('leftProject')
+    .select((left) => left.fn.min('leftProject.dueAt').as('dueAt'))
+    .whereRef('leftProject.membershipId', '=', 'membership.id')
+    .where('leftProject.endedAt', 'is', null);
+}
+
+export async function noteEnded(
+  tx: Transaction,
+  membershipId: number,
+  project: string,
+  endedAt: string,
+): Promise<void> {
+  await tx
+    .updateTable('leftProject')
+    .set({ endedAt })
+    .where((eb) => eb.and({ membershipId, project }))
+    .execute();
+}

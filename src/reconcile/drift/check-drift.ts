@@ -1,0 +1,187 @@
+import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
+import { type AppError, isTransient, toAppError } from '../../domain/errors.ts';
+import type { EvidenceStore } from '../../evidence/evidence-store.ts';
+import { instantIn, toInstant } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { maskText } from '../../lib/mask.ts';
+import type { Metrics } from '../../lib/metrics.ts';
+import type { Group } from './drift-store.ts';
+import type { Verdict } from './judge-drift.ts';
+import {
+  findGroups,
+  type GroupVerdicts,
+  idsOf,
+  type JudgeGroupDeps,
+  judgeFoundAgain,
+  judgeGroup,
+  judgeReturns,
+  keyOf,
+  type ListedGroup,
+  listGroup,
+  maxChanges,
+  toId,
+} from './judge-group.ts';
+import type { GroupDrift, ReportDrift } from './report-drift.ts';
+
+export interface CheckDriftDeps extends JudgeGroupDeps {
+  database: Database;
+  evidence: Pick<EvidenceStore, 'lock'>;
+  /** How long a removal waits that nothing but a listing speaks for. */
+  graceMs: number;
+  report: ReportDrift;
+  metrics: Metrics;
+  logger: Logger;
+  /** Called when there is something to be done in a tool. */
+  onMembershipDue(): void;
+}
+
+/** Compares what an install's groups list with what is known. Never throws. */
+export type CheckDrift = (install: string, signal: AbortSignal) => Promise<void>;
+
+/** However many groups there are: what is left then comes first in the next run. */
+const runMs = 5 * 60_000;
+/** A group of several installs that are read one after the other is listed once. */
+const listedAgainAfterMs = 60_000;
+
+/**
+ * Drift (design section 4.3): whoever is missing is looked at again and added back, whoever we had
+ * removed is removed again, everything else is reported. A listing that failed judges nobody, and an
+ * empty one only has everybody looked at: what a listing does not show is never a reason to remove.
+ */
+export function createCheckDrift(deps: CheckDriftDeps): CheckDrift {
+  const { logger, clock } = deps;
+  /** By group, when it was last tried. */
+  const triedAt = new Map<string, number>();
+
+  async function check(install: string, signal: AbortSignal): Promise<void> {
+    const endsAt = clock.now().getTime() + runMs;
+    const lastTried = (group: Group) => triedAt.get(keyOf(group)) ?? 0;
+    const isDue = (group: Group) =>
+      // Either way: a clock that was ahead and is right again keeps no group from being listed.
+      Math.abs(clock.now().getTime() - lastTried(group)) >= listedAgainAfterMs;
+    const groups = (await findGroups(deps, install)).filter(isDue).sort((a, b) => lastTried(a) - lastTried(b));
+    await lookAtUnlisted(deps, install);
+    const silent = new Set<string>();
+    for (const group of groups) {
+      if (signal.aborted || clock.now().getTime() > endsAt) return;
+      if (silent.has(group.tool)) continue;
+      triedAt.set(keyOf(group), clock.now().getTime());
+      const isAnswered = await checkGroup(deps, group, signal);
+      if (!isAnswered) silent.add(group.tool);
+    }
+  }
+
+  return async (install, signal) => {
+    try {
+      await check(install, signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      logger.error({ install, err: toAppError(error) }, 'The groups of an install were not compared');
+    }
+  };
+}
+
+/** Where nothing is listed, each of those who are to be seen once more is looked at. */
+async function lookAtUnlisted(
+  { database, drifts, adapters, clock, onMembershipDue }: CheckDriftDeps,
+  install: string,
+): Promise<void> {
+  const now = toInstant(clock.now());
+  const ids = (await drifts.unconfirmed(install, now))
+    .filter(({ tool }) => adapters.get(tool)?.listMembers === undefined)
+    .slice(0, maxChanges)
+    .map(({ id }) => id);
+  if (ids.length === 0) return;
+  await inTransaction(database, (tx) => drifts.lookToConfirm(tx, ids, now));
+  onMembershipDue();
+}
+
+/** @returns false where the tool is better not asked for another group now */
+async function checkGroup(deps: CheckDriftDeps, group: Group, signal: AbortSignal): Promise<boolean> {
+  const { adapters, metrics } = deps;
+  const { tool } = group;
+  let listing: ListedGroup | null;
+  try {
+    listing = await listGroup(deps, group, signal);
+  } catch (thrown) {
+    if (signal.aborted) return false;
+    return reportFailure(deps, group, toAppError(thrown));
+  }
+  if (listing === null) return true;
+  metrics.listings.inc({ tool, outcome: 'listed' });
+  const drift = await judgeAndWrite(deps, group, listing);
+  const followsAddresses = adapters.get(tool)?.updateEmail !== undefined;
+  deps.report(group, { ...drift, followsAddresses });
+  if (drift.lookedAt > 0) deps.onMembershipDue();
+  return true;
+}
+
+function reportFailure({ metrics, logger }: CheckDriftDeps, { tool, groupId }: Group, error: AppError): boolean {
+  metrics.listings.inc({ tool, outcome: 'failed' });
+  const message = maskText(error.message).slice(0, 300);
+  logger.warn(
+    { tool, group: groupId, errorCode: error.code, message },
+    'The members of a group could not be listed: nobody is judged by that',
+  );
+  const isRefused = error.code === 'unauthenticated' || error.code === 'forbidden';
+  return !isTransient(error) && !isRefused;
+}
+
+async function judgeAndWrite(
+  deps: CheckDriftDeps,
+  group: Group,
+  listing: ListedGroup,
+): Promise<Omit<GroupDrift, 'followsAddresses'>> {
+  const { database, drifts, evidence } = deps;
+  const judge = (db: Transaction) => judgeGroup(deps, db, group, listing);
+  const listed = listing.members.length;
+  const nothing = { listed, lookedAt: 0, removedAgain: [], vanishing: [] };
+  // Mostly there is nothing to write, and so nobody has to wait for a large group to be judged.
+  const { verdicts, stillIn, confirmed } = await judge(database.kysely);
+  if (!verdicts.some(isToWrite) && stillIn.length + confirmed.length === 0) {
+    return { verdicts, ...nothing };
+  }
+  return await inTransaction(database, async (tx) => {
+    await evidence.lock(tx);
+    const current = await judge(tx);
+    const removedAgain = await removeAgain(deps, tx, current.verdicts);
+    await drifts.confirm(tx, current.confirmed, toInstant(deps.clock.now()));
+    const looked = await lookAgain(deps, tx, current);
+    return { listed, removedAgain, ...looked, verdicts: current.verdicts };
+  });
+}
+
+function isToWrite({ kind }: Verdict): boolean {
+  return kind !== 'stranger' && kind !== 'leak';
+}
+
+async function lookAgain(
+  deps: CheckDriftDeps,
+  tx: Transaction,
+  { verdicts, stillIn }: GroupVerdicts,
+): Promise<Pick<GroupDrift, 'lookedAt' | 'vanishing'>> {
+  const { drifts, clock } = deps;
+  const returns = await judgeReturns(deps, tx, verdicts);
+  const due = returns.filter(({ isDue }) => isDue).map(toId);
+  const undecided = await drifts.undecided(tx, stillIn);
+  const ids = [
+    ...due,
+    ...idsOf(verdicts, 'address_changed'),
+    ...idsOf(verdicts, 'id_changed'),
+    ...stillIn.filter((id) => !undecided.has(id)),
+  ];
+  await drifts.lookAgain(tx, ids, toInstant(clock.now()));
+  const vanishing = returns.filter(({ timesAddedBack }) => timesAddedBack > 0);
+  return { lookedAt: ids.length, vanishing };
+}
+
+/** @returns the memberships */
+async function removeAgain(deps: CheckDriftDeps, tx: Transaction, verdicts: Verdict[]): Promise<number[]> {
+  const { drifts, graceMs, clock } = deps;
+  const decided = await judgeFoundAgain(deps, tx, verdicts);
+  const removeAfter = instantIn(clock, graceMs);
+  for (const { membershipId, memberId } of decided) {
+    await drifts.removeAgain(tx, { membershipId, memberId, removeAfter }, toInstant(clock.now()));
+  }
+  return decided.map(toId);
+}

@@ -1,0 +1,128 @@
+import { cutBack } from '../../db/cut-back-store.ts';
+import { type Database, inTransaction } from '../../db/database.ts';
+import type { DatabaseClock } from '../../db/database-clock.ts';
+import { keepSetting, raiseSetting, readSetting } from '../../db/setting-store.ts';
+import { AppError } from '../../domain/errors.ts';
+import type { Graces } from '../../domain/standing.ts';
+import type { EvidenceStore } from '../../evidence/evidence-store.ts';
+import type { Alerts } from '../../lib/alerts.ts';
+import { type Clock, toInstant } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { createLoop, type Loop } from '../../lib/loop.ts';
+import type { MembershipStore } from '../../memberships/membership-store.ts';
+import type { InstallStateStore } from './install-state-store.ts';
+
+/**
+ * Keeps the clock right, and notices that it was ahead: readings of the future would outweigh all
+ * that is read and delivered until then, and what is leased or put off would wait for it.
+ */
+
+export interface ClockWorkerDeps {
+  database: Database;
+  clock: DatabaseClock;
+  evidence: Pick<EvidenceStore, 'lock'>;
+  memberships: Pick<MembershipStore, 'postponeInstalls'>;
+  installStates: Pick<InstallStateStore, 'hold'>;
+  /** By name; live. */
+  installs: ReadonlyMap<string, unknown>;
+  rules: { graces: Graces };
+  alerts: Alerts;
+  logger: Logger;
+  /** Called when there is something to be asked of the marketplace. */
+  onReadWanted(): void;
+}
+
+const pollMs = 1000;
+const correctEveryMs = 10_000;
+/** How far the clock has come is written down so often, for whoever starts after this one. */
+const noteEveryMs = 60_000;
+/** What is stamped so far ahead is waited for: clocks are put right by a little all the time. */
+const waitedForMs = 60_000;
+
+export function createClockWorker(deps: ClockWorkerDeps): Loop {
+  const { clock, logger } = deps;
+  let latestMs = Number.NEGATIVE_INFINITY;
+  let notedMs = Number.NEGATIVE_INFINITY;
+  let correctedAt = performance.now();
+  return createLoop({
+    name: 'clock',
+    intervalMs: pollMs,
+    logger,
+    clock,
+    async run() {
+      if (performance.now() - correctedAt >= correctEveryMs) {
+        await clock.correct();
+        correctedAt = performance.now();
+      }
+      // Not forgotten before it is mended, or written down.
+      latestMs = Math.max(latestMs, clock.takeLatest().getTime());
+      if (Math.abs(latestMs - notedMs) < noteEveryMs && !isAhead(latestMs, clock)) return 'idle';
+      if (await mendAfterSetBack(deps, latestMs)) deps.onReadWanted();
+      latestMs = notedMs = clock.now().getTime();
+      return 'idle';
+    },
+  });
+}
+
+function isAhead(latestMs: number, clock: DatabaseClock): boolean {
+  return latestMs - clock.now().getTime() >= waitedForMs;
+}
+
+/**
+ * Cuts back what is stamped ahead of the present, where anybody's clock was ahead, and has every
+ * install read before anything older is acted on. To be asked at start and again and again.
+ *
+ * @param latestMs how far this clock has come
+ * @returns whether it was
+ */
+export async function mendAfterSetBack(
+  deps: Omit<ClockWorkerDeps, 'onReadWanted'>,
+  latestMs: number = deps.clock.takeLatest().getTime(),
+): Promise<boolean> {
+  const { database, clock, evidence, memberships, installStates, rules, alerts } = deps;
+  const aheadMs = await measureAhead(database, clock, latestMs);
+  if (aheadMs < waitedForMs) return false;
+  const installs = [...deps.installs.keys()];
+  // First: should this end here, it is found ahead again.
+  await installStates.hold(installs, toInstant(clock.now()));
+  await inTransaction(database, async (tx) => {
+    await evidence.lock(tx);
+    const { graceMs, revokedGraceMs } = rules.graces;
+    await cutBack(tx, clock.now(), Math.max(graceMs, revokedGraceMs));
+    if (installs.length > 0) await memberships.postponeInstalls(tx, installs);
+  });
+  alerts.raise(
+    'clock_set_back',
+    { aheadSeconds: Math.round(aheadMs / 1000) },
+    'The clock was ahead and has been set back: what it had stamped is cut back to now, and every install is read before anything older is acted on',
+  );
+  return true;
+}
+
+/**
+ * Writes down how far the clock has come.
+ *
+ * @returns by how much that, or the last reading of an install, is ahead of now
+ */
+async function measureAhead(database: Database, clock: DatabaseClock, latestMs: number): Promise<number> {
+  return await inTransaction(database, async (tx) => {
+    const latest = toInstant(new Date(latestMs));
+    await keepSetting(tx, 'latest_instant', latest);
+    await raiseSetting(tx, 'latest_instant', latest);
+    const readings = tx.selectFrom('installState').select((eb) => eb.fn.max('readBeganAt').as('at'));
+    const read = (await readings.executeTakeFirst())?.at ?? latest;
+    const come = (await readSetting(tx, 'latest_instant')) ?? latest;
+    return Math.max(Date.parse(come), Date.parse(read)) - clock.now().getTime();
+  });
+}
+
+/**
+ * What was read while the clock was ahead would outweigh all that is read until then.
+ *
+ * @throws AppError `conflict` where it began later than now, by more than is waited for
+ */
+export function checkBegan(clock: Clock, install: string, beganAt: string): void {
+  if (Date.parse(beganAt) - clock.now().getTime() < waitedForMs) return;
+  const message = `Could not use what was read of ${install}: the clock was set back meanwhile`;
+  throw new AppError('conflict', message);
+}

@@ -1,0 +1,177 @@
+import {
+  type Evidence,
+  emptyContract,
+  emptyEvidence,
+  emptyGrant,
+  emptyLink,
+  type GrantEvidence,
+  toPair,
+} from '../../domain/evidence.ts';
+import type { Contract } from '../../marketplace/platform-schema.ts';
+import { evidenceOfRead } from './evidence-of-read.ts';
+import type { InstallRead, KnownInstall } from './read-install.ts';
+
+type Participants = InstallRead['participants'];
+type Listing = Omit<InstallRead, 'participants'>;
+
+/** By contract, those who were on it, where others are now. */
+type Absent = ReadonlyMap<string, string[]>;
+
+/** So many contracts, or links, are one transaction. */
+const contractsAtOnce = 50;
+const linksAtOnce = 10;
+
+/**
+ * What reading a whole install adds, as steps to be applied in their order: what is there, links
+ * before what hangs on them; then what is gone, so that whoever is in two places has the one before
+ * they lose the other; last that a link's contracts are known. Absence adds no end: of links and of
+ * people it is counted (design section 2), and only where the read could have shown them; that a
+ * contract is in no list says nothing.
+ */
+export function evidenceOfInstall(read: InstallRead, known: KnownInstall): Evidence[] {
+  const { participants } = read;
+  const absent = findAbsent(participants, trainersOf(known));
+  return [
+    evidenceOfLinks(read),
+    ...chunksOf(contractsThere(read, participants.keys())).map((chunk) =>
+      evidenceOfThere(read, chunk, participants, absent),
+    ),
+    ...evidenceOfGone(read, known, absent),
+    ...evidenceOfKnownContracts(read),
+  ];
+}
+
+/** The grant and the links that are there. */
+export function evidenceOfLinks({ install, beganAt, grant, links }: Listing): Evidence {
+  const isActive = grant.status === 'ACTIVE';
+  return {
+    ...evidenceOfRead({ install, beganAt, links, contracts: [], participants: new Map() }),
+    grants: isActive ? [toActive(install, grant.id, beganAt)] : [],
+  };
+}
+
+/** A contract that no list had. */
+interface Unlisted {
+  id: string;
+  status?: never;
+}
+
+/** Contracts that have not ended, and all others of which is asked who is on them. */
+export function contractsThere({ contracts }: Listing, asked: Iterable<string>): (Contract | Unlisted)[] {
+  const there: (Contract | Unlisted)[] = contracts.filter((contract) => !hasEnded(contract));
+  const listed = new Set(there.map(({ id }) => id));
+  for (const id of asked) if (!listed.has(id)) there.push({ id });
+  return there;
+}
+
+export function chunksOf<T>(all: readonly T[], size = contractsAtOnce): T[][] {
+  const count = Math.ceil(all.length / size);
+  return Array.from({ length: count }, (_, index) => all.slice(index * size, (index + 1) * size));
+}
+
+/** Of some contracts that they are there, and who is on them: nothing that takes anything away. */
+export function evidenceOfThere(
+  { install, beganAt }: Listing,
+  there: readonly (Contract | Unlisted)[],
+  participants: Participants,
+  absent: Absent,
+): Evidence {
+  const asked = there.flatMap(({ id }) => {
+    const present = participants.get(id);
+    return present === undefined ? [] : [[id, present] as const];
+  });
+  const said = evidenceOfRead({
+    install,
+    beganAt,
+    links: [],
+    participants: new Map(asked),
+    contracts: there.filter((one) => one.status !== undefined),
+  });
+  const answered = asked.filter(([id]) => !absent.has(id)).map(([id]) => id);
+  return {
+    ...said,
+    contracts: [...said.contracts, ...answered.map((id) => toAsked(install, id, beganAt))],
+  };
+}
+
+/** What has ended, and what was missed. */
+export function evidenceOfGone(read: Listing, known: KnownInstall, absent: Absent): Evidence[] {
+  const { install, beganAt, grant, contracts, missingLinkIds } = read;
+  const absences = beganAt;
+  const missedLinks = grant.status === 'ACTIVE' ? missingLinkIds : [];
+  const links = missedLinks.map((linkId) => ({ ...emptyLink(install, linkId), absences }));
+  return [
+    ...(links.length > 0 ? [{ ...emptyEvidence(), links }] : []),
+    ...chunksOf(contracts.filter(hasEnded)).map((chunk) =>
+      evidenceOfRead({ install, beganAt, links: [], contracts: chunk, participants: new Map() }),
+    ),
+    ...chunksOf(findMoved(read, known)).map((pairs) => ({ ...emptyEvidence(), pairs })),
+    ...chunksOf([...absent]).map((chunk) => ({
+      ...emptyEvidence(),
+      // Only now, or a read that failed in between would have it not asked again for hours.
+      contracts: chunk.map(([id]) => toAsked(install, id, beganAt)),
+      participations: chunk.flatMap(([contractId, trainerIds]) =>
+        trainerIds.map((trainerId) => ({ install, contractId, trainerId, seenAt: null, absences })),
+      ),
+    })),
+  ];
+}
+
+/**
+ * Contracts that are listed on links of another job, and not on one that is there too. That a list
+ * names no links, or forgets one of the same job, says nothing.
+ */
+function findMoved({ install, beganAt, links, contracts }: Listing, known: KnownInstall) {
+  const linkBy = new Map(links.map((link) => [link.id, link]));
+  const listed = new Map(contracts.map((contract) => [contract.id, contract]));
+  return known.contracts.flatMap(({ contractId, linkIds }) => {
+    const { status, projectLinkIds = [], jobId = null } = listed.get(contractId) ?? {};
+    if (status !== 'active' || projectLinkIds.length === 0) return [];
+    const left = linkIds.filter((linkId) => {
+      const link = linkBy.get(linkId);
+      if (link === undefined || projectLinkIds.includes(linkId)) return false;
+      return jobId === null || jobId !== link.jobId;
+    });
+    return left.map((linkId) => ({
+      ...toPair(install, contractId, linkId, null),
+      omissions: beganAt,
+    }));
+  });
+}
+
+/** Few links at a time: everyone on them is looked at again where it was not known before. */
+export function evidenceOfKnownContracts({ install, beganAt, links, isActiveWhole }: Listing): Evidence[] {
+  const told = isActiveWhole ? links : [];
+  return chunksOf(told, linksAtOnce).map((chunk) => ({
+    ...emptyEvidence(),
+    links: chunk.map(({ id }) => ({ ...emptyLink(install, id), contractsReadAt: beganAt })),
+  }));
+}
+
+export function trainersOf({ contracts }: KnownInstall): ReadonlyMap<string, string[]> {
+  return new Map(contracts.map(({ contractId, trainerIds }) => [contractId, trainerIds]));
+}
+
+/** A list with nobody on it is no evidence about anybody. */
+export function findAbsent(participants: Participants, known: ReadonlyMap<string, string[]>): Absent {
+  const absent = new Map<string, string[]>();
+  for (const [id, present] of participants) {
+    const there = new Set(present.map(({ opentrainUserId }) => opentrainUserId));
+    const missed = there.size === 0 ? [] : (known.get(id) ?? []).filter((one) => !there.has(one));
+    if (missed.length > 0) absent.set(id, missed);
+  }
+  return absent;
+}
+
+function toActive(install: string, grantId: string, beganAt: string): GrantEvidence {
+  return { ...emptyGrant(install, grantId), firstActiveReadAt: beganAt, activeReadAt: beganAt };
+}
+
+function hasEnded({ status }: Contract): boolean {
+  return status === 'ended';
+}
+
+/** That it was read who is on a contract. */
+export function toAsked(install: string, contractId: string, participantsReadAt: string) {
+  return { ...emptyContract(install, contractId), participantsReadAt };
+}

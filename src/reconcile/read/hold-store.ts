@@ -1,0 +1,107 @@
+import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
+import { isAskedFor, type RemovalCause, removalCauses, weakerCauses } from '../../domain/standing.ts';
+import { chunksOf } from '../../removals/brake-store.ts';
+
+/** The SQL of holding what is due until installs have been read again, which is asked for with it. */
+export interface HoldStore {
+  /** Has nothing older than `now` converged before the installs have been read. */
+  hold(installs: string[], now: string): Promise<void>;
+  /** The same for removals on weaker evidence alone. */
+  holdRemovals(installs: string[], now: string): Promise<void>;
+  /** Lets go of what is held since then or before: an install may be unreadable for good. */
+  release(since: string): Promise<void>;
+}
+
+export function createHoldStore(database: Database): HoldStore {
+  return {
+    async hold(installs, now) {
+      const held = { heldSince: now, removalsHeldSince: now };
+      await inTransaction(database, async (tx) => {
+        await holdInstalls(tx, installs, held, now);
+        await askAgain(tx, installs, now);
+      });
+    },
+
+    async holdRemovals(installs, now) {
+      await inTransaction(database, async (tx) => {
+        await holdInstalls(tx, installs, { removalsHeldSince: now }, now);
+        await askAgain(tx, installs, now, weakerCauses);
+      });
+    },
+
+    async release(since) {
+      for (const column of ['heldSince', 'removalsHeldSince'] as const) {
+        const held = database.kysely.selectFrom('installState').where(column, '<=', since);
+        if ((await held.select('install').limit(1).executeTakeFirst()) === undefined) continue;
+        await inTransaction(database, (tx) =>
+          tx
+            .updateTable('installState')
+            .set({ [column]: null })
+            .where(column, '<=', since)
+            .execute(),
+        );
+      }
+    },
+  };
+}
+
+async function holdInstalls(
+  tx: Transaction,
+  installs: string[],
+  held: { heldSince?: string; removalsHeldSince: string },
+  now: string,
+): Promise<void> {
+  if (installs.length === 0) return;
+  const wanted = { readWantedAt: now, readWantedBy: 'silence', attempts: 0 } as const;
+  const values = { ...held, ...wanted, nextAttemptAt: now };
+  await tx
+    .insertInto('installState')
+    .values(installs.map((install) => ({ install, ...values })))
+    .onConflict((conflict) => conflict.column('install').doUpdateSet(values))
+    .execute();
+}
+
+/**
+ * Has the brake asked again about what was let pass and nobody has begun: the evidence is old by now.
+ *
+ * @param causes these alone; all but what an operator said by default
+ */
+async function askAgain(
+  tx: Transaction,
+  installs: readonly string[],
+  now: string,
+  causes: readonly RemovalCause[] = removalCauses.filter((cause) => !isAskedFor(cause)),
+): Promise<void> {
+  if (installs.length === 0) return;
+  const rows = await tx
+    .updateTable('membership')
+    .set({ state: 'removing', clearedGeneration: null, nextAttemptAt: null, removeAfter: now })
+    .where('install', 'in', installs)
+    .where('wanted', '=', 0)
+    .where('state', 'in', ['removing', 'failed'])
+    .where('cause', 'in', causes)
+    .whereRef('clearedGeneration', '=', 'generation')
+    .where((eb) => eb.or([eb('leasedUntil', 'is', null), eb('leasedUntil', '<=', now)]))
+    .returning('id')
+    .execute();
+  for (const chunk of chunksOf(rows)) {
+    await tx
+      .deleteFrom('removal')
+      .where(
+        'membershipId',
+        'in',
+        chunk.map(({ id }) => id),
+      )
+      .where((eb) =>
+        eb(
+          'generation',
+          '=',
+          eb
+            .selectFrom('membership')
+            .select('membership.generation')
+            .whereRef('membership.id', '=', 'removal.membershipId'),
+        ),
+      )
+      .execute();
+  }
+}

@@ -1,0 +1,241 @@
+import { sql } from 'kysely';
+import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
+import { isMissed } from '../../domain/absences.ts';
+import type { ContractEvidence } from '../../domain/evidence.ts';
+import { leftSince, movedSince, statusOfContract, statusOfLink } from '../../domain/evidence-status.ts';
+import type { RunTrigger } from '../../domain/run.ts';
+import { createSameText, type SameText } from '../../lib/same-text.ts';
+import { createHoldStore, type HoldStore } from './hold-store.ts';
+import type { KnownContract, KnownInstall } from './read-install.ts';
+
+/** The only SQL about reading whole installs: which are to be read, and what is known of them. */
+export interface InstallStateStore extends HoldStore {
+  /** Has an install read soon. */
+  wantRead(tx: Transaction, installs: readonly string[], now: string, trigger?: RunTrigger): Promise<void>;
+  hasDue(now: string): Promise<boolean>;
+  /** @param which of this install, or of none of these; of any by default */
+  claim(now: string, leasedUntil: string, which?: WhichInstall): Promise<InstallClaim | null>;
+  /** @returns the claim as it is then; null where it ran out and another has taken the install */
+  renew(claim: InstallClaim, leasedUntil: string): Promise<InstallClaim | null>;
+  /** Ends what waited for a read that began then, and lets go of what was held. */
+  settle(claim: InstallClaim, beganAt: string): Promise<void>;
+  /** Does nothing where another has taken the install. */
+  postpone(claim: InstallClaim, failure: string, nextAttemptAt: string): Promise<void>;
+  known(install: string): Promise<KnownInstall>;
+  find(install: string): Promise<InstallState | undefined>;
+  list(): Promise<InstallState[]>;
+}
+
+export interface WhichInstall {
+  only?: string;
+  except?: readonly string[];
+}
+
+export interface InstallClaim {
+  install: string;
+  /** Which claim it is: nobody else has one until then, and whoever comes after has a later one. */
+  leasedUntil: string;
+  readWantedAt: string;
+  trigger: RunTrigger;
+  attempts: number;
+}
+
+export interface InstallState {
+  install: string;
+  heldSince: string | null;
+  readWantedAt: string | null;
+  readBeganAt: string | null;
+  attempts: number;
+  failure: string | null;
+}
+
+export function createInstallStateStore(database: Database): InstallStateStore {
+  const { kysely } = database;
+  return {
+    ...createHoldStore(database),
+
+    async wantRead(tx, installs, now, readWantedBy = 'event') {
+      if (installs.length === 0) return;
+      const again = { readWantedAt: now, readWantedBy, attempts: 0, nextAttemptAt: now };
+      await tx
+        .insertInto('installState')
+        .values(installs.map((install) => ({ install, ...again })))
+        .onConflict((conflict) => conflict.column('install').doUpdateSet(again))
+        .execute();
+    },
+
+    async hasDue(now) {
+      const due = kysely.selectFrom('installState').select('install').where('nextAttemptAt', '<=', now);
+      return (await due.limit(1).executeTakeFirst()) !== undefined;
+    },
+
+    async claim(now, leasedUntil, which = {}) {
+      return await inTransaction(database, async (tx) => {
+        let due = selectClaimable(tx, now, which).orderBy('nextAttemptAt').limit(1);
+        if (database.dialect === 'postgres') due = due.forUpdate().skipLocked();
+        const row = await due.executeTakeFirst();
+        if (row === undefined) return null;
+        const { install, attempts, readWantedAt, readWantedBy } = row;
+        await tx.updateTable('installState').set({ leasedUntil }).where('install', '=', install).execute();
+        return { install, leasedUntil, attempts, readWantedAt: readWantedAt ?? now, trigger: readWantedBy ?? 'event' };
+      });
+    },
+
+    async renew(claim, leasedUntil) {
+      const { numUpdatedRows } = await inTransaction(database, (tx) =>
+        updateClaimed(tx, claim).set({ leasedUntil }).executeTakeFirstOrThrow(),
+      );
+      return numUpdatedRows === 1n ? { ...claim, leasedUntil } : null;
+    },
+
+    async settle(claim, beganAt) {
+      const { install, readWantedAt } = claim;
+      await inTransaction(database, async (tx) => {
+        const done = { readBeganAt: beganAt, attempts: 0, failure: null };
+        await tx.updateTable('installState').set(done).where('install', '=', install).execute();
+        await updateClaimed(tx, claim).set({ leasedUntil: null }).execute();
+        // One that was asked for after this one began is still to be made.
+        await tx
+          .updateTable('installState')
+          .set({ readWantedAt: null, nextAttemptAt: null })
+          .where('install', '=', install)
+          .where('readWantedAt', '<=', readWantedAt)
+          .execute();
+        await tx
+          .updateTable('installState')
+          .set({ heldSince: null })
+          .where('install', '=', install)
+          .where('heldSince', '<=', beganAt)
+          .execute();
+        await tx
+          .updateTable('installState')
+          .set({ removalsHeldSince: null })
+          .where('install', '=', install)
+          .where('removalsHeldSince', '<=', beganAt)
+          .execute();
+      });
+    },
+
+    async postpone(claim, failure, nextAttemptAt) {
+      const attempts = claim.attempts + 1;
+      await inTransaction(database, (tx) =>
+        updateClaimed(tx, claim).set({ leasedUntil: null, attempts, failure, nextAttemptAt }).execute(),
+      );
+    },
+
+    async known(install) {
+      const links = await kysely
+        .selectFrom('link')
+        .selectAll()
+        .where('install', '=', install)
+        .where('removedEventAt', 'is', null)
+        .execute();
+      const isLive = (link: (typeof links)[number]) => statusOfLink(link) === 'live';
+      return {
+        linkIds: links.filter(isLive).map(({ linkId }) => linkId),
+        contracts: await loadOpenContracts(database, install),
+        orphanedContractIds: await findOrphanedContracts(database, install),
+      };
+    },
+
+    find: (install) => selectStates(kysely).where('install', '=', install).executeTakeFirst(),
+    list: () => selectStates(kysely).orderBy('install').execute(),
+  };
+}
+
+function selectClaimable(tx: Transaction, now: string, { only, except = [] }: WhichInstall) {
+  let claimable = tx
+    .selectFrom('installState')
+    .select(['install', 'readWantedAt', 'readWantedBy', 'attempts'])
+    .where('nextAttemptAt', '<=', now)
+    .where((eb) => eb.or([eb('leasedUntil', 'is', null), eb('leasedUntil', '<=', now)]));
+  if (only !== undefined) claimable = claimable.where('install', '=', only);
+  if (except.length > 0) claimable = claimable.where('install', 'not in', except);
+  return claimable;
+}
+
+function updateClaimed(tx: Transaction, { install, leasedUntil }: InstallClaim) {
+  return tx.updateTable('installState').where('install', '=', install).where('leasedUntil', '=', leasedUntil);
+}
+
+function selectStates(db: Transaction) {
+  return db
+    .selectFrom('installState')
+    .select(['install', 'heldSince', 'readWantedAt', 'readBeganAt', 'attempts', 'failure']);
+}
+
+/** Nobody says any more who is on these, unless an install of another name does. */
+async function findOrphanedContracts({ kysely }: Database, install: string): Promise<Set<string>> {
+  const rows = await kysely
+    .selectFrom('membership')
+    .innerJoin('reason', 'reason.membershipId', 'membership.id')
+    .select('contractId')
+    .distinct()
+    // In these words, or the index of these few is not used.
+    .where(sql<boolean>`membership.state = 'orphaned'`)
+    .where('reason.install', '<>', install)
+    .execute();
+  return new Set(rows.map(({ contractId }) => contractId));
+}
+
+/** So many contracts are looked at together, so that what is kept of them is all that is held. */
+const pageSize = 1000;
+
+async function loadOpenContracts({ kysely }: Database, install: string): Promise<KnownContract[]> {
+  const known: KnownContract[] = [];
+  const same = createSameText();
+  for (let after = ''; ; ) {
+    const page = await kysely
+      .selectFrom('contract')
+      .selectAll()
+      .where('install', '=', install)
+      .where('endedReadAt', 'is', null)
+      .where('contractId', '>', after)
+      .orderBy('contractId')
+      .limit(pageSize)
+      .execute();
+    known.push(...(await toKnown(kysely, same, page.filter(isOpen))));
+    const last = page.at(-1);
+    if (last === undefined || page.length < pageSize) return known;
+    after = last.contractId;
+  }
+}
+
+function isOpen(contract: ContractEvidence): boolean {
+  const status = statusOfContract(contract);
+  return status === 'active' || status === 'disputed';
+}
+
+async function toKnown(kysely: Transaction, same: SameText, contracts: ContractEvidence[]): Promise<KnownContract[]> {
+  const [first] = contracts;
+  if (first === undefined) return [];
+  const { install } = first;
+  const ids = contracts.map(({ contractId }) => contractId);
+  const pairs = await kysely
+    .selectFrom('contractLink')
+    .select(['contractId', 'linkId', 'namedAt', 'omissions'])
+    .where('install', '=', install)
+    .where('contractId', 'in', ids)
+    .execute();
+  const participations = await kysely
+    .selectFrom('participation')
+    .select(['contractId', 'trainerId', 'seenAt', 'absences'])
+    .where('install', '=', install)
+    .where('contractId', 'in', ids)
+    .execute();
+  // What has left is not missed again: that would only put off when that was.
+  const linked = pairs.filter((pair) => movedSince(pair) === null);
+  const linksBy = Map.groupBy(linked, ({ contractId }) => contractId);
+  const present = participations.filter((participation) => leftSince(participation) === null);
+  const trainersBy = Map.groupBy(present, ({ contractId }) => contractId);
+  // One absence proves nothing, and whether they are gone is to be known soon.
+  const doubtful = new Set(
+    present.filter(({ absences, seenAt }) => isMissed(absences, seenAt)).map(({ contractId }) => contractId),
+  );
+  return contracts.map(({ contractId, participantsReadAt: readAt }) => ({
+    contractId,
+    participantsReadAt: doubtful.has(contractId) || readAt === null ? null : same.text(readAt),
+    linkIds: same.list((linksBy.get(contractId) ?? []).map(({ linkId }) => linkId)),
+    trainerIds: (trainersBy.get(contractId) ?? []).map(({ trainerId }) => trainerId),
+  }));
+}

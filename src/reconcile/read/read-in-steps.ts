@@ -1,0 +1,55 @@
+import type { Evidence } from '../../domain/evidence.ts';
+import type { PlatformReader } from '../../marketplace/platform-api.ts';
+import { addDoubts, type Doubts, doubtsOfListing } from './doubts.ts';
+import {
+  chunksOf,
+  contractsThere,
+  evidenceOfGone,
+  evidenceOfKnownContracts,
+  evidenceOfLinks,
+  evidenceOfThere,
+  findAbsent,
+  trainersOf,
+} from './evidence-of-install.ts';
+import { askParticipants, type KnownInstall, listInstall } from './read-install.ts';
+
+/** What a read came to. */
+export interface ReadSummary {
+  /** How many contracts were listed. */
+  contracts: number;
+  doubts: Doubts;
+}
+
+/**
+ * Reads an install, and gives what that adds while it is still being read: the same as
+ * `evidenceOfInstall`, and in its order. Asking who is on many contracts takes hours; what is known
+ * by then is not held in memory, and not lost where the rest cannot be read. A read that fails has
+ * only added: what is gone comes after the last request.
+ *
+ * @throws AppError where any of it could not be read
+ */
+export async function* readInSteps(
+  api: PlatformReader,
+  install: string,
+  known: KnownInstall,
+  beganAt: string,
+  signal: AbortSignal,
+): AsyncGenerator<Evidence, ReadSummary> {
+  const listing = await listInstall(api, install, known, beganAt, signal);
+  const { toAsk } = listing;
+  const doubts = doubtsOfListing(listing, known);
+  const knownTrainers = trainersOf(known);
+  const allAbsent = new Map<string, string[]>();
+  yield evidenceOfLinks(listing);
+  for (const chunk of chunksOf(contractsThere(listing, toAsk))) {
+    const ids = chunk.map(({ id }) => id).filter((id) => toAsk.has(id));
+    const participants = await askParticipants(api, ids, signal);
+    addDoubts(doubts, ids, participants);
+    const absent = findAbsent(participants, knownTrainers);
+    for (const [id, trainerIds] of absent) allAbsent.set(id, trainerIds);
+    yield evidenceOfThere(listing, chunk, participants, absent);
+  }
+  yield* evidenceOfGone(listing, known, allAbsent);
+  yield* evidenceOfKnownContracts(listing);
+  return { contracts: listing.contracts.length, doubts };
+}

@@ -1,0 +1,135 @@
+import { type Database, inTransaction } from '../../db/database.ts';
+import { AppError, toAppError } from '../../domain/errors.ts';
+import { type ApplyDeps, applyEvidence } from '../../evidence/apply-evidence.ts';
+import type { ReadRequest, ReadRequestStore } from '../../evidence/read-request-store.ts';
+import type { ReportEvidence } from '../../evidence/report-evidence.ts';
+import { backoffMs } from '../../lib/backoff.ts';
+import { type Clock, instantIn, toInstant } from '../../lib/clock.ts';
+import { createLanes } from '../../lib/lanes.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { Loop } from '../../lib/loop.ts';
+import type { Metrics } from '../../lib/metrics.ts';
+import { createTurns } from '../../lib/turns.ts';
+import type { PlatformReader } from '../../marketplace/platform-api.ts';
+import { checkBegan } from './clock-worker.ts';
+import { evidenceOfRead, type MarketplaceRead } from './evidence-of-read.ts';
+import { readMarketplace } from './read-marketplace.ts';
+
+/**
+ * Asks the marketplace what events left out, and adds the answers as evidence. It promises that a
+ * read which failed, or came back without something, changes nothing.
+ */
+export interface ReadWorkerDeps extends ApplyDeps {
+  database: Database;
+  readRequests: ReadRequestStore;
+  report: ReportEvidence;
+  /** By install. */
+  platformApis: ReadonlyMap<string, PlatformReader>;
+  metrics: Metrics;
+  logger: Logger;
+  clock: Clock;
+  /** Called when there is something to be done in a tool. */
+  onMembershipDue(): void;
+}
+
+/** Of one install, so that they share what has to be listed for them. */
+const batchSize = 20;
+/** So many installs are read side by side. */
+const installsAtOnce = 8;
+/** As long as a dead worker may hold things up. A read that takes longer is at worst made twice. */
+const leaseMs = 30_000;
+/** Many contracts of a slow marketplace, each request with its tries. */
+const stallMs = 5 * 60_000;
+const pollMs = 1000;
+
+/** Installs take turns, one read at a time for each: none waits for the answers of another's. */
+export function createReadWorker(deps: ReadWorkerDeps): Loop {
+  const { readRequests, logger, clock } = deps;
+  const turns = createTurns();
+  return createLanes({
+    name: 'read',
+    intervalMs: pollMs,
+    logger,
+    clock,
+    stallMs,
+    atOnce: installsAtOnce,
+    async next(underway, signal) {
+      const now = toInstant(clock.now());
+      const due = await readRequests.installsDue(now);
+      const waiting = due.filter((install) => !underway.has(install));
+      for (const install of turns.inOrder(waiting)) {
+        const leasedUntil = instantIn(clock, leaseMs);
+        const requests = await readRequests.claim(install, now, leasedUntil, batchSize);
+        if (requests.length === 0) continue;
+        turns.served(install);
+        return { name: install, work: () => answer(deps, install, requests, signal) };
+      }
+      return null;
+    },
+  });
+}
+
+async function answer(
+  deps: ReadWorkerDeps,
+  install: string,
+  requests: ReadRequest[],
+  signal: AbortSignal,
+): Promise<void> {
+  const { metrics, logger } = deps;
+  try {
+    const read = await readInstall(deps, install, requests, signal);
+    metrics.marketplaceReads.inc({ install, outcome: 'read' }, requests.length);
+    checkBegan(deps.clock, install, read.beganAt);
+    await apply(deps, read, requests);
+  } catch (thrown) {
+    const error = toAppError(thrown);
+    metrics.marketplaceReads.inc({ install, outcome: 'failed' }, requests.length);
+    if (!signal.aborted) logger.warn({ err: error, install }, 'The marketplace could not be read');
+    for (const request of requests) await putOff(deps, request, error);
+  }
+}
+
+async function readInstall(
+  { platformApis, clock }: ReadWorkerDeps,
+  install: string,
+  requests: ReadRequest[],
+  signal: AbortSignal,
+): Promise<MarketplaceRead> {
+  const api = platformApis.get(install);
+  if (api === undefined) {
+    throw new AppError('not_found', `The install ${install} is not configured`);
+  }
+  const contractIds = requests.map((request) => request.contractId);
+  return await readMarketplace(api, install, contractIds, toInstant(clock.now()), signal);
+}
+
+/** Adds what was read, and keeps asking for what was still missing in it. */
+async function apply(deps: ReadWorkerDeps, read: MarketplaceRead, requests: ReadRequest[]): Promise<void> {
+  const { database, evidence, readRequests, clock } = deps;
+  const now = toInstant(clock.now());
+  const applied = await inTransaction(database, async (tx) => {
+    await evidence.lock(tx);
+    const applied = await applyEvidence(deps, tx, evidenceOfRead(read), now);
+    for (const request of requests) {
+      if (isAnswered(read, request)) await readRequests.settle(tx, request);
+    }
+    return applied;
+  });
+  deps.report(applied.changed, applied.held);
+  if (applied.isDue) deps.onMembershipDue();
+  for (const request of requests) if (!isAnswered(read, request)) await putOff(deps, request);
+}
+
+/** Whether there is nothing left that provisioning would need: place, people and their addresses. */
+function isAnswered({ contracts, participants }: MarketplaceRead, { contractId }: ReadRequest) {
+  const contract = contracts.find(({ id }) => id === contractId);
+  if (contract?.status === 'ended') return true;
+  const present = participants.get(contractId) ?? [];
+  const hasPlace = contract !== undefined && contract.projectLinkIds.length > 0;
+  return hasPlace && present.length > 0 && present.every(({ workEmail }) => workEmail !== null);
+}
+
+async function putOff(deps: ReadWorkerDeps, request: ReadRequest, error?: AppError): Promise<void> {
+  const waitMs = backoffMs(request.attempts + 1, error?.retryAfterMs);
+  await deps.readRequests.postpone(request, instantIn(deps.clock, waitMs));
+}

@@ -1,0 +1,125 @@
+import { type Database, inTransaction } from '../../db/database.ts';
+import { inParts } from '../../db/key-in.ts';
+
+/** The SQL of the lists of active contracts that removals wait for: one at a time for each install. */
+export interface ActiveListStore {
+  installsDue(now: string): Promise<string[]>;
+  /** @returns since when it is wanted; null where there is nothing to be listed, or another does it */
+  claim(install: string, now: string, leasedUntil: string): Promise<string | null>;
+  postpone(install: string, dueAt: string): Promise<void>;
+  /** Nobody waits for it any more. */
+  giveUp(install: string): Promise<void>;
+  /** All that such a list told is evidence by now, whoever had it made. */
+  noteListed(install: string, beganAt: string): Promise<void>;
+  /**
+   * Those of these contracts of which it was never read who is on them: first those on which nobody
+   * is known to be. An event names one person of a contract, and that of the next may be lost.
+   */
+  findUnread(install: string, contractIds: readonly string[]): Promise<string[]>;
+  /** Whether it is known of all of these links where they lead. */
+  knowsLinks(install: string, linkIds: readonly string[]): Promise<boolean>;
+}
+
+export function createActiveListStore(database: Database): ActiveListStore {
+  const { kysely } = database;
+  return {
+    async installsDue(now) {
+      const rows = await kysely
+        .selectFrom('installState')
+        .select('install')
+        .where('listWantedAt', 'is not', null)
+        .where('listDueAt', '<=', now)
+        .execute();
+      return rows.map(({ install }) => install);
+    },
+
+    async claim(install, now, leasedUntil) {
+      const claimed = await inTransaction(database, (tx) =>
+        tx
+          .updateTable('installState')
+          .set({ listDueAt: leasedUntil })
+          .where('install', '=', install)
+          .where('listWantedAt', 'is not', null)
+          .where('listDueAt', '<=', now)
+          .returning('listWantedAt')
+          .executeTakeFirst(),
+      );
+      return claimed?.listWantedAt ?? null;
+    },
+
+    async postpone(install, listDueAt) {
+      await inTransaction(database, (tx) =>
+        tx
+          .updateTable('installState')
+          .set({ listDueAt })
+          .where('install', '=', install)
+          .where('listWantedAt', 'is not', null)
+          .execute(),
+      );
+    },
+
+    async giveUp(install) {
+      await inTransaction(database, (tx) =>
+        tx
+          .updateTable('installState')
+          .set({ listWantedAt: null, listDueAt: null })
+          .where('install', '=', install)
+          .execute(),
+      );
+    },
+
+    async noteListed(install, beganAt) {
+      await inTransaction(database, async (tx) => {
+        const state = tx.updateTable('installState').where('install', '=', install);
+        await state
+          .set({ activeListedAt: beganAt })
+          .where((eb) => eb.or([eb('activeListedAt', 'is', null), eb('activeListedAt', '<', beganAt)]))
+          .execute();
+        // Whoever came to wait for it after this one began says so again.
+        await state.set({ listWantedAt: null, listDueAt: null }).where('listWantedAt', '<=', beganAt).execute();
+      });
+    },
+
+    async findUnread(install, contractIds) {
+      const known: {
+        contractId: string;
+        participantsReadAt: string | null;
+        trainerId: string | null;
+      }[] = [];
+      for (const part of inParts(contractIds)) {
+        const rows = kysely
+          .selectFrom('contract')
+          .leftJoin('participation', (join) =>
+            join
+              .onRef('participation.install', '=', 'contract.install')
+              .onRef('participation.contractId', '=', 'contract.contractId'),
+          )
+          .select(['contract.contractId', 'participantsReadAt', 'trainerId'])
+          .where('contract.install', '=', install)
+          .where('contract.contractId', 'in', part);
+        known.push(...(await rows.execute()));
+      }
+      const isRead = known.filter(({ participantsReadAt }) => participantsReadAt !== null);
+      const read = new Set(isRead.map(({ contractId }) => contractId));
+      const isStaffed = known.filter(({ trainerId }) => trainerId !== null);
+      const staffed = new Set(isStaffed.map(({ contractId }) => contractId));
+      const unread = contractIds.filter((id) => !read.has(id));
+      return unread.sort((a, b) => Number(staffed.has(a)) - Number(staffed.has(b)));
+    },
+
+    async knowsLinks(install, linkIds) {
+      let known = 0;
+      for (const part of inParts(linkIds)) {
+        const rows = await kysely
+          .selectFrom('link')
+          .select('linkId')
+          .where('install', '=', install)
+          .where('linkId', 'in', part)
+          .where('externalProjectId', 'is not', null)
+          .execute();
+        known += rows.length;
+      }
+      return known === linkIds.length;
+    },
+  };
+}

@@ -1,0 +1,111 @@
+import { longestLookMs } from '../../domain/awaited-reading.ts';
+import { toAppError } from '../../domain/errors.ts';
+import { instantIn, toInstant } from '../../lib/clock.ts';
+import { createLanes } from '../../lib/lanes.ts';
+import type { Loop } from '../../lib/loop.ts';
+import { createTurns } from '../../lib/turns.ts';
+import type { PlatformReader } from '../../marketplace/platform-api.ts';
+import { chunksOf, toAsked } from '../read/evidence-of-install.ts';
+import { evidenceOfRead } from '../read/evidence-of-read.ts';
+import { askParticipants, listActive } from '../read/read-install.ts';
+import { addEvidence, deriveAll, findApi, type ReconcileDeps } from './reconcile-install.ts';
+
+export interface ActiveListDeps extends ReconcileDeps {
+  /** Called when there is something for the brake to look at. */
+  onRemovalDue(): void;
+}
+
+/** So many installs are asked side by side. */
+const installsAtOnce = 8;
+/** As long as a dead worker may hold things up. A list that takes longer is at worst made twice. */
+const leaseMs = 10_000;
+/** So soon is one that failed tried again, as long as somebody waits for it. */
+const againMs = 5000;
+const pollMs = 1000;
+
+/**
+ * Lists the active contracts of an install before an end takes somebody's last known reason: the
+ * start of a renewal may have been lost, or be late. One list serves all ends that wait for it.
+ */
+export function createActiveListWorker(deps: ActiveListDeps): Loop {
+  const { activeLists, logger, clock } = deps;
+  const turns = createTurns();
+  return createLanes({
+    name: 'active-list',
+    intervalMs: pollMs,
+    logger,
+    clock,
+    stallMs: 2 * longestLookMs,
+    atOnce: installsAtOnce,
+    async next(underway, signal) {
+      const now = toInstant(clock.now());
+      const due = await activeLists.installsDue(now);
+      for (const install of turns.inOrder(due.filter((one) => !underway.has(one)))) {
+        const wantedAt = await activeLists.claim(install, now, instantIn(clock, leaseMs));
+        if (wantedAt === null) continue;
+        turns.served(install);
+        return { name: install, work: () => answerList(deps, install, wantedAt, signal) };
+      }
+      return null;
+    },
+  });
+}
+
+/** @param wantedAt since when somebody waits for it */
+export async function answerList(
+  deps: ActiveListDeps,
+  install: string,
+  wantedAt: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { activeLists, logger, metrics, clock } = deps;
+  const leftMs = Date.parse(wantedAt) + longestLookMs - clock.now().getTime();
+  if (leftMs <= 0) return await activeLists.giveUp(install);
+  const beganAt = toInstant(clock.now());
+  try {
+    const soonEnough = AbortSignal.any([signal, AbortSignal.timeout(leftMs)]);
+    await listAndAdd(deps, install, beganAt, soonEnough);
+    await activeLists.noteListed(install, beganAt);
+    metrics.marketplaceReads.inc({ install, outcome: 'read' });
+    deps.onRemovalDue();
+  } catch (thrown) {
+    const error = toAppError(thrown);
+    metrics.marketplaceReads.inc({ install, outcome: 'failed' });
+    const says = 'Before an end takes effect, the active contracts could not be listed';
+    if (!signal.aborted) logger.warn({ err: error, install }, says);
+    const waitMs = Math.max(againMs, error.retryAfterMs ?? 0);
+    await activeLists.postpone(install, instantIn(clock, waitMs));
+  }
+}
+
+/** What is active, and who is on that of which this was never read. */
+async function listAndAdd(deps: ReconcileDeps, install: string, beganAt: string, signal: AbortSignal): Promise<void> {
+  const { activeLists } = deps;
+  const api = findApi(deps, install);
+  const contracts = await listAll(api, signal);
+  const read = { install, beganAt, links: [], contracts: [], participants: new Map() };
+  const linkIds = new Set(contracts.flatMap(({ projectLinkIds }) => projectLinkIds));
+  if (!(await activeLists.knowsLinks(install, [...linkIds]))) {
+    const links = await api.listProjectLinks(signal);
+    await addEvidence(deps, evidenceOfRead({ ...read, links }));
+  }
+  for (const chunk of chunksOf(contracts)) {
+    await addEvidence(deps, evidenceOfRead({ ...read, contracts: chunk }));
+  }
+  const ids = contracts.map(({ id }) => id);
+  for (const chunk of chunksOf(await activeLists.findUnread(install, ids))) {
+    const participants = await askParticipants(api, chunk, signal);
+    const asked = chunk.filter((id) => participants.has(id));
+    const evidence = evidenceOfRead({ ...read, participants });
+    const contracts = asked.map((id) => toAsked(install, id, beganAt));
+    await addEvidence(deps, { ...evidence, contracts: [...evidence.contracts, ...contracts] });
+  }
+  await deriveAll(deps, install, async () => signal.throwIfAborted());
+}
+
+/** In one listing where they fit into one, else by link. */
+async function listAll(api: PlatformReader, signal: AbortSignal) {
+  const whole = await listActive(api, [], signal);
+  if (whole.isComplete) return whole.contracts;
+  return (await listActive(api, await api.listProjectLinks(signal), signal)).contracts;
+}

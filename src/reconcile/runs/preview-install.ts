@@ -1,0 +1,248 @@
+import { inTransaction, type Transaction } from '../../db/database.ts';
+import type { MembershipRow } from '../../db/tables.ts';
+import { applyBrake, type BrakeLimits } from '../../domain/brake.ts';
+import type { Evidence } from '../../domain/evidence.ts';
+import type { MembershipCore } from '../../domain/membership.ts';
+import type { RemovalCause } from '../../domain/standing.ts';
+import { toInstant } from '../../lib/clock.ts';
+import type { Place } from '../../memberships/collect-candidates.ts';
+import { loadKnown } from '../../memberships/derive-memberships.ts';
+import { type MembershipChange, planMemberships } from '../../memberships/plan-memberships.ts';
+import { type BrakeStore, chunksOf } from '../../removals/brake-store.ts';
+import type { PreviewDrift } from '../drift/preview-drift.ts';
+import { evidenceAbout } from '../read/evidence-about.ts';
+import { evidenceOfInstall } from '../read/evidence-of-install.ts';
+import { readInstall } from '../read/read-install.ts';
+import type { PreviewStore } from './preview-store.ts';
+import { findApi, type ReconcileDeps } from './reconcile-install.ts';
+
+export interface PreviewDeps
+  extends Omit<ReconcileDeps, 'learnCustomer' | 'checkDrift' | 'reportSuspects' | 'reportClock'> {
+  previews: PreviewStore;
+  previewDrift: PreviewDrift;
+  brakes: Pick<BrakeStore, 'counts' | 'unbegun'>;
+  limits: BrakeLimits;
+  canReturn(tool: string): boolean;
+}
+
+/**
+ * What reconciling would do about one membership. `waiting`: it would be added if an address were
+ * known; `held`: the brake would hold its removal; `later`: it is removed after `at`, unless
+ * something else is found out before.
+ */
+export interface PreviewedChange extends Place {
+  change: 'add' | 'waiting' | 'remove' | 'held' | 'later';
+  cause: RemovalCause | null;
+  at: string | null;
+}
+
+/** What reading an install would come to, as its memberships are then. */
+export interface PreviewedInstall {
+  changes: PreviewedChange[];
+  /** What would wait for somebody to decide, what waits already included. */
+  held: number;
+  /** What a tool has refused, and would refuse again. */
+  failed: number;
+}
+
+/** Trainers per transaction, so that others need not wait for it. */
+const chunkSize = 50;
+
+/**
+ * Reads an install and what its groups list, and says what would follow from that, by the decisions
+ * of a run. Changes nothing: what is merged to see what it means is rolled back, and no tool is asked
+ * for more than its lists.
+ *
+ * @throws AppError where it could not be read
+ */
+export async function previewInstall(
+  deps: PreviewDeps,
+  install: string,
+  signal: AbortSignal,
+): Promise<PreviewedInstall> {
+  const known = await deps.installStates.known(install);
+  const beganAt = toInstant(deps.clock.now());
+  const read = await readInstall(findApi(deps, install), install, known, beganAt, signal);
+  const steps = evidenceOfInstall(read, known);
+  const trainerIds = await findTouched(deps, steps);
+  const changes: MembershipChange[] = [];
+  for (let begin = 0; begin < trainerIds.length; begin += chunkSize) {
+    const chunk = trainerIds.slice(begin, begin + chunkSize);
+    changes.push(...(await plan(deps, install, steps, chunk)));
+  }
+  const ahead = [...changes.map(toAhead), ...(await underwayBeside(deps, install, changes))];
+  const drifted = await driftBeside(deps, install, ahead, signal);
+  return await weigh(
+    deps,
+    install,
+    [...ahead, ...drifted].filter(({ core }) => core.install === install),
+  );
+}
+
+/** Everyone about whom something else would be known than before. */
+async function findTouched(deps: PreviewDeps, steps: Evidence[]): Promise<string[]> {
+  const { evidence, previews } = deps;
+  const touched = new Set<string>();
+  for (const step of steps) {
+    const trainerIds = await rollingBack(deps, async (tx) => {
+      const changed = await evidence.merge(tx, step);
+      await evidence.postponeTrainersOf(tx, changed, '');
+      return await previews.postponed(tx);
+    });
+    for (const trainerId of trainerIds) touched.add(trainerId);
+  }
+  return [...touched].sort();
+}
+
+/** What would change about some trainers once all that was read is known. */
+async function plan(
+  deps: PreviewDeps,
+  install: string,
+  steps: Evidence[],
+  trainerIds: string[],
+): Promise<MembershipChange[]> {
+  return await rollingBack(deps, async (tx) => {
+    const contractIds = await deps.previews.contractsOf(tx, install, trainerIds);
+    await deps.evidence.merge(tx, evidenceAbout(steps, trainerIds, contractIds));
+    return planMemberships(await loadKnown(deps, tx, trainerIds), deps.rules);
+  });
+}
+
+/** Carries what was found out of a transaction that must not be committed. */
+class RolledBack<T> extends Error {
+  readonly found: T;
+
+  constructor(found: T) {
+    super('rolled back on purpose');
+    this.found = found;
+  }
+}
+
+async function rollingBack<T>({ database, evidence }: PreviewDeps, look: (tx: Transaction) => Promise<T>): Promise<T> {
+  const marker: { found?: RolledBack<T> } = {};
+  try {
+    await inTransaction(database, async (tx) => {
+      await evidence.lock(tx);
+      marker.found = new RolledBack(await look(tx));
+      throw marker.found;
+    });
+  } catch (error) {
+    if (!isCausedBy(error, marker.found)) throw error;
+  }
+  if (marker.found === undefined) throw new Error('a look ahead found nothing');
+  return marker.found.found;
+}
+
+function isCausedBy(error: unknown, marker: Error | undefined): boolean {
+  if (marker === undefined) return false;
+  return error === marker || (error instanceof Error && error.cause === marker);
+}
+
+interface Ahead {
+  place: Place;
+  before: MembershipRow | undefined;
+  core: MembershipCore;
+  /** Whether it is tried anew, whatever became of it before. */
+  isAnew: boolean;
+}
+
+function toAhead({ place, before, after }: MembershipChange): Ahead {
+  return { place, before, core: after, isAnew: true };
+}
+
+/** What is due already, and what the reading would not change. */
+async function underwayBeside(
+  { previews }: PreviewDeps,
+  install: string,
+  changes: MembershipChange[],
+): Promise<Ahead[]> {
+  const changed = new Set(changes.map(({ before }) => before?.id));
+  const rows = await previews.underway(install);
+  return rows.filter(({ id }) => !changed.has(id)).map((row) => toStanding(row));
+}
+
+function toStanding(row: MembershipRow, changed: Partial<MembershipCore> = {}): Ahead {
+  const core = { ...row, wanted: row.wanted === 1, ...changed };
+  return { place: row, before: row, core, isAnew: false };
+}
+
+/** Whom the tools list otherwise than is known, and of whom nothing else is to be done. */
+async function driftBeside(
+  { previews, previewDrift }: PreviewDeps,
+  install: string,
+  ahead: readonly Ahead[],
+  signal: AbortSignal,
+): Promise<Ahead[]> {
+  const { missing, foundAgain } = await previewDrift(install, signal);
+  const others = new Set(ahead.map(({ before }) => before?.id));
+  const ids = [...missing, ...foundAgain.keys()].filter((id) => !others.has(id));
+  const rows: MembershipRow[] = [];
+  for (const chunk of chunksOf(ids)) rows.push(...(await previews.find(chunk)));
+  return rows.map((row) => {
+    const removeAfter = foundAgain.get(row.id);
+    if (removeAfter === undefined) {
+      return toStanding(row, { state: 'pending' });
+    }
+    const again = { state: 'removing', cause: 'found_again', removeAfter } as const;
+    const generation = row.generation + 1;
+    return toStanding({ ...row, isOurs: 1 }, { ...again, generation });
+  });
+}
+
+/** As the brake would decide if it were asked now. */
+async function weigh(deps: PreviewDeps, install: string, ahead: Ahead[]): Promise<PreviewedInstall> {
+  const { database, brakes, limits, canReturn, clock, previews } = deps;
+  const now = clock.now();
+  const counted = await inTransaction(database, (tx) => brakes.counts(tx, install, now));
+  const changed = new Map(ahead.map(({ before, core }) => [before?.id, core]));
+  const waiting = (await previews.held(install)).filter(
+    ({ id, generation }) => (changed.get(id)?.generation ?? generation) === generation,
+  );
+  const anew = new Set(ahead.flatMap(({ before, isAnew }) => (isAnew ? [before?.id] : [])));
+  const failed = (await previews.failed(install)).filter(({ id }) => !anew.has(id));
+  const due = ahead.flatMap(({ place, before, core: { cause, generation, removeAfter } }) => {
+    if (before === undefined || cause === null) return [];
+    if (removeAfter === null || removeAfter > toInstant(now)) return [];
+    const removal = { membershipId: before.id, generation, cause, isOurs: before.isOurs === 1 };
+    return [{ ...removal, canReturn: canReturn(place.tool) }];
+  });
+  const counts = { ...counted, waiting: waiting.length };
+  const { held, exceeded } = applyBrake(due, counts, limits);
+  // What was let pass before and is not begun is held with them.
+  const takenBack =
+    held.length === 0 ? [] : await inTransaction(database, (tx) => brakes.unbegun(tx, install, exceeded, now));
+  const heldIds = new Set([...held, ...takenBack].map(({ membershipId }) => membershipId));
+  const changes = ahead.flatMap((one) => toPreviewed(one, heldIds, toInstant(now)));
+  return {
+    changes: changes.sort(byPlace),
+    held: waiting.length + changes.filter(({ change }) => change === 'held').length,
+    failed: failed.length,
+  };
+}
+
+function toPreviewed(one: Ahead, heldIds: ReadonlySet<number>, now: string): PreviewedChange[] {
+  const { place, before, core } = one;
+  const isHeld = before !== undefined && heldIds.has(before.id);
+  const change = changeOf(one, isHeld, now);
+  if (change === null) return [];
+  const { tool, groupId, trainerId } = place;
+  const at = change === 'later' ? core.removeAfter : null;
+  return [{ tool, groupId, trainerId, change, cause: core.cause, at }];
+}
+
+function changeOf(
+  { before, core: { state, removeAfter } }: Ahead,
+  isHeld: boolean,
+  now: string,
+): PreviewedChange['change'] | null {
+  if (state === 'pending') return 'add';
+  if (state === 'waiting_email') return before?.state === state ? null : 'waiting';
+  if (state !== 'removing') return null;
+  if (removeAfter !== null && removeAfter > now) return 'later';
+  return isHeld ? 'held' : 'remove';
+}
+
+function byPlace(a: Place, b: Place): number {
+  const keyOf = ({ tool, groupId, trainerId }: Place) => JSON.stringify([tool, groupId, trainerId]);
+  return keyOf(a) < keyOf(b) ? -1 : 1;
+}

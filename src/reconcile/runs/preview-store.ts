@@ -1,0 +1,70 @@
+import type { Database, Transaction } from '../../db/database.ts';
+import type { MembershipRow } from '../../db/tables.ts';
+
+/** The SQL of looking ahead: whom a reading touches, and what is under way already. */
+export interface PreviewStore {
+  /** Trainers that are left to be derived. */
+  postponed(tx: Transaction): Promise<string[]>;
+  /** Which of an install's contracts these trainers are known to be on. */
+  contractsOf(tx: Transaction, install: string, trainerIds: string[]): Promise<string[]>;
+  /** Memberships of an install that are to be brought in line. */
+  underway(install: string): Promise<MembershipRow[]>;
+  /** Those that wait in a plan that nobody has decided. */
+  held(install: string): Promise<MembershipRow[]>;
+  /** Those that a tool refuses, or could not do. */
+  failed(install: string): Promise<MembershipRow[]>;
+  /** At most some hundred. */
+  find(ids: number[]): Promise<MembershipRow[]>;
+}
+
+export function createPreviewStore({ kysely }: Database): PreviewStore {
+  return {
+    async postponed(tx) {
+      const rows = await tx.selectFrom('derivation').select('trainerId').execute();
+      return rows.map(({ trainerId }) => trainerId);
+    },
+
+    async contractsOf(tx, install, trainerIds) {
+      const rows = await tx
+        .selectFrom('participation')
+        .select('contractId')
+        .distinct()
+        .where('install', '=', install)
+        .where('trainerId', 'in', trainerIds)
+        .execute();
+      return rows.map(({ contractId }) => contractId);
+    },
+
+    underway: (install) =>
+      kysely
+        .selectFrom('membership')
+        .selectAll()
+        .where('install', '=', install)
+        .where('state', 'in', ['pending', 'removing'])
+        .execute(),
+
+    held: (install) =>
+      kysely
+        .selectFrom('membership')
+        .innerJoin('planItem', (join) =>
+          join
+            .onRef('planItem.membershipId', '=', 'membership.id')
+            .onRef('planItem.generation', '=', 'membership.generation'),
+        )
+        .innerJoin('plan', 'plan.id', 'planItem.planId')
+        .selectAll('membership')
+        .where('plan.install', '=', install)
+        .where('plan.state', '=', 'open')
+        .execute(),
+
+    failed: (install) =>
+      kysely
+        .selectFrom('membership')
+        .selectAll()
+        .where('install', '=', install)
+        .where((eb) => eb.or([eb('state', '=', 'failed'), eb('failure', 'is not', null)]))
+        .execute(),
+
+    find: (ids) => kysely.selectFrom('membership').selectAll().where('id', 'in', ids).execute(),
+  };
+}

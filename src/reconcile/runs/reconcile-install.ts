@@ -1,0 +1,179 @@
+import { type Database, inTransaction } from '../../db/database.ts';
+import { AppError, toAppError } from '../../domain/errors.ts';
+import { type Evidence, emptyEvidence } from '../../domain/evidence.ts';
+import { type ApplyDeps, applyEvidence } from '../../evidence/apply-evidence.ts';
+import type { ReportEvidence } from '../../evidence/report-evidence.ts';
+import type { Alerts } from '../../lib/alerts.ts';
+import { backoffMs } from '../../lib/backoff.ts';
+import { type Clock, instantIn, toInstant } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { maskText } from '../../lib/mask.ts';
+import type { Metrics } from '../../lib/metrics.ts';
+import type { PlatformApi, PlatformReader } from '../../marketplace/platform-api.ts';
+import type { Install as Grant } from '../../marketplace/platform-schema.ts';
+import type { CheckDrift } from '../drift/check-drift.ts';
+import { checkBegan } from '../read/clock-worker.ts';
+import { createLease, type Lease, leaseMs, withProgress } from '../read/hold-lease.ts';
+import type { InstallClaim, InstallStateStore, WhichInstall } from '../read/install-state-store.ts';
+import { type ReadSummary, readInSteps } from '../read/read-in-steps.ts';
+import { reportRead } from '../read/report-read.ts';
+import type { ActiveListStore } from './active-list-store.ts';
+import type { ReportClock } from './report-clock.ts';
+import type { ReportSuspects } from './report-suspects.ts';
+import type { RunStore } from './run-store.ts';
+
+export interface ReconcileDeps extends ApplyDeps {
+  database: Database;
+  installStates: InstallStateStore;
+  /** Binds an install to the customer whom it was read for first. */
+  learnCustomer(install: string, grant: Grant): Promise<void>;
+  activeLists: ActiveListStore;
+  runs: RunStore;
+  /** By install. */
+  platformApis: ReadonlyMap<string, PlatformReader & Pick<PlatformApi, 'clockDriftMs'>>;
+  report: ReportEvidence;
+  reportSuspects: ReportSuspects;
+  reportClock: ReportClock;
+  checkDrift: CheckDrift;
+  alerts: Alerts;
+  metrics: Metrics;
+  logger: Logger;
+  clock: Clock;
+  /** Called when there is something to be done in a tool. */
+  onMembershipDue(): void;
+}
+
+/**
+ * Takes an install that is to be read, if one is, and reads it. Every instance does so by this, the
+ * command line too.
+ *
+ * @param which this install; any by default
+ * @returns false where there was none to take: another has it, or it need not be read
+ */
+export async function reconcileNext(
+  deps: ReconcileDeps,
+  signal: AbortSignal,
+  which: WhichInstall = {},
+): Promise<boolean> {
+  const taken = await takeNext(deps, which);
+  if (taken === null) return false;
+  await reconcile(
+    deps,
+    createLease(deps, taken, () => undefined),
+    signal,
+  );
+  return true;
+}
+
+/** The same, in two steps: whoever takes it is the one to read it. */
+export async function takeNext(
+  { installStates, clock }: ReconcileDeps,
+  which: WhichInstall,
+): Promise<InstallClaim | null> {
+  return await installStates.claim(toInstant(clock.now()), instantIn(clock, leaseMs), which);
+}
+
+/** Reads a claimed install, adds what it says as evidence, and writes down how that went. */
+export async function reconcile(deps: ReconcileDeps, lease: Lease, signal: AbortSignal): Promise<void> {
+  const { installStates, runs, clock } = deps;
+  const { install, trigger, attempts } = lease.claim();
+  const beganAt = toInstant(clock.now());
+  const run = await runs.begin(install, trigger, beganAt);
+  try {
+    const { contracts, doubts } = await readAndApply(deps, lease, beganAt, signal);
+    checkBegan(clock, install, beganAt);
+    reportRead(deps, install, doubts);
+    await runs.read(run, contracts, toInstant(clock.now()));
+    await deps.activeLists.noteListed(install, beganAt);
+    await installStates.settle(lease.claim(), beganAt);
+    await deps.reportSuspects(install);
+    await deps.checkDrift(install, signal);
+  } catch (thrown) {
+    const error = toAppError(thrown);
+    if (!signal.aborted) reportFailure(deps, install, error);
+    const waitMs = backoffMs(attempts + 1, error.retryAfterMs);
+    const failure = maskText(error.message);
+    await runs.fail(run, failure, toInstant(clock.now()));
+    await installStates.postpone(lease.claim(), failure, instantIn(clock, waitMs));
+  }
+  await deps.reportClock(deps.platformApis.get(install)?.clockDriftMs());
+}
+
+async function readAndApply(
+  deps: ReconcileDeps,
+  lease: Lease,
+  beganAt: string,
+  signal: AbortSignal,
+): Promise<ReadSummary> {
+  const { install } = lease.claim();
+  const known = await deps.installStates.known(install);
+  const api = withProgress(learning(deps, install), lease.progress);
+  const steps = readInSteps(api, install, known, beganAt, signal);
+  for (;;) {
+    const step = await steps.next();
+    if (step.done) {
+      await deriveAll(deps, install, lease.progress);
+      return step.value;
+    }
+    checkBegan(deps.clock, install, beganAt);
+    // What is active comes before what has ended, which then needs no list of its own.
+    const isEnd = step.value.contracts.some(({ endedReadAt }) => endedReadAt !== null);
+    if (isEnd) await deps.activeLists.noteListed(install, beganAt);
+    await addEvidence(deps, step.value);
+    await lease.progress();
+  }
+}
+
+function learning(deps: ReconcileDeps, install: string): PlatformReader {
+  const api = findApi(deps, install);
+  return {
+    ...api,
+    async getInstall(signal) {
+      const grant = await api.getInstall(signal);
+      await deps.learnCustomer(install, grant);
+      return grant;
+    },
+  };
+}
+
+/** All that follows from the read, before what was held until then is let go. */
+export async function deriveAll(deps: AddDeps, install: string, onStep: () => Promise<void>): Promise<void> {
+  while (await deps.memberships.hasPostponed(install)) {
+    await addEvidence(deps, emptyEvidence());
+    await onStep();
+  }
+}
+
+type AddDeps = ApplyDeps & Pick<ReconcileDeps, 'database' | 'clock' | 'report' | 'onMembershipDue'>;
+
+export async function addEvidence(deps: AddDeps, evidence: Evidence): Promise<void> {
+  const { database, clock } = deps;
+  const applied = await inTransaction(database, async (tx) => {
+    await deps.evidence.lock(tx);
+    return await applyEvidence(deps, tx, evidence, toInstant(clock.now()));
+  });
+  deps.report(applied.changed, applied.held);
+  if (applied.isDue) deps.onMembershipDue();
+}
+
+/** @throws AppError `not_found` */
+export function findApi({ platformApis }: Pick<ReconcileDeps, 'platformApis'>, install: string): PlatformReader {
+  const api = platformApis.get(install);
+  if (api !== undefined) return api;
+  throw new AppError('not_found', `The install ${install} is not configured`);
+}
+
+function reportFailure({ alerts, logger }: ReconcileDeps, install: string, error: AppError): void {
+  logger.warn({ err: error, install }, 'An install could not be read');
+  if (error.code === 'conflict') {
+    const message = 'The token of an install is not of its customer: nothing is read or done by it';
+    alerts.raise('other_customer', { install, reason: error.message }, message);
+    return;
+  }
+  if (error.code !== 'unauthenticated' && error.code !== 'forbidden') return;
+  alerts.raise(
+    'marketplace_refuses',
+    { install, status: error.status },
+    'The marketplace refuses the token of an install: nobody is removed by that, and nothing is read',
+  );
+}

@@ -1,0 +1,42 @@
+import { type Database, inTransaction } from '../../db/database.ts';
+import { writeSetting } from '../../db/setting-store.ts';
+import type { Alerts } from '../../lib/alerts.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { createQuiet } from '../../lib/quiet.ts';
+import { notableDriftMs } from '../../marketplace/clock-drift.ts';
+
+/**
+ * Tells an operator that this machine's clock is off, and writes it down for those who ask.
+ *
+ * @param driftMs by how much it is ahead of the marketplace's; undefined where that is not known
+ */
+export type ReportClock = (driftMs: number | undefined) => Promise<void>;
+
+interface ReportClockDeps {
+  database: Database;
+  alerts: Alerts;
+  clock: Clock;
+}
+
+const repeatMs = 3_600_000;
+
+/** Once an hour, as long as it stays so: all installs are measured by the same clock. */
+export function createReportClock({ database, alerts, clock }: ReportClockDeps): ReportClock {
+  const quiet = createQuiet(clock, repeatMs);
+  let written: number | undefined;
+  return async (driftMs) => {
+    if (driftMs === undefined) return;
+    const isNotable = Math.abs(driftMs) >= notableDriftMs;
+    const driftSeconds = isNotable ? Math.round(driftMs / 1000) : 0;
+    if (driftSeconds !== written) {
+      await inTransaction(database, (tx) => writeSetting(tx, 'clock_drift_seconds', String(driftSeconds)));
+      written = driftSeconds;
+    }
+    if (!isNotable || quiet.letThrough('clock') === null) return;
+    alerts.raise(
+      'clock_drift',
+      { driftSeconds },
+      "This machine's clock and the marketplace's differ: deliveries are refused over 300 s",
+    );
+  };
+}

@@ -1,0 +1,187 @@
+import { type Database, inTransaction } from '../../db/database.ts';
+import type { RunTable } from '../../db/tables.ts';
+import { outcomeOfRun, type RunNumbers, type RunTrigger } from '../../domain/run.ts';
+import { isHeldBack, mayBeWorkedOn } from '../../memberships/membership-store.ts';
+
+/** The only SQL of runs: what was read, and what was done in the tools since. */
+export interface RunStore {
+  begin(install: string, trigger: RunTrigger, beganAt: string): Promise<number>;
+  /** Everything that was read is evidence now; what follows from it may still be under way. */
+  read(runId: number, contracts: number, readAt: string): Promise<void>;
+  fail(runId: number, failure: string, endedAt: string): Promise<void>;
+  /** The runs of an install that nobody has ended, and that were read or given up. */
+  listOpen(): Promise<OpenRun[]>;
+  end(runId: number, work: Work, endedAt: string): Promise<void>;
+  lastReceipt(): Promise<number>;
+  /**
+   * What was done for an install since a receipt, what waits, and what is left.
+   *
+   * @param until what is tried (again) by then counts as left
+   */
+  count(install: string, since: Since, now: string, until: string): Promise<Work>;
+  /** The newest plan that holds removals of an install; null where none does. */
+  openPlan(install: string): Promise<number | null>;
+  /** What has become of the removals that an approved plan has let pass. */
+  countPlan(planId: number): Promise<PlanWork>;
+}
+
+export interface PlanWork {
+  removed: number;
+  failed: number;
+  left: number;
+}
+
+export interface Since {
+  at: string;
+  afterReceipt: number;
+}
+
+export interface Work extends RunNumbers {
+  /** The newest plan that holds removals of it. */
+  plan: number | null;
+  /** Memberships that are due, or being worked on. */
+  left: number;
+}
+
+export type OpenRun = Pick<RunTable, 'install' | 'trigger' | 'beganAt' | 'afterReceipt' | 'readAt'> & {
+  id: number;
+  /** Until when somebody has the install to read it; null where nobody does. */
+  leasedUntil: string | null;
+};
+
+const keptMs = 30 * 86_400_000;
+
+export function createRunStore(database: Database): RunStore {
+  const { kysely } = database;
+
+  async function lastReceipt(): Promise<number> {
+    const last = kysely.selectFrom('receipt').select((eb) => eb.fn.max('id').as('id'));
+    return (await last.executeTakeFirst())?.id ?? 0;
+  }
+
+  return {
+    lastReceipt,
+
+    async begin(install, trigger, beganAt) {
+      const afterReceipt = await lastReceipt();
+      const oldest = new Date(Date.parse(beganAt) - keptMs).toISOString();
+      return await inTransaction(database, async (tx) => {
+        await tx.deleteFrom('run').where('install', '=', install).where('beganAt', '<', oldest).execute();
+        const run = { install, trigger, beganAt, afterReceipt };
+        const { id } = await tx.insertInto('run').values(run).returning('id').executeTakeFirstOrThrow();
+        return id;
+      });
+    },
+
+    async read(runId, contracts, readAt) {
+      await inTransaction(database, (tx) =>
+        tx.updateTable('run').set({ contracts, readAt }).where('id', '=', runId).execute(),
+      );
+    },
+
+    async fail(runId, failure, endedAt) {
+      const failed = { failure, endedAt, outcome: 'failed' } as const;
+      await inTransaction(database, (tx) =>
+        tx.updateTable('run').set(failed).where('id', '=', runId).where('endedAt', 'is', null).execute(),
+      );
+    },
+
+    listOpen: () =>
+      kysely
+        .selectFrom('run')
+        .leftJoin('installState', 'installState.install', 'run.install')
+        .select(['id', 'run.install', 'trigger', 'beganAt', 'afterReceipt', 'readAt', 'leasedUntil'])
+        .where('endedAt', 'is', null)
+        .orderBy('id')
+        .execute(),
+
+    async end(runId, { plan: _, left, ...numbers }, endedAt) {
+      const failure = left > 0 ? `Not done in time: ${left}` : null;
+      const ended = { ...numbers, outcome: outcomeOfRun(numbers, left), failure, endedAt };
+      await inTransaction(database, (tx) =>
+        tx.updateTable('run').set(ended).where('id', '=', runId).where('endedAt', 'is', null).execute(),
+      );
+    },
+
+    async count(install, since, now, until) {
+      // In the order of the way: what is no longer left is held by the time that is asked, or done.
+      return {
+        ...(await countNow(database, install, now, until)),
+        ...(await countHeld(database, install)),
+        ...(await countDone(database, install, since)),
+      };
+    },
+
+    openPlan: async (install) => (await countHeld(database, install)).plan,
+
+    async countPlan(planId) {
+      return await kysely
+        .selectFrom('planItem')
+        .innerJoin('membership', 'membership.id', 'planItem.membershipId')
+        .select((eb) => [
+          eb.fn.countAll<number>().filterWhere('membership.state', '=', 'removed').as('removed'),
+          eb.fn.countAll<number>().filterWhere('failure', 'is not', null).as('failed'),
+          eb.fn
+            .countAll<number>()
+            .filterWhere('membership.state', 'in', ['removing', 'failed'])
+            // Whom a look found nowhere is looked for once more, and nothing waits for that.
+            .filterWhere('missedAt', 'is', null)
+            .as('left'),
+        ])
+        .where('planId', '=', planId)
+        .where('planItem.outcome', '=', 'approved')
+        .whereRef('planItem.generation', '=', 'membership.generation')
+        .executeTakeFirstOrThrow();
+    },
+  };
+}
+
+async function countDone({ kysely }: Database, install: string, since: Since) {
+  return await kysely
+    .selectFrom('receipt')
+    .innerJoin('membership', 'membership.id', 'receipt.membershipId')
+    .select((eb) => [
+      eb.fn.count<number>('membership.id').distinct().filterWhere('outcome', 'in', ['added', 'invited']).as('added'),
+      eb.fn.count<number>('membership.id').distinct().filterWhere('outcome', '=', 'removed').as('removed'),
+    ])
+    .where('receipt.id', '>', since.afterReceipt)
+    .where('receipt.createdAt', '>=', since.at)
+    .where('membership.install', '=', install)
+    .executeTakeFirstOrThrow();
+}
+
+async function countHeld({ kysely }: Database, install: string) {
+  return await kysely
+    .selectFrom('plan')
+    .innerJoin('planItem', 'planItem.planId', 'plan.id')
+    .innerJoin('membership', 'membership.id', 'planItem.membershipId')
+    .select((eb) => [eb.fn.max('plan.id').as('plan'), eb.fn.countAll<number>().as('held')])
+    .where('plan.install', '=', install)
+    .where('plan.state', '=', 'open')
+    .whereRef('membership.generation', '=', 'planItem.generation')
+    .executeTakeFirstOrThrow();
+}
+
+async function countNow({ kysely }: Database, install: string, now: string, until: string) {
+  return await kysely
+    .selectFrom('membership')
+    .select((eb) => [
+      eb.fn
+        .countAll<number>()
+        .filterWhere((of) => of.or([of('state', '=', 'failed'), of('failure', 'is not', null)]))
+        .as('failed'),
+      eb.fn
+        .countAll<number>()
+        .filterWhere((of) =>
+          of.or([
+            of('leasedUntil', '>', now),
+            of('removeAfter', '<=', now),
+            of.and([of('nextAttemptAt', '<=', until), mayBeWorkedOn(of)]),
+          ]),
+        )
+        .filterWhere((of) => of.not(isHeldBack(of)))
+        .as('left'),
+    ])
+    .where('install', '=', install)
+    .executeTakeFirstOrThrow();
+}

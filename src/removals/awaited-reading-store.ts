@@ -1,0 +1,205 @@
+import type { Transaction } from '../db/database.ts';
+import { inParts } from '../db/key-in.ts';
+import { type DueEnd, findWait, type Readings, type Source, type Wait } from '../domain/awaited-reading.ts';
+import { type Graces, isExplicit } from '../domain/standing.ts';
+import { toInstant } from '../lib/clock.ts';
+import type { InstallsReaching } from '../memberships/link-router.ts';
+import type { RoutedLink } from '../memberships/wall.ts';
+import type { DueMembership } from './brake-store.ts';
+
+/**
+ * The SQL of waiting for the marketplace to be asked before somebody is taken out: since when each
+ * removal waits, and which installs are to have their active contracts listed for it.
+ */
+export interface AwaitedReadingStore {
+  /** Writes down who waits from now on, and what is to be listed for them. */
+  mayPass(tx: Transaction, due: readonly DueMembership[], now: Date): Promise<Passing>;
+}
+
+export interface Passing {
+  /** Those that need not wait (any longer). */
+  due: DueMembership[];
+  /** Whether something is to be listed. */
+  isListWanted: boolean;
+}
+
+export interface AwaitedReadingRules {
+  graces: Graces;
+  /** All that are configured; live. */
+  installs: ReadonlyMap<string, unknown>;
+  installsReaching: InstallsReaching;
+}
+
+export function createAwaitedReadingStore(rules: AwaitedReadingRules): AwaitedReadingStore {
+  return {
+    async mayPass(tx, due, now) {
+      const passing: DueMembership[] = [];
+      const toList = new Set<string>();
+      const readings = due.length === 0 ? new Map<string, Readings>() : await loadReadings(tx);
+      for (const part of inParts(due)) {
+        const waits = await findWaits(tx, rules, part, readings, toInstant(now));
+        passing.push(...part.filter((one) => waits.get(one.membershipId)?.isOver));
+        for (const wait of waits.values()) for (const one of wait.toList) toList.add(one);
+      }
+      await wantLists(tx, [...toList], toInstant(now));
+      return { due: passing, isListWanted: toList.size > 0 };
+    },
+  };
+}
+
+async function loadReadings(tx: Transaction): Promise<Map<string, Readings>> {
+  const rows = await tx
+    .selectFrom('installState')
+    .select(['install', 'heldSince', 'removalsHeldSince', 'activeListedAt'])
+    .execute();
+  return new Map(rows.map((row) => [row.install, row]));
+}
+
+async function findWaits(
+  tx: Transaction,
+  rules: AwaitedReadingRules,
+  due: readonly DueMembership[],
+  readings: ReadonlyMap<string, Readings>,
+  now: string,
+): Promise<Map<number, Wait>> {
+  const ids = due.map(({ membershipId }) => membershipId);
+  const ends = await loadEnds(tx, ids);
+  const reasons = Map.groupBy(await loadReasons(tx, ids), ({ membershipId }) => membershipId);
+  const waits = new Map<number, Wait>();
+  const waiting: Waiting[] = [];
+  for (const { membershipId, generation, cause } of due) {
+    const end = ends.get(membershipId);
+    if (end === undefined) continue;
+    const known = isSameWait(end, generation, cause) ? end.waitsSince : null;
+    const its = reasons.get(membershipId) ?? [];
+    const sources = toSources(rules, end.install, its, readings);
+    const others = findOthers(rules, end, its, readings);
+    const dueEnd: DueEnd = { ...end, cause, waitsSince: known };
+    const wait = findWait(dueEnd, sources, others, now, rules.graces);
+    waits.set(membershipId, wait);
+    const isNew = known === null && !wait.isOver;
+    if (isNew) waiting.push({ membershipId, generation, isExplicit: isExplicit(cause), since: now });
+  }
+  await saveWaiting(tx, waiting);
+  return waits;
+}
+
+type End = Awaited<ReturnType<typeof loadEnds>> extends Map<number, infer Row> ? Row : never;
+
+/** It is another wait once something else is known: an end beside what was weaker, for one. */
+function isSameWait(end: End, generation: number, cause: DueEnd['cause']): boolean {
+  return end.generation === generation && end.isExplicit === (isExplicit(cause) ? 1 : 0);
+}
+
+async function loadEnds(tx: Transaction, ids: readonly number[]) {
+  const rows = await tx
+    .selectFrom('membership')
+    .leftJoin('awaitedReading', 'awaitedReading.membershipId', 'membership.id')
+    .select(['id', 'tool', 'groupId', 'install', 'updatedAt', 'removeAfter'])
+    .select(['awaitedReading.generation', 'isExplicit', 'since as waitsSince'])
+    .where('id', 'in', ids)
+    .execute();
+  return new Map(
+    rows.map(({ id, updatedAt: derivedAt, removeAfter, ...row }) => [
+      id,
+      { ...row, derivedAt, dueAt: removeAfter ?? derivedAt },
+    ]),
+  );
+}
+
+type Reason = Awaited<ReturnType<typeof loadReasons>>[number];
+
+async function loadReasons(tx: Transaction, ids: readonly number[]) {
+  return await tx
+    .selectFrom('reason')
+    .leftJoin('contract', (join) =>
+      join.onRef('contract.install', '=', 'reason.install').onRef('contract.contractId', '=', 'reason.contractId'),
+    )
+    .leftJoin('link', (join) =>
+      join.onRef('link.install', '=', 'reason.install').onRef('link.linkId', '=', 'reason.linkId'),
+    )
+    .select(['reason.membershipId', 'reason.install', 'endedEventAt', 'endedReadAt'])
+    .select(['externalProjectId', 'externalProjectName'])
+    .where('reason.membershipId', 'in', ids)
+    .execute();
+}
+
+function toSources(
+  { installs }: AwaitedReadingRules,
+  own: string,
+  reasons: readonly Reason[],
+  readings: ReadonlyMap<string, Readings>,
+): Source[] {
+  const names = new Set([own, ...reasons.map(({ install }) => install)]);
+  return [...names].map((install) => {
+    const its = reasons.filter((reason) => reason.install === install);
+    const ends = its.flatMap(({ endedEventAt, endedReadAt }) => [endedEventAt, endedReadAt]);
+    const [endedAt = null] = ends
+      .filter((end) => end !== null)
+      .sort()
+      .reverse();
+    const canBeAsked = installs.has(install);
+    return { ...(readings.get(install) ?? unread(install)), endedAt, canBeAsked };
+  });
+}
+
+/** Only what is held is of interest, and mostly nothing is. */
+function findOthers(
+  { installsReaching }: AwaitedReadingRules,
+  { tool, groupId, install }: End,
+  reasons: readonly Reason[],
+  readings: ReadonlyMap<string, Readings>,
+): Readings[] {
+  const sources = new Set([install, ...reasons.map((reason) => reason.install)]);
+  const held = [...readings.values()].filter((one) => one.removalsHeldSince !== null && !sources.has(one.install));
+  if (held.length === 0) return [];
+  const reaching = installsReaching({ tool, groupId }, toProjects(reasons));
+  return held.filter((one) => reaching.has(one.install));
+}
+
+function toProjects(reasons: readonly Reason[]): Omit<RoutedLink, 'install'>[] {
+  const byId = new Map(reasons.map((reason) => [reason.externalProjectId, reason]));
+  return [...byId.values()].map(({ externalProjectId, externalProjectName }) => ({
+    externalProjectId,
+    externalProjectName,
+  }));
+}
+
+function unread(install: string): Readings {
+  return { install, heldSince: null, removalsHeldSince: null, activeListedAt: null };
+}
+
+interface Waiting {
+  membershipId: number;
+  generation: number;
+  isExplicit: boolean;
+  since: string;
+}
+
+async function saveWaiting(tx: Transaction, waiting: readonly Waiting[]): Promise<void> {
+  if (waiting.length === 0) return;
+  await tx
+    .insertInto('awaitedReading')
+    .values(waiting.map((one) => ({ ...one, isExplicit: one.isExplicit ? 1 : 0 })))
+    .onConflict((conflict) =>
+      conflict.column('membershipId').doUpdateSet((eb) => ({
+        generation: eb.ref('excluded.generation'),
+        isExplicit: eb.ref('excluded.isExplicit'),
+        since: eb.ref('excluded.since'),
+      })),
+    )
+    .execute();
+}
+
+/** One that is wanted already serves all that come to wait for it before it begins. */
+async function wantLists(tx: Transaction, installs: string[], now: string): Promise<void> {
+  if (installs.length === 0) return;
+  const wanted = { listWantedAt: now, listDueAt: now };
+  await tx
+    .insertInto('installState')
+    .values(installs.map((install) => ({ install, ...wanted })))
+    .onConflict((conflict) =>
+      conflict.column('install').doUpdateSet(wanted).where('installState.listWantedAt', 'is', null),
+    )
+    .execute();
+}

@@ -1,0 +1,119 @@
+import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { applyBrake, type BrakeLimits } from '../domain/brake.ts';
+import type { Alerts } from '../lib/alerts.ts';
+import { type Clock, toInstant } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import { createLoop, type Loop } from '../lib/loop.ts';
+import type { Metrics } from '../lib/metrics.ts';
+import type { AwaitedReadingStore } from './awaited-reading-store.ts';
+import type { BrakeStore, DueMembership } from './brake-store.ts';
+
+export interface RemovalWorkerDeps {
+  database: Database;
+  brakes: BrakeStore;
+  /** Whoever takes evidence in meanwhile waits. */
+  lockEvidence(tx: Transaction): Promise<void>;
+  limits: BrakeLimits;
+  /** Has noticed then whether anybody was here all the time. */
+  beforeDeciding(): Promise<unknown>;
+  /** Keeps back what is to wait for the marketplace to be asked. */
+  awaitedReadings: AwaitedReadingStore;
+  /** Keeps back what is to wait a little, such as for the work there to be read. */
+  mayPass(tx: Transaction, due: readonly DueMembership[], now: Date): Promise<ReadonlySet<number>>;
+  /** Whether a tool can take back somebody who was removed from it. */
+  canReturn(tool: string): boolean;
+  alerts: Alerts;
+  metrics: Metrics;
+  logger: Logger;
+  clock: Clock;
+  /** Called when there is something to be done in a tool. */
+  onMembershipDue(): void;
+  /** Called when active contracts are to be listed. */
+  onListWanted(): void;
+}
+
+const pollMs = 1000;
+/** What falls due in quick succession becomes one plan and not hundreds. */
+const planEveryMs = 10_000;
+
+/**
+ * Stands between what is due to be removed and its removal: lets pass what the brake allows, and
+ * holds the rest as a plan.
+ */
+export function createRemovalWorker(deps: RemovalWorkerDeps): Loop {
+  const { logger, clock } = deps;
+  return createLoop({
+    name: 'removal',
+    intervalMs: pollMs,
+    logger,
+    clock,
+    async run() {
+      await deps.beforeDeciding();
+      await brakeDue(deps);
+      return 'idle';
+    },
+  });
+}
+
+/** Decides about every removal whose time has come, one install after the other. */
+export async function brakeDue(deps: RemovalWorkerDeps): Promise<void> {
+  const installs = await deps.brakes.installsDue(toInstant(deps.clock.now()));
+  for (const install of installs) await brake(deps, install);
+}
+
+interface Braked {
+  cleared: Awaited<ReturnType<typeof applyBrake>>['cleared'];
+  held: number;
+  planId: number | null;
+  isListWanted: boolean;
+}
+
+async function brake(deps: RemovalWorkerDeps, install: string): Promise<void> {
+  const { database, metrics, alerts } = deps;
+  const { cleared, held, planId, isListWanted } = await inTransaction(database, async (tx) => {
+    // What derives memberships must not change them between the counting and the writing.
+    await deps.lockEvidence(tx);
+    return await decide(deps, tx, install);
+  });
+  for (const { clearance } of cleared) metrics.removalDecisions.inc({ install, clearance });
+  if (cleared.length > 0) deps.onMembershipDue();
+  if (isListWanted) deps.onListWanted();
+  if (planId === null) return;
+  metrics.removalDecisions.inc({ install, clearance: 'held' }, held);
+  alerts.raise(
+    'removals_held',
+    { install, plan: planId, held },
+    `Removals are held by the brake: look at them with "gangway plans show ${planId}", then approve or reject`,
+  );
+}
+
+async function decide(
+  { brakes, limits, canReturn, clock, awaitedReadings, mayPass }: RemovalWorkerDeps,
+  tx: Transaction,
+  install: string,
+): Promise<Braked> {
+  const now = clock.now();
+  const all = await brakes.due(tx, install, toInstant(now));
+  const { due: asked, isListWanted } = await awaitedReadings.mayPass(tx, all, now);
+  const passing = await mayPass(tx, asked, now);
+  const due = asked.filter(({ membershipId }) => passing.has(membershipId));
+  const counts = await brakes.counts(tx, install, now);
+  const { cleared, held, exceeded } = applyBrake(
+    due.map(({ tool, ...removal }) => ({ ...removal, canReturn: canReturn(tool) })),
+    counts,
+    limits,
+  );
+  const holds = held.length > 0 && !(await hasJustPlanned(brakes, tx, install, now));
+  const takenBack = holds ? await brakes.takeBack(tx, install, exceeded, now) : [];
+  await brakes.clear(tx, install, cleared, toInstant(now));
+  if (!holds) return { cleared, held: 0, planId: null, isListWanted };
+  const planned = [...held, ...takenBack];
+  const planId = await brakes.hold(tx, install, planned, toInstant(now));
+  return { cleared, held: planned.length, planId, isListWanted };
+}
+
+/** They stay due meanwhile, and nothing lets them pass. */
+async function hasJustPlanned(brakes: BrakeStore, tx: Transaction, install: string, now: Date): Promise<boolean> {
+  const lastAt = await brakes.lastPlanAt(tx, install);
+  return lastAt !== null && now.getTime() - Date.parse(lastAt) < planEveryMs;
+}

@@ -1,0 +1,192 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Claim } from '../../src/converge/claim-store.ts';
+import { leaseMs } from '../../src/converge/converge-steps.ts';
+import { createSettleStore } from '../../src/converge/settle-store.ts';
+import { instantIn, toInstant } from '../../src/lib/clock.ts';
+import { claimDue, openClaims } from '../support/converging.ts';
+import { describeEachDialect, openForTest } from '../support/databases.ts';
+import { createEngine, type Engine } from '../support/engine-harness.ts';
+import { fullEvent } from '../support/event-bodies.ts';
+
+function event(type: string, number: number): string {
+  return fullEvent({ type, contract: `c${number}`, trainer: `t${number}` });
+}
+
+describeEachDialect('the claim store', (dialect) => {
+  let engine: Engine;
+  let url: string;
+
+  beforeEach(async () => {
+    url = await dialect.createMigrated();
+    engine = createEngine(openForTest(url));
+  });
+
+  const now = () => toInstant(engine.clock.now());
+  const later = () => instantIn(engine.clock, leaseMs);
+
+  async function hire(count: number): Promise<void> {
+    const numbers = Array.from({ length: count }, (_, index) => index + 1);
+    await engine.apply(numbers.map((number) => event('contract.started', number)));
+  }
+
+  async function claimOne(token = 'worker'): Promise<Claim> {
+    const [claim] = await claimDue(engine, { token, limit: 1 });
+    if (claim === undefined) throw new Error('nothing was due');
+    return claim;
+  }
+
+  it('says what there is to know for a call', async () => {
+    await hire(1);
+    expect(await claimOne()).toMatchObject({
+      tool: 'studio',
+      groupId: 'street-signs',
+      trainerId: 't1',
+      token: 'worker',
+      wanted: true,
+      generation: 1,
+      state: 'pending',
+      memberId: null,
+      isOurs: false,
+      attempts: 0,
+      email: 't1@opentrain.work',
+      displayName: 'Amara O.',
+    });
+  });
+
+  describe('knows a person as the install does that the membership belongs to', () => {
+    const wish = { type: 'contract.started', trainer: 't1', contract: 'c1' };
+    const acmes = fullEvent({ ...wish, id: '9', workEmail: 'acme@opentrain.work' });
+    const globexes = fullEvent({ ...wish, id: '10', displayName: 'Zoe', workEmail: 'globex@opentrain.work' });
+
+    it.each([
+      ['acme', 'globex'],
+      ['globex', 'acme'],
+    ])('whatever address another install has, and whoever came first: %s', async (...order) => {
+      for (const install of order) {
+        await engine.apply([install === 'acme' ? acmes : globexes], install);
+      }
+      const claimed = await claimDue(engine);
+      const known = claimed.map(({ install, email, displayName }) => [install, email, displayName]);
+      expect(known.toSorted()).toEqual([
+        ['acme', 'acme@opentrain.work', 'Amara O.'],
+        ['globex', 'globex@opentrain.work', 'Zoe'],
+      ]);
+    });
+
+    it('and no longer as one whose reason has fallen', async () => {
+      await engine.apply([acmes], 'acme');
+      await engine.apply([globexes], 'globex');
+      await engine.apply([fullEvent({ ...wish, type: 'contract.ended' })], 'acme');
+      expect(await claimOne()).toMatchObject({ install: 'globex', email: 'globex@opentrain.work', displayName: 'Zoe' });
+    });
+
+    it('and not at all where only another one knows the address', async () => {
+      await engine.apply([fullEvent({ ...wish, project: 'lamps' })], 'globex');
+      await engine.apply([fullEvent({ ...wish, workEmail: null })], 'acme');
+      const claimed = await claimDue(engine);
+      expect(claimed.map(({ install, groupId }) => [install, groupId])).toEqual([['globex', 'lamps']]);
+    });
+  });
+
+  it('claims for the install that is asked for, and for no other', async () => {
+    await hire(2);
+    await engine.apply([event('contract.started', 3)], 'globex');
+    const claims = openClaims(engine);
+    expect(await claims.installsDue('studio', now())).toEqual(['acme', 'globex']);
+    expect(await claims.installsDue('elsewhere', now())).toEqual([]);
+    const order = { tool: 'studio', token: 'w', now: now(), leasedUntil: later(), limit: 9 };
+    const claimed = await claims.claim({ ...order, install: 'globex', exclusiveBy: [] });
+    expect(claimed).toMatchObject([{ install: 'globex', trainerId: 't3' }]);
+  });
+
+  it.each([
+    ['of a group', 'groupId', [1, 3]],
+    ['of a person', 'trainerId', [1, 2]],
+  ] as const)('takes one membership %s at a time where that is asked for', async (_, by, first) => {
+    const places = [
+      { contract: 'c1', trainer: 't1', project: 'signs', link: 'l1' },
+      { contract: 'c2', trainer: 't2', project: 'signs', link: 'l1' },
+      { contract: 'c3', trainer: 't1', project: 'lamps', link: 'l2' },
+    ];
+    await engine.apply(places.map((place) => fullEvent({ type: 'contract.started', ...place })));
+    const [one, two, three] = (await engine.membershipRows()).map(({ id }) => id);
+    const ids = [one, two, three];
+    const claimed = await claimDue(engine, { exclusiveBy: [by] });
+    expect(claimed.map(({ id }) => id)).toEqual(first.map((number) => ids[number - 1]));
+    expect(await claimDue(engine, { exclusiveBy: [by] })).toEqual([]);
+    engine.clock.advance(leaseMs);
+    expect(await claimDue(engine, { exclusiveBy: [by] })).toHaveLength(2);
+  });
+
+  it('never claims a removal that the brake has not let pass', async () => {
+    await hire(1);
+    const touched = { isOurs: 1, memberId: 'm1', state: 'active', nextAttemptAt: null } as const;
+    await engine.database.kysely.updateTable('membership').set(touched).execute();
+    await engine.apply([event('contract.ended', 1)]);
+    // As it would be if something made it due all the same.
+    await engine.database.kysely.updateTable('membership').set({ nextAttemptAt: now() }).execute();
+    expect(await claimDue(engine)).toEqual([]);
+    await engine.brake();
+    expect(await claimDue(engine)).toMatchObject([{ wanted: false, generation: 2 }]);
+  });
+
+  it('holds back what is older than a silence until its install is read', async () => {
+    await hire(1);
+    engine.clock.advance(1000);
+    await engine.installStates.hold(['acme'], now());
+    expect(await claimDue(engine)).toEqual([]);
+    engine.clock.advance(1000);
+    await engine.apply([event('contract.started', 2)]);
+    expect(await claimDue(engine)).toMatchObject([{ trainerId: 't2' }]);
+
+    const read = await engine.installStates.claim(now(), later());
+    if (read === null) throw new Error('no read is due');
+    await engine.installStates.settle(read, now());
+    expect(await claimDue(engine)).toMatchObject([{ trainerId: 't1' }]);
+  });
+
+  it('makes due at once what had failed, when the tool answers again', async () => {
+    await hire(2);
+    const claims = openClaims(engine);
+    const [failed] = await claimDue(engine);
+    if (failed === undefined) throw new Error('nothing was due');
+    const inAnHour = instantIn(engine.clock, 3_600_000);
+    await createSettleStore(engine.database, engine.box, engine.rules.routeLink).settle(
+      failed,
+      { operation: 'add', outcome: 'failed', state: 'pending', nextAttemptAt: inAnHour },
+      now(),
+    );
+    await claims.tryAgain('elsewhere', now());
+    expect((await engine.membershipRows())[0]).toMatchObject({ nextAttemptAt: inAnHour });
+    await claims.tryAgain('studio', now());
+    expect((await engine.membershipRows())[0]).toMatchObject({ nextAttemptAt: now() });
+  });
+
+  it('never gives one membership to two workers', async () => {
+    await hire(60);
+    const other = openForTest(url);
+    const stores = [openClaims(engine), openClaims(engine, other)];
+    const claimed = await Promise.all(
+      Array.from({ length: 12 }, (_, index) =>
+        claimDue(engine, { claims: stores[index % 2], token: `w${index}`, limit: 5 }),
+      ),
+    );
+    // Who finds everything in sight locked gets less than asked for; the rest is still due.
+    const rest = await claimDue(engine, { token: 'last' });
+    const ids = [...claimed.flat(), ...rest].map(({ id }) => id);
+    expect(ids).toHaveLength(60);
+    expect(new Set(ids).size).toBe(60);
+    expect(await claimDue(engine, { token: 'nobody' })).toEqual([]);
+  });
+
+  it('puts back only what it still holds', async () => {
+    await hire(1);
+    const late = await claimOne('late');
+    engine.clock.advance(leaseMs);
+    const next = await claimOne('next');
+    await openClaims(engine).putBack(late, now());
+    expect(await engine.membershipRows()).toMatchObject([{ leaseToken: 'next' }]);
+    await openClaims(engine).putBack(next, now());
+    expect(await engine.membershipRows()).toMatchObject([{ leaseToken: null }]);
+  });
+});

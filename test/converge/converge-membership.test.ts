@@ -1,0 +1,345 @@
+import { beforeEach, expect, it } from 'vitest';
+import { leaseMs, usualSecondLookMs as secondLookMs } from '../../src/converge/converge-steps.ts';
+import { createSettleStore } from '../../src/converge/settle-store.ts';
+import { AppError } from '../../src/domain/errors.ts';
+import { toInstant } from '../../src/lib/clock.ts';
+import { claimDue, converge, convergeDue, receiptsOf } from '../support/converging.ts';
+import { describeEachDatabase } from '../support/databases.ts';
+import { createEngine, type Engine } from '../support/engine-harness.ts';
+import { fullEvent } from '../support/event-bodies.ts';
+import { createMemoryTool, type MemoryTool } from '../support/memory-tool.ts';
+
+const hourMs = 3_600_000;
+const started = fullEvent({ type: 'contract.started' });
+const ended = fullEvent({ type: 'contract.ended' });
+const place = 'street-signs/cmu1';
+
+describeEachDatabase('a membership', (openFresh) => {
+  let engine: Engine;
+  let tool: MemoryTool;
+
+  beforeEach(async () => {
+    engine = createEngine(await openFresh());
+    tool = createMemoryTool();
+  });
+
+  const now = () => toInstant(engine.clock.now());
+  const membership = async () => (await engine.membershipRows())[0];
+  const members = () => tool.members('street-signs');
+
+  async function claimOne() {
+    const [claim] = await claimDue(engine);
+    if (claim === undefined) throw new Error('nothing was due');
+    return claim;
+  }
+
+  /** When the next try is due, from now. */
+  async function waitMs(): Promise<number> {
+    const { nextAttemptAt = null } = (await membership()) ?? {};
+    return Date.parse(nextAttemptAt ?? '') - engine.clock.now().getTime();
+  }
+
+  it('is looked for, meant, made, read back and put on record', async () => {
+    await engine.apply([started]);
+    const seen: object[] = [];
+    tool.before = async (call) => {
+      if (call === 'add') seen.push(...(await engine.rows('intent')));
+    };
+    expect(await convergeDue(engine, tool)).toEqual(['add added']);
+    expect(tool.calls).toEqual([`find ${place}`, `add ${place}`, `find ${place}`]);
+    expect(seen).toMatchObject([{ operation: 'add', generation: 1, wasFound: 0 }]);
+    expect(await membership()).toMatchObject({
+      state: 'active',
+      isOurs: 1,
+      memberId: 'cmu1',
+      nextAttemptAt: null,
+      failure: null,
+      leaseToken: null,
+      leasedUntil: null,
+    });
+    expect(await receiptsOf(engine)).toEqual(['add added']);
+    expect(await convergeDue(engine, tool)).toEqual([]);
+  });
+
+  it('is taken away again when the contract ends', async () => {
+    await engine.apply([started]);
+    await convergeDue(engine, tool);
+    await engine.apply([ended]);
+    expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
+    expect(members()).toEqual([]);
+    expect(await membership()).toMatchObject({ state: 'removed', isOurs: 0 });
+    expect(await engine.rows('intent')).toMatchObject([{}, { operation: 'remove', generation: 2, wasFound: 1 }]);
+  });
+
+  it('of somebody who was there before is not ours, and is left in place', async () => {
+    tool.seed('street-signs', 'cmu1');
+    await engine.apply([started]);
+    expect(await convergeDue(engine, tool)).toEqual(['add already_member']);
+    expect(await membership()).toMatchObject({ state: 'active', isOurs: 0, memberId: 'cmu1' });
+    await engine.apply([ended]);
+    expect(await convergeDue(engine, tool)).toEqual(['remove released']);
+    expect(members()).toEqual(['cmu1']);
+    expect(await membership()).toMatchObject({ state: 'released' });
+    expect(tool.calls.filter((call) => !call.startsWith('find'))).toEqual([]);
+  });
+
+  it('of somebody who is gone already is removed without a call', async () => {
+    await engine.apply([started]);
+    await convergeDue(engine, tool);
+    tool.unseat('street-signs', 'cmu1');
+    await engine.apply([ended]);
+    expect(await convergeDue(engine, tool)).toEqual(['remove already_absent']);
+    expect(await membership()).toMatchObject({ state: 'removing' });
+    engine.clock.advance(secondLookMs);
+    expect(await convergeDue(engine, tool)).toEqual(['remove already_absent']);
+    expect(await membership()).toMatchObject({ state: 'removed' });
+    expect(tool.calls.filter((call) => call.startsWith('remove'))).toEqual([]);
+  });
+
+  it('that was removed and added by another hand since is not ours any more', async () => {
+    await engine.apply([started]);
+    await convergeDue(engine, tool);
+    await engine.apply([ended]);
+    await convergeDue(engine, tool);
+    tool.seed('street-signs', 'cmu1');
+    await engine.apply([fullEvent({ type: 'contract.started', contract: 'cmc2' })]);
+    expect(await convergeDue(engine, tool)).toEqual(['add already_member']);
+    await engine.apply([fullEvent({ type: 'contract.ended', contract: 'cmc2' })]);
+    expect(await convergeDue(engine, tool)).toEqual(['remove released']);
+    expect(members()).toEqual(['cmu1']);
+  });
+
+  it('is known as ours after a crash between the call and its receipt', async () => {
+    await engine.apply([started]);
+    const settling = {
+      ...createSettleStore(engine.database, engine.box, engine.rules.routeLink),
+      settle: () => Promise.reject(new Error('crash')),
+    };
+    await expect(converge(engine, tool, await claimOne(), { settling })).rejects.toThrow('crash');
+    expect(members()).toEqual(['cmu1']);
+    expect(await receiptsOf(engine)).toEqual([]);
+    expect(await convergeDue(engine, tool)).toEqual([]);
+
+    engine.clock.advance(leaseMs);
+    expect(await convergeDue(engine, tool)).toEqual(['add already_member']);
+    expect(await membership()).toMatchObject({ state: 'active', isOurs: 1 });
+    await engine.apply([ended]);
+    expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
+    expect(members()).toEqual([]);
+  });
+
+  it('is known as ours where the tool did it and said otherwise', async () => {
+    await engine.apply([started]);
+    tool.after = (call) => {
+      if (call === 'add') throw new AppError('unavailable', 'answered 500', { status: 500 });
+    };
+    expect(await convergeDue(engine, tool)).toEqual(['add failed']);
+    engine.clock.advance(hourMs);
+    expect(await convergeDue(engine, tool)).toEqual(['add already_member']);
+    expect(await membership()).toMatchObject({ state: 'active', isOurs: 1 });
+  });
+
+  it('is not believed to be there until the tool shows it', async () => {
+    await engine.apply([started]);
+    tool.after = (call) => {
+      if (call === 'add') tool.unseat('street-signs', 'cmu1');
+    };
+    expect(await convergeDue(engine, tool)).toEqual(['add failed']);
+    expect(tool.calls).toEqual([`find ${place}`, `add ${place}`, `find ${place}`, `find ${place}`, `find ${place}`]);
+    expect(await membership()).toMatchObject({
+      state: 'pending',
+      failure: 'The tool says it added the member but does not list them',
+    });
+  });
+
+  it('that the tool refuses waits for an hour, and for nothing else', async () => {
+    await engine.apply([started]);
+    tool.before = (call) => {
+      if (call === 'add') throw new AppError('invalid', 'answered 400: no', { status: 400 });
+    };
+    expect(await convergeDue(engine, tool)).toEqual(['add refused']);
+    expect(await membership()).toMatchObject({
+      state: 'failed',
+      failure: 'answered 400: no',
+      attempts: 1,
+      nextAttemptAt: toInstant(new Date(engine.clock.now().getTime() + hourMs)),
+    });
+    expect(await engine.rows('receipt')).toMatchObject([{ outcome: 'refused', toolStatus: 400 }]);
+    engine.clock.advance(hourMs - 1);
+    expect(await convergeDue(engine, tool)).toEqual([]);
+    engine.clock.advance(1);
+    tool.before = () => undefined;
+    expect(await convergeDue(engine, tool)).toEqual(['add added']);
+    expect(await membership()).toMatchObject({ state: 'active', failure: null, attempts: 0 });
+  });
+
+  it('waits as long as a tool that is busy asks for', async () => {
+    await engine.apply([started]);
+    tool.before = () => {
+      throw new AppError('rate_limited', 'answered 429', { status: 429, retryAfterMs: 90_000 });
+    };
+    expect(await convergeDue(engine, tool)).toEqual(['add failed']);
+    expect(await waitMs()).toBe(90_000);
+    expect(await membership()).toMatchObject({ state: 'pending' });
+    engine.clock.advance(89_999);
+    expect(await convergeDue(engine, tool)).toEqual([]);
+  });
+
+  it('is tried for ever, ever less often, at most an hour apart', async () => {
+    await engine.apply([started]);
+    tool.before = () => {
+      throw new AppError('unavailable', 'no answer');
+    };
+    const waits: number[] = [];
+    for (let attempt = 1; attempt <= 40; attempt += 1) {
+      expect(await convergeDue(engine, tool)).toEqual(['add failed']);
+      const waited = await waitMs();
+      expect(waited).toBeLessThanOrEqual(Math.min(1000 * 2 ** attempt, hourMs));
+      waits.push(waited);
+      engine.clock.advance(waited);
+    }
+    expect(await membership()).toMatchObject({ state: 'pending', attempts: 40 });
+    // Jitter is full: of thirty waits of up to an hour, some are long and they differ.
+    const late = waits.slice(-28);
+    expect(Math.max(...late)).toBeGreaterThan(hourMs / 4);
+    expect(new Set(late).size).toBeGreaterThan(20);
+  });
+
+  it('takes no call that does not end', async () => {
+    await engine.apply([started]);
+    tool.before = () => new Promise(() => undefined);
+    const claim = await claimOne();
+    const result = await converge(engine, tool, claim, { timeoutMs: 20 });
+    expect(result).toMatchObject({
+      outcome: 'failed',
+      message: 'The tool did not answer within 20 ms',
+    });
+    expect(await membership()).toMatchObject({ state: 'pending', leaseToken: null });
+  });
+
+  it('is given back when the engine stops, without a receipt', async () => {
+    await engine.apply([started]);
+    const stopping = new AbortController();
+    tool.before = (call) => {
+      if (call !== 'add') return undefined;
+      stopping.abort();
+      return new Promise(() => undefined);
+    };
+    const { signal } = stopping;
+    expect(await converge(engine, tool, await claimOne(), { signal })).toBeNull();
+    expect(await receiptsOf(engine)).toEqual([]);
+    expect(await membership()).toMatchObject({ leaseToken: null, nextAttemptAt: now() });
+  });
+
+  it('is not added when the contract ends between the look and the call', async () => {
+    await engine.apply([started]);
+    tool.after = async (call) => {
+      if (call === 'find') await engine.apply([ended]);
+    };
+    expect(await convergeDue(engine, tool)).toEqual(['put back']);
+    expect(tool.calls).toEqual([`find ${place}`]);
+    // Nothing was ever meant to change the tool, so there is nobody to look for in it.
+    expect(await membership()).toMatchObject({ state: 'removed', isOurs: 0, leaseToken: null });
+    tool.after = () => undefined;
+    expect(await convergeDue(engine, tool)).toEqual([]);
+    expect(tool.calls).toEqual([`find ${place}`]);
+    expect(await engine.rows('intent')).toEqual([]);
+  });
+
+  it('is not removed when there is a new contract between the look and the call', async () => {
+    await engine.apply([started]);
+    await convergeDue(engine, tool);
+    await engine.apply([ended]);
+    tool.after = async (call) => {
+      if (call === 'find') {
+        await engine.apply([fullEvent({ type: 'contract.started', contract: 'cmc2' })]);
+      }
+    };
+    expect(await convergeDue(engine, tool)).toEqual(['put back']);
+    expect(members()).toEqual(['cmu1']);
+    tool.after = () => undefined;
+    expect(await convergeDue(engine, tool)).toEqual(['add already_member']);
+    expect(await membership()).toMatchObject({ state: 'active', isOurs: 1 });
+  });
+
+  it('is removed when the contract ends while it is being added', async () => {
+    await engine.apply([started]);
+    tool.before = async (call) => {
+      if (call === 'add') await engine.apply([ended]);
+    };
+    await convergeDue(engine, tool);
+    expect(members()).toEqual(['cmu1']);
+    expect(await membership()).toMatchObject({ state: 'removing', generation: 2 });
+    tool.before = () => undefined;
+    expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
+    expect(members()).toEqual([]);
+  });
+
+  it('is added again when there is a new contract while it is being removed', async () => {
+    await engine.apply([started]);
+    await convergeDue(engine, tool);
+    await engine.apply([ended]);
+    tool.before = async (call) => {
+      if (call === 'remove') {
+        await engine.apply([fullEvent({ type: 'contract.started', contract: 'cmc2' })]);
+      }
+    };
+    await convergeDue(engine, tool);
+    expect(members()).toEqual([]);
+    tool.before = () => undefined;
+    expect(await convergeDue(engine, tool)).toEqual(['add added']);
+    expect(members()).toEqual(['cmu1']);
+    expect(await membership()).toMatchObject({ state: 'active', isOurs: 1, generation: 3 });
+  });
+
+  it('of somebody invited is asked about again, until they are in', async () => {
+    await engine.apply([started]);
+    const { adapter } = tool;
+    let isInvited = true;
+    tool.adapter = {
+      ...adapter,
+      async findMember(...args) {
+        const member = await adapter.findMember(...args);
+        return member === null ? null : { ...member, isInvited };
+      },
+    };
+    expect(await convergeDue(engine, tool)).toEqual(['add invited']);
+    expect(await membership()).toMatchObject({ state: 'invited', isOurs: 1 });
+    expect(await waitMs()).toBe(hourMs);
+    engine.clock.advance(hourMs);
+    expect(await convergeDue(engine, tool)).toEqual(['add already_member']);
+    expect(await membership()).toMatchObject({ state: 'invited' });
+    isInvited = false;
+    engine.clock.advance(hourMs);
+    expect(await convergeDue(engine, tool)).toEqual(['add already_member']);
+    expect(await membership()).toMatchObject({ state: 'active', isOurs: 1, nextAttemptAt: null });
+    // Nothing is news but the invitation and its end.
+    expect(await receiptsOf(engine)).toEqual(['add invited', 'add already_member']);
+  });
+
+  it('of a protected account is never touched, coming or going', async () => {
+    const protectedAccounts = ['CMU1@opentrain.work'];
+    await engine.apply([started]);
+    expect(await convergeDue(engine, tool, { protectedAccounts })).toEqual(['add refused']);
+    expect(tool.calls).toEqual([]);
+    expect(await membership()).toMatchObject({ state: 'failed' });
+
+    engine.clock.advance(hourMs);
+    expect(await convergeDue(engine, tool)).toEqual(['add added']);
+    await engine.apply([ended]);
+    expect(await convergeDue(engine, tool, { protectedAccounts: ['cmu1'] })).toEqual(['remove protected']);
+    expect(members()).toEqual(['cmu1']);
+    expect(await membership()).toMatchObject({ state: 'released', isOurs: 0 });
+  });
+
+  it('keeps addresses out of its receipts and of what failed', async () => {
+    await engine.apply([started]);
+    tool.before = () => {
+      throw new Error('cmu1@opentrain.work is not welcome');
+    };
+    await convergeDue(engine, tool);
+    const kept = JSON.stringify([await engine.rows('receipt'), await membership()]);
+    expect(kept).toContain('is not welcome');
+    expect(kept).not.toContain('cmu1@opentrain.work');
+  });
+});

@@ -1,0 +1,307 @@
+import { beforeEach, expect, it } from 'vitest';
+import { leaseMs } from '../../src/converge/converge-steps.ts';
+import { createLockStore, type LockStore } from '../../src/db/lock-store.ts';
+import { AppError } from '../../src/domain/errors.ts';
+import { countActive, createStudioWorker, hire, receiptsOf, untilActive } from '../support/converging.ts';
+import { describeEachDialect, openForTest } from '../support/databases.ts';
+import { createEngine, type Engine, startLoops } from '../support/engine-harness.ts';
+import { fullEvent } from '../support/event-bodies.ts';
+import { createMemoryTool } from '../support/memory-tool.ts';
+import { until } from '../support/until.ts';
+
+describeEachDialect('the worker of a tool', (dialect) => {
+  let engine: Engine;
+  let url: string;
+
+  beforeEach(async () => {
+    url = await dialect.createMigrated();
+    engine = createEngine(openForTest(url));
+  });
+
+  it('works on as many as it may, and never on more', async () => {
+    await hire(engine, 10);
+    const tool = createMemoryTool();
+    const worker = createStudioWorker(engine, tool, { concurrency: 3 });
+    startLoops(worker);
+    // A tool that keeps up is asked more and more.
+    await untilActive(engine, 10);
+    const gates: (() => void)[] = [];
+    tool.before = () => new Promise((resolve) => gates.push(resolve));
+    await hire(engine, 14, 11);
+    worker.wake();
+    await until(
+      'three calls are under way',
+      () => gates.length,
+      (waiting) => waiting === 3,
+    );
+    const openGates = setInterval(() => gates.shift()?.(), 2);
+    await untilActive(engine, 24).finally(() => clearInterval(openGates));
+    expect(tool.mostAtOnce()).toBe(3);
+    expect(tool.members('street-signs')).toHaveLength(24);
+  });
+
+  it('works on one at first, and on half as many when they are not answered', async () => {
+    await hire(engine, 40);
+    const tool = createMemoryTool();
+    let underway = 0;
+    const looks: number[] = [];
+    tool.before = async (call) => {
+      if (call !== 'find') return;
+      looks.push(++underway);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      // It answers two at a time.
+      if (underway-- > 2) throw new AppError('unavailable', 'The tool did not answer');
+    };
+    const worker = createStudioWorker(engine, tool);
+    startLoops(worker);
+    const look = async () => {
+      const rows = await engine.membershipRows();
+      const now = engine.clock.now().toISOString();
+      const isWaiting = rows.every(({ nextAttemptAt }) => (nextAttemptAt ?? '9') > now);
+      // Whoever failed is tried again when everybody else has had their turn.
+      if (isWaiting && underway === 0) engine.clock.advance(2000);
+      worker.wake();
+      return await countActive(engine);
+    };
+    await until('all are members', look, (active) => active === 40);
+    // The look and the read back of the first, before anybody else is looked for.
+    expect(looks.slice(0, 2)).toEqual([1, 1]);
+    expect(engine.log.lines()).toContainEqual(
+      expect.objectContaining({ msg: expect.stringContaining('does not keep up'), tool: 'studio' }),
+    );
+    expect(tool.calls.filter((call) => call.startsWith('add '))).toHaveLength(40);
+  });
+
+  it('takes the next when one is done, while a slow one goes on', async () => {
+    await hire(engine, 4);
+    const tool = createMemoryTool();
+    let endSlow = () => {};
+    tool.before = (call, subject) =>
+      call === 'add' && subject.endsWith('/t2')
+        ? new Promise((resolve) => {
+            endSlow = () => resolve();
+          })
+        : undefined;
+    startLoops(createStudioWorker(engine, tool, { concurrency: 2 }));
+    await untilActive(engine, 3);
+    expect(tool.members('street-signs')).toEqual(['t1', 't3', 't4']);
+    endSlow();
+    await untilActive(engine, 4);
+  });
+
+  it('makes one call at a time about one person, whatever words they are wanted by', async () => {
+    for (const [number, install] of ['acme', 'globex', 'initech'].entries()) {
+      const workEmail = `t${number}@opentrain.work`;
+      await engine.apply([fullEvent({ type: 'contract.started', workEmail })], install);
+    }
+    const tool = createMemoryTool('membership', { keyedBy: 'address' });
+    tool.before = () => new Promise((resolve) => setImmediate(resolve));
+    const other = openForTest(url);
+    startLoops(createStudioWorker(engine, tool), createStudioWorker(engine, tool, { database: other }));
+    await untilActive(engine, 3);
+    expect(tool.mostAtOnce()).toBe(1);
+  });
+
+  it('makes one call at a time in a tool that bears no more, with two workers too', async () => {
+    await hire(engine, 12);
+    const tool = createMemoryTool('tool');
+    tool.before = () => new Promise((resolve) => setImmediate(resolve));
+    const other = openForTest(url);
+    startLoops(createStudioWorker(engine, tool), createStudioWorker(engine, tool, { database: other }));
+    await untilActive(engine, 12);
+    expect(tool.mostAtOnce()).toBe(1);
+    expect(await receiptsOf(engine)).toEqual(Array(12).fill('add added'));
+  });
+
+  it('leaves such a tool to the next when it stops', async () => {
+    await hire(engine, 1);
+    const tool = createMemoryTool('tool');
+    const first = createStudioWorker(engine, tool);
+    const second = createStudioWorker(engine, tool, { database: openForTest(url) });
+    startLoops(first);
+    await untilActive(engine, 1);
+    expect(await engine.rows('namedLock')).toMatchObject([{ name: 'tool:studio' }]);
+
+    await first.stop();
+    expect(await engine.rows('namedLock')).toEqual([]);
+    await hire(engine, 1, 2);
+    startLoops(second);
+    await untilActive(engine, 2);
+  });
+
+  it('takes such a tool over from one that is dead, and not before', async () => {
+    await hire(engine, 1);
+    const tool = createMemoryTool('tool');
+    const leasedUntil = new Date(engine.clock.now().getTime() + leaseMs).toISOString();
+    const held = { name: 'tool:studio', token: 'dead', leasedUntil };
+    await engine.database.kysely.insertInto('namedLock').values(held).execute();
+    const store = createLockStore(engine.database);
+    const asked: boolean[] = [];
+    const locks: LockStore = {
+      ...store,
+      async hold(...lock) {
+        const isHeld = await store.hold(...lock);
+        asked.push(isHeld);
+        return isHeld;
+      },
+    };
+    const worker = createStudioWorker(engine, tool, { locks });
+    startLoops(worker);
+    for (const turns of [1, 2]) {
+      await until(
+        `it asked ${turns} times`,
+        () => asked.length,
+        (times) => times >= turns,
+      );
+      worker.wake();
+    }
+    expect(asked).not.toContain(true);
+    expect(tool.calls).toEqual([]);
+
+    engine.clock.advance(leaseMs);
+    worker.wake();
+    await untilActive(engine, 1);
+  });
+
+  it('gives back what it has begun when it stops', async () => {
+    await hire(engine, 1);
+    const tool = createMemoryTool();
+    const worker = createStudioWorker(engine, tool);
+    worker.start();
+    await untilActive(engine, 1);
+    tool.calls.length = 0;
+    tool.before = () => new Promise(() => undefined);
+    await hire(engine, 2, 2);
+    worker.wake();
+    await until(
+      'both are looked for',
+      () => tool.calls.length,
+      (calls) => calls === 2,
+    );
+    await worker.stop();
+    const begun = (await engine.membershipRows()).filter(({ state }) => state !== 'active');
+    expect(begun).toMatchObject([
+      { leaseToken: null, state: 'pending' },
+      { leaseToken: null, state: 'pending' },
+    ]);
+    expect(await receiptsOf(engine)).toEqual(['add added']);
+  });
+
+  it('counts and logs what it did, without an address or a name', async () => {
+    await hire(engine, 2);
+    const tool = createMemoryTool();
+    tool.before = (call, subject) => {
+      if (call === 'add' && subject.endsWith('/t2')) {
+        throw new AppError('invalid', 'no: t2@opentrain.work', { status: 400 });
+      }
+    };
+    startLoops(createStudioWorker(engine, tool));
+    await untilActive(engine, 1);
+    await until(
+      'both are on record',
+      () => receiptsOf(engine),
+      ({ length }) => length === 2,
+    );
+    await until(
+      'both are logged',
+      () => engine.log.lines().length,
+      (lines) => lines >= 2,
+    );
+    expect(engine.log.lines()).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ level: 'info', tool: 'studio', trainer: 't1', outcome: 'added' }),
+        expect.objectContaining({ level: 'warn', trainer: 't2', message: 'no: t…@opentrain.work' }),
+      ]),
+    );
+    expect(engine.log.text()).not.toMatch(/t\d@opentrain|Amara/);
+    const text = await engine.metrics.toolCalls.get();
+    expect(text.values.map(({ labels, value }) => [labels.outcome, value])).toEqual(
+      expect.arrayContaining([
+        ['added', 1],
+        ['refused', 1],
+      ]),
+    );
+  });
+
+  it('goes on after an error that nobody foresaw', async () => {
+    await hire(engine, 1);
+    const tool = createMemoryTool();
+    let fails = 1;
+    tool.after = () => {
+      // What the worker could not foresee must not end it.
+      if (fails-- > 0) throw new TypeError('unforeseen');
+    };
+    const worker = createStudioWorker(engine, tool);
+    startLoops(worker);
+    await until(
+      'it was refused',
+      () => receiptsOf(engine),
+      ({ length }) => length === 1,
+    );
+    engine.clock.advance(3_600_000);
+    worker.wake();
+    await untilActive(engine, 1);
+  });
+
+  it('says as whom somebody may be in whose adding was never answered', async () => {
+    const tool = createMemoryTool();
+    const { adapter } = tool;
+    tool.adapter = {
+      ...adapter,
+      async addMember(group) {
+        tool.seed(group, 'x9');
+        throw new AppError('unavailable', 'no answer');
+      },
+      async *listNewcomers() {
+        yield { id: 't2', email: null, name: 'somebody_known' };
+        yield { id: 'x9', email: null, name: 'amara_n' };
+        yield { id: 'x8', email: null, name: 'amara@private.example' };
+      },
+    };
+    await hire(engine, 1);
+    const worker = createStudioWorker(engine, tool);
+    startLoops(worker);
+    await until(
+      'it was not answered',
+      () => receiptsOf(engine),
+      ({ length }) => length === 1,
+    );
+    await hire(engine, 1, 2);
+    await engine.database.kysely
+      .updateTable('membership')
+      .set({ memberId: 't2', state: 'active', nextAttemptAt: null })
+      .where('trainerId', '=', 't2')
+      .execute();
+    await engine.apply([fullEvent({ type: 'contract.ended', contract: 'c1', trainer: 't1' })]);
+    await engine.brake();
+    worker.wake();
+    const alerts = () => engine.log.lines().filter(({ alert }) => alert === 'absence_unproven');
+    await until('an operator is told', alerts, ({ length }) => length === 1);
+    expect(alerts()).toMatchObject([
+      { tool: 'studio', trainer: 't1', accounts: ['x9 amara_n', 'x8 a…@private.example'] },
+    ]);
+    const [kept] = await engine.membershipRows();
+    expect(kept).toMatchObject({ state: 'failed', wanted: 0 });
+    expect(kept?.failure).toContain('x9, x8');
+    expect(kept?.failure).not.toContain('amara');
+  });
+
+  it('takes turns where there is one slot, whoever comes first by name', async () => {
+    const tool = createMemoryTool('tool');
+    const started = (install: string, number: number) =>
+      fullEvent({
+        type: 'contract.started',
+        contract: `c${number}`,
+        trainer: `t${number}`,
+        link: `of-${install}`,
+        project: `${install}-signs`,
+      });
+    const crowd = Array.from({ length: 30 }, (_, number) => started('acme', number));
+    await engine.apply(crowd, 'acme');
+    await engine.apply([started('globex', 30)], 'globex');
+    startLoops(createStudioWorker(engine, tool));
+    await untilActive(engine, 31);
+    const adds = tool.calls.filter((call) => call.startsWith('add '));
+    expect(adds.findIndex((call) => call.includes('globex'))).toBeLessThanOrEqual(1);
+  });
+});

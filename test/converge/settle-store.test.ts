@@ -1,0 +1,306 @@
+import { sql } from 'kysely';
+import { beforeEach, expect, it } from 'vitest';
+import type { Begun } from '../../src/converge/account-store.ts';
+import type { Claim } from '../../src/converge/claim-store.ts';
+import { leaseMs } from '../../src/converge/converge-steps.ts';
+import { createSettleStore, type Result } from '../../src/converge/settle-store.ts';
+import { instantIn, toInstant } from '../../src/lib/clock.ts';
+import { claimDue, openClaims, receiptsOf } from '../support/converging.ts';
+import { describeEachDialect, openForTest } from '../support/databases.ts';
+import { createEngine, type Engine } from '../support/engine-harness.ts';
+import { fullEvent } from '../support/event-bodies.ts';
+import { until } from '../support/until.ts';
+
+const added: Result = {
+  operation: 'add',
+  outcome: 'added',
+  state: 'active',
+  memberId: 'm1',
+  isOurs: true,
+  nextAttemptAt: null,
+};
+const endedAt = '2026-03-15T11:59:58.000Z';
+
+function event(type: string, number: number): string {
+  return fullEvent({ type, contract: `c${number}`, trainer: `t${number}` });
+}
+
+describeEachDialect('the settle store', (dialect) => {
+  let engine: Engine;
+  let url: string;
+
+  beforeEach(async () => {
+    url = await dialect.createMigrated();
+    engine = createEngine(openForTest(url));
+  });
+
+  const now = () => toInstant(engine.clock.now());
+  const later = () => instantIn(engine.clock, leaseMs);
+
+  const settling = () => createSettleStore(engine.database, engine.box, engine.rules.routeLink);
+
+  async function hire(count: number): Promise<void> {
+    const numbers = Array.from({ length: count }, (_, index) => index + 1);
+    await engine.apply(numbers.map((number) => event('contract.started', number)));
+  }
+
+  async function claimOne(token = 'worker'): Promise<Claim> {
+    const [claim] = await claimDue(engine, { token, limit: 1 });
+    if (claim === undefined) throw new Error('nothing was due');
+    return claim;
+  }
+
+  it('gives a lease that has run out to the next, and keeps of the late one only what it learnt', async () => {
+    await hire(1);
+    const late = await claimOne('late');
+    engine.clock.advance(leaseMs - 1);
+    expect(await claimDue(engine)).toEqual([]);
+    engine.clock.advance(1);
+    const next = await claimOne('next');
+    expect(next.id).toBe(late.id);
+
+    const { begin, settle } = settling();
+    expect(await begin(late, { operation: 'add', found: null }, now(), later())).toBeNull();
+    await settle(late, added, now());
+    expect(await engine.membershipRows()).toMatchObject([
+      // What it learnt is kept, and the tool is looked at again.
+      { state: 'pending', leaseToken: 'next', memberId: 'm1', isOurs: 1, lookAgain: 1 },
+    ]);
+    // What was done is on record all the same.
+    expect(await receiptsOf(engine)).toEqual(['add added']);
+  });
+
+  it('knows whom ids belong to, and that one who is out may be back in by another access', async () => {
+    await hire(2);
+    const [one] = (await claimDue(engine)).filter(({ trainerId }) => trainerId === 't1');
+    if (one === undefined) throw new Error('nothing was due');
+    const set = async (trainerId: string, memberId: string, state: 'active' | 'removed') =>
+      await engine.database.kysely
+        .updateTable('membership')
+        .set({ memberId, state })
+        .where('trainerId', '=', trainerId)
+        .execute();
+    await set('t1', 'm1', 'active');
+    await set('t2', 'm2', 'removed');
+    const { knownMembers } = settling();
+    const known = async (of: Claim) => [...(await knownMembers(of, ['m1', 'm2', 'm3']))].toSorted();
+    expect(await known(one)).toEqual(['m1', 'm2']);
+    await set('t1', 'm1', 'removed');
+    expect(await known(one)).toEqual(['m2']);
+    expect(await known({ ...one, tool: 'other' })).toEqual([]);
+  });
+
+  it('looks once more after a late one, even where the next settles after it', async () => {
+    await hire(1);
+    const late = await claimOne('late');
+    engine.clock.advance(leaseMs);
+    const next = await claimOne('next');
+    const { settle } = settling();
+    await settle(late, added, now());
+    await settle(next, { ...added, outcome: 'already_member' }, now());
+    expect(await engine.membershipRows()).toMatchObject([{ nextAttemptAt: now(), leaseToken: null }]);
+    expect(await claimDue(engine)).toHaveLength(1);
+  });
+
+  it('lets no call begin once something else is wanted', async () => {
+    await hire(1);
+    const claim = await claimOne();
+    await engine.apply([event('contract.ended', 1)]);
+    const { begin } = settling();
+    expect(await begin(claim, { operation: 'add', found: null }, now(), later())).toBeNull();
+    expect(await engine.rows('intent')).toEqual([]);
+    expect(await engine.membershipRows()).toMatchObject([{ isOurs: 0, state: 'removed' }]);
+  });
+
+  it('lets no call begin while it is being decided that something else is wanted', async () => {
+    await hire(1);
+    const claim = await claimOne();
+    const { memberships } = engine;
+    const { membershipsOf } = memberships;
+    let begun: Promise<Begun | null> = Promise.resolve(null);
+    memberships.membershipsOf = async (tx, trainerIds) => {
+      const rows = await membershipsOf(tx, trainerIds);
+      const intent = { operation: 'add', found: null } as const;
+      begun = settling().begin(claim, intent, now(), later());
+      // It waits for this transaction: SQLite has one writer, PostgreSQL says who waits for a row.
+      if (dialect.name === 'postgres') await Promise.race([begun, untilSomebodyWaits(engine)]);
+      return rows;
+    };
+    await engine.apply([event('contract.ended', 1)]);
+    expect(await begun).toBeNull();
+    expect(await engine.rows('intent')).toEqual([]);
+    expect(await engine.membershipRows()).toMatchObject([{ isOurs: 0, state: 'removed' }]);
+  });
+
+  it('lets no call begin on a lease that has run out', async () => {
+    await hire(1);
+    const claim = await claimOne();
+    engine.clock.advance(leaseMs);
+    const begun = settling().begin(claim, { operation: 'add', found: null }, now(), later());
+    expect(await begun).toBeNull();
+  });
+
+  it('prolongs the lease for a call that begins, and remembers the person as ours', async () => {
+    await hire(1);
+    const claim = await claimOne();
+    engine.clock.advance(leaseMs - 1);
+    const intent = { operation: 'add', found: null } as const;
+    expect(await settling().begin(claim, intent, now(), later())).toEqual({
+      isShared: false,
+      isOfAnother: false,
+      isLastOfAccount: false,
+      isAccountOurs: false,
+      leaving: [],
+    });
+    expect(await engine.membershipRows()).toMatchObject([{ leasedUntil: later(), isOurs: 1 }]);
+    expect(await engine.rows('intent')).toMatchObject([
+      { membershipId: claim.id, generation: 1, operation: 'add', wasFound: 0, createdAt: now() },
+    ]);
+  });
+
+  it('asks for another look where something else came to be wanted during the call', async () => {
+    await hire(1);
+    const claim = await claimOne();
+    const { begin, settle } = settling();
+    await begin(claim, { operation: 'add', found: null }, now(), later());
+    await engine.apply([event('contract.ended', 1)]);
+    await settle(claim, added, now());
+    expect(await engine.membershipRows()).toMatchObject([
+      {
+        state: 'removing',
+        generation: 2,
+        memberId: 'm1',
+        isOurs: 1,
+        // It is looked at again by being removed, and that is for the brake to let pass.
+        removeAfter: endedAt,
+        nextAttemptAt: null,
+        leaseToken: null,
+      },
+    ]);
+  });
+
+  it('counts failures, and forgets them after a success', async () => {
+    await hire(1);
+    const failed: Result = {
+      operation: 'add',
+      outcome: 'failed',
+      state: 'pending',
+      message: 'no answer',
+      nextAttemptAt: now(),
+      toolStatus: 503,
+    };
+    await settling().settle(await claimOne(), failed, now());
+    await settling().settle(await claimOne(), failed, now());
+    expect(await engine.membershipRows()).toMatchObject([{ attempts: 2, failure: 'no answer' }]);
+    expect(await engine.rows('receipt')).toMatchObject([
+      { toolStatus: 503, message: 'no answer' },
+      { toolStatus: 503 },
+    ]);
+    await settling().settle(await claimOne(), added, now());
+    expect(await engine.membershipRows()).toMatchObject([{ attempts: 0, failure: null }]);
+    expect(await openClaims(engine).installsDue('studio', now())).toEqual([]);
+  });
+
+  /** One person in two projects of the tool, added by us, and no longer on one contract. */
+  async function leaveOne(second: object): Promise<Claim> {
+    const signs = { contract: 'c1', trainer: 't1' };
+    const lamps = { contract: 'c2', project: 'lamps', link: 'l2', ...second };
+    const start = (place: object) => fullEvent({ type: 'contract.started', ...place });
+    await engine.apply([start(signs), start(lamps)]);
+    const there = { isOurs: 1, memberId: 'm1', state: 'active', nextAttemptAt: null } as const;
+    await engine.database.kysely.updateTable('membership').set(there).execute();
+    await engine.apply([fullEvent({ type: 'contract.ended', ...signs })]);
+    await engine.brake();
+    return await claimOne();
+  }
+
+  const remove = { operation: 'remove', found: { id: 'm1', email: null } } as const;
+
+  it.each([
+    ['the same person in another project', { trainer: 't1' }, false],
+    ['another person of the same id in the tool', { trainer: 't2' }, false],
+    [
+      'another person of the same id in the same project',
+      { trainer: 't2', project: 'street-signs', link: 'cml1' },
+      true,
+    ],
+  ])('tells of an account that is in use for %s', async (_, second, isShared) => {
+    const claim = await leaveOne(second);
+    const begun = await settling().begin(claim, remove, now(), later());
+    const isOfAnother = second.trainer !== 't1';
+    expect(begun).toMatchObject({ isShared, isOfAnother, isLastOfAccount: false });
+  });
+
+  it('tells of an account of the same person, whatever the tool and the installs call it', async () => {
+    const claim = await leaveOne({ trainer: 't1' });
+    const { kysely } = engine.database;
+    await kysely.updateTable('person').set({ workEmailDigest: null }).execute();
+    await kysely.updateTable('membership').set({ memberId: 'm2' }).where('groupId', '=', 'lamps').execute();
+    const begun = await settling().begin(claim, remove, now(), later());
+    expect(begun).toMatchObject({ isShared: false, isOfAnother: false, isLastOfAccount: false });
+  });
+
+  it('tells of an account that an address stands for', async () => {
+    const claim = await leaveOne({ trainer: 't2', workEmail: 'T1@opentrain.work' });
+    await engine.database.kysely
+      .updateTable('membership')
+      .set({ memberId: null })
+      .where('trainerId', '=', 't2')
+      .execute();
+    const begun = await settling().begin(claim, remove, now(), later());
+    expect(begun).toMatchObject({ isShared: false, isOfAnother: false, isLastOfAccount: false });
+  });
+
+  it('counts an account as in use until the brake has let go of all of it', async () => {
+    const claim = await leaveOne({ trainer: 't1' });
+    await engine.apply([fullEvent({ type: 'project_link.removed', project: 'lamps', link: 'l2' })]);
+    const isLast = async () => (await settling().begin(claim, remove, now(), later()))?.isLastOfAccount;
+    // The other is about to be removed, and may yet be kept.
+    expect(await isLast()).toBe(false);
+    await engine.database.kysely
+      .updateTable('membership')
+      .set((eb) => ({ clearedGeneration: eb.ref('generation') }))
+      .execute();
+    expect(await isLast()).toBe(true);
+  });
+
+  it('looks at what else an account was in when the whole of it is gone', async () => {
+    const claim = await leaveOne({ trainer: 't1' });
+    await settling().settle(
+      claim,
+      {
+        operation: 'remove',
+        outcome: 'removed',
+        state: 'removed',
+        nextAttemptAt: null,
+        isOurs: false,
+      },
+      now(),
+    );
+    expect(await engine.membershipRows()).toMatchObject([
+      { state: 'removed', isOurs: 0, nextAttemptAt: null },
+      { state: 'active', wanted: 1, lookAgain: 1, nextAttemptAt: now() },
+    ]);
+  });
+
+  it('hands an account over that is kept for another person of ours', async () => {
+    const claim = await leaveOne({ trainer: 't2', project: 'street-signs', link: 'cml1' });
+    await engine.database.kysely.updateTable('membership').set({ isOurs: 0 }).where('trainerId', '=', 't2').execute();
+    await settling().settle(
+      claim,
+      { operation: 'remove', outcome: 'kept_for_another', state: 'removed', isOurs: false, nextAttemptAt: null },
+      now(),
+    );
+    expect(await engine.membershipRows()).toMatchObject([
+      { trainerId: 't1', state: 'removed', isOurs: 0 },
+      { trainerId: 't2', state: 'active', isOurs: 1 },
+    ]);
+  });
+});
+
+async function untilSomebodyWaits({ database }: Engine): Promise<void> {
+  const waiting = sql<{ count: number }>`select count(*) as count from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`;
+  const count = async () => (await waiting.execute(database.kysely)).rows[0]?.count ?? 0;
+  await until('somebody waits for a lock', count, (waiters) => waiters > 0);
+}

@@ -1,0 +1,187 @@
+import { describe, expect, it } from 'vitest';
+import { eventTypes } from '../../../src/domain/event.ts';
+import { checkSubscription } from '../../../src/installs/subscription/check-subscription.ts';
+import { openForTest } from '../../support/databases.ts';
+import { openSubscriptionWorld, surroundings } from '../../support/subscription-world.ts';
+
+const { signal } = new AbortController();
+const minute = 60_000;
+const hour = 60 * minute;
+
+describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket, dialect) => {
+  const open = async (options = {}) =>
+    await openSubscriptionWorld(openMarket, openForTest(await dialect.createMigrated()), options);
+
+  /** With an endpoint of its own that is in order. */
+  async function openConnected() {
+    const world = await open();
+    await world.deps.subscriptions.beginCreating('acme', world.clock.now().toISOString());
+    await world.check();
+    await world.takeReadWanted();
+    const [{ endpointId } = { endpointId: '' }] = await world.stored();
+    return { ...world, endpointId };
+  }
+
+  it('is never made where nobody asked for it, which is told once', async () => {
+    const world = await open();
+    await world.check();
+    await world.check();
+    expect(await world.endpoints()).toEqual([]);
+    expect(await world.record()).toMatchObject({
+      checkedAt: world.clock.now().toISOString(),
+      trouble: { says: 'acme has no webhook endpoint at the marketplace' },
+    });
+    expect(world.alerts()).toEqual(['endpoint_trouble: acme has no webhook endpoint at the marketplace']);
+  });
+
+  it('is adopted by its url where the configuration has secrets', async () => {
+    const world = await open({ hasConfiguredSecrets: true });
+    const { id } = await world.makeByHand();
+    await world.check();
+    expect(await world.stored()).toMatchObject([{ endpointId: id, secret: null }]);
+    expect(await world.record()).toMatchObject({ trouble: null });
+  });
+
+  it('is made anew where its secret was told and never stored', async () => {
+    const world = await open();
+    await world.deps.subscriptions.beginCreating('acme', world.clock.now().toISOString());
+    const lost = await world.makeByHand();
+    await world.check();
+    const [made, ...others] = await world.endpoints();
+    expect([made?.url, others]).toEqual([world.url, []]);
+    expect(made?.id).not.toBe(lost.id);
+    expect(await world.stored()).toMatchObject([{ endpointId: made?.id, secret: expect.stringMatching(/^whsec_/) }]);
+    expect(await world.record()).toMatchObject({ creatingSince: null, trouble: null });
+    expect(await world.takeReadWanted()).toBe(true);
+  });
+
+  it('is finished after a crash at the moment that its secret was told', async () => {
+    const world = await open();
+    const { deps } = world;
+    await deps.subscriptions.beginCreating('acme', world.clock.now().toISOString());
+    const endpoints = { ...deps.endpoints, save: () => Promise.reject(new Error('power cut')) };
+    await expect(checkSubscription({ ...deps, endpoints }, 'acme', signal)).rejects.toThrow('power cut');
+    expect([await world.endpoints(), await world.stored()]).toMatchObject([[{}], []]);
+    await world.check();
+    const [made] = await world.endpoints();
+    expect(await world.stored()).toMatchObject([{ endpointId: made?.id }]);
+  });
+
+  it('is made again where somebody deleted it', async () => {
+    const world = await openConnected();
+    await world.api.deleteWebhookEndpoint(world.endpointId, signal);
+    await world.check();
+    const [made] = await world.endpoints();
+    expect(made?.id).not.toBe(world.endpointId);
+    expect(await world.stored()).toMatchObject([{ endpointId: made?.id, secret: expect.stringMatching(/^whsec_/) }]);
+    expect(await world.takeReadWanted()).toBe(true);
+    await world.check();
+    expect([await world.endpoints(), await world.takeReadWanted()]).toMatchObject([[made], false]);
+  });
+
+  it('gets the event types that it lacks, and keeps those it has', async () => {
+    const world = await openConnected();
+    const some = ['install.revoked', 'contract.ended'];
+    await world.api.updateWebhookEndpoint(world.endpointId, { eventTypes: some }, signal);
+    await world.check();
+    const [{ eventTypes: types } = { eventTypes: [] }] = await world.endpoints();
+    expect([types?.slice(0, 2), types?.toSorted()]).toEqual([some, eventTypes.toSorted()]);
+  });
+
+  it('is enabled after ten failures, what failed is asked for, and the install read', async () => {
+    const world = await openConnected();
+    await world.failDeliveries(10);
+    expect(await world.endpoints()).toMatchObject([{ status: 'DISABLED' }]);
+    await world.check();
+    expect(await world.endpoints()).toMatchObject([{ status: 'ACTIVE' }]);
+    expect(await world.takeReadWanted()).toBe(true);
+    expect(world.alerts()).toEqual([expect.stringMatching(/^endpoint_disabled: /)]);
+    // What is sent again fails again, as nobody listens.
+    await world.market.pass(5 * minute);
+    expect(await world.endpoints()).toMatchObject([{ status: 'DISABLED' }]);
+    await world.check();
+    expect(await world.record()).toMatchObject({
+      trouble: { says: expect.stringContaining('nothing has come since') },
+    });
+    expect(await world.takeReadWanted()).toBe(false);
+  });
+
+  it('stays disabled the fourth time in a day, which is told', async () => {
+    const world = await openConnected();
+    const disable = { status: 'DISABLED' } as const;
+    const statuses: string[] = [];
+    for (let turn = 0; turn < 5; turn += 1) {
+      await world.api.updateWebhookEndpoint(world.endpointId, disable, signal);
+      world.clock.advance(hour);
+      await world.check();
+      statuses.push(...(await world.endpoints()).map(({ status }) => status));
+    }
+    expect(statuses).toEqual(['ACTIVE', 'ACTIVE', 'ACTIVE', 'DISABLED', 'DISABLED']);
+    const told = world.alerts();
+    expect(told.filter((line) => line.startsWith('endpoint_disabled'))).toHaveLength(3);
+    expect(told.filter((line) => /endpoint_trouble.*3 times/.test(line))).toHaveLength(1);
+    world.clock.advance(21 * hour);
+    await world.check();
+    expect(await world.endpoints()).toMatchObject([{ status: 'ACTIVE' }]);
+    expect(await world.record()).toMatchObject({ trouble: null });
+  });
+
+  it('stays disabled while no secret matches, and not once something was accepted', async () => {
+    const world = await openConnected();
+    await world.failDeliveries(10);
+    await world.accept();
+    world.clock.advance(minute);
+    await world.deps.subscriptions.unmatched('acme', world.clock.now().toISOString());
+    world.clock.advance(minute);
+    await world.check();
+    expect(await world.endpoints()).toMatchObject([{ status: 'DISABLED' }]);
+    const { trouble } = await world.record();
+    expect(trouble?.action).toContain('gangway endpoint rotate acme');
+    await world.accept();
+    await world.check();
+    expect(await world.endpoints()).toMatchObject([{ status: 'ACTIVE' }]);
+  });
+
+  it('is left where it is when it delivers elsewhere', async () => {
+    const world = await openConnected();
+    const url = 'http://127.0.0.1:10/webhooks/acme';
+    await world.api.updateWebhookEndpoint(world.endpointId, { url }, signal);
+    await world.check();
+    expect(await world.endpoints()).toMatchObject([{ id: world.endpointId, url }]);
+    expect(await world.record()).toMatchObject({
+      trouble: { action: 'have it deliver here: gangway connect acme --move' },
+    });
+  });
+
+  it('is not touched while the token is refused, and that is told once', async () => {
+    const world = await openConnected();
+    await world.failDeliveries(10);
+    const before = await world.record();
+    world.market.revokeToken();
+    world.clock.advance(minute);
+    await world.check();
+    await world.check();
+    expect(await world.record()).toEqual({
+      ...before,
+      trouble: {
+        says: expect.stringContaining('answered 401'),
+        action: expect.stringContaining('webhooks:manage'),
+      },
+    });
+    expect(await world.stored()).toHaveLength(1);
+    expect([world.alerts().length, await world.takeReadWanted()]).toEqual([1, false]);
+  });
+
+  it('is left alone while another process has it', async () => {
+    const world = await openConnected();
+    const { locks } = world.deps;
+    const at = (ms: number) => new Date(world.clock.now().getTime() + ms).toISOString();
+    await locks.hold('subscription:acme', 'another', at(0), at(minute));
+    await world.api.deleteWebhookEndpoint(world.endpointId, signal);
+    expect(await world.check()).toBe(false);
+    expect(await world.endpoints()).toEqual([]);
+    world.clock.advance(minute);
+    expect(await world.check()).toBe(true);
+    expect(await world.endpoints()).toHaveLength(1);
+  });
+});

@@ -1,0 +1,314 @@
+import { describe, expect, it } from 'vitest';
+import { eventTypes } from '../../../src/domain/event.ts';
+import { decideEnsured } from '../../../src/installs/subscription/decide-ensured.ts';
+import { decideSubscription } from '../../../src/installs/subscription/decide-subscription.ts';
+import type { KnownEndpoint, SubscriptionView } from '../../../src/installs/subscription/sort-endpoints.ts';
+import type { WebhookEndpoint } from '../../../src/marketplace/platform-schema.ts';
+
+const url = 'https://bridge.example.com/webhooks/acme';
+const now = '2026-03-15T12:00:00.000Z';
+const ago = (ms: number) => new Date(Date.parse(now) - ms).toISOString();
+const minute = 60_000;
+const hour = 60 * minute;
+
+function endpoint(id: string, changes: Partial<WebhookEndpoint> = {}): WebhookEndpoint {
+  return {
+    id,
+    url,
+    status: 'ACTIVE',
+    eventTypes: [...eventTypes],
+    createdAt: ago(hour),
+    consecutiveFailures: 0,
+    disabledAt: null,
+    disabledReason: null,
+    ...changes,
+  };
+}
+
+const stored = (endpointId: string, changes: Partial<KnownEndpoint> = {}): KnownEndpoint => ({
+  endpointId,
+  hasSecret: true,
+  storedAt: ago(hour),
+  ...changes,
+});
+
+function view(changes: Partial<SubscriptionView> = {}): SubscriptionView {
+  return {
+    url,
+    now,
+    listed: [],
+    stored: [],
+    hasConfiguredSecrets: false,
+    creatingSince: null,
+    enabledAt: [],
+    unmatchedAt: null,
+    acceptedAt: null,
+    ...changes,
+  };
+}
+
+const elsewhere = { url: 'https://old.example.com/webhooks/acme' };
+const disabled = { status: 'DISABLED', consecutiveFailures: 10 };
+const byHand = { hasConfiguredSecrets: true };
+const being = { creatingSince: ago(minute) };
+const known = { listed: [endpoint('a')], stored: [stored('a')] };
+const failing = { listed: [endpoint('a', disabled)], stored: [stored('a')] };
+const two = {
+  listed: [endpoint('a'), endpoint('b')],
+  stored: [stored('a', { storedAt: ago(hour) }), stored('b', { storedAt: ago(minute) })],
+};
+const fewer = endpoint('a', { eventTypes: ['contract.started', 'payout.sent'] });
+const manyTypes = ['contract.started', 'payout.sent', ...eventTypes.slice(1)];
+
+type Case = [what: string, changes: Partial<SubscriptionView>, steps: object[], trouble: RegExp | null];
+
+const adopt = (endpointId: string) => ({ kind: 'adopt', endpointId });
+const remove = (endpointId: string) => ({ kind: 'delete', endpointId });
+const forget = (endpointId: string) => ({ kind: 'forget', endpointId });
+const enable = { kind: 'enable', endpointId: 'a' };
+const settle = { kind: 'settle' };
+const create = (...replaces: string[]) => ({ kind: 'create', replaces });
+
+const cases: Case[] = [
+  ['nothing anywhere', {}, [], /has no webhook endpoint/],
+  ['one in order', known, [], null],
+  [
+    'one written otherwise',
+    {
+      ...known,
+      listed: [endpoint('a', { url: url.replace('b', 'B').replace('.com', '.com:443') })],
+    },
+    [],
+    null,
+  ],
+  ['one that tells no event types', { ...known, listed: [endpoint('a', { eventTypes: undefined })] }, [], null],
+
+  ['one by hand, with a secret configured', { listed: [endpoint('a')], ...byHand }, [adopt('a')], null],
+  [
+    'two by hand, with a secret configured',
+    { listed: [endpoint('b', { createdAt: ago(2 * hour) }), endpoint('a')], ...byHand },
+    [adopt('a')],
+    null,
+  ],
+  ['one by hand, without', { listed: [endpoint('a')] }, [], /secret of acme.*a is not known/],
+  [
+    'one adopted, whose secret was taken out of the configuration',
+    { listed: [endpoint('a')], stored: [stored('a', { hasSecret: false })] },
+    [],
+    /secret of acme.*a is not known/,
+  ],
+  ['one made whose secret was never stored', { listed: [endpoint('a')], ...being }, [create('a')], null],
+  ['none, though one was being made', being, [create()], null],
+  ['one stored just before the note was cleared', { ...known, ...being }, [settle], null],
+  [
+    'a second one that was being made',
+    { ...known, listed: [endpoint('a'), endpoint('x')], ...being },
+    [remove('x'), settle],
+    null,
+  ],
+  [
+    'a second one of another hand',
+    { ...known, listed: [endpoint('a'), endpoint('x')] },
+    [],
+    /another webhook endpoint of acme, x,/,
+  ],
+  [
+    'a second one of another hand, with a secret configured',
+    { ...known, listed: [endpoint('a'), endpoint('x')], ...byHand },
+    [],
+    null,
+  ],
+
+  ['one that somebody deleted', { stored: [stored('a')] }, [create(), forget('a')], null],
+  [
+    'one that somebody replaced by hand',
+    { listed: [endpoint('b')], stored: [stored('a')], ...byHand },
+    [adopt('b'), forget('a')],
+    null,
+  ],
+  [
+    'one that delivers elsewhere',
+    { listed: [endpoint('a', elsewhere)], stored: [stored('a')] },
+    [],
+    /a delivers to https:\/\/old\.example\.com.*/,
+  ],
+  [
+    'one elsewhere, with a password in its address',
+    {
+      listed: [endpoint('a', { url: 'https://user:hunter2@old.example.com/' })],
+      stored: [stored('a')],
+    },
+    [],
+    /delivers to https:\/\/user:…+@old\.example\.com/,
+  ],
+  ['one elsewhere that is not ours', { listed: [endpoint('a', elsewhere)] }, [], /has no webhook/],
+  [
+    'one here, and another of ours elsewhere',
+    { listed: [endpoint('a'), endpoint('b', elsewhere)], stored: [stored('a'), stored('b')] },
+    [],
+    /b delivers to/,
+  ],
+
+  ['two of ours, as a rotation leaves them', two, [remove('a')], null],
+  [
+    'two of ours, and another instance may not know the second yet',
+    { ...two, stored: [stored('a'), stored('b', { storedAt: ago(4999) })] },
+    [],
+    null,
+  ],
+  [
+    'missing event types',
+    { ...known, listed: [fewer] },
+    [{ kind: 'subscribe', endpointId: 'a', eventTypes: manyTypes }],
+    null,
+  ],
+
+  ['a disabled one', failing, [enable], null],
+  ['a disabled one by hand', { listed: [endpoint('a', disabled)], ...byHand }, [adopt('a'), enable], null],
+  [
+    'one disabled by hand again and again',
+    {
+      listed: [endpoint('a', { status: 'DISABLED' })],
+      stored: [stored('a')],
+      enabledAt: [ago(2 * minute), ago(minute)],
+    },
+    [enable],
+    null,
+  ],
+  [
+    'the fourth time in a day',
+    { ...failing, enabledAt: [ago(23 * hour), ago(12 * hour), ago(6 * hour)] },
+    [],
+    /keeps disabling/,
+  ],
+  [
+    'the fourth time, the first a day ago',
+    { ...failing, enabledAt: [ago(24 * hour), ago(12 * hour), ago(6 * hour)] },
+    [enable],
+    null,
+  ],
+  [
+    'one that nothing came from since it was enabled',
+    { ...failing, enabledAt: [ago(30 * minute)], acceptedAt: ago(31 * minute) },
+    [],
+    /nothing has come since/,
+  ],
+  ['the same, an hour later', { ...failing, enabledAt: [ago(hour)], acceptedAt: ago(2 * hour) }, [enable], null],
+  [
+    'one that did deliver since it was enabled',
+    { ...failing, enabledAt: [ago(30 * minute)], acceptedAt: ago(29 * minute) },
+    [enable],
+    null,
+  ],
+  [
+    'one whose deliveries are signed with a wrong secret',
+    {
+      listed: [endpoint('a', { consecutiveFailures: 2 })],
+      stored: [stored('a')],
+      unmatchedAt: ago(minute),
+      acceptedAt: ago(2 * minute),
+    },
+    [],
+    /signed with a secret that is not known here and refused, at 2026-03-15T11:59:00/,
+  ],
+  ['one that delivers, and somebody else who has no secret of it', { ...known, unmatchedAt: ago(minute) }, [], null],
+  [
+    'one that was given the right secret since',
+    {
+      listed: [endpoint('a', { consecutiveFailures: 2 })],
+      stored: [stored('a')],
+      unmatchedAt: ago(2 * minute),
+      acceptedAt: ago(minute),
+    },
+    [],
+    null,
+  ],
+  ['a disabled one with a wrong secret', { ...failing, unmatchedAt: ago(hour) }, [], /signed with/],
+  [
+    'the same, and what came last was refused',
+    { ...failing, unmatchedAt: ago(minute), acceptedAt: ago(2 * minute) },
+    [],
+    /signed with/,
+  ],
+  [
+    'a disabled one, and what came last was accepted',
+    { ...failing, unmatchedAt: ago(2 * minute), acceptedAt: ago(minute) },
+    [enable],
+    null,
+  ],
+];
+
+describe('the watch of a subscription', () => {
+  it.each(cases)('with %s', (_, changes, steps, says) => {
+    const { trouble, ...decision } = decideSubscription('acme', view(changes));
+    expect(decision.steps).toEqual(steps);
+    if (says === null) expect(trouble).toBeNull();
+    else expect(trouble).toEqual({ says: expect.stringMatching(says), action: expect.any(String) });
+  });
+
+  it('names the command that helps', () => {
+    const actions = [{}, { ...failing, unmatchedAt: ago(hour) }].map(
+      (changes) => decideSubscription('acme', view(changes)).trouble?.action,
+    );
+    expect(actions).toEqual(['make one: gangway connect acme', 'give it a new one: gangway endpoint rotate acme']);
+  });
+});
+
+type EnsureCase = [what: string, changes: Partial<SubscriptionView>, mayMove: boolean, how: string, steps: object[]];
+
+const move = { kind: 'move', endpointId: 'a' };
+const far = { listed: [endpoint('a', elsewhere)] };
+const anySteps: EnsureCase[] = [
+  ['nothing anywhere', {}, false, 'created', [create()]],
+  ['nothing left of ours', { stored: [stored('a')] }, false, 'created', [create(), forget('a')]],
+  ['one in order', known, true, 'kept', []],
+  ['a disabled one, however often', { ...failing, unmatchedAt: ago(1) }, false, 'kept', [enable]],
+  ['one by hand', { listed: [endpoint('a')], ...byHand }, false, 'adopted', [adopt('a')]],
+  ['one of an unknown secret', { listed: [endpoint('a')] }, false, 'replaced', [create('a')]],
+  ['one half made', { listed: [endpoint('a')], ...being }, false, 'replaced', [create('a')]],
+  [
+    'one half made, with a secret configured that is none of its',
+    { listed: [endpoint('a')], ...being, ...byHand },
+    false,
+    'replaced',
+    [create('a')],
+  ],
+  ['an unknown one elsewhere', far, false, 'created', [create()]],
+  ['an unknown one elsewhere, to be moved', far, true, 'replaced', [create('a')]],
+  ['one by hand elsewhere', { ...far, ...byHand }, true, 'moved', [move, adopt('a')]],
+  ['one of ours elsewhere', { ...far, stored: [stored('a')] }, true, 'moved', [move]],
+  [
+    'one of ours elsewhere that is disabled and lacks event types',
+    { listed: [{ ...fewer, ...elsewhere, ...disabled }], stored: [stored('a')] },
+    true,
+    'moved',
+    [move, enable, { kind: 'subscribe', endpointId: 'a', eventTypes: manyTypes }],
+  ],
+  [
+    'one of ours elsewhere whose secret is lost',
+    { ...far, stored: [stored('a', { hasSecret: false })] },
+    true,
+    'replaced',
+    [create('a')],
+  ],
+  [
+    'two elsewhere, of which none is ours',
+    { listed: [endpoint('a', elsewhere), endpoint('b', elsewhere)] },
+    true,
+    'created',
+    [create()],
+  ],
+];
+
+describe('what connecting takes', () => {
+  it.each(anySteps)('with %s', (_, changes, mayMove, how, steps) => {
+    expect(decideEnsured('acme', view(changes), mayMove)).toMatchObject({ how, steps });
+  });
+
+  it('with one of ours elsewhere is refused, unless it may be moved', () => {
+    const moved = view({ ...far, stored: [stored('a')] });
+    expect(() => decideEnsured('acme', moved, false)).toThrow(
+      expect.objectContaining({ code: 'conflict', message: expect.stringContaining('--move') }),
+    );
+  });
+});

@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest';
+import { AppError } from '../../../src/domain/errors.ts';
+import { ensureEndpoint } from '../../../src/installs/subscription/ensure-endpoint.ts';
+import { openForTest } from '../../support/databases.ts';
+import { openSubscriptionWorld, surroundings } from '../../support/subscription-world.ts';
+
+const { signal } = new AbortController();
+const elsewhere = 'http://127.0.0.1:10/webhooks/acme';
+
+describe.each(surroundings)('connecting an install, %s', (_, openMarket, dialect) => {
+  async function open(options = {}) {
+    const database = openForTest(await dialect.createMigrated());
+    const world = await openSubscriptionWorld(openMarket, database, options);
+    const ensure = (mayMove = false) => ensureEndpoint(world.deps, 'acme', { mayMove, signal });
+    return { ...world, ensure };
+  }
+
+  it('makes an endpoint, and is harmless when repeated', async () => {
+    const world = await open();
+    const made = await world.ensure();
+    expect(made.how).toBe('created');
+    expect(await world.ensure()).toEqual({ endpointId: made.endpointId, how: 'kept' });
+    expect(await world.endpoints()).toMatchObject([{ id: made.endpointId, url: world.url }]);
+    expect(await world.stored()).toMatchObject([
+      { endpointId: made.endpointId, secret: expect.stringMatching(/^whsec_/) },
+    ]);
+    expect(await world.record()).toMatchObject({ creatingSince: null, trouble: null });
+    expect(await world.takeReadWanted()).toBe(true);
+  });
+
+  it('takes over one that was made by hand, with a secret of the configuration', async () => {
+    const world = await open({ hasConfiguredSecrets: true });
+    const { id } = await world.makeByHand();
+    expect(await world.ensure()).toEqual({ endpointId: id, how: 'adopted' });
+    expect(await world.stored()).toMatchObject([{ endpointId: id, secret: null }]);
+  });
+
+  it('replaces one whose secret nobody knows, also where there is room for one only', async () => {
+    const world = await open({ endpointsPerInstall: 1 });
+    const { id } = await world.makeByHand();
+    const { endpointId, how } = await world.ensure();
+    expect([how, endpointId === id]).toEqual(['replaced', false]);
+    expect(await world.endpoints()).toMatchObject([{ id: endpointId }]);
+  });
+
+  it('moves one that delivers elsewhere only where it may', async () => {
+    const world = await open();
+    const { endpointId } = await world.ensure();
+    await world.api.updateWebhookEndpoint(endpointId, { url: elsewhere }, signal);
+    await expect(world.ensure()).rejects.toMatchObject({ code: 'conflict' });
+    expect(await world.endpoints()).toMatchObject([{ id: endpointId, url: elsewhere }]);
+    expect(await world.ensure(true)).toEqual({ endpointId, how: 'moved' });
+    expect(await world.endpoints()).toMatchObject([{ id: endpointId, url: world.url }]);
+  });
+
+  it('enables one that was given up', async () => {
+    const world = await open();
+    const { endpointId } = await world.ensure();
+    await world.failDeliveries(10);
+    await world.deps.subscriptions.unmatched('acme', world.clock.now().toISOString());
+    expect(await world.ensure()).toEqual({ endpointId, how: 'kept' });
+    expect(await world.endpoints()).toMatchObject([{ status: 'ACTIVE' }]);
+  });
+
+  it('leaves nothing behind where the marketplace takes no more', async () => {
+    const world = await open({ endpointsPerInstall: 1 });
+    await world.makeByHand(elsewhere);
+    await expect(world.ensure()).rejects.toMatchObject({ code: 'conflict' });
+    expect(await world.stored()).toEqual([]);
+    expect(await world.record()).toMatchObject({ creatingSince: null });
+    await world.check();
+    expect(await world.endpoints()).toMatchObject([{ url: elsewhere }]);
+  });
+
+  it('has the watch make what it could only delete', async () => {
+    const world = await open();
+    await world.makeByHand();
+    const refused = new AppError('conflict', 'as many as may be', { status: 409 });
+    const api = { ...world.api, createWebhookEndpoint: () => Promise.reject(refused) };
+    const deps = { ...world.deps, platformApis: new Map([['acme', api]]) };
+    await expect(ensureEndpoint(deps, 'acme', { mayMove: false, signal })).rejects.toBe(refused);
+    expect(await world.endpoints()).toEqual([]);
+    await world.check();
+    const [made] = await world.endpoints();
+    expect(await world.stored()).toMatchObject([{ endpointId: made?.id }]);
+  });
+
+  it('makes one at a time, however many ask', async () => {
+    const world = await open();
+    const all = await Promise.all([world.ensure(), world.ensure(), world.ensure()]);
+    expect(all.map(({ how }) => how).sort()).toEqual(['created', 'kept', 'kept']);
+    expect(await world.endpoints()).toHaveLength(1);
+  });
+
+  it('needs to know where the marketplace reaches it', async () => {
+    const world = await open();
+    const deps = { ...world.deps, publicUrl: undefined };
+    await expect(ensureEndpoint(deps, 'acme', { mayMove: false, signal })).rejects.toMatchObject({
+      code: 'invalid',
+      message: expect.stringContaining('receiver.publicUrl'),
+    });
+  });
+});

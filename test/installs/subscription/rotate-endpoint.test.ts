@@ -1,0 +1,142 @@
+import { describe, expect, it } from 'vitest';
+import { eventTypes } from '../../../src/domain/event.ts';
+import type { StoredEndpoint } from '../../../src/installs/endpoint-store.ts';
+import { ensureEndpoint } from '../../../src/installs/subscription/ensure-endpoint.ts';
+import { rotateEndpoint } from '../../../src/installs/subscription/rotate-endpoint.ts';
+import { openForTest } from '../../support/databases.ts';
+import { openSubscriptionWorld, surroundings } from '../../support/subscription-world.ts';
+
+const { signal } = new AbortController();
+
+describe.each(surroundings)('rotating an endpoint, %s', (_, openMarket, dialect) => {
+  async function open(options = {}) {
+    const database = openForTest(await dialect.createMigrated());
+    const world = await openSubscriptionWorld(openMarket, database, options);
+    const rotate = () => rotateEndpoint(world.deps, 'acme', { signal, overlapMs: 0 });
+    return { ...world, rotate };
+  }
+
+  async function openConnected(options = {}) {
+    const world = await open(options);
+    const { endpointId } = await ensureEndpoint(world.deps, 'acme', { mayMove: false, signal });
+    const [{ secret } = { secret: null }] = await world.stored();
+    await world.takeReadWanted();
+    world.clock.advance(60_000);
+    return { ...world, endpointId, secret };
+  }
+
+  it('puts another one with another secret in its place', async () => {
+    const world = await openConnected();
+    const { endpointId, ...rest } = await world.rotate();
+    expect(endpointId).not.toBe(world.endpointId);
+    expect(rest).toEqual({ replaced: [world.endpointId], hadGap: false, hasConfiguredSecrets: false });
+    const whole = { id: endpointId, url: world.url, eventTypes };
+    expect(await world.endpoints()).toMatchObject([whole]);
+    const [{ secret } = { secret: null }, ...others] = await world.stored();
+    expect([secret === world.secret, others]).toEqual([false, []]);
+    expect(await world.takeReadWanted()).toBe(true);
+  });
+
+  it('has a gap where there is room for one only, and says so', async () => {
+    const world = await openConnected({ endpointsPerInstall: 1 });
+    const { endpointId, hadGap } = await world.rotate();
+    expect(hadGap).toBe(true);
+    expect(await world.endpoints()).toMatchObject([{ id: endpointId }]);
+    expect(await world.stored()).toMatchObject([{ endpointId }]);
+    expect(await world.record()).toMatchObject({ creatingSince: null });
+    expect(await world.takeReadWanted()).toBe(true);
+  });
+
+  it('replaces one with a secret of the configuration, which may then go', async () => {
+    const world = await open({ hasConfiguredSecrets: true });
+    const { id } = await world.makeByHand();
+    expect(await world.rotate()).toMatchObject({ replaced: [id], hasConfiguredSecrets: true });
+    expect(await world.endpoints()).toHaveLength(1);
+  });
+
+  it('mends what only another secret can mend', async () => {
+    const world = await openConnected();
+    await world.failDeliveries(10);
+    await world.deps.subscriptions.unmatched('acme', world.clock.now().toISOString());
+    await world.check();
+    expect(await world.record()).toMatchObject({ trouble: expect.any(Object) });
+    await world.rotate();
+    await world.check();
+    expect(await world.endpoints()).toMatchObject([{ status: 'ACTIVE', eventTypes }]);
+    expect(await world.record()).toMatchObject({ trouble: null, unmatchedAt: null });
+  });
+
+  it('refuses where there is nothing to rotate', async () => {
+    const world = await open();
+    await expect(world.rotate()).rejects.toMatchObject({
+      code: 'not_found',
+      message: expect.stringContaining('gangway connect acme'),
+    });
+  });
+
+  it('is finished by the watch when it was cut off before the first was deleted', async () => {
+    const world = await openConnected();
+    const cut = new AbortController();
+    const endpoints = {
+      ...world.deps.endpoints,
+      async save(endpoint: StoredEndpoint) {
+        await world.deps.endpoints.save(endpoint);
+        cut.abort();
+      },
+    };
+    const deps = { ...world.deps, endpoints };
+    const cutOff = rotateEndpoint(deps, 'acme', { signal: cut.signal, overlapMs: 60_000 });
+    await expect(cutOff).rejects.toMatchObject({ code: 'unavailable' });
+    expect([await world.endpoints(), await world.stored()]).toMatchObject([
+      [{}, {}],
+      [{}, {}],
+    ]);
+    await world.check();
+    expect(await world.endpoints()).toHaveLength(2);
+    world.clock.advance(10_000);
+    await world.check();
+    const [left, ...others] = await world.endpoints();
+    expect([left?.id === world.endpointId, others]).toEqual([false, []]);
+    expect(left?.eventTypes?.toSorted()).toEqual(eventTypes.toSorted());
+    expect(await world.stored()).toMatchObject([{ endpointId: left?.id }]);
+    expect(await world.takeReadWanted()).toBe(true);
+  });
+
+  it('is finished by the watch when it was cut off before the second was stored', async () => {
+    const world = await openConnected();
+    const endpoints = { ...world.deps.endpoints, save: () => Promise.reject(new Error('cut')) };
+    const deps = { ...world.deps, endpoints };
+    await expect(rotateEndpoint(deps, 'acme', { signal })).rejects.toThrow('cut');
+    await world.check();
+    expect(await world.endpoints()).toMatchObject([{ id: world.endpointId }]);
+    expect(await world.record()).toMatchObject({ creatingSince: null, trouble: null });
+  });
+
+  it('leaves one with a secret of the configuration when it was cut off', async () => {
+    const world = await open({ hasConfiguredSecrets: true });
+    const { id } = await world.makeByHand();
+    const endpoints = {
+      ...world.deps.endpoints,
+      save: (endpoint: StoredEndpoint) =>
+        endpoint.secret === null ? world.deps.endpoints.save(endpoint) : Promise.reject(new Error('cut')),
+    };
+    const deps = { ...world.deps, endpoints };
+    await expect(rotateEndpoint(deps, 'acme', { signal })).rejects.toThrow('cut');
+    await world.check();
+    expect(await world.endpoints()).toMatchObject([{ id }]);
+    expect(await world.stored()).toMatchObject([{ endpointId: id, secret: null }]);
+  });
+
+  it('is finished by the watch when it was cut off in the gap', async () => {
+    const world = await openConnected({ endpointsPerInstall: 1 });
+    const endpoints = { ...world.deps.endpoints, save: () => Promise.reject(new Error('cut')) };
+    const deps = { ...world.deps, endpoints };
+    await expect(rotateEndpoint(deps, 'acme', { signal })).rejects.toThrow('cut');
+    expect(await world.stored()).toEqual([]);
+    await world.check();
+    const [made] = await world.endpoints();
+    expect(await world.stored()).toMatchObject([{ endpointId: made?.id }]);
+    await world.check();
+    expect(await world.record()).toMatchObject({ trouble: null });
+  });
+});

@@ -1,0 +1,136 @@
+import { once } from 'node:events';
+import { beforeEach, expect, it } from 'vitest';
+import type { Database } from '../../../src/db/database.ts';
+import { createSubscriptionWorker } from '../../../src/installs/subscription/subscription-worker.ts';
+import { openSandbox } from '../../support/bad-day/day-market.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
+import { startLoops } from '../../support/engine-harness.ts';
+import { openSubscriptionWorld, type SubscriptionWorld } from '../../support/subscription-world.ts';
+import { until } from '../../support/until.ts';
+
+const everyMs = 300_000;
+
+describeEachDatabase('the watch', (openFresh) => {
+  let database: Database;
+  let world: SubscriptionWorld;
+  let looks: string[];
+  let installs: Map<string, object>;
+
+  beforeEach(async () => {
+    database = await openFresh();
+    world = await openSubscriptionWorld(openSandbox, database);
+    looks = [];
+    installs = new Map([['acme', {}]]);
+  });
+
+  /** Instances of their own, which share a database and a marketplace. */
+  function createWatch() {
+    const { api, deps } = world;
+    const platformApis = new Map(
+      ['acme', 'globex'].map((install) => {
+        const listWebhookEndpoints: typeof api.listWebhookEndpoints = async (signal) => {
+          looks.push(install);
+          return await api.listWebhookEndpoints(signal);
+        };
+        return [install, { ...api, listWebhookEndpoints }];
+      }),
+    );
+    return createSubscriptionWorker({ ...deps, platformApis, installs, everyMs });
+  }
+
+  const untilLookedAt = (...expected: string[]) =>
+    until(
+      `looked at ${expected.join(', ')}`,
+      async () => ({ looks: [...looks].sort(), busy: await busy() }),
+      (seen) => seen.busy === 0 && seen.looks.join() === expected.join(),
+    );
+
+  async function busy(): Promise<number> {
+    const now = world.clock.now().toISOString();
+    const rows = await database.kysely
+      .selectFrom('subscription')
+      .select('install')
+      .where((eb) => eb.or([eb('leasedUntil', 'is not', null), eb('nextCheckAt', '<=', now)]))
+      .execute();
+    return rows.length;
+  }
+
+  it('looks at the start, ever again, and at what is connected in between', async () => {
+    const watch = createWatch();
+    startLoops(watch);
+    await untilLookedAt('acme');
+    world.clock.advance(everyMs - 1);
+    installs.set('globex', {});
+    watch.wake();
+    await untilLookedAt('acme', 'globex');
+    world.clock.advance(1);
+    watch.wake();
+    await untilLookedAt('acme', 'acme', 'globex');
+  });
+
+  it('is done by one of many instances for each install', async () => {
+    const { subscriptions } = world.deps;
+    const installs = Array.from({ length: 7 }, (_, index) => `i${index}`);
+    const now = world.clock.now().toISOString();
+    await subscriptions.wantCheck(installs, now);
+    const asked = installs.map(() => subscriptions.claim(installs, now, '2100-01-01T00:00:00.000Z'));
+    expect((await Promise.all(asked)).flat().sort()).toEqual(installs);
+  });
+
+  it('takes up what a dead instance has left', async () => {
+    const { deps, clock } = world;
+    const { subscriptions } = deps;
+    const at = (ms: number) => new Date(clock.now().getTime() + ms).toISOString();
+    await subscriptions.wantCheck(['acme'], at(0));
+    expect(await subscriptions.claim(['acme'], at(0), at(60_000))).toEqual(['acme']);
+    expect(await subscriptions.claim(['acme'], at(59_999), at(60_000))).toEqual([]);
+    expect(await subscriptions.claim(['acme', 'globex'], at(60_000), at(90_000))).toEqual(['acme']);
+  });
+
+  it('leaves what it was at to others when it is stopped', async () => {
+    const { api, deps, clock } = world;
+    const asked = new AbortController();
+    const listWebhookEndpoints: typeof api.listWebhookEndpoints = (signal) => {
+      asked.abort();
+      return new Promise((_, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason));
+      });
+    };
+    const platformApis = new Map([['acme', { ...api, listWebhookEndpoints }]]);
+    const watch = createSubscriptionWorker({ ...deps, platformApis, installs, everyMs });
+    watch.start();
+    await once(asked.signal, 'abort');
+    await watch.stop();
+    const now = clock.now().toISOString();
+    const leasedUntil = '2100-01-01T00:00:00.000Z';
+    expect(await deps.subscriptions.claim(['acme'], now, leasedUntil)).toEqual(['acme']);
+    expect(await world.check()).toBe(true);
+  });
+
+  it('notes that no secret matched, of installs alone that there are', async () => {
+    const watch = createWatch();
+    watch.noteUnmatched('acme');
+    watch.noteUnmatched('nobody');
+    startLoops(watch);
+    await untilLookedAt('acme');
+    expect(await world.record()).toMatchObject({ unmatchedAt: world.clock.now().toISOString() });
+    const rows = await database.kysely.selectFrom('subscription').select('install').execute();
+    expect(rows).toEqual([{ install: 'acme' }]);
+  });
+
+  it('makes no second endpoint where a list is empty by mistake', async () => {
+    const { deps, api, market } = world;
+    await deps.subscriptions.beginCreating('acme', world.clock.now().toISOString());
+    await world.check();
+    const control = new URL('/sandbox/faults', market.baseUrl);
+    const empty = { probability: 1, operations: ['GET /webhook-endpoints'] };
+    const body = JSON.stringify({ faults: { empty } });
+    expect(await fetch(control, { method: 'POST', body })).toMatchObject({ status: 200 });
+    const { signal } = new AbortController();
+    expect(await api.listWebhookEndpoints(signal)).toEqual([]);
+    await world.check();
+    expect(await world.record()).toMatchObject({ trouble: null });
+    await fetch(control, { method: 'POST', body: JSON.stringify({ faults: {} }) });
+    expect(await world.endpoints()).toHaveLength(1);
+  });
+});

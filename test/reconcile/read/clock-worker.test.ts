@@ -1,0 +1,159 @@
+import { sql } from 'kysely';
+import { expect, it } from 'vitest';
+import { inTransaction } from '../../../src/db/database.ts';
+import { writeSetting } from '../../../src/db/setting-store.ts';
+import { stampedColumns } from '../../../src/db/stamped-columns.ts';
+import type { ContractEvidence, GrantEvidence } from '../../../src/domain/evidence.ts';
+import { revokedGrant, statusOfContract } from '../../../src/domain/evidence-status.ts';
+import { instantIn } from '../../../src/lib/clock.ts';
+import { mendAfterSetBack } from '../../../src/reconcile/read/clock-worker.ts';
+import { wantTick } from '../../../src/reconcile/runs/schedule-worker.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
+import type { Engine } from '../../support/engine-harness.ts';
+import { toDatabaseClock } from '../../support/fake-clock.ts';
+import { createIncident, hours, type Incident, minutes } from '../../support/incident.ts';
+
+const days = 24 * hours;
+const links = { cml1: 'signs' };
+const listing = { links, active: { con1: { links: ['cml1'], people: ['cara'] } } };
+const person = { contract: 'con1', trainer: 'cara', link: 'cml1', project: 'signs' };
+
+describeEachDatabase('what was stamped in the future', (openFresh) => {
+  /** As the next start of a bridge finds it, or its next look at the clock. */
+  async function lookAtClock(engine: Engine): Promise<boolean> {
+    return await mendAfterSetBack({
+      ...engine,
+      clock: toDatabaseClock(engine.clock),
+      installs: new Map([['acme', {}]]),
+    });
+  }
+
+  /** Reads while two days ahead, then the clock is right again. */
+  async function openAfter(read: (incident: Incident) => Promise<void>): Promise<Incident> {
+    const incident = createIncident(await openFresh());
+    const { clock } = incident.engine;
+    await lookAtClock(incident.engine);
+    clock.advance(2 * days);
+    await lookAtClock(incident.engine);
+    await read(incident);
+    clock.advance(1 * minutes - 2 * days);
+    return incident;
+  }
+
+  it('is every column that holds an instant, or one of which is said why not', async () => {
+    const { kysely } = await openFresh();
+    const tables = await kysely.introspection.getTables();
+    const isInstant = /(^at|_at|_until|_after|_since|^since|_from|_date|_version|^absences|^omissions)$/;
+    const there = tables.flatMap(({ name, columns }) =>
+      columns.filter((column) => isInstant.test(column.name)).map((one) => `${name}.${one.name}`),
+    );
+    const listed = Object.values(stampedColumns).flatMap((kind) =>
+      Object.entries<readonly string[]>(kind).flatMap(([table, columns]) =>
+        columns.map((column) => `${table}.${column}`),
+      ),
+    );
+    const counts = ['delivery.reader_version'];
+    expect([...listed, ...counts].sort()).toEqual(there.sort());
+  });
+
+  it('is cut back to the present, wherever it stands', async () => {
+    const incident = await openAfter((ahead) => ahead.read(listing));
+    const { kysely } = incident.engine.database;
+    const now = incident.engine.clock.now().toISOString();
+    const ahead = new Date(Date.parse(now) + 2 * days).toISOString();
+    const everywhere = async (say: (table: string, column: string) => Promise<unknown>) => {
+      for (const [table, columns] of Object.entries(stampedColumns.now)) {
+        for (const column of columns) await say(table, column);
+      }
+    };
+    await everywhere((table, column) =>
+      sql`update ${sql.table(table)} set ${sql.ref(column)} = ${ahead}`.execute(kysely),
+    );
+    expect(await lookAtClock(incident.engine)).toBe(true);
+    await everywhere(async (table, column) => {
+      const left = sql`select 1 from ${sql.table(table)} where ${sql.ref(column)} > ${now}`;
+      expect([table, column, (await left.execute(kysely)).rows]).toEqual([table, column, []]);
+    });
+    expect(await incident.alerts('clock_set_back')).toBe(1);
+    expect(await lookAtClock(incident.engine)).toBe(false);
+  });
+
+  it('disputes no end that is delivered after it', async () => {
+    const incident = await openAfter((ahead) => ahead.read(listing));
+    await incident.take('contract.ended', person);
+    expect(incident.removals()).toEqual([]);
+    const status = async () => statusOfContract((await incident.engine.rows('contract'))[0] as ContractEvidence);
+    expect(await status()).toBe('disputed');
+    await lookAtClock(incident.engine);
+    expect(await status()).toBe('ended');
+    // Not before the install was read: the reading may have been the later one.
+    await incident.settle();
+    expect(await incident.states()).toEqual({ 'signs/cara': 'active' });
+    await incident.read({ links });
+    expect(await incident.states()).toEqual({ 'signs/cara': 'removed' });
+  });
+
+  it('keeps no end waiting that comes in once it is cut back', async () => {
+    const incident = await openAfter((ahead) => ahead.read(listing));
+    await lookAtClock(incident.engine);
+    await incident.read(listing);
+    await incident.event('contract.ended', person);
+    expect(await incident.states()).toEqual({ 'signs/cara': 'removed' });
+  });
+
+  it('gives back no grant that was revoked after it', async () => {
+    const incident = await openAfter((ahead) => ahead.read(listing));
+    await incident.take('install.revoked', { link: 'cmi1' });
+    await lookAtClock(incident.engine);
+    const grants = (await incident.engine.rows('installGrant')) as GrantEvidence[];
+    expect(revokedGrant(grants)).not.toBeNull();
+  });
+
+  it('outweighs nothing that is said of a person later, and counts for no absence', async () => {
+    const incident = await openAfter(async (ahead) => {
+      await ahead.read(listing);
+      ahead.engine.clock.advance(7 * hours);
+      const others = { con1: { links: ['cml1'], people: ['dora'] } };
+      await ahead.read({ links, active: others });
+      ahead.engine.clock.advance(-7 * hours);
+    });
+    await lookAtClock(incident.engine);
+    const participations = (await incident.engine.rows('participation')) as { absences: string }[];
+    expect(participations.map(({ absences }) => absences)).toEqual([null, null]);
+    const versions = async () =>
+      ((await incident.engine.rows('person')) as { workEmailVersion: string }[]).map(
+        ({ workEmailVersion }) => workEmailVersion <= `1:${incident.engine.clock.now().toISOString()}`,
+      );
+    expect(await versions()).toEqual([true, true]);
+  });
+
+  it('keeps no lease and no schedule waiting for it', async () => {
+    const incident = await openAfter((ahead) => ahead.read(listing));
+    const { database, clock, installStates } = incident.engine;
+    const ahead = instantIn(clock, 2 * days);
+    await inTransaction(database, async (tx) => {
+      await writeSetting(tx, 'reconcile_tick', ahead);
+      await tx.updateTable('installState').set({ leasedUntil: ahead }).execute();
+    });
+    await lookAtClock(incident.engine);
+    clock.advance(10 * minutes);
+    const now = clock.now().toISOString();
+    expect(await installStates.claim(now, instantIn(clock, 30_000))).toMatchObject({
+      install: 'acme',
+      trigger: 'silence',
+    });
+    const deps = { ...incident.engine, schedule: '* * * * *', installs: new Map([['acme', {}]]) };
+    expect(await wantTick(deps, now)).toBe(true);
+  });
+
+  it('is not looked for while the clock goes on as it should', async () => {
+    const incident = createIncident(await openFresh());
+    const { clock } = incident.engine;
+    await incident.read(listing);
+    expect(await lookAtClock(incident.engine)).toBe(false);
+    // As clocks are put right all the time.
+    clock.advance(-59_000);
+    expect(await lookAtClock(incident.engine)).toBe(false);
+    expect((await incident.engine.installStates.find('acme'))?.heldSince).toBeNull();
+  });
+});

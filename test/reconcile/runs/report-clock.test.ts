@@ -1,0 +1,52 @@
+import { expect, it } from 'vitest';
+import { loadStatus } from '../../../src/operator/load-status.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
+import { createIncident, type Incident, minutes } from '../../support/incident.ts';
+
+const links = { cml1: 'signs' };
+
+describeEachDatabase('a clock that is off', (openFresh) => {
+  const open = async () => createIncident(await openFresh());
+  const attention = async ({ engine }: Incident) => {
+    const status = await loadStatus(
+      engine.database,
+      '2026-01-01T00:00:00.000Z',
+      new Map([['acme', { tool: 'studio' }]]),
+    );
+    return status.attention.map(({ says }) => says);
+  };
+
+  it('is told of once, and as long as it stays so once an hour', async () => {
+    const incident = await open();
+    await incident.read({ links, driftMs: 59_999 });
+    expect(await incident.alerts('clock_drift')).toBe(0);
+    await incident.read({ links, driftMs: -60_000 });
+    await incident.read({ links, driftMs: -61_000 });
+    await incident.read({ links, driftMs: 90_000 }, 'globex');
+    expect(await incident.alerts('clock_drift')).toBe(1);
+    incident.engine.clock.advance(60 * minutes);
+    await incident.read({ links, driftMs: 90_000 });
+    expect(await incident.alerts('clock_drift')).toBe(2);
+  });
+
+  it('is told of also where the reading is refused', async () => {
+    const incident = await open();
+    await incident.read({ links, driftMs: 400_000, isRefused: true });
+    expect(await incident.alerts('clock_drift')).toBe(1);
+    expect(incident.engine.log.lines()).toContainEqual(
+      expect.objectContaining({ alert: 'clock_drift', driftSeconds: 400 }),
+    );
+  });
+
+  it('needs somebody until it is right again', async () => {
+    const incident = await open();
+    await incident.read({ links, driftMs: -75_400 });
+    expect(await attention(incident)).toEqual([
+      'the clock of a running instance is 75 s behind that of the marketplace',
+    ]);
+    await incident.read({ links });
+    expect(await attention(incident)).toHaveLength(1);
+    await incident.read({ links, driftMs: 1000 });
+    expect(await attention(incident)).toEqual([]);
+  });
+});

@@ -1,0 +1,97 @@
+import { expect, it } from 'vitest';
+import { toInstant } from '../../../src/lib/clock.ts';
+import { lastTick } from '../../../src/lib/last-tick.ts';
+import { createScheduleWorker, wantTick } from '../../../src/reconcile/runs/schedule-worker.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
+import { createEngine, startLoops } from '../../support/engine-harness.ts';
+import { until } from '../../support/until.ts';
+
+const minuteMs = 60_000;
+const schedule = '*/15 * * * *';
+
+it.each([
+  ['12:00:00.000', '12:00:00.000'],
+  ['12:14:59.999', '12:00:00.000'],
+  ['12:15:00.000', '12:15:00.000'],
+  ['00:03:00.000', '00:00:00.000'],
+])('at %s the schedule was last due at %s', (now, tick) => {
+  const day = '2026-03-15T';
+  expect(lastTick(schedule, new Date(`${day}${now}Z`))).toBe(`${day}${tick}Z`);
+});
+
+describeEachDatabase('a schedule', (openFresh) => {
+  async function open() {
+    const engine = createEngine(await openFresh());
+    let woken = 0;
+    const deps = {
+      ...engine,
+      schedule,
+      installs: new Map([
+        ['acme', {}],
+        ['globex', {}],
+      ]),
+      onReadWanted: () => {
+        woken += 1;
+      },
+    };
+    const tick = () => wantTick(deps, lastTick(schedule, engine.clock.now()));
+    return { engine, deps, tick, woken: () => woken };
+  }
+
+  it('asks for nothing before the first tick that somebody lived to see', async () => {
+    const { engine, tick } = await open();
+    expect(await tick()).toBe(false);
+    engine.clock.advance(14 * minuteMs);
+    expect(await tick()).toBe(false);
+    expect(await engine.installStates.list()).toEqual([]);
+  });
+
+  it('asks for every install when it is due, and once for ticks that were missed', async () => {
+    const { engine, tick } = await open();
+    await tick();
+    engine.clock.advance(100 * minuteMs);
+    expect([await tick(), await tick()]).toEqual([true, false]);
+    const readWantedAt = toInstant(engine.clock.now());
+    expect(await engine.installStates.list()).toMatchObject([
+      { install: 'acme', readWantedAt },
+      { install: 'globex', readWantedAt },
+    ]);
+    expect(await engine.rows('installState')).toMatchObject([
+      { readWantedBy: 'schedule' },
+      { readWantedBy: 'schedule' },
+    ]);
+  });
+
+  it('does not double the reads of a tick where several instances see it', async () => {
+    const { engine, tick } = await open();
+    await tick();
+    engine.clock.advance(15 * minuteMs);
+    const asked = await Promise.all([1, 2, 3, 4].map(() => tick()));
+    expect(asked.filter(Boolean)).toHaveLength(1);
+  });
+
+  it('does not ask again for what one of them had read meanwhile', async () => {
+    const { engine, tick } = await open();
+    await tick();
+    engine.clock.advance(15 * minuteMs);
+    await tick();
+    const now = toInstant(engine.clock.now());
+    const claim = await engine.installStates.claim(now, now);
+    if (claim !== null) await engine.installStates.settle(claim, now);
+    await tick();
+    expect((await engine.installStates.list()).map((one) => one.readWantedAt)).toEqual([null, now]);
+  });
+
+  it('is kept by a loop, which wakes the reader', async () => {
+    const { engine, deps, woken } = await open();
+    startLoops(createScheduleWorker(deps), createScheduleWorker(deps));
+    const settings = async () => JSON.stringify(await engine.rows('setting'));
+    await until('it knows the tick', settings, (rows) => rows.includes('reconcile_tick'));
+    engine.clock.advance(15 * minuteMs);
+    await until(
+      'it wakes the reader',
+      async () => woken(),
+      (times) => times === 1,
+    );
+  });
+});

@@ -1,0 +1,134 @@
+import { rmSync } from 'node:fs';
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import type { Database } from '../../../src/db/database.ts';
+import { inTransaction } from '../../../src/db/database.ts';
+import { writeSetting } from '../../../src/db/setting-store.ts';
+import { type Alive, createSilence, findHold, type Hold } from '../../../src/reconcile/runs/silence.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
+import { createEngine, type Engine } from '../../support/engine-harness.ts';
+
+const seconds = 1000;
+const minutes = 60 * seconds;
+const hours = 60 * minutes;
+
+describe('what is held', () => {
+  const now = new Date('2026-03-15T12:00:00.000Z');
+  const ago = (ms: number) => new Date(now.getTime() - ms).toISOString();
+  const alive = { aliveAt: ago(0), wroteAt: null, wasPutBack: false };
+
+  it.each<[string, Partial<Alive>, Hold]>([
+    ['nothing where nobody has ever been here', { aliveAt: null }, 'nothing'],
+    ['nothing after a restart', { aliveAt: ago(2 * minutes) }, 'nothing'],
+    ['what is weaker after a pause', { aliveAt: ago(2 * minutes + 1) }, 'removals'],
+    ['that up to an hour', { aliveAt: ago(hours) }, 'removals'],
+    ['all after a silence', { aliveAt: ago(hours + 1) }, 'all'],
+    ['all in a database that was put back', { wasPutBack: true }, 'all'],
+    ['all where it has forgotten what was written', { aliveAt: ago(61_000), wroteAt: ago(0) }, 'all'],
+    ['nothing where another wrote a little before', { aliveAt: ago(900), wroteAt: ago(0) }, 'nothing'],
+  ])('is %s', (_what, more, hold) => {
+    expect(findHold({ ...alive, ...more }, now)).toBe(hold);
+  });
+});
+
+describeEachDatabase('a silence', (openFresh) => {
+  const watch = (engine: Engine) =>
+    createSilence({ ...engine, graces: engine.rules.graces, installs: new Map([['acme', {}]]) });
+  const held = async ({ installStates }: Engine) =>
+    (await installStates.list()).map(({ heldSince }) => heldSince !== null);
+
+  async function open() {
+    const engine = createEngine(await openFresh());
+    await watch(engine).look();
+    return engine;
+  }
+
+  it('of a process that goes on, as of a machine that sleeps, is noticed', async () => {
+    const engine = await open();
+    const silence = watch(engine);
+    for (let look = 0; look < 20; look += 1) {
+      expect(await silence.look()).toBe('nothing');
+      engine.clock.advance(30 * seconds);
+    }
+    engine.clock.advance(20 * minutes);
+    expect(await Promise.all([silence.look(), silence.look()])).toEqual(['removals', 'removals']);
+    expect(await silence.look()).toBe('nothing');
+    expect(await engine.installStates.list()).toMatchObject([
+      { install: 'acme', heldSince: null, readWantedAt: engine.clock.now().toISOString() },
+    ]);
+  });
+
+  it('is none while another instance is here', async () => {
+    const engine = await open();
+    const frozen = watch(engine);
+    await frozen.look();
+    const other = watch(engine);
+    for (let look = 0; look < 40; look += 1) {
+      engine.clock.advance(30 * seconds);
+      await other.look();
+    }
+    expect(await frozen.look()).toBe('nothing');
+  });
+
+  it('ends after a day at the latest, whatever cannot be read', async () => {
+    const engine = await open();
+    engine.clock.advance(2 * hours);
+    const silence = watch(engine);
+    await silence.look();
+    expect(await held(engine)).toEqual([true]);
+    for (let minute = 0; minute < 24 * 60; minute += 1) {
+      engine.clock.advance(minutes);
+      await silence.look();
+    }
+    expect(await held(engine)).toEqual([false]);
+  }, 60_000);
+
+  it('is a database that was put back while nobody was here, by what lies beside it', async () => {
+    const engine = await open();
+    engine.clock.advance(5 * minutes);
+    await watch(engine).look();
+    engine.clock.advance(10 * seconds);
+    await putBack(engine);
+    expect(await watch(engine).look()).toBe('all');
+    expect(await watch(engine).look()).toBe('nothing');
+  });
+
+  it('is a database that was put back under a running instance', async () => {
+    const engine = await open();
+    engine.clock.advance(90 * seconds);
+    const running = watch(engine);
+    await running.look();
+    await setBack(engine.database, engine, 90 * seconds);
+    engine.clock.advance(seconds);
+    expect(await running.look()).toBe('all');
+    expect(await held(engine)).toEqual([true]);
+  });
+
+  it('is none where the mark is missing', async () => {
+    const engine = await open();
+    const { url } = engine.database;
+    if (url.startsWith('sqlite:')) rmSync(`${url.slice('sqlite:'.length)}.alive`);
+    expect(await watch(engine).look()).toBe('nothing');
+  });
+});
+
+/** As a backup of 100 seconds ago: too little to be taken for a silence. */
+async function putBack(engine: Engine): Promise<void> {
+  const { database } = engine;
+  await setBack(database, engine, 100 * seconds);
+  if (database.dialect === 'sqlite') return;
+  // What a dump is restored into is made anew.
+  for (const statement of [
+    'alter table setting rename to before',
+    'create table setting (like before including all)',
+    'insert into setting select * from before',
+    'drop table before',
+  ]) {
+    await sql.raw(statement).execute(database.kysely);
+  }
+}
+
+async function setBack(database: Database, { clock }: Engine, ms: number): Promise<void> {
+  const aliveAt = new Date(clock.now().getTime() - ms).toISOString();
+  await inTransaction(database, (tx) => writeSetting(tx, 'last_alive_at', aliveAt));
+}

@@ -1,0 +1,122 @@
+import { expect, it } from 'vitest';
+import { createContractStore } from '../../../src/operator/contract-store.ts';
+import { loadStatus } from '../../../src/operator/load-status.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
+import { createIncident, minutes } from '../../support/incident.ts';
+
+const links = { cml1: 'signs' };
+
+describeEachDatabase('a suspect', (openFresh) => {
+  const one = (people: string[]) => ({ links: ['cml1'], people });
+  const both = { links, active: { cmc1: one(['u1']), cmc9: one(['u9']) } };
+  /** Then its participants do not answer either. */
+  const without = { links, active: { cmc9: one(['u9']) } };
+
+  async function open() {
+    const incident = createIncident(await openFresh());
+    const contracts = createContractStore(incident.engine.database);
+    const suspects = async () => {
+      const listed = await contracts.list({ suspects: true, limit: 100 });
+      return listed.map(({ contractId, suspectSince }) => `${contractId} ${suspectSince}`);
+    };
+    return { incident, suspects };
+  }
+
+  it('is a contract that is no longer listed, and of which nobody answers', async () => {
+    const { incident, suspects } = await open();
+    const { clock } = incident.engine;
+    await incident.read(both);
+    expect(await suspects()).toEqual([]);
+    clock.advance(15 * minutes);
+    const since = clock.now().toISOString();
+    await incident.read(without);
+    clock.advance(15 * minutes);
+    await incident.read(without);
+    expect(await suspects()).toEqual([`cmc1 ${since}`]);
+    expect(incident.removals()).toEqual([]);
+    await incident.read({ ...without, isRefused: true });
+    expect(await suspects()).toEqual([`cmc1 ${since}`]);
+    clock.advance(minutes);
+    await incident.read(both);
+    expect(await suspects()).toEqual([]);
+  });
+
+  it('is none where the link is gone, or an event told of it since', async () => {
+    const { incident, suspects } = await open();
+    const { clock } = incident.engine;
+    await incident.read(both);
+    clock.advance(15 * minutes);
+    await incident.read(without);
+    expect(await suspects()).toHaveLength(1);
+    clock.advance(minutes);
+    await incident.take('contract.started', { contract: 'cmc1', link: 'cml1', trainer: 'u1' });
+    expect(await suspects()).toEqual([]);
+    clock.advance(minutes);
+    await incident.read(without);
+    expect(await suspects()).toHaveLength(1);
+    await incident.take('project_link.removed', { link: 'cml1' });
+    expect(await suspects()).toEqual([]);
+  });
+
+  it('is none where the marketplace provisions the project itself', async () => {
+    const { incident, suspects } = await open();
+    const provisioningMode = 'MANAGED_ADAPTER';
+    await incident.read({ ...both, provisioningMode });
+    incident.engine.clock.advance(minutes);
+    await incident.read({ ...without, provisioningMode });
+    expect(await suspects()).toEqual([]);
+  });
+
+  it('is told of anew when there is one more, and dated by its own reading', async () => {
+    const { incident, suspects } = await open();
+    const { clock } = incident.engine;
+    await incident.read({ links, active: { ...both.active, cmc2: one(['u2']) } });
+    clock.advance(minutes);
+    const first = clock.now().toISOString();
+    await incident.read({ links, active: { cmc2: one(['u2']), cmc9: one(['u9']) } });
+    clock.advance(60 * minutes);
+    const second = clock.now().toISOString();
+    await incident.read(without);
+    expect(await suspects()).toEqual([`cmc1 ${first}`, `cmc2 ${second}`]);
+    const alerts: number[] = [];
+    for (const hours of [22, 1, 1, 1]) {
+      clock.advance(hours * 60 * minutes);
+      await incident.read(without);
+      alerts.push(await incident.alerts('contract_suspect'));
+    }
+    expect(alerts).toEqual([0, 1, 2, 2]);
+  });
+
+  it('needs somebody, and is told of after a day, once', async () => {
+    const { incident } = await open();
+    const { clock, database } = incident.engine;
+    await incident.read(both);
+    clock.advance(minutes);
+    const since = clock.now().toISOString();
+    await incident.read(without);
+    const { attention } = await loadStatus(database, since, new Map([['acme', { tool: 'studio' }]]));
+    expect(attention).toEqual([
+      {
+        says: `contracts that are no longer listed, and not said to have ended: 1, the oldest since ${since}`,
+        action: expect.stringMatching(/^gangway contracts list --suspects, then .+ end <id>/),
+      },
+    ]);
+    const others = new Map([['globex', { tool: 'list' }]]);
+    expect((await loadStatus(database, since, others)).attention).toEqual([]);
+    clock.advance(24 * 60 * minutes - 1);
+    await incident.read(without);
+    expect(await incident.alerts('contract_suspect')).toBe(0);
+    clock.advance(1);
+    await incident.read(without);
+    await incident.read(without);
+    expect(await incident.alerts('contract_suspect')).toBe(1);
+    expect(incident.engine.log.lines()).toContainEqual(
+      expect.objectContaining({
+        alert: 'contract_suspect',
+        suspects: 1,
+        contracts: ['cmc1'],
+        since,
+      }),
+    );
+  });
+});

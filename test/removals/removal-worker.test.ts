@@ -1,0 +1,292 @@
+import { beforeEach, expect, it } from 'vitest';
+import { inTransaction } from '../../src/db/database.ts';
+import { countedAfterMs } from '../../src/domain/brake.ts';
+import { emptyEvidence, emptyLink } from '../../src/domain/evidence.ts';
+import { instantIn, toInstant } from '../../src/lib/clock.ts';
+import { createRemovalWorker } from '../../src/removals/removal-worker.ts';
+import { claimDue, convergeDue } from '../support/converging.ts';
+import { describeEachDatabase } from '../support/databases.ts';
+import { createEngine, type Engine, startLoops } from '../support/engine-harness.ts';
+import { fullEvent } from '../support/event-bodies.ts';
+import { createMemoryTool, type MemoryTool } from '../support/memory-tool.ts';
+import { until } from '../support/until.ts';
+
+const graceMs = 15 * 60_000;
+const dayMs = 24 * 3_600_000;
+
+/** Each on a link of their own to one project, so that they go one by one. */
+function about(type: string, number: number): string {
+  const names = { contract: `c${number}`, trainer: `t${number}`, link: `l${number}` };
+  return fullEvent({ type, ...names });
+}
+
+describeEachDatabase('removals', (openFresh) => {
+  let engine: Engine;
+  let tool: MemoryTool;
+
+  beforeEach(async () => {
+    engine = createEngine(await openFresh());
+    tool = createMemoryTool();
+  });
+
+  const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index);
+
+  async function hire(count: number): Promise<void> {
+    await engine.apply(numbers(1, count).map((number) => about('contract.started', number)));
+    // What their contracts are is known, so that none may take over from another.
+    const contractsReadAt = instantIn(engine.clock, 60_000);
+    const links = numbers(1, count).map((number) => ({ ...emptyLink('acme', `l${number}`), contractsReadAt }));
+    await engine.merge({ ...emptyEvidence(), links });
+    await convergeDue(engine, tool);
+    // The brake does not count who came in within the last hour.
+    engine.clock.advance(countedAfterMs);
+  }
+
+  /** Weak ends, whose grace is over. */
+  async function unlink(from: number, to: number): Promise<void> {
+    await engine.apply(numbers(from, to).map((number) => about('project_link.removed', number)));
+    await engine.pass(graceMs);
+  }
+
+  const end = (from: number, to: number) =>
+    engine.apply(numbers(from, to).map((number) => about('contract.ended', number)));
+
+  const countIn = () => tool.members('street-signs').length;
+  const countState = async (state: string) =>
+    (await engine.membershipRows()).filter((row) => row.state === state).length;
+  const openPlans = async () => (await engine.plans.list({ state: 'open' })).map(({ size }) => size);
+
+  async function decide(how: 'approve' | 'reject', planId: number) {
+    const now = toInstant(engine.clock.now());
+    return await inTransaction(engine.database, (tx) => engine.plans[how](tx, planId, now));
+  }
+
+  it('go where the brake allows them', async () => {
+    await hire(10);
+    await unlink(1, 3);
+    expect(await convergeDue(engine, tool)).toEqual(Array(3).fill('remove removed'));
+    expect(countIn()).toBe(7);
+    expect(await engine.rows('removal')).toMatchObject(
+      Array(3).fill({ install: 'acme', cause: 'link_removed', clearance: 'braked' }),
+    );
+  });
+
+  it('are not more for those who came in within the last hour', async () => {
+    await hire(4);
+    const more = numbers(5, 100).map((number) => about('contract.started', number));
+    await engine.apply(more);
+    await convergeDue(engine, tool);
+    expect(countIn()).toBe(100);
+    await end(5, 30);
+    await engine.brake();
+    expect(await openPlans()).toEqual([26]);
+    expect(await convergeDue(engine, tool)).toEqual([]);
+  });
+
+  it('of an install in its first hour go one by one', async () => {
+    await hire(10);
+    engine.clock.advance(-countedAfterMs);
+    await unlink(1, 1);
+    expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
+    await unlink(2, 2);
+    expect(await openPlans()).toEqual([1]);
+    expect(countIn()).toBe(9);
+  });
+
+  it('are held with what was let pass before them, where nobody has begun that yet', async () => {
+    await hire(10);
+    await unlink(1, 3);
+    expect(await engine.rows('removal')).toHaveLength(3);
+    await unlink(4, 4);
+    expect(await openPlans()).toEqual([4]);
+    expect(await engine.rows('removal')).toEqual([]);
+    expect(await convergeDue(engine, tool)).toEqual([]);
+    expect(countIn()).toBe(10);
+    await decide('approve', 1);
+    expect(await convergeDue(engine, tool)).toEqual(Array(4).fill('remove removed'));
+  });
+
+  it('are held without those that a worker is at already', async () => {
+    await hire(10);
+    const removed = (number: number) => about('project_link.removed', number);
+    await engine.apply([1, 2, 3].map(removed));
+    engine.clock.advance(10_000);
+    await engine.apply([removed(4)]);
+    await engine.pass(graceMs - 10_000);
+    const claims = await claimDue(engine, { limit: 2 });
+    await engine.pass(10_000);
+    expect(claims).toHaveLength(2);
+    expect(await openPlans()).toEqual([2]);
+    expect(await engine.rows('removal')).toHaveLength(2);
+  });
+
+  it('are held together beyond it, with an alert, while others come in', async () => {
+    await hire(10);
+    await unlink(1, 4);
+    await engine.apply([about('contract.started', 11)]);
+    expect(await convergeDue(engine, tool)).toEqual(['add added']);
+    expect(countIn()).toBe(11);
+    expect(await countState('held')).toBe(4);
+    expect(await openPlans()).toEqual([4]);
+    expect(engine.log.lines()).toContainEqual(
+      expect.objectContaining({ alert: 'removals_held', install: 'acme', plan: 1, held: 4 }),
+    );
+  });
+
+  it('are counted over a day, and those that wait for an operator count too', async () => {
+    await hire(10);
+    await unlink(1, 3);
+    await convergeDue(engine, tool);
+    await engine.pass(dayMs - graceMs);
+    await unlink(4, 4);
+    await convergeDue(engine, tool);
+    expect(await openPlans()).toEqual([]);
+
+    // Of seven, two may go in a day: one has.
+    await unlink(5, 6);
+    await unlink(7, 7);
+    expect(await openPlans()).toEqual([2, 1]);
+    expect(await convergeDue(engine, tool)).toEqual([]);
+    expect(countIn()).toBe(6);
+  });
+
+  it('are those of one install, whatever happens to another', async () => {
+    await hire(3);
+    const ofGlobex = (type: string) => fullEvent({ type, contract: 'g1', trainer: 'g1', link: 'g1', project: 'lamps' });
+    await engine.apply([ofGlobex('contract.started')], 'globex');
+    await convergeDue(engine, tool);
+    await engine.apply([ofGlobex('project_link.removed')], 'globex');
+    await unlink(1, 1);
+    expect(await convergeDue(engine, tool)).toEqual(['remove removed', 'remove removed']);
+    expect(tool.members('lamps')).toEqual([]);
+    await unlink(2, 2);
+    expect(await openPlans()).toEqual([1]);
+    expect(countIn()).toBe(2);
+  });
+
+  it('that were delivered go up to so many in ten minutes, and are held beyond', async () => {
+    await hire(40);
+    await end(1, 20);
+    expect(await convergeDue(engine, tool)).toHaveLength(20);
+    await end(21, 26);
+    expect(await convergeDue(engine, tool)).toEqual([]);
+    expect(await openPlans()).toEqual([6]);
+    engine.clock.advance(10 * 60_000);
+    await end(27, 36);
+    expect(await convergeDue(engine, tool)).toHaveLength(10);
+    expect(countIn()).toBe(10);
+  });
+
+  it('of a whole customer at once are held, and come to nothing by themselves', async () => {
+    await hire(40);
+    await end(1, 40);
+    for (const ms of [0, graceMs, dayMs, 30 * dayMs]) {
+      await engine.pass(ms);
+      expect(await convergeDue(engine, tool)).toEqual([]);
+    }
+    expect(countIn()).toBe(40);
+    expect(await openPlans()).toEqual([40]);
+  });
+
+  it('become one plan in ten seconds, and wait for it', async () => {
+    await hire(3);
+    await engine.apply([1, 2].map((number) => about('project_link.removed', number)));
+    engine.clock.advance(5000);
+    await engine.apply([about('project_link.removed', 3)]);
+    await engine.pass(graceMs - 5000);
+    expect(await openPlans()).toEqual([2]);
+    await engine.pass(9999);
+    expect(await openPlans()).toEqual([2]);
+    expect(await convergeDue(engine, tool)).toEqual([]);
+    await engine.pass(1);
+    expect(await openPlans()).toEqual([2, 1]);
+    expect(countIn()).toBe(3);
+  });
+
+  it('go when an operator approves, but for those about whom more is known since', async () => {
+    await hire(4);
+    await unlink(1, 3);
+    const [plan] = await engine.plans.list({});
+    const again = { contract: 'again', trainer: 't3', link: 'again' };
+    await engine.apply([fullEvent({ type: 'contract.started', ...again })]);
+    expect(await engine.plans.show(plan?.id ?? 0)).toMatchObject([
+      { trainerId: 't1', cause: 'link_removed', isStale: false, outcome: null },
+      { trainerId: 't2', isStale: false },
+      { trainerId: 't3', isStale: true },
+    ]);
+    expect(await decide('approve', plan?.id ?? 0)).toEqual({ install: 'acme', decided: 2, stale: 1 });
+    await convergeDue(engine, tool);
+    expect(tool.members('street-signs')).toEqual(['t3', 't4']);
+    const outcomes = (await engine.plans.show(plan?.id ?? 0)).map(({ outcome }) => outcome);
+    expect(outcomes).toEqual(['approved', 'approved', 'stale']);
+    await expect(decide('reject', plan?.id ?? 0)).rejects.toMatchObject({ code: 'conflict' });
+    await expect(decide('approve', 99)).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('that an operator rejects wait for new evidence', async () => {
+    await hire(4);
+    await unlink(1, 2);
+    expect(await decide('reject', 1)).toMatchObject({ decided: 2, stale: 0 });
+    await engine.apply([`${about('project_link.removed', 1)} `]);
+    await engine.pass(2 * dayMs);
+    expect(await convergeDue(engine, tool)).toEqual([]);
+    expect(countIn()).toBe(4);
+    expect(await openPlans()).toEqual([]);
+
+    await engine.apply([about('contract.ended', 1)]);
+    expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
+    expect(tool.members('street-signs')).toEqual(['t2', 't3', 't4']);
+  });
+
+  it('that are taken back before anything was done are not counted', async () => {
+    await hire(10);
+    await unlink(1, 3);
+    const again = (number: number) =>
+      fullEvent({ type: 'contract.started', contract: `again${number}`, trainer: `t${number}`, link: 'l10' });
+    await engine.apply(numbers(1, 3).map(again));
+    expect(await engine.rows('removal')).toEqual([]);
+    await convergeDue(engine, tool);
+    await unlink(4, 6);
+    expect(await convergeDue(engine, tool)).toHaveLength(3);
+    expect(await openPlans()).toEqual([]);
+  });
+
+  it('that are weak are always held where nobody can be taken back', async () => {
+    engine = createEngine(await openFresh(), { canReturn: () => false });
+    await hire(10);
+    await unlink(1, 1);
+    expect(await openPlans()).toEqual([1]);
+    await end(2, 2);
+    expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
+    expect(countIn()).toBe(9);
+  });
+
+  it('of people who were there before are no removals', async () => {
+    for (const number of numbers(1, 4)) tool.seed('street-signs', `t${number}`);
+    await hire(4);
+    await unlink(1, 4);
+    expect(await convergeDue(engine, tool)).toEqual(Array(4).fill('remove released'));
+    expect(await openPlans()).toEqual([]);
+    expect(countIn()).toBe(4);
+  });
+
+  it('are looked at by a worker that says when there is something to do', async () => {
+    await hire(1);
+    let due = 0;
+    engine.onMembershipDue = () => {
+      due += 1;
+    };
+    await end(1, 1);
+    startLoops(createRemovalWorker(engine));
+    await until(
+      'the removal is let pass',
+      () => due,
+      (count) => count === 1,
+    );
+    expect(await engine.membershipRows()).toMatchObject([
+      { state: 'removing', removeAfter: null, clearedGeneration: 2 },
+    ]);
+    const { values } = await engine.metrics.removalDecisions.get();
+    expect(values).toMatchObject([{ labels: { install: 'acme', clearance: 'delivered' }, value: 1 }]);
+  });
+});

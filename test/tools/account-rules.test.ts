@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { canReturn, findSharedAccounts, mayChangeAccounts, saySharedAccounts } from '../../src/tools/account-rules.ts';
+import { createMemoryTool } from '../support/memory-tool.ts';
+
+const alone = new Map([
+  ['acme', { tool: 'studio' }],
+  ['globex', { tool: 'atelier' }],
+]);
+const shared = new Map([...alone, ['initech', { tool: 'studio' }]]);
+const { adapter: memory } = createMemoryTool('membership', { hasAccounts: true });
+const reason = 'their login stays';
+const adapter = {
+  ...memory,
+  capabilities: {
+    ...memory.capabilities,
+    keepingAccount: { removal: { effect: 'membership_only', reason }, readding: 'no' },
+  },
+} as const;
+
+describe('changing accounts', () => {
+  it.each([
+    ['where one install has the tool', alone, [], true],
+    ['where several share it', shared, [], false],
+    ['where all addresses are the marketplace’s own', shared, ['opentrain.work'], true],
+    ['where nobody has it', new Map(), [], true],
+  ])('%s', (_, installs, domains, expected) => {
+    expect(mayChangeAccounts('studio', installs, domains)).toBe(expected);
+  });
+
+  it('makes a removal final where the account has to stay and nobody can be added again', () => {
+    expect([canReturn(adapter, true), canReturn(adapter, false)]).toEqual([true, false]);
+  });
+
+  it('is told of where it is refused, with what that means', () => {
+    const adapters = new Map([
+      ['studio', adapter],
+      ['atelier', adapter],
+      ['list', createMemoryTool().adapter],
+    ]);
+    expect(findSharedAccounts(adapters, alone, [])).toEqual([]);
+    expect(findSharedAccounts(adapters, shared, ['opentrain.work'])).toEqual([]);
+    const [one, ...others] = findSharedAccounts(adapters, shared, []);
+    expect(others).toEqual([]);
+    const expected = { tool: 'studio', installs: ['acme', 'initech'], stillIn: reason };
+    expect(one).toEqual({ ...expected, isForGood: true });
+    expect(saySharedAccounts({ ...expected, isForGood: true })).toBe(
+      'acme, initech share studio, and marketplace.managedDomains is not set: no account is ended, renamed or activated in it, so that whoever is removed may still get in: their login stays; and they cannot be added again',
+    );
+  });
+});
