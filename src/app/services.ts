@@ -23,7 +23,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { Loop } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { createSendMail } from '../mail/send-mail.ts';
-import type { Rules } from '../memberships/collect-candidates.ts';
+import type { MembershipRules } from '../memberships/collect-candidates.ts';
 import type { OrphanDeps } from '../memberships/find-orphans.ts';
 import { createInstallsReaching, createLinkRouter, type RouteLink } from '../memberships/link-router.ts';
 import type { Channel } from '../notify/channel.ts';
@@ -45,7 +45,7 @@ import { createAwaitedReadingStore } from '../removals/awaited-reading-store.ts'
 import type { BrakeStore } from '../removals/brake-store.ts';
 import { createFinalReadingStore } from '../removals/final-reading-store.ts';
 import { createRemovalWorker } from '../removals/removal-worker.ts';
-import { canReturn, mayChangeAccounts } from '../tools/account-rules.ts';
+import { canBeReadded, mayChangeAccounts } from '../tools/account-rules.ts';
 import { bindTool, placeOf } from '../tools/bind-tool.ts';
 import { createUsage, type Usage } from '../usage/create-usage.ts';
 import { createImportSightings } from '../usage/import/import-sightings.ts';
@@ -113,9 +113,9 @@ export function createWorks(given: WorksDeps): Works {
   const deps = { ...given, adapters };
   const mayChange = (tool: string) => mayChangeAccounts(tool, installs, managedDomains);
   const routeLink = createLinkRouter(installs, adapters);
-  const graces = config.removals;
+  const gracePeriods = config.removals;
   const installStates = createInstallStateStore(database);
-  const silence = createSilence({ database, installStates, installs, graces, logger, clock });
+  const silence = createSilence({ database, installStates, installs, gracePeriods, logger, clock });
   const convergeWorkers = createConvergeWorkers(deps, { alerts, routeLink, mayChange, silence });
   const resets = createResetStore(database, box);
   const resetting = [...adapters].flatMap(([tool, one]) => (one.resetInvitations ? [tool] : []));
@@ -133,13 +133,13 @@ export function createWorks(given: WorksDeps): Works {
     alertsTold: settled,
     managedDomains,
     limits: config.removals,
-    rules: { routeLink, graces, ...assignmentsOf(adapters) },
+    rules: { routeLink, gracePeriods, ...assignmentsOf(adapters) },
     ...createStores(storage),
     installStates,
     silence,
     beforeDeciding: () => silence.look(),
     awaitedReadings: createAwaitedReadingStore({
-      graces,
+      gracePeriods,
       installs,
       installsReaching: createInstallsReaching(installs, routeLink),
     }),
@@ -147,7 +147,7 @@ export function createWorks(given: WorksDeps): Works {
     reportSuspects: createReportSuspects({ suspects: createSuspectStore(database), alerts, clock }),
     reportClock: createReportClock({ database, alerts, clock }),
     mayPass: createFinalReadingStore(createPlaceOf({ adapters, routeLink, links: config.links })).mayPass,
-    canReturn: (tool: string) => canReturn(adapters.get(tool), mayChange(tool)),
+    canReturn: (tool: string) => canBeReadded(adapters.get(tool), mayChange(tool)),
     countDueResets: () => resets.countDue(resetting, toInstant(clock.now())),
     onMembershipDue() {
       for (const worker of convergeWorkers) worker.wake();
@@ -220,13 +220,13 @@ function createUsageOf(
 
 /** What the tools list, compared with what is known. */
 function createDriftDeps({ config, storage: { box }, adapters }: WorksDeps, works: UnwiredWorks): CheckDriftDeps {
-  const { routeLink, graces } = works.rules;
+  const { routeLink, gracePeriods } = works.rules;
   return {
     ...works,
     adapters,
     box,
     routeLink,
-    graceMs: graces.graceMs,
+    graceMs: gracePeriods.graceMs,
     drifts: createDriftStore(works.database),
     protectedAccounts: new Map([...config.tools].map(([name, tool]) => [name, tool.protected])),
     report: createReportDrift(works),
@@ -304,7 +304,7 @@ export function openRegistry({
 }
 
 /** Which tools leave with somebody what is assigned to them. */
-function assignmentsOf(adapters: ReadonlyMap<string, Adapter>): Pick<Rules, 'endsAssignments'> {
+function assignmentsOf(adapters: ReadonlyMap<string, Adapter>): Pick<MembershipRules, 'endsAssignments'> {
   const tools = new Set([...adapters].flatMap(([tool, { endAssignments }]) => (endAssignments ? [tool] : [])));
   return tools.size === 0 ? {} : { endsAssignments: (tool) => tools.has(tool) };
 }

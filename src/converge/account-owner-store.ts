@@ -2,7 +2,7 @@ import type { Member } from '../adapters/adapter.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { inParts } from '../db/key-in.ts';
 import type { Claim } from './claim-store.ts';
-import type { Result } from './settle-store.ts';
+import type { ConvergeResult } from './settle-store.ts';
 
 /** The SQL of whose an account of a tool is, by the tool's id (design section 2, *Identity*). */
 
@@ -24,7 +24,7 @@ export async function isAccountOurs(
 }
 
 /** Which of these ids belong to somebody else, or to another access of the same trainer that stands. */
-export async function knownMembers(
+export async function findKnownMembers(
   db: Database['kysely'],
   { tool, trainerId }: Pick<Claim, 'tool' | 'trainerId'>,
   ids: readonly string[],
@@ -44,10 +44,10 @@ export async function knownMembers(
 }
 
 /** Keeps what was learnt of whose an account is; that it is ours stays so. */
-export async function noteAccount(
+export async function recordAccount(
   tx: Transaction,
   { tool, trainerId }: Claim,
-  { memberId: accountId, isAccountOurs: isOurs, madeAt }: Result,
+  { memberId: accountId, isAccountOurs: isOurs, madeAt }: ConvergeResult,
   seenAt: string,
 ): Promise<void> {
   if (accountId === undefined) return;

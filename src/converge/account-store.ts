@@ -3,16 +3,16 @@ import type { Member } from '../adapters/adapter.ts';
 import type { Transaction } from '../db/database.ts';
 import type { MembershipRow, Tables } from '../db/tables.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import { mayBeWorkedOn } from '../memberships/membership-store.ts';
+import { isWorkable } from '../memberships/membership-store.ts';
 import { bindAccount, isAccountOurs } from './account-owner-store.ts';
 import type { Claim } from './claim-store.ts';
-import { type AccountRules, managedPlaces } from './managed-place-store.ts';
-import type { Result } from './settle-store.ts';
+import { type AccountRules, managedGroups } from './managed-group-store.ts';
+import type { ConvergeResult } from './settle-store.ts';
 
 /** The SQL of accounts: several memberships, and several people, may share one (design section 2). */
 
 /** What else the account is in use for, asked in the transaction that holds the intent. */
-export interface Begun {
+export interface AccountUse {
   /** Another membership of ours is of the same account in this group. */
   isShared: boolean;
   /** Somebody else has the same account, or has it under another address. */
@@ -22,24 +22,24 @@ export interface Begun {
   /** Whether it is known that we made the account. */
   isAccountOurs: boolean;
   /** Other groups that the account is to leave by now: it goes out of them before it is ended. */
-  leaving: readonly string[];
+  groupsToLeave: readonly string[];
 }
 
-export const unshared: Begun = {
+export const unsharedAccount: AccountUse = {
   isShared: false,
   isOfAnother: false,
   isLastOfAccount: false,
   isAccountOurs: false,
-  leaving: [],
+  groupsToLeave: [],
 };
 
 /** Asks of every other membership of the account whether it is still to be there. */
-export async function askOthers(
+export async function findAccountUse(
   tx: Transaction,
   { box, routeLink }: AccountRules,
   claim: Claim,
   found: Member | null,
-): Promise<Begun> {
+): Promise<AccountUse> {
   const foundId = found?.id ?? null;
   const shown = found?.email ?? null;
   const all = await tx
@@ -70,7 +70,7 @@ export async function askOthers(
   const others = ofAccount
     .filter(({ isInUse: inUse }) => Number(inUse) === 1)
     .map((other) => ({ ...other, isOfAddress: Number(other.isOfAddress) === 1 }));
-  const managed = await managedPlaces(tx, { box, routeLink }, claim);
+  const managed = await managedGroups(tx, { box, routeLink }, claim);
   const isManagedHere = managed.some(({ groupId }) => groupId === claim.groupId);
   const leaving = ofAccount.filter(
     ({ isInUse: inUse, state, memberId }) => Number(inUse) === 0 && state === 'removing' && memberId === foundId,
@@ -82,7 +82,7 @@ export async function askOthers(
     ),
     isLastOfAccount: others.length === 0 && managed.length === 0,
     isAccountOurs: found !== null && (await isAccountOurs(tx, claim, found)),
-    leaving: [...new Set(leaving.map(({ groupId }) => groupId))].filter((groupId) => groupId !== claim.groupId),
+    groupsToLeave: [...new Set(leaving.map(({ groupId }) => groupId))].filter((groupId) => groupId !== claim.groupId),
   };
 }
 
@@ -169,11 +169,11 @@ function isInUse(eb: MembershipBuilder): Expression<SqlBool> {
 }
 
 /** What was done, or left, may concern whoever else has the account. */
-export async function tellAccount(
+export async function updateAccountSharers(
   tx: Transaction,
   box: SecretBox,
   claim: Claim,
-  { operation, outcome, memberId, state, isOurs = claim.isOurs }: Result,
+  { operation, outcome, memberId, state, isOurs = claim.isOurs }: ConvergeResult,
   now: string,
 ): Promise<void> {
   const accountId = memberId ?? claim.memberId;
@@ -262,13 +262,13 @@ async function lookAtAccount(
 ): Promise<void> {
   await tx
     .updateTable('membership')
-    .set((eb) => ({ lookAgain: 1, nextAttemptAt: dueAgain(eb, now) }))
+    .set((eb) => ({ lookAgain: 1, nextAttemptAt: dueIfWorkable(eb, now) }))
     .where('wanted', '=', 1)
     .where((eb) => isOfAccount(eb, box, claim, accountId))
     .execute();
 }
 
 /** Where there is something to do: else it would be due for ever, and never claimed. */
-export function dueAgain(eb: MembershipBuilder, now: string) {
-  return eb.case().when(mayBeWorkedOn(eb)).then(now).else(eb.ref('nextAttemptAt')).end();
+export function dueIfWorkable(eb: MembershipBuilder, now: string) {
+  return eb.case().when(isWorkable(eb)).then(now).else(eb.ref('nextAttemptAt')).end();
 }

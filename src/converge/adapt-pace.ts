@@ -11,7 +11,7 @@ export interface Pace {
 }
 
 /** One membership that was worked on. Instants by one clock. */
-export interface Trip {
+export interface PaceSample {
   begunAtMs: number;
   endedAtMs: number;
   /** Whether the tool did not answer, or said that it has too much to do. */
@@ -29,7 +29,7 @@ export interface PaceLimits {
 export const firstPace: Pace = { atOnce: 1, slowedAtMs: Number.NEGATIVE_INFINITY };
 
 /** Pure. */
-export function adaptPace(pace: Pace, trip: Trip, { most, quickMs }: PaceLimits): Pace {
+export function adaptPace(pace: Pace, trip: PaceSample, { most, quickMs }: PaceLimits): Pace {
   if (trip.begunAtMs < pace.slowedAtMs) return pace;
   if (trip.isUnanswered) {
     return { atOnce: Math.max(1, Math.floor(pace.atOnce) / 2), slowedAtMs: trip.endedAtMs };

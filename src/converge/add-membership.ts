@@ -1,15 +1,14 @@
 import type { Added, Member, Person } from '../adapters/adapter.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
+import { isProtected } from '../tools/account-rules.ts';
 import { callTool } from '../tools/call-tool.ts';
 import { createPassword } from '../tools/new-password.ts';
-import { isProtected } from '../tools/protected-account.ts';
 import type { Claim } from './claim-store.ts';
-import { toNewInvitation } from './converge-invitation.ts';
-import { begin, type ConvergeDeps, maxListAgeMs, readUntil, toFailure } from './converge-steps.ts';
-import { refuseBound } from './doubted-account.ts';
-import { restIn } from './rest-in.ts';
-import type { Result } from './settle-store.ts';
-import { isAccountMadeByUs, toMadeAt } from './whose.ts';
+import { beginCall, type ConvergeDeps, maxListAgeMs, readUntil, settledAs, toFailure } from './converge-steps.ts';
+import { refuseAccountOfAnother } from './doubted-account.ts';
+import { isAccountMadeByUs, toMadeAt } from './ownership.ts';
+import { toNewInvitation } from './renew-invitation.ts';
+import type { ConvergeResult } from './settle-store.ts';
 
 /**
  * Adds somebody whom the look did not find in the group. Whose their account is, is asked of the tool
@@ -22,13 +21,13 @@ export async function addMembership(
   claim: Claim,
   person: Person,
   signal: AbortSignal,
-): Promise<Result | null> {
+): Promise<ConvergeResult | null> {
   const account = await lookAtAccount(deps, person, signal);
   const isOursBefore = await isAccountOurs(deps, claim, account);
   const password = passwordFor(deps, claim);
   const isAccountAbsent = account === undefined ? null : account === null;
   const intent = { operation: 'add', found: null, isAccountAbsent, password } as const;
-  if ((await begin(deps, claim, intent)) === null) return null;
+  if ((await beginCall(deps, claim, intent)) === null) return null;
   const newcomer: Person = {
     ...person,
     isAccountOurs: isOursBefore && deps.mayChangeAccounts(),
@@ -39,17 +38,17 @@ export async function addMembership(
     deps.adapter.addMember(claim.groupId, newcomer, callSignal),
   );
   await refuseProtected(deps, claim, added, signal);
-  await refuseBound(deps, claim, added);
+  await refuseAccountOfAnother(deps, claim, added);
   const isMade = added.account === 'made' || (added.account === undefined && isAccountAbsent);
   const learnt = {
     isOurs: true,
     isAccountOurs: isMade === true || isOursBefore || isAccountMadeByUs(claim, added),
     ...toMadeAt(added),
   };
-  const told = toTold(added, learnt.isAccountOurs ? password : null, password !== null);
+  const told = toInvitation(added, learnt.isAccountOurs ? password : null, password !== null);
   if (added.isUnlisted === true) {
     const invited = { ...learnt, isAccountOurs: false, memberId: added.id, ...told };
-    return { operation: 'add', outcome: 'invited', ...invited, ...restIn(deps.clock, 'invited') };
+    return { operation: 'add', outcome: 'invited', ...invited, ...settledAs(deps.clock, 'invited') };
   }
   return await readBack(deps, claim, { person, added, learnt: { ...learnt, ...told } }, signal);
 }
@@ -62,9 +61,9 @@ export async function addMembership(
 async function readBack(
   deps: ConvergeDeps,
   claim: Claim,
-  { person, added, learnt }: { person: Person; added: Added; learnt: Partial<Result> },
+  { person, added, learnt }: { person: Person; added: Added; learnt: Partial<ConvergeResult> },
   signal: AbortSignal,
-): Promise<Result> {
+): Promise<ConvergeResult> {
   const { adapter, clock } = deps;
   try {
     const seen = await readUntil(deps, claim, { ...person, memberId: added.id }, signal);
@@ -72,7 +71,7 @@ async function readBack(
     const { id: memberId, isInvited } = shown;
     const [outcome, state] = isInvited ? (['invited', 'invited'] as const) : (['added', 'active'] as const);
     const settled = { ...learnt, ...toMadeAt(shown), memberId };
-    return { ...settled, operation: 'add', outcome, ...restIn(clock, state) };
+    return { ...settled, operation: 'add', outcome, ...settledAs(clock, state) };
   } catch (thrown) {
     if (signal.aborted || adapter.capabilities.removesUnseen !== true) throw thrown;
     // It has answered, and does not show them, but may have them: by this id they can be taken out.
@@ -130,7 +129,7 @@ function passwordFor({ adapter }: ConvergeDeps, { password }: Claim): string | n
  *
  * @param password of an account that we made; nobody else's is told
  */
-function toTold({ invitation }: Added, password: string | null, hasPassword: boolean): Partial<Result> {
+function toInvitation({ invitation }: Added, password: string | null, hasPassword: boolean): Partial<ConvergeResult> {
   const given = toNewInvitation(invitation, password);
   return { hasPassword, ...(given !== undefined && { invitation: given }) };
 }

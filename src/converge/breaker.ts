@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../domain/errors.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { Result } from './settle-store.ts';
+import type { ConvergeResult } from './settle-store.ts';
 
 /**
  * Leaves a tool alone that does not answer, or no longer lets us in: after that one probe at a time
@@ -16,11 +16,11 @@ export interface Breaker {
   probesAt(): Date | null;
   /** Whether a result has put the tool in doubt, so that it is to be checked now. */
   isCheckDue(): boolean;
-  report(result: Pick<Result, 'errorCode' | 'retryAfterMs'>): void;
+  report(result: Pick<ConvergeResult, 'errorCode' | 'retryAfterMs'>): void;
   /** A check has begun: there is one at a time, and not more often than every few seconds. */
   checking(): void;
   /** @returns whether it has opened just now */
-  checked(finding: Pick<Result, 'errorCode' | 'retryAfterMs'>): boolean;
+  checked(finding: Pick<ConvergeResult, 'errorCode' | 'retryAfterMs'>): boolean;
   /** @param isWell what the probe found: it closes, or waits longer for the next */
   probed(isWell: boolean): void;
 }

@@ -4,7 +4,7 @@ import type { MembershipRow, Tables } from '../db/tables.ts';
 import type { MembershipState } from '../domain/membership.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { createAddressStore, type GivenAddress } from '../memberships/address-store.ts';
-import { isHeldBack, mayBeWorkedOn } from '../memberships/membership-store.ts';
+import { isHeldBack, isWorkable } from '../memberships/membership-store.ts';
 import { findMadeAt, findNames, findPasswords, findRenewals } from './claim-details-store.ts';
 
 /**
@@ -15,7 +15,7 @@ import { findMadeAt, findNames, findPasswords, findRenewals } from './claim-deta
 export interface ClaimStore {
   /** The installs for which something is due in the tool. */
   installsDue(tool: string, now: string): Promise<string[]>;
-  claim(order: ClaimOrder): Promise<Claim[]>;
+  claim(order: MembershipClaimOrder): Promise<Claim[]>;
   /** @returns false where the claim no longer holds, so that nothing more may be done under it */
   prolong(claim: Claim, now: string, leasedUntil: string): Promise<boolean>;
   /** Gives a claim back without having done anything, to be taken again at `nextAttemptAt`. */
@@ -33,7 +33,7 @@ export interface ClaimStore {
   hasRefused(tool: string, now: string): Promise<boolean>;
 }
 
-export interface ClaimOrder {
+export interface MembershipClaimOrder {
   tool: string;
   install: string;
   token: string;
@@ -204,7 +204,7 @@ function isRefused(tool: string, now: string): Condition {
 
 export const noLease = { leaseToken: null, leasedUntil: null };
 
-async function leaseDue({ dialect }: Database, tx: Transaction, order: ClaimOrder): Promise<MembershipRow[]> {
+async function leaseDue({ dialect }: Database, tx: Transaction, order: MembershipClaimOrder): Promise<MembershipRow[]> {
   const { token, leasedUntil, limit, exclusiveBy } = order;
   const isShared = exclusiveBy.length > 0;
   // Two instances that look at the same time would both find nobody at it.
@@ -231,14 +231,14 @@ async function leaseDue({ dialect }: Database, tx: Transaction, order: ClaimOrde
 
 type Condition = (eb: ExpressionBuilder<Tables, 'membership'>) => Expression<SqlBool>;
 
-function isClaimable({ tool, install, now, exclusiveBy }: ClaimOrder): Condition {
+function isClaimable({ tool, install, now, exclusiveBy }: MembershipClaimOrder): Condition {
   return (eb) =>
     eb.and([
       eb('tool', '=', tool),
       eb('membership.install', '=', install),
       eb('membership.nextAttemptAt', '<=', now),
       eb.or([eb('membership.leasedUntil', 'is', null), eb('membership.leasedUntil', '<=', now)]),
-      mayBeWorkedOn(eb),
+      isWorkable(eb),
       eb.not(isHeldBack(eb)),
       ...exclusiveBy.map((column) => eb.not(isWorkedOn(eb, column, now))),
     ]);
@@ -261,7 +261,7 @@ function isWorkedOn(
 
 function firstOfEach<Row extends { groupId: string; trainerId: string }>(
   rows: Row[],
-  columns: ClaimOrder['exclusiveBy'],
+  columns: MembershipClaimOrder['exclusiveBy'],
 ): Row[] {
   const taken = new Set<string>();
   return rows.filter((row) => {

@@ -1,5 +1,5 @@
 import type { Claim } from './claim-store.ts';
-import type { Result } from './settle-store.ts';
+import type { ConvergeResult } from './settle-store.ts';
 
 /**
  * When what a look shows counts for good (design section 2, *Identity*). A call of which nobody knows
@@ -17,7 +17,7 @@ export interface Unconfirmed {
 
 type Known = Pick<Claim, 'wanted' | 'state' | keyof Unconfirmed>;
 
-interface Look {
+interface LookFacts {
   /** When it began. */
   lookedAt: string;
   /** Whether each access that was given was taken away by a call that has ended. */
@@ -27,13 +27,13 @@ interface Look {
 }
 
 /** @returns what is to be settled: where it does not count yet, when it is to be looked at again */
-export function confirmResult(claim: Known, result: Result, look: Look): Result {
+export function confirmResult(claim: Known, result: ConvergeResult, look: LookFacts): ConvergeResult {
   if (claim.wanted) return confirmIn(claim, result, look);
   if (result.state !== 'removed' || result.outcome === 'kept_for_another') return result;
   return confirmOut(claim, result, look);
 }
 
-function confirmIn({ lateUntil }: Known, result: Result, { lookedAt }: Look): Result {
+function confirmIn({ lateUntil }: Known, result: ConvergeResult, { lookedAt }: LookFacts): ConvergeResult {
   const unconfirmed = { lateUntil, missedAt: null };
   const isIn = result.state === 'active' || result.state === 'invited';
   const nextAttemptAt = isIn && mayArrive(lateUntil, lookedAt) ? lateUntil : null;
@@ -43,9 +43,9 @@ function confirmIn({ lateUntil }: Known, result: Result, { lookedAt }: Look): Re
 
 function confirmOut(
   { state, lateUntil, missedAt }: Known,
-  result: Result,
-  { lookedAt, isCalled, secondLookMs }: Look,
-): Result {
+  result: ConvergeResult,
+  { lookedAt, isCalled, secondLookMs }: LookFacts,
+): ConvergeResult {
   if (isCalled && !mayArrive(lateUntil, lookedAt)) {
     return { ...result, unconfirmed: { lateUntil: null, missedAt: null } };
   }
@@ -63,7 +63,7 @@ function mayArrive(lateUntil: string | null, lookedAt: string): boolean {
 }
 
 /** What we made stays ours until nothing is left to be confirmed. */
-function keepOurs(result: Result, unconfirmed: Unconfirmed): Result {
+function keepOurs(result: ConvergeResult, unconfirmed: Unconfirmed): ConvergeResult {
   if (unconfirmed.missedAt === null) return { ...result, unconfirmed };
   const { isOurs: _, ...kept } = result;
   return { ...kept, unconfirmed };

@@ -1,16 +1,17 @@
 import type { Adapter, Member, Person } from '../adapters/adapter.ts';
 import { AppError, isTransient } from '../domain/errors.ts';
+import type { MembershipState } from '../domain/membership.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import { retry } from '../lib/retry.ts';
 import { callTool } from '../tools/call-tool.ts';
-import type { Begun } from './account-store.ts';
+import type { AccountUse } from './account-store.ts';
 import type { Claim, ClaimStore } from './claim-store.ts';
 import type { Intent } from './intent-store.ts';
-import type { Result, SettleStore } from './settle-store.ts';
-import { judgeId } from './whose.ts';
+import { judgeAccountId } from './ownership.ts';
+import type { ConvergeResult, SettleStore } from './settle-store.ts';
 
 /** What bringing a membership in line is made of: a look, an intent, a call, and a read back. */
 
@@ -36,15 +37,16 @@ export interface ConvergeDeps {
 }
 
 /** A dead worker's work is taken over after this long. */
-export const leaseMs = 30_000;
+export const convergeLeaseMs = 30_000;
 
 /** How long a look that found nobody waits for the second one, unless the app says otherwise. */
 export const usualSecondLookMs = 60_000;
 
-export const refusedRetryMs = 3_600_000;
+const hourMs = 3_600_000;
+export const refusedRetryMs = hourMs;
 
 /** What may pass is tried again soon, then ever later; a refusal once an hour. */
-export function toFailure(claim: Claim, error: AppError, clock: Clock): Result {
+export function toFailure(claim: Claim, error: AppError, clock: Clock): ConvergeResult {
   const { attempts, state, wanted } = claim;
   const mayHaveBeenDone = error.code === 'unavailable' || error.code === 'internal';
   const transient = isTransient(error);
@@ -63,20 +65,30 @@ export function toFailure(claim: Claim, error: AppError, clock: Clock): Result {
   };
 }
 
+/** A settled state, and when it is worth another look. */
+export function settledAs(clock: Clock, state: MembershipState) {
+  return { state, nextAttemptAt: state === 'invited' ? nextFullHour(clock.now()) : null };
+}
+
+/** Nobody tells when an invitation is accepted: all who wait are looked for at once, by one list. */
+function nextFullHour(now: Date): string {
+  return new Date((Math.floor(now.getTime() / hourMs) + 1) * hourMs).toISOString();
+}
+
 /** Commits what is meant before the call that does it. @returns null where it must not be made */
-export async function begin(
+export async function beginCall(
   { settling, clock }: Pick<ConvergeDeps, 'settling' | 'clock'>,
   claim: Claim,
   intent: Intent,
-): Promise<Begun | null> {
+): Promise<AccountUse | null> {
   const now = toInstant(clock.now());
   const begunAt = performance.now();
-  const begun = await settling.begin(claim, intent, now, instantIn(clock, leaseMs));
+  const begun = await settling.begin(claim, intent, now, instantIn(clock, convergeLeaseMs));
   // A process that was frozen meanwhile wakes up with a lease that is somebody else's by now.
-  return performance.now() - begunAt > leaseMs / 2 ? null : begun;
+  return performance.now() - begunAt > convergeLeaseMs / 2 ? null : begun;
 }
 
-export interface Looked {
+export interface LookResult {
   found: Member | null;
   /** What has the id by now that was theirs, where that is not known to be theirs any more. */
   stray: Member | null;
@@ -91,10 +103,10 @@ export async function look(
   claim: Claim,
   person: Person,
   signal: AbortSignal,
-): Promise<Looked> {
+): Promise<LookResult> {
   const found = await findIn(deps, claim, person, signal);
   if (found === null || found.id !== person.memberId) return { found, stray: null };
-  const belief = judgeId(claim, found);
+  const belief = judgeAccountId(claim, found);
   if (belief === 'theirs' || belief === 'untold') return { found, stray: null };
   const anew = await findIn(deps, claim, { ...person, memberId: null }, signal);
   return { found: anew, stray: anew?.id === found.id ? null : found };
@@ -149,7 +161,7 @@ export async function readUntil(
     const [did, shows] = claim.wanted ? ['added', 'does not list'] : ['removed', 'still lists'];
     throw new AppError('unavailable', `The tool says it ${did} the member but ${shows} them`);
   };
-  return await soon(readBack, signal);
+  return await retrySoon(readBack, signal);
 }
 
 /** Where a look at the group alone would not show an account that was only hidden. */
@@ -158,7 +170,7 @@ export async function readUntilEnded(
   { id }: Member,
   signal: AbortSignal,
 ): Promise<void> {
-  await soon(async () => {
+  await retrySoon(async () => {
     const account = await callTool(timeoutMs, signal, (callSignal) =>
       Promise.resolve(adapter.findAccountById?.(id, callSignal)),
     );
@@ -167,7 +179,7 @@ export async function readUntilEnded(
   }, signal);
 }
 
-async function soon<T>(readBack: () => Promise<T>, signal: AbortSignal): Promise<T> {
+async function retrySoon<T>(readBack: () => Promise<T>, signal: AbortSignal): Promise<T> {
   return await retry(readBack, { attempts: 3, firstWaitMs: 100, maxWaitMs: 500, signal });
 }
 
@@ -188,7 +200,7 @@ export async function endAssignments(
   const { endAssignments: end } = adapter;
   if (end === undefined) return true;
   for (let parts = 0; parts < mostParts; parts += 1) {
-    const leasedUntil = instantIn(clock, leaseMs);
+    const leasedUntil = instantIn(clock, convergeLeaseMs);
     if (!(await claims.prolong(claim, toInstant(clock.now()), leasedUntil))) return false;
     const left = await callTool(timeoutMs, signal, (callSignal) =>
       end.call(adapter, claim.groupId, member, project, callSignal),

@@ -9,12 +9,12 @@ import { maskText } from '../lib/mask.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { createTurns } from '../lib/turns.ts';
 import { callTool } from '../tools/call-tool.ts';
-import { adaptPace, firstPace, slotsOf, type Trip } from './adapt-pace.ts';
+import { adaptPace, firstPace, type PaceSample, slotsOf } from './adapt-pace.ts';
 import { type Breaker, createBreaker } from './breaker.ts';
-import type { Claim, ClaimOrder } from './claim-store.ts';
+import type { Claim, MembershipClaimOrder } from './claim-store.ts';
 import { convergeMembership } from './converge-membership.ts';
-import { type ConvergeDeps, leaseMs } from './converge-steps.ts';
-import type { Result } from './settle-store.ts';
+import { type ConvergeDeps, convergeLeaseMs } from './converge-steps.ts';
+import type { ConvergeResult } from './settle-store.ts';
 import { shareSlots } from './share-slots.ts';
 import type { ToolTroubleStore } from './tool-trouble-store.ts';
 
@@ -39,7 +39,7 @@ const quickShare = 0.25;
  */
 export function createConvergeWorker(given: ConvergeWorkerDeps): Loop {
   // A look and a call fit into the lease, whatever was configured.
-  const deps = { ...given, timeoutMs: Math.min(given.timeoutMs, leaseMs / 2) };
+  const deps = { ...given, timeoutMs: Math.min(given.timeoutMs, convergeLeaseMs / 2) };
   const { tool, adapter, claims, logger, clock, locks } = deps;
   const token = randomUUID();
   const isToolExclusive = adapter.capabilities.exclusive === 'tool';
@@ -132,7 +132,7 @@ function createPacer({ tool, adapter, concurrency, timeoutMs, logger, clock }: C
   let pace = firstPace;
   return {
     slots: () => slotsOf(pace),
-    report({ errorCode }: Result, begun: Pick<Trip, 'begunAtMs' | 'isFull'>) {
+    report({ errorCode }: ConvergeResult, begun: Pick<PaceSample, 'begunAtMs' | 'isFull'>) {
       const before = slotsOf(pace);
       const isUnanswered = errorCode === 'unavailable' || errorCode === 'rate_limited';
       const trip = { ...begun, endedAtMs: clock.now().getTime(), isUnanswered };
@@ -168,9 +168,9 @@ async function claimShares(
   return claimed;
 }
 
-function toOrder(deps: ConvergeWorkerDeps, install: string, limit: number): ClaimOrder {
+function toOrder(deps: ConvergeWorkerDeps, install: string, limit: number): MembershipClaimOrder {
   const { tool, clock } = deps;
-  const times = { now: toInstant(clock.now()), leasedUntil: instantIn(clock, leaseMs) };
+  const times = { now: toInstant(clock.now()), leasedUntil: instantIn(clock, convergeLeaseMs) };
   const exclusiveBy = toExclusiveBy(deps);
   const makesLogins = deps.adapter.capabilities.invitation === 'password';
   return { tool, install, token: randomUUID(), limit, exclusiveBy, makesLogins, ...times };
@@ -193,13 +193,13 @@ async function check(
     await callTool(timeoutMs, signal, (callSignal) => adapter.check(callSignal));
     breaker.checked({});
     await deps.claims.tryRefused(tool, toInstant(deps.clock.now()), isForRefused ? undefined : 1);
-    await tellTrouble(deps, breaker, null);
+    await recordTrouble(deps, breaker, null);
     logger.info({ tool }, 'A tool answers: what it refuses is the trouble of those whom it concerns');
   } catch (thrown) {
     if (signal.aborted) return;
     const { code: errorCode, retryAfterMs, message } = toAppError(thrown);
     if (!breaker.checked({ errorCode, retryAfterMs })) return;
-    await tellTrouble(deps, breaker, toAppError(thrown));
+    await recordTrouble(deps, breaker, toAppError(thrown));
     const fields = { tool, errorCode, message: maskText(message).slice(0, 300) };
     alerts.raise('tool_left_alone', fields, 'A tool is left alone for a while');
   }
@@ -214,19 +214,19 @@ async function probe(deps: ConvergeWorkerDeps, breaker: Breaker, signal: AbortSi
   } catch (error) {
     breaker.probed(false);
     logger.warn({ tool, err: toAppError(error) }, 'A tool is still left alone');
-    if (!signal.aborted) await tellTrouble(deps, breaker, toAppError(error));
+    if (!signal.aborted) await recordTrouble(deps, breaker, toAppError(error));
     return false;
   }
   // Before it counts as well: should the database be away, the next probe has them tried again.
   await claims.tryAgain(tool, toInstant(clock.now()));
   breaker.probed(true);
-  await tellTrouble(deps, breaker, null);
+  await recordTrouble(deps, breaker, null);
   logger.info({ tool }, 'A tool answers again');
   return true;
 }
 
 /** For other processes. Nothing waits for it but what is shown to an operator. */
-async function tellTrouble(
+async function recordTrouble(
   { tool, troubles, logger, clock }: ConvergeWorkerDeps,
   breaker: Breaker,
   error: AppError | null,
@@ -236,14 +236,14 @@ async function tellTrouble(
     if (error === null || asksAgainAt === null) return await troubles.clear(tool);
     const message = maskText(error.message).slice(0, 300);
     const times = { since: toInstant(clock.now()), asksAgainAt: toInstant(asksAgainAt) };
-    await troubles.note({ tool, errorCode: error.code, message, ...times });
+    await troubles.record({ tool, errorCode: error.code, message, ...times });
   } catch (thrown) {
     logger.warn({ tool, err: thrown }, 'How a tool is could not be written down');
   }
 }
 
 /** What must not be changed by two calls at once, beyond the membership itself. */
-function toExclusiveBy({ adapter }: ConvergeWorkerDeps): ClaimOrder['exclusiveBy'] {
+function toExclusiveBy({ adapter }: ConvergeWorkerDeps): MembershipClaimOrder['exclusiveBy'] {
   return [
     ...(adapter.capabilities.exclusive === 'group' ? (['groupId'] as const) : []),
     // Their account is one, by whatever words and in however many groups they are wanted.
@@ -263,10 +263,10 @@ function lockName(tool: string): string {
 
 /** Where two calls at once could undo each other (a file), one instance at a time has the tool. */
 async function holdTool({ tool, locks, clock }: ConvergeWorkerDeps, token: string) {
-  return await locks.hold(lockName(tool), token, toInstant(clock.now()), instantIn(clock, leaseMs));
+  return await locks.hold(lockName(tool), token, toInstant(clock.now()), instantIn(clock, convergeLeaseMs));
 }
 
-async function converge(deps: ConvergeWorkerDeps, claim: Claim, signal: AbortSignal): Promise<Result | null> {
+async function converge(deps: ConvergeWorkerDeps, claim: Claim, signal: AbortSignal): Promise<ConvergeResult | null> {
   const { tool, metrics, alerts, logger } = deps;
   const subject = { tool, membership: claim.id, group: claim.groupId, trainer: claim.trainerId };
   try {

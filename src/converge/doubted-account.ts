@@ -4,10 +4,10 @@ import { instantIn } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import { callTool } from '../tools/call-tool.ts';
 import type { Claim } from './claim-store.ts';
-import { type ConvergeDeps, findIn, type Looked } from './converge-steps.ts';
+import { type ConvergeDeps, findIn, type LookResult } from './converge-steps.ts';
+import { isAccountMadeByUs, judgeAccountId } from './ownership.ts';
 import { removeMembership } from './remove-membership.ts';
-import type { Result } from './settle-store.ts';
-import { isAccountMadeByUs, judgeId } from './whose.ts';
+import type { ConvergeResult } from './settle-store.ts';
 
 /**
  * Accounts that are known by their id alone (design section 2, *Identity*): those of which the id may
@@ -17,15 +17,15 @@ import { isAccountMadeByUs, judgeId } from './whose.ts';
 const heldRetryMs = 3_600_000;
 
 /** From now on the id is nobody's: what is there under it is neither taken out nor believed to be theirs. */
-export async function disown(
+export async function disownAccount(
   { settling, alerts }: Pick<ConvergeDeps, 'settling' | 'alerts'>,
   claim: Claim,
   stray: Member,
 ): Promise<Claim> {
   // Of whom we did not let in nobody has to be taken out.
-  const isInDoubt = claim.isOurs && judgeId(claim, stray) !== 'another';
+  const isInDoubt = claim.isOurs && judgeAccountId(claim, stray) !== 'another';
   const disowned = isInDoubt ? { ...claim, doubtedId: stray.id } : claim;
-  if (!(await settling.disown(claim, stray.id, isInDoubt))) return disowned;
+  if (!(await settling.forgetMemberId(claim, stray.id, isInDoubt))) return disowned;
   const { tool, groupId: group, trainerId: trainer, id: membership } = claim;
   // Ids are the tool's: in some they are addresses.
   const account = maskText(stray.id).slice(0, 60);
@@ -43,7 +43,7 @@ export async function disown(
  * An id that shows no address is that of whoever is known by it, and never accepted for another
  * trainer: nothing could tell them apart.
  */
-export async function refuseBound(
+export async function refuseAccountOfAnother(
   { settling, alerts }: Pick<ConvergeDeps, 'settling' | 'alerts'>,
   claim: Claim,
   { id, email }: Member,
@@ -69,19 +69,19 @@ export function adviseOnDoubt(membership: number): string {
  * An account that we made and that no look at the group shows: whoever is masked there, or was taken
  * out by another hand, may get in by it. Asked where leaving is having the account ended.
  */
-export async function findHidden(
+export async function findHiddenAccount(
   deps: ConvergeDeps,
   claim: Claim,
   person: Person,
   signal: AbortSignal,
-): Promise<Looked> {
+): Promise<LookResult> {
   const nobody = { found: null, stray: null };
   if (deps.adapter.removeAccount === undefined || !deps.mayChangeAccounts()) return nobody;
   const account = await lookForAccount(deps, person, signal);
   if (account === null) return nobody;
   const isOurs = isAccountMadeByUs(claim, account) || (await deps.settling.isAccountOurs(claim, account));
   if (!isOurs) return nobody;
-  const isTheirs = account.id !== person.memberId || judgeId(claim, account) === 'theirs';
+  const isTheirs = account.id !== person.memberId || judgeAccountId(claim, account) === 'theirs';
   return isTheirs ? { found: account, stray: null } : { found: null, stray: account };
 }
 
@@ -100,12 +100,12 @@ async function lookForAccount(
 }
 
 /** Whoever may still be in under an account that is in doubt is not out before somebody says so. */
-export async function settleDoubt(
+export async function resolveDoubt(
   deps: ConvergeDeps,
   claim: Claim,
-  result: Result,
+  result: ConvergeResult,
   signal: AbortSignal,
-): Promise<Result | null> {
+): Promise<ConvergeResult | null> {
   const { doubtedId: id, email } = claim;
   if (id === null || email === null) return result;
   const person = {
@@ -116,7 +116,7 @@ export async function settleDoubt(
   };
   const inGroup = await findIn(deps, claim, person, signal);
   const found = inGroup?.id === id ? inGroup : await lookById(deps, id, signal);
-  const belief = found === null ? 'another' : judgeId(claim, found);
+  const belief = found === null ? 'another' : judgeAccountId(claim, found);
   if (found === null || belief === 'another') return { ...result, isDoubtSettled: true };
   if (belief === 'theirs') {
     const own = { ...claim, memberId: id };

@@ -4,10 +4,9 @@ import { domainOf } from '../domain/marketplace-text.ts';
 import { isSameAddress } from '../lib/same-address.ts';
 import { callTool } from '../tools/call-tool.ts';
 import type { Claim } from './claim-store.ts';
-import { begin, type ConvergeDeps, readUntil } from './converge-steps.ts';
-import { restIn } from './rest-in.ts';
-import type { Result } from './settle-store.ts';
-import { isAccountMadeByUs, isOneOf } from './whose.ts';
+import { beginCall, type ConvergeDeps, readUntil, settledAs } from './converge-steps.ts';
+import { isAccountMadeByUs, isAmong } from './ownership.ts';
+import type { ConvergeResult } from './settle-store.ts';
 
 type FollowRules = Pick<ConvergeDeps, 'managedDomains' | 'mayChangeAccounts'> & {
   adapter: Pick<Adapter, 'updateEmail'>;
@@ -28,7 +27,7 @@ export function isToFollow(
   if (found.id !== memberId || found.email === null) return false;
   if (isSameAddress(found.email, email)) return false;
   // One that nobody told of: a hand has changed it, or the tool gave the id to somebody else.
-  if (!isOneOf(addresses, found.email)) return false;
+  if (!isAmong(addresses, found.email)) return false;
   if (managedDomains.length === 0) return true;
   // Nobody is let in by another address, and what has one was not made by us, or changed by a hand.
   return [found.email, email].every((address) => managedDomains.includes(domainOf(address)));
@@ -50,11 +49,11 @@ export async function followAddress(
   claim: Claim,
   { person, found }: Followed,
   signal: AbortSignal,
-): Promise<Result | null | 'left'> {
+): Promise<ConvergeResult | null | 'left'> {
   const { settling, adapter, timeoutMs } = deps;
   const isMade = isAccountMadeByUs(claim, found) || (await settling.isAccountOurs(claim, found));
   if (!isMade) return 'left';
-  const begun = await begin(deps, claim, { operation: 'update', found });
+  const begun = await beginCall(deps, claim, { operation: 'update', found });
   if (begun === null) return null;
   if (begun.isOfAnother) return 'left';
   await callTool(timeoutMs, signal, async (callSignal) =>
@@ -63,7 +62,7 @@ export async function followAddress(
   const readBack = await readUntil(deps, claim, { ...person, memberId: found.id }, signal);
   if (readBack !== null && isSameAddress(readBack.email, person.email)) {
     const learnt = { memberId: readBack.id, isOurs: true, isAccountOurs: true };
-    return { operation: 'update', outcome: 'updated', ...learnt, ...restIn(deps.clock, 'active') };
+    return { operation: 'update', outcome: 'updated', ...learnt, ...settledAs(deps.clock, 'active') };
   }
   const says = 'The tool says it changed the address but shows another';
   throw new AppError('unavailable', says);

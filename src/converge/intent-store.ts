@@ -1,6 +1,6 @@
 import type { Member } from '../adapters/adapter.ts';
 import type { Transaction } from '../db/database.ts';
-import type { Operation } from '../domain/membership.ts';
+import type { ToolOperation } from '../domain/membership.ts';
 import { credentialContext } from '../keys/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import type { Claim } from './claim-store.ts';
@@ -8,7 +8,7 @@ import type { Claim } from './claim-store.ts';
 /** The SQL of intents: what is committed before a call that changes a tool (design section 2). */
 
 export interface Intent {
-  operation: Operation;
+  operation: ToolOperation;
   /** What the look before the call found in the group. */
   found: Member | null;
   /** Before adding: whether a look at the whole tool found no account of the address. */

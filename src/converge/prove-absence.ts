@@ -1,11 +1,11 @@
 import type { Member } from '../adapters/adapter.ts';
 import { instantIn } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
+import { isProtected } from '../tools/account-rules.ts';
 import { callTool } from '../tools/call-tool.ts';
-import { isProtected } from '../tools/protected-account.ts';
 import type { Claim } from './claim-store.ts';
 import { type ConvergeDeps, refusedRetryMs } from './converge-steps.ts';
-import type { Result } from './settle-store.ts';
+import type { ConvergeResult } from './settle-store.ts';
 
 /**
  * Whether somebody whom a look did not find is out. Where a call that adds them was never answered,
@@ -15,7 +15,11 @@ import type { Result } from './settle-store.ts';
  *
  * @returns null where they are out; else what is to be settled instead
  */
-export async function proveAbsence(deps: ConvergeDeps, claim: Claim, signal: AbortSignal): Promise<Result | null> {
+export async function proveAbsence(
+  deps: ConvergeDeps,
+  claim: Claim,
+  signal: AbortSignal,
+): Promise<ConvergeResult | null> {
   const since = unansweredSince(claim);
   if (since === null) return null;
   const strangers = await findStrangers(deps, claim, since, signal);
@@ -26,7 +30,7 @@ export async function proveAbsence(deps: ConvergeDeps, claim: Claim, signal: Abo
     state: 'failed',
     errorCode: 'conflict',
     nextAttemptAt: instantIn(deps.clock, refusedRetryMs),
-    message: sayWhoMayBe(claim, strangers),
+    message: describeStrangers(claim, strangers),
     mayBeIn: strangers.map(({ id, name }) => (name === undefined ? id : `${id} ${maskText(name)}`)),
   };
 }
@@ -55,7 +59,7 @@ async function findStrangers(
 const mostShown = 5;
 
 /** By their ids: names stay out of what is kept. */
-function sayWhoMayBe({ tool }: Claim, strangers: readonly Member[]): string {
+function describeStrangers({ tool }: Claim, strangers: readonly Member[]): string {
   const shown = strangers.slice(0, mostShown).map(({ id }) => id);
   const more = strangers.length > shown.length ? ` and ${strangers.length - shown.length} more` : '';
   return `They may still be in, as one of these accounts, as adding them was never answered: ${shown.join(', ')}${more}. Remove the one that is theirs in ${tool}; put the ids of the others into tools.${tool}.protected`;

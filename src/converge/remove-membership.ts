@@ -4,15 +4,22 @@ import { backoffMs } from '../lib/backoff.ts';
 import { instantIn } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import type { GivenAddress } from '../memberships/address-store.ts';
+import { isProtected } from '../tools/account-rules.ts';
 import { callTool } from '../tools/call-tool.ts';
-import { isProtected } from '../tools/protected-account.ts';
-import type { Begun } from './account-store.ts';
+import type { AccountUse } from './account-store.ts';
 import type { Claim } from './claim-store.ts';
-import { withReset } from './converge-invitation.ts';
-import { begin, type ConvergeDeps, endAssignments, look, readUntil, readUntilEnded } from './converge-steps.ts';
-import { restIn } from './rest-in.ts';
-import type { Result } from './settle-store.ts';
-import { formerOf, isAccountMadeByUs, isMembershipOurs } from './whose.ts';
+import {
+  beginCall,
+  type ConvergeDeps,
+  endAssignments,
+  look,
+  readUntil,
+  readUntilEnded,
+  settledAs,
+} from './converge-steps.ts';
+import { formerAddresses, isAccountMadeByUs, isMembershipOurs } from './ownership.ts';
+import { withReset } from './renew-invitation.ts';
+import type { ConvergeResult } from './settle-store.ts';
 
 interface Removal {
   person: Person;
@@ -30,13 +37,13 @@ export async function removeMembership(
   claim: Claim,
   { person, found }: Removal,
   signal: AbortSignal,
-): Promise<Result | null> {
-  const begun = await begin(deps, claim, { operation: 'remove', found });
+): Promise<ConvergeResult | null> {
+  const begun = await beginCall(deps, claim, { operation: 'remove', found });
   if (begun === null) return null;
   if (begun.isShared) {
     const learnt = { memberId: found.id, isOurs: false };
     const outcome = 'kept_for_another';
-    return { operation: 'remove', outcome, ...learnt, ...restIn(deps.clock, 'removed') };
+    return { operation: 'remove', outcome, ...learnt, ...settledAs(deps.clock, 'removed') };
   }
   const isOurs = begun.isAccountOurs || isAccountMadeByUs(claim, found);
   const endsAccount = begun.isLastOfAccount && isOurs && deps.mayChangeAccounts();
@@ -46,7 +53,7 @@ export async function removeMembership(
       return await deps.adapter.removeMember(claim.groupId, found, callSignal);
     }
     // Nobody finds an account that is ended, nor sees that it is left in a group.
-    for (const groupId of begun.leaving) {
+    for (const groupId of begun.groupsToLeave) {
       await deps.adapter.removeMember(groupId, found, callSignal);
     }
     await removeAccount.call(deps.adapter, claim.groupId, found, callSignal);
@@ -54,23 +61,23 @@ export async function removeMembership(
   await readUntil(deps, claim, { ...person, memberId: found.id }, signal);
   if (endsAccount) await readUntilEnded(deps, found, signal);
   if (!(await endAssignments(deps, claim, { member: found }, signal))) return null;
-  const message = sayWhatIsLeft(deps, begun, endsAccount, isOurs);
-  const removed: Result = {
+  const message = describeRemainingAccess(deps, begun, endsAccount, isOurs);
+  const removed: ConvergeResult = {
     operation: 'remove',
     outcome: 'removed',
     memberId: found.id,
     // Whoever is found again after a removal was not added by us.
     isOurs: false,
     ...(message !== null && { message }),
-    ...restIn(deps.clock, 'removed'),
+    ...settledAs(deps.clock, 'removed'),
   };
   return withReset(deps, claim, removed);
 }
 
 /** How somebody who was taken out could still get in; null where they cannot. */
-function sayWhatIsLeft(
+function describeRemainingAccess(
   { adapter: { capabilities, removeAccount }, mayChangeAccounts }: ConvergeDeps,
-  { isLastOfAccount }: Begun,
+  { isLastOfAccount }: AccountUse,
   endsAccount: boolean,
   isOurs: boolean,
 ): string | null {
@@ -88,7 +95,7 @@ function kept({ keepingAccount, removal }: Adapter['capabilities']) {
 }
 
 interface FormerRemoved {
-  result: Result;
+  result: ConvergeResult;
   /** Whether each of them was found and taken out; true where there are none. */
   isCalled: boolean;
 }
@@ -97,15 +104,15 @@ interface FormerRemoved {
  * Takes out whoever was let in under an address that the membership was for before. Every try begins
  * with the one it is for now, so that what goes wrong here holds up nothing else.
  */
-export async function removeFormer(
+export async function removeFormerAddresses(
   deps: ConvergeDeps,
   claim: Claim,
-  result: Result,
+  result: ConvergeResult,
   signal: AbortSignal,
 ): Promise<FormerRemoved> {
   let settled = result;
   let isCalled = true;
-  for (const given of formerOf(claim, deps.managedDomains)) {
+  for (const given of formerAddresses(claim, deps.managedDomains)) {
     try {
       const removed = await removeUnder(deps, claim, given, signal);
       isCalled &&= removed?.outcome === 'removed' || given.givenAt === null;
@@ -114,7 +121,7 @@ export async function removeFormer(
       if (signal.aborted) throw thrown;
       const { message, retryAfterMs } = toAppError(thrown);
       const waitMs = backoffMs(claim.attempts + 1, retryAfterMs);
-      const failed: Result = {
+      const failed: ConvergeResult = {
         ...settled,
         state: 'removing',
         nextAttemptAt: instantIn(deps.clock, waitMs),
@@ -132,7 +139,7 @@ async function removeUnder(
   claim: Claim,
   { address: email }: GivenAddress,
   signal: AbortSignal,
-): Promise<Result | null> {
+): Promise<ConvergeResult | null> {
   const { trainerId, displayName } = claim;
   const person = { trainerId, displayName, email, memberId: null };
   const former = { ...claim, email, memberId: null, isOurs: false };

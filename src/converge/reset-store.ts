@@ -1,7 +1,7 @@
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import { dueAgain } from './account-store.ts';
-import { leaseMs } from './converge-steps.ts';
+import { dueIfWorkable } from './account-store.ts';
+import { convergeLeaseMs } from './converge-steps.ts';
 import { createInvitationStore, type NewInvitation } from './invitation-store.ts';
 
 /**
@@ -114,7 +114,7 @@ async function lookAgain(
 ): Promise<void> {
   await tx
     .updateTable('membership')
-    .set((eb) => ({ nextAttemptAt: dueAgain(eb, now) }))
+    .set((eb) => ({ nextAttemptAt: dueIfWorkable(eb, now) }))
     .where('tool', '=', tool)
     .where('groupId', '=', groupId)
     .where('state', '=', 'removed')
@@ -189,7 +189,7 @@ export async function isOutdated(
     .where('leaseToken', '=', token)
     .executeTakeFirst();
   if (!lease?.leasedUntil) return false;
-  const askedAt = new Date(Date.parse(lease.leasedUntil) - leaseMs).toISOString();
+  const askedAt = new Date(Date.parse(lease.leasedUntil) - convergeLeaseMs).toISOString();
   return rows.some(({ resetAt }) => resetAt !== null && resetAt > askedAt);
 }
 

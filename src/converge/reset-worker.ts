@@ -6,7 +6,7 @@ import type { Logger } from '../lib/logger.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
 import { maskText } from '../lib/mask.ts';
 import { callTool } from '../tools/call-tool.ts';
-import { leaseMs } from './converge-steps.ts';
+import { convergeLeaseMs } from './converge-steps.ts';
 import type { ResetClaim, ResetStore } from './reset-store.ts';
 
 export interface ResetDeps {
@@ -37,9 +37,9 @@ export function createResetting(deps: ResetDeps): (signal: AbortSignal) => Promi
   const { tool, resets, clock, logger, onMembershipDue } = deps;
   return async (signal) => {
     const now = toInstant(clock.now());
-    const claims = await resets.claim(tool, now, instantIn(clock, leaseMs));
+    const claims = await resets.claim(tool, now, instantIn(clock, convergeLeaseMs));
     const done: ResetClaim[] = [];
-    const endsAt = instantIn(clock, leaseMs / 2);
+    const endsAt = instantIn(clock, convergeLeaseMs / 2);
     for (const claim of claims) {
       // What there is no time for is taken again when the lease has run out.
       if (toInstant(clock.now()) >= endsAt) break;
@@ -61,7 +61,7 @@ async function reset(
 ): Promise<boolean> {
   const { tool, groupId, attempts } = claim;
   try {
-    await callTool(Math.min(timeoutMs, leaseMs / 2), signal, async (callSignal) =>
+    await callTool(Math.min(timeoutMs, convergeLeaseMs / 2), signal, async (callSignal) =>
       adapter.resetInvitations?.(groupId, callSignal),
     );
     return true;

@@ -1,17 +1,30 @@
 import type { Member } from '../adapters/adapter.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import type { ErrorCode } from '../domain/errors.ts';
-import type { MembershipState, Operation, ReceiptOutcome } from '../domain/membership.ts';
+import type { MembershipState, ReceiptOutcome, ToolOperation } from '../domain/membership.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import { dueLeftProjects, nextLeaving, noteEnded } from '../memberships/left-project-store.ts';
+import { dueEndedProjects, nextProjectEndAt, recordAssignmentsEnded } from '../memberships/ended-project-store.ts';
 import type { RouteLink } from '../memberships/link-router.ts';
-import { unreadNote } from '../removals/final-reading-store.ts';
+import { describeUnreadWork } from '../removals/final-reading-store.ts';
 import { countRemoved } from '../removals/removal-total-store.ts';
-import { isAccountOurs, knownMembers, noteAccount } from './account-owner-store.ts';
-import { askOthers, type Begun, dueAgain, tellAccount, unshared } from './account-store.ts';
+import {
+  forgetMemberId,
+  isBoundToAnother,
+  recordAccessGiven,
+  recordAccessSettled,
+  unbindFromOthers,
+  withOwnership,
+} from './access-store.ts';
+import { findKnownMembers, isAccountOurs, recordAccount } from './account-owner-store.ts';
+import {
+  type AccountUse,
+  dueIfWorkable,
+  findAccountUse,
+  unsharedAccount,
+  updateAccountSharers,
+} from './account-store.ts';
 import { type Claim, noLease } from './claim-store.ts';
 import type { Unconfirmed } from './confirm-result.ts';
-import { bindId, disown, isBoundToAnother, noteAddresses, noteGiven, withOwnership } from './given-store.ts';
 import { forgetPasswords, type Intent, insertIntent, prolong } from './intent-store.ts';
 import { createInvitationStore, type InvitationStore, type NewInvitation } from './invitation-store.ts';
 import { isOutdated, wantReset } from './reset-store.ts';
@@ -23,7 +36,7 @@ export interface SettleStore {
    *
    * @returns null where the claim no longer holds, so that the call must not be made
    */
-  begin(claim: Claim, intent: Intent, now: string, leasedUntil: string): Promise<Begun | null>;
+  begin(claim: Claim, intent: Intent, now: string, leasedUntil: string): Promise<AccountUse | null>;
   /** Whether it is known that we made an account of the tool. */
   isAccountOurs(claim: Pick<Claim, 'tool' | 'trainerId'>, found: Pick<Member, 'id' | 'madeAt'>): Promise<boolean>;
   /** Whether an id is known as that of another trainer who is, or may be, in. */
@@ -33,18 +46,18 @@ export interface SettleStore {
    *
    * @returns whether it was believed until now
    */
-  disown(claim: Claim, id: string, isInDoubt: boolean): Promise<boolean>;
+  forgetMemberId(claim: Claim, id: string, isInDoubt: boolean): Promise<boolean>;
   /** Which of these ids belong to somebody else, or to another access of the same trainer that stands. */
   knownMembers(claim: Claim, ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Projects that they have left, in which what is assigned to them is to be taken away by now. */
-  leftProjects(claim: Claim, now: string): Promise<string[]>;
-  noteEnded(claim: Claim, project: string, now: string): Promise<void>;
+  endedProjects(claim: Claim, now: string): Promise<string[]>;
+  recordAssignmentsEnded(claim: Claim, project: string, now: string): Promise<void>;
   /** Writes the receipt, and the result where the claim still holds; else asks for another look. */
-  settle(claim: Claim, result: Result, now: string): Promise<void>;
+  settle(claim: Claim, result: ConvergeResult, now: string): Promise<void>;
 }
 
-export interface Result {
-  operation: Operation;
+export interface ConvergeResult {
+  operation: ToolOperation;
   outcome: ReceiptOutcome;
   state: MembershipState;
   /** What was learnt of the member; stays as it was where nothing was. */
@@ -86,10 +99,10 @@ export function createSettleStore(database: Database, box: SecretBox, routeLink:
         if (!(await prolong(tx, claim, intent, now, leasedUntil))) return null;
         await insertIntent(tx, box, claim, intent, now);
         if (intent.operation !== 'add') {
-          return await askOthers(tx, { box, routeLink }, claim, intent.found);
+          return await findAccountUse(tx, { box, routeLink }, claim, intent.found);
         }
-        await noteGiven(tx, claim, intent, now);
-        return unshared;
+        await recordAccessGiven(tx, claim, intent, now);
+        return unsharedAccount;
       };
       return await inTransaction(database, write, { isDurable: true });
     },
@@ -98,13 +111,14 @@ export function createSettleStore(database: Database, box: SecretBox, routeLink:
 
     isBoundToAnother: (claim, id) => isBoundToAnother(database.kysely, claim, id),
 
-    disown: (claim, id, isInDoubt) => inTransaction(database, (tx) => disown(tx, claim, id, isInDoubt)),
+    forgetMemberId: (claim, id, isInDoubt) => inTransaction(database, (tx) => forgetMemberId(tx, claim, id, isInDoubt)),
 
-    knownMembers: (claim, ids) => knownMembers(database.kysely, claim, ids),
+    knownMembers: (claim, ids) => findKnownMembers(database.kysely, claim, ids),
 
-    leftProjects: ({ id }, now) => dueLeftProjects(database.kysely, id, now),
+    endedProjects: ({ id }, now) => dueEndedProjects(database.kysely, id, now),
 
-    noteEnded: (claim, project, now) => inTransaction(database, (tx) => noteEnded(tx, claim.id, project, now)),
+    recordAssignmentsEnded: (claim, project, now) =>
+      inTransaction(database, (tx) => recordAssignmentsEnded(tx, claim.id, project, now)),
 
     settle: (claim, result, now) =>
       inTransaction(database, async (tx) => {
@@ -113,9 +127,9 @@ export function createSettleStore(database: Database, box: SecretBox, routeLink:
         if (isNews(claim, known)) await insertReceipt(tx, claim, known, now);
         const isHeld = await settleHeld(tx, claim, known, now);
         if (!isHeld) await settleLost(tx, claim, known, now);
-        await bindId(tx, box, claim, known, now);
-        await noteAccount(tx, claim, known, now);
-        await tellAccount(tx, box, claim, known, now);
+        await unbindFromOthers(tx, box, claim, known, now);
+        await recordAccount(tx, claim, known, now);
+        await updateAccountSharers(tx, box, claim, known, now);
         if (isHeld) await settleOurs(tx, invitations, claim, { ...known, isWorthless }, now);
         if (known.wantsReset) await wantReset(tx, claim, now);
         await countRemoved(tx, claim, known);
@@ -127,10 +141,10 @@ async function settleOurs(
   tx: Transaction,
   invitations: InvitationStore,
   claim: Claim,
-  result: Result & { isWorthless: boolean },
+  result: ConvergeResult & { isWorthless: boolean },
   now: string,
 ): Promise<void> {
-  await noteAddresses(tx, claim, result, now);
+  await recordAccessSettled(tx, claim, result, now);
   await settleInvitation(tx, invitations, claim, result, now);
 }
 
@@ -139,7 +153,7 @@ async function settleInvitation(
   tx: Transaction,
   invitations: InvitationStore,
   claim: Claim,
-  { state, invitation, hasPassword = false, isWorthless }: Result & { isWorthless: boolean },
+  { state, invitation, hasPassword = false, isWorthless }: ConvergeResult & { isWorthless: boolean },
   now: string,
 ): Promise<void> {
   const { id } = claim;
@@ -152,7 +166,7 @@ async function settleInvitation(
 }
 
 /** A look that shows what was known is nothing to keep. */
-function isNews(claim: Claim, { outcome, state }: Result): boolean {
+function isNews(claim: Claim, { outcome, state }: ConvergeResult): boolean {
   const isUnchanged = outcome === 'already_member' || outcome === 'already_absent';
   return !isUnchanged || claim.state !== state;
 }
@@ -160,10 +174,10 @@ function isNews(claim: Claim, { outcome, state }: Result): boolean {
 async function insertReceipt(
   tx: Transaction,
   claim: Claim,
-  { operation, outcome, toolStatus, message, memberId }: Result,
+  { operation, outcome, toolStatus, message, memberId }: ConvergeResult,
   now: string,
 ): Promise<void> {
-  const note = outcome === 'removed' ? await unreadNote(tx, claim, memberId) : null;
+  const note = outcome === 'removed' ? await describeUnreadWork(tx, claim, memberId) : null;
   const said = [message ?? null, note].filter((part) => part !== null);
   await tx
     .insertInto('receipt')
@@ -179,7 +193,7 @@ async function insertReceipt(
     .execute();
 }
 
-async function settleHeld(tx: Transaction, claim: Claim, result: Result, now: string): Promise<boolean> {
+async function settleHeld(tx: Transaction, claim: Claim, result: ConvergeResult, now: string): Promise<boolean> {
   const { id, token, generation, attempts } = claim;
   const { outcome, state, memberId, isOurs, nextAttemptAt, message, isDoubtSettled } = result;
   // Taken out, and another account of theirs may be left.
@@ -197,7 +211,7 @@ async function settleHeld(tx: Transaction, claim: Claim, result: Result, now: st
         .case()
         .when('lookAgain', '=', 1)
         .then(now)
-        .else(eb.fn.coalesce(eb.val(nextAttemptAt), nextLeaving(eb)))
+        .else(eb.fn.coalesce(eb.val(nextAttemptAt), nextProjectEndAt(eb)))
         .end(),
       lookAgain: 0,
       attempts: hasFailed ? attempts + 1 : 0,
@@ -214,7 +228,7 @@ async function settleHeld(tx: Transaction, claim: Claim, result: Result, now: st
 /** A call whose end is known arrives no more: what is told of those before it stands as it did. */
 function toUnconfirmed(
   { lateUntil }: Claim,
-  { isUnanswered, unconfirmed }: Pick<Result, 'isUnanswered' | 'unconfirmed'>,
+  { isUnanswered, unconfirmed }: Pick<ConvergeResult, 'isUnanswered' | 'unconfirmed'>,
 ): Partial<Unconfirmed> {
   const told = { lateUntil, ...unconfirmed };
   if (!isUnanswered) return told;
@@ -229,7 +243,7 @@ function toUnconfirmed(
 async function settleLost(
   tx: Transaction,
   claim: Claim,
-  { outcome, memberId, isUnanswered }: Result,
+  { outcome, memberId, isUnanswered }: ConvergeResult,
   now: string,
 ): Promise<void> {
   const { id, token, lateUntil } = claim;
@@ -240,14 +254,19 @@ async function settleLost(
   };
   const kept = await tx
     .updateTable('membership')
-    .set((eb) => ({ ...noLease, ...learnt, ...(!isUnanswered && { lateUntil }), nextAttemptAt: dueAgain(eb, now) }))
+    .set((eb) => ({
+      ...noLease,
+      ...learnt,
+      ...(!isUnanswered && { lateUntil }),
+      nextAttemptAt: dueIfWorkable(eb, now),
+    }))
     .where('id', '=', id)
     .where('leaseToken', '=', token)
     .executeTakeFirst();
   if (kept.numUpdatedRows === 1n) return;
   await tx
     .updateTable('membership')
-    .set((eb) => ({ ...learnt, lookAgain: 1, nextAttemptAt: dueAgain(eb, now) }))
+    .set((eb) => ({ ...learnt, lookAgain: 1, nextAttemptAt: dueIfWorkable(eb, now) }))
     .where('id', '=', id)
     .execute();
 }

@@ -1,20 +1,20 @@
 import { type Database, inTransaction } from '../db/database.ts';
 import type { ToolTrouble } from '../domain/tool-trouble.ts';
-import { isHeldBack, mayBeWorkedOn } from '../memberships/membership-store.ts';
+import { isHeldBack, isWorkable } from '../memberships/membership-store.ts';
 
 /** The SQL of tools in trouble: what a breaker knows is of use to others only if it is written down. */
 export interface ToolTroubleStore {
   /** It began when that was first noted, as long as it is the same trouble. */
-  note(trouble: ToolTrouble): Promise<void>;
+  record(trouble: ToolTrouble): Promise<void>;
   clear(tool: string): Promise<void>;
   list(): Promise<ToolTrouble[]>;
   /** Whose call is due, or has failed and is to be tried again, grouped by what they are waiting for. */
-  listWaiting(): Promise<Waiting[]>;
+  listWaiting(): Promise<WaitingMemberships[]>;
   /** Some of them, who have waited for longest first. */
   nameWaiting(tool: string, limit: number): Promise<string[]>;
 }
 
-export interface Waiting {
+export interface WaitingMemberships {
   tool: string;
   /** Whether they wait to be in; else to be out. */
   isWanted: boolean;
@@ -29,7 +29,7 @@ export interface Waiting {
 export function createToolTroubleStore(database: Database): ToolTroubleStore {
   const { kysely } = database;
   return {
-    async note({ tool, errorCode, message, since, asksAgainAt }) {
+    async record({ tool, errorCode, message, since, asksAgainAt }) {
       await inTransaction(database, (tx) =>
         tx
           .insertInto('toolTrouble')
@@ -108,6 +108,6 @@ function selectWaiting({ kysely }: Database) {
     )
     .where('nextAttemptAt', 'is not', null)
     .where('state', 'in', ['pending', 'removing', 'failed'])
-    .where(mayBeWorkedOn)
+    .where(isWorkable)
     .where((eb) => eb.not(isHeldBack(eb)));
 }

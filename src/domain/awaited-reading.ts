@@ -1,5 +1,5 @@
 import type { Instant } from './evidence.ts';
-import { type Graces, isAskedFor, isExplicit, type RemovalCause } from './standing.ts';
+import { type GracePeriods, isByOperator, isExplicit, type RemovalCause } from './standing.ts';
 
 /**
  * What a removal that is due waits for: that the marketplace was asked late enough for everything to
@@ -11,7 +11,7 @@ import { type Graces, isAskedFor, isExplicit, type RemovalCause } from './standi
 export const longestLookMs = 30_000;
 
 /** How far an install has been read, as far as a removal may wait for it. */
-export interface Readings {
+export interface InstallReadings {
   install: string;
   /** Nothing older counts before it has been read: after a silence, or in a restored database. */
   heldSince: Instant | null;
@@ -33,14 +33,14 @@ export interface DueEnd {
 }
 
 /** An install that was ever a reason for the membership. */
-export interface Source extends Readings {
+export interface ReasonInstall extends InstallReadings {
   /** When the last of its contracts that were a reason was said outright to have ended. */
   endedAt: Instant | null;
   /** Not where it is no longer configured. */
   canBeAsked: boolean;
 }
 
-export interface Wait {
+export interface ReadingWait {
   isOver: boolean;
   /** Installs whose active contracts are to be listed for it. */
   toList: string[];
@@ -50,36 +50,36 @@ export interface Wait {
  * @param sources all that were ever a reason for the membership
  * @param others that may reach its group beside them
  */
-export function findWait(
+export function findReadingWait(
   due: DueEnd,
-  sources: readonly Source[],
-  others: readonly Readings[],
+  sources: readonly ReasonInstall[],
+  others: readonly InstallReadings[],
   now: Instant,
-  graces: Graces,
-): Wait {
+  gracePeriods: GracePeriods,
+): ReadingWait {
   // An operator's word stands by itself.
-  if (isAskedFor(due.cause)) return { isOver: true, toList: [] };
+  if (isByOperator(due.cause)) return { isOver: true, toList: [] };
   const since = due.waitsSince ?? now;
   const own = sources.filter(({ install }) => install === due.install);
   const neighbours = [...sources.filter(({ install }) => install !== due.install), ...others];
   const isUnread = isExplicit(due.cause)
-    ? own.some((one) => isOlder(one, due)) || neighbours.some((one) => isBlindTo(one, due))
-    : [...own, ...neighbours].some((one) => isHeld(one, due, graces)) ||
+    ? own.some((one) => isOlder(one, due)) || neighbours.some((one) => mayHaveMissedHire(one, due))
+    : [...own, ...neighbours].some((one) => isHeld(one, due, gracePeriods)) ||
       neighbours.some(({ heldSince }) => heldSince !== null);
   const look = isExplicit(due.cause)
     ? findLook(due, sources, neighbours, { since, now })
     : { isOver: true, toList: [] };
-  const isReadingOver = !isUnread || msBetween(since, now) >= graces.revokedGraceMs;
+  const isReadingOver = !isUnread || msBetween(since, now) >= gracePeriods.revokedGraceMs;
   return { ...look, isOver: isReadingOver && look.isOver };
 }
 
 /** The start of a renewal may have been lost: what is active is looked at once, but not for long. */
 function findLook(
   due: DueEnd,
-  sources: readonly Source[],
-  neighbours: readonly Readings[],
+  sources: readonly ReasonInstall[],
+  neighbours: readonly InstallReadings[],
   { since, now }: { since: Instant; now: Instant },
-): Wait {
+): ReadingWait {
   // While nobody was here nobody could ask.
   const here = sources.map(({ removalsHeldSince }) => removalsHeldSince ?? since);
   if (msBetween(latestOf([since, ...here]), now) >= longestLookMs) {
@@ -91,7 +91,7 @@ function findLook(
 }
 
 /** An end that was said before a silence, or is told by a restored database. */
-function isOlder({ heldSince }: Readings, { derivedAt }: DueEnd): boolean {
+function isOlder({ heldSince }: InstallReadings, { derivedAt }: DueEnd): boolean {
   return heldSince !== null && derivedAt < heldSince;
 }
 
@@ -99,15 +99,15 @@ function isOlder({ heldSince }: Readings, { derivedAt }: DueEnd): boolean {
  * Whether an install may have hired somebody unheard whom another lets go. What another was told
  * after that acts at once.
  */
-function isBlindTo(other: Readings, due: DueEnd): boolean {
+function mayHaveMissedHire(other: InstallReadings, due: DueEnd): boolean {
   return other.heldSince !== null && (due.cause !== 'contract_ended' || isOlder(other, due));
 }
 
 /** Whether weaker evidence is older than what its install has been read after. */
 function isHeld(
-  { heldSince, removalsHeldSince }: Readings,
+  { heldSince, removalsHeldSince }: InstallReadings,
   { derivedAt, dueAt }: DueEnd,
-  { graceMs }: Graces,
+  { graceMs }: GracePeriods,
 ): boolean {
   const held = latestOf([heldSince ?? '', removalsHeldSince ?? '']);
   if (held === '') return false;
@@ -116,14 +116,14 @@ function isHeld(
 }
 
 /** Whether what is active was listed after all ends that took a reason away had been said. */
-function wasListed(source: Source, { install, cause, derivedAt, dueAt }: DueEnd): boolean {
+function wasListed(source: ReasonInstall, { install, cause, derivedAt, dueAt }: DueEnd): boolean {
   const { activeListedAt, endedAt, removalsHeldSince } = source;
-  const own = source.install !== install ? endedAt : toldAt();
+  const own = source.install !== install ? endedAt : endKnownAt();
   if (own === null || !source.canBeAsked) return true;
   return activeListedAt !== null && activeListedAt >= latestOf([own, removalsHeldSince ?? '']);
 
   /** By our own clock where a delivery told it. A reading that shows an end lists what is active. */
-  function toldAt(): Instant {
+  function endKnownAt(): Instant {
     return cause === 'contract_ended' ? derivedAt : dueAt;
   }
 }

@@ -17,7 +17,11 @@ export interface Customer {
  *
  * @param holder another install that is bound to the grant of the token
  */
-export function differsFrom(bound: Customer | undefined, told: Customer, holder: string | undefined): string | null {
+export function describeOtherCustomer(
+  bound: Customer | undefined,
+  told: Customer,
+  holder: string | undefined,
+): string | null {
   if (holder !== undefined && bound?.grantId !== told.grantId) return `that of ${holder}`;
   if (isOther(bound?.organizationId, told.organizationId)) {
     return `of another customer (${told.organizationId}) than before (${bound?.organizationId})`;

@@ -1,4 +1,4 @@
-import { isAskedFor, isExplicit, type RemovalCause } from './standing.ts';
+import { isByOperator, isExplicit, type RemovalCause } from './standing.ts';
 
 /**
  * The brake on removals: one regime for every path that evidence can come by, per install, over a
@@ -76,7 +76,7 @@ function shareOf(fraction: number, people: number): number {
 
 export function applyBrake(due: readonly DueRemoval[], counts: BrakeCounts, limits: BrakeLimits): BrakeDecision {
   const free = due.filter((one) => !one.isOurs);
-  const isApproved = (one: DueRemoval) => isAskedFor(one.cause) || one.isApproved === true;
+  const isApproved = (one: DueRemoval) => isByOperator(one.cause) || one.isApproved === true;
   const approved = due.filter((one) => one.isOurs && isApproved(one));
   const rest = due.filter((one) => one.isOurs && !isApproved(one));
   const delivered = rest.filter(({ cause }) => cause === 'contract_ended');

@@ -21,13 +21,13 @@ const silentAfterMs = 30_000;
 export const keepForMs = 86_400_000;
 
 /** Pure: whether it says so still. */
-export function isRunning({ beatAt, stoppedAt }: Instance, now: Date): boolean {
+export function isInstanceRunning({ beatAt, stoppedAt }: Instance, now: Date): boolean {
   return stoppedAt === null && now.getTime() - Date.parse(beatAt) < silentAfterMs;
 }
 
 /** Since when nothing runs; null while something does, and where nothing ever has. */
 export function silentSince(instances: readonly Instance[], now: Date): Instant | null {
-  if (instances.some((instance) => isRunning(instance, now))) return null;
+  if (instances.some((instance) => isInstanceRunning(instance, now))) return null;
   const ends = instances.map(({ beatAt, stoppedAt }) => stoppedAt ?? beatAt);
   return ends.sort().at(-1) ?? null;
 }

@@ -15,4 +15,4 @@ export const placeholders = ['link', 'project', 'name', 'expires'] as const;
 export type Placeholder = (typeof placeholders)[number];
 
 /** Every word in braces, whether it is one of ours or not. */
-export const inBraces = /\{([A-Za-z]\w*)\}/g;
+export const placeholderPattern = /\{([A-Za-z]\w*)\}/g;

@@ -30,7 +30,7 @@ export const heldStates = [
 ] as const satisfies readonly MembershipState[];
 
 /** `update` gives an account the address that its person has by now. */
-export type Operation = 'add' | 'remove' | 'update';
+export type ToolOperation = 'add' | 'remove' | 'update';
 
 /**
  * `added`, `invited`, `removed` and `updated` were done and read back; `already_member` and `already_absent`
@@ -68,7 +68,7 @@ export interface MembershipCore {
 }
 
 /** What all reasons for a membership say together. */
-export type Verdict =
+export type MembershipVerdict =
   | { kind: 'wanted'; install: string }
   /** A reason stands that the configuration no longer leads here, which is no evidence. */
   | { kind: 'orphaned' }
@@ -89,7 +89,7 @@ interface Situation {
  */
 export function deriveMembership(
   current: MembershipCore | null,
-  verdict: Verdict,
+  verdict: MembershipVerdict,
   situation: Situation,
 ): MembershipCore | null {
   if (current === null) {
@@ -101,7 +101,7 @@ export function deriveMembership(
     case 'unwanted':
       return deriveUnwanted(current, verdict, situation.wasTouched);
     default:
-      return leave(current, verdict.kind, situation.wasTouched);
+      return toOrphanedOrReleased(current, verdict.kind, situation.wasTouched);
   }
 }
 
@@ -114,7 +114,7 @@ function deriveWanted(current: MembershipCore, install: string, hasEmail: boolea
   return current.install === install ? current : { ...current, install };
 }
 
-type Unwanted = Extract<Verdict, { kind: 'unwanted' }>;
+type Unwanted = Extract<MembershipVerdict, { kind: 'unwanted' }>;
 
 function deriveUnwanted(current: MembershipCore, verdict: Unwanted, wasTouched: boolean): MembershipCore {
   const { state, generation } = current;
@@ -153,7 +153,11 @@ function toRemoving({ install, cause, removeAfter }: Unwanted, generation: numbe
 }
 
 /** It stays as it is in the tool, and so no call that is under way may settle it. */
-function leave(current: MembershipCore, kind: 'orphaned' | 'managed', wasTouched: boolean): MembershipCore {
+function toOrphanedOrReleased(
+  current: MembershipCore,
+  kind: 'orphaned' | 'managed',
+  wasTouched: boolean,
+): MembershipCore {
   const isOut = current.state === 'removed' || current.state === 'released';
   if (isOut || current.state === (kind === 'orphaned' ? 'orphaned' : 'released')) return current;
   // An operator has decided about this one.
@@ -174,11 +178,11 @@ function toGone(current: MembershipCore, state: 'removed' | 'released'): Members
 }
 
 /** What is to be done about a membership, given what a look at the tool found. */
-export type Step =
-  | { act: 'call'; operation: Operation }
+export type ConvergeStep =
+  | { act: 'call'; operation: ToolOperation }
   | { act: 'settle'; state: MembershipState; outcome: ReceiptOutcome };
 
-export interface Finding {
+export interface MemberFinding {
   isFound: boolean;
   isInvited: boolean;
   /** Whether we added the person: only those are ever removed. */
@@ -187,7 +191,7 @@ export interface Finding {
   isProtected: boolean;
 }
 
-export function decideStep(wanted: boolean, { isFound, isInvited, isOurs, isProtected }: Finding): Step {
+export function decideStep(wanted: boolean, { isFound, isInvited, isOurs, isProtected }: MemberFinding): ConvergeStep {
   if (isFound && isProtected) return { act: 'settle', state: 'released', outcome: 'protected' };
   if (wanted) {
     if (!isFound) return { act: 'call', operation: 'add' };

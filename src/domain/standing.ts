@@ -42,7 +42,7 @@ export type RemovalCause = (typeof removalCauses)[number];
  *
  * @param cause also one that only another version of Gangway knows, as it stands in the database
  */
-export function sayCause(cause: string): string {
+export function describeCause(cause: string): string {
   return causeWords.get(cause) ?? cause.replaceAll('_', ' ');
 }
 
@@ -61,20 +61,20 @@ const wordsOfCauses: Record<RemovalCause, string> = {
 
 const causeWords = new Map<string, string>(Object.entries(wordsOfCauses));
 
-export interface Fall {
+export interface ReasonEnd {
   cause: RemovalCause;
   since: Instant;
   /** When access may fall by it. */
   dueAt: Instant;
   /** The same, while another link is about to take over: until that was read, but not for ever. */
-  dueWithHeirAt: Instant;
+  dueWithSuccessorAt: Instant;
 }
 
 /**
  * In how many ways it fell, what acts first before the others: none where it cannot have been the
  * reason for anything yet.
  */
-export type Standing = { stands: true } | { stands: false; falls: readonly Fall[] };
+export type Standing = { stands: true } | { stands: false; ends: readonly ReasonEnd[] };
 
 export interface ReasonFacts {
   contract: ContractRegisters;
@@ -85,7 +85,7 @@ export interface ReasonFacts {
   grants: readonly GrantEvidence[];
 }
 
-export interface Graces {
+export interface GracePeriods {
   graceMs: number;
   revokedGraceMs: number;
 }
@@ -106,18 +106,18 @@ const explicitCauses: ReadonlySet<RemovalCause> = new Set([
 export const weakerCauses: readonly RemovalCause[] = removalCauses.filter((cause) => !isExplicit(cause));
 
 /** What an operator said, which nothing has to confirm. */
-export function isAskedFor(cause: RemovalCause): boolean {
+export function isByOperator(cause: RemovalCause): boolean {
   return cause === 'retired' || cause === 'contract_ended_by_operator';
 }
 
-export function standingOf(facts: ReasonFacts, graces: Graces): Standing {
-  const falls = fallsOf(facts).map((fall) => withDue(fall, graces));
-  if (falls.length === 0 && canStand(facts)) return { stands: true };
-  return { stands: false, falls: falls.sort(byActing) };
+export function standingOf(facts: ReasonFacts, gracePeriods: GracePeriods): Standing {
+  const ends = endsOf(facts).map((end) => withDueTime(end, gracePeriods));
+  if (ends.length === 0 && canStand(facts)) return { stands: true };
+  return { stands: false, ends: ends.sort(explicitThenDue) };
 }
 
 /** What is weaker may be waited for, taken over or held; an end that was said outright is not. */
-export function byActing<Way extends Pick<Fall, 'cause' | 'dueAt'>>(a: Way, b: Way): number {
+export function explicitThenDue<Way extends Pick<ReasonEnd, 'cause' | 'dueAt'>>(a: Way, b: Way): number {
   const outrightFirst = Number(isExplicit(b.cause)) - Number(isExplicit(a.cause));
   return outrightFirst || Date.parse(a.dueAt) - Date.parse(b.dueAt);
 }
@@ -126,24 +126,24 @@ function canStand({ contract, link }: ReasonFacts): boolean {
   return statusOfContract(contract) !== 'unknown' && statusOfLink(link) !== 'unknown';
 }
 
-interface RawFall extends Pick<Fall, 'cause' | 'since'> {
+interface UndatedEnd extends Pick<ReasonEnd, 'cause' | 'since'> {
   /** Whether it is of a link that went with its grant, and may be about to be made again. */
   isWithGrant?: boolean;
 }
 
-function fallsOf({ contract, link, pair, participation, grants }: ReasonFacts): RawFall[] {
+function endsOf({ contract, link, pair, participation, grants }: ReasonFacts): UndatedEnd[] {
   const revoked = revokedGrant(grants);
-  const falls: (RawFall | null)[] = [
-    contractFall(contract),
-    linkFall(link, grants),
-    toFall('contract_moved', movedSince(pair)),
-    toFall('participation_left', leftSince(participation)),
-    revoked && toFall('grant_revoked', revoked.revokedReceivedAt ?? revoked.revokedEventAt),
+  const ends: (UndatedEnd | null)[] = [
+    contractEnd(contract),
+    linkEnd(link, grants),
+    toEnd('contract_moved', movedSince(pair)),
+    toEnd('participation_left', leftSince(participation)),
+    revoked && toEnd('grant_revoked', revoked.revokedReceivedAt ?? revoked.revokedEventAt),
   ];
-  return falls.filter((fall) => fall !== null);
+  return ends.filter((end) => end !== null);
 }
 
-function linkFall(link: LinkRegisters, grants: readonly GrantEvidence[]): RawFall | null {
+function linkEnd(link: LinkRegisters, grants: readonly GrantEvidence[]): UndatedEnd | null {
   const status = statusOfLink(link);
   const isRemoved = status === 'removed';
   const since = isRemoved ? link.removedEventAt : absentSince(link);
@@ -152,26 +152,29 @@ function linkFall(link: LinkRegisters, grants: readonly GrantEvidence[]): RawFal
   return { cause, since, isWithGrant: wentWithGrant(link, since, grants) };
 }
 
-function contractFall(contract: ContractRegisters): RawFall | null {
+function contractEnd(contract: ContractRegisters): UndatedEnd | null {
   if (statusOfContract(contract) !== 'ended') return null;
   const { endedEventAt, endedReadAt, endedByOperatorAt } = contract;
   // An end that was delivered is the one that says most; who said it first does not matter.
-  if (endedEventAt !== null) return toFall('contract_ended', endedEventAt);
-  if (endedReadAt !== null) return toFall('contract_read_ended', endedReadAt);
-  return toFall('contract_ended_by_operator', endedByOperatorAt);
+  if (endedEventAt !== null) return toEnd('contract_ended', endedEventAt);
+  if (endedReadAt !== null) return toEnd('contract_read_ended', endedReadAt);
+  return toEnd('contract_ended_by_operator', endedByOperatorAt);
 }
 
-function toFall(cause: RemovalCause, since: Instant | null): RawFall | null {
+function toEnd(cause: RemovalCause, since: Instant | null): UndatedEnd | null {
   return since === null ? null : { cause, since };
 }
 
-function withDue({ cause, since, isWithGrant = false }: RawFall, { graceMs, revokedGraceMs }: Graces): Fall {
-  if (isExplicit(cause)) return { cause, since, dueAt: since, dueWithHeirAt: since };
+function withDueTime(
+  { cause, since, isWithGrant = false }: UndatedEnd,
+  { graceMs, revokedGraceMs }: GracePeriods,
+): ReasonEnd {
+  if (isExplicit(cause)) return { cause, since, dueAt: since, dueWithSuccessorAt: since };
   const after = (ms: number) => new Date(Date.parse(since) + ms).toISOString();
   const dueAt = after(isWithGrant || cause === 'grant_revoked' ? revokedGraceMs : graceMs);
   if (cause !== 'link_removed' && cause !== 'link_absent') {
-    return { cause, since, dueAt, dueWithHeirAt: dueAt };
+    return { cause, since, dueAt, dueWithSuccessorAt: dueAt };
   }
   // One that is linked again at the end of its day has as long again.
-  return { cause, since, dueAt, dueWithHeirAt: after(revokedGraceMs * (isWithGrant ? 2 : 1)) };
+  return { cause, since, dueAt, dueWithSuccessorAt: after(revokedGraceMs * (isWithGrant ? 2 : 1)) };
 }

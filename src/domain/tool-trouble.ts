@@ -15,12 +15,12 @@ export interface ToolTrouble {
 const lateMs = 5 * 60_000;
 
 /** Pure: whether anybody leaves the tool alone still. */
-export function isCurrent({ asksAgainAt }: ToolTrouble, now: Date): boolean {
+export function isTroubleCurrent({ asksAgainAt }: ToolTrouble, now: Date): boolean {
   return now.getTime() < Date.parse(asksAgainAt) + lateMs;
 }
 
 /** Pure: what is the matter, to go behind the tool's name. */
-export function sayTrouble({ errorCode, since }: ToolTrouble): string {
+export function describeToolTrouble({ errorCode, since }: ToolTrouble): string {
   return `${words[errorCode] ?? 'fails its check'} since ${since}`;
 }
 

@@ -1,8 +1,8 @@
 import type { Transaction } from '../db/database.ts';
 import type { Evidence } from '../domain/evidence.ts';
-import { type DeriveDeps, type Derived, deriveMemberships } from '../memberships/derive-memberships.ts';
+import { type DeriveDeps, type DerivedWork, deriveMemberships } from '../memberships/derive-memberships.ts';
 import type { EvidenceStore } from './evidence-store.ts';
-import { type Held, holdEvidence } from './hold-evidence.ts';
+import { type HeldEvidence, holdEvidence } from './hold-evidence.ts';
 
 export interface ApplyDeps extends DeriveDeps {
   evidence: EvidenceStore;
@@ -15,15 +15,15 @@ export const maxContractsAtOnce = 500;
 /** Whatever comes in, of those who were left before there is somebody derived too. */
 const leastRoom = maxContractsAtOnce / 5;
 
-export interface Applied extends Derived {
+export interface AppliedEvidence extends DerivedWork {
   /** The rows from which something else follows than before. */
   changed: Evidence;
   /** What was not taken in. */
-  held: Held[];
+  held: HeldEvidence[];
 }
 
 /** A trainer whom an event names, and the contract that it is about. */
-export interface Named {
+export interface NamedTrainer {
   install: string;
   contractId: string;
   trainerId: string;
@@ -41,8 +41,8 @@ export async function applyEvidence(
   tx: Transaction,
   evidence: Evidence,
   now: string,
-  named: readonly Named[] = [],
-): Promise<Applied> {
+  named: readonly NamedTrainer[] = [],
+): Promise<AppliedEvidence> {
   const { memberships } = deps;
   const { kept, held } = await holdEvidence(tx, evidence);
   const changed = await deps.evidence.merge(tx, kept);
@@ -56,9 +56,9 @@ export async function applyEvidence(
   return { ...derived, changed, held };
 }
 
-function findTouched(named: readonly Named[], { contracts, pairs, participations, people }: Evidence): string[] {
-  const contractKey = (one: Omit<Named, 'trainerId'>) => `${one.install}/${one.contractId}`;
-  const trainerKey = (one: Omit<Named, 'contractId'>) => `${one.install}/${one.trainerId}`;
+function findTouched(named: readonly NamedTrainer[], { contracts, pairs, participations, people }: Evidence): string[] {
+  const contractKey = (one: Omit<NamedTrainer, 'trainerId'>) => `${one.install}/${one.contractId}`;
+  const trainerKey = (one: Omit<NamedTrainer, 'contractId'>) => `${one.install}/${one.trainerId}`;
   const touched = new Set([...contracts, ...pairs].map(contractKey));
   const trainers = new Set([...participations, ...people].map(trainerKey));
   const first = named.filter((one) => touched.has(contractKey(one)) || trainers.has(trainerKey(one)));

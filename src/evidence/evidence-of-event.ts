@@ -19,7 +19,7 @@ export interface EventEvidence {
 }
 
 /** When something was said, by its source and by us. */
-interface Told {
+interface EventContext {
   install: string;
   /** When the marketplace says it happened. */
   at: string;
@@ -64,7 +64,7 @@ function earlier(a: string, b: string): string {
   return a < b ? a : b;
 }
 
-function addContract(evidence: Evidence, event: LifecycleEvent, told: Told): void {
+function addContract(evidence: Evidence, event: LifecycleEvent, told: EventContext): void {
   if (event.contract === null) return;
   const { id, title, startDate } = event.contract;
   const version = versionOfEvent(event.id);
@@ -79,13 +79,13 @@ function addContract(evidence: Evidence, event: LifecycleEvent, told: Told): voi
   evidence.contracts.push(said);
 }
 
-function registerOf(type: LifecycleEvent['type'], { at, isStale }: Told): Partial<ContractEvidence> {
+function registerOf(type: LifecycleEvent['type'], { at, isStale }: EventContext): Partial<ContractEvidence> {
   if (type === 'contract.started') return isStale ? {} : { startedEventAt: at };
   if (type === 'contract.ended') return { endedEventAt: at };
   return type.startsWith('milestone.') ? { budgetEventAt: at } : {};
 }
 
-function addLink(evidence: Evidence, event: LifecycleEvent, told: Told): void {
+function addLink(evidence: Evidence, event: LifecycleEvent, told: EventContext): void {
   const { type, link, contract } = event;
   if (link === null) return;
   const { install, at, receivedAt, isStale } = told;
@@ -100,7 +100,7 @@ function addLink(evidence: Evidence, event: LifecycleEvent, told: Told): void {
   evidence.pairs.push(toPair(install, contract.id, id, at));
 }
 
-function addPeople(evidence: Evidence, event: LifecycleEvent, told: Told): void {
+function addPeople(evidence: Evidence, event: LifecycleEvent, told: EventContext): void {
   const { install, at, isStale } = told;
   const { contract, trainer } = event;
   if (contract === null || trainer === null || trainer.id === null) return;
@@ -121,7 +121,10 @@ function addPeople(evidence: Evidence, event: LifecycleEvent, told: Told): void 
 }
 
 /** Part B guarantees little: whatever provisioning needs beyond it is read. */
-function findContractToRead({ type, contract, link, trainer }: LifecycleEvent, { isStale }: Told): string | null {
+function findContractToRead(
+  { type, contract, link, trainer }: LifecycleEvent,
+  { isStale }: EventContext,
+): string | null {
   if (contract === null || type !== 'contract.started') return null;
   if (isStale) return contract.id;
   const hasPlace = link !== null && link.externalProjectId !== null;

@@ -14,7 +14,7 @@ import { areContractsRead, leftSince, movedSince, statusOfContract, statusOfLink
 import { domainOf } from '../domain/marketplace-text.ts';
 import { workEmailContext } from '../keys/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import { postponeTouched } from './touched-store.ts';
+import { postponeTouchedTrainers } from './touched-store.ts';
 
 /** The only SQL about the registers. Merging reads, merges by the domain's rule, and writes back. */
 export interface EvidenceStore {
@@ -74,7 +74,7 @@ export function createEvidenceStore({ dialect }: Database, box: SecretBox): Evid
       }),
     }),
 
-    postponeTrainersOf: postponeTouched,
+    postponeTrainersOf: postponeTouchedTrainers,
   };
 }
 

@@ -9,8 +9,8 @@ import type { Logger } from '../lib/logger.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { type ApplyDeps, applyEvidence, maxContractsAtOnce } from './apply-evidence.ts';
-import { type Held, keyOf, reasonOf } from './hold-evidence.ts';
-import { collect, type ReadDelivery, readDelivery } from './read-delivery.ts';
+import { describeHold, evidenceKey, type HeldEvidence } from './hold-evidence.ts';
+import { collectDeliveries, type ReadDelivery, readDelivery } from './read-delivery.ts';
 import type { ReadRequestStore } from './read-request-store.ts';
 import type { ReportEvidence } from './report-evidence.ts';
 
@@ -70,7 +70,7 @@ export function createIntakeWorker(deps: IntakeDeps): Loop {
       const beganAt = performance.now();
       const { count, installs } = await takeBatch(deps);
       const tookMs = performance.now() - beganAt;
-      if (count >= manyAtOnce && deps.isReceiverBusy()) await giveWay(tookMs, installs, signal);
+      if (count >= manyAtOnce && deps.isReceiverBusy()) await yieldToReceiver(tookMs, installs, signal);
       else if (tookMs > unfeltMs) await wait(Math.min(tookMs, breathMs), undefined, { signal });
       // What is due by then is looked for before anything else is done.
       return 'more';
@@ -81,7 +81,7 @@ export function createIntakeWorker(deps: IntakeDeps): Loop {
    * While many come in, most of the time is theirs: what is stored can wait longer. But not what
    * somebody else sends meanwhile, whose turn would be next.
    */
-  async function giveWay(tookMs: number, but: ReadonlySet<string>, signal: AbortSignal) {
+  async function yieldToReceiver(tookMs: number, but: ReadonlySet<string>, signal: AbortSignal) {
     const until = performance.now() + Math.min(tookMs * restFactor, longestRestMs);
     for (let left = until - performance.now(); left > 0; left = until - performance.now()) {
       await wait(Math.min(left, lookEveryMs), undefined, { signal });
@@ -90,24 +90,24 @@ export function createIntakeWorker(deps: IntakeDeps): Loop {
   }
 }
 
-interface Taken {
+interface TakenBatch {
   /** How many deliveries were looked at. */
   count: number;
   /** Whose they were. */
   installs: ReadonlySet<string>;
 }
 
-async function takeBatch(deps: IntakeDeps): Promise<Taken> {
+async function takeBatch(deps: IntakeDeps): Promise<TakenBatch> {
   try {
     return await takeDue(deps, (tx, now) => deps.inbox.due(tx, now, batchSize));
   } catch (error) {
     if (toAppError(error).code === 'unavailable') throw error;
     // One delivery spoils its batch: taken one at a time, it is found and does not hold up others.
-    return await takeSingly(deps);
+    return await takeOneByOne(deps);
   }
 }
 
-async function takeSingly(deps: IntakeDeps): Promise<Taken> {
+async function takeOneByOne(deps: IntakeDeps): Promise<TakenBatch> {
   const { database, inbox, clock } = deps;
   const batch = await inbox.due(database.kysely, toInstant(clock.now()), batchSize);
   for (const delivery of batch) {
@@ -117,13 +117,13 @@ async function takeSingly(deps: IntakeDeps): Promise<Taken> {
       const failure = toAppError(error);
       // That the database is away is the fault of no delivery, and none is to be given up for it.
       if (failure.code === 'unavailable') throw failure;
-      await putOff(deps, delivery, failure);
+      await postponeDelivery(deps, delivery, failure);
     }
   }
   return { count: batch.length, installs: new Set(batch.map(({ install }) => install)) };
 }
 
-async function putOff(deps: IntakeDeps, delivery: DueDelivery, error: AppError): Promise<void> {
+async function postponeDelivery(deps: IntakeDeps, delivery: DueDelivery, error: AppError): Promise<void> {
   const { inbox, logger, metrics, clock } = deps;
   const { id, install, attempts } = delivery;
   const isLast = attempts + 1 >= maxAttempts;
@@ -135,14 +135,14 @@ async function putOff(deps: IntakeDeps, delivery: DueDelivery, error: AppError):
 async function takeDue(
   deps: IntakeDeps,
   choose: (tx: Transaction, now: string) => Promise<DueDelivery[]>,
-): Promise<Taken> {
+): Promise<TakenBatch> {
   const { database, inbox, metrics, clock } = deps;
   const now = toInstant(clock.now());
   const taken = await inTransaction(database, async (tx) => {
     await deps.evidence.lock(tx);
     const due = (await choose(tx, now)).map((one) => readDelivery(inbox, one, deps.staleAfterMs));
     const batch = await withinBounds(deps, tx, due);
-    const { evidence, toRead, installs, named } = collect(batch);
+    const { evidence, toRead, installs, named } = collectDeliveries(batch);
     const applied = await applyEvidence(deps, tx, evidence, now, named);
     await deps.readRequests.request(tx, toRead, now);
     await deps.wantInstallRead(tx, installs, now);
@@ -178,13 +178,13 @@ async function settleAll(
   inbox: InboxStore,
   tx: Transaction,
   batch: readonly ReadDelivery[],
-  held: readonly Held[],
+  held: readonly HeldEvidence[],
 ): Promise<void> {
-  const reasons = new Map(held.map((one) => [keyOf(one), reasonOf(one)]));
+  const reasons = new Map(held.map((one) => [evidenceKey(one), describeHold(one)]));
   const handled: number[] = [];
   for (const { id, evidence, unread } of batch) {
     const rows = [...evidence.participations, ...evidence.pairs];
-    const [reason] = rows.flatMap((row) => reasons.get(keyOf(row)) ?? []);
+    const [reason] = rows.flatMap((row) => reasons.get(evidenceKey(row)) ?? []);
     if (unread !== null) await inbox.settleUnread(tx, id, unread);
     else if (reason !== undefined) await inbox.refuse(tx, id, reason);
     else handled.push(id);

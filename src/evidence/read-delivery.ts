@@ -2,7 +2,7 @@ import { type Evidence, emptyEvidence } from '../domain/evidence.ts';
 import type { DueDelivery } from '../inbox/due-store.ts';
 import { readEvent } from '../inbox/event-schema.ts';
 import type { InboxStore, Unread } from '../inbox/inbox-store.ts';
-import type { Named } from './apply-evidence.ts';
+import type { NamedTrainer } from './apply-evidence.ts';
 import { evidenceOfEvent } from './evidence-of-event.ts';
 import type { ReadTarget } from './read-request-store.ts';
 
@@ -12,7 +12,7 @@ export interface ReadDelivery {
   install: string;
   evidence: Evidence;
   /** Whom it names; at most one. */
-  named: Named[];
+  named: NamedTrainer[];
   /** About what it left something to be asked. */
   toRead: ReadTarget[];
   isInstallToRead: boolean;
@@ -52,7 +52,7 @@ export function readDelivery(
 }
 
 /** What several add together. */
-export function collect(deliveries: readonly ReadDelivery[]) {
+export function collectDeliveries(deliveries: readonly ReadDelivery[]) {
   const toRead = deliveries.flatMap((delivery) => delivery.toRead);
   const unread = deliveries.filter(({ isInstallToRead }) => isInstallToRead);
   return {

@@ -2,10 +2,10 @@ import type { Evidence, LinkEvidence } from '../domain/evidence.ts';
 import { statusOfContract } from '../domain/evidence-status.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import { outsideOf, usageScopeOf, type Walls } from '../memberships/wall.ts';
-import { type Held, reasonOf } from './hold-evidence.ts';
+import { describeHold, type HeldEvidence } from './hold-evidence.ts';
 
 /** Tells an operator what evidence, once it is stored, means that they should know. */
-export type ReportEvidence = (changed: Evidence, held: readonly Held[]) => void;
+export type ReportEvidence = (changed: Evidence, held: readonly HeldEvidence[]) => void;
 
 /** So many are remembered as told; an alert too much harms nobody. */
 const maxTold = 10_000;
@@ -14,7 +14,7 @@ export function createReportEvidence(walls: Walls, alerts: Alerts): ReportEviden
   const told = new Set<string>();
 
   /** Once for each contract or trainer, however much more is said of it. */
-  function reportHeld(held: readonly Held[]): void {
+  function reportHeld(held: readonly HeldEvidence[]): void {
     for (const one of held) {
       const { install, bound, contractId, trainerId } = one;
       const subject = bound === 'contracts_of_trainer' ? { trainer: trainerId } : { contract: contractId };
@@ -24,7 +24,7 @@ export function createReportEvidence(walls: Walls, alerts: Alerts): ReportEviden
       told.add(key);
       alerts.raise(
         'evidence_held',
-        { install, ...subject, reason: reasonOf(one) },
+        { install, ...subject, reason: describeHold(one) },
         'An install says more of a contract or a trainer than is taken in: the rest is held',
       );
     }

@@ -3,19 +3,19 @@ import type { Transaction } from '../db/database.ts';
 import { inParts, keyIn } from '../db/key-in.ts';
 import type { Tables } from '../db/tables.ts';
 import type { Evidence, LinkEvidence } from '../domain/evidence.ts';
-import type { Waiting } from '../memberships/derivation-store.ts';
+import type { PendingDerivation } from '../memberships/derivation-store.ts';
 
 /**
  * Leaves everybody to be derived whom these rows touch: of a participation or a person that trainer
  * alone; of a contract or a new pair those on the contract; of a link those of every link to its
  * project, for it may take over from them; of a grant all of its install.
  */
-export async function postponeTouched(tx: Transaction, changed: Evidence, evidenceAt: string): Promise<void> {
+export async function postponeTouchedTrainers(tx: Transaction, changed: Evidence, evidenceAt: string): Promise<void> {
   const { contracts, links, grants, pairs, participations, people } = changed;
   const trainers = [...participations, ...people].map(({ install, trainerId }) => ({ install, trainerId, evidenceAt }));
   const each = new Map(trainers.map((one) => [JSON.stringify(one), one]));
   for (const part of inParts([...each.values()])) {
-    await again(tx.insertInto('derivation').values(part)).execute();
+    await keepWaiting(tx.insertInto('derivation').values(part)).execute();
   }
   const everybody = tx.selectFrom('participation').select(['install', 'trainerId']).distinct();
   for (const part of inParts([...contracts, ...pairs])) {
@@ -50,16 +50,16 @@ function trainersOnProjects(tx: Transaction, links: LinkEvidence[]) {
 
 async function postpone(
   tx: Transaction,
-  trainers: SelectQueryBuilder<Tables, 'participation', Waiting>,
+  trainers: SelectQueryBuilder<Tables, 'participation', PendingDerivation>,
   evidenceAt: string,
 ): Promise<void> {
   const rows = trainers.select(sql.val(evidenceAt).as('evidenceAt'));
   const columns = ['install', 'trainerId', 'evidenceAt'] as const;
-  await again(tx.insertInto('derivation').columns(columns).expression(rows)).execute();
+  await keepWaiting(tx.insertInto('derivation').columns(columns).expression(rows)).execute();
 }
 
 /** Whoever waits already keeps their place. */
-function again(insert: InsertQueryBuilder<Tables, 'derivation', InsertResult>) {
+function keepWaiting(insert: InsertQueryBuilder<Tables, 'derivation', InsertResult>) {
   return insert.onConflict((conflict) =>
     conflict
       .columns(['trainerId', 'install'])

@@ -27,7 +27,7 @@ export interface AddressStore {
 }
 
 /** Whoever is in under an address of a membership is not there by our doing any more. */
-export async function letGoOf(tx: Transaction, membershipId: number, now: string): Promise<void> {
+export async function endGivenAddresses(tx: Transaction, membershipId: number, now: string): Promise<void> {
   await tx
     .updateTable('membershipAddress')
     .set({ endedAt: now })
@@ -38,10 +38,10 @@ export async function letGoOf(tx: Transaction, membershipId: number, now: string
 }
 
 /** Somebody is in under an address that no install told: an operator did. */
-export async function addGiven(
+export async function addGivenAddress(
   tx: Transaction,
   box: SecretBox,
-  { address, ...of }: { membershipId: number; address: string } & Word,
+  { address, ...of }: { membershipId: number; address: string } & PersonKey,
   now: string,
 ): Promise<void> {
   const workEmail = box.seal(Buffer.from(address), workEmailContext(of));
@@ -113,10 +113,10 @@ export function createAddressStore(box: SecretBox): AddressStore {
   };
 }
 
-type Word = Pick<MembershipAddressRow, 'install' | 'trainerId'>;
+type PersonKey = Pick<MembershipAddressRow, 'install' | 'trainerId'>;
 
 /** As it is sealed there: its seal is bound to whose word it is. */
-async function copyFromPerson(tx: Transaction, membershipId: number, { install, trainerId }: Word): Promise<void> {
+async function copyFromPerson(tx: Transaction, membershipId: number, { install, trainerId }: PersonKey): Promise<void> {
   const { workEmail, workEmailDigest, workEmailDomain } = await tx
     .selectFrom('person')
     .select(['workEmail', 'workEmailDigest', 'workEmailDomain'])
@@ -142,6 +142,6 @@ function toGiven(box: SecretBox, row: MembershipAddressRow): GivenAddress {
   };
 }
 
-function openAddress(box: SecretBox, { workEmail, ...key }: Word & { workEmail: Buffer }) {
+function openAddress(box: SecretBox, { workEmail, ...key }: PersonKey & { workEmail: Buffer }) {
   return box.open(workEmail, workEmailContext(key)).toString('utf8').toLowerCase();
 }

@@ -46,8 +46,8 @@ export async function refuseOrphaning(deps: OrphanDeps, routeLink: RouteLink): P
 
 function summarise(orphans: Orphan[]): string {
   const counts = Map.groupBy(orphans, ({ install, tool }) => `install ${install}, tool ${tool}`);
-  const lines = [...counts].map(([place, { length }]) => ({ place, length }));
-  lines.sort((a, b) => (a.place < b.place ? -1 : 1));
-  const places = lines.map(({ place, length }) => `${length} of ${place}`).join('; ');
-  return `${orphans.length} ${orphans.length === 1 ? 'membership' : 'memberships'} (${places})`;
+  const lines = [...counts].map(([of, { length }]) => ({ of, length }));
+  lines.sort((a, b) => (a.of < b.of ? -1 : 1));
+  const parts = lines.map(({ of, length }) => `${length} of ${of}`).join('; ');
+  return `${orphans.length} ${orphans.length === 1 ? 'membership' : 'memberships'} (${parts})`;
 }

@@ -9,7 +9,7 @@ import { createTurns } from '../lib/turns.ts';
  */
 export interface DerivationStore {
   /** Leaves trainers to be derived in a transaction of their own. */
-  postponeDerivation(tx: Transaction, waiting: readonly Waiting[]): Promise<void>;
+  postponeDerivation(tx: Transaction, waiting: readonly PendingDerivation[]): Promise<void>;
   /** The same for everybody who is or was on a contract of these installs. */
   postponeInstalls(tx: Transaction, installs: string[]): Promise<void>;
   /**
@@ -30,7 +30,7 @@ export interface DerivationStore {
   countContracts(tx: Transaction, trainerIds: readonly string[]): Promise<Map<string, number>>;
 }
 
-export interface Waiting {
+export interface PendingDerivation {
   /** On whose word. */
   install: string;
   trainerId: string;

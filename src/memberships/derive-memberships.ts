@@ -4,11 +4,11 @@ import { statusOfLink } from '../domain/evidence-status.ts';
 import type { MembershipCore } from '../domain/membership.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import { toInstant } from '../lib/clock.ts';
-import { type AddressStore, type GivenAddress, letGoOf } from './address-store.ts';
-import { collectCandidates, type Known, type Rules } from './collect-candidates.ts';
+import { type AddressStore, endGivenAddresses, type GivenAddress } from './address-store.ts';
+import { collectCandidates, type MembershipRules, type TrainerFacts } from './collect-candidates.ts';
+import { recordEndedProjects } from './ended-project-store.ts';
 import { findDisagreements } from './find-disagreements.ts';
-import { findLeftProjects } from './find-left-projects.ts';
-import { noteLeftProjects } from './left-project-store.ts';
+import { findEndedProjects } from './find-ended-projects.ts';
 import type { MembershipStore, Participation, ProjectKey } from './membership-store.ts';
 import { type MembershipChange, planMemberships } from './plan-memberships.ts';
 
@@ -16,12 +16,12 @@ export interface DeriveDeps {
   memberships: MembershipStore;
   addresses: AddressStore;
   alerts: Pick<Alerts, 'raise'>;
-  rules: Rules;
+  rules: MembershipRules;
   /** Only addresses of these domains are ever used, where there are any. */
   managedDomains: readonly string[];
 }
 
-export interface Derived {
+export interface DerivedWork {
   /** Whether there is now something to be done in a tool. */
   isDue: boolean;
   /** Whether there is now something for the brake to look at. */
@@ -37,9 +37,9 @@ export async function deriveMemberships(
   tx: Transaction,
   trainerIds: string[],
   now: string,
-): Promise<Derived> {
+): Promise<DerivedWork> {
   if (trainerIds.length === 0) return { isDue: false, isRemovalDue: false };
-  const known = await loadKnown(deps, tx, trainerIds);
+  const known = await loadTrainerFacts(deps, tx, trainerIds);
   const changes = planMemberships(known, deps.rules);
   await store(deps, tx, changes, now);
   const isLeft = await noteLeft(deps.rules, tx, known, now);
@@ -54,47 +54,49 @@ export async function deriveMemberships(
 
 /** As late as what is weaker: the start of a renewal may come in after the end before it. */
 async function noteLeft(
-  { endsAssignments, ...rules }: Rules,
+  { endsAssignments, ...rules }: MembershipRules,
   tx: Transaction,
-  known: Known,
+  known: TrainerFacts,
   now: string,
 ): Promise<boolean> {
   if (endsAssignments === undefined) return false;
   const candidates = collectCandidates(known, rules);
-  const left = findLeftProjects(candidates.filter(({ place }) => endsAssignments(place.tool)));
-  const dueAt = toInstant(new Date(Date.parse(now) + rules.graces.graceMs));
-  return await noteLeftProjects(tx, left, dueAt);
+  const left = findEndedProjects(candidates.filter(({ seat }) => endsAssignments(seat.tool)));
+  const dueAt = toInstant(new Date(Date.parse(now) + rules.gracePeriods.graceMs));
+  return await recordEndedProjects(tx, left, dueAt);
 }
 
 const saysOtherwise = 'Customers know different addresses for one person in one tool: each has an access of its own';
 
 /** All that is known of some trainers, as planning needs it. */
-export async function loadKnown(
+export async function loadTrainerFacts(
   { memberships, addresses, managedDomains }: Omit<DeriveDeps, 'rules' | 'alerts'>,
   tx: Transaction,
   trainerIds: string[],
-): Promise<Known> {
+): Promise<TrainerFacts> {
   const participations = await memberships.participationsOf(tx, trainerIds);
   const rows = await memberships.membershipsOf(tx, trainerIds);
   const ids = rows.map((row) => row.id);
   return {
     participations,
     memberships: rows,
-    reasons: await memberships.reasonsOf(tx, ids),
+    reasonRows: await memberships.reasonsOf(tx, ids),
     grants: await memberships.grantsOf(tx, [...new Set(participations.map((one) => one.install))]),
-    heirs: await memberships.heirsOf(tx, goneProjects(participations)),
+    successorLinks: await memberships.successorLinksOf(tx, goneProjects(participations)),
     addresses: await addresses.known(tx, trainerIds, managedDomains),
     ...toGiven(await addresses.ofMemberships(tx, ids)),
   };
 }
 
-function toGiven(given: Map<number, GivenAddress[]>): Pick<Known, 'current' | 'words'> {
+function toGiven(given: Map<number, GivenAddress[]>): Pick<TrainerFacts, 'current' | 'tellingInstalls'> {
   const current = [...given].flatMap(([id, addresses]) => {
     const one = addresses.find(({ isCurrent }) => isCurrent);
     return one === undefined ? [] : [[id, one.address] as const];
   });
-  const words = [...given].map(([id, addresses]) => [id, new Set(addresses.map(({ install }) => install))] as const);
-  return { current: new Map(current), words: new Map(words) };
+  const tellingInstalls = [...given].map(
+    ([id, addresses]) => [id, new Set(addresses.map(({ install }) => install))] as const,
+  );
+  return { current: new Map(current), tellingInstalls: new Map(tellingInstalls) };
 }
 
 /** Where another link may take over. */
@@ -116,25 +118,25 @@ async function store(
   const added = changes.filter(isNew);
   const ids = await memberships.insert(
     tx,
-    added.map(({ place, after }) => ({ ...place, isOurs: 0, ...toColumns(after, now) })),
+    added.map(({ seat, after }) => ({ ...seat, isOurs: 0, ...toColumns(after, now) })),
   );
   const changed = changes.filter((change) => !isNew(change));
   await memberships.retractRemovals(tx, changed.flatMap(isReturning));
   for (const { before, after } of changed) {
     if (before === undefined) continue;
     await memberships.update(tx, before.id, toUpdate(before, after, now));
-    if (after.state === 'released') await letGoOf(tx, before.id, now);
+    if (after.state === 'released') await endGivenAddresses(tx, before.id, now);
   }
   const idOf = ({ before }: MembershipChange, index: number) => before?.id ?? ids[index];
   for (const [index, change] of [...added, ...changed].entries()) {
-    const { trainerId } = change.place;
+    const { trainerId } = change.seat;
     const id = idOf(change, index);
     if (change.address === null || id === undefined) continue;
     await addresses.setCurrent(tx, id, { trainerId, ...change.address });
   }
   await memberships.recordReasons(tx, [
-    ...added.flatMap(({ reasons }, index) => withId(reasons, ids[index])),
-    ...changed.flatMap(({ reasons, before }) => withId(reasons, before?.id)),
+    ...added.flatMap(({ newReasons }, index) => withId(newReasons, ids[index])),
+    ...changed.flatMap(({ newReasons, before }) => withId(newReasons, before?.id)),
   ]);
 }
 
@@ -143,7 +145,7 @@ function isReturning({ before, after }: MembershipChange): number[] {
   return before?.state === 'removing' && after.generation !== before.generation ? [before.id] : [];
 }
 
-function withId(reasons: MembershipChange['reasons'], membershipId: number | undefined) {
+function withId(reasons: MembershipChange['newReasons'], membershipId: number | undefined) {
   return membershipId === undefined ? [] : reasons.map((reason) => ({ membershipId, ...reason }));
 }
 

@@ -21,7 +21,7 @@ export interface MembershipStore extends DerivationStore {
   reasonsOf(tx: Transaction, membershipIds: number[]): Promise<ReasonRow[]>;
   grantsOf(tx: Transaction, installs: string[]): Promise<GrantEvidence[]>;
   /** Live links of these projects. */
-  heirsOf(tx: Transaction, projects: ProjectKey[]): Promise<LinkEvidence[]>;
+  successorLinksOf(tx: Transaction, projects: ProjectKey[]): Promise<LinkEvidence[]>;
   /** @returns the new ids, in the order of the rows */
   insert(tx: Transaction, rows: NewMembershipRow[]): Promise<number[]>;
   recordReasons(tx: Transaction, rows: ReasonRow[]): Promise<void>;
@@ -121,7 +121,7 @@ export function createMembershipStore(database: Database): MembershipStore {
       return await grants.where('install', 'in', installs).execute();
     },
 
-    async heirsOf(tx, projects) {
+    async successorLinksOf(tx, projects) {
       if (projects.length === 0) return [];
       const values = projects.map((key) => sql`(${key.install}, ${key.externalProjectId})`);
       const links = await tx
@@ -194,7 +194,7 @@ export function createMembershipStore(database: Database): MembershipStore {
  * Neither a removal that nobody has let pass, nor what waits for an address, for a decision or for
  * the configuration.
  */
-export function mayBeWorkedOn(eb: ExpressionBuilder<Tables, 'membership'>): Expression<SqlBool> {
+export function isWorkable(eb: ExpressionBuilder<Tables, 'membership'>): Expression<SqlBool> {
   return eb.and([
     eb.or([eb('wanted', '=', 1), eb('clearedGeneration', '=', eb.ref('membership.generation'))]),
     eb('state', 'not in', ['waiting_email', 'held', 'orphaned', 'released']),

@@ -4,22 +4,22 @@ import { heldStates } from '../domain/membership.ts';
 
 /** The only SQL about memberships that the configuration may no longer lead to. */
 export interface OrphanStore {
-  /** Every place in a tool that somebody of ours is in, by the links that led there. */
-  livePlaces(): Promise<LivePlace[]>;
-  /** Who is in these places by these links. */
-  trainersAt(places: LivePlace[]): Promise<string[]>;
+  /** Every group in a tool that somebody of ours is in, by the links that led there. */
+  linkedGroups(): Promise<LinkedGroup[]>;
+  /** Who is in these groups by these links. */
+  trainersIn(groups: LinkedGroup[]): Promise<string[]>;
   /** Has everybody derived again who was orphaned: the configuration may lead there again. */
   postponeOrphans(tx: Transaction): Promise<void>;
 }
 
-export type LivePlace = Pick<LinkEvidence, 'install' | 'linkId' | 'externalProjectId' | 'externalProjectName'> & {
+export type LinkedGroup = Pick<LinkEvidence, 'install' | 'linkId' | 'externalProjectId' | 'externalProjectName'> & {
   tool: string;
   groupId: string;
 };
 
 export function createOrphanStore({ kysely }: Database): OrphanStore {
   return {
-    livePlaces: () =>
+    linkedGroups: () =>
       withReasons(kysely)
         .innerJoin('link', (join) =>
           join.onRef('link.install', '=', 'reason.install').onRef('link.linkId', '=', 'reason.linkId'),
@@ -28,9 +28,9 @@ export function createOrphanStore({ kysely }: Database): OrphanStore {
         .distinct()
         .execute(),
 
-    async trainersAt(places) {
+    async trainersIn(groups) {
       const trainers = new Set<string>();
-      for (const { tool, groupId, install, linkId } of places) {
+      for (const { tool, groupId, install, linkId } of groups) {
         const found = await withReasons(kysely)
           .select('trainerId')
           .where('tool', '=', tool)

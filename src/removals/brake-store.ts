@@ -10,11 +10,11 @@ export interface BrakeStore {
   installsDue(now: string): Promise<string[]>;
   due(tx: Transaction, install: string, now: string): Promise<DueMembership[]>;
   counts(tx: Transaction, install: string, now: Date): Promise<BrakeCounts>;
-  /** What was let pass within the window on these grounds, and nobody has begun yet. */
-  unbegun(tx: Transaction, install: string, grounds: readonly Clearance[], now: Date): Promise<UnbegunRemoval[]>;
+  /** What was let pass within the window on these clearances, and nobody has begun yet. */
+  unbegun(tx: Transaction, install: string, clearances: readonly Clearance[], now: Date): Promise<UnbegunRemoval[]>;
   clear(tx: Transaction, install: string, cleared: ClearedRemoval[], now: string): Promise<void>;
   /** Takes it back, and gives it as due: what goes beyond the brake holds all of it. */
-  takeBack(tx: Transaction, install: string, grounds: readonly Clearance[], now: Date): Promise<DueMembership[]>;
+  takeBack(tx: Transaction, install: string, clearances: readonly Clearance[], now: Date): Promise<DueMembership[]>;
   /** @returns the id of the plan */
   hold(tx: Transaction, install: string, held: HeldRemoval[], now: string): Promise<number>;
   lastPlanAt(tx: Transaction, install: string): Promise<string | null>;
@@ -69,8 +69,8 @@ export function createBrakeStore({ kysely }: Database): BrakeStore {
 
     unbegun: findUnbegun,
 
-    async takeBack(tx, install, grounds, now) {
-      const rows = await findUnbegun(tx, install, grounds, now);
+    async takeBack(tx, install, clearances, now) {
+      const rows = await findUnbegun(tx, install, clearances, now);
       const memberships = rows.map(({ membershipId }) => membershipId);
       if (rows.length === 0) return [];
       await tx
@@ -147,10 +147,10 @@ function wasApproved(eb: ExpressionBuilder<Tables, 'membership'>) {
 async function findUnbegun(
   tx: Transaction,
   install: string,
-  grounds: readonly Clearance[],
+  clearances: readonly Clearance[],
   now: Date,
 ): Promise<UnbegunRemoval[]> {
-  if (grounds.length === 0) return [];
+  if (clearances.length === 0) return [];
   const since = new Date(now.getTime() - brakeWindowMs).toISOString();
   const rows = await tx
     .selectFrom('removal')
@@ -161,7 +161,7 @@ async function findUnbegun(
     ])
     .where('removal.install', '=', install)
     .where('clearedAt', '>', since)
-    .where('clearance', 'in', grounds)
+    .where('clearance', 'in', clearances)
     .where('state', '=', 'removing')
     // Whom a look found nowhere is executed, and only to be confirmed.
     .where('missedAt', 'is', null)
@@ -187,7 +187,7 @@ function isRemovalDue(now: string) {
     ]);
 }
 
-/** Lets removals pass, and writes down on what grounds. */
+/** Lets removals pass, and writes down on what clearances. */
 export async function clearRemovals(
   tx: Transaction,
   install: string,

@@ -20,14 +20,14 @@ const longestWaitMs = 5 * 60_000;
 const lateSavingMs = 24 * 60 * 60_000;
 
 /** Where the work on a link's project is counted; undefined where nobody can read it. */
-export type WorkPlaceOf = (link: RoutedLink) => WorkPlace | undefined;
+export type ToolScopeOf = (link: RoutedLink) => ToolScope | undefined;
 
-interface WorkPlace {
+interface ToolScope {
   tool: string;
   scope: string;
 }
 
-export function createFinalReadingStore(placeOf: WorkPlaceOf): FinalReadingStore {
+export function createFinalReadingStore(placeOf: ToolScopeOf): FinalReadingStore {
   return {
     async mayPass(tx, due, now) {
       const passing = new Set<number>();
@@ -39,7 +39,7 @@ export function createFinalReadingStore(placeOf: WorkPlaceOf): FinalReadingStore
   };
 }
 
-async function hasWaited(tx: Transaction, placeOf: WorkPlaceOf, due: DueMembership, now: Date): Promise<boolean> {
+async function hasWaited(tx: Transaction, placeOf: ToolScopeOf, due: DueMembership, now: Date): Promise<boolean> {
   const { membershipId, generation } = due;
   const waiting = await tx
     .selectFrom('finalReading')
@@ -47,10 +47,10 @@ async function hasWaited(tx: Transaction, placeOf: WorkPlaceOf, due: DueMembersh
     .where('membershipId', '=', membershipId)
     .where('generation', '=', generation)
     .executeTakeFirst();
-  const awaited = waiting === undefined ? [] : await awaitedPlaces(tx, membershipId);
+  const awaited = waiting === undefined ? [] : await awaitedScopes(tx, membershipId);
   // A version before this one did not write down which places it waits for.
   if (waiting === undefined || awaited.length === 0) {
-    const places = await placesOf(tx, placeOf, due);
+    const places = await scopesToRead(tx, placeOf, due);
     if (places.length === 0) return true;
     await wantReading(tx, due, places, toInstant(now));
     return false;
@@ -66,7 +66,7 @@ async function hasWaited(tx: Transaction, placeOf: WorkPlaceOf, due: DueMembersh
 async function wantReading(
   tx: Transaction,
   { membershipId, generation }: DueMembership,
-  places: readonly WorkPlace[],
+  places: readonly ToolScope[],
   wantedAt: string,
 ): Promise<void> {
   const again = { generation, wantedAt, isUnread: 0, reportedAt: null, reportAfter: null };
@@ -90,7 +90,7 @@ async function wantReading(
 }
 
 /** Who was taken out, as they were known when that was claimed. */
-interface TakenOut {
+interface RemovedMembership {
   id: number;
   generation: number;
   memberId: string | null;
@@ -101,9 +101,9 @@ interface TakenOut {
  *
  * @param foundId the account that was taken out
  */
-export async function unreadNote(
+export async function describeUnreadWork(
   tx: Transaction,
-  { id, generation, memberId }: TakenOut,
+  { id, generation, memberId }: RemovedMembership,
   foundId: string | undefined,
 ): Promise<string | null> {
   const reading = await tx
@@ -114,7 +114,7 @@ export async function unreadNote(
   if (reading === undefined) return null;
   const { wantedAt, isUnread } = reading;
   if (isUnread === 1) {
-    const left = (await awaitedPlaces(tx, id)).filter((place) => !wasRead(place, wantedAt));
+    const left = (await awaitedScopes(tx, id)).filter((place) => !wasRead(place, wantedAt));
     const where = left.map(({ scope, failure }) => `${scope} (${failure ?? 'not answered yet'})`);
     return `Their work could not be read before, from ${wantedAt} on, in ${where.join(', ')}: what they did last may not be reported`;
   }
@@ -123,14 +123,14 @@ export async function unreadNote(
   return 'Their account was first seen after the last reading of work: what they did in it may not be reported';
 }
 
-interface AwaitedPlace {
+interface AwaitedScope {
   scope: string;
   readBeganAt: string | null;
   refusedAt: string | null;
   failure: string | null;
 }
 
-async function awaitedPlaces(tx: Transaction, membershipId: number): Promise<AwaitedPlace[]> {
+async function awaitedScopes(tx: Transaction, membershipId: number): Promise<AwaitedScope[]> {
   return await tx
     .selectFrom('finalReadingPlace')
     .leftJoin('usagePlace', (join) =>
@@ -145,12 +145,12 @@ async function awaitedPlaces(tx: Transaction, membershipId: number): Promise<Awa
     .execute();
 }
 
-function wasRead({ readBeganAt }: AwaitedPlace, since: string): boolean {
+function wasRead({ readBeganAt }: AwaitedScope, since: string): boolean {
   return readBeganAt !== null && readBeganAt >= since;
 }
 
 /** Whether waiting for it is of no use. */
-function wasRefused({ refusedAt }: AwaitedPlace, since: string): boolean {
+function wasRefused({ refusedAt }: AwaitedScope, since: string): boolean {
   return refusedAt !== null && refusedAt >= since;
 }
 
@@ -158,11 +158,11 @@ function wasRefused({ refusedAt }: AwaitedPlace, since: string): boolean {
  * Where they may have worked: by every contract that ever gave them this membership, but for what
  * was read when nothing could count for it any more.
  */
-async function placesOf(
+async function scopesToRead(
   tx: Transaction,
-  placeOf: WorkPlaceOf,
+  placeOf: ToolScopeOf,
   { membershipId, tool }: DueMembership,
-): Promise<WorkPlace[]> {
+): Promise<ToolScope[]> {
   const reasons = await tx
     .selectFrom('reason')
     .innerJoin('link', (join) =>
@@ -175,7 +175,7 @@ async function placesOf(
     .select(['link.externalProjectId', 'link.externalProjectName'])
     .where('reason.membershipId', '=', membershipId)
     .execute();
-  const places = new Map<string, WorkPlace>();
+  const places = new Map<string, ToolScope>();
   for (const reason of reasons) {
     const place = placeOf(reason);
     if (place?.tool !== tool) continue;
@@ -187,7 +187,7 @@ async function placesOf(
 
 async function wasReadToTheEnd(
   tx: Transaction,
-  { tool, scope }: WorkPlace,
+  { tool, scope }: ToolScope,
   contract: Parameters<typeof statusOfContract>[0] & { endDate: string | null },
 ): Promise<boolean> {
   if (statusOfContract(contract) !== 'ended') return false;

@@ -21,9 +21,9 @@ export interface PlanStore {
    *
    * @throws AppError `not_found`, or `conflict` where it was decided before
    */
-  approve(tx: Transaction, planId: number, now: string): Promise<Decided>;
+  approve(tx: Transaction, planId: number, now: string): Promise<PlanResult>;
   /** Keeps the people in until there is new evidence. */
-  reject(tx: Transaction, planId: number, now: string): Promise<Decided>;
+  reject(tx: Transaction, planId: number, now: string): Promise<PlanResult>;
 }
 
 export interface Plan {
@@ -57,7 +57,7 @@ export interface PlanItem {
   current: Pick<MembershipRow, 'state' | 'wanted' | 'cause'>;
 }
 
-export interface Decided {
+export interface PlanResult {
   install: string;
   decided: number;
   stale: number;

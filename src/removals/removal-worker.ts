@@ -61,7 +61,7 @@ export async function brakeDue(deps: RemovalWorkerDeps): Promise<void> {
   for (const install of installs) await brake(deps, install);
 }
 
-interface Braked {
+interface BrakeResult {
   cleared: Awaited<ReturnType<typeof applyBrake>>['cleared'];
   held: number;
   planId: number | null;
@@ -91,7 +91,7 @@ async function decide(
   { brakes, limits, canReturn, clock, awaitedReadings, mayPass }: RemovalWorkerDeps,
   tx: Transaction,
   install: string,
-): Promise<Braked> {
+): Promise<BrakeResult> {
   const now = clock.now();
   const all = await brakes.due(tx, install, toInstant(now));
   const { due: asked, isListWanted } = await awaitedReadings.mayPass(tx, all, now);

@@ -1,4 +1,5 @@
-import type { Adapter } from '../adapters/adapter.ts';
+import type { Adapter, Member } from '../adapters/adapter.ts';
+import { isSameAddress } from '../lib/same-address.ts';
 
 /** What may be done to accounts (design section 2, *Identity*). Pure. */
 
@@ -29,7 +30,7 @@ function capabilitiesOf(
 }
 
 /** Whether somebody who was removed can be added again, as far as is known. */
-export function canReturn(adapter: Adapter | undefined, mayChange: boolean): boolean {
+export function canBeReadded(adapter: Adapter | undefined, mayChange: boolean): boolean {
   return adapter === undefined || capabilitiesOf(adapter, mayChange).readding !== 'no';
 }
 
@@ -60,9 +61,14 @@ export function findSharedAccounts(
   });
 }
 
-export function saySharedAccounts({ tool, installs, stillIn, isForGood }: SharedAccounts): string {
+export function describeSharedAccounts({ tool, installs, stillIn, isForGood }: SharedAccounts): string {
   const names = installs.join(', ');
   const what = `${names} share ${tool}, and marketplace.managedDomains is not set: no account is ended, renamed or activated in it`;
   const stays = stillIn === null ? '' : `, so that whoever is removed may still get in: ${stillIn}`;
   return `${what}${stays}${isForGood ? '; and they cannot be added again' : ''}`;
+}
+
+/** @param accounts that are never touched: addresses, or the tool's ids */
+export function isProtected(accounts: readonly string[], { id, email }: Member): boolean {
+  return accounts.some((account) => account === id || isSameAddress(account, email));
 }

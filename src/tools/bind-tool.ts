@@ -41,7 +41,7 @@ export function bindTool(deps: BindToolDeps, tool: string, adapter: Adapter, pla
   }
 
   function refuse(bound: Server, told: Server): AppError {
-    const reason = sayOtherServer(tool, bound, told);
+    const reason = describeOtherServer(tool, bound, told);
     if (!isAlerted) {
       const message = 'A tool is another server than before: nobody is added or removed there';
       deps.alerts.raise('other_server', { tool, reason }, message);
@@ -59,7 +59,7 @@ export async function askServer(adapter: Adapter, place: string | null, signal: 
 }
 
 /** For operators, with what to do. */
-export function sayOtherServer(tool: string, bound: Server, told: Server): string {
+export function describeOtherServer(tool: string, bound: Server, told: Server): string {
   const [was, is] =
     bound.identity !== null && told.identity !== null ? [bound.identity, told.identity] : [bound.place, told.place];
   return (

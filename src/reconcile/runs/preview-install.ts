@@ -5,8 +5,8 @@ import type { Evidence } from '../../domain/evidence.ts';
 import type { MembershipCore } from '../../domain/membership.ts';
 import type { RemovalCause } from '../../domain/standing.ts';
 import { toInstant } from '../../lib/clock.ts';
-import type { Place } from '../../memberships/collect-candidates.ts';
-import { loadKnown } from '../../memberships/derive-memberships.ts';
+import type { Seat } from '../../memberships/collect-candidates.ts';
+import { loadTrainerFacts } from '../../memberships/derive-memberships.ts';
 import { type MembershipChange, planMemberships } from '../../memberships/plan-memberships.ts';
 import { type BrakeStore, chunksOf } from '../../removals/brake-store.ts';
 import type { PreviewDrift } from '../drift/preview-drift.ts';
@@ -30,7 +30,7 @@ export interface PreviewDeps
  * known; `held`: the brake would hold its removal; `later`: it is removed after `at`, unless
  * something else is found out before.
  */
-export interface PreviewedChange extends Place {
+export interface PreviewedChange extends Seat {
   change: 'add' | 'waiting' | 'remove' | 'held' | 'later';
   cause: RemovalCause | null;
   at: string | null;
@@ -104,7 +104,7 @@ async function plan(
   return await rollingBack(deps, async (tx) => {
     const contractIds = await deps.previews.contractsOf(tx, install, trainerIds);
     await deps.evidence.merge(tx, evidenceAbout(steps, trainerIds, contractIds));
-    return planMemberships(await loadKnown(deps, tx, trainerIds), deps.rules);
+    return planMemberships(await loadTrainerFacts(deps, tx, trainerIds), deps.rules);
   });
 }
 
@@ -139,15 +139,15 @@ function isCausedBy(error: unknown, marker: Error | undefined): boolean {
 }
 
 interface Ahead {
-  place: Place;
+  seat: Seat;
   before: MembershipRow | undefined;
   core: MembershipCore;
   /** Whether it is tried anew, whatever became of it before. */
   isAnew: boolean;
 }
 
-function toAhead({ place, before, after }: MembershipChange): Ahead {
-  return { place, before, core: after, isAnew: true };
+function toAhead({ seat, before, after }: MembershipChange): Ahead {
+  return { seat, before, core: after, isAnew: true };
 }
 
 /** What is due already, and what the reading would not change. */
@@ -163,7 +163,7 @@ async function underwayBeside(
 
 function toStanding(row: MembershipRow, changed: Partial<MembershipCore> = {}): Ahead {
   const core = { ...row, wanted: row.wanted === 1, ...changed };
-  return { place: row, before: row, core, isAnew: false };
+  return { seat: row, before: row, core, isAnew: false };
 }
 
 /** Whom the tools list otherwise than is known, and of whom nothing else is to be done. */
@@ -200,11 +200,11 @@ async function weigh(deps: PreviewDeps, install: string, ahead: Ahead[]): Promis
   );
   const anew = new Set(ahead.flatMap(({ before, isAnew }) => (isAnew ? [before?.id] : [])));
   const failed = (await previews.failed(install)).filter(({ id }) => !anew.has(id));
-  const due = ahead.flatMap(({ place, before, core: { cause, generation, removeAfter } }) => {
+  const due = ahead.flatMap(({ seat, before, core: { cause, generation, removeAfter } }) => {
     if (before === undefined || cause === null) return [];
     if (removeAfter === null || removeAfter > toInstant(now)) return [];
     const removal = { membershipId: before.id, generation, cause, isOurs: before.isOurs === 1 };
-    return [{ ...removal, canReturn: canReturn(place.tool) }];
+    return [{ ...removal, canReturn: canReturn(seat.tool) }];
   });
   const counts = { ...counted, waiting: waiting.length };
   const { held, exceeded } = applyBrake(due, counts, limits);
@@ -214,18 +214,18 @@ async function weigh(deps: PreviewDeps, install: string, ahead: Ahead[]): Promis
   const heldIds = new Set([...held, ...takenBack].map(({ membershipId }) => membershipId));
   const changes = ahead.flatMap((one) => toPreviewed(one, heldIds, toInstant(now)));
   return {
-    changes: changes.sort(byPlace),
+    changes: changes.sort(bySeat),
     held: waiting.length + changes.filter(({ change }) => change === 'held').length,
     failed: failed.length,
   };
 }
 
 function toPreviewed(one: Ahead, heldIds: ReadonlySet<number>, now: string): PreviewedChange[] {
-  const { place, before, core } = one;
+  const { seat, before, core } = one;
   const isHeld = before !== undefined && heldIds.has(before.id);
   const change = changeOf(one, isHeld, now);
   if (change === null) return [];
-  const { tool, groupId, trainerId } = place;
+  const { tool, groupId, trainerId } = seat;
   const at = change === 'later' ? core.removeAfter : null;
   return [{ tool, groupId, trainerId, change, cause: core.cause, at }];
 }
@@ -242,7 +242,7 @@ function changeOf(
   return isHeld ? 'held' : 'remove';
 }
 
-function byPlace(a: Place, b: Place): number {
-  const keyOf = ({ tool, groupId, trainerId }: Place) => JSON.stringify([tool, groupId, trainerId]);
-  return keyOf(a) < keyOf(b) ? -1 : 1;
+function bySeat(a: Seat, b: Seat): number {
+  const seatKey = ({ tool, groupId, trainerId }: Seat) => JSON.stringify([tool, groupId, trainerId]);
+  return seatKey(a) < seatKey(b) ? -1 : 1;
 }

@@ -1,11 +1,11 @@
 import type { Transaction } from '../db/database.ts';
 import { heldStates } from '../domain/membership.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import { letGoOf } from '../memberships/address-store.ts';
-import { dueAgain, isKnownUnder } from './account-store.ts';
+import { endGivenAddresses } from '../memberships/address-store.ts';
+import { dueIfWorkable, isKnownUnder } from './account-store.ts';
 import type { Claim } from './claim-store.ts';
 import type { Intent } from './intent-store.ts';
-import type { Result } from './settle-store.ts';
+import type { ConvergeResult } from './settle-store.ts';
 
 /**
  * The SQL of giving access under an address, and of having taken it away (design section 2): by which
@@ -16,7 +16,7 @@ import type { Result } from './settle-store.ts';
  * From now on somebody may be in the tool under this address by our doing. What an earlier try found,
  * whose end nobody knows, still counts: what is there by now may have been made by it.
  */
-export async function noteGiven(
+export async function recordAccessGiven(
   tx: Transaction,
   { addresses, isOurs }: Claim,
   { isAccountAbsent = null }: Intent,
@@ -38,10 +38,10 @@ export async function noteGiven(
 }
 
 /** They are out under every address, or stay without our doing; or go by another from now on. */
-export async function noteAddresses(
+export async function recordAccessSettled(
   tx: Transaction,
   { id, addresses, memberId }: Claim,
-  { state, outcome, operation, unconfirmed, wantsReset = false }: Result,
+  { state, outcome, operation, unconfirmed, wantsReset = false }: ConvergeResult,
   now: string,
 ): Promise<void> {
   const current = addresses.find(({ isCurrent }) => isCurrent);
@@ -57,7 +57,7 @@ export async function noteAddresses(
   const isOver = state === 'removed' || state === 'released';
   // Until the link is worthless that everybody has, they may be in again by it.
   const isToConfirm = wantsReset || unconfirmed?.missedAt != null;
-  if (isOver && !isUnseen && !isToConfirm) await letGoOf(tx, id, now);
+  if (isOver && !isUnseen && !isToConfirm) await endGivenAddresses(tx, id, now);
   // A tool that refused has made nobody an account: what is there later was made by somebody else.
   else if (operation === 'add' && outcome === 'refused') {
     await tx
@@ -73,7 +73,12 @@ export async function noteAddresses(
  * Who is found by an account that we put there for another is ours too. Whoever is to be out stays by
  * it for that other alone: as one who was there before, they would keep it in for good.
  */
-export async function withOwnership(tx: Transaction, box: SecretBox, claim: Claim, result: Result): Promise<Result> {
+export async function withOwnership(
+  tx: Transaction,
+  box: SecretBox,
+  claim: Claim,
+  result: ConvergeResult,
+): Promise<ConvergeResult> {
   const { outcome, memberId, isOurs = claim.isOurs } = result;
   const isOfUnknown = outcome === 'already_member' || outcome === 'released';
   if (!isOfUnknown || isOurs || memberId === undefined) return result;
@@ -100,7 +105,7 @@ export async function withOwnership(tx: Transaction, box: SecretBox, claim: Clai
 }
 
 /** @returns whether the id was believed until now */
-export async function disown(
+export async function forgetMemberId(
   tx: Transaction,
   { id: membershipId, token }: Claim,
   accountId: string,
@@ -134,18 +139,18 @@ export async function isBoundToAnother(
 }
 
 /** An id is one trainer's: whoever had it before, by none of these addresses, is looked for anew. */
-export async function bindId(
+export async function unbindFromOthers(
   tx: Transaction,
   box: SecretBox,
   { tool, trainerId, addresses }: Claim,
-  { operation, outcome, memberId }: Result,
+  { operation, outcome, memberId }: ConvergeResult,
   now: string,
 ): Promise<void> {
   const isSettledIn = operation !== 'remove' && outcome !== 'failed' && outcome !== 'refused';
   if (memberId === undefined || !isSettledIn) return;
   await tx
     .updateTable('membership')
-    .set((eb) => ({ memberId: null, nextAttemptAt: dueAgain(eb, now) }))
+    .set((eb) => ({ memberId: null, nextAttemptAt: dueIfWorkable(eb, now) }))
     .where((eb) => eb.and({ tool, memberId }))
     .where('trainerId', '<>', trainerId)
     .where('state', '<>', 'released')

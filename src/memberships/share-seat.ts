@@ -4,14 +4,14 @@
  */
 
 /** An install that has, or had, a reason for the trainer to be in the group. */
-export interface Claimant {
+export interface ClaimingInstall {
   install: string;
   /** What it knows of them, in lower case; null where it knows none. */
   address: string | null;
 }
 
 /** A membership that is there. */
-export interface Seat {
+export interface SeatMembership {
   id: number;
   /** The address that it is for, in lower case. */
   address: string | null;
@@ -27,27 +27,34 @@ export interface Seat {
  * joins those who name the same address, and otherwise has a membership of its own. Who names none
  * keeps in whoever is in, and leaves for a membership of its own with the first address it names.
  *
- * @param seats in the order of their ids
+ * @param memberships in the order of their ids
  * @returns by install: the id, or a name for a new membership, which is the same for all who share it
  */
-export function sharePlace(claimants: readonly Claimant[], seats: readonly Seat[]): Map<string, number | string> {
+export function shareSeat(
+  claimants: readonly ClaimingInstall[],
+  memberships: readonly SeatMembership[],
+): Map<string, number | string> {
   return new Map(
     claimants.map(({ install, address }) => [
       install,
-      findSeat(install, address, seats)?.id ?? (address === null ? `of ${install}` : `for ${address}`),
+      findMembership(install, address, memberships)?.id ?? (address === null ? `of ${install}` : `for ${address}`),
     ]),
   );
 }
 
-function findSeat(install: string, address: string | null, seats: readonly Seat[]): Seat | undefined {
-  const own = seats.filter(({ installs }) => installs.has(install));
-  if (address === null) return own[0] ?? seats.find(({ isWanted }) => isWanted);
-  const hasAddress = (seat: Seat) => seat.address === address;
+function findMembership(
+  install: string,
+  address: string | null,
+  memberships: readonly SeatMembership[],
+): SeatMembership | undefined {
+  const own = memberships.filter(({ installs }) => installs.has(install));
+  if (address === null) return own[0] ?? memberships.find(({ isWanted }) => isWanted);
+  const hasAddress = (membership: SeatMembership) => membership.address === address;
   return (
     own.find(hasAddress) ??
     own.find(({ installs }) => installs.get(install)?.isNamed) ??
-    seats.find(hasAddress) ??
-    own.find((seat) => seat.address === null)
+    memberships.find(hasAddress) ??
+    own.find((membership) => membership.address === null)
   );
 }
 
@@ -58,7 +65,7 @@ function findSeat(install: string, address: string | null, seats: readonly Seat[
  * @param standing the installs whose reasons for it stand, in the order of their names
  * @returns null where nobody knows any
  */
-export function addressOf(current: string | null, standing: readonly Claimant[]): string | null {
+export function chooseAddress(current: string | null, standing: readonly ClaimingInstall[]): string | null {
   const named = new Set(standing.flatMap(({ address }) => address ?? []));
   const [first = current] = named;
   const isSettled = current !== null && (named.has(current) || named.size > 1);

@@ -18,10 +18,13 @@ type Known = Pick<Claim, 'isOurs' | 'memberId' | 'email' | 'addresses'>;
  * another time than theirs; `in_doubt` may be theirs under an address that nobody told, or somebody
  * else's; `untold` shows nothing to tell by.
  */
-export type Belief = 'theirs' | 'another' | 'in_doubt' | 'untold';
+export type AccountIdentity = 'theirs' | 'another' | 'in_doubt' | 'untold';
 
-export function judgeId({ addresses, madeAt }: Pick<Claim, 'addresses' | 'madeAt'>, found: Member): Belief {
-  if (found.email !== null && isOneOf(addresses, found.email)) return 'theirs';
+export function judgeAccountId(
+  { addresses, madeAt }: Pick<Claim, 'addresses' | 'madeAt'>,
+  found: Member,
+): AccountIdentity {
+  if (found.email !== null && isAmong(addresses, found.email)) return 'theirs';
   const known = madeAt.get(found.id);
   const isComparable = known !== undefined && found.madeAt !== undefined;
   if (isComparable && known !== found.madeAt) return 'another';
@@ -29,7 +32,7 @@ export function judgeId({ addresses, madeAt }: Pick<Claim, 'addresses' | 'madeAt
   return isComparable ? 'theirs' : 'untold';
 }
 
-export function isOneOf(addresses: Claim['addresses'], email: string): boolean {
+export function isAmong(addresses: Claim['addresses'], email: string): boolean {
   return addresses.some(({ address }) => isSameAddress(address, email));
 }
 
@@ -38,14 +41,14 @@ export function isMembershipOurs(claim: Known, found: Member, managedDomains: re
   const address = found.email ?? claim.email;
   if (address !== null && managedDomains.includes(domainOf(address))) return true;
   if (claim.isOurs && found.id === claim.memberId) return true;
-  return givenUnder(claim, found) !== undefined;
+  return findGivenAddress(claim, found) !== undefined;
 }
 
 /**
  * The addresses beside the one that a membership is for under which somebody may be in by our doing:
  * let in under them, or of a domain that only we give out.
  */
-export function formerOf(
+export function formerAddresses(
   { addresses, email }: Pick<Known, 'addresses' | 'email'>,
   managedDomains: readonly string[],
 ): GivenAddress[] {
@@ -62,14 +65,14 @@ const clockMarginMs = 60_000;
  * was none of its address before, or the tool says that it was made after that.
  */
 export function isAccountMadeByUs(claim: Known, found: Member): boolean {
-  const given = givenUnder(claim, found);
+  const given = findGivenAddress(claim, found);
   if (given?.givenAt == null || given.wasAbsent === false) return false;
   if (found.madeAt === undefined) return given.wasAbsent === true;
   return Date.parse(found.madeAt) >= Date.parse(given.givenAt) - clockMarginMs;
 }
 
 /** The address of theirs under which we let somebody in, and have not seen them out since. */
-function givenUnder({ addresses, email }: Known, found: Member): GivenAddress | undefined {
+function findGivenAddress({ addresses, email }: Known, found: Member): GivenAddress | undefined {
   const shown = found.email ?? email;
   return addresses.find(({ givenAt, address }) => givenAt !== null && isSameAddress(address, shown));
 }

@@ -18,7 +18,7 @@ export interface AccountRules {
  * Where in the tool the marketplace itself puts them, by links that it provisions: they are there by
  * its doing, and their account is in use, whatever else we know of it.
  */
-export async function managedPlaces(
+export async function managedGroups(
   tx: Transaction,
   { box, routeLink }: AccountRules,
   { tool, install, trainerId, addresses }: Claim,

@@ -1,8 +1,8 @@
 import type { ExpressionBuilder } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import type { Tables } from '../db/tables.ts';
-import type { LeftProjects } from './find-left-projects.ts';
-import { mayBeWorkedOn } from './membership-store.ts';
+import type { EndedProjects } from './find-ended-projects.ts';
+import { isWorkable } from './membership-store.ts';
 
 /** The SQL of projects that somebody has left who stays in their group for another. */
 
@@ -12,7 +12,11 @@ import { mayBeWorkedOn } from './membership-store.ts';
  * @param dueAt from when what is assigned to them in newly left projects is to be taken away
  * @returns whether there are any
  */
-export async function noteLeftProjects(tx: Transaction, all: readonly LeftProjects[], dueAt: string): Promise<boolean> {
+export async function recordEndedProjects(
+  tx: Transaction,
+  all: readonly EndedProjects[],
+  dueAt: string,
+): Promise<boolean> {
   let isNews = false;
   for (const { membershipId, projects } of all) {
     const known = await tx
@@ -50,12 +54,12 @@ async function wakeAt(tx: Transaction, membershipId: number, dueAt: string): Pro
     .set({ nextAttemptAt: dueAt })
     .where('id', '=', membershipId)
     .where((eb) => eb.or([eb('nextAttemptAt', 'is', null), eb('nextAttemptAt', '>', dueAt)]))
-    .where(mayBeWorkedOn)
+    .where(isWorkable)
     .execute();
 }
 
 /** Those in which what is assigned to somebody is to be taken away by now. */
-export async function dueLeftProjects(db: Transaction, membershipId: number, now: string): Promise<string[]> {
+export async function dueEndedProjects(db: Transaction, membershipId: number, now: string): Promise<string[]> {
   const due = await db
     .selectFrom('leftProject')
     .select('project')
@@ -68,7 +72,7 @@ export async function dueLeftProjects(db: Transaction, membershipId: number, now
 }
 
 /** When the next of those is due of the membership that is written; null where none is left. */
-export function nextLeaving(eb: ExpressionBuilder<Tables, 'membership'>) {
+export function nextProjectEndAt(eb: ExpressionBuilder<Tables, 'membership'>) {
   return eb
     .selectFrom('leftProject')
     .select((left) => left.fn.min('leftProject.dueAt').as('dueAt'))
@@ -76,7 +80,7 @@ export function nextLeaving(eb: ExpressionBuilder<Tables, 'membership'>) {
     .where('leftProject.endedAt', 'is', null);
 }
 
-export async function noteEnded(
+export async function recordAssignmentsEnded(
   tx: Transaction,
   membershipId: number,
   project: string,

@@ -3,10 +3,9 @@ import { toAppError } from '../domain/errors.ts';
 import type { Clock } from '../lib/clock.ts';
 import { callTool } from '../tools/call-tool.ts';
 import type { Claim } from './claim-store.ts';
-import { toFailure } from './converge-steps.ts';
+import { settledAs, toFailure } from './converge-steps.ts';
 import type { NewInvitation } from './invitation-store.ts';
-import { restIn } from './rest-in.ts';
-import type { Result } from './settle-store.ts';
+import type { ConvergeResult } from './settle-store.ts';
 
 interface InvitationDeps {
   adapter: Adapter;
@@ -19,9 +18,13 @@ interface InvitationDeps {
  * tool refuses that, or is slow about it, they wait alone: it says nothing of who is to be let in or
  * taken out.
  */
-export async function attend(deps: InvitationDeps, claim: Claim, signal: AbortSignal): Promise<Result> {
+export async function renewWantedInvitation(
+  deps: InvitationDeps,
+  claim: Claim,
+  signal: AbortSignal,
+): Promise<ConvergeResult> {
   const { adapter, timeoutMs } = deps;
-  const waiting = { operation: 'add', ...restIn(deps.clock, 'invited') } as const;
+  const waiting = { operation: 'add', ...settledAs(deps.clock, 'invited') } as const;
   const { renewInvitation } = adapter;
   if (!claim.isRenewalWanted || renewInvitation === undefined || claim.memberId === null) {
     return { ...waiting, outcome: 'already_member' };
@@ -47,8 +50,8 @@ export async function attend(deps: InvitationDeps, claim: Claim, signal: AbortSi
 export function withReset(
   { adapter }: Pick<InvitationDeps, 'adapter'>,
   { state, missedAt }: Pick<Claim, 'state' | 'missedAt'>,
-  result: Result,
-): Result {
+  result: ConvergeResult,
+): ConvergeResult {
   const isLastLook = state === 'removed' || missedAt !== null;
   if (adapter.resetInvitations === undefined || isLastLook) return result;
   return { ...result, wantsReset: true };
