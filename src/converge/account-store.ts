@@ -50,7 +50,7 @@ export async function findAccountUse(
       eb.case().when(isInUse(eb)).then(1).else(0).end().as('isInUse'),
       eb
         .case()
-        .when(isOfAddress(eb, box, claim))
+        .when(isCurrentlyUnder(eb, box, claim))
         .then(1)
         .else(0)
         .end()
@@ -76,7 +76,8 @@ export async function findAccountUse(
     ({ isInUse: inUse, state, memberId }) => Number(inUse) === 0 && state === 'removing' && memberId === foundId,
   );
   return {
-    isShared: isManagedHere || others.some((other) => other.groupId === claim.groupId && isSame(other, claim, foundId)),
+    isShared:
+      isManagedHere || others.some((other) => other.groupId === claim.groupId && isSameAccount(other, claim, foundId)),
     isOfAnother: others.some(
       (other) => other.memberId === foundId && (other.trainerId !== claim.trainerId || !other.isOfAddress),
     ),
@@ -91,7 +92,7 @@ export async function findAccountUse(
  * under: the same trainer by another install's word, or whoever was invited by a link and may be in by
  * now. Whether two other people of one address are one account, only the tool's own id can tell.
  */
-function isSame(
+function isSameAccount(
   { memberId, trainerId, wanted, isOfAddress }: KnownOther,
   claim: Claim,
   foundId: string | null,
@@ -136,7 +137,7 @@ function isOfAccount(
 }
 
 /** Not opened one by one: another customer may give any number of people this address. */
-function isOfAddress(eb: MembershipBuilder, box: SecretBox, { email }: Pick<Claim, 'email'>): Expression<SqlBool> {
+function isCurrentlyUnder(eb: MembershipBuilder, box: SecretBox, { email }: Pick<Claim, 'email'>): Expression<SqlBool> {
   const ofAddress = eb
     .selectFrom('membershipAddress')
     .select('membershipId')
@@ -157,13 +158,13 @@ export function isKnownUnder(eb: MembershipBuilder, box: SecretBox, addresses: r
 
 /** Wanted, there before us, or not yet let go of: by grace, by the brake, or by an operator. */
 function isInUse(eb: MembershipBuilder): Expression<SqlBool> {
-  const isLetGo = eb('clearedGeneration', '=', eb.ref('generation'));
+  const isCleared = eb('clearedGeneration', '=', eb.ref('generation'));
   return eb.or([
     eb('wanted', '=', 1),
     eb('state', '=', 'released'),
     eb.and([
       eb('state', 'in', ['removing', 'held', 'failed']),
-      eb.or([eb('clearedGeneration', 'is', null), eb.not(isLetGo)]),
+      eb.or([eb('clearedGeneration', 'is', null), eb.not(isCleared)]),
     ]),
   ]);
 }

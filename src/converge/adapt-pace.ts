@@ -22,21 +22,21 @@ export interface PaceSample {
 
 export interface PaceLimits {
   /** However quick the tool is. */
-  most: number;
+  maxAtOnce: number;
   quickMs: number;
 }
 
 export const firstPace: Pace = { atOnce: 1, slowedAtMs: Number.NEGATIVE_INFINITY };
 
 /** Pure. */
-export function adaptPace(pace: Pace, trip: PaceSample, { most, quickMs }: PaceLimits): Pace {
+export function adaptPace(pace: Pace, trip: PaceSample, { maxAtOnce, quickMs }: PaceLimits): Pace {
   if (trip.begunAtMs < pace.slowedAtMs) return pace;
   if (trip.isUnanswered) {
     return { atOnce: Math.max(1, Math.floor(pace.atOnce) / 2), slowedAtMs: trip.endedAtMs };
   }
   const isQuick = trip.endedAtMs - trip.begunAtMs <= quickMs;
   if (!isQuick || !trip.isFull) return pace;
-  return { ...pace, atOnce: Math.min(most, pace.atOnce + 1 / Math.floor(pace.atOnce)) };
+  return { ...pace, atOnce: Math.min(maxAtOnce, pace.atOnce + 1 / Math.floor(pace.atOnce)) };
 }
 
 /** Whole memberships. */

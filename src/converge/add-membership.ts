@@ -45,12 +45,12 @@ export async function addMembership(
     isAccountOurs: isMade === true || isOursBefore || isAccountMadeByUs(claim, added),
     ...toMadeAt(added),
   };
-  const told = toInvitation(added, learnt.isAccountOurs ? password : null, password !== null);
+  const invitation = toInvitation(added, learnt.isAccountOurs ? password : null, password !== null);
   if (added.isUnlisted === true) {
-    const invited = { ...learnt, isAccountOurs: false, memberId: added.id, ...told };
+    const invited = { ...learnt, isAccountOurs: false, memberId: added.id, ...invitation };
     return { operation: 'add', outcome: 'invited', ...invited, ...settledAs(deps.clock, 'invited') };
   }
-  return await readBack(deps, claim, { person, added, learnt: { ...learnt, ...told } }, signal);
+  return await readBack(deps, claim, { person, added, learnt: { ...learnt, ...invitation } }, signal);
 }
 
 /**

@@ -58,8 +58,8 @@ export async function findPasswords(
     .execute();
   return new Map(
     intents.map(({ membershipId, generation, credential }) => {
-      const place = credentialContext(membershipId, generation);
-      return [membershipId, box.open(credential ?? Buffer.of(), place).toString('utf8')];
+      const context = credentialContext(membershipId, generation);
+      return [membershipId, box.open(credential ?? Buffer.of(), context).toString('utf8')];
     }),
   );
 }

@@ -21,14 +21,14 @@ export interface ClaimStore {
   /** Gives a claim back without having done anything, to be taken again at `nextAttemptAt`. */
   putBack(claim: Claim, nextAttemptAt: string): Promise<void>;
   /** Makes due what has failed and waits for another try: the tool answers again. */
-  tryAgain(tool: string, now: string): Promise<void>;
+  retryFailed(tool: string, now: string): Promise<void>;
   /**
    * Makes due whom the tool has refused by refusing our token, as far as one call can tell: it lets
    * us in.
    *
    * @param mostAttempts only whom it has not refused more often
    */
-  tryRefused(tool: string, now: string, mostAttempts?: number): Promise<void>;
+  retryRefused(tool: string, now: string, mostAttempts?: number): Promise<void>;
   /** Whether there is anybody of that kind. */
   hasRefused(tool: string, now: string): Promise<boolean>;
 }
@@ -154,7 +154,7 @@ export function createClaimStore(database: Database, box: SecretBox): ClaimStore
       );
     },
 
-    async tryAgain(tool, now) {
+    async retryFailed(tool, now) {
       await inTransaction(database, (tx) =>
         tx
           .updateTable('membership')
@@ -166,7 +166,7 @@ export function createClaimStore(database: Database, box: SecretBox): ClaimStore
       );
     },
 
-    async tryRefused(tool, now, mostAttempts) {
+    async retryRefused(tool, now, mostAttempts) {
       await inTransaction(database, async (tx) => {
         const refused = tx.updateTable('membership').set({ nextAttemptAt: now }).where(isRefused(tool, now));
         const few = mostAttempts && refused.where('attempts', '<=', mostAttempts);

@@ -49,7 +49,7 @@ async function attempt(deps: ConvergeDeps, given: Claim, signal: AbortSignal): P
   const sought = await findPerson(deps, given, signal);
   const { claim, found } = sought;
   if (found !== null && claim.wanted) await refuseAccountOfAnother(deps, claim, found);
-  const result = await bringInLine(deps, sought, signal);
+  const result = await decideAndCall(deps, sought, signal);
   if (result === null) return null;
   const { secondLookMs } = deps;
   const isOut = result.state === 'removed' || result.state === 'released';
@@ -63,7 +63,7 @@ async function attempt(deps: ConvergeDeps, given: Claim, signal: AbortSignal): P
   return settled && confirmResult(claim, settled, { lookedAt, isCalled, secondLookMs });
 }
 
-async function bringInLine(
+async function decideAndCall(
   deps: ConvergeDeps,
   { claim, person, found }: SoughtMember,
   signal: AbortSignal,
@@ -263,13 +263,13 @@ function toSettled(
     }),
     // Gone, by our removal (its answer was lost) or another's: whoever comes back is not ours.
     ...(outcome === 'already_absent' && claim.memberId !== null && { isOurs: false }),
-    ...(outcome === 'already_member' && found !== null && invitedByCrash(claim, found)),
+    ...(outcome === 'already_member' && found !== null && invitationOfLostTry(claim, found)),
     ...settledAs(deps.clock, state),
   };
 }
 
 /** A try to add them was made, and what came of it is not known: whatever they got in with is. */
-function invitedByCrash(claim: Claim, found: Member): Partial<ConvergeResult> {
+function invitationOfLostTry(claim: Claim, found: Member): Partial<ConvergeResult> {
   const { password, email } = claim;
   if (password === null || email === null || !isAccountMadeByUs(claim, found)) return {};
   const content = { kind: 'password', url: null, username: email, password } as const;

@@ -104,16 +104,16 @@ export async function look(
   person: Person,
   signal: AbortSignal,
 ): Promise<LookResult> {
-  const found = await findIn(deps, claim, person, signal);
+  const found = await findInGroup(deps, claim, person, signal);
   if (found === null || found.id !== person.memberId) return { found, stray: null };
-  const belief = judgeAccountId(claim, found);
-  if (belief === 'theirs' || belief === 'untold') return { found, stray: null };
-  const anew = await findIn(deps, claim, { ...person, memberId: null }, signal);
+  const identity = judgeAccountId(claim, found);
+  if (identity === 'confirmed' || identity === 'unverifiable') return { found, stray: null };
+  const anew = await findInGroup(deps, claim, { ...person, memberId: null }, signal);
   return { found: anew, stray: anew?.id === found.id ? null : found };
 }
 
 /** Without asking whether who has the id is still who had it. */
-export async function findIn(
+export async function findInGroup(
   { adapter, timeoutMs }: Pick<ConvergeDeps, 'adapter' | 'timeoutMs'>,
   { groupId }: Claim,
   person: Person,

@@ -127,8 +127,8 @@ type Underway = Map<Promise<void>, string>;
 
 /** How many are worked on at once, from what has become of them. */
 function createPacer({ tool, adapter, concurrency, timeoutMs, logger, clock }: ConvergeWorkerDeps) {
-  const most = adapter.capabilities.exclusive === 'tool' ? 1 : concurrency;
-  const limits = { most, quickMs: timeoutMs * quickShare };
+  const maxAtOnce = adapter.capabilities.exclusive === 'tool' ? 1 : concurrency;
+  const limits = { maxAtOnce, quickMs: timeoutMs * quickShare };
   let pace = firstPace;
   return {
     slots: () => slotsOf(pace),
@@ -192,7 +192,7 @@ async function check(
   try {
     await callTool(timeoutMs, signal, (callSignal) => adapter.check(callSignal));
     breaker.checked({});
-    await deps.claims.tryRefused(tool, toInstant(deps.clock.now()), isForRefused ? undefined : 1);
+    await deps.claims.retryRefused(tool, toInstant(deps.clock.now()), isForRefused ? undefined : 1);
     await recordTrouble(deps, breaker, null);
     logger.info({ tool }, 'A tool answers: what it refuses is the trouble of those whom it concerns');
   } catch (thrown) {
@@ -218,7 +218,7 @@ async function probe(deps: ConvergeWorkerDeps, breaker: Breaker, signal: AbortSi
     return false;
   }
   // Before it counts as well: should the database be away, the next probe has them tried again.
-  await claims.tryAgain(tool, toInstant(clock.now()));
+  await claims.retryFailed(tool, toInstant(clock.now()));
   breaker.probed(true);
   await recordTrouble(deps, breaker, null);
   logger.info({ tool }, 'A tool answers again');

@@ -4,7 +4,7 @@ import { instantIn } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import { callTool } from '../tools/call-tool.ts';
 import type { Claim } from './claim-store.ts';
-import { type ConvergeDeps, findIn, type LookResult } from './converge-steps.ts';
+import { type ConvergeDeps, findInGroup, type LookResult } from './converge-steps.ts';
 import { isAccountMadeByUs, judgeAccountId } from './ownership.ts';
 import { removeMembership } from './remove-membership.ts';
 import type { ConvergeResult } from './settle-store.ts';
@@ -23,7 +23,7 @@ export async function disownAccount(
   stray: Member,
 ): Promise<Claim> {
   // Of whom we did not let in nobody has to be taken out.
-  const isInDoubt = claim.isOurs && judgeAccountId(claim, stray) !== 'another';
+  const isInDoubt = claim.isOurs && judgeAccountId(claim, stray) !== 'other_account';
   const disowned = isInDoubt ? { ...claim, doubtedId: stray.id } : claim;
   if (!(await settling.forgetMemberId(claim, stray.id, isInDoubt))) return disowned;
   const { tool, groupId: group, trainerId: trainer, id: membership } = claim;
@@ -77,16 +77,16 @@ export async function findHiddenAccount(
 ): Promise<LookResult> {
   const nobody = { found: null, stray: null };
   if (deps.adapter.removeAccount === undefined || !deps.mayChangeAccounts()) return nobody;
-  const account = await lookForAccount(deps, person, signal);
+  const account = await searchAccount(deps, person, signal);
   if (account === null) return nobody;
   const isOurs = isAccountMadeByUs(claim, account) || (await deps.settling.isAccountOurs(claim, account));
   if (!isOurs) return nobody;
-  const isTheirs = account.id !== person.memberId || judgeAccountId(claim, account) === 'theirs';
+  const isTheirs = account.id !== person.memberId || judgeAccountId(claim, account) === 'confirmed';
   return isTheirs ? { found: account, stray: null } : { found: null, stray: account };
 }
 
 /** The strongest look there is: by the id where they are known by one, else by their address. */
-async function lookForAccount(
+async function searchAccount(
   { adapter, timeoutMs }: ConvergeDeps,
   person: Person,
   signal: AbortSignal,
@@ -114,11 +114,11 @@ export async function resolveDoubt(
     email,
     memberId: id,
   };
-  const inGroup = await findIn(deps, claim, person, signal);
+  const inGroup = await findInGroup(deps, claim, person, signal);
   const found = inGroup?.id === id ? inGroup : await lookById(deps, id, signal);
-  const belief = found === null ? 'another' : judgeAccountId(claim, found);
-  if (found === null || belief === 'another') return { ...result, isDoubtSettled: true };
-  if (belief === 'theirs') {
+  const identity = found === null ? 'other_account' : judgeAccountId(claim, found);
+  if (found === null || identity === 'other_account') return { ...result, isDoubtSettled: true };
+  if (identity === 'confirmed') {
     const own = { ...claim, memberId: id };
     const removed = await removeMembership(deps, own, { person, found }, signal);
     return removed && { ...removed, isDoubtSettled: true };

@@ -54,8 +54,8 @@ export async function insertIntent(
   now: string,
 ): Promise<void> {
   const wasFound = found === null ? 0 : 1;
-  const place = credentialContext(membershipId, generation);
-  const credential = password === null ? null : box.seal(Buffer.from(password), place);
+  const context = credentialContext(membershipId, generation);
+  const credential = password === null ? null : box.seal(Buffer.from(password), context);
   await tx
     .insertInto('intent')
     .values({ membershipId, generation, operation, wasFound, createdAt: now, credential })

@@ -18,18 +18,18 @@ type Known = Pick<Claim, 'isOurs' | 'memberId' | 'email' | 'addresses'>;
  * another time than theirs; `in_doubt` may be theirs under an address that nobody told, or somebody
  * else's; `untold` shows nothing to tell by.
  */
-export type AccountIdentity = 'theirs' | 'another' | 'in_doubt' | 'untold';
+export type AccountIdentity = 'confirmed' | 'other_account' | 'in_doubt' | 'unverifiable';
 
 export function judgeAccountId(
   { addresses, madeAt }: Pick<Claim, 'addresses' | 'madeAt'>,
   found: Member,
 ): AccountIdentity {
-  if (found.email !== null && isAmong(addresses, found.email)) return 'theirs';
+  if (found.email !== null && isAmong(addresses, found.email)) return 'confirmed';
   const known = madeAt.get(found.id);
   const isComparable = known !== undefined && found.madeAt !== undefined;
-  if (isComparable && known !== found.madeAt) return 'another';
+  if (isComparable && known !== found.madeAt) return 'other_account';
   if (found.email !== null) return 'in_doubt';
-  return isComparable ? 'theirs' : 'untold';
+  return isComparable ? 'confirmed' : 'unverifiable';
 }
 
 export function isAmong(addresses: Claim['addresses'], email: string): boolean {

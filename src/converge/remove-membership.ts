@@ -81,7 +81,8 @@ function describeRemainingAccess(
   endsAccount: boolean,
   isOurs: boolean,
 ): string | null {
-  const removal = endsAccount || removeAccount === undefined ? capabilities.removal : kept(capabilities);
+  const removal =
+    endsAccount || removeAccount === undefined ? capabilities.removal : removalKeepingAccount(capabilities);
   // Something else is wanted for the account, so that it is to stay.
   if (removal.effect === 'locks_out' || !isLastOfAccount) return null;
   const why = mayChangeAccounts() ? '' : ' (customers share the tool, and no account is ended in it)';
@@ -90,7 +91,7 @@ function describeRemainingAccess(
   return `They may still get in: ${removal.reason}${why || whose}`;
 }
 
-function kept({ keepingAccount, removal }: Adapter['capabilities']) {
+function removalKeepingAccount({ keepingAccount, removal }: Adapter['capabilities']) {
   return keepingAccount?.removal ?? removal;
 }
 

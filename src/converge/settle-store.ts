@@ -230,9 +230,9 @@ function toUnconfirmed(
   { lateUntil }: Claim,
   { isUnanswered, unconfirmed }: Pick<ConvergeResult, 'isUnanswered' | 'unconfirmed'>,
 ): Partial<Unconfirmed> {
-  const told = { lateUntil, ...unconfirmed };
-  if (!isUnanswered) return told;
-  const { lateUntil: _, ...kept } = told;
+  const known = { lateUntil, ...unconfirmed };
+  if (!isUnanswered) return known;
+  const { lateUntil: _, ...kept } = known;
   return kept;
 }
 

@@ -19,15 +19,15 @@ export interface Customer {
  */
 export function describeOtherCustomer(
   bound: Customer | undefined,
-  told: Customer,
+  seen: Customer,
   holder: string | undefined,
 ): string | null {
-  if (holder !== undefined && bound?.grantId !== told.grantId) return `that of ${holder}`;
-  if (isOther(bound?.organizationId, told.organizationId)) {
-    return `of another customer (${told.organizationId}) than before (${bound?.organizationId})`;
+  if (holder !== undefined && bound?.grantId !== seen.grantId) return `that of ${holder}`;
+  if (isOther(bound?.organizationId, seen.organizationId)) {
+    return `of another customer (${seen.organizationId}) than before (${bound?.organizationId})`;
   }
-  if (isOther(bound?.appId, told.appId)) {
-    return `for another app (${told.appId}) than before (${bound?.appId})`;
+  if (isOther(bound?.appId, seen.appId)) {
+    return `for another app (${seen.appId}) than before (${bound?.appId})`;
   }
   return null;
 }
@@ -41,11 +41,11 @@ export interface Server {
 }
 
 /** Whether a tool is another than the one it is bound to. What has an identity may move. */
-export function isOtherServer(bound: Server, told: Server): boolean {
-  if (bound.identity !== null && told.identity !== null) return bound.identity !== told.identity;
-  return isOther(bound.place, told.place);
+export function isOtherServer(bound: Server, seen: Server): boolean {
+  if (bound.identity !== null && seen.identity !== null) return bound.identity !== seen.identity;
+  return isOther(bound.place, seen.place);
 }
 
-function isOther(bound: string | null | undefined, told: string | null): boolean {
-  return bound !== null && bound !== undefined && told !== null && bound !== told;
+function isOther(bound: string | null | undefined, seen: string | null): boolean {
+  return bound !== null && bound !== undefined && seen !== null && bound !== seen;
 }

@@ -13,7 +13,7 @@ const maxTrainersAtOnce = 100;
 /** So many participations are looked at in a few hundredths of a second. */
 export const maxContractsAtOnce = 500;
 /** Whatever comes in, of those who were left before there is somebody derived too. */
-const leastRoom = maxContractsAtOnce / 5;
+const minRoom = maxContractsAtOnce / 5;
 
 export interface AppliedEvidence extends DerivedWork {
   /** The rows from which something else follows than before. */
@@ -51,7 +51,7 @@ export async function applyEvidence(
   await memberships.dropPostponed(tx, first);
   const used = await memberships.countContracts(tx, first);
   const room = maxContractsAtOnce - [...used.values()].reduce((sum, count) => sum + count, 0);
-  const others = await memberships.takePostponed(tx, maxTrainersAtOnce, Math.max(room, leastRoom));
+  const others = await memberships.takePostponed(tx, maxTrainersAtOnce, Math.max(room, minRoom));
   const derived = await deriveMemberships(deps, tx, [...first, ...others], now);
   return { ...derived, changed, held };
 }

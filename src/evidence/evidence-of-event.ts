@@ -44,18 +44,18 @@ export function evidenceOfEvent(
 ): EventEvidence {
   const at = earlier(event.createdAt ?? receivedAt, receivedAt);
   const isStale = Date.parse(receivedAt) - Date.parse(at) > staleAfterMs;
-  const told = { install, at, receivedAt, isStale };
+  const context = { install, at, receivedAt, isStale };
   const evidence = emptyEvidence();
-  addContract(evidence, event, told);
-  addLink(evidence, event, told);
-  addPeople(evidence, event, told);
+  addContract(evidence, event, context);
+  addLink(evidence, event, context);
+  addPeople(evidence, event, context);
   if (event.type === 'install.revoked') {
     const grant = emptyGrant(install, event.resourceId);
     evidence.grants.push({ ...grant, revokedEventAt: at, revokedReceivedAt: receivedAt });
   }
   return {
     evidence,
-    contractToRead: findContractToRead(event, told),
+    contractToRead: findContractToRead(event, context),
     isInstallToRead: event.type === 'project_link.created',
   };
 }
@@ -64,13 +64,13 @@ function earlier(a: string, b: string): string {
   return a < b ? a : b;
 }
 
-function addContract(evidence: Evidence, event: LifecycleEvent, told: EventContext): void {
+function addContract(evidence: Evidence, event: LifecycleEvent, context: EventContext): void {
   if (event.contract === null) return;
   const { id, title, startDate } = event.contract;
   const version = versionOfEvent(event.id);
   const said = {
-    ...emptyContract(told.install, id),
-    ...registerOf(event.type, told),
+    ...emptyContract(context.install, id),
+    ...registerOf(event.type, context),
     title,
     titleVersion: title === null ? null : version,
     startDate,
@@ -85,10 +85,10 @@ function registerOf(type: LifecycleEvent['type'], { at, isStale }: EventContext)
   return type.startsWith('milestone.') ? { budgetEventAt: at } : {};
 }
 
-function addLink(evidence: Evidence, event: LifecycleEvent, told: EventContext): void {
+function addLink(evidence: Evidence, event: LifecycleEvent, context: EventContext): void {
   const { type, link, contract } = event;
   if (link === null) return;
-  const { install, at, receivedAt, isStale } = told;
+  const { install, at, receivedAt, isStale } = context;
   const { id, ...attributes } = link;
   const { provisioningMode: mode } = attributes;
   const provisioningModeVersion = mode === null ? null : versionOfEvent(event.id);
@@ -100,8 +100,8 @@ function addLink(evidence: Evidence, event: LifecycleEvent, told: EventContext):
   evidence.pairs.push(toPair(install, contract.id, id, at));
 }
 
-function addPeople(evidence: Evidence, event: LifecycleEvent, told: EventContext): void {
-  const { install, at, isStale } = told;
+function addPeople(evidence: Evidence, event: LifecycleEvent, context: EventContext): void {
+  const { install, at, isStale } = context;
   const { contract, trainer } = event;
   if (contract === null || trainer === null || trainer.id === null) return;
   const { id: trainerId, displayName, workEmail } = trainer;

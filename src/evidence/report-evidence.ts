@@ -8,10 +8,10 @@ import { describeHold, type HeldEvidence } from './hold-evidence.ts';
 export type ReportEvidence = (changed: Evidence, held: readonly HeldEvidence[]) => void;
 
 /** So many are remembered as told; an alert too much harms nobody. */
-const maxTold = 10_000;
+const maxReported = 10_000;
 
 export function createReportEvidence(walls: Walls, alerts: Alerts): ReportEvidence {
-  const told = new Set<string>();
+  const reported = new Set<string>();
 
   /** Once for each contract or trainer, however much more is said of it. */
   function reportHeld(held: readonly HeldEvidence[]): void {
@@ -19,9 +19,9 @@ export function createReportEvidence(walls: Walls, alerts: Alerts): ReportEviden
       const { install, bound, contractId, trainerId } = one;
       const subject = bound === 'contracts_of_trainer' ? { trainer: trainerId } : { contract: contractId };
       const key = JSON.stringify([install, bound, subject]);
-      if (told.has(key)) continue;
-      if (told.size >= maxTold) told.clear();
-      told.add(key);
+      if (reported.has(key)) continue;
+      if (reported.size >= maxReported) reported.clear();
+      reported.add(key);
       alerts.raise(
         'evidence_held',
         { install, ...subject, reason: describeHold(one) },

@@ -22,7 +22,7 @@ export interface AddressStore {
   setCurrent(
     tx: Transaction,
     membershipId: number,
-    word: { install: string; trainerId: string; address: string },
+    person: { install: string; trainerId: string; address: string },
   ): Promise<void>;
 }
 

@@ -42,9 +42,9 @@ export async function deriveMemberships(
   const known = await loadTrainerFacts(deps, tx, trainerIds);
   const changes = planMemberships(known, deps.rules);
   await store(deps, tx, changes, now);
-  const isLeft = await noteLeft(deps.rules, tx, known, now);
+  const isLeft = await noteEndedProjects(deps.rules, tx, known, now);
   for (const disagreement of findDisagreements(known, changes)) {
-    deps.alerts.raise('address_disagreement', disagreement, saysOtherwise);
+    deps.alerts.raise('address_disagreement', disagreement, disagreementMessage);
   }
   return {
     isDue: isLeft || changes.some(({ after }) => isDue(after)),
@@ -53,7 +53,7 @@ export async function deriveMemberships(
 }
 
 /** As late as what is weaker: the start of a renewal may come in after the end before it. */
-async function noteLeft(
+async function noteEndedProjects(
   { endsAssignments, ...rules }: MembershipRules,
   tx: Transaction,
   known: TrainerFacts,
@@ -66,7 +66,8 @@ async function noteLeft(
   return await recordEndedProjects(tx, left, dueAt);
 }
 
-const saysOtherwise = 'Customers know different addresses for one person in one tool: each has an access of its own';
+const disagreementMessage =
+  'Customers know different addresses for one person in one tool: each has an access of its own';
 
 /** All that is known of some trainers, as planning needs it. */
 export async function loadTrainerFacts(

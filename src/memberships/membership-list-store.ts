@@ -60,12 +60,12 @@ export async function listMemberships(
   ]);
   if (tool !== undefined) query = query.where('tool', '=', tool);
   if (state !== undefined) query = query.where('state', '=', state);
-  if (isWaiting) query = query.where((eb) => eb.or([eb('state', '=', 'waiting_email'), isUntold(eb)]));
+  if (isWaiting) query = query.where((eb) => eb.or([eb('state', '=', 'waiting_email'), isInvitationUndelivered(eb)]));
   return await query.orderBy('tool').orderBy('groupId').orderBy('membership.trainerId').limit(limit).execute();
 }
 
 /** Whether somebody who is to be in has not been told how. */
-export function isUntold(eb: ExpressionBuilder<Tables, 'membership'>): Expression<SqlBool> {
+export function isInvitationUndelivered(eb: ExpressionBuilder<Tables, 'membership'>): Expression<SqlBool> {
   const invitation = eb
     .selectFrom('invitation')
     .select('invitation.membershipId')

@@ -29,7 +29,7 @@ export interface MembershipStore extends DerivationStore {
   retractRemovals(tx: Transaction, membershipIds: number[]): Promise<void>;
   update(tx: Transaction, id: number, values: Partial<MembershipRow>): Promise<void>;
   /** Has those tried now whom a tool has refused, or could not do, and who wait for another try. */
-  tryAgain(tx: Transaction, installs: readonly string[], now: string): Promise<void>;
+  retryFailed(tx: Transaction, installs: readonly string[], now: string): Promise<void>;
   list(filter: MembershipFilter): Promise<ListedMembership[]>;
   countByState(): Promise<{ tool: string; state: MembershipState; count: number }[]>;
 }
@@ -173,7 +173,7 @@ export function createMembershipStore(database: Database): MembershipStore {
       await tx.updateTable('membership').set(values).where('id', '=', id).execute();
     },
 
-    async tryAgain(tx, installs, now) {
+    async retryFailed(tx, installs, now) {
       if (installs.length === 0) return;
       await tx
         .updateTable('membership')

@@ -59,21 +59,21 @@ export function outsideOf(walls: Walls, link: RoutedLink & Pick<LinkEvidence, 'p
 
 /** The group of a link's project; undefined where the adapter gives none, or throws. */
 export function groupOf(adapter: Adapter, link: RoutedLink): string | undefined {
-  return placeIn(link, (one) => adapter.groupFor(one));
+  return askAdapter(link, (one) => adapter.groupFor(one));
 }
 
 /** The place where work on a link's project is counted, in the same way. */
 export function usageScopeOf(adapter: Adapter, link: RoutedLink): string | undefined {
-  return placeIn(link, (one) => adapter.usageScopeFor?.(one));
+  return askAdapter(link, (one) => adapter.usageScopeFor?.(one));
 }
 
-function placeIn(
+function askAdapter(
   { externalProjectId, externalProjectName }: RoutedLink,
-  placeFor: (link: AdapterLink) => unknown,
+  ask: (link: AdapterLink) => unknown,
 ): string | undefined {
   if (externalProjectId === null) return undefined;
-  const place = attempt(() => placeFor({ externalProjectId, externalProjectName }));
-  return typeof place === 'string' && place !== '' ? place : undefined;
+  const answer = attempt(() => ask({ externalProjectId, externalProjectName }));
+  return typeof answer === 'string' && answer !== '' ? answer : undefined;
 }
 
 /** An adapter is others' code. What it threw is not kept: it may quote anything. */

@@ -11,7 +11,7 @@ export interface BrakeStore {
   due(tx: Transaction, install: string, now: string): Promise<DueMembership[]>;
   counts(tx: Transaction, install: string, now: Date): Promise<BrakeCounts>;
   /** What was let pass within the window on these clearances, and nobody has begun yet. */
-  unbegun(tx: Transaction, install: string, clearances: readonly Clearance[], now: Date): Promise<UnbegunRemoval[]>;
+  unstarted(tx: Transaction, install: string, clearances: readonly Clearance[], now: Date): Promise<UnstartedRemoval[]>;
   clear(tx: Transaction, install: string, cleared: ClearedRemoval[], now: string): Promise<void>;
   /** Takes it back, and gives it as due: what goes beyond the brake holds all of it. */
   takeBack(tx: Transaction, install: string, clearances: readonly Clearance[], now: Date): Promise<DueMembership[]>;
@@ -26,7 +26,7 @@ export interface DueMembership extends Omit<DueRemoval, 'canReturn'> {
   tool: string;
 }
 
-export interface UnbegunRemoval extends DueMembership {
+export interface UnstartedRemoval extends DueMembership {
   /** Of having let it pass. */
   id: number;
 }
@@ -67,10 +67,10 @@ export function createBrakeStore({ kysely }: Database): BrakeStore {
 
     clear: clearRemovals,
 
-    unbegun: findUnbegun,
+    unstarted: findUnstarted,
 
     async takeBack(tx, install, clearances, now) {
-      const rows = await findUnbegun(tx, install, clearances, now);
+      const rows = await findUnstarted(tx, install, clearances, now);
       const memberships = rows.map(({ membershipId }) => membershipId);
       if (rows.length === 0) return [];
       await tx
@@ -144,12 +144,12 @@ function wasApproved(eb: ExpressionBuilder<Tables, 'membership'>) {
   );
 }
 
-async function findUnbegun(
+async function findUnstarted(
   tx: Transaction,
   install: string,
   clearances: readonly Clearance[],
   now: Date,
-): Promise<UnbegunRemoval[]> {
+): Promise<UnstartedRemoval[]> {
   if (clearances.length === 0) return [];
   const since = new Date(now.getTime() - brakeWindowMs).toISOString();
   const rows = await tx
@@ -195,7 +195,7 @@ export async function clearRemovals(
   now: string,
 ): Promise<void> {
   for (const chunk of chunksOf(cleared)) {
-    await letPass(
+    await markCleared(
       tx,
       chunk.map(({ removal }) => removal.membershipId),
       now,
@@ -224,7 +224,7 @@ export function chunksOf<T>(items: T[]): T[][] {
   return Array.from({ length: count }, (_, index) => items.slice(index * chunkSize, (index + 1) * chunkSize));
 }
 
-async function letPass(tx: Transaction, ids: number[], now: string): Promise<void> {
+async function markCleared(tx: Transaction, ids: number[], now: string): Promise<void> {
   await tx
     .updateTable('membership')
     .set((eb) => ({

@@ -27,19 +27,19 @@ interface ToolScope {
   scope: string;
 }
 
-export function createFinalReadingStore(placeOf: ToolScopeOf): FinalReadingStore {
+export function createFinalReadingStore(scopeOf: ToolScopeOf): FinalReadingStore {
   return {
     async mayPass(tx, due, now) {
       const passing = new Set<number>();
       for (const one of due) {
-        if (await hasWaited(tx, placeOf, one, now)) passing.add(one.membershipId);
+        if (await hasWaited(tx, scopeOf, one, now)) passing.add(one.membershipId);
       }
       return passing;
     },
   };
 }
 
-async function hasWaited(tx: Transaction, placeOf: ToolScopeOf, due: DueMembership, now: Date): Promise<boolean> {
+async function hasWaited(tx: Transaction, scopeOf: ToolScopeOf, due: DueMembership, now: Date): Promise<boolean> {
   const { membershipId, generation } = due;
   const waiting = await tx
     .selectFrom('finalReading')
@@ -50,14 +50,14 @@ async function hasWaited(tx: Transaction, placeOf: ToolScopeOf, due: DueMembersh
   const awaited = waiting === undefined ? [] : await awaitedScopes(tx, membershipId);
   // A version before this one did not write down which places it waits for.
   if (waiting === undefined || awaited.length === 0) {
-    const places = await scopesToRead(tx, placeOf, due);
-    if (places.length === 0) return true;
-    await wantReading(tx, due, places, toInstant(now));
+    const scopes = await scopesToRead(tx, scopeOf, due);
+    if (scopes.length === 0) return true;
+    await wantReading(tx, due, scopes, toInstant(now));
     return false;
   }
-  if (awaited.every((place) => wasRead(place, waiting.wantedAt))) return true;
+  if (awaited.every((scope) => wasRead(scope, waiting.wantedAt))) return true;
   const hasTime = now.getTime() - Date.parse(waiting.wantedAt) < longestWaitMs;
-  const isRefused = awaited.every((place) => wasRead(place, waiting.wantedAt) || wasRefused(place, waiting.wantedAt));
+  const isRefused = awaited.every((scope) => wasRead(scope, waiting.wantedAt) || wasRefused(scope, waiting.wantedAt));
   if (hasTime && !isRefused) return false;
   await tx.updateTable('finalReading').set({ isUnread: 1 }).where('membershipId', '=', membershipId).execute();
   return true;
@@ -66,7 +66,7 @@ async function hasWaited(tx: Transaction, placeOf: ToolScopeOf, due: DueMembersh
 async function wantReading(
   tx: Transaction,
   { membershipId, generation }: DueMembership,
-  places: readonly ToolScope[],
+  scopes: readonly ToolScope[],
   wantedAt: string,
 ): Promise<void> {
   const again = { generation, wantedAt, isUnread: 0, reportedAt: null, reportAfter: null };
@@ -76,7 +76,7 @@ async function wantReading(
     .onConflict((conflict) => conflict.column('membershipId').doUpdateSet(again))
     .execute();
   await tx.deleteFrom('finalReadingPlace').where('membershipId', '=', membershipId).execute();
-  const keys = places.map(({ tool, scope }) => ({ tool, scope }));
+  const keys = scopes.map(({ tool, scope }) => ({ tool, scope }));
   await tx
     .insertInto('finalReadingPlace')
     .values(keys.map((key) => ({ membershipId, ...key })))
@@ -114,7 +114,7 @@ export async function describeUnreadWork(
   if (reading === undefined) return null;
   const { wantedAt, isUnread } = reading;
   if (isUnread === 1) {
-    const left = (await awaitedScopes(tx, id)).filter((place) => !wasRead(place, wantedAt));
+    const left = (await awaitedScopes(tx, id)).filter((scope) => !wasRead(scope, wantedAt));
     const where = left.map(({ scope, failure }) => `${scope} (${failure ?? 'not answered yet'})`);
     return `Their work could not be read before, from ${wantedAt} on, in ${where.join(', ')}: what they did last may not be reported`;
   }
@@ -160,7 +160,7 @@ function wasRefused({ refusedAt }: AwaitedScope, since: string): boolean {
  */
 async function scopesToRead(
   tx: Transaction,
-  placeOf: ToolScopeOf,
+  scopeOf: ToolScopeOf,
   { membershipId, tool }: DueMembership,
 ): Promise<ToolScope[]> {
   const reasons = await tx
@@ -175,14 +175,14 @@ async function scopesToRead(
     .select(['link.externalProjectId', 'link.externalProjectName'])
     .where('reason.membershipId', '=', membershipId)
     .execute();
-  const places = new Map<string, ToolScope>();
+  const scopes = new Map<string, ToolScope>();
   for (const reason of reasons) {
-    const place = placeOf(reason);
-    if (place?.tool !== tool) continue;
-    const { scope } = place;
-    if (!(await wasReadToTheEnd(tx, { tool, scope }, reason))) places.set(scope, { tool, scope });
+    const toolScope = scopeOf(reason);
+    if (toolScope?.tool !== tool) continue;
+    const { scope } = toolScope;
+    if (!(await wasReadToTheEnd(tx, { tool, scope }, reason))) scopes.set(scope, { tool, scope });
   }
-  return [...places.values()];
+  return [...scopes.values()];
 }
 
 async function wasReadToTheEnd(

@@ -32,16 +32,16 @@ export function bindTool(deps: BindToolDeps, tool: string, adapter: Adapter, pla
 
   async function verify(signal: AbortSignal): Promise<void> {
     if (deps.clock.now().getTime() < believedUntilMs) return;
-    const told = await askServer(adapter, place, signal);
+    const server = await askServer(adapter, place, signal);
     const bound = await bindings.find(tool);
-    if (bound !== undefined && isOtherServer(bound, told)) throw refuse(bound, told);
-    if (!deps.isDry) await bindings.learn(tool, told);
+    if (bound !== undefined && isOtherServer(bound, server)) throw refuse(bound, server);
+    if (!deps.isDry) await bindings.learn(tool, server);
     isAlerted = false;
     believedUntilMs = deps.clock.now().getTime() + believedForMs;
   }
 
-  function refuse(bound: Server, told: Server): AppError {
-    const reason = describeOtherServer(tool, bound, told);
+  function refuse(bound: Server, server: Server): AppError {
+    const reason = describeOtherServer(tool, bound, server);
     if (!isAlerted) {
       const message = 'A tool is another server than before: nobody is added or removed there';
       deps.alerts.raise('other_server', { tool, reason }, message);
@@ -59,9 +59,11 @@ export async function askServer(adapter: Adapter, place: string | null, signal: 
 }
 
 /** For operators, with what to do. */
-export function describeOtherServer(tool: string, bound: Server, told: Server): string {
+export function describeOtherServer(tool: string, bound: Server, server: Server): string {
   const [was, is] =
-    bound.identity !== null && told.identity !== null ? [bound.identity, told.identity] : [bound.place, told.place];
+    bound.identity !== null && server.identity !== null
+      ? [bound.identity, server.identity]
+      : [bound.place, server.place];
   return (
     `The tool ${tool} is another server (${is}) than its people are in (${was}): ` +
     `see that tools.${tool} leads where it is to lead. If it is meant: gangway tools accept ${tool}`

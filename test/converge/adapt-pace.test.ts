@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { adaptPace, firstPace, type Pace, type PaceSample, slotsOf } from '../../src/converge/adapt-pace.ts';
 import { letIn, type Rule } from '../support/slow-server.ts';
 
-const limits = { most: 8, quickMs: 1000 };
+const limits = { maxAtOnce: 8, quickMs: 1000 };
 const quick: PaceSample = { begunAtMs: 0, endedAtMs: 100, isUnanswered: false, isFull: true };
 
 /** Slots after each of these. */
@@ -49,7 +49,7 @@ describe('300 people and a server with 30 % of a core', () => {
     return {
       slots: () => slotsOf(pace),
       report(trip) {
-        pace = adaptPace(pace, trip, { most: 8, quickMs: 3750 });
+        pace = adaptPace(pace, trip, { maxAtOnce: 8, quickMs: 3750 });
       },
     };
   }

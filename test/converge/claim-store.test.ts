@@ -156,9 +156,9 @@ describeEachDialect('the claim store', (dialect) => {
       { operation: 'add', outcome: 'failed', state: 'pending', nextAttemptAt: inAnHour },
       now(),
     );
-    await claims.tryAgain('elsewhere', now());
+    await claims.retryFailed('elsewhere', now());
     expect((await engine.membershipRows())[0]).toMatchObject({ nextAttemptAt: inAnHour });
-    await claims.tryAgain('studio', now());
+    await claims.retryFailed('studio', now());
     expect((await engine.membershipRows())[0]).toMatchObject({ nextAttemptAt: now() });
   });
 

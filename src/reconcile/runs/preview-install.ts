@@ -20,7 +20,7 @@ export interface PreviewDeps
   extends Omit<ReconcileDeps, 'learnCustomer' | 'checkDrift' | 'reportSuspects' | 'reportClock'> {
   previews: PreviewStore;
   previewDrift: PreviewDrift;
-  brakes: Pick<BrakeStore, 'counts' | 'unbegun'>;
+  brakes: Pick<BrakeStore, 'counts' | 'unstarted'>;
   limits: BrakeLimits;
   canReturn(tool: string): boolean;
 }
@@ -210,7 +210,7 @@ async function weigh(deps: PreviewDeps, install: string, ahead: Ahead[]): Promis
   const { held, exceeded } = applyBrake(due, counts, limits);
   // What was let pass before and is not begun is held with them.
   const takenBack =
-    held.length === 0 ? [] : await inTransaction(database, (tx) => brakes.unbegun(tx, install, exceeded, now));
+    held.length === 0 ? [] : await inTransaction(database, (tx) => brakes.unstarted(tx, install, exceeded, now));
   const heldIds = new Set([...held, ...takenBack].map(({ membershipId }) => membershipId));
   const changes = ahead.flatMap((one) => toPreviewed(one, heldIds, toInstant(now)));
   return {
