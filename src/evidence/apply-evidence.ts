@@ -8,21 +8,21 @@ export interface ApplyDeps extends DeriveDeps {
   evidence: EvidenceStore;
 }
 
-/** What one link's end can touch is not bounded; what one transaction does must be. */
+/** The end of one link can touch any number of trainers, but one transaction must be short. */
 const maxTrainersAtOnce = 100;
-/** So many participations are looked at in a few hundredths of a second. */
+/** A transaction reads this many participations in a few hundredths of a second. */
 export const maxContractsAtOnce = 500;
-/** Whatever comes in, of those who were left before there is somebody derived too. */
+/** Room that is kept in every transaction for trainers who already wait to be derived. */
 const minRoom = maxContractsAtOnce / 5;
 
 export interface AppliedEvidence extends DerivedWork {
-  /** The rows from which something else follows than before. */
+  /** The rows that change what follows from them. */
   changed: Evidence;
-  /** What was not taken in. */
+  /** Evidence that was not taken in. */
   held: HeldEvidence[];
 }
 
-/** A trainer whom an event names, and the contract that it is about. */
+/** A trainer whom an event names, and the contract that the event is about. */
 export interface NamedTrainer {
   install: string;
   contractId: string;
@@ -30,11 +30,11 @@ export interface NamedTrainer {
 }
 
 /**
- * Merges evidence, wherever it came from, and derives what follows: for whomever an event names at
- * once, for all others as installs take turns, some now and the rest in later transactions. Call
- * inside a transaction that holds `evidence.lock`.
+ * Merges evidence from any source and derives memberships from it. It derives the trainers whom an event names at once.
+ * All other trainers wait, and installs take turns: some of them are derived now and the rest in later transactions.
+ * Call it inside a transaction that holds `evidence.lock`.
  *
- * @param named so few that one transaction can derive them all
+ * @param named few enough for one transaction to derive them all
  */
 export async function applyEvidence(
   deps: ApplyDeps,

@@ -4,9 +4,9 @@ import { inParts, keyIn } from '../db/key-in.ts';
 import type { PairEvidence, ParticipationEvidence } from '../domain/evidence.ts';
 import type { EvidenceBound } from './hold-evidence.ts';
 
-/** The SQL of how much an install has said of a contract or a trainer so far. */
+/** The SQL that counts how much an install has said about a contract or a trainer. */
 
-/** Those of the rows that are not stored yet. */
+/** Returns the rows that are not stored yet. */
 export async function findNewRows<Row extends PairEvidence | ParticipationEvidence>(
   tx: Transaction,
   table: 'contractLink' | 'participation',
@@ -24,13 +24,13 @@ export async function findNewRows<Row extends PairEvidence | ParticipationEviden
   return rows.filter((row) => !known.has(keyOf(row)));
 }
 
-/** Of what a bound is counted, and for which install. */
+/** What a bound counts for: a contract or a trainer of an install. */
 export interface BoundedSubject {
   install: string;
   id: string;
 }
 
-/** How many there are of each, by `keyOfCounted`; none where there are none. */
+/** Counts the stored rows of each subject, by `subjectKey`. A subject without rows has no entry. */
 export async function countStored(
   tx: Transaction,
   bound: EvidenceBound,

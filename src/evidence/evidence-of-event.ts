@@ -12,29 +12,28 @@ import {
 
 export interface EventEvidence {
   evidence: Evidence;
-  /** A contract about which the event left something to be asked of the marketplace. */
+  /** A contract that must be read from the marketplace because the event left something out. */
   contractToRead: string | null;
-  /** Whether it names something whose contracts only a listing tells: a link. */
+  /** True if the event names a new link: only a listing names the contracts of a link. */
   isInstallToRead: boolean;
 }
 
-/** When something was said, by its source and by us. */
+/** What all parts of one event share. */
 interface EventContext {
   install: string;
   /** When the marketplace says it happened. */
   at: string;
   receivedAt: string;
-  /** Whether it is so old that it gives nobody access until a read confirms it. */
+  /** Whether it is so old that it gives no access until a read confirms it. */
   isStale: boolean;
 }
 
 /**
- * What one event adds (spec: platform-api.md section 6). Only what it names: a pair comes from a
- * record that holds both contract and link, never from sharing a job.
+ * The evidence of one event (spec: platform-api.md section 6). It contains only what the event names: a pair comes from
+ * a record that holds both contract and link, never from a shared job.
  *
- * @param receivedAt stands in for `createdAt` where that is missing or lies in the future
- * @param staleAfterMs for so long what an event led to is remembered; an older one may long have
- * been undone
+ * @param receivedAt replaces a `createdAt` that is missing or in the future
+ * @param staleAfterMs how long evidence of events is kept; an older event may have been undone since
  */
 export function evidenceOfEvent(
   install: string,
@@ -120,7 +119,7 @@ function addPeople(evidence: Evidence, event: LifecycleEvent, context: EventCont
   });
 }
 
-/** Part B guarantees little: whatever provisioning needs beyond it is read. */
+/** The marketplace guarantees few fields. Whatever provisioning needs beyond them is read. */
 function findContractToRead(
   { type, contract, link, trainer }: LifecycleEvent,
   { isStale }: EventContext,

@@ -5,9 +5,9 @@ import { type BoundedSubject, countStored, findNewRows, subjectKey } from './bou
 export type EvidenceBound = 'trainers_of_contract' | 'contracts_of_trainer' | 'links_of_contract';
 
 /**
- * How much one install may say of one contract or one trainer: with each, what has to be looked at
- * for every one of its people grows, for good, and everybody waits for that. Many times what a
- * marketplace has: a contract is one hire, and a trainer has a few in a year.
+ * How much one install may say about one contract or one trainer. Every entry makes each later derivation slower, for
+ * ever and for all installs. The bounds are many times what a marketplace has: a contract is one hire, and a trainer
+ * has a few contracts a year.
  */
 const bounds: Record<EvidenceBound, number> = {
   trainers_of_contract: 1000,
@@ -15,19 +15,19 @@ const bounds: Record<EvidenceBound, number> = {
   links_of_contract: 10,
 };
 
-/** What was said and is not taken in: it would be beyond a bound. */
+/** Evidence that is not taken in because it exceeds a bound. */
 export interface HeldEvidence {
   bound: EvidenceBound;
   install: string;
   contractId: string;
-  /** The one beyond it. */
+  /** The trainer or the link that exceeds it. */
   trainerId?: string;
   linkId?: string;
 }
 
 /**
- * Leaves out what would be beyond a bound. Whatever is known already stays, and ends are taken in:
- * nobody is removed by what is left out, and nobody keeps access by it.
+ * Leaves out evidence that exceeds a bound. Known rows keep being updated, and ends are taken in. So left-out evidence
+ * neither removes a trainer nor keeps one in.
  */
 export async function holdEvidence(
   tx: Transaction,
@@ -46,7 +46,7 @@ export async function holdEvidence(
   return { kept, held };
 }
 
-/** Why, for an operator. */
+/** Explains the hold to an operator. */
 export function describeHold({ bound, contractId, trainerId }: HeldEvidence): string {
   const [what, of] = {
     trainers_of_contract: ['trainers', `contract ${contractId}`],
@@ -56,7 +56,7 @@ export function describeHold({ bound, contractId, trainerId }: HeldEvidence): st
   return `Held: there are ${bounds[bound]} ${what} of the ${of} already`;
 }
 
-/** The same for a row and for what is held of it. */
+/** The same key for a row and for its held evidence. */
 export function evidenceKey({ install, contractId, ...row }: Omit<HeldEvidence, 'bound'>): string {
   return JSON.stringify([install, contractId, row.trainerId ?? null, row.linkId ?? null]);
 }

@@ -18,21 +18,21 @@ export interface IntakeDeps extends ApplyDeps {
   database: Database;
   inbox: InboxStore;
   readRequests: ReadRequestStore;
-  /** Asks for whole installs to be read, in the transaction that takes in why. */
+  /** Requests a reading of whole installs, in the transaction that takes in the cause. */
   wantInstallRead(tx: Transaction, installs: string[], now: string): Promise<void>;
   report: ReportEvidence;
-  /** An event that was older than this when it came gives nobody access by itself. */
+  /** An event that was older than this when it was received gives no access by itself. */
   staleAfterMs: number;
   metrics: Metrics;
   logger: Logger;
   clock: Clock;
   /** Whether deliveries are being stored right now. */
   isReceiverBusy(): boolean;
-  /** Called when there is something to be done in a tool. */
+  /** Called when a tool must be called. */
   onMembershipDue(): void;
-  /** Called when there is something for the brake to look at. */
+  /** Called when the brake must decide. */
   onRemovalDue(): void;
-  /** Called when there is something to be asked of the marketplace. */
+  /** Called when the marketplace must be read. */
   onReadWanted(): void;
 }
 
@@ -41,21 +41,21 @@ const batchSize = 50;
 /** After this many failures, about an hour, a delivery waits for a repeat or for `replay`. */
 const maxAttempts = 12;
 const pollMs = 1000;
-/** So many came in since the last turn that requests must be queueing. */
+/** If a batch is this large, requests are probably queueing. */
 const manyAtOnce = 10;
-/** A twentieth of the time: enough not to stand still, and too little to be felt. */
+/** Intake takes a twentieth of the time: it still makes progress, and the receiver is hardly slower. */
 const restFactor = 19;
 const longestRestMs = 500;
 /**
- * A batch that takes longer is followed by a breath as long, in which others have the database: else
- * somebody's hire would wait for a batch at each of its many steps.
+ * After a batch that takes longer than this, intake pauses for the same time so that other work gets the database.
+ * Otherwise a hire would wait for a batch at each of its many steps.
  */
 const unfeltMs = 4;
 const breathMs = 50;
-/** In a rest, what others send is seen after this long. */
+/** How often a pause checks for deliveries of other installs. */
 const lookEveryMs = 25;
 
-/** Turns stored deliveries into evidence, once each: both are one transaction. */
+/** Turns stored deliveries into evidence, once each: both happen in one transaction. */
 export function createIntakeWorker(deps: IntakeDeps): Loop {
   const { logger, clock, inbox, memberships } = deps;
   return createLoop({
@@ -72,14 +72,14 @@ export function createIntakeWorker(deps: IntakeDeps): Loop {
       const tookMs = performance.now() - beganAt;
       if (count >= manyAtOnce && deps.isReceiverBusy()) await yieldToReceiver(tookMs, installs, signal);
       else if (tookMs > unfeltMs) await wait(Math.min(tookMs, breathMs), undefined, { signal });
-      // What is due by then is looked for before anything else is done.
+      // Check for due deliveries before anything else.
       return 'more';
     },
   });
 
   /**
-   * While many come in, most of the time is theirs: what is stored can wait longer. But not what
-   * somebody else sends meanwhile, whose turn would be next.
+   * While many deliveries arrive, the receiver gets most of the time, and stored deliveries wait. Deliveries of other
+   * installs do not wait, because it is their turn.
    */
   async function yieldToReceiver(tookMs: number, but: ReadonlySet<string>, signal: AbortSignal) {
     const until = performance.now() + Math.min(tookMs * restFactor, longestRestMs);
@@ -91,9 +91,9 @@ export function createIntakeWorker(deps: IntakeDeps): Loop {
 }
 
 interface TakenBatch {
-  /** How many deliveries were looked at. */
+  /** The number of deliveries in the batch. */
   count: number;
-  /** Whose they were. */
+  /** The installs of these deliveries. */
   installs: ReadonlySet<string>;
 }
 
@@ -102,7 +102,7 @@ async function takeBatch(deps: IntakeDeps): Promise<TakenBatch> {
     return await takeDue(deps, (tx, now) => deps.inbox.due(tx, now, batchSize));
   } catch (error) {
     if (toAppError(error).code === 'unavailable') throw error;
-    // One delivery spoils its batch: taken one at a time, it is found and does not hold up others.
+    // One delivery may fail the whole batch. Taken one at a time, it is found and holds up no other.
     return await takeOneByOne(deps);
   }
 }
@@ -115,7 +115,7 @@ async function takeOneByOne(deps: IntakeDeps): Promise<TakenBatch> {
       await takeDue(deps, (tx, now) => inbox.dueById(tx, now, delivery.id));
     } catch (error) {
       const failure = toAppError(error);
-      // That the database is away is the fault of no delivery, and none is to be given up for it.
+      // If the database is unavailable, that is not the delivery's fault, so it does not count as a failure.
       if (failure.code === 'unavailable') throw failure;
       await postponeDelivery(deps, delivery, failure);
     }
@@ -158,7 +158,7 @@ async function takeDue(
   return { count: batch.length, installs: new Set(batch.map(({ install }) => install)) };
 }
 
-/** The first of them, for whose people one transaction has room; but always one. */
+/** Returns as many deliveries as fit into one transaction, but at least one. */
 async function withinBounds(
   { memberships }: IntakeDeps,
   tx: Transaction,
@@ -173,7 +173,7 @@ async function withinBounds(
   });
 }
 
-/** One of which something is held waits, as failed, until there is room for it. */
+/** A delivery with held evidence waits, as failed, until there is room for the evidence. */
 async function settleAll(
   inbox: InboxStore,
   tx: Transaction,

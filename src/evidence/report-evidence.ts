@@ -4,16 +4,16 @@ import type { Alerts } from '../lib/alerts.ts';
 import { outsideOf, usageScopeOf, type Walls } from '../memberships/wall.ts';
 import { describeHold, type HeldEvidence } from './hold-evidence.ts';
 
-/** Tells an operator what evidence, once it is stored, means that they should know. */
+/** Raises alerts about stored evidence that an operator should know of. */
 export type ReportEvidence = (changed: Evidence, held: readonly HeldEvidence[]) => void;
 
-/** So many are remembered as told; an alert too much harms nobody. */
+/** How many reports are remembered. A repeated alert does no harm. */
 const maxReported = 10_000;
 
 export function createReportEvidence(walls: Walls, alerts: Alerts): ReportEvidence {
   const reported = new Set<string>();
 
-  /** Once for each contract or trainer, however much more is said of it. */
+  /** Raises one alert for each contract or trainer, however often more evidence of it is held. */
   function reportHeld(held: readonly HeldEvidence[]): void {
     for (const one of held) {
       const { install, bound, contractId, trainerId } = one;

@@ -2,10 +2,10 @@ import { AppError } from '../domain/errors.ts';
 import { createDeadline, type Deadline } from '../lib/deadline.ts';
 
 /**
- * Makes one call with an end: when the time is up, or the engine stops, the call is given up even
- * where the adapter does not listen to its signal.
+ * Makes one call with a time limit. When the time is up, or the engine stops, it gives up the call even if the adapter
+ * ignores its signal.
  *
- * @throws AppError `unavailable` when it took too long
+ * @throws AppError `unavailable` if it took too long
  */
 export async function callTool<T>(
   timeoutMs: number,

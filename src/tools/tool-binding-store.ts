@@ -7,7 +7,7 @@ export interface ToolBindingStore {
   list(): Promise<(Server & { tool: string })[]>;
   /** Binds a tool to a server, whichever it was bound to. */
   bind(tx: Transaction, tool: string, server: Server): Promise<void>;
-  /** Binds one that is not bound yet, and adds what was not told before or has moved. */
+  /** Binds a tool that is not bound yet, and adds what was unknown or has moved. */
   learn(tool: string, server: Server): Promise<void>;
 }
 
