@@ -6,19 +6,19 @@ import { workEmailContext } from '../keys/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 
 /**
- * The only SQL about addresses: which one each install knows of somebody, and under which of them a
- * membership was given. Addresses leave it in the clear, and in lower case.
+ * The only SQL about addresses: which address each install knows for a trainer, and under which addresses a membership
+ * was given. The store returns addresses as plain text in lower case.
  */
 export interface AddressStore {
   /**
-   * What installs know of these trainers, as `install/trainer`.
+   * The addresses that installs know for these trainers, by `install/trainer`.
    *
-   * @param domains only addresses of these count, where there are any
+   * @param domains if not empty, only addresses of these domains count
    */
   known(tx: Transaction, trainerIds: string[], domains: readonly string[]): Promise<Map<string, string>>;
-  /** All that memberships are, or were, for; the oldest first. */
+  /** All addresses that memberships are, or were, for; the oldest first. */
   ofMemberships(tx: Transaction, membershipIds: number[]): Promise<Map<number, GivenAddress[]>>;
-  /** From now on a membership is for the address that an install knows of its trainer. */
+  /** Makes the address that an install knows for the trainer the current one of a membership. */
   setCurrent(
     tx: Transaction,
     membershipId: number,
@@ -26,7 +26,7 @@ export interface AddressStore {
   ): Promise<void>;
 }
 
-/** Whoever is in under an address of a membership is not there by our doing any more. */
+/** Records that no access under the addresses of a membership comes from us any more. */
 export async function endGivenAddresses(tx: Transaction, membershipId: number, now: string): Promise<void> {
   await tx
     .updateTable('membershipAddress')
@@ -37,7 +37,7 @@ export async function endGivenAddresses(tx: Transaction, membershipId: number, n
     .execute();
 }
 
-/** Somebody is in under an address that no install told: an operator did. */
+/** Records access under an address that an operator named, and no install. */
 export async function addGivenAddress(
   tx: Transaction,
   box: SecretBox,
@@ -56,13 +56,13 @@ export async function addGivenAddress(
 /** An address that a membership is, or was, for. */
 export interface GivenAddress {
   id: number;
-  /** Whose word it was. */
+  /** The install that named it. */
   install: string;
   address: string;
   isCurrent: boolean;
-  /** Since when somebody may be in the tool under it by our doing; null where nobody is. */
+  /** Since when the trainer may be in the tool under it because of us; null if there is no such access. */
   givenAt: string | null;
-  /** Whether the tool had no account of that address then; null where that is not known. */
+  /** Whether the tool had no account of that address then; null if unknown. */
   wasAbsent: boolean | null;
 }
 
@@ -115,7 +115,7 @@ export function createAddressStore(box: SecretBox): AddressStore {
 
 type PersonKey = Pick<MembershipAddressRow, 'install' | 'trainerId'>;
 
-/** As it is sealed there: its seal is bound to whose word it is. */
+/** Copies the encrypted address as it is: the encryption is bound to the install and the trainer. */
 async function copyFromPerson(tx: Transaction, membershipId: number, { install, trainerId }: PersonKey): Promise<void> {
   const { workEmail, workEmailDigest, workEmailDomain } = await tx
     .selectFrom('person')

@@ -13,38 +13,43 @@ export interface Seat {
   trainerId: string;
 }
 
-/** All that is known of some trainers. */
+/** All that is known about some trainers. */
 export interface TrainerFacts {
   participations: Participation[];
   memberships: MembershipRow[];
   reasonRows: ReasonRow[];
   grants: GrantEvidence[];
   successorLinks: SuccessorLink[];
-  /** As `install/trainer`: the address that an install knows and that may be used, in lower case. */
+  /** By `install/trainer`: the address that an install knows and that may be used, in lower case. */
   addresses: ReadonlyMap<string, string>;
-  /** By membership: the address that it is for, in lower case. */
+  /** By membership: its current address, in lower case. */
   current: ReadonlyMap<number, string>;
-  /** By membership: the installs whose word an address was that it is, or was, for. */
-  tellingInstalls: ReadonlyMap<number, ReadonlySet<string>>;
+  /** By membership: the installs that named one of its addresses, current or former. */
+  addressInstalls: ReadonlyMap<number, ReadonlySet<string>>;
 }
 
 export interface MembershipRules {
   routeLink: RouteLink;
   gracePeriods: GracePeriods;
-  /** Whether a tool leaves with somebody what is assigned to them; left out where none does. */
+  /**
+   * Whether a tool leaves assignments with a removed member, so that Gangway must end them. Undefined if no tool does.
+   */
   endsAssignments?: (tool: string) => boolean;
 }
 
-/** A membership that there is, or may be, with everything that speaks for it or did. */
+/** A membership that exists, or may come to exist, with all reasons that stand for it or did. */
 export interface MembershipCandidate {
   seat: Seat;
   before: MembershipRow | undefined;
   reasons: Reason[];
-  /** Keys of the reasons that stand in the database. */
+  /** Keys of the reasons that are recorded in the database. */
   recorded: ReadonlySet<string>;
 }
 
-/** Pure. Who names which address decides which membership of a seat a reason belongs to. */
+/**
+ * Collects the candidates. The addresses that installs know decide which membership of a seat a reason belongs to.
+ * Pure.
+ */
 export function collectCandidates(
   known: TrainerFacts,
   { routeLink, gracePeriods }: MembershipRules,
@@ -62,7 +67,7 @@ export function collectCandidates(
     const reason = toReason(participation, grantsBy.get(install) ?? [], gracePeriods);
     const here = seat && candidateAt(candidates, seat, membershipOf(seat, install));
     here?.reasons.push({ ...reason, isRouted: true });
-    // Where it was a reason before, unless it has only gone to another membership of the same seat.
+    // Memberships in other seats that this reason was recorded for.
     const elsewhere = (candidatesBy.get(trainerId) ?? []).filter(
       (other) => (seat === undefined || seatKey(other.seat) !== seatKey(seat)) && other.recorded.has(reasonKey(reason)),
     );
@@ -75,8 +80,8 @@ export function collectCandidates(
 }
 
 /**
- * What an install of another name knew before it was renamed stands still: where an install that the
- * configuration leads here from knows the same customer, or the same contract, its word counts alone.
+ * Leaves out reasons of an install under a former name, whose evidence no longer changes. Such a reason counts only if
+ * no routed install knows the same customer or the same contract.
  */
 function withoutOldNames(reasons: Reason[], grantsBy: ReadonlyMap<string, GrantEvidence[]>): Reason[] {
   const routed = reasons.filter(({ isRouted }) => isRouted);
@@ -89,7 +94,7 @@ function withoutOldNames(reasons: Reason[], grantsBy: ReadonlyMap<string, GrantE
   return reasons.filter((old) => old.isRouted || !routed.some((one) => isOldNameOf(old, one)));
 }
 
-/** By the id of the membership, or by what a new one is for. */
+/** By the id of the membership, or by the name of a new one. */
 type Candidates = Map<string, MembershipCandidate>;
 
 function candidatesOf({ memberships, reasonRows }: TrainerFacts): Candidates {
@@ -109,9 +114,9 @@ interface RoutedParticipation {
   seat: Seat | undefined;
 }
 
-/** Each install's reasons at a seat belong to one membership there (`share-seat.ts`). */
+/** Assigns each install's reasons for a seat to one membership of the seat (`share-seat.ts`). */
 function assignMemberships(
-  { addresses, current, reasonRows, tellingInstalls }: TrainerFacts,
+  { addresses, current, reasonRows, addressInstalls }: TrainerFacts,
   routed: readonly RoutedParticipation[],
   candidates: Candidates,
 ): (seat: Seat, install: string) => number | string {
@@ -135,7 +140,7 @@ function assignMemberships(
         id: before.id,
         address: current.get(before.id) ?? null,
         isWanted: before.wanted === 1,
-        installs: toInstalls(installsBy.get(before.id) ?? [], tellingInstalls.get(before.id)),
+        installs: toInstalls(installsBy.get(before.id) ?? [], addressInstalls.get(before.id)),
       }));
       return [key, shareSeat([...claimants.values()], memberships)];
     }),
@@ -145,9 +150,9 @@ function assignMemberships(
 
 function toInstalls(
   reasons: readonly ReasonRow[],
-  tellingInstalls: ReadonlySet<string> = new Set(),
+  addressInstalls: ReadonlySet<string> = new Set(),
 ): Map<string, { isNamed: boolean }> {
-  const named = new Set(tellingInstalls);
+  const named = new Set(addressInstalls);
   for (const { install, isNamed } of reasons) if (isNamed === 1) named.add(install);
   return new Map(reasons.map(({ install }) => [install, { isNamed: named.has(install) }]));
 }
@@ -187,7 +192,7 @@ function toReason(
   };
 }
 
-/** Whether somebody is, or may be, in the tool by it. */
+/** Whether the trainer is, or may be, in the tool by this membership. */
 export function isTouched({ isOurs, memberId }: MembershipRow): boolean {
   return isOurs === 1 || memberId !== null;
 }

@@ -17,20 +17,20 @@ export interface DeriveDeps {
   addresses: AddressStore;
   alerts: Pick<Alerts, 'raise'>;
   rules: MembershipRules;
-  /** Only addresses of these domains are ever used, where there are any. */
+  /** If not empty, only addresses of these domains are used. */
   managedDomains: readonly string[];
 }
 
 export interface DerivedWork {
-  /** Whether there is now something to be done in a tool. */
+  /** Whether a tool must be called now. */
   isDue: boolean;
-  /** Whether there is now something for the brake to look at. */
+  /** Whether the brake must decide now. */
   isRemovalDue: boolean;
 }
 
 /**
- * Brings the memberships of these trainers in line with the evidence. Level-triggered: it reads all
- * that is known of them, and writes only what differs.
+ * Brings the memberships of these trainers in line with the evidence. Level-triggered: it reads all that is known about
+ * the trainers and writes only differences.
  */
 export async function deriveMemberships(
   deps: DeriveDeps,
@@ -52,7 +52,10 @@ export async function deriveMemberships(
   };
 }
 
-/** As late as what is weaker: the start of a renewal may come in after the end before it. */
+/**
+ * Assignments end after the same grace period as weaker evidence, because the start of a renewal may come in after the
+ * end before it.
+ */
 async function noteEndedProjects(
   { endsAssignments, ...rules }: MembershipRules,
   tx: Transaction,
@@ -69,7 +72,7 @@ async function noteEndedProjects(
 const disagreementMessage =
   'Customers know different addresses for one person in one tool: each has an access of its own';
 
-/** All that is known of some trainers, as planning needs it. */
+/** Loads all that planning needs to know about some trainers. */
 export async function loadTrainerFacts(
   { memberships, addresses, managedDomains }: Omit<DeriveDeps, 'rules' | 'alerts'>,
   tx: Transaction,
@@ -89,18 +92,18 @@ export async function loadTrainerFacts(
   };
 }
 
-function toGiven(given: Map<number, GivenAddress[]>): Pick<TrainerFacts, 'current' | 'tellingInstalls'> {
+function toGiven(given: Map<number, GivenAddress[]>): Pick<TrainerFacts, 'current' | 'addressInstalls'> {
   const current = [...given].flatMap(([id, addresses]) => {
     const one = addresses.find(({ isCurrent }) => isCurrent);
     return one === undefined ? [] : [[id, one.address] as const];
   });
-  const tellingInstalls = [...given].map(
+  const addressInstalls = [...given].map(
     ([id, addresses]) => [id, new Set(addresses.map(({ install }) => install))] as const,
   );
-  return { current: new Map(current), tellingInstalls: new Map(tellingInstalls) };
+  return { current: new Map(current), addressInstalls: new Map(addressInstalls) };
 }
 
-/** Where another link may take over. */
+/** Projects whose link is gone, so that another link may take over. */
 function goneProjects(participations: Participation[]): ProjectKey[] {
   return participations.flatMap(({ install, externalProjectId, ...link }) => {
     const status = statusOfLink({ ...link, externalProjectId, absences: link.linkAbsences });
@@ -141,7 +144,7 @@ async function store(
   ]);
 }
 
-/** Wanted again before anything was done: the brake need not count it. */
+/** The membership is wanted again before the removal started, so the brake need not count the removal. */
 function isReturning({ before, after }: MembershipChange): number[] {
   return before?.state === 'removing' && after.generation !== before.generation ? [before.id] : [];
 }
@@ -157,7 +160,7 @@ function toUpdate(before: MembershipRow, after: MembershipCore, now: string) {
     state === before.state &&
     cause === before.cause &&
     removeAfter === before.removeAfter;
-  // Only whose it is has changed, or what else is a reason: nothing has to be done for that.
+  // Only the install or the reasons have changed, so there is nothing to do.
   return isSame ? { install } : toColumns(after, now);
 }
 
@@ -174,7 +177,7 @@ function toColumns(core: MembershipCore, now: string) {
     nextAttemptAt: isDue(core) ? now : null,
     failure: null,
     updatedAt: now,
-    // Whoever the marketplace has taken over is not ours to remove.
+    // The marketplace has taken these members over, so we do not remove them.
     ...(state === 'released' && { isOurs: 0 }),
   } satisfies Partial<MembershipRow>;
 }

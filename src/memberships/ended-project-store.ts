@@ -4,13 +4,13 @@ import type { Tables } from '../db/tables.ts';
 import type { EndedProjects } from './find-ended-projects.ts';
 import { isWorkable } from './membership-store.ts';
 
-/** The SQL of projects that somebody has left who stays in their group for another. */
+/** The SQL of projects that have ended for a member who stays in the group for another project. */
 
 /**
- * Whoever has a reason for a project again has not left it.
+ * Records the ended projects of each membership, and deletes the record of a project that has a reason again.
  *
- * @param dueAt from when what is assigned to them in newly left projects is to be taken away
- * @returns whether there are any
+ * @param dueAt when the assignments in newly ended projects must be ended
+ * @returns whether there are new ones
  */
 export async function recordEndedProjects(
   tx: Transaction,
@@ -47,7 +47,7 @@ async function forget(tx: Transaction, membershipId: number, project: string): P
     .execute();
 }
 
-/** Not later than it is looked at anyway. */
+/** Does not postpone an attempt that is due earlier. */
 async function wakeAt(tx: Transaction, membershipId: number, dueAt: string): Promise<void> {
   await tx
     .updateTable('membership')
@@ -58,7 +58,7 @@ async function wakeAt(tx: Transaction, membershipId: number, dueAt: string): Pro
     .execute();
 }
 
-/** Those in which what is assigned to somebody is to be taken away by now. */
+/** The projects in which the member's assignments must be ended now. */
 export async function dueEndedProjects(db: Transaction, membershipId: number, now: string): Promise<string[]> {
   const due = await db
     .selectFrom('leftProject')
@@ -71,7 +71,7 @@ export async function dueEndedProjects(db: Transaction, membershipId: number, no
   return due.map(({ project }) => project);
 }
 
-/** When the next of those is due of the membership that is written; null where none is left. */
+/** When the next of them is due for the membership that is being written; null if there is none. */
 export function nextProjectEndAt(eb: ExpressionBuilder<Tables, 'membership'>) {
   return eb
     .selectFrom('leftProject')

@@ -1,11 +1,11 @@
 import type { TrainerFacts } from './collect-candidates.ts';
 import type { MembershipChange } from './plan-memberships.ts';
 
-/** Installs that know different addresses for one trainer in one tool: each access stands by itself. */
+/** Installs that know different addresses for one trainer in one tool. Each of them has an access of its own. */
 export interface Disagreement {
   tool: string;
   trainerId: string;
-  /** By name. */
+  /** Sorted by name. */
   installs: string[];
 }
 
@@ -17,7 +17,7 @@ interface Access {
   isNew: boolean;
 }
 
-/** Those that these changes bring up. Pure. */
+/** The disagreements that these changes cause. Pure. */
 export function findDisagreements(
   { memberships, current }: Pick<TrainerFacts, 'memberships' | 'current'>,
   changes: readonly MembershipChange[],

@@ -2,15 +2,15 @@ import { isExplicit } from '../domain/standing.ts';
 import { type MembershipCandidate, reasonKey } from './collect-candidates.ts';
 import { isOurReason, type Reason } from './judge-membership.ts';
 
-/** What somebody who is to stay in a group has left of it. */
+/** Projects that have ended for a member who stays in the group. */
 export interface EndedProjects {
   membershipId: number;
   projects: string[];
 }
 
 /**
- * Pure: the projects for which everything has ended, said outright, that was ever a reason for somebody
- * to be in a group, while something else keeps them there. What is weaker leaves them where they are.
+ * Finds the projects in which every reason has ended explicitly, while another reason keeps the member in the group.
+ * Weaker ends do not count. Pure.
  */
 export function findEndedProjects(candidates: readonly MembershipCandidate[]): EndedProjects[] {
   const seats = Map.groupBy(candidates, ({ seat }) => JSON.stringify(seat));

@@ -3,7 +3,7 @@ import { type DeriveDeps, loadTrainerFacts } from './derive-memberships.ts';
 import type { LinkedGroup, OrphanStore } from './orphan-store.ts';
 import { planMemberships } from './plan-memberships.ts';
 
-/** Somebody in a tool whom the configuration no longer leads to. */
+/** A trainer in a tool whom the configuration no longer routes to. */
 export interface Orphan {
   tool: string;
   install: string;
@@ -19,8 +19,8 @@ export interface OrphanDeps extends Omit<DeriveDeps, 'alerts'> {
 const chunkSize = 100;
 
 /**
- * Who would be orphaned if everything were derived by this configuration. Changes nothing:
- * configuration is not evidence, and nobody is removed by it (design section 2).
+ * Finds the trainers who would be orphaned if all memberships were derived with this configuration. It changes nothing:
+ * configuration is not evidence and removes nobody (`docs/design.md`, *Memberships*).
  */
 export async function findOrphans(deps: OrphanDeps): Promise<Orphan[]> {
   const { database, orphans: store, rules } = deps;

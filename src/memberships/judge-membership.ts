@@ -3,32 +3,31 @@ import { areContractsRead, type Provisioning, provisioningOf } from '../domain/e
 import type { MembershipVerdict } from '../domain/membership.ts';
 import { explicitThenDue, type ReasonEnd, type RemovalCause, type Standing } from '../domain/standing.ts';
 
-/** One reason that is, was or will be for a membership, and how it stands. */
+/** A reason that is, was or will be for a membership, and whether it stands. */
 export interface Reason {
   install: string;
   contractId: string;
   linkId: string;
   externalProjectId: string | null;
-  /** Of the link, as far as it is known. */
+  /** The job of the link, as far as it is known. */
   jobId: string | null;
   /** When the latest read that listed the contract active began. */
   activeReadAt: string | null;
   standing: Standing;
-  /** Only where it is ours it is a reason of ours. */
+  /** The reason counts for us only if we provision the link. */
   provisioning: Provisioning;
-  /** Whether the configuration leads here from its link; if not, only what was recorded does. */
+  /** Whether the configuration routes the link here. If not, only the recorded reason leads here. */
   isRouted: boolean;
 }
 
-/** A live link to a project, that may take over from another. */
+/** A live link to a project that may take over from another link. */
 export type SuccessorLink = Pick<
   LinkEvidence,
   'install' | 'linkId' | 'externalProjectId' | 'provisioningMode' | 'jobId' | 'firstSeenAt' | 'contractsReadAt'
 >;
 
 /**
- * What all reasons for a membership say together. Null where none of them has ever stood, so that
- * nothing follows from them.
+ * The conclusion from all reasons for a membership. Null if no reason has ever stood, so that nothing follows.
  *
  * @param prefer orders the installs whose reasons stand, the best first
  */
@@ -40,19 +39,19 @@ export function judgeMembership(
   const install = prefer(reasons.filter(isOurReason).map((reason) => reason.install));
   if (install !== undefined) return { kind: 'wanted', install };
   const standing = reasons.filter((reason) => reason.standing.stands);
-  // Neither what stands nor what ended elsewhere is for this configuration to judge; nor is, by a
-  // mode that nobody knows, whether somebody is to be here: who is in stays until a reason falls.
+  // This configuration must not judge reasons that it does not route here, whether they stand or have ended. Nor can it
+  // judge a link of an unknown mode. The member stays until a reason ends.
   const isOrphaned = standing.some(({ provisioning }) => provisioning !== 'of_marketplace');
   if (isOrphaned || !reasons.some(({ isRouted }) => isRouted)) return { kind: 'orphaned' };
   return standing.length > 0 ? { kind: 'managed' } : judgeEnded(reasons, successorLinks);
 }
 
-/** Whether it stands, and is for us to see to. */
+/** Whether the reason stands and we provision its link. */
 export function isOurReason({ standing, isRouted, provisioning }: Reason): boolean {
   return standing.stands && isRouted && provisioning === 'ours';
 }
 
-/** Access falls with the last reason. */
+/** Access ends with the last reason. */
 function judgeEnded(reasons: readonly Reason[], successorLinks: readonly SuccessorLink[]): MembershipVerdict | null {
   const all = reasons.flatMap((reason) => findFirstEnd(reason, successorLinks) ?? []);
   const ends = all.filter((end) => !all.some((other) => tookOver(other, end)));
@@ -70,7 +69,7 @@ interface FirstEnd
   isManaged: boolean | undefined;
 }
 
-/** How a reason fell, of all ends the one that acts first. What a link takes over acts later. */
+/** The end of a reason that acts first. If a successor link takes over, the end acts later. */
 function findFirstEnd({ standing, ...reason }: Reason, successorLinks: readonly SuccessorLink[]): FirstEnd | undefined {
   if (standing.stands) return undefined;
   const { install, contractId, externalProjectId } = reason;
@@ -91,8 +90,8 @@ function findFirstEnd({ standing, ...reason }: Reason, successorLinks: readonly 
 }
 
 /**
- * Of the links that a contract had to one project, the one that was gone last counts: it had taken
- * over from those before, for which nobody has to wait any longer.
+ * Of the links that a contract had to one project, only the one that ended last counts. It had taken over from the
+ * links before it, so nobody waits for those any longer.
  */
 function tookOver(other: FirstEnd, end: FirstEnd): boolean {
   return (
@@ -109,7 +108,7 @@ function isLinkCause(cause: RemovalCause): boolean {
   return cause === 'link_removed' || cause === 'link_absent';
 }
 
-/** Ties are settled by name, so that every instance and every order comes to the same. */
+/** Ties are settled by name, so that every instance decides alike in any order. */
 function isLater(a: FirstEnd, b: FirstEnd): boolean {
   return a.dueAt === b.dueAt ? a.install < b.install : a.dueAt > b.dueAt;
 }
@@ -131,8 +130,8 @@ function findSuccessorLink(
 }
 
 /**
- * Until its contracts were read; and where it is of the same job, until the contract was listed
- * itself: a list may be cut off without a sign.
+ * A link may take over until its contracts were read. If it belongs to the same job, it may until the contract itself
+ * was listed, because a list may be cut off without a sign.
  */
 function mayTakeOver(successor: SuccessorLink, { jobId, activeReadAt }: Omit<Reason, 'standing'>): boolean {
   if (!areContractsRead(successor)) return true;

@@ -3,12 +3,12 @@ import type { Transaction } from '../db/database.ts';
 import type { MembershipRow, Tables } from '../db/tables.ts';
 import type { MembershipState } from '../domain/membership.ts';
 
-/** The SQL of showing memberships to people. */
+/** The SQL of listing memberships for people. */
 
 export interface MembershipFilter {
   tool?: string | undefined;
   state?: MembershipState | undefined;
-  /** Only those who wait: for a work email, or for being told how they get in. */
+  /** Only memberships that wait for a work email or for the delivery of an invitation. */
   isWaiting?: true | undefined;
   limit: number;
 }
@@ -64,7 +64,7 @@ export async function listMemberships(
   return await query.orderBy('tool').orderBy('groupId').orderBy('membership.trainerId').limit(limit).execute();
 }
 
-/** Whether somebody who is to be in has not been told how. */
+/** Whether the trainer is wanted, but the invitation has not been delivered. */
 export function isInvitationUndelivered(eb: ExpressionBuilder<Tables, 'membership'>): Expression<SqlBool> {
   const invitation = eb
     .selectFrom('invitation')

@@ -2,13 +2,13 @@ import type { Database, Transaction } from '../db/database.ts';
 import type { LinkEvidence } from '../domain/evidence.ts';
 import { heldStates } from '../domain/membership.ts';
 
-/** The only SQL about memberships that the configuration may no longer lead to. */
+/** The only SQL about memberships that the configuration may no longer route to. */
 export interface OrphanStore {
-  /** Every group in a tool that somebody of ours is in, by the links that led there. */
+  /** Every group in a tool with a member of ours, by the links that led there. */
   linkedGroups(): Promise<LinkedGroup[]>;
-  /** Who is in these groups by these links. */
+  /** The trainers in these groups by these links. */
   trainersIn(groups: LinkedGroup[]): Promise<string[]>;
-  /** Has everybody derived again who was orphaned: the configuration may lead there again. */
+  /** Marks all orphaned trainers as waiting to be derived, because the configuration may route there again. */
   postponeOrphans(tx: Transaction): Promise<void>;
 }
 
@@ -56,7 +56,7 @@ export function createOrphanStore({ kysely }: Database): OrphanStore {
   };
 }
 
-/** Memberships by which somebody may be in a tool, with what was recorded as a reason for them. */
+/** Memberships by which a trainer may be in a tool, joined with their recorded reasons. */
 function withReasons(db: Transaction) {
   return db
     .selectFrom('membership')

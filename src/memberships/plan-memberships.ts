@@ -12,22 +12,22 @@ import {
 import { isOurReason, judgeMembership, type Reason } from './judge-membership.ts';
 import { chooseAddress } from './share-seat.ts';
 
-/** A membership that the evidence makes, or makes different, or gives another reason. */
+/** A membership to create or to change, or a new reason or address for it. */
 export interface MembershipChange {
   seat: Seat;
   before: MembershipRow | undefined;
   after: MembershipCore;
   /** Reasons that stand and are not recorded yet. */
   newReasons: ReasonRecord[];
-  /** The address that it is to be for from now on, and whose word that is; null where it stays. */
+  /** Its new address, and the install that named it; null if the address stays. */
   address: { install: string; address: string } | null;
 }
 
 export type ReasonRecord = Omit<ReasonRow, 'membershipId'>;
 
 /**
- * Pure: from what is known of some trainers to what has to change about their memberships. What the
- * configuration no longer leads to is never ended by that: configuration is not evidence.
+ * Plans what has to change about the memberships of some trainers. A membership that the configuration no longer routes
+ * to does not end: configuration is not evidence. Pure.
  */
 export function planMemberships(known: TrainerFacts, rules: MembershipRules): MembershipChange[] {
   return collectCandidates(known, rules).flatMap((candidate) => {
@@ -51,7 +51,7 @@ export function planMemberships(known: TrainerFacts, rules: MembershipRules): Me
   });
 }
 
-/** One that knows an address, then the one it was, then the first by name. */
+/** Prefers an install that knows an address, then the current one, then the first by name. */
 function preferInstall(
   installs: string[],
   isKnown: (install: string) => boolean,
@@ -87,7 +87,7 @@ function installsStanding(reasons: readonly Reason[]): string[] {
   return [...new Set(reasons.filter(isOurReason).map(({ install }) => install))].sort();
 }
 
-/** What stands is written down, so that an end can later be told from a new configuration. */
+/** Reasons that stand are recorded, so that an end can later be told from a change of the configuration. */
 function toRecord(
   verdict: MembershipVerdict,
   { reasons, recorded }: Pick<MembershipCandidate, 'reasons' | 'recorded'>,

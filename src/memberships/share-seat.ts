@@ -1,34 +1,35 @@
 /**
- * Whose word an access rests on (design section 2, *Identity*): a trainer has one membership in a
- * group for each address that somebody was given access under. Pure.
+ * Which install's address an access rests on (`docs/design.md`, *Identity*). A trainer has one membership in a group
+ * for each address that access was given under. Pure.
  */
 
 /** An install that has, or had, a reason for the trainer to be in the group. */
 export interface ClaimingInstall {
   install: string;
-  /** What it knows of them, in lower case; null where it knows none. */
+  /** The address that it knows for the trainer, in lower case; null if it knows none. */
   address: string | null;
 }
 
-/** A membership that is there. */
+/** An existing membership of the seat. */
 export interface SeatMembership {
   id: number;
-  /** The address that it is for, in lower case. */
+  /** Its current address, in lower case. */
   address: string | null;
-  /** Whether somebody is to be in by it now. */
+  /** Whether the trainer is wanted by it now. */
   isWanted: boolean;
-  /** The installs that have been a reason for it, and whether they ever named its address. */
+  /** The installs that have been a reason for it, and whether each ever named its address. */
   installs: ReadonlyMap<string, { isNamed: boolean }>;
 }
 
 /**
- * Which membership each install's reasons belong to. An install stays with the access that its word
- * has given, whatever address it names later: that never moves somebody else's. One that comes anew
- * joins those who name the same address, and otherwise has a membership of its own. Who names none
- * keeps in whoever is in, and leaves for a membership of its own with the first address it names.
+ * Assigns each install's reasons to a membership. An install stays with the access that its address has given, whatever
+ * address it names later, so it never moves the access of another install. A new install joins the membership with the
+ * same address, or gets a membership of its own. An install that knows no address keeps the existing access, and moves
+ * to a membership of its own with the first address that it names.
  *
  * @param memberships in the order of their ids
- * @returns by install: the id, or a name for a new membership, which is the same for all who share it
+ * @returns by install: the id of the membership, or a name for a new one, which is the same for all installs that share
+ * it
  */
 export function shareSeat(
   claimants: readonly ClaimingInstall[],
@@ -59,11 +60,11 @@ function findMembership(
 }
 
 /**
- * The address that a membership is to be for. It changes when all whose reasons stand say so: one
- * install alone never takes another's people elsewhere.
+ * The address of a membership. It changes only if all installs whose reasons stand agree, so one install alone never
+ * moves the access of another.
  *
  * @param standing the installs whose reasons for it stand, in the order of their names
- * @returns null where nobody knows any
+ * @returns null if no install knows an address
  */
 export function chooseAddress(current: string | null, standing: readonly ClaimingInstall[]): string | null {
   const named = new Set(standing.flatMap(({ address }) => address ?? []));

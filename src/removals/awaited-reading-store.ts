@@ -14,24 +14,24 @@ import type { RoutedLink } from '../memberships/wall.ts';
 import type { DueMembership } from './brake-store.ts';
 
 /**
- * The SQL of waiting for the marketplace to be asked before somebody is taken out: since when each
- * removal waits, and which installs are to have their active contracts listed for it.
+ * The SQL of removals that wait for the marketplace to be asked: since when each one waits, and which installs must
+ * have their active contracts listed for it.
  */
 export interface AwaitedReadingStore {
-  /** Writes down who waits from now on, and what is to be listed for them. */
+  /** Records which removals wait from now on, and which lists they need. */
   mayPass(tx: Transaction, due: readonly DueMembership[], now: Date): Promise<PassingRemovals>;
 }
 
 export interface PassingRemovals {
-  /** Those that need not wait (any longer). */
+  /** The removals that need not wait (any longer). */
   due: DueMembership[];
-  /** Whether something is to be listed. */
+  /** Whether a list was requested. */
   isListWanted: boolean;
 }
 
 export interface AwaitedReadingRules {
   gracePeriods: GracePeriods;
-  /** All that are configured; live. */
+  /** All configured installs, always current. */
   installs: ReadonlyMap<string, unknown>;
   installsReaching: InstallsReaching;
 }
@@ -92,7 +92,7 @@ async function findWaits(
 
 type LoadedEnd = Awaited<ReturnType<typeof loadEnds>> extends Map<number, infer Row> ? Row : never;
 
-/** It is another wait once something else is known: an end beside what was weaker, for one. */
+/** A new cause starts a new wait, for example an explicit end after weaker evidence. */
 function isSameWait(end: LoadedEnd, generation: number, cause: DueEnd['cause']): boolean {
   return end.generation === generation && end.isExplicit === (isExplicit(cause) ? 1 : 0);
 }
@@ -149,7 +149,7 @@ function toSources(
   });
 }
 
-/** Only what is held is of interest, and mostly nothing is. */
+/** Only held installs matter, and mostly there are none. */
 function findOthers(
   { installsReaching }: AwaitedReadingRules,
   { tool, groupId, install }: LoadedEnd,
@@ -197,7 +197,7 @@ async function saveWaiting(tx: Transaction, waiting: readonly NewWait[]): Promis
     .execute();
 }
 
-/** One that is wanted already serves all that come to wait for it before it begins. */
+/** A list that is already requested serves all removals that begin to wait before the list starts. */
 async function wantLists(tx: Transaction, installs: string[], now: string): Promise<void> {
   if (installs.length === 0) return;
   const wanted = { listWantedAt: now, listDueAt: now };

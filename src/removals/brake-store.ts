@@ -4,16 +4,16 @@ import type { Tables } from '../db/tables.ts';
 import { type BrakeCounts, brakeWindowMs, type Clearance, type DueRemoval } from '../domain/brake.ts';
 import { countRemovals } from './brake-count-store.ts';
 
-/** The only SQL of the brake: what is due to be removed, what was let pass, and what is held. */
+/** The only SQL of the brake: removals that are due, cleared or held. */
 export interface BrakeStore {
-  /** Installs with removals whose time has come. */
+  /** Installs with removals that are due. */
   installsDue(now: string): Promise<string[]>;
   due(tx: Transaction, install: string, now: string): Promise<DueMembership[]>;
   counts(tx: Transaction, install: string, now: Date): Promise<BrakeCounts>;
-  /** What was let pass within the window on these clearances, and nobody has begun yet. */
+  /** Removals that were cleared within the window with one of these clearances and have not started. */
   unstarted(tx: Transaction, install: string, clearances: readonly Clearance[], now: Date): Promise<UnstartedRemoval[]>;
   clear(tx: Transaction, install: string, cleared: ClearedRemoval[], now: string): Promise<void>;
-  /** Takes it back, and gives it as due: what goes beyond the brake holds all of it. */
+  /** Withdraws these clearances and returns the removals as due. If the limit is exceeded, all of them are held. */
   takeBack(tx: Transaction, install: string, clearances: readonly Clearance[], now: Date): Promise<DueMembership[]>;
   /** @returns the id of the plan */
   hold(tx: Transaction, install: string, held: HeldRemoval[], now: string): Promise<number>;
@@ -27,7 +27,7 @@ export interface DueMembership extends Omit<DueRemoval, 'canReturn'> {
 }
 
 export interface UnstartedRemoval extends DueMembership {
-  /** Of having let it pass. */
+  /** The id of the clearance record. */
   id: number;
 }
 
@@ -132,7 +132,7 @@ export function createBrakeStore({ kysely }: Database): BrakeStore {
   };
 }
 
-/** By an operator, before it had to be asked about again. */
+/** Whether an operator approved this removal before. */
 function wasApproved(eb: ExpressionBuilder<Tables, 'membership'>) {
   return eb.exists(
     eb
@@ -163,7 +163,7 @@ async function findUnstarted(
     .where('clearedAt', '>', since)
     .where('clearance', 'in', clearances)
     .where('state', '=', 'removing')
-    // Whom a look found nowhere is executed, and only to be confirmed.
+    // A look has already found no member, so this removal only needs confirmation.
     .where('missedAt', 'is', null)
     .whereRef('removal.generation', '=', 'membership.generation')
     .where((eb) => eb.or([eb('leasedUntil', 'is', null), eb('leasedUntil', '<=', now.toISOString())]))
@@ -171,7 +171,7 @@ async function findUnstarted(
   return rows.flatMap(({ cause, isOurs, ...row }) => (cause === null ? [] : [{ ...row, cause, isOurs: isOurs === 1 }]));
 }
 
-/** Its time has come, and nothing is left to be weighed of what is known of them. */
+/** The time has come, and no newer evidence about the trainer waits to be derived. */
 function isRemovalDue(now: string) {
   return (eb: ExpressionBuilder<Tables, 'membership'>): Expression<SqlBool> =>
     eb.and([
@@ -187,7 +187,7 @@ function isRemovalDue(now: string) {
     ]);
 }
 
-/** Lets removals pass, and writes down on what clearances. */
+/** Clears removals for execution and records the clearance. */
 export async function clearRemovals(
   tx: Transaction,
   install: string,
@@ -216,7 +216,7 @@ export async function clearRemovals(
   }
 }
 
-/** Rows per statement: what both databases take as parameters, with room. */
+/** Rows per statement: safely below the parameter limits of both databases. */
 const chunkSize = 500;
 
 export function chunksOf<T>(items: T[]): T[][] {

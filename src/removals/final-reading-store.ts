@@ -5,21 +5,21 @@ import type { RoutedLink } from '../memberships/wall.ts';
 import type { DueMembership } from './brake-store.ts';
 
 /**
- * The SQL of waiting for the work of somebody to be read before they are taken out. A removal that is
- * due waits until a reading that began after that has ended, of every place where they may have
- * worked and of no other, and for five minutes at most, or until what is left refuses to be read: then
- * access falls anyway, and its receipt says which could not be read, and why.
+ * The SQL of removals that wait until the trainer's work was read. A removal that is due waits for a reading, begun
+ * after that, of every scope where the trainer may have worked, and of no other. It waits at most five minutes, or
+ * until the remaining scopes refuse to be read. Then the member is removed anyway, and the receipt names the unread
+ * scopes and why they could not be read.
  */
 export interface FinalReadingStore {
-  /** @returns which of those that are due need not wait (any longer) */
+  /** @returns the removals that need not wait (any longer) */
   mayPass(tx: Transaction, due: readonly DueMembership[], now: Date): Promise<ReadonlySet<number>>;
 }
 
 const longestWaitMs = 5 * 60_000;
-/** What is saved so long after the end of a contract counts for it. */
+/** Work that is saved this long after the end of a contract still counts for it. */
 const lateSavingMs = 24 * 60 * 60_000;
 
-/** Where the work on a link's project is counted; undefined where nobody can read it. */
+/** The scope in which work on a link's project is counted; undefined if it cannot be read. */
 export type ToolScopeOf = (link: RoutedLink) => ToolScope | undefined;
 
 interface ToolScope {
@@ -48,7 +48,7 @@ async function hasWaited(tx: Transaction, scopeOf: ToolScopeOf, due: DueMembersh
     .where('generation', '=', generation)
     .executeTakeFirst();
   const awaited = waiting === undefined ? [] : await awaitedScopes(tx, membershipId);
-  // A version before this one did not write down which places it waits for.
+  // An earlier version did not record the scopes that a removal waits for.
   if (waiting === undefined || awaited.length === 0) {
     const scopes = await scopesToRead(tx, scopeOf, due);
     if (scopes.length === 0) return true;
@@ -89,7 +89,7 @@ async function wantReading(
     .execute();
 }
 
-/** Who was taken out, as they were known when that was claimed. */
+/** The removed membership as it was claimed. */
 interface RemovedMembership {
   id: number;
   generation: number;
@@ -97,9 +97,9 @@ interface RemovedMembership {
 }
 
 /**
- * What is to be said with a removal before which nobody could read the work; or null.
+ * Explains in the receipt why work may be missing; null if it was read.
  *
- * @param foundId the account that was taken out
+ * @param foundId the account that was removed
  */
 export async function describeUnreadWork(
   tx: Transaction,
@@ -118,7 +118,7 @@ export async function describeUnreadWork(
     const where = left.map(({ scope, failure }) => `${scope} (${failure ?? 'not answered yet'})`);
     return `Their work could not be read before, from ${wantedAt} on, in ${where.join(', ')}: what they did last may not be reported`;
   }
-  // The last reading knew nothing of an account that is found only now.
+  // The last reading did not know this account, because it was found only now.
   if (foundId === undefined || foundId === memberId) return null;
   return 'Their account was first seen after the last reading of work: what they did in it may not be reported';
 }
@@ -149,14 +149,14 @@ function wasRead({ readBeganAt }: AwaitedScope, since: string): boolean {
   return readBeganAt !== null && readBeganAt >= since;
 }
 
-/** Whether waiting for it is of no use. */
+/** Whether waiting for it is useless. */
 function wasRefused({ refusedAt }: AwaitedScope, since: string): boolean {
   return refusedAt !== null && refusedAt >= since;
 }
 
 /**
- * Where they may have worked: by every contract that ever gave them this membership, but for what
- * was read when nothing could count for it any more.
+ * The scopes where the trainer may have worked: those of every contract that was a reason for this membership. It
+ * leaves out scopes that were read so late that no later work can count.
  */
 async function scopesToRead(
   tx: Transaction,

@@ -35,7 +35,7 @@ export function createPureEngine(): PureEngine {
   const registers = createRegisters();
   const memberships = new Map<number, MembershipRow>();
   const current = new Map<number, string>();
-  const tellingInstalls = new Map<number, Set<string>>();
+  const addressInstalls = new Map<number, Set<string>>();
   const reasons = new Map<string, ReasonRow>();
   /** Memberships by which somebody is in. */
   const tool = new Set<number>();
@@ -43,7 +43,7 @@ export function createPureEngine(): PureEngine {
   function plan(): MembershipChange[] {
     const known = toKnown(registers);
     const rows = { memberships: [...memberships.values()], reasonRows: [...reasons.values()] };
-    return planMemberships({ ...known, ...rows, current, tellingInstalls }, rules);
+    return planMemberships({ ...known, ...rows, current, addressInstalls }, rules);
   }
 
   return {
@@ -57,7 +57,7 @@ export function createPureEngine(): PureEngine {
         memberships.set(id, row);
         if (address !== null) {
           current.set(id, address.address);
-          tellingInstalls.set(id, new Set(tellingInstalls.get(id)).add(address.install));
+          addressInstalls.set(id, new Set(addressInstalls.get(id)).add(address.install));
         }
         for (const reason of added) {
           const { install, contractId, linkId } = reason;
