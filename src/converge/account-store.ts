@@ -9,19 +9,19 @@ import type { Claim } from './claim-store.ts';
 import { type AccountRules, managedGroups } from './managed-group-store.ts';
 import type { ConvergeResult } from './settle-store.ts';
 
-/** The SQL of accounts: several memberships, and several people, may share one (design section 2). */
+/** The SQL of accounts: several memberships, and several trainers, may share one (`docs/design.md`, *Memberships*). */
 
-/** What else the account is in use for, asked in the transaction that holds the intent. */
+/** What else the account is used for, read in the transaction that stores the intent. */
 export interface AccountUse {
-  /** Another membership of ours is of the same account in this group. */
+  /** Another membership of ours uses the same account in this group. */
   isShared: boolean;
-  /** Somebody else has the same account, or has it under another address. */
+  /** Another trainer uses the same account, or the account is used under another address. */
   isOfAnother: boolean;
-  /** Nothing else in the whole tool keeps the account. */
+  /** Nothing else in the whole tool uses the account. */
   isLastOfAccount: boolean;
   /** Whether it is known that we made the account. */
   isAccountOurs: boolean;
-  /** Other groups that the account is to leave by now: it goes out of them before it is ended. */
+  /** Other groups that the account must leave too. It is removed from them before it is ended. */
   groupsToLeave: readonly string[];
 }
 
@@ -33,7 +33,7 @@ export const unsharedAccount: AccountUse = {
   groupsToLeave: [],
 };
 
-/** Asks of every other membership of the account whether it is still to be there. */
+/** Checks whether any other membership of the account is still in use. */
 export async function findAccountUse(
   tx: Transaction,
   { box, routeLink }: AccountRules,
@@ -65,7 +65,7 @@ export async function findAccountUse(
     ])
     .where((eb) => isOfAccount(eb, box, claim, foundId))
     .execute();
-  // Who had the id before the tool gave it out again has nothing to do with this account.
+  // A former owner of a reused id has nothing to do with this account.
   const ofAccount = all.filter(({ memberId, isKnownUnder: known }) => memberId !== foundId || Number(known) === 1);
   const others = ofAccount
     .filter(({ isInUse: inUse }) => Number(inUse) === 1)
@@ -88,9 +88,9 @@ export async function findAccountUse(
 }
 
 /**
- * By the tool's id. Of whom nothing is known in the tool yet, by the address that they are wanted
- * under: the same trainer by another install's word, or whoever was invited by a link and may be in by
- * now. Whether two other people of one address are one account, only the tool's own id can tell.
+ * Compares by the tool's id. If the tool has no id for the other member yet, the same trainer with the same address
+ * counts, and so does a trainer invited by a link, who may be in by now. For other trainers only the tool's id can tell
+ * whether one address is one account.
  */
 function isSameAccount(
   { memberId, trainerId, wanted, isOfAddress }: KnownOther,
@@ -102,11 +102,11 @@ function isSameAccount(
 }
 
 interface KnownOther extends Pick<MembershipRow, 'memberId' | 'trainerId' | 'wanted'> {
-  /** Whether it is for the address that the account was looked for by. */
+  /** Whether its current address is the one that the account was searched by. */
   isOfAddress: boolean;
 }
 
-/** Of somebody who was invited by a link of which the tool does not know who has it. */
+/** Whether the member was invited by a link and the tool does not know who has it. */
 function isUnlistedId(memberId: string): boolean {
   return memberId.startsWith('invited:');
 }
@@ -114,9 +114,9 @@ function isUnlistedId(memberId: string): boolean {
 type MembershipBuilder = ExpressionBuilder<Tables, 'membership'>;
 
 /**
- * By the tool's own id, or by an address that it is for, or that somebody was let in under: a trainer
- * may have several accounts, and several trainers one. Each by its index, one after the other: as
- * alternatives of one condition, PostgreSQL would look at the whole tool.
+ * Finds memberships by the tool's id, by their current address, or by an address that access was given under. A trainer
+ * may have several accounts, and several trainers may share one. The union lets each part use its own index: with one
+ * OR condition PostgreSQL would scan the whole tool.
  */
 function isOfAccount(
   eb: MembershipBuilder,
@@ -136,7 +136,7 @@ function isOfAccount(
   return eb.and([eb('id', '<>', id), eb('tool', '=', tool), sql<SqlBool>`membership.id in ${ofAccount}`]);
 }
 
-/** Not opened one by one: another customer may give any number of people this address. */
+/** Compares digests in SQL, because another customer may give any number of trainers this address. */
 function isCurrentlyUnder(eb: MembershipBuilder, box: SecretBox, { email }: Pick<Claim, 'email'>): Expression<SqlBool> {
   const ofAddress = eb
     .selectFrom('membershipAddress')
@@ -146,7 +146,7 @@ function isCurrentlyUnder(eb: MembershipBuilder, box: SecretBox, { email }: Pick
   return eb('membership.id', 'in', ofAddress);
 }
 
-/** Whether one of these addresses is one that a membership is, or was, for. */
+/** Whether one of these addresses is, or was, an address of the membership. */
 export function isKnownUnder(eb: MembershipBuilder, box: SecretBox, addresses: readonly string[]): Expression<SqlBool> {
   const digests = addresses.flatMap((address) => box.digests(address));
   const known = eb
@@ -156,7 +156,7 @@ export function isKnownUnder(eb: MembershipBuilder, box: SecretBox, addresses: r
   return eb('membership.id', 'in', known);
 }
 
-/** Wanted, there before us, or not yet let go of: by grace, by the brake, or by an operator. */
+/** Whether the trainer is wanted, was there before us, or is not cleared for removal yet. */
 function isInUse(eb: MembershipBuilder): Expression<SqlBool> {
   const isCleared = eb('clearedGeneration', '=', eb.ref('generation'));
   return eb.or([
@@ -169,7 +169,7 @@ function isInUse(eb: MembershipBuilder): Expression<SqlBool> {
   ]);
 }
 
-/** What was done, or left, may concern whoever else has the account. */
+/** Updates the other memberships of the account after a call. */
 export async function updateAccountSharers(
   tx: Transaction,
   box: SecretBox,
@@ -181,7 +181,7 @@ export async function updateAccountSharers(
   const isAdded = operation === 'add' && state === 'active' && claim.state !== state;
   if (isAdded && isOurs && accountId !== null) await shareOwnership(tx, claim, accountId);
   if (outcome === 'kept_for_another' && claim.isOurs) await handOver(tx, box, claim, accountId);
-  // By now or late: what a call did of which nobody knew the end, it may have done to all of them.
+  // A call with unknown outcome may have affected all of them, and may do so late.
   const mayBeLate = claim.lateUntil !== null;
   const isDone = outcome === 'already_absent' || outcome === 'added';
   if (outcome === 'removed' || (mayBeLate && isDone)) {
@@ -190,8 +190,8 @@ export async function updateAccountSharers(
 }
 
 /**
- * Who was found in the group while our call was under way is in by that call: it is ours for them as
- * well, also for who was let go of meanwhile as not ours.
+ * A member found in the group during our call is in because of that call. So we own those memberships too, even if they
+ * were released meanwhile.
  */
 async function shareOwnership(
   tx: Transaction,
@@ -220,9 +220,9 @@ async function shareOwnership(
     .execute();
 }
 
-/** What we made stays ours, by whoever keeps it now; also where that was not looked at yet. */
+/** Hands what we made over to the memberships that still use the account, even if they were not looked at yet. */
 async function handOver(tx: Transaction, box: SecretBox, claim: Claim, accountId: string | null): Promise<void> {
-  // No more than the address by which the account was found.
+  // Only the address by which the account was found.
   const addresses = claim.addresses.filter(({ address }) => address === claim.email);
   await tx
     .updateTable('membership')
@@ -253,7 +253,10 @@ async function handOver(tx: Transaction, box: SecretBox, claim: Claim, accountId
   if (keeper !== undefined) await bindAccount(tx, claim, accountId, keeper.trainerId);
 }
 
-/** What else the account was in may be gone with it, and is put back where it is wanted. */
+/**
+ * Has the account's other wanted memberships looked at again: the account may have lost them too, and then they are
+ * added again.
+ */
 async function lookAtAccount(
   tx: Transaction,
   box: SecretBox,
@@ -269,7 +272,7 @@ async function lookAtAccount(
     .execute();
 }
 
-/** Where there is something to do: else it would be due for ever, and never claimed. */
+/** Only if the membership is workable. Otherwise it would be due for ever and never claimed. */
 export function dueIfWorkable(eb: MembershipBuilder, now: string) {
   return eb.case().when(isWorkable(eb)).then(now).else(eb.ref('nextAttemptAt')).end();
 }

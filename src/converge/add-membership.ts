@@ -11,10 +11,10 @@ import { toNewInvitation } from './renew-invitation.ts';
 import type { ConvergeResult } from './settle-store.ts';
 
 /**
- * Adds somebody whom the look did not find in the group. Whose their account is, is asked of the tool
- * as a whole before that, and written down with the intent.
+ * Adds a member whom the look did not find in the group. Before the call it asks the tool as a whole for the account,
+ * and stores with the intent whether there was one.
  *
- * @returns null where the claim no longer holds and nothing was done
+ * @returns null if the claim no longer holds and nothing was done
  */
 export async function addMembership(
   deps: ConvergeDeps,
@@ -54,9 +54,9 @@ export async function addMembership(
 }
 
 /**
- * What the tool shows of them decides, whatever it said.
+ * The tool's list decides, whatever its answer to the call was.
  *
- * @returns with what was learnt where they are there; else as a failure
+ * @returns the result with what was learnt if the member is listed, otherwise a failure
  */
 async function readBack(
   deps: ConvergeDeps,
@@ -74,13 +74,13 @@ async function readBack(
     return { ...settled, operation: 'add', outcome, ...settledAs(clock, state) };
   } catch (thrown) {
     if (signal.aborted || adapter.capabilities.removesUnseen !== true) throw thrown;
-    // It has answered, and does not show them, but may have them: by this id they can be taken out.
+    // The tool accepted the member but does not list it. The member may be in, and can be removed by this id.
     const { isUnanswered: _, ...failed } = toFailure(claim, toAppError(thrown), clock);
     return { ...failed, memberId: added.id };
   }
 }
 
-/** Undefined where nobody can tell. */
+/** Undefined if the tool cannot tell. */
 async function lookAtAccount(
   { adapter, timeoutMs, protectedAccounts }: ConvergeDeps,
   person: Person,
@@ -102,7 +102,7 @@ async function isAccountOurs(
   return isAccountMadeByUs(claim, account) || (await settling.isAccountOurs(claim, account));
 }
 
-/** Where nobody could tell before whose account it is, it is out again at once. */
+/** If the tool could not show the account before, a protected account is removed again at once. */
 async function refuseProtected(
   { adapter, timeoutMs, protectedAccounts }: ConvergeDeps,
   { groupId }: Claim,
@@ -118,16 +118,16 @@ function protectedError(): AppError {
   return new AppError('invalid', 'The account is a protected one of the tool: it is not added');
 }
 
-/** The same at every try, as any of them may have made the login. */
+/** Every try uses the same password, because any of them may have made the login. */
 function passwordFor({ adapter }: ConvergeDeps, { password }: Claim): string | null {
   if (adapter.capabilities.invitation !== 'password') return null;
   return password ?? createPassword();
 }
 
 /**
- * What is to be told to whoever was added, so that they get in.
+ * The invitation that the trainer needs to get in.
  *
- * @param password of an account that we made; nobody else's is told
+ * @param password of an account that we made; null for any other account
  */
 function toInvitation({ invitation }: Added, password: string | null, hasPassword: boolean): Partial<ConvergeResult> {
   const given = toNewInvitation(invitation, password);

@@ -26,8 +26,8 @@ import { renewWantedInvitation, withReset } from './renew-invitation.ts';
 import type { ConvergeResult } from './settle-store.ts';
 
 /**
- * One membership, from claim to receipt: look, intent, call, read back (design section 2). The
- * tool decides what is true: a 2xx proves nothing, finding the person (or not) does.
+ * Converges one membership, from claim to receipt: look, intent, call, read back (`docs/design.md`, *Memberships*). The
+ * tool decides what is true: a 2xx proves nothing, but finding the member (or not) does.
  */
 export async function convergeMembership(
   deps: ConvergeDeps,
@@ -43,7 +43,7 @@ export async function convergeMembership(
   return result;
 }
 
-/** @returns null where the claim no longer holds and nothing was done */
+/** @returns null if the claim no longer holds and nothing was done */
 async function attempt(deps: ConvergeDeps, given: Claim, signal: AbortSignal): Promise<ConvergeResult | null> {
   const lookedAt = toInstant(deps.clock.now());
   const sought = await findPerson(deps, given, signal);
@@ -84,9 +84,9 @@ async function decideAndCall(
   const settled = toSettled(deps, claim, step, found);
   if (found === null) return await settleAbsent(deps, claim, settled, signal);
   const left = await endAssignmentsInProjects(deps, claim, { person, found, state: step.state }, signal);
-  if (left !== 'left') return left;
+  if (left !== 'unchanged') return left;
   const tended = await maintainMember(deps, claim, { person, found, state: step.state }, signal);
-  return tended === 'left' ? settled : tended;
+  return tended === 'unchanged' ? settled : tended;
 }
 
 interface SoughtMember {
@@ -95,7 +95,7 @@ interface SoughtMember {
   found: Member | null;
 }
 
-/** Whoever they are in the tool by now: where their id is not theirs any more, without it. */
+/** Finds the member in the tool. If the known id belongs to another account now, it searches without the id. */
 async function findPerson(deps: ConvergeDeps, claim: Claim, signal: AbortSignal): Promise<SoughtMember> {
   const person = toPerson(claim);
   refuseProtected(deps, claim, person);
@@ -110,8 +110,8 @@ async function findPerson(deps: ConvergeDeps, claim: Claim, signal: AbortSignal)
 }
 
 /**
- * Nobody has their address of now: they may be in under one that they had before, where the tool finds
- * them by that alone, or has never told their id. Who is only invited under it cannot come in by it.
+ * The member may be in under a former address, if the tool finds members by address only or never gave us the id. A
+ * member who is only invited under a former address cannot accept, so that does not count.
  */
 async function findByFormerAddress(
   deps: ConvergeDeps,
@@ -126,14 +126,14 @@ async function findByFormerAddress(
     if (found === null || (claim.wanted && found.isInvited === true)) continue;
     const isOurs = isMembershipOurs(former, found, deps.managedDomains);
     if (found.id !== claim.memberId && !isOurs) continue;
-    // Who stays may be given the address of now; who is to go is read back under that one.
+    // A wanted member may get the current address. A member to remove is read back under the former one.
     const of = claim.wanted ? person : { ...person, email };
     return { claim: { ...former, memberId: found.id }, person: of, found };
   }
   return sought;
 }
 
-/** Whose id is known may be known by any of them, also where we did not let them in. */
+/** If the member's id is known, any former address may find it, even one under which we gave no access. */
 function addressesToSearch({ managedDomains }: ConvergeDeps, claim: Claim): GivenAddress[] {
   if (claim.memberId === null) return formerAddresses(claim, managedDomains);
   return claim.addresses.filter(({ address }) => address !== claim.email);
@@ -149,7 +149,7 @@ async function disownStray(
   return { claim: disowned, person: { ...person, memberId: null }, found };
 }
 
-/** Nobody is found who is to be out. */
+/** Settles a member who is not wanted and was not found. */
 async function settleAbsent(
   deps: ConvergeDeps,
   claim: Claim,
@@ -164,10 +164,10 @@ async function settleAbsent(
 }
 
 /**
- * What is assigned to whom another hand took out, or we in a try that was cut short. Their account may
- * be another's reason to be there as well, who is only missing just now.
+ * Ends the assignments of a member whom others removed, or whom we removed in a try that was cut short. Another
+ * membership may use the same account and miss it only now, so shared accounts keep them.
  *
- * @returns false where the claim no longer holds
+ * @returns false if the claim no longer holds
  */
 async function endRemainingAssignments(
   deps: ConvergeDeps,
@@ -183,14 +183,16 @@ async function endRemainingAssignments(
   return await endAssignments(deps, claim, { member }, signal);
 }
 
-/** Who only has the address that is named by now is nobody whom this membership let in. */
+/** An account that only has the current address, and is not ours, does not belong to this membership. */
 function keepIfOfMembership(deps: ConvergeDeps, claim: Claim, found: Member | null): Member | null {
   if (found === null || claim.wanted || claim.memberId === null) return found;
   const isTheirs = found.id === claim.memberId;
   return isTheirs || isMembershipOurs(claim, found, deps.managedDomains) ? found : null;
 }
 
-/** Whoever was added and is not seen any more counts as in, where the tool is to say that they are out. */
+/**
+ * If the tool may not list a member whom we added, the member counts as present until the tool confirms the removal.
+ */
 function presumePresent({ adapter }: ConvergeDeps, { wanted, isOurs, memberId, email }: Claim): Member | null {
   const isPresumed = adapter.capabilities.removesUnseen === true && !wanted && isOurs;
   return isPresumed && memberId !== null ? { id: memberId, email } : null;
@@ -203,49 +205,51 @@ interface PresentMember {
 }
 
 /**
- * Who stays in a group for one project and has left another: what is assigned to them there is taken
- * away, where we let them in.
+ * Ends the assignments of a member in projects that have ended, if we added the member. The member stays in the group
+ * for another project.
  *
- * @returns `left` where nothing more is to be done about that
+ * @returns `unchanged` if there is nothing more to do for that
  */
 async function endAssignmentsInProjects(
   deps: ConvergeDeps,
   claim: Claim,
   { found, state }: PresentMember,
   signal: AbortSignal,
-): Promise<ConvergeResult | null | 'left'> {
+): Promise<ConvergeResult | null | 'unchanged'> {
   const { adapter, settling, clock } = deps;
   const isToLeave = claim.wanted && adapter.endAssignments !== undefined;
-  if (!isToLeave || !isMembershipOurs(claim, found, deps.managedDomains)) return 'left';
+  if (!isToLeave || !isMembershipOurs(claim, found, deps.managedDomains)) return 'unchanged';
   try {
     for (const project of await settling.endedProjects(claim, toInstant(clock.now()))) {
       const isDone = await endAssignments(deps, claim, { member: found, project }, signal);
       if (!isDone) return null;
       await settling.recordAssignmentsEnded(claim, project, toInstant(clock.now()));
     }
-    return 'left';
+    return 'unchanged';
   } catch (error) {
     if (signal.aborted) throw error;
-    // They are in all the same.
+    // The member is in all the same.
     return { ...toFailure(claim, toAppError(error), clock), state };
   }
 }
 
-/** Who is where they should be may need another invitation, or go by another address by now. */
+/**
+ * Keeps a present member up to date: an invited one may need a new invitation, an active one may have a new address.
+ */
 async function maintainMember(
   deps: ConvergeDeps,
   claim: Claim,
   { person, found, state }: PresentMember,
   signal: AbortSignal,
-): Promise<ConvergeResult | null | 'left'> {
+): Promise<ConvergeResult | null | 'unchanged'> {
   if (state === 'invited' && claim.isRenewalWanted) {
     return await renewWantedInvitation(deps, { ...claim, memberId: found.id }, signal);
   }
-  if (state !== 'active' || !isToFollow(deps, claim, person, found)) return 'left';
+  if (state !== 'active' || !isToFollow(deps, claim, person, found)) return 'unchanged';
   return await followAddress(deps, claim, { person, found }, signal);
 }
 
-/** Nothing has to be done: what was found is what is wanted, or is to be left. */
+/** The result if no call is needed: what was found is what is wanted, or must be left alone. */
 function toSettled(
   deps: ConvergeDeps,
   claim: Claim,
@@ -261,14 +265,15 @@ function toSettled(
       isAccountOurs: outcome !== 'protected' && isAccountMadeByUs(claim, found),
       ...toMadeAt(found),
     }),
-    // Gone, by our removal (its answer was lost) or another's: whoever comes back is not ours.
+    // The member is gone, by our removal with a lost answer or by others. If the member comes back, that is not because
+    // of us.
     ...(outcome === 'already_absent' && claim.memberId !== null && { isOurs: false }),
     ...(outcome === 'already_member' && found !== null && invitationOfLostTry(claim, found)),
     ...settledAs(deps.clock, state),
   };
 }
 
-/** A try to add them was made, and what came of it is not known: whatever they got in with is. */
+/** An earlier try to add the member has an unknown outcome. The login may have been made with its password. */
 function invitationOfLostTry(claim: Claim, found: Member): Partial<ConvergeResult> {
   const { password, email } = claim;
   if (password === null || email === null || !isAccountMadeByUs(claim, found)) return {};
@@ -281,7 +286,7 @@ function toPerson({ trainerId, email, displayName, memberId }: Claim): Person {
   return { trainerId, email, displayName, memberId };
 }
 
-/** Before the tool is even asked: an address out of bounds is neither searched for nor invited. */
+/** Refuses before the tool is asked: Gangway neither searches for a protected address nor invites it. */
 function refuseProtected(deps: ConvergeDeps, { wanted }: Claim, { email }: Person): void {
   if (!wanted || !isProtected(deps.protectedAccounts, { id: '', email })) return;
   throw new AppError('invalid', 'The address is that of a protected account of the tool');

@@ -10,24 +10,24 @@ import { removeMembership } from './remove-membership.ts';
 import type { ConvergeResult } from './settle-store.ts';
 
 /**
- * Accounts that are known by their id alone (design section 2, *Identity*): those of which the id may
- * mean somebody else by now, and those of ours that no look shows any more.
+ * Accounts that are known by their id alone (`docs/design.md`, *Identity*): ids that may belong to another person now,
+ * and accounts of ours that no look shows any more.
  */
 
 const heldRetryMs = 3_600_000;
 
-/** From now on the id is nobody's: what is there under it is neither taken out nor believed to be theirs. */
+/** Forgets the id. The account with that id is neither removed nor taken for the trainer's. */
 export async function disownAccount(
   { settling, alerts }: Pick<ConvergeDeps, 'settling' | 'alerts'>,
   claim: Claim,
   stray: Member,
 ): Promise<Claim> {
-  // Of whom we did not let in nobody has to be taken out.
+  // A member whom we did not add need not be removed.
   const isInDoubt = claim.isOurs && judgeAccountId(claim, stray) !== 'other_account';
   const disowned = isInDoubt ? { ...claim, doubtedId: stray.id } : claim;
   if (!(await settling.forgetMemberId(claim, stray.id, isInDoubt))) return disowned;
   const { tool, groupId: group, trainerId: trainer, id: membership } = claim;
-  // Ids are the tool's: in some they are addresses.
+  // Ids are the tool's. In some tools they are addresses.
   const account = maskText(stray.id).slice(0, 60);
   alerts.raise(
     'id_of_another',
@@ -40,8 +40,8 @@ export async function disownAccount(
 }
 
 /**
- * An id that shows no address is that of whoever is known by it, and never accepted for another
- * trainer: nothing could tell them apart.
+ * Refuses an account without an address if its id is known as another trainer's, because nothing could tell the two
+ * apart.
  */
 export async function refuseAccountOfAnother(
   { settling, alerts }: Pick<ConvergeDeps, 'settling' | 'alerts'>,
@@ -53,21 +53,21 @@ export async function refuseAccountOfAnother(
   const { tool, groupId: group, trainerId: trainer, id: membership } = claim;
   const account = maskText(id).slice(0, 60);
   const message = `The account ${account} is known as that of another trainer, and ${tool} shows no address to tell whose it is: see there, and end the membership that it is not`;
-  // Once, and not at every try.
+  // Raise the alert once, and not at every try.
   if (claim.attempts === 0) {
     alerts.raise('id_of_another', { tool, group, trainer, membership, account }, message);
   }
   throw new AppError('conflict', message);
 }
 
-/** What settles a doubt; also shown by `explain`. */
+/** How an operator resolves the doubt. `explain` shows it too. */
 export function adviseOnDoubt(membership: number): string {
   return `gangway members adopt ${membership} --address <the address it shows> if it is theirs, gangway members release ${membership} if it is somebody else's`;
 }
 
 /**
- * An account that we made and that no look at the group shows: whoever is masked there, or was taken
- * out by another hand, may get in by it. Asked where leaving is having the account ended.
+ * Finds an account that we made and that no look at the group shows. A hidden member, or one whom others removed, could
+ * still get in by it. Only needed if a removal also ends the account.
  */
 export async function findHiddenAccount(
   deps: ConvergeDeps,
@@ -85,7 +85,7 @@ export async function findHiddenAccount(
   return isTheirs ? { found: account, stray: null } : { found: null, stray: account };
 }
 
-/** The strongest look there is: by the id where they are known by one, else by their address. */
+/** The strongest look: by id if it is known, otherwise by address. */
 async function searchAccount(
   { adapter, timeoutMs }: ConvergeDeps,
   person: Person,
@@ -99,7 +99,7 @@ async function searchAccount(
   });
 }
 
-/** Whoever may still be in under an account that is in doubt is not out before somebody says so. */
+/** A member who may still be in by a doubted account does not count as removed until an operator decides. */
 export async function resolveDoubt(
   deps: ConvergeDeps,
   claim: Claim,

@@ -13,8 +13,8 @@ type FollowRules = Pick<ConvergeDeps, 'managedDomains' | 'mayChangeAccounts'> & 
 };
 
 /**
- * Whether an account may be to be given the address that its person has by now: one that is known by
- * its id, and may be changed. Who is only invited, or shows no address, is left as they are.
+ * Whether an account should get the trainer's current address: it is known by its id, and it may be changed. A member
+ * who is only invited, or shows no address, is left as it is.
  */
 export function isToFollow(
   { adapter, managedDomains, mayChangeAccounts }: FollowRules,
@@ -26,10 +26,10 @@ export function isToFollow(
   if (!isOurs || !mayChangeAccounts()) return false;
   if (found.id !== memberId || found.email === null) return false;
   if (isSameAddress(found.email, email)) return false;
-  // One that nobody told of: a hand has changed it, or the tool gave the id to somebody else.
+  // No install named this address: a person changed it, or the tool gave the id to another account.
   if (!isAmong(addresses, found.email)) return false;
   if (managedDomains.length === 0) return true;
-  // Nobody is let in by another address, and what has one was not made by us, or changed by a hand.
+  // Only managed addresses get access. An account with another address was not made by us, or a person changed it.
   return [found.email, email].every((address) => managedDomains.includes(domainOf(address)));
 }
 
@@ -39,23 +39,23 @@ interface Followed {
 }
 
 /**
- * Gives an account of ours the address that its person has by now.
+ * Gives an account of ours the trainer's current address.
  *
- * @returns `left` where we did not make the account, or it is somebody else's as well, or theirs by
- * another install's word; null where the call must not be made
+ * @returns `unchanged` if we did not make the account, or if another membership uses it; null if the call must not be
+ * made
  */
 export async function followAddress(
   deps: ConvergeDeps,
   claim: Claim,
   { person, found }: Followed,
   signal: AbortSignal,
-): Promise<ConvergeResult | null | 'left'> {
+): Promise<ConvergeResult | null | 'unchanged'> {
   const { settling, adapter, timeoutMs } = deps;
   const isMade = isAccountMadeByUs(claim, found) || (await settling.isAccountOurs(claim, found));
-  if (!isMade) return 'left';
+  if (!isMade) return 'unchanged';
   const begun = await beginCall(deps, claim, { operation: 'update', found });
   if (begun === null) return null;
-  if (begun.isOfAnother) return 'left';
+  if (begun.isOfAnother) return 'unchanged';
   await callTool(timeoutMs, signal, async (callSignal) =>
     adapter.updateEmail?.(claim.groupId, found, person.email, callSignal),
   );

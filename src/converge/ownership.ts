@@ -5,18 +5,17 @@ import type { GivenAddress } from '../memberships/address-store.ts';
 import type { Claim } from './claim-store.ts';
 
 /**
- * Whose somebody is who was found in a tool (design section 2, *Identity*). A membership and an
- * account are told apart: one is what is taken out of a group, the other what may be ended or renamed.
- * What is not known is not ours. Pure.
+ * Who owns a member that was found in a tool (`docs/design.md`, *Identity*). A membership can be removed from a group.
+ * An account can be ended or renamed. They are owned separately, and what is unknown is not ours. Pure.
  */
 
 type Known = Pick<Claim, 'isOurs' | 'memberId' | 'email' | 'addresses'>;
 
 /**
- * Whose an account is that was found by an id which was somebody's. Tools give ids out again, as after
- * a restored backup, so it is theirs only with an address that they have or had. `another` was made at
- * another time than theirs; `in_doubt` may be theirs under an address that nobody told, or somebody
- * else's; `untold` shows nothing to tell by.
+ * Whose account was found by a known id. Tools give ids out again, for example after a restored backup, so the account
+ * is the trainer's only with a current or former address of the trainer. `other_account`: the tool made it at another
+ * time. `in_doubt`: it shows an address that no install named, so it may be the trainer's or another person's.
+ * `unverifiable`: it shows nothing to decide by.
  */
 export type AccountIdentity = 'confirmed' | 'other_account' | 'in_doubt' | 'unverifiable';
 
@@ -36,7 +35,7 @@ export function isAmong(addresses: Claim['addresses'], email: string): boolean {
   return addresses.some(({ address }) => isSameAddress(address, email));
 }
 
-/** Whether the membership of who was found is ours: made by us, or of an address only we give out. */
+/** Whether we own the membership: we made it, or its address belongs to a managed domain. */
 export function isMembershipOurs(claim: Known, found: Member, managedDomains: readonly string[]): boolean {
   const address = found.email ?? claim.email;
   if (address !== null && managedDomains.includes(domainOf(address))) return true;
@@ -45,8 +44,8 @@ export function isMembershipOurs(claim: Known, found: Member, managedDomains: re
 }
 
 /**
- * The addresses beside the one that a membership is for under which somebody may be in by our doing:
- * let in under them, or of a domain that only we give out.
+ * The addresses, beside the current one, under which the trainer may be in because of us: those that access was given
+ * under, and those of managed domains.
  */
 export function formerAddresses(
   { addresses, email }: Pick<Known, 'addresses' | 'email'>,
@@ -61,8 +60,8 @@ export function formerAddresses(
 const clockMarginMs = 60_000;
 
 /**
- * Whether a call of ours, the answer to which is not known, made the account that was found: there
- * was none of its address before, or the tool says that it was made after that.
+ * Whether a call of ours with unknown outcome made the account: there was no account with its address before, or the
+ * tool says that it was made after the call.
  */
 export function isAccountMadeByUs(claim: Known, found: Member): boolean {
   const given = findGivenAddress(claim, found);
@@ -71,13 +70,13 @@ export function isAccountMadeByUs(claim: Known, found: Member): boolean {
   return Date.parse(found.madeAt) >= Date.parse(given.givenAt) - clockMarginMs;
 }
 
-/** The address of theirs under which we let somebody in, and have not seen them out since. */
+/** The address under which we gave this member access that has not ended since. */
 function findGivenAddress({ addresses, email }: Known, found: Member): GivenAddress | undefined {
   const shown = found.email ?? email;
   return addresses.find(({ givenAt, address }) => givenAt !== null && isSameAddress(address, shown));
 }
 
-/** As a part of what was learnt. */
+/** The creation time of the account as part of a result. */
 export function toMadeAt({ madeAt }: Member): { madeAt?: string } {
   return madeAt === undefined ? {} : { madeAt };
 }

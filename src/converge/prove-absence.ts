@@ -8,12 +8,11 @@ import { type ConvergeDeps, refusedRetryMs } from './converge-steps.ts';
 import type { ConvergeResult } from './settle-store.ts';
 
 /**
- * Whether somebody whom a look did not find is out. Where a call that adds them was never answered,
- * or met somebody of their address whom it could not name, they may be in under an id that nobody has
- * told us. A tool that shows addresses would have shown them; one that shows none is asked who came
- * since (design section 2, *Identity*).
+ * Proves that a member whom a look did not find is out. If a call to add the member got no answer, or the tool could
+ * not name the account, the member may be in under an unknown id. A tool that shows addresses would have shown the
+ * member. A tool that shows none is asked for newcomers (`docs/design.md`, *Identity*).
  *
- * @returns null where they are out; else what is to be settled instead
+ * @returns null if the member is out; otherwise the result to settle instead
  */
 export async function proveAbsence(
   deps: ConvergeDeps,
@@ -35,13 +34,13 @@ export async function proveAbsence(
   };
 }
 
-/** Since when they may have been let in; null where nobody tried, or the tool has told their id. */
+/** Since when the member may be in; null if no call was made, or the tool has given the id. */
 function unansweredSince({ memberId, addresses }: Claim): string | null {
   if (memberId !== null) return null;
   return addresses.flatMap(({ givenAt }) => givenAt ?? []).sort()[0] ?? null;
 }
 
-/** Newcomers of whom nobody knows who they are. */
+/** Newcomers that belong to no known membership. */
 async function findStrangers(
   { adapter, settling, timeoutMs, protectedAccounts }: ConvergeDeps,
   claim: Claim,
@@ -58,7 +57,7 @@ async function findStrangers(
 
 const mostShown = 5;
 
-/** By their ids: names stay out of what is kept. */
+/** Names the accounts by id, because receipts must not contain names. */
 function describeStrangers({ tool }: Claim, strangers: readonly Member[]): string {
   const shown = strangers.slice(0, mostShown).map(({ id }) => id);
   const more = strangers.length > shown.length ? ` and ${strangers.length - shown.length} more` : '';

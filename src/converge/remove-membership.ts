@@ -27,10 +27,10 @@ interface Removal {
 }
 
 /**
- * Takes somebody out of the group whom a look found there, by our doing. Their login in the whole
- * tool is ended only where we made it and nothing else is wanted for it.
+ * Removes a member whom we added from the group. It ends the account in the whole tool only if we made the account and
+ * nothing else uses it.
  *
- * @returns null where the claim no longer holds and nothing was done
+ * @returns null if the claim no longer holds and nothing was done
  */
 export async function removeMembership(
   deps: ConvergeDeps,
@@ -52,7 +52,7 @@ export async function removeMembership(
     if (!endsAccount || removeAccount === undefined) {
       return await deps.adapter.removeMember(claim.groupId, found, callSignal);
     }
-    // Nobody finds an account that is ended, nor sees that it is left in a group.
+    // Leave the other groups first: an ended account can no longer be found in them.
     for (const groupId of begun.groupsToLeave) {
       await deps.adapter.removeMember(groupId, found, callSignal);
     }
@@ -66,7 +66,7 @@ export async function removeMembership(
     operation: 'remove',
     outcome: 'removed',
     memberId: found.id,
-    // Whoever is found again after a removal was not added by us.
+    // If the member is found again after a removal, we did not add it.
     isOurs: false,
     ...(message !== null && { message }),
     ...settledAs(deps.clock, 'removed'),
@@ -74,7 +74,7 @@ export async function removeMembership(
   return withReset(deps, claim, removed);
 }
 
-/** How somebody who was taken out could still get in; null where they cannot. */
+/** How a removed member could still get in; null if that is impossible. */
 function describeRemainingAccess(
   { adapter: { capabilities, removeAccount }, mayChangeAccounts }: ConvergeDeps,
   { isLastOfAccount }: AccountUse,
@@ -83,7 +83,7 @@ function describeRemainingAccess(
 ): string | null {
   const removal =
     endsAccount || removeAccount === undefined ? capabilities.removal : removalKeepingAccount(capabilities);
-  // Something else is wanted for the account, so that it is to stay.
+  // Something else uses the account, so it must stay.
   if (removal.effect === 'locks_out' || !isLastOfAccount) return null;
   const why = mayChangeAccounts() ? '' : ' (customers share the tool, and no account is ended in it)';
   const whose =
@@ -97,13 +97,13 @@ function removalKeepingAccount({ keepingAccount, removal }: Adapter['capabilitie
 
 interface FormerRemoved {
   result: ConvergeResult;
-  /** Whether each of them was found and taken out; true where there are none. */
+  /** Whether each of them was found and removed; true if there are none. */
   isCalled: boolean;
 }
 
 /**
- * Takes out whoever was let in under an address that the membership was for before. Every try begins
- * with the one it is for now, so that what goes wrong here holds up nothing else.
+ * Removes accounts that were added under former addresses. Each try begins with the current address, so that a failure
+ * here holds up nothing else.
  */
 export async function removeFormerAddresses(
   deps: ConvergeDeps,

@@ -14,9 +14,8 @@ interface InvitationDeps {
 }
 
 /**
- * Somebody who was invited and has not come yet: invites them anew where that is wanted. Where the
- * tool refuses that, or is slow about it, they wait alone: it says nothing of who is to be let in or
- * taken out.
+ * Renews the invitation of an invited member, if that is requested. If the tool refuses or is slow, only this
+ * membership waits, because additions and removals do not depend on it.
  */
 export async function renewWantedInvitation(
   deps: InvitationDeps,
@@ -43,9 +42,9 @@ export async function renewWantedInvitation(
 }
 
 /**
- * Where one link lets everybody in, whoever is taken out has it too: so it is to be made worthless,
- * also where nobody was found. That is written down with the removal, and done after it. Then they
- * are looked for once more, and what that look settles needs no other link.
+ * If one link lets everybody in, a removed member has it too. So the link must be reset, even if no member was found.
+ * The reset is requested with the removal and done after it. Then one more look follows, and that look requests no
+ * other reset.
  */
 export function withReset(
   { adapter }: Pick<InvitationDeps, 'adapter'>,
@@ -57,7 +56,7 @@ export function withReset(
   return { ...result, wantsReset: true };
 }
 
-/** @param password the one that a login was made with; null where none was */
+/** @param password the one that a login was made with; null if there is none */
 export function toNewInvitation(
   invitation: Invitation | undefined,
   password: string | null,

@@ -32,27 +32,27 @@ import { isOutdated, wantReset } from './reset-store.ts';
 /** The SQL of acting on a claim: the intent before a call, and the receipt after it. */
 export interface SettleStore {
   /**
-   * Commits the intent that must stand before a call, and prolongs the lease for it.
+   * Commits the intent before a call, and prolongs the lease for the call.
    *
-   * @returns null where the claim no longer holds, so that the call must not be made
+   * @returns null if the claim no longer holds, so that the call must not be made
    */
   begin(claim: Claim, intent: Intent, now: string, leasedUntil: string): Promise<AccountUse | null>;
   /** Whether it is known that we made an account of the tool. */
   isAccountOurs(claim: Pick<Claim, 'tool' | 'trainerId'>, found: Pick<Member, 'id' | 'madeAt'>): Promise<boolean>;
-  /** Whether an id is known as that of another trainer who is, or may be, in. */
+  /** Whether an id is known as that of another trainer who is, or may be, in the tool. */
   isBoundToAnother(claim: Pick<Claim, 'tool' | 'trainerId'>, id: string): Promise<boolean>;
   /**
-   * Lets go of an id that means another account by now, or may.
+   * Forgets an id that belongs to another account now, or may belong to one.
    *
-   * @returns whether it was believed until now
+   * @returns whether the id was still recorded
    */
   forgetMemberId(claim: Claim, id: string, isInDoubt: boolean): Promise<boolean>;
-  /** Which of these ids belong to somebody else, or to another access of the same trainer that stands. */
+  /** Which of these ids belong to another trainer, or to another current access of the same trainer. */
   knownMembers(claim: Claim, ids: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Projects that they have left, in which what is assigned to them is to be taken away by now. */
+  /** The projects that have ended and in which the member's assignments must be ended now. */
   endedProjects(claim: Claim, now: string): Promise<string[]>;
   recordAssignmentsEnded(claim: Claim, project: string, now: string): Promise<void>;
-  /** Writes the receipt, and the result where the claim still holds; else asks for another look. */
+  /** Writes the receipt, and the result if the claim still holds. Otherwise it requests another look. */
   settle(claim: Claim, result: ConvergeResult, now: string): Promise<void>;
 }
 
@@ -60,34 +60,34 @@ export interface ConvergeResult {
   operation: ToolOperation;
   outcome: ReceiptOutcome;
   state: MembershipState;
-  /** What was learnt of the member; stays as it was where nothing was. */
+  /** The member's id as it was learnt. If it is left out, the stored one stays. */
   memberId?: string;
   isOurs?: boolean;
-  /** Whether we made the account; left out where that was not learnt. */
+  /** Whether we made the account. It is left out if that was not learnt. */
   isAccountOurs?: boolean;
-  /** When the tool made it. */
+  /** When the tool made the account. */
   madeAt?: string;
-  /** Whether nothing is left of an account of which it was not known whose it is. */
+  /** Whether the doubted account no longer matters. */
   isDoubtSettled?: true;
-  /** When to try again; null when there is nothing left to do. */
+  /** When to try again; null if there is nothing left to do. */
   nextAttemptAt: string | null;
   errorCode?: ErrorCode;
-  /** False where what went wrong says nothing of how the tool is. */
+  /** False if the failure says nothing about the state of the tool. */
   isOfToolItself?: false;
   retryAfterMs?: number | undefined;
   toolStatus?: number | undefined;
   message?: string | undefined;
-  /** How they get in, where they have to be told. */
+  /** The invitation that the trainer needs to get in. */
   invitation?: NewInvitation;
-  /** Whether a password was made up for them, which is not needed any more. */
+  /** Whether a generated password is no longer needed. */
   hasPassword?: boolean;
-  /** As whom they may be in, where it cannot be proven that they are out: accounts, as they are shown. */
+  /** The accounts that the member may be in by, if absence cannot be proven, as they are shown. */
   mayBeIn?: readonly string[];
-  /** Whether a call was made of which nobody knows whether it was done. */
+  /** Whether a call has an unknown outcome. */
   isUnanswered?: true;
-  /** What is to be looked at again; stays as it was where it is not told. */
+  /** What must be confirmed by another look. If it is left out, the stored values stay. */
   unconfirmed?: Unconfirmed;
-  /** Whether the link that lets everybody in is to be made worthless. */
+  /** Whether the shared link must be reset. */
   wantsReset?: boolean;
 }
 
@@ -148,7 +148,7 @@ async function settleOurs(
   await settleInvitation(tx, invitations, claim, result, now);
 }
 
-/** Who is in, or out, needs no link any more; who is out, nothing at all. */
+/** A member who is in needs no link any more. A member who is out needs no invitation at all. */
 async function settleInvitation(
   tx: Transaction,
   invitations: InvitationStore,
@@ -165,7 +165,7 @@ async function settleInvitation(
   if (isSettled && (claim.password !== null || hasPassword)) await forgetPasswords(tx, id);
 }
 
-/** A look that shows what was known is nothing to keep. */
+/** A look that only confirms what was known needs no receipt. */
 function isNews(claim: Claim, { outcome, state }: ConvergeResult): boolean {
   const isUnchanged = outcome === 'already_member' || outcome === 'already_absent';
   return !isUnchanged || claim.state !== state;
@@ -196,7 +196,7 @@ async function insertReceipt(
 async function settleHeld(tx: Transaction, claim: Claim, result: ConvergeResult, now: string): Promise<boolean> {
   const { id, token, generation, attempts } = claim;
   const { outcome, state, memberId, isOurs, nextAttemptAt, message, isDoubtSettled } = result;
-  // Taken out, and another account of theirs may be left.
+  // The member was removed, but another account of the trainer may be left.
   const hasFailed = outcome === 'failed' || outcome === 'refused' || state === 'failed';
   const settled = await tx
     .updateTable('membership')
@@ -225,7 +225,7 @@ async function settleHeld(tx: Transaction, claim: Claim, result: ConvergeResult,
   return settled.numUpdatedRows === 1n;
 }
 
-/** A call whose end is known arrives no more: what is told of those before it stands as it did. */
+/** A call with a known outcome takes no late effect, so its own deadline is dropped and the earlier one stays. */
 function toUnconfirmed(
   { lateUntil }: Claim,
   { isUnanswered, unconfirmed }: Pick<ConvergeResult, 'isUnanswered' | 'unconfirmed'>,
@@ -237,8 +237,8 @@ function toUnconfirmed(
 }
 
 /**
- * Something else is wanted by now, or somebody else took the work over. What was done may have
- * undone theirs, also after they looked: whatever they come to settle, the tool is looked at again.
+ * The membership changed meanwhile, or another worker took it over. Our call may have undone that worker's call, even
+ * after its look, so the tool is looked at again.
  */
 async function settleLost(
   tx: Transaction,
@@ -249,7 +249,7 @@ async function settleLost(
   const { id, token, lateUntil } = claim;
   const learnt = {
     ...(memberId !== undefined && { memberId }),
-    // Whatever was settled meanwhile: this one was put there by us.
+    // Whatever was settled meanwhile, we added this member.
     ...(outcome === 'added' && { isOurs: 1 }),
   };
   const kept = await tx
