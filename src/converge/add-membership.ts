@@ -115,7 +115,7 @@ async function refuseProtected(
 }
 
 function protectedError(): AppError {
-  return new AppError('invalid', 'The account is a protected one of the tool: it is not added');
+  return new AppError('invalid', 'The account is protected: it is not added');
 }
 
 /** Every try uses the same password, because any of them may have made the login. */

@@ -83,10 +83,10 @@ async function decideAndCall(
   }
   const settled = toSettled(deps, claim, step, found);
   if (found === null) return await settleAbsent(deps, claim, settled, signal);
-  const left = await endAssignmentsInProjects(deps, claim, { person, found, state: step.state }, signal);
-  if (left !== 'unchanged') return left;
-  const tended = await maintainMember(deps, claim, { person, found, state: step.state }, signal);
-  return tended === 'unchanged' ? settled : tended;
+  const ended = await endAssignmentsInProjects(deps, claim, { person, found, state: step.state }, signal);
+  if (ended !== 'unchanged') return ended;
+  const maintained = await maintainMember(deps, claim, { person, found, state: step.state }, signal);
+  return maintained === 'unchanged' ? settled : maintained;
 }
 
 interface SoughtMember {
@@ -289,5 +289,5 @@ function toPerson({ trainerId, email, displayName, memberId }: Claim): Person {
 /** Refuses before the tool is asked: Gangway neither searches for a protected address nor invites it. */
 function refuseProtected(deps: ConvergeDeps, { wanted }: Claim, { email }: Person): void {
   if (!wanted || !isProtected(deps.protectedAccounts, { id: '', email })) return;
-  throw new AppError('invalid', 'The address is that of a protected account of the tool');
+  throw new AppError('invalid', 'The address belongs to a protected account of the tool');
 }

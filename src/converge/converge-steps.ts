@@ -214,5 +214,5 @@ export async function endAssignments(
     );
     if (left === 'done') return true;
   }
-  throw new AppError('unavailable', 'What is assigned to the member does not come to an end');
+  throw new AppError('unavailable', 'The tool keeps reporting assignments of the member that are left');
 }

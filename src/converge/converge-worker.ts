@@ -138,7 +138,7 @@ function createPacer({ tool, adapter, concurrency, timeoutMs, logger, clock }: C
       const trip = { ...begun, endedAtMs: clock.now().getTime(), isUnanswered };
       pace = adaptPace(pace, trip, limits);
       const slots = slotsOf(pace);
-      if (slots < before) logger.info({ tool, slots }, 'A tool does not keep up: it is asked less');
+      if (slots < before) logger.info({ tool, slots }, 'A tool does not keep up: it gets fewer calls at once');
     },
   };
 }
@@ -193,7 +193,7 @@ async function check(
     breaker.checked({});
     await deps.claims.retryRefused(tool, toInstant(deps.clock.now()), isForRefused ? undefined : 1);
     await recordTrouble(deps, breaker, null);
-    logger.info({ tool }, 'A tool answers: what it refuses is the trouble of those whom it concerns');
+    logger.info({ tool }, 'The check of a tool passes: its refusals concern single memberships');
   } catch (thrown) {
     if (signal.aborted) return;
     const { code: errorCode, retryAfterMs, message } = toAppError(thrown);
@@ -237,7 +237,7 @@ async function recordTrouble(
     const times = { since: toInstant(clock.now()), asksAgainAt: toInstant(asksAgainAt) };
     await troubles.record({ tool, errorCode: error.code, message, ...times });
   } catch (thrown) {
-    logger.warn({ tool, err: thrown }, 'How a tool is could not be written down');
+    logger.warn({ tool, err: thrown }, 'The state of a tool could not be stored');
   }
 }
 
@@ -282,7 +282,7 @@ async function converge(deps: ConvergeWorkerDeps, claim: Claim, signal: AbortSig
     else logger.info({ ...subject, operation, outcome }, 'A membership is in line');
     if (mayBeIn !== undefined) {
       const says =
-        'Somebody who is to be out may be in as one of these accounts: remove theirs in the tool, and protect the others';
+        "A trainer who must be out may be in as one of these accounts: remove the trainer's account in the tool, and protect the others";
       alerts.raise('absence_unproven', { ...subject, accounts: mayBeIn }, says);
     }
     return result;

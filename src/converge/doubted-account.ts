@@ -33,8 +33,8 @@ export async function disownAccount(
     'id_of_another',
     { tool, group, trainer, membership, account },
     isInDoubt
-      ? `The account ${account}, which was theirs, shows an address that nobody told for them: it is left alone, and its work is not reported. See in ${tool} whose it is, then: ${adviseOnDoubt(membership)}`
-      : `The tool has given the id of somebody's account to another one, as after a restored backup: that one is left alone, and they are looked for by their address`,
+      ? `The trainer's account ${account} now shows an address that no install named for the trainer: it is left alone, and its work is not reported. Find out in ${tool} whose account it is, then: ${adviseOnDoubt(membership)}`
+      : `The tool has given the id of the trainer's account to another account, as after a restored backup: that account is left alone, and the trainer is looked for by address`,
   );
   return disowned;
 }
@@ -52,7 +52,7 @@ export async function refuseAccountOfAnother(
   if (!(await settling.isBoundToAnother(claim, id))) return;
   const { tool, groupId: group, trainerId: trainer, id: membership } = claim;
   const account = maskText(id).slice(0, 60);
-  const message = `The account ${account} is known as that of another trainer, and ${tool} shows no address to tell whose it is: see there, and end the membership that it is not`;
+  const message = `The account ${account} is known as another trainer's, and ${tool} shows no address to tell whose account it is: find out there, and end the wrong membership`;
   // Raise the alert once, and not at every try.
   if (claim.attempts === 0) {
     alerts.raise('id_of_another', { tool, group, trainer, membership, account }, message);
@@ -62,7 +62,7 @@ export async function refuseAccountOfAnother(
 
 /** How an operator resolves the doubt. `explain` shows it too. */
 export function adviseOnDoubt(membership: number): string {
-  return `gangway members adopt ${membership} --address <the address it shows> if it is theirs, gangway members release ${membership} if it is somebody else's`;
+  return `gangway members adopt ${membership} --address <the address it shows> if it is the trainer's, gangway members release ${membership} if it is another person's`;
 }
 
 /**
@@ -123,7 +123,7 @@ export async function resolveDoubt(
     const removed = await removeMembership(deps, own, { person, found }, signal);
     return removed && { ...removed, isDoubtSettled: true };
   }
-  const message = `An account that was theirs shows an address that nobody told for them, and may be theirs: ${adviseOnDoubt(claim.id)}`;
+  const message = `An account of the trainer now shows an address that no install named, and may still be the trainer's: ${adviseOnDoubt(claim.id)}`;
   if (result.outcome !== 'removed') throw new AppError('conflict', message);
   return { ...result, state: 'failed', nextAttemptAt: instantIn(deps.clock, heldRetryMs), message };
 }

@@ -61,5 +61,5 @@ const mostShown = 5;
 function describeStrangers({ tool }: Claim, strangers: readonly Member[]): string {
   const shown = strangers.slice(0, mostShown).map(({ id }) => id);
   const more = strangers.length > shown.length ? ` and ${strangers.length - shown.length} more` : '';
-  return `They may still be in, as one of these accounts, as adding them was never answered: ${shown.join(', ')}${more}. Remove the one that is theirs in ${tool}; put the ids of the others into tools.${tool}.protected`;
+  return `The trainer may still be in, as one of these accounts, because a call to add the trainer got no answer: ${shown.join(', ')}${more}. Remove the trainer's account in ${tool}; put the ids of the others into tools.${tool}.protected`;
 }

@@ -127,7 +127,7 @@ export async function removeFormerAddresses(
         state: 'removing',
         nextAttemptAt: instantIn(deps.clock, waitMs),
         isUnanswered: true,
-        message: maskText(`An address they had before is not out yet: ${message}`).slice(0, 300),
+        message: maskText(`A former address of the trainer is not removed yet: ${message}`).slice(0, 300),
       };
       return { result: failed, isCalled: false };
     }

@@ -75,7 +75,7 @@ async function reset(
     const message = maskText(error.message).slice(0, 300);
     logger.warn(
       { tool, group: groupId, errorCode: error.code, message, nextAttemptAt },
-      'The sign-up link of a tool could not be reset: whoever was removed may still use it',
+      'The sign-up link of a tool could not be reset: removed members may still use it',
     );
     return false;
   }

@@ -25,7 +25,7 @@ export function createReportEvidence(walls: Walls, alerts: Alerts): ReportEviden
       alerts.raise(
         'evidence_held',
         { install, ...subject, reason: describeHold(one) },
-        'An install says more of a contract or a trainer than is taken in: the rest is held',
+        'An install says more about a contract or a trainer than Gangway takes in: the rest is held',
       );
     }
   }
@@ -38,7 +38,7 @@ export function createReportEvidence(walls: Walls, alerts: Alerts): ReportEviden
       alerts.raise(
         'contract_disputed',
         { install, contract: contractId },
-        'A contract whose end was delivered is listed as active: its people keep access',
+        'A contract is listed as active although its end was delivered: its trainers keep access',
       );
     }
   };
@@ -50,14 +50,13 @@ function reportLink(walls: Walls, alerts: Alerts, link: LinkEvidence): void {
   const reason = outsideOf(walls, link);
   if (reason !== null) {
     const fields = { install, link: linkId, project, tool, reason };
-    const says =
-      'A link is outside the projects of its install, or of a mode that is not known: it gives nobody access';
+    const says = 'A link is outside the projects of its install, or its mode is unknown: it gives no access';
     alerts.raise('link_outside', fields, says);
     return;
   }
   const adapter = walls.adapters.get(tool ?? '');
   if (project === null || adapter?.usageScopeFor === undefined) return;
   if (usageScopeOf(adapter, link) !== undefined) return;
-  const says = 'The adapter has no place for the work on a link: none is read';
+  const says = 'The adapter has no scope for the work on a link: no work is read';
   alerts.raise('usage_unread', { install, link: linkId, project, tool }, says);
 }

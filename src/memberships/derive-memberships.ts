@@ -70,7 +70,7 @@ async function noteEndedProjects(
 }
 
 const disagreementMessage =
-  'Customers know different addresses for one person in one tool: each has an access of its own';
+  'Customers know different addresses for one trainer in one tool: each address has an access of its own';
 
 /** Loads all that planning needs to know about some trainers. */
 export async function loadTrainerFacts(

@@ -116,11 +116,11 @@ export async function describeUnreadWork(
   if (isUnread === 1) {
     const left = (await awaitedScopes(tx, id)).filter((scope) => !wasRead(scope, wantedAt));
     const where = left.map(({ scope, failure }) => `${scope} (${failure ?? 'not answered yet'})`);
-    return `Their work could not be read before, from ${wantedAt} on, in ${where.join(', ')}: what they did last may not be reported`;
+    return `The trainer's work could not be read before the removal, from ${wantedAt} on, in ${where.join(', ')}: the last work may not be reported`;
   }
   // The last reading did not know this account, because it was found only now.
   if (foundId === undefined || foundId === memberId) return null;
-  return 'Their account was first seen after the last reading of work: what they did in it may not be reported';
+  return 'The account was first seen after the last reading of work: the work in it may not be reported';
 }
 
 interface AwaitedScope {

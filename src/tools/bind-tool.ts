@@ -64,8 +64,8 @@ export function describeOtherServer(tool: string, bound: Server, server: Server)
       ? [bound.identity, server.identity]
       : [bound.place, server.place];
   return (
-    `The tool ${tool} is another server (${is}) than its people are in (${was}): ` +
-    `see that tools.${tool} leads where it is to lead. If it is meant: gangway tools accept ${tool}`
+    `The tool ${tool} is now the server ${is}, but its members are in ${was}: ` +
+    `check the address in tools.${tool}. If the new server is right: gangway tools accept ${tool}`
   );
 }
 

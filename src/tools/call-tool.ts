@@ -29,6 +29,6 @@ export async function callTool<T>(
 }
 
 function toGivenUp(deadline: Deadline, timeoutMs: number, cause?: unknown): AppError {
-  const why = deadline.hasPassed() ? `did not answer within ${timeoutMs} ms` : 'was left: stopping';
+  const why = deadline.hasPassed() ? `did not answer within ${timeoutMs} ms` : 'was given up, because Gangway stops';
   return new AppError('unavailable', `The tool ${why}`, { cause });
 }
