@@ -22,17 +22,17 @@ import { createReadiness } from '../lib/readiness.ts';
 import { listRemoved } from '../removals/removal-total-store.ts';
 import { findSharedAccounts, saySharedAccounts } from '../tools/account-rules.ts';
 import { createReceiver } from './listeners.ts';
-import { createEngine } from './loops.ts';
+import { createLoops } from './loops.ts';
 import { openRegistry } from './services.ts';
 import type { Storage } from './storage.ts';
 
 /** A running Gangway: two listeners and the loops behind them. */
 export interface App {
-  /** The listener first, then the engine. */
+  /** The listener first, then the loops. */
   start(): Promise<{ receiverUrl: string; consoleUrl: string }>;
   /**
    * Says that deliveries are to go elsewhere, and stores those that come until that is known. The
-   * engine stops meanwhile, the listener last.
+   * loops stop meanwhile, the listener stops last.
    */
   stop(): Promise<void>;
 }
@@ -69,9 +69,9 @@ export function createApp({
   const metrics = createMetrics();
   const append = createAppend(storage);
   const checkpointer = createCheckpointer(sqliteFileOf(storage.database.url), logger);
-  const inbox = createInbox({ append: append.append, onAppended: () => engine.wakeIntake() });
+  const inbox = createInbox({ append: append.append, onAppended: () => loops.wakeIntake() });
   const registry = openRegistry({ config, storage });
-  const engine = createEngine({
+  const loops = createLoops({
     config,
     storage,
     logger,
@@ -95,15 +95,15 @@ export function createApp({
     readiness,
     databaseClock: leaseClock,
     installs: registry.installs,
-    alerts: engine.alerts,
-    onUnmatched: engine.noteUnmatched,
+    alerts: loops.alerts,
+    onUnmatched: loops.noteUnmatched,
   });
   const operator = createOperatorListener({
     config,
     storage,
     metrics,
     readiness,
-    loops: engine.loops,
+    loops: loops.all,
     clock: leaseClock,
   });
   const alive = createAliveLock(storage.database, leaseClock);
@@ -116,22 +116,22 @@ export function createApp({
       await alive.hold();
       await registry.load();
       sayWarnings({ config, adapters, logger }, registry.installs);
-      await engine.prepare({ acceptsOrphans, isRestored });
+      await loops.prepare({ acceptsOrphans, isRestored });
       await sealerNotice.start();
       await heartbeat.start();
       const receiverUrl = await receiver.start();
       const consoleUrl = await operator.start();
       const reread = await storage.inbox.replayUnread(toInstant(leaseClock.now()));
       if (reread > 0) logger.info({ reread }, 'Deliveries that could not be read are read again');
-      for (const loop of engine.loops) loop.start();
+      for (const loop of loops.all) loop.start();
       return { receiverUrl, consoleUrl };
     },
     async stop() {
       readiness.drain();
-      await Promise.all([receiver.drain(config.receiver.drainMs), engine.stop()]);
+      await Promise.all([receiver.drain(config.receiver.drainMs), loops.stop()]);
       await receiver.stop();
       await operator.stop();
-      await engine.alertsTold();
+      await loops.alertsStored();
       await append.close();
       await heartbeat.stop();
       await sealerNotice.stop();

@@ -23,16 +23,16 @@ import { createScheduleWorker } from '../reconcile/runs/schedule-worker.ts';
 import { createAliveWorker } from '../reconcile/runs/silence.ts';
 import { createClearImportsWorker } from '../usage/import/clear-imports-worker.ts';
 import { createStagingStore } from '../usage/import/staging-store.ts';
-import { createWorks, type Works, type WorksDeps } from './services.ts';
+import { createServices, type Services, type ServicesDeps } from './services.ts';
 
-export interface EngineDeps extends WorksDeps {
+export interface LoopsDeps extends ServicesDeps {
   /** Whether deliveries are being stored right now. */
   isBusy(): boolean;
 }
 
 /** Everything that acts by itself: the loops between the inbox and the tools. */
-export interface Engine {
-  loops: readonly Loop[];
+export interface Loops {
+  all: readonly Loop[];
   /**
    * Before anything is acted on: whether what lies in the database may be.
    *
@@ -43,7 +43,7 @@ export interface Engine {
   stop(): Promise<void>;
   alerts: Alerts;
   /** After its loops have stopped. */
-  alertsTold(): Promise<void>;
+  alertsStored(): Promise<void>;
   /** Deliveries were stored. */
   wakeIntake(): void;
   /** A request for an install was signed with none of its secrets. */
@@ -57,18 +57,18 @@ export interface StartOptions {
   isRestored: boolean;
 }
 
-export function createEngine(deps: EngineDeps): Engine {
+export function createLoops(deps: LoopsDeps): Loops {
   const { config, storage, logger, clock } = deps;
-  const works = createWorks(deps);
-  const { installStates } = works;
-  const readWorker = createReadWorker(works);
-  const reconcileWorker = createReconcileWorker(works);
+  const services = createServices(deps);
+  const { installStates } = services;
+  const readWorker = createReadWorker(services);
+  const reconcileWorker = createReconcileWorker(services);
   const onReadWanted = () => {
     readWorker.wake();
     reconcileWorker.wake();
   };
   const intakeWorker = createIntakeWorker({
-    ...works,
+    ...services,
     inbox: storage.inbox,
     onReadWanted,
     staleAfterMs: config.retention.deliveriesMs,
@@ -82,17 +82,17 @@ export function createEngine(deps: EngineDeps): Engine {
     clock,
     onReadWanted,
     schedule: config.reconcile.schedule,
-    installs: works.installs,
+    installs: services.installs,
   });
   const installsWorker = createInstallsWorker({
     registry: deps.registry,
     logger,
     clock,
     async onLoaded(changed) {
-      if (await rerouteInstalls(works, changed)) intakeWorker.wake();
+      if (await rerouteInstalls(services, changed)) intakeWorker.wake();
     },
   });
-  const subscriptionWorker = createWatch(deps, works);
+  const subscriptionWorker = createSubscriptionWatch(deps, services);
   const acting = [
     installsWorker,
     intakeWorker,
@@ -100,52 +100,55 @@ export function createEngine(deps: EngineDeps): Engine {
     reconcileWorker,
     scheduleWorker,
     ...(subscriptionWorker === undefined ? [] : [subscriptionWorker]),
-    ...works.loops,
-    ...createMailWorkers(deps, works),
-    ...works.usage.reporters,
-    works.budgets.reader,
-    ...createNotifyWorkers(works),
+    ...services.loops,
+    ...createMailWorkers(deps, services),
+    ...services.usage.reporters,
+    services.budgets.reader,
+    ...createNotifyWorkers(services),
   ];
-  const clockWorker = createClockWorker({ ...works, onReadWanted });
-  const loops = [clockWorker, ...acting, ...createHousekeeping(deps, works)];
+  const clockWorker = createClockWorker({ ...services, onReadWanted });
+  const loops = [clockWorker, ...acting, ...createHousekeeping(deps, services)];
   return {
-    loops,
+    all: loops,
     stop: async () => void (await Promise.all(loops.map((loop) => loop.stop()))),
-    prepare: (options: StartOptions) => prepare(deps, works, options),
-    alerts: works.alerts,
-    alertsTold: works.alertsTold,
+    prepare: (options: StartOptions) => prepare(deps, services, options),
+    alerts: services.alerts,
+    alertsStored: services.alertsStored,
     wakeIntake: () => intakeWorker.wake(),
     noteUnmatched: (install) => subscriptionWorker?.noteUnmatched(install),
   };
 }
 
 /** Without a public address nothing is delivered, and there is nothing to watch. */
-function createWatch({ config }: EngineDeps, { subscription, installs }: Works): SubscriptionWorker | undefined {
+function createSubscriptionWatch(
+  { config }: LoopsDeps,
+  { subscription, installs }: Services,
+): SubscriptionWorker | undefined {
   if (config.receiver.publicUrl === undefined) return undefined;
   const { everyMs } = config.subscription;
   return createSubscriptionWorker({ ...subscription, installs, everyMs });
 }
 
 /** None where no mail is configured: then invitations wait for an operator. */
-function createMailWorkers({ config, storage }: EngineDeps, works: Works): Loop[] {
+function createMailWorkers({ config, storage }: LoopsDeps, services: Services): Loop[] {
   const style = config.mail;
   if (style === undefined) return [];
   const mails = createMailStore(storage.database, storage.box);
-  return [createMailWorker({ ...works, mails, send: createSendMail(style.smtp), style })];
+  return [createMailWorker({ ...services, mails, send: createSendMail(style.smtp), style })];
 }
 
 /** One for each channel, so that none waits for another; and what clears up behind them. */
-function createNotifyWorkers(works: Works): Loop[] {
-  const dispatches = createDispatchStore(works.database);
-  const names = works.channels.map(({ name }) => name);
+function createNotifyWorkers(services: Services): Loop[] {
+  const dispatches = createDispatchStore(services.database);
+  const names = services.channels.map(({ name }) => name);
   return [
-    ...works.channels.map((channel) => createNotifyWorker({ ...works, channel, dispatches })),
-    createNoticePurgeWorker({ ...works, channels: names, dispatches }),
+    ...services.channels.map((channel) => createNotifyWorker({ ...services, channel, dispatches })),
+    createNoticePurgeWorker({ ...services, channels: names, dispatches }),
   ];
 }
 
 /** What keeps the database small, and its people no longer than they may be. */
-function createHousekeeping({ config, storage, logger, clock }: EngineDeps, { evidence, silence }: Works): Loop[] {
+function createHousekeeping({ config, storage, logger, clock }: LoopsDeps, { evidence, silence }: Services): Loop[] {
   const { database, inbox } = storage;
   const { deliveriesMs, peopleMs } = config.retention;
   const sweep = createSweep({
@@ -165,14 +168,14 @@ function createHousekeeping({ config, storage, logger, clock }: EngineDeps, { ev
 }
 
 async function prepare(
-  { logger }: EngineDeps,
-  works: Works,
+  { logger }: LoopsDeps,
+  services: Services,
   { acceptsOrphans, isRestored }: StartOptions,
 ): Promise<void> {
-  const { subscription, silence } = works;
-  await mendAfterSetBack(works);
-  const orphaned = await checkOrphans(works, acceptsOrphans);
+  const { subscription, silence } = services;
+  await mendAfterSetBack(services);
+  const orphaned = await checkOrphans(services, acceptsOrphans);
   if (orphaned !== null) logger.warn({ orphaned }, 'Kept although the configuration leads elsewhere');
   if (subscription.publicUrl === undefined) await subscription.subscriptions.forgetTroubles();
-  await silence.look(isRestored);
+  await silence.check(isRestored);
 }

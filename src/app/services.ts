@@ -39,7 +39,7 @@ import { createActiveListWorker } from '../reconcile/runs/active-list-worker.ts'
 import type { ReconcileDeps } from '../reconcile/runs/reconcile-install.ts';
 import { createReportClock } from '../reconcile/runs/report-clock.ts';
 import { createReportSuspects } from '../reconcile/runs/report-suspects.ts';
-import { createSilence, lookingBefore, type Silence } from '../reconcile/runs/silence.ts';
+import { createSilence, type Silence, withSilenceCheck } from '../reconcile/runs/silence.ts';
 import { createSuspectStore } from '../reconcile/runs/suspect-store.ts';
 import { createAwaitedReadingStore } from '../removals/awaited-reading-store.ts';
 import type { BrakeStore } from '../removals/brake-store.ts';
@@ -53,7 +53,7 @@ import { createPlaceOf } from '../usage/read/find-places.ts';
 import type { Storage } from './storage.ts';
 import { createStores } from './stores.ts';
 
-export interface WorksDeps {
+export interface ServicesDeps {
   config: Config;
   storage: Storage;
   logger: Logger;
@@ -69,7 +69,7 @@ export interface WorksDeps {
 }
 
 /** What leads from a marketplace to the tools without a receiver: the command line has it too. */
-export interface Works extends ReconcileDeps, OrphanDeps {
+export interface Services extends ReconcileDeps, OrphanDeps {
   clock: DatabaseClock;
   /** All there are, live. */
   installs: InstallRegistry['installs'];
@@ -91,7 +91,7 @@ export interface Works extends ReconcileDeps, OrphanDeps {
   /** Has them told, once the transaction has been committed. */
   addNotice: NoticeStore['add'];
   /** Resolves when every alert so far is kept to be told: a process must not end before. */
-  alertsTold(): Promise<void>;
+  alertsStored(): Promise<void>;
   /** How many links for everybody are to be made worthless now. */
   countDueResets(): Promise<number>;
   /** Called when there is something for the brake to look at. */
@@ -100,7 +100,7 @@ export interface Works extends ReconcileDeps, OrphanDeps {
   loops: readonly Loop[];
 }
 
-export function createWorks(given: WorksDeps): Works {
+export function createServices(given: ServicesDeps): Services {
   const { config, storage, logger, clock, metrics, registry } = given;
   const { database, box, memberships } = storage;
   const { installs, platformApis } = registry;
@@ -119,7 +119,7 @@ export function createWorks(given: WorksDeps): Works {
   const convergeWorkers = createConvergeWorkers(deps, { alerts, routeLink, mayChange, silence });
   const resets = createResetStore(database, box);
   const resetting = [...adapters].flatMap(([tool, one]) => (one.resetInvitations ? [tool] : []));
-  const works = {
+  const services = {
     database,
     logger,
     clock,
@@ -130,14 +130,14 @@ export function createWorks(given: WorksDeps): Works {
     platformApis,
     channels,
     addNotice: notices.add,
-    alertsTold: settled,
+    alertsStored: settled,
     managedDomains,
     limits: config.removals,
     rules: { routeLink, graces, ...assignmentsOf(adapters) },
     ...createStores(storage),
     installStates,
     silence,
-    beforeDeciding: () => silence.look(),
+    beforeDeciding: () => silence.check(),
     awaitedReadings: createAwaitedReadingStore({
       graces,
       installs,
@@ -153,22 +153,22 @@ export function createWorks(given: WorksDeps): Works {
       for (const worker of convergeWorkers) worker.wake();
     },
   };
-  const subscription = createSubscription(deps, works);
-  const drift = createDriftDeps(deps, works);
+  const subscription = createSubscription(deps, services);
+  const drift = createDriftDeps(deps, services);
   const [checkDrift, previewDrift] = [createCheckDrift(drift), createPreviewDrift(drift)];
   const onRemovalDue = () => removalWorker.wake();
   const onListWanted = () => listWorker.wake();
-  const listWorker = createActiveListWorker({ ...works, checkDrift, onRemovalDue });
-  const removalWorker = createRemovalWorker({ ...works, lockEvidence: works.evidence.lock, onListWanted });
-  const budgets = createBudgets({ ...works, repeatMs: config.notifications.repeatMs });
-  const usage = createUsageOf(deps, works, budgets);
+  const listWorker = createActiveListWorker({ ...services, checkDrift, onRemovalDue });
+  const removalWorker = createRemovalWorker({ ...services, lockEvidence: services.evidence.lock, onListWanted });
+  const budgets = createBudgets({ ...services, repeatMs: config.notifications.repeatMs });
+  const usage = createUsageOf(deps, services, budgets);
   const loops = [removalWorker, listWorker, ...convergeWorkers, ...usage.readers];
-  return { ...works, subscription, checkDrift, previewDrift, usage, budgets, loops, onRemovalDue };
+  return { ...services, subscription, checkDrift, previewDrift, usage, budgets, loops, onRemovalDue };
 }
 
 /** Each tool answers as the server that its people are in, or not at all. */
 function bindTools(
-  { config, storage: { database }, clock, isDry, ...given }: WorksDeps,
+  { config, storage: { database }, clock, isDry, ...given }: ServicesDeps,
   alerts: Alerts,
 ): Map<string, Adapter> {
   const deps = { database, alerts, clock, isDry };
@@ -177,14 +177,14 @@ function bindTools(
   return new Map(all.map(([tool, one]) => [tool, bindTool(deps, tool, one, place(tool))]));
 }
 
-type UnwiredWorks = Omit<
-  Works,
+type UnwiredServices = Omit<
+  Services,
   'subscription' | 'checkDrift' | 'previewDrift' | 'usage' | 'budgets' | 'loops' | 'onRemovalDue'
 >;
 
 function createSubscription(
-  { config, storage: { database, box } }: WorksDeps,
-  { installStates, platformApis, alerts, logger, clock }: UnwiredWorks,
+  { config, storage: { database, box } }: ServicesDeps,
+  { installStates, platformApis, alerts, logger, clock }: UnwiredServices,
 ): SubscriptionDeps {
   return {
     database,
@@ -202,34 +202,37 @@ function createSubscription(
 }
 
 function createUsageOf(
-  { config, adapters, storage: { box } }: WorksDeps,
-  works: UnwiredWorks,
+  { config, adapters, storage: { box } }: ServicesDeps,
+  services: UnwiredServices,
   { keepAnswer }: Budgets,
 ): Usage {
   return createUsage({
-    ...works,
+    ...services,
     adapters,
     box,
     usage: config.usage,
     links: config.links,
-    routeLink: works.rules.routeLink,
+    routeLink: services.rules.routeLink,
     onAnswer: keepAnswer,
-    otherSightings: [createImportSightings(works.database)],
+    otherSightings: [createImportSightings(services.database)],
   });
 }
 
 /** What the tools list, compared with what is known. */
-function createDriftDeps({ config, storage: { box }, adapters }: WorksDeps, works: UnwiredWorks): CheckDriftDeps {
-  const { routeLink, graces } = works.rules;
+function createDriftDeps(
+  { config, storage: { box }, adapters }: ServicesDeps,
+  services: UnwiredServices,
+): CheckDriftDeps {
+  const { routeLink, graces } = services.rules;
   return {
-    ...works,
+    ...services,
     adapters,
     box,
     routeLink,
     graceMs: graces.graceMs,
-    drifts: createDriftStore(works.database),
+    drifts: createDriftStore(services.database),
     protectedAccounts: new Map([...config.tools].map(([name, tool]) => [name, tool.protected])),
-    report: createReportDrift(works),
+    report: createReportDrift(services),
   };
 }
 
@@ -241,14 +244,14 @@ interface ConvergeRules {
   mayChange(tool: string): boolean;
 }
 
-function createConvergeWorkers(deps: WorksDeps, { alerts, routeLink, silence, mayChange }: ConvergeRules): Loop[] {
+function createConvergeWorkers(deps: ServicesDeps, { alerts, routeLink, silence, mayChange }: ConvergeRules): Loop[] {
   const { config, storage, logger, clock, metrics, adapters } = deps;
   const { secondLookMs = usualSecondLookMs } = deps;
   const { database, box } = storage;
   const resets = createResetStore(database, box);
   const troubles = createToolTroubleStore(database);
   const shared = { logger, clock, metrics, alerts, locks: createLockStore(database), troubles };
-  const claims = lookingBefore(silence, createClaimStore(database, box));
+  const claims = withSilenceCheck(silence, createClaimStore(database, box));
   const settling = createSettleStore(database, box, routeLink);
   return [...config.tools].flatMap(([tool, { concurrency, timeoutMs, ...settings }]) => {
     const adapter = adapters.get(tool);
@@ -266,13 +269,13 @@ function createConvergeWorkers(deps: WorksDeps, { alerts, routeLink, silence, ma
     const onMembershipDue = () => worker.wake();
     const resetter = createResetWorker({ ...given, resets, onMembershipDue });
     const onResetWanted = () => resetter.wake();
-    const worker = createConvergeWorker({ ...given, ...known, settling: tellingOfResets(settling, onResetWanted) });
+    const worker = createConvergeWorker({ ...given, ...known, settling: wakingResetter(settling, onResetWanted) });
     return [worker, resetter];
   });
 }
 
 /** The removal is settled first: what it wants may be done right after it. */
-function tellingOfResets(settling: SettleStore, onResetWanted: () => void): SettleStore {
+function wakingResetter(settling: SettleStore, onResetWanted: () => void): SettleStore {
   return {
     ...settling,
     async settle(claim, result, now) {

@@ -62,9 +62,9 @@ export function createAppendStatements(kysely: Transaction): AppendStatements {
       if (rows.length === 0) return { keys: new Set(), reusedIds: new Set() };
       const parameters = rows.flatMap((row) => columns.map((column) => row[column]));
       const inserted = await tx.executeQuery<InsertedRow>({ ...insert(rows.length), parameters });
-      const keys = new Set(inserted.rows.map((row) => keyOf(row.install, row.bodySha256)));
+      const keys = new Set(inserted.rows.map((row) => deliveryKeyOf(row.install, row.bodySha256)));
       if (keys.size < rows.length) await retakeFailed(tx, rows, keys);
-      const isNew = (row: AppendedRow) => keys.has(keyOf(row.install, row.bodySha256));
+      const isNew = (row: AppendedRow) => keys.has(deliveryKeyOf(row.install, row.bodySha256));
       const added = keys.size === rows.length ? rows : rows.filter(isNew);
       const sizes = added.map((row) => ({ install: row.install, bytes: bytesOf(row) }));
       await countStored(tx, sumByInstall(sizes));
@@ -108,21 +108,21 @@ const anyRow: AppendedRow = {
 
 /** The sender repeats what it believes to have failed; if it did fail here, it is looked at again. */
 async function retakeFailed(tx: Transaction, rows: AppendedRow[], newKeys: Set<string>): Promise<void> {
-  const known = rows.filter((row) => !newKeys.has(keyOf(row.install, row.bodySha256)));
+  const known = rows.filter((row) => !newKeys.has(deliveryKeyOf(row.install, row.bodySha256)));
   await tx
     .updateTable('delivery')
-    .set((eb) => ({ ...dueAgain(known[0]?.receivedAt ?? ''), failure: eb.ref('failure') }))
+    .set((eb) => ({ ...pendingAgain(known[0]?.receivedAt ?? ''), failure: eb.ref('failure') }))
     .where('state', '=', 'failed')
     .where((eb) => eb.or(known.map(({ install, bodySha256 }) => eb.and({ install, bodySha256 }))))
     .execute();
 }
 
 /** What a delivery is given to be looked at as if it had just come in. */
-export function dueAgain(now: string) {
+export function pendingAgain(now: string) {
   return { state: 'pending', attempts: 0, nextAttemptAt: now, failure: null } as const;
 }
 
 /** Install and digest, as text. */
-export function keyOf(install: string, digest: Buffer): string {
+export function deliveryKeyOf(install: string, digest: Buffer): string {
   return `${install}/${digest.toString('hex')}`;
 }

@@ -7,7 +7,7 @@ import { AppError } from '../domain/errors.ts';
 import { bodyContext } from '../keys/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { createTurns } from '../lib/turns.ts';
-import { type AppendedRow, createAppendStatements, keyOf } from './append-store.ts';
+import { type AppendedRow, createAppendStatements, deliveryKeyOf } from './append-store.ts';
 import { deleteOld, deleteSettled } from './delete-store.ts';
 import { type DueDelivery, findDue, selectDue } from './due-store.ts';
 import { type ReadEvent, readEvent, readerVersion } from './event-schema.ts';
@@ -271,7 +271,7 @@ const notKept = Buffer.alloc(0);
 function toKeyed(delivery: NewDelivery): KeyedDelivery {
   const digest = createHash('sha256').update(delivery.body).digest();
   const read = readEvent(delivery.body);
-  return { delivery, read, digest, key: keyOf(delivery.install, digest) };
+  return { delivery, read, digest, key: deliveryKeyOf(delivery.install, digest) };
 }
 
 function statusOf(read: ReadEvent): Appended['status'] {

@@ -2,7 +2,7 @@ import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kyse
 import { type Database, inTransaction } from '../db/database.ts';
 import type { Tables } from '../db/tables.ts';
 import type { DeliveryState } from '../domain/delivery.ts';
-import { dueAgain } from './append-store.ts';
+import { pendingAgain } from './append-store.ts';
 
 /** The SQL of looking at deliveries again: which ones, and making them due. */
 export type Condition = (eb: ExpressionBuilder<Tables, 'delivery'>) => Expression<SqlBool>;
@@ -20,7 +20,7 @@ export function isIn(state: DeliveryState): Condition {
 /** @returns how many there were */
 export async function makeDue(database: Database, now: string, which: Condition): Promise<number> {
   const updated = await inTransaction(database, (tx) =>
-    tx.updateTable('delivery').set(dueAgain(now)).where(which).executeTakeFirst(),
+    tx.updateTable('delivery').set(pendingAgain(now)).where(which).executeTakeFirst(),
   );
   return Number(updated.numUpdatedRows);
 }

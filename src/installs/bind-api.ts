@@ -1,5 +1,5 @@
 import type { PlatformApi } from '../marketplace/platform-api.ts';
-import type { Install as Grant } from '../marketplace/platform-schema.ts';
+import type { Grant } from '../marketplace/platform-schema.ts';
 
 /**
  * The way to the marketplace of one install, which asks whose its token is before anything else: with

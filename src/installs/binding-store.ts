@@ -1,7 +1,7 @@
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { type Customer, differsFrom } from '../domain/binding.ts';
 import { AppError } from '../domain/errors.ts';
-import type { Install as Grant } from '../marketplace/platform-schema.ts';
+import type { Grant } from '../marketplace/platform-schema.ts';
 
 /** The only SQL about which customer each install is bound to. */
 export interface BindingStore {

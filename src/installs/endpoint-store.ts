@@ -43,8 +43,8 @@ export function createEndpointStore(database: Database, box: SecretBox): Endpoin
     listOf: (install) => open(all.where('install', '=', install)),
 
     async save({ secret, ...endpoint }) {
-      const place = endpointSecretContext(endpoint.install, endpoint.endpointId);
-      const sealed = secret === null ? null : box.seal(Buffer.from(secret), place);
+      const context = endpointSecretContext(endpoint.install, endpoint.endpointId);
+      const sealed = secret === null ? null : box.seal(Buffer.from(secret), context);
       const row = { ...endpoint, secret: sealed };
       await inTransaction(
         database,

@@ -1,11 +1,11 @@
 /** How many bytes of requests may lie in memory at once, and how they are shared. */
 export interface ByteBudget {
   /** @param owner who the bytes are for: any text, as it is forgotten with its last share */
-  open(owner: string): Share;
+  open(owner: string): ByteShare;
 }
 
 /** What one request holds of it. */
-export interface Share {
+export interface ByteShare {
   /** @returns whether there was room; what there was no room for is not counted */
   take(bytes: number): boolean;
   /** Gives all of it back. Harmless to repeat. */

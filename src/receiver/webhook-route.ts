@@ -8,7 +8,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { Quiet } from '../lib/quiet.ts';
 import type { Admission } from './admission.ts';
-import type { ByteBudget, Share } from './byte-budget.ts';
+import type { ByteBudget, ByteShare } from './byte-budget.ts';
 import type { DeferralLog } from './deferral-log.ts';
 import { refuseUnread, sendError } from './error-response.ts';
 import { keepHeaders, type MarketplaceHeaders } from './marketplace-headers.ts';
@@ -71,7 +71,7 @@ interface Exchange {
   /** As it was asked for; there may be none of that name. */
   install: string;
   signature: Signature;
-  share: Share;
+  share: ByteShare;
 }
 
 async function takeDelivery(deps: WebhookRouteDeps, exchange: Exchange): Promise<void> {

@@ -4,8 +4,8 @@ import { eventTypes } from '../../domain/event.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';
 import type { EndpointChanges } from '../../marketplace/platform-api.ts';
-import type { Step, StepAbout } from './decide-subscription.ts';
-import type { Hold } from './hold-subscription.ts';
+import type { StepAbout, SubscriptionStep } from './decide-subscription.ts';
+import type { SubscriptionHold } from './hold-subscription.ts';
 import type { Look, SubscriptionDeps } from './look-at-subscription.ts';
 
 /**
@@ -17,8 +17,8 @@ import type { Look, SubscriptionDeps } from './look-at-subscription.ts';
 export async function applySteps(
   deps: SubscriptionDeps,
   look: Look,
-  hold: Hold,
-  steps: readonly Step[],
+  hold: SubscriptionHold,
+  steps: readonly SubscriptionStep[],
   signal: AbortSignal,
 ): Promise<string | null> {
   let created: string | null = null;
@@ -66,8 +66,8 @@ async function change(
 async function create(
   deps: SubscriptionDeps,
   look: Look,
-  hold: Hold,
-  { replaces, eventTypes: types = eventTypes }: Extract<Step, { kind: 'create' }>,
+  hold: SubscriptionHold,
+  { replaces, eventTypes: types = eventTypes }: Extract<SubscriptionStep, { kind: 'create' }>,
   signal: AbortSignal,
 ): Promise<string> {
   const { subscriptions, endpoints } = deps;

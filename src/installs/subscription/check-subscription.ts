@@ -2,7 +2,7 @@ import { type AppError, isTransient, toAppError } from '../../domain/errors.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { applySteps } from './apply-steps.ts';
 import { decideSubscription } from './decide-subscription.ts';
-import { type Hold, holdSubscription } from './hold-subscription.ts';
+import { holdSubscription, type SubscriptionHold } from './hold-subscription.ts';
 import { lookAtSubscription, type SubscriptionDeps } from './look-at-subscription.ts';
 import { type Trouble, troubleOfError } from './troubles.ts';
 
@@ -17,11 +17,16 @@ export async function checkSubscription(
   install: string,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const work = (hold: Hold) => check(deps, install, hold, signal);
+  const work = (hold: SubscriptionHold) => check(deps, install, hold, signal);
   return (await holdSubscription(deps, install, { patienceMs: 0, signal }, work)) ?? false;
 }
 
-async function check(deps: SubscriptionDeps, install: string, hold: Hold, signal: AbortSignal): Promise<true> {
+async function check(
+  deps: SubscriptionDeps,
+  install: string,
+  hold: SubscriptionHold,
+  signal: AbortSignal,
+): Promise<true> {
   const { subscriptions, alerts, clock } = deps;
   const { trouble: before } = await subscriptions.find(install);
   try {

@@ -1,6 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
 import type { WebhookEndpoint } from '../../marketplace/platform-schema.ts';
-import { create, type Step, tidy } from './decide-subscription.ts';
+import { create, type SubscriptionStep, tidy } from './decide-subscription.ts';
 import { type SortedEndpoints, type SubscriptionView, sortEndpoints } from './sort-endpoints.ts';
 import { toShownUrl } from './troubles.ts';
 
@@ -10,7 +10,7 @@ export interface EnsureDecision {
   how: EnsuredHow;
   /** The endpoint that it comes to; null where that is yet to be made. */
   endpointId: string | null;
-  steps: Step[];
+  steps: SubscriptionStep[];
 }
 
 /**
@@ -43,7 +43,7 @@ export function decideEnsured(install: string, view: SubscriptionView, mayMove: 
 }
 
 function keep(view: SubscriptionView, sorted: SortedEndpoints, current: WebhookEndpoint): EnsureDecision {
-  const enabled: Step[] = current.status === 'DISABLED' ? [{ kind: 'enable', endpointId: current.id }] : [];
+  const enabled: SubscriptionStep[] = current.status === 'DISABLED' ? [{ kind: 'enable', endpointId: current.id }] : [];
   const steps = [...enabled, ...tidy(view, sorted, current)];
   return { how: 'kept', endpointId: current.id, steps };
 }
@@ -65,7 +65,7 @@ function move(view: SubscriptionView, sorted: SortedEndpoints, distant: WebhookE
     return { how: 'replaced', endpointId: null, steps: create([distant], sorted.gone) };
   }
   const { endpointId, steps } = keep(view, sorted, distant);
-  const adopted: Step[] = known === undefined ? [{ kind: 'adopt', endpointId: distant.id }] : [];
+  const adopted: SubscriptionStep[] = known === undefined ? [{ kind: 'adopt', endpointId: distant.id }] : [];
   const moved = { kind: 'move' as const, endpointId: distant.id };
   return { how: 'moved', endpointId, steps: [moved, ...adopted, ...steps] };
 }

@@ -4,7 +4,7 @@ import { type SortedEndpoints, type SubscriptionView, sortEndpoints } from './so
 import { type Trouble, toTroubles } from './troubles.ts';
 
 /** One thing to be done at the marketplace, or to what is stored of it. */
-export type Step =
+export type SubscriptionStep =
   /** Deletes those first, as their place may be needed. For all event types, unless told. */
   | { kind: 'create'; replaces: readonly string[]; eventTypes?: readonly EventType[] }
   /** Nothing is being created any more. */
@@ -17,7 +17,7 @@ export type StepAbout =
   | { kind: 'subscribe'; endpointId: string; eventTypes: readonly string[] };
 
 export interface SubscriptionDecision {
-  steps: Step[];
+  steps: SubscriptionStep[];
   /** What is not to be mended by itself. */
   trouble: Trouble | null;
 }
@@ -57,7 +57,7 @@ export function decideSubscription(install: string, view: SubscriptionView): Sub
 }
 
 /** Forgets what is gone last: as long as it is known, an endpoint is made again. */
-export function create(replaced: readonly WebhookEndpoint[], gone: readonly string[]): Step[] {
+export function create(replaced: readonly WebhookEndpoint[], gone: readonly string[]): SubscriptionStep[] {
   return [{ kind: 'create', replaces: replaced.map(({ id }) => id) }, ...forget(gone)];
 }
 
@@ -86,7 +86,7 @@ export function tidy(
   view: SubscriptionView,
   { usable, strangers, gone }: SortedEndpoints,
   current: WebhookEndpoint,
-): Step[] {
+): SubscriptionStep[] {
   const deleted = [
     ...(view.creatingSince === null ? [] : strangers),
     ...(isOverlapOver(view, current) ? usable.filter(({ id }) => id !== current.id) : []),
@@ -99,7 +99,7 @@ export function tidy(
   ];
 }
 
-function forget(gone: readonly string[]): Step[] {
+function forget(gone: readonly string[]): SubscriptionStep[] {
   return gone.map((endpointId) => ({ kind: 'forget', endpointId }));
 }
 
@@ -108,7 +108,7 @@ export function missingTypesOf({ eventTypes: types }: WebhookEndpoint): string[]
   return types === undefined ? [] : eventTypes.filter((type) => !types.includes(type));
 }
 
-function subscribe(endpoint: WebhookEndpoint): Step[] {
+function subscribe(endpoint: WebhookEndpoint): SubscriptionStep[] {
   const missing = missingTypesOf(endpoint);
   if (missing.length === 0) return [];
   const types = [...(endpoint.eventTypes ?? []), ...missing];

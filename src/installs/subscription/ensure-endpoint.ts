@@ -1,7 +1,7 @@
 import { AppError } from '../../domain/errors.ts';
 import { applySteps } from './apply-steps.ts';
 import { decideEnsured, type EnsuredHow } from './decide-ensured.ts';
-import { type Hold, holdSubscription } from './hold-subscription.ts';
+import { holdSubscription, type SubscriptionHold } from './hold-subscription.ts';
 import { lookAtSubscription, type SubscriptionDeps } from './look-at-subscription.ts';
 
 export interface Ensured {
@@ -53,7 +53,7 @@ export async function whileHeld<T>(
   deps: SubscriptionDeps,
   install: string,
   signal: AbortSignal,
-  work: (hold: Hold) => Promise<T>,
+  work: (hold: SubscriptionHold) => Promise<T>,
 ): Promise<T> {
   // In a box, so that a result of null is no sign of anything.
   const boxed = await holdSubscription(deps, install, { patienceMs, signal }, async (hold) => ({

@@ -5,7 +5,7 @@ import { AppError } from '../../domain/errors.ts';
 import { type Clock, instantIn, toInstant } from '../../lib/clock.ts';
 
 /** A subscription that nobody else changes meanwhile: no other instance, and no command. */
-export interface Hold {
+export interface SubscriptionHold {
   /**
    * Keeps it for as long as a call to the marketplace may take; to be asked before each.
    *
@@ -26,7 +26,7 @@ interface HoldOptions {
 }
 
 /** Longer than any call to the marketplace takes, with its tries. */
-export const leaseMs = 120_000;
+export const subscriptionLeaseMs = 120_000;
 const lookEveryMs = 200;
 
 /** @returns null where another has it, for as long as the patience lasts */
@@ -34,10 +34,10 @@ export async function holdSubscription<T>(
   { locks, clock }: HoldDeps,
   install: string,
   { patienceMs, signal }: HoldOptions,
-  work: (hold: Hold) => Promise<T>,
+  work: (hold: SubscriptionHold) => Promise<T>,
 ): Promise<T | null> {
   const [name, token] = [`subscription:${install}`, randomUUID()];
-  const take = () => locks.hold(name, token, toInstant(clock.now()), instantIn(clock, leaseMs));
+  const take = () => locks.hold(name, token, toInstant(clock.now()), instantIn(clock, subscriptionLeaseMs));
   const deadline = performance.now() + patienceMs;
   while (!(await take())) {
     if (signal.aborted || performance.now() >= deadline) return null;

@@ -2,13 +2,13 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { AppError, toAppError } from '../../domain/errors.ts';
 import { eventTypes } from '../../domain/event.ts';
 import { applySteps } from './apply-steps.ts';
-import { type Step, overlapMs as usualOverlapMs } from './decide-subscription.ts';
+import { type SubscriptionStep, overlapMs as usualOverlapMs } from './decide-subscription.ts';
 import { whileHeld } from './ensure-endpoint.ts';
-import type { Hold } from './hold-subscription.ts';
+import type { SubscriptionHold } from './hold-subscription.ts';
 import { type Look, lookAtSubscription, type SubscriptionDeps } from './look-at-subscription.ts';
 import { sortEndpoints } from './sort-endpoints.ts';
 
-export interface Rotated {
+export interface RotatedEndpoint {
   endpointId: string;
   /** Those that it takes the place of. */
   replaced: string[];
@@ -38,7 +38,7 @@ export async function rotateEndpoint(
   deps: SubscriptionDeps,
   install: string,
   { signal, overlapMs = usualOverlapMs }: RotateOptions,
-): Promise<Rotated> {
+): Promise<RotatedEndpoint> {
   return await whileHeld(deps, install, signal, async (hold) => {
     const look = await lookAtSubscription(deps, install, signal);
     const { usable, strangers } = sortEndpoints(look.view);
@@ -60,11 +60,11 @@ export async function rotateEndpoint(
 async function makeSecond(
   deps: SubscriptionDeps,
   look: Look,
-  hold: Hold,
+  hold: SubscriptionHold,
   replaced: string[],
   signal: AbortSignal,
-): Promise<Pick<Rotated, 'endpointId' | 'hadGap'>> {
-  const make = async (step: Step) => (await applySteps(deps, look, hold, [step], signal)) ?? '';
+): Promise<Pick<RotatedEndpoint, 'endpointId' | 'hadGap'>> {
+  const make = async (step: SubscriptionStep) => (await applySteps(deps, look, hold, [step], signal)) ?? '';
   // While a second one is made, what is known is left in peace whoever comes in between.
   await applySteps(deps, look, hold, adoptable(look), signal);
   try {
@@ -78,11 +78,11 @@ async function makeSecond(
   }
 }
 
-function toDeleted(endpointId: string): Step {
+function toDeleted(endpointId: string): SubscriptionStep {
   return { kind: 'delete', endpointId };
 }
 
-function adoptable({ view }: Look): Step[] {
+function adoptable({ view }: Look): SubscriptionStep[] {
   if (!view.hasConfiguredSecrets || view.creatingSince !== null) return [];
   return sortEndpoints(view).strangers.map(({ id }) => ({ kind: 'adopt', endpointId: id }));
 }

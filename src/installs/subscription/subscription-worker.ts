@@ -1,7 +1,7 @@
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
 import { checkSubscription } from './check-subscription.ts';
-import { leaseMs } from './hold-subscription.ts';
+import { subscriptionLeaseMs } from './hold-subscription.ts';
 import type { SubscriptionDeps } from './look-at-subscription.ts';
 
 export interface SubscriptionWorker extends Loop {
@@ -62,7 +62,7 @@ export function createSubscriptionWorker(deps: SubscriptionWorkerDeps): Subscrip
       await writeUnmatched();
       await welcomeNew();
       const now = toInstant(clock.now());
-      const claimed = await subscriptions.claim([...installs.keys()], now, instantIn(clock, leaseMs));
+      const claimed = await subscriptions.claim([...installs.keys()], now, instantIn(clock, subscriptionLeaseMs));
       const checks = await Promise.allSettled(claimed.map((install) => check(install, signal)));
       const failed = checks.find(({ status }) => status === 'rejected');
       if (failed?.status === 'rejected') throw failed.reason;

@@ -6,20 +6,20 @@ import type { Logger } from '../../lib/logger.ts';
 import { maskText } from '../../lib/mask.ts';
 import type { Metrics } from '../../lib/metrics.ts';
 import type { Group } from './drift-store.ts';
-import type { Verdict } from './judge-drift.ts';
+import type { DriftVerdict } from './judge-drift.ts';
 import {
   findGroups,
   type GroupVerdicts,
+  groupKeyOf,
   idsOf,
   type JudgeGroupDeps,
   judgeFoundAgain,
   judgeGroup,
-  judgeReturns,
-  keyOf,
+  judgeMissing,
   type ListedGroup,
   listGroup,
   maxChanges,
-  toId,
+  membershipIdOf,
 } from './judge-group.ts';
 import type { GroupDrift, ReportDrift } from './report-drift.ts';
 
@@ -55,7 +55,7 @@ export function createCheckDrift(deps: CheckDriftDeps): CheckDrift {
 
   async function check(install: string, signal: AbortSignal): Promise<void> {
     const endsAt = clock.now().getTime() + runMs;
-    const lastTried = (group: Group) => triedAt.get(keyOf(group)) ?? 0;
+    const lastTried = (group: Group) => triedAt.get(groupKeyOf(group)) ?? 0;
     const isDue = (group: Group) =>
       // Either way: a clock that was ahead and is right again keeps no group from being listed.
       Math.abs(clock.now().getTime() - lastTried(group)) >= listedAgainAfterMs;
@@ -65,7 +65,7 @@ export function createCheckDrift(deps: CheckDriftDeps): CheckDrift {
     for (const group of groups) {
       if (signal.aborted || clock.now().getTime() > endsAt) return;
       if (silent.has(group.tool)) continue;
-      triedAt.set(keyOf(group), clock.now().getTime());
+      triedAt.set(groupKeyOf(group), clock.now().getTime());
       const isAnswered = await checkGroup(deps, group, signal);
       if (!isAnswered) silent.add(group.tool);
     }
@@ -151,7 +151,7 @@ async function judgeAndWrite(
   });
 }
 
-function isToWrite({ kind }: Verdict): boolean {
+function isToWrite({ kind }: DriftVerdict): boolean {
   return kind !== 'stranger' && kind !== 'leak';
 }
 
@@ -161,8 +161,8 @@ async function lookAgain(
   { verdicts, stillIn }: GroupVerdicts,
 ): Promise<Pick<GroupDrift, 'lookedAt' | 'vanishing'>> {
   const { drifts, clock } = deps;
-  const returns = await judgeReturns(deps, tx, verdicts);
-  const due = returns.filter(({ isDue }) => isDue).map(toId);
+  const returns = await judgeMissing(deps, tx, verdicts);
+  const due = returns.filter(({ isDue }) => isDue).map(membershipIdOf);
   const undecided = await drifts.undecided(tx, stillIn);
   const ids = [
     ...due,
@@ -176,12 +176,12 @@ async function lookAgain(
 }
 
 /** @returns the memberships */
-async function removeAgain(deps: CheckDriftDeps, tx: Transaction, verdicts: Verdict[]): Promise<number[]> {
+async function removeAgain(deps: CheckDriftDeps, tx: Transaction, verdicts: DriftVerdict[]): Promise<number[]> {
   const { drifts, graceMs, clock } = deps;
   const decided = await judgeFoundAgain(deps, tx, verdicts);
   const removeAfter = instantIn(clock, graceMs);
   for (const { membershipId, memberId } of decided) {
     await drifts.removeAgain(tx, { membershipId, memberId, removeAfter }, toInstant(clock.now()));
   }
-  return decided.map(toId);
+  return decided.map(membershipIdOf);
 }

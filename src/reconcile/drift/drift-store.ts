@@ -5,7 +5,7 @@ import type { Tables } from '../../db/tables.ts';
 import type { LinkEvidence } from '../../domain/evidence.ts';
 import { heldStates, type ReceiptOutcome } from '../../domain/membership.ts';
 import { letGoOf } from '../../memberships/address-store.ts';
-import type { Arrival, KnownMembership } from './judge-drift.ts';
+import type { Arrival, ComparedMembership } from './judge-drift.ts';
 
 /** The only SQL of drift: which groups an install has people in, who they are, and what follows. */
 export interface DriftStore {
@@ -14,7 +14,7 @@ export interface DriftStore {
   /** All links that an install ever had. */
   linksOf(install: string): Promise<DriftLink[]>;
   /** In a transaction nobody else changes these memberships until it ends. */
-  membersOf(tx: Transaction, group: Group, listedAt: string): Promise<KnownMembership[]>;
+  membersOf(tx: Transaction, group: Group, listedAt: string): Promise<ComparedMembership[]>;
   /** How they came to be where they are wanted now, oldest first. */
   arrivalsOf(tx: Transaction, membershipIds: number[]): Promise<Map<number, Arrival[]>>;
   /**

@@ -12,7 +12,7 @@ export interface ListedAccount {
   isProtected: boolean;
 }
 
-export interface KnownMembership {
+export interface ComparedMembership {
   id: number;
   wanted: boolean;
   state: MembershipState;
@@ -34,7 +34,7 @@ export interface KnownMembership {
   updatedAt: string;
 }
 
-export type Verdict =
+export type DriftVerdict =
   /** Wanted, and not listed: to be looked at again, and added where the look finds nobody. */
   | { kind: 'missing'; membershipId: number }
   /** In by their address, and not by the id that is known: to be looked at, so that it is learnt. */
@@ -49,10 +49,10 @@ export type Verdict =
   | { kind: 'leak'; memberId: string };
 
 /** What every member of a group comes to; those who are as they should be come to nothing. */
-export function judgeDrift(known: readonly KnownMembership[], listed: readonly ListedAccount[]): Verdict[] {
+export function judgeDrift(known: readonly ComparedMembership[], listed: readonly ListedAccount[]): DriftVerdict[] {
   const find = createFinder(known);
-  const present = new Set<KnownMembership>();
-  const moved = new Set<KnownMembership>();
+  const present = new Set<ComparedMembership>();
+  const moved = new Set<ComparedMembership>();
   const verdicts = listed.flatMap((account) => {
     const { owners, strays } = find(account);
     for (const owner of owners) (isKnownBy(owner, account) ? present : moved).add(owner);
@@ -66,7 +66,7 @@ export function judgeDrift(known: readonly KnownMembership[], listed: readonly L
     ...withoutDoubts(verdicts, listed),
     ...unseen
       .sort((a, b) => (a.updatedAt < b.updatedAt ? -1 : 1))
-      .map((one): Verdict => {
+      .map((one): DriftVerdict => {
         return { kind: moved.has(one) ? 'id_changed' : 'missing', membershipId: one.id };
       }),
   ];
@@ -77,7 +77,7 @@ export function judgeDrift(known: readonly KnownMembership[], listed: readonly L
  * looked at, and taken out where the look finds them; whoever is missing is looked at anyway.
  */
 export function judgeUnconfirmed(
-  known: readonly KnownMembership[],
+  known: readonly ComparedMembership[],
   listed: readonly ListedAccount[],
 ): { stillIn: number[]; confirmed: number[] } {
   const find = createFinder(known);
@@ -89,7 +89,7 @@ export function judgeUnconfirmed(
 }
 
 /** Whether it counts as out by looks alone. */
-function isSeenOut({ isToConfirm, wanted, state }: KnownMembership): boolean {
+function isSeenOut({ isToConfirm, wanted, state }: ComparedMembership): boolean {
   return isToConfirm && !wanted && state === 'removed';
 }
 
@@ -97,7 +97,7 @@ function isSeenOut({ isToConfirm, wanted, state }: KnownMembership): boolean {
  * By an address, or by the tool's own id: whoever might be meant. Tools give ids out again: who has
  * the id and none of the addresses is a stray.
  */
-function createFinder(known: readonly KnownMembership[]) {
+function createFinder(known: readonly ComparedMembership[]) {
   const byId = Map.groupBy(known, ({ memberId }) => memberId);
   const byAddress = Map.groupBy(
     known.flatMap((membership) => membership.addresses.map((digest) => ({ digest, membership }))),
@@ -105,7 +105,7 @@ function createFinder(known: readonly KnownMembership[]) {
   );
   return ({ id, digests }: ListedAccount) => {
     const named = digests.flatMap((digest) => byAddress.get(digest) ?? []);
-    const [owners, strays] = [new Set<KnownMembership>(), new Set<KnownMembership>()];
+    const [owners, strays] = [new Set<ComparedMembership>(), new Set<ComparedMembership>()];
     for (const one of byId.get(id) ?? []) {
       const isTheirs = digests.length === 0 || isOneOf(one.addresses, digests);
       (isTheirs ? owners : strays).add(one);
@@ -116,24 +116,24 @@ function createFinder(known: readonly KnownMembership[]) {
 }
 
 /** Renamed in the tool, or given out again: a look tells, and until then nobody is missing. */
-function judgeStray(strays: KnownMembership[]) {
+function judgeStray(strays: ComparedMembership[]) {
   const [membership, ...others] = strays.filter(isSettledIn);
   if (membership?.address == null || others.length > 0) return null;
   const { id: membershipId, address } = membership;
-  const verdict: Verdict = { kind: 'address_changed', membershipId, address, isKnown: false };
+  const verdict: DriftVerdict = { kind: 'address_changed', membershipId, address, isKnown: false };
   return { membership, verdict };
 }
 
 /** Who has another id by now than is known is looked at, so that the new one is learnt. */
-function isKnownBy({ memberId }: KnownMembership, { id }: ListedAccount): boolean {
+function isKnownBy({ memberId }: ComparedMembership, { id }: ListedAccount): boolean {
   return memberId === null || memberId === id || memberId.startsWith('invited:');
 }
 
-function isSettledIn({ wanted, state, wasCalled }: KnownMembership): boolean {
+function isSettledIn({ wanted, state, wasCalled }: ComparedMembership): boolean {
   return wanted && (state === 'active' || state === 'invited') && !wasCalled;
 }
 
-function judgeAccount(account: ListedAccount, owners: KnownMembership[]): Verdict | null {
+function judgeAccount(account: ListedAccount, owners: ComparedMembership[]): DriftVerdict | null {
   if (owners.some(({ wasCalled }) => wasCalled)) return null;
   if (owners.some(isSeenOut)) return null;
   const kept = owners.filter(({ state }) => state !== 'removed');
@@ -145,7 +145,7 @@ function judgeAccount(account: ListedAccount, owners: KnownMembership[]): Verdic
     : toUnknown(account);
 }
 
-function toUnknown({ id, isManaged }: ListedAccount): Verdict {
+function toUnknown({ id, isManaged }: ListedAccount): DriftVerdict {
   return { kind: isManaged ? 'leak' : 'stranger', memberId: id };
 }
 
@@ -154,7 +154,7 @@ function toUnknown({ id, isManaged }: ListedAccount): Verdict {
  * them yet whom a call of ours let in, or none but we give out such an address. Ids may be given out
  * again: where there is an address it decides.
  */
-function isToGoAgain({ id, digests, isManaged }: ListedAccount, gone: KnownMembership): boolean {
+function isToGoAgain({ id, digests, isManaged }: ListedAccount, gone: ComparedMembership): boolean {
   // Without an address of theirs nobody could look for them.
   if (gone.wanted || gone.given.length === 0) return false;
   const isLate = gone.memberId === null && isOneOf(gone.open, digests);
@@ -163,7 +163,7 @@ function isToGoAgain({ id, digests, isManaged }: ListedAccount, gone: KnownMembe
 }
 
 /** The account is known by its id, so that nothing but its address can have changed. */
-function judgeAddress({ id, digests }: ListedAccount, kept: KnownMembership[]): Verdict | null {
+function judgeAddress({ id, digests }: ListedAccount, kept: ComparedMembership[]): DriftVerdict | null {
   const [owner, ...others] = kept;
   if (owner === undefined || others.length > 0 || !isSettledIn(owner)) return null;
   const { address, memberId } = owner;
@@ -172,7 +172,7 @@ function judgeAddress({ id, digests }: ListedAccount, kept: KnownMembership[]): 
 }
 
 /** One person with two accounts: which of them we removed, nobody can tell. */
-function withoutDoubts(verdicts: Verdict[], listed: readonly ListedAccount[]): Verdict[] {
+function withoutDoubts(verdicts: DriftVerdict[], listed: readonly ListedAccount[]): DriftVerdict[] {
   const returned = Map.groupBy(verdicts, (verdict) => (verdict.kind === 'found_again' ? verdict.membershipId : null));
   const accounts = new Map(listed.map((account) => [account.id, account]));
   return verdicts.map((verdict) => {
@@ -193,7 +193,7 @@ export interface Arrival {
   at: string;
 }
 
-export interface Return {
+export interface AddBack {
   /** Whether they are to be looked at now, and added if they are missing. */
   isDue: boolean;
   /** How often we put them back in the last 24 hours. */
@@ -209,7 +209,7 @@ const vanishingRetryMs = 3_600_000;
  *
  * @param arrivals the oldest first: the first is how they came in
  */
-export function judgeReturn(arrivals: readonly Arrival[], now: Date): Return {
+export function judgeAddBack(arrivals: readonly Arrival[], now: Date): AddBack {
   const since = new Date(now.getTime() - vanishingWindowMs).toISOString();
   const recent = arrivals.slice(1).filter(({ outcome, at }) => outcome !== 'already_member' && at > since);
   const last = recent.at(-1);

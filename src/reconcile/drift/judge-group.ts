@@ -7,7 +7,7 @@ import type { RouteLink } from '../../memberships/link-router.ts';
 import { isProtected } from '../../tools/protected-account.ts';
 import { type ListMembers, readGroup } from '../../tools/read-group.ts';
 import type { DriftStore, Group } from './drift-store.ts';
-import { judgeDrift, judgeReturn, judgeUnconfirmed, type ListedAccount, type Verdict } from './judge-drift.ts';
+import { type DriftVerdict, judgeAddBack, judgeDrift, judgeUnconfirmed, type ListedAccount } from './judge-drift.ts';
 import type { GroupDrift } from './report-drift.ts';
 
 /** Listing a group and judging what it shows: the same for the run and the dry run. Writes nothing. */
@@ -40,11 +40,11 @@ export async function findGroups(
   const routed = new Set<string>();
   for (const link of await drifts.linksOf(install)) {
     const route = routeLink(link);
-    if (route !== undefined) routed.add(keyOf(route));
+    if (route !== undefined) routed.add(groupKeyOf(route));
   }
   const groups = await drifts.groupsOf(install, instantIn(clock, -lookBackMs));
   const isListed = (group: Group) => adapters.get(group.tool)?.listMembers !== undefined;
-  return groups.filter((group) => isListed(group) && routed.has(keyOf(group)));
+  return groups.filter((group) => isListed(group) && routed.has(groupKeyOf(group)));
 }
 
 /** What the tool lists in a group, and since when that may be so. @throws AppError */
@@ -67,7 +67,7 @@ export interface ListedGroup {
 }
 
 export interface GroupVerdicts extends ReturnType<typeof judgeUnconfirmed> {
-  verdicts: Verdict[];
+  verdicts: DriftVerdict[];
 }
 
 /** What the listing says of everybody. */
@@ -83,16 +83,16 @@ export async function judgeGroup(
 }
 
 /** Whom the listing misses, and whether they are to be put back now. */
-export async function judgeReturns(
+export async function judgeMissing(
   { drifts, clock }: JudgeGroupDeps,
   tx: Transaction,
-  verdicts: Verdict[],
+  verdicts: DriftVerdict[],
 ): Promise<GroupDrift['vanishing']> {
   const missing = idsOf(verdicts, 'missing');
   const arrivals = await drifts.arrivalsOf(tx, missing);
   return missing.map((membershipId) => ({
     membershipId,
-    ...judgeReturn(arrivals.get(membershipId) ?? [], clock.now()),
+    ...judgeAddBack(arrivals.get(membershipId) ?? [], clock.now()),
   }));
 }
 
@@ -105,21 +105,21 @@ export async function judgeReturns(
 export async function judgeFoundAgain(
   { drifts }: JudgeGroupDeps,
   tx: Transaction,
-  verdicts: Verdict[],
+  verdicts: DriftVerdict[],
   reading?: string,
 ): Promise<{ membershipId: number; memberId: string }[]> {
   const found = verdicts.filter((verdict) => verdict.kind === 'found_again').slice(0, maxChanges);
-  const undecided = await drifts.undecided(tx, found.map(toId), reading);
-  return found.filter((one) => !undecided.has(toId(one)));
+  const undecided = await drifts.undecided(tx, found.map(membershipIdOf), reading);
+  return found.filter((one) => !undecided.has(membershipIdOf(one)));
 }
 
-export function toId({ membershipId }: { membershipId: number }): number {
+export function membershipIdOf({ membershipId }: { membershipId: number }): number {
   return membershipId;
 }
 
 type LookedAt = 'missing' | 'id_changed' | 'address_changed';
 
-export function idsOf(verdicts: Verdict[], kind: LookedAt): number[] {
+export function idsOf(verdicts: DriftVerdict[], kind: LookedAt): number[] {
   const ids = verdicts.flatMap((verdict) => (verdict.kind === kind ? [verdict.membershipId] : []));
   return ids.slice(0, maxChanges);
 }
@@ -138,6 +138,6 @@ function toAccount(
   };
 }
 
-export function keyOf({ tool, groupId }: Group): string {
+export function groupKeyOf({ tool, groupId }: Group): string {
   return JSON.stringify([tool, groupId]);
 }

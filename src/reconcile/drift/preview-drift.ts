@@ -1,6 +1,6 @@
 import { instantIn } from '../../lib/clock.ts';
 import type { CheckDriftDeps } from './check-drift.ts';
-import { findGroups, judgeFoundAgain, judgeGroup, judgeReturns, listGroup, toId } from './judge-group.ts';
+import { findGroups, judgeFoundAgain, judgeGroup, judgeMissing, listGroup, membershipIdOf } from './judge-group.ts';
 
 /** What comparing an install's groups with what is known would come to, by membership. */
 export interface DriftAhead {
@@ -24,8 +24,8 @@ export function createPreviewDrift(deps: CheckDriftDeps): PreviewDrift {
       if (listing === null) continue;
       const { kysely } = deps.database;
       const { verdicts, stillIn } = await judgeGroup(deps, kysely, group, listing);
-      missing.push(...(await judgeReturns(deps, kysely, verdicts)).filter(isDue).map(toId));
-      const again = (await judgeFoundAgain(deps, kysely, verdicts, install)).map(toId);
+      missing.push(...(await judgeMissing(deps, kysely, verdicts)).filter(isDue).map(membershipIdOf));
+      const again = (await judgeFoundAgain(deps, kysely, verdicts, install)).map(membershipIdOf);
       const removeAfter = instantIn(deps.clock, deps.graceMs);
       foundAgain.push(...again.map((id): [number, string] => [id, removeAfter]));
       // They count as out, and are looked at and taken out at once.

@@ -3,18 +3,18 @@ import type { Logger } from '../../lib/logger.ts';
 import { maskText } from '../../lib/mask.ts';
 import type { Metrics } from '../../lib/metrics.ts';
 import type { Group } from './drift-store.ts';
-import type { Return, Verdict } from './judge-drift.ts';
+import type { AddBack, DriftVerdict } from './judge-drift.ts';
 
 /** What a listing of a group came to, and what was done about it. */
 export interface GroupDrift {
-  verdicts: Verdict[];
+  verdicts: DriftVerdict[];
   /** How many members the tool has in the group. */
   listed: number;
   /** How many memberships are looked at again. */
   lookedAt: number;
   removedAgain: number[];
   /** Who was put back before, and is missing again. */
-  vanishing: (Return & { membershipId: number })[];
+  vanishing: (AddBack & { membershipId: number })[];
   /** Whether accounts that are ours are given the address that their person has by now. */
   followsAddresses: boolean;
 }
@@ -27,7 +27,7 @@ interface ReportDriftDeps {
   logger: Logger;
 }
 
-type Kind = Verdict['kind'];
+type Kind = DriftVerdict['kind'];
 type Counts = Record<Kind, number>;
 
 /** What is worth an operator's attention; it is told anew only where it was not so the last time. */
@@ -65,7 +65,7 @@ export function createReportDrift({ alerts, metrics, logger }: ReportDriftDeps):
   };
 }
 
-function countKinds(verdicts: Verdict[]): Counts {
+function countKinds(verdicts: DriftVerdict[]): Counts {
   const counts = {
     missing: 0,
     id_changed: 0,
@@ -110,7 +110,7 @@ function findingsOf(drift: GroupDrift): Finding[] {
 const maxNamed = 5;
 
 /** One alert for all of a group: a tool full of them is one thing to look at. */
-function findLeaks(verdicts: Verdict[]): Finding[] {
+function findLeaks(verdicts: DriftVerdict[]): Finding[] {
   const ids = verdicts.flatMap((verdict) => (verdict.kind === 'leak' ? [verdict.memberId] : []));
   if (ids.length === 0) return [];
   // Ids are the tool's: in some they are addresses.
@@ -126,7 +126,7 @@ function findLeaks(verdicts: Verdict[]): Finding[] {
 }
 
 function toAddressChanged(
-  { membershipId: membership, address, isKnown }: Extract<Verdict, { kind: 'address_changed' }>,
+  { membershipId: membership, address, isKnown }: Extract<DriftVerdict, { kind: 'address_changed' }>,
   isFollowed: boolean,
 ): Finding {
   const todo = isFollowed ? 'it follows, if the account is ours' : 'change it there';

@@ -4,8 +4,8 @@ import type { PlatformReader } from '../../marketplace/platform-api.ts';
 import type { InstallClaim, InstallStateStore } from './install-state-store.ts';
 
 /** As long as a dead worker may hold things up. */
-export const leaseMs = 30_000;
-const renewEveryMs = leaseMs / 3;
+export const installLeaseMs = 30_000;
+const renewEveryMs = installLeaseMs / 3;
 
 interface LeaseDeps {
   installStates: Pick<InstallStateStore, 'renew'>;
@@ -13,7 +13,7 @@ interface LeaseDeps {
 }
 
 /** A claimed install, for as long as its read comes further. */
-export interface Lease {
+export interface InstallLease {
   /** As it was last renewed. */
   claim(): InstallClaim;
   /**
@@ -26,14 +26,18 @@ export interface Lease {
 }
 
 /** @param beat is told of every step, too */
-export function createLease({ installStates, clock }: LeaseDeps, claimed: InstallClaim, beat: () => void): Lease {
+export function createInstallLease(
+  { installStates, clock }: LeaseDeps,
+  claimed: InstallClaim,
+  beat: () => void,
+): InstallLease {
   let claim = claimed;
   const now = () => clock.now().getTime();
   /** Several requests are under way at once: one of them renews, the others wait for that. */
   let renewing: Promise<void> | undefined;
 
   async function renew(): Promise<void> {
-    const renewed = await installStates.renew(claim, instantIn(clock, leaseMs));
+    const renewed = await installStates.renew(claim, instantIn(clock, installLeaseMs));
     if (renewed === null) {
       const message = `Could not go on reading ${claim.install}: another instance has taken over`;
       throw new AppError('conflict', message);
@@ -46,7 +50,7 @@ export function createLease({ installStates, clock }: LeaseDeps, claimed: Instal
     claim: () => claim,
     async progress() {
       beat();
-      const heldForMs = now() - (Date.parse(claim.leasedUntil) - leaseMs);
+      const heldForMs = now() - (Date.parse(claim.leasedUntil) - installLeaseMs);
       // One that was taken by a clock that was ahead has been cut back, and is nobody's.
       if (heldForMs >= 0 && heldForMs < renewEveryMs) return;
       renewing ??= renew();
@@ -56,7 +60,7 @@ export function createLease({ installStates, clock }: LeaseDeps, claimed: Instal
 }
 
 /** The same, told of to `progress`: every answer, and every page of a long listing. */
-export function withProgress(api: PlatformReader, progress: Lease['progress']): PlatformReader {
+export function withProgress(api: PlatformReader, progress: InstallLease['progress']): PlatformReader {
   async function tell<T>(asked: Promise<T>): Promise<T> {
     const answer = await asked;
     await progress();

@@ -6,7 +6,7 @@ import { leftSince, movedSince, statusOfContract, statusOfLink } from '../../dom
 import type { RunTrigger } from '../../domain/run.ts';
 import { createSameText, type SameText } from '../../lib/same-text.ts';
 import { createHoldStore, type HoldStore } from './hold-store.ts';
-import type { KnownContract, KnownInstall } from './read-install.ts';
+import type { KnownInstall, StoredContract } from './read-install.ts';
 
 /** The only SQL about reading whole installs: which are to be read, and what is known of them. */
 export interface InstallStateStore extends HoldStore {
@@ -181,8 +181,8 @@ async function findOrphanedContracts({ kysely }: Database, install: string): Pro
 /** So many contracts are looked at together, so that what is kept of them is all that is held. */
 const pageSize = 1000;
 
-async function loadOpenContracts({ kysely }: Database, install: string): Promise<KnownContract[]> {
-  const known: KnownContract[] = [];
+async function loadOpenContracts({ kysely }: Database, install: string): Promise<StoredContract[]> {
+  const known: StoredContract[] = [];
   const same = createSameText();
   for (let after = ''; ; ) {
     const page = await kysely
@@ -206,7 +206,7 @@ function isOpen(contract: ContractEvidence): boolean {
   return status === 'active' || status === 'disputed';
 }
 
-async function toKnown(kysely: Transaction, same: SameText, contracts: ContractEvidence[]): Promise<KnownContract[]> {
+async function toKnown(kysely: Transaction, same: SameText, contracts: ContractEvidence[]): Promise<StoredContract[]> {
   const [first] = contracts;
   if (first === undefined) return [];
   const { install } = first;

@@ -2,19 +2,19 @@ import { AppError } from '../../domain/errors.ts';
 import { forEachAtOnce } from '../../lib/at-once.ts';
 import { createSameText } from '../../lib/same-text.ts';
 import type { ContractPage, PlatformReader } from '../../marketplace/platform-api.ts';
-import type { Contract, Install, Participant, ProjectLink } from '../../marketplace/platform-schema.ts';
+import type { Contract, Grant, Participant, ProjectLink } from '../../marketplace/platform-schema.ts';
 
 /** What an install is known to have: what a read may find missing. */
 export interface KnownInstall {
   /** Links that count as live. */
   linkIds: string[];
   /** Contracts that no source says have ended, with the trainers who count as on them. */
-  contracts: KnownContract[];
+  contracts: StoredContract[];
   /** Contracts that somebody is in a tool by whom the configuration leads to no longer. */
   orphanedContractIds?: ReadonlySet<string>;
 }
 
-export interface KnownContract {
+export interface StoredContract {
   contractId: string;
   /** Those that it counts as being on. */
   linkIds: string[];
@@ -28,7 +28,7 @@ export interface InstallRead {
   install: string;
   /** When the first request of it was sent: what it says may be as old as that. */
   beganAt: string;
-  grant: Install;
+  grant: Grant;
   links: ProjectLink[];
   /** Known links that were not listed and answered 404 by their id. */
   missingLinkIds: string[];
@@ -171,7 +171,7 @@ export async function listActive(
  */
 async function listEnded(
   api: PlatformReader,
-  sought: KnownContract[],
+  sought: StoredContract[],
   links: ProjectLink[],
   signal: AbortSignal,
 ): Promise<Contract[]> {
@@ -179,7 +179,7 @@ async function listEnded(
   const collect = (page: readonly Contract[]) => {
     for (const contract of page) contracts.set(contract.id, contract);
   };
-  const isMissing = ({ contractId }: KnownContract) => !contracts.has(contractId);
+  const isMissing = ({ contractId }: StoredContract) => !contracts.has(contractId);
   const wantsMore = (page: readonly Contract[]) => {
     collect(page);
     return sought.some(isMissing);
@@ -189,7 +189,7 @@ async function listEnded(
   collect(whole.contracts);
   if (whole.isComplete) return [...contracts.values()];
   for (const { id: projectLinkId } of links) {
-    const isOnIt = (one: KnownContract) => one.linkIds.includes(projectLinkId) && isMissing(one);
+    const isOnIt = (one: StoredContract) => one.linkIds.includes(projectLinkId) && isMissing(one);
     if (!sought.some(isOnIt)) continue;
     const page = await api.listContracts({ ...filter, projectLinkId }, signal);
     collect(page.contracts);
@@ -212,7 +212,7 @@ function createPacking(): (contract: Contract) => Contract {
 }
 
 /** Known contracts of links that are still there, which the list did not have. */
-function findUnlisted(known: KnownInstall, links: ProjectLink[], contracts: Contract[]): KnownContract[] {
+function findUnlisted(known: KnownInstall, links: ProjectLink[], contracts: Contract[]): StoredContract[] {
   const listed = new Set(idsOf(contracts));
   const live = new Set(links.map(({ id }) => id));
   return known.contracts.filter(({ contractId, linkIds }) => {

@@ -10,10 +10,10 @@ import type { Logger } from '../../lib/logger.ts';
 import { maskText } from '../../lib/mask.ts';
 import type { Metrics } from '../../lib/metrics.ts';
 import type { PlatformApi, PlatformReader } from '../../marketplace/platform-api.ts';
-import type { Install as Grant } from '../../marketplace/platform-schema.ts';
+import type { Grant } from '../../marketplace/platform-schema.ts';
 import type { CheckDrift } from '../drift/check-drift.ts';
 import { checkBegan } from '../read/clock-worker.ts';
-import { createLease, type Lease, leaseMs, withProgress } from '../read/hold-lease.ts';
+import { createInstallLease, type InstallLease, installLeaseMs, withProgress } from '../read/hold-lease.ts';
 import type { InstallClaim, InstallStateStore, WhichInstall } from '../read/install-state-store.ts';
 import { type ReadSummary, readInSteps } from '../read/read-in-steps.ts';
 import { reportRead } from '../read/report-read.ts';
@@ -59,7 +59,7 @@ export async function reconcileNext(
   if (taken === null) return false;
   await reconcile(
     deps,
-    createLease(deps, taken, () => undefined),
+    createInstallLease(deps, taken, () => undefined),
     signal,
   );
   return true;
@@ -70,11 +70,11 @@ export async function takeNext(
   { installStates, clock }: ReconcileDeps,
   which: WhichInstall,
 ): Promise<InstallClaim | null> {
-  return await installStates.claim(toInstant(clock.now()), instantIn(clock, leaseMs), which);
+  return await installStates.claim(toInstant(clock.now()), instantIn(clock, installLeaseMs), which);
 }
 
 /** Reads a claimed install, adds what it says as evidence, and writes down how that went. */
-export async function reconcile(deps: ReconcileDeps, lease: Lease, signal: AbortSignal): Promise<void> {
+export async function reconcile(deps: ReconcileDeps, lease: InstallLease, signal: AbortSignal): Promise<void> {
   const { installStates, runs, clock } = deps;
   const { install, trigger, attempts } = lease.claim();
   const beganAt = toInstant(clock.now());
@@ -101,7 +101,7 @@ export async function reconcile(deps: ReconcileDeps, lease: Lease, signal: Abort
 
 async function readAndApply(
   deps: ReconcileDeps,
-  lease: Lease,
+  lease: InstallLease,
   beganAt: string,
   signal: AbortSignal,
 ): Promise<ReadSummary> {

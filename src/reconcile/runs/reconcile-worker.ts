@@ -1,7 +1,7 @@
 import { toInstant } from '../../lib/clock.ts';
 import { createLanes } from '../../lib/lanes.ts';
 import type { Loop } from '../../lib/loop.ts';
-import { createLease } from '../read/hold-lease.ts';
+import { createInstallLease } from '../read/hold-lease.ts';
 import { endRuns } from './end-runs.ts';
 import { type ReconcileDeps, reconcile, takeNext } from './reconcile-install.ts';
 
@@ -28,7 +28,7 @@ export function createReconcileWorker(deps: ReconcileDeps): Loop {
       if (!(await installStates.hasDue(toInstant(clock.now())))) return null;
       const taken = await takeNext(deps, { except: [...underway] });
       if (taken === null) return null;
-      const work = (beat: () => void) => reconcile(deps, createLease(deps, taken, beat), signal);
+      const work = (beat: () => void) => reconcile(deps, createInstallLease(deps, taken, beat), signal);
       return { name: taken.install, work };
     },
   });

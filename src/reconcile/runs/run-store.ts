@@ -11,14 +11,14 @@ export interface RunStore {
   fail(runId: number, failure: string, endedAt: string): Promise<void>;
   /** The runs of an install that nobody has ended, and that were read or given up. */
   listOpen(): Promise<OpenRun[]>;
-  end(runId: number, work: Work, endedAt: string): Promise<void>;
+  end(runId: number, work: RunWork, endedAt: string): Promise<void>;
   lastReceipt(): Promise<number>;
   /**
    * What was done for an install since a receipt, what waits, and what is left.
    *
    * @param until what is tried (again) by then counts as left
    */
-  count(install: string, since: Since, now: string, until: string): Promise<Work>;
+  count(install: string, since: Since, now: string, until: string): Promise<RunWork>;
   /** The newest plan that holds removals of an install; null where none does. */
   openPlan(install: string): Promise<number | null>;
   /** What has become of the removals that an approved plan has let pass. */
@@ -36,7 +36,7 @@ export interface Since {
   afterReceipt: number;
 }
 
-export interface Work extends RunNumbers {
+export interface RunWork extends RunNumbers {
   /** The newest plan that holds removals of it. */
   plan: number | null;
   /** Memberships that are due, or being worked on. */

@@ -18,11 +18,11 @@ export interface Silence {
    * @param isRestored whether an operator says that the database comes from a backup
    * @returns what is held from now on
    */
-  look(isRestored?: boolean): Promise<Hold>;
+  check(isRestored?: boolean): Promise<SilenceHold>;
 }
 
 /** `removals`: those on weaker evidence; `all`: whatever is older. */
-export type Hold = 'nothing' | 'removals' | 'all';
+export type SilenceHold = 'nothing' | 'removals' | 'all';
 
 export interface SilenceDeps {
   database: Database;
@@ -52,7 +52,7 @@ export interface Alive {
 }
 
 /** Pure. */
-export function findHold({ aliveAt, wroteAt, wasPutBack }: Alive, now: Date): Hold {
+export function findHold({ aliveAt, wroteAt, wasPutBack }: Alive, now: Date): SilenceHold {
   if (wasPutBack) return 'all';
   if (aliveAt === null) return 'nothing';
   // Older than what was written into it: it is another one by now.
@@ -67,9 +67,9 @@ export function createSilence(deps: SilenceDeps): Silence {
   const mark = createDatabaseMark(database);
   let wroteAt: string | null = null;
   let lookedAtMs: number | null = null;
-  let looking: Promise<Hold> | undefined;
+  let looking: Promise<SilenceHold> | undefined;
 
-  async function lookNow(isRestored: boolean): Promise<Hold> {
+  async function lookNow(isRestored: boolean): Promise<SilenceHold> {
     const now = clock.now();
     const aliveAt = (await readSetting(database.kysely, 'last_alive_at')) ?? null;
     const isFirst = wroteAt === null && aliveAt !== null;
@@ -83,7 +83,7 @@ export function createSilence(deps: SilenceDeps): Silence {
     return hold;
   }
 
-  async function apply(hold: Hold, now: string): Promise<void> {
+  async function apply(hold: SilenceHold, now: string): Promise<void> {
     if (hold === 'all') await installStates.hold([...installs.keys()], now);
     if (hold === 'removals') await installStates.holdRemovals([...installs.keys()], now);
   }
@@ -99,7 +99,7 @@ export function createSilence(deps: SilenceDeps): Silence {
   }
 
   return {
-    async look(isRestored = false) {
+    async check(isRestored = false) {
       const sinceMs = lookedAtMs === null ? null : clock.now().getTime() - lookedAtMs;
       const isFresh = sinceMs !== null && sinceMs >= 0 && sinceMs < lookEveryMs;
       if (isFresh && !isRestored) return 'nothing';
@@ -121,11 +121,11 @@ function msBetween(from: string, to: string): number {
 }
 
 /** What was to be done before a silence is not taken up as if there had been none. */
-export function lookingBefore(silence: Silence, claims: ClaimStore): ClaimStore {
+export function withSilenceCheck(silence: Silence, claims: ClaimStore): ClaimStore {
   return {
     ...claims,
     async claim(order) {
-      await silence.look();
+      await silence.check();
       return await claims.claim(order);
     },
   };
@@ -138,7 +138,7 @@ export function createAliveWorker(silence: Silence, clock: Clock, logger: Logger
     logger,
     clock,
     async run() {
-      await silence.look();
+      await silence.check();
       return 'idle';
     },
   });
