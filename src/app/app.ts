@@ -28,11 +28,11 @@ import type { Storage } from './storage.ts';
 
 /** A running Gangway: two listeners and the loops behind them. */
 export interface App {
-  /** The listener first, then the loops. */
+  /** Starts the listeners first, then the loops. */
   start(): Promise<{ receiverUrl: string; consoleUrl: string }>;
   /**
-   * Says that deliveries are to go elsewhere, and stores those that come until that is known. The
-   * loops stop meanwhile, the listener stops last.
+   * Reports "not ready", and still stores the deliveries that come until the load balancer knows.
+   * The loops stop meanwhile; the listeners stop last.
    */
   stop(): Promise<void>;
 }
@@ -42,19 +42,19 @@ export interface AppDeps {
   storage: Storage;
   logger: Logger;
   clock?: Clock;
-  /** What all is stamped with and leases are measured by; unless given, the clock of the database. */
+  /** The clock of all stored times and of leases; by default the clock of the database. */
   databaseClock?: DatabaseClock;
-  /** By tool. */
+  /** By the name of the tool. */
   adapters: ReadonlyMap<string, Adapter>;
-  /** Whether to start although the configuration no longer leads to people who are in a tool. */
+  /** Whether to start although the configuration no longer covers memberships that exist. */
   acceptsOrphans?: boolean;
-  /** Whether the database comes from a backup: then the marketplace is asked before anything. */
+  /** Whether the database comes from a backup: then every install is read before any loop acts. */
   isRestored?: boolean;
-  /** How long a second look waits after one that found nobody who is to be out. */
+  /** How long the look that confirms a removal waits after the first one. */
   secondLookMs?: number;
 }
 
-/** Names every concrete part and wires them. */
+/** Creates every part and wires them. */
 export function createApp({
   config,
   storage,
@@ -109,7 +109,7 @@ export function createApp({
   const alive = createAliveLock(storage.database, leaseClock);
   return {
     async start() {
-      // Nothing to store, but the thread is up before the first delivery would wait for it.
+      // This starts the storage thread, so that the first delivery does not wait for it.
       await append.append([]);
       checkpointer.start();
       await leaseClock.correct();
@@ -160,7 +160,7 @@ function sayWarnings(
 type OperatorParts = Pick<AppDeps, 'config' | 'storage'> &
   Pick<ConsoleDeps, 'metrics' | 'readiness' | 'loops' | 'clock'>;
 
-/** What shows an operator how it is doing. */
+/** The listener with health, readiness and metrics. */
 function createOperatorListener({ config, storage, ...parts }: OperatorParts): HttpServer {
   const { host, port, token } = config.console;
   const { inbox, memberships } = storage;
@@ -175,7 +175,7 @@ function createOperatorListener({ config, storage, ...parts }: OperatorParts): H
   return createHttpServer({ host, port, listener });
 }
 
-/** SQLite stores in a thread of its own; PostgreSQL waits elsewhere by nature. */
+/** SQLite blocks its thread while it writes, so it gets a thread of its own; PostgreSQL does not block. */
 function createAppend({ database, inbox, secretKey }: Storage): ThreadedAppend {
   return database.dialect === 'sqlite'
     ? createThreadedAppend({ url: database.url, key: secretKey })

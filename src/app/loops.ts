@@ -1,6 +1,4 @@
-import { createVacuumWorker } from '../db/vacuum-worker.ts';
 import { createIntakeWorker } from '../evidence/intake-worker.ts';
-import { createPurgeWorker } from '../inbox/purge-worker.ts';
 import { createInstallsWorker } from '../installs/installs-worker.ts';
 import { createSubscriptionWorker, type SubscriptionWorker } from '../installs/subscription/subscription-worker.ts';
 import type { Alerts } from '../lib/alerts.ts';
@@ -11,49 +9,44 @@ import { createSendMail } from '../mail/send-mail.ts';
 import { checkOrphans } from '../memberships/check-orphans.ts';
 import { rerouteInstalls } from '../memberships/reroute-installs.ts';
 import { createDispatchStore } from '../notify/dispatch-store.ts';
-import { createNoticePurgeWorker } from '../notify/notice-purge-worker.ts';
 import { createNotifyWorker } from '../notify/notify-worker.ts';
-import { createRetentionStore } from '../privacy/retention-store.ts';
-import { createRetentionWorker } from '../privacy/retention-worker.ts';
-import { createSweep } from '../privacy/sweep.ts';
 import { createClockWorker, mendAfterSetBack } from '../reconcile/read/clock-worker.ts';
 import { createReadWorker } from '../reconcile/read/read-worker.ts';
 import { createReconcileWorker } from '../reconcile/runs/reconcile-worker.ts';
 import { createScheduleWorker } from '../reconcile/runs/schedule-worker.ts';
 import { createAliveWorker } from '../reconcile/runs/silence.ts';
-import { createClearImportsWorker } from '../usage/import/clear-imports-worker.ts';
-import { createStagingStore } from '../usage/import/staging-store.ts';
+import { createHousekeeping } from './housekeeping.ts';
 import { createServices, type Services, type ServicesDeps } from './services.ts';
 
 export interface LoopsDeps extends ServicesDeps {
-  /** Whether deliveries are being stored right now. */
+  /** Whether the receiver is storing deliveries right now. */
   isBusy(): boolean;
 }
 
-/** Everything that acts by itself: the loops between the inbox and the tools. */
+/** Everything that runs without being asked: the loops from the inbox to the tools. */
 export interface Loops {
   all: readonly Loop[];
   /**
-   * Before anything is acted on: whether what lies in the database may be.
+   * Checks, before any loop starts, whether the loops may act on what is in the database.
    *
-   * @throws AppError `conflict` where the configuration no longer leads to people in a tool
+   * @throws AppError `conflict` where the configuration no longer covers memberships that exist
    */
   prepare(options: StartOptions): Promise<void>;
-  /** Every loop has ended then. */
+  /** Resolves when every loop has ended. */
   stop(): Promise<void>;
   alerts: Alerts;
-  /** After its loops have stopped. */
+  /** Resolves when every alert is stored. Call it after the loops have stopped. */
   alertsStored(): Promise<void>;
-  /** Deliveries were stored. */
+  /** Call it when deliveries were stored. */
   wakeIntake(): void;
-  /** A request for an install was signed with none of its secrets. */
+  /** Call it when no secret of an install made the signature of a request. */
   noteUnmatched(install: string): void;
 }
 
 export interface StartOptions {
-  /** Whether to start although the configuration no longer leads to people who are in a tool. */
+  /** Whether to start although the configuration no longer covers memberships that exist. */
   acceptsOrphans: boolean;
-  /** Whether the database comes from a backup: then the marketplace is asked before anything. */
+  /** Whether the database comes from a backup: then every install is read before any loop acts. */
   isRestored: boolean;
 }
 
@@ -93,7 +86,7 @@ export function createLoops(deps: LoopsDeps): Loops {
     },
   });
   const subscriptionWorker = createSubscriptionWatch(deps, services);
-  const acting = [
+  const workers = [
     installsWorker,
     intakeWorker,
     readWorker,
@@ -107,7 +100,12 @@ export function createLoops(deps: LoopsDeps): Loops {
     ...createNotifyWorkers(services),
   ];
   const clockWorker = createClockWorker({ ...services, onReadWanted });
-  const loops = [clockWorker, ...acting, ...createHousekeeping(deps, services)];
+  const loops = [
+    clockWorker,
+    ...workers,
+    createAliveWorker(services.silence, clock, logger),
+    ...createHousekeeping(deps, services),
+  ];
   return {
     all: loops,
     stop: async () => void (await Promise.all(loops.map((loop) => loop.stop()))),
@@ -119,7 +117,7 @@ export function createLoops(deps: LoopsDeps): Loops {
   };
 }
 
-/** Without a public address nothing is delivered, and there is nothing to watch. */
+/** Without a public address the marketplace cannot deliver, so there is no subscription to watch. */
 function createSubscriptionWatch(
   { config }: LoopsDeps,
   { subscription, installs }: Services,
@@ -129,7 +127,7 @@ function createSubscriptionWatch(
   return createSubscriptionWorker({ ...subscription, installs, everyMs });
 }
 
-/** None where no mail is configured: then invitations wait for an operator. */
+/** Without mail in the configuration, invitations wait for an operator. */
 function createMailWorkers({ config, storage }: LoopsDeps, services: Services): Loop[] {
   const style = config.mail;
   if (style === undefined) return [];
@@ -137,34 +135,10 @@ function createMailWorkers({ config, storage }: LoopsDeps, services: Services): 
   return [createMailWorker({ ...services, mails, send: createSendMail(style.smtp), style })];
 }
 
-/** One for each channel, so that none waits for another; and what clears up behind them. */
+/** One for each channel, so that no channel waits for another. */
 function createNotifyWorkers(services: Services): Loop[] {
   const dispatches = createDispatchStore(services.database);
-  const names = services.channels.map(({ name }) => name);
-  return [
-    ...services.channels.map((channel) => createNotifyWorker({ ...services, channel, dispatches })),
-    createNoticePurgeWorker({ ...services, channels: names, dispatches }),
-  ];
-}
-
-/** What keeps the database small, and its people no longer than they may be. */
-function createHousekeeping({ config, storage, logger, clock }: LoopsDeps, { evidence, silence }: Services): Loop[] {
-  const { database, inbox } = storage;
-  const { deliveriesMs, peopleMs } = config.retention;
-  const sweep = createSweep({
-    database,
-    clock,
-    retention: createRetentionStore(database),
-    lockEvidence: evidence.lock,
-    retentionMs: peopleMs,
-  });
-  return [
-    createPurgeWorker({ inbox, logger, clock, retentionMs: deliveriesMs }),
-    createRetentionWorker({ sweep, logger, clock }),
-    createVacuumWorker(database, logger, clock),
-    createClearImportsWorker({ database, staging: createStagingStore(database), logger, clock }),
-    createAliveWorker(silence, clock, logger),
-  ];
+  return services.channels.map((channel) => createNotifyWorker({ ...services, channel, dispatches }));
 }
 
 async function prepare(
@@ -175,7 +149,7 @@ async function prepare(
   const { subscription, silence } = services;
   await mendAfterSetBack(services);
   const orphaned = await checkOrphans(services, acceptsOrphans);
-  if (orphaned !== null) logger.warn({ orphaned }, 'Kept although the configuration leads elsewhere');
+  if (orphaned !== null) logger.warn({ orphaned }, 'Memberships that the configuration no longer covers are kept');
   if (subscription.publicUrl === undefined) await subscription.subscriptions.forgetTroubles();
   await silence.check(isRestored);
 }

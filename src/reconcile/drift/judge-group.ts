@@ -10,29 +10,29 @@ import type { DriftStore, Group } from './drift-store.ts';
 import { type DriftVerdict, judgeAddBack, judgeDrift, judgeUnconfirmed, type ListedAccount } from './judge-drift.ts';
 import type { GroupDrift } from './report-drift.ts';
 
-/** Listing a group and judging what it shows: the same for the run and the dry run. Writes nothing. */
+/** Lists a group and compares it, in the same way for a run and a dry run. Writes nothing. */
 export interface JudgeGroupDeps {
   drifts: DriftStore;
   box: Pick<SecretBox, 'digests'>;
   adapters: ReadonlyMap<string, Adapter>;
-  /** By tool: accounts that are never touched, as addresses or the tool's ids. */
+  /** By tool: the accounts that Gangway never touches, as addresses or as the tool's ids. */
   protectedAccounts: ReadonlyMap<string, readonly string[]>;
   managedDomains: readonly string[];
   routeLink: RouteLink;
   clock: Clock;
 }
 
-/** By how much two instances may differ in the time: a call of just before the listing counts too. */
+/** The clocks of two instances may differ by this, so a call from just before the listing counts too. */
 const clockMarginMs = 5000;
 const listingTimeoutMs = 60_000;
-/** Beyond that a group is not compared. */
+/** A larger group is not compared. */
 const maxMembers = 50_000;
-/** Per group and run; the rest, those that were looked at last, are left to the next. */
+/** Changes for each group and run. The rest waits for the next run; the longest waiting come first. */
 export const maxChanges = 200;
-/** Groups that nobody was in for that long are no longer listed. */
+/** Groups without members for this long are no longer listed. */
 const lookBackMs = 30 * 24 * 3_600_000;
 
-/** Those that the configuration leads to: an install never acts, or looks, outside of its walls. */
+/** The groups that the configuration routes to: an install never looks outside of its projects. */
 export async function findGroups(
   { drifts, adapters, routeLink, clock }: JudgeGroupDeps,
   install: string,
@@ -47,7 +47,7 @@ export async function findGroups(
   return groups.filter((group) => isListed(group) && routed.has(groupKeyOf(group)));
 }
 
-/** What the tool lists in a group, and since when that may be so. @throws AppError */
+/** What the tool lists in a group, and the earliest time from which that may hold. @throws AppError */
 export async function listGroup(
   { adapters, clock }: Pick<JudgeGroupDeps, 'adapters' | 'clock'>,
   { tool, groupId }: Group,
@@ -70,7 +70,7 @@ export interface GroupVerdicts extends ReturnType<typeof judgeUnconfirmed> {
   verdicts: DriftVerdict[];
 }
 
-/** What the listing says of everybody. */
+/** What the listing says about each member. */
 export async function judgeGroup(
   deps: JudgeGroupDeps,
   db: Transaction,
@@ -82,7 +82,7 @@ export async function judgeGroup(
   return { verdicts: judgeDrift(known, accounts), ...judgeUnconfirmed(known, accounts) };
 }
 
-/** Whom the listing misses, and whether they are to be put back now. */
+/** The wanted members that the listing does not show, and whether they are added back now. */
 export async function judgeMissing(
   { drifts, clock }: JudgeGroupDeps,
   tx: Transaction,
@@ -97,10 +97,10 @@ export async function judgeMissing(
 }
 
 /**
- * Whom we had removed and who are to go again; not those for whom there may be a reason that is not
- * known yet.
+ * The members that Gangway had removed and removes again, without those for which there may be a
+ * reason that is not derived yet.
  *
- * @param reading an install of which all is known now
+ * @param reading an install whose evidence is complete now
  */
 export async function judgeFoundAgain(
   { drifts }: JudgeGroupDeps,
