@@ -4,7 +4,7 @@ import { AppError } from '../../src/domain/errors.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import type { PlatformReader } from '../../src/marketplace/platform-api.ts';
 import { installLeaseMs } from '../../src/reconcile/read/hold-lease.ts';
-import { endRuns } from '../../src/reconcile/runs/end-runs.ts';
+import { endRuns } from '../../src/reconcile/runs/reconcile-worker.ts';
 import { reconcileNext } from '../../src/reconcile/runs/reconcile-install.ts';
 import { createReconcileWorker } from '../../src/reconcile/runs/reconcile-worker.ts';
 import { describeEachDatabase } from '../support/databases.ts';

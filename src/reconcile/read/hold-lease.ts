@@ -3,7 +3,7 @@ import { type Clock, instantIn } from '../../lib/clock.ts';
 import type { PlatformReader } from '../../marketplace/platform-api.ts';
 import type { InstallClaim, InstallStateStore } from './install-state-store.ts';
 
-/** As long as a dead worker may hold things up. */
+/** A dead worker delays a read by at most this long. */
 export const installLeaseMs = 30_000;
 const renewEveryMs = installLeaseMs / 3;
 
@@ -12,20 +12,20 @@ interface LeaseDeps {
   clock: Clock;
 }
 
-/** A claimed install, for as long as its read comes further. */
+/** The claim of an install, held as long as its read makes progress. */
 export interface InstallLease {
-  /** As it was last renewed. */
+  /** The claim as it was last renewed. */
   claim(): InstallClaim;
   /**
-   * Called with every step of the read: by its progress and by no timer is the lease renewed, so that
-   * a read which hangs is taken over.
+   * Renews the lease. Each step of the read calls it, and no timer does, so that another instance
+   * takes over a read that hangs.
    *
-   * @throws AppError `conflict` once another instance has taken over
+   * @throws AppError `conflict` if another instance has taken over
    */
   progress(): Promise<void>;
 }
 
-/** @param beat is told of every step, too */
+/** @param beat called at every step too */
 export function createInstallLease(
   { installStates, clock }: LeaseDeps,
   claimed: InstallClaim,
@@ -33,7 +33,7 @@ export function createInstallLease(
 ): InstallLease {
   let claim = claimed;
   const now = () => clock.now().getTime();
-  /** Several requests are under way at once: one of them renews, the others wait for that. */
+  /** Several requests run at the same time; one of them renews, and the others wait for it. */
   let renewing: Promise<void> | undefined;
 
   async function renew(): Promise<void> {
@@ -51,7 +51,7 @@ export function createInstallLease(
     async progress() {
       beat();
       const heldForMs = now() - (Date.parse(claim.leasedUntil) - installLeaseMs);
-      // One that was taken by a clock that was ahead has been cut back, and is nobody's.
+      // A lease from a clock that was ahead has been cut back, so it must be renewed.
       if (heldForMs >= 0 && heldForMs < renewEveryMs) return;
       renewing ??= renew();
       await renewing;
@@ -59,24 +59,24 @@ export function createInstallLease(
   };
 }
 
-/** The same, told of to `progress`: every answer, and every page of a long listing. */
+/** The same reader, which calls `progress` at every answer and at every page of a long listing. */
 export function withProgress(api: PlatformReader, progress: InstallLease['progress']): PlatformReader {
-  async function tell<T>(asked: Promise<T>): Promise<T> {
+  async function noting<T>(asked: Promise<T>): Promise<T> {
     const answer = await asked;
     await progress();
     return answer;
   }
   return {
-    getInstall: (signal) => tell(api.getInstall(signal)),
-    listProjectLinks: (signal) => tell(api.listProjectLinks(signal)),
-    getProjectLink: (id, signal) => tell(api.getProjectLink(id, signal)),
-    listParticipants: (id, signal) => tell(api.listParticipants(id, signal)),
+    getInstall: (signal) => noting(api.getInstall(signal)),
+    listProjectLinks: (signal) => noting(api.listProjectLinks(signal)),
+    getProjectLink: (id, signal) => noting(api.getProjectLink(id, signal)),
+    listParticipants: (id, signal) => noting(api.listParticipants(id, signal)),
     listContracts(filter, signal) {
       const wantsMore: typeof filter.wantsMore = async (page) => {
         await progress();
         return (await filter.wantsMore?.(page)) ?? true;
       };
-      return tell(api.listContracts({ ...filter, wantsMore }, signal));
+      return noting(api.listContracts({ ...filter, wantsMore }, signal));
     },
   };
 }
