@@ -11,7 +11,7 @@ import { sqliteFileOf } from '../db/sqlite-database.ts';
 import { createInbox } from '../inbox/inbox.ts';
 import { createThreadedAppend, type ThreadedAppend } from '../inbox/threaded-append.ts';
 import type { InstallRegistry } from '../installs/install-registry.ts';
-import { warningsOfInstalls } from '../installs/install-warnings.ts';
+import { warningsOfInstalls } from '../installs/install.ts';
 import { createSealerNotice, type SealerNotice } from '../keys/sealer-notice.ts';
 import { createSealerStore } from '../keys/sealer-store.ts';
 import { type Clock, systemClock, toInstant } from '../lib/clock.ts';

@@ -7,10 +7,10 @@ import { lookAtSubscription, type SubscriptionDeps } from './look-at-subscriptio
 import { type Trouble, troubleOfError } from './troubles.ts';
 
 /**
- * Looks whether an install's deliveries can come, mends what may be mended, and writes down what may
- * not. Told once: a trouble that stays is quiet.
+ * Checks whether an install's deliveries can come, repairs what it may, and stores the trouble that
+ * is left. A trouble that stays raises no second alert.
  *
- * @returns false where another process looks after it just now
+ * @returns false if another process holds the subscription now
  */
 export async function checkSubscription(
   deps: SubscriptionDeps,
@@ -48,7 +48,7 @@ async function check(
   return true;
 }
 
-/** What will pass by itself takes nothing away from what is known to be wrong, and alarms nobody. */
+/** A transient error raises no alert, and does not replace a known trouble. */
 async function report(
   { subscriptions, alerts, logger }: SubscriptionDeps,
   install: string,

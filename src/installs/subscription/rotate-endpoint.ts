@@ -10,29 +10,29 @@ import { sortEndpoints } from './sort-endpoints.ts';
 
 export interface RotatedEndpoint {
   endpointId: string;
-  /** Those that it takes the place of. */
+  /** The endpoints that it replaces. */
   replaced: string[];
-  /** Whether there was no room for two, so that for a moment there was none. */
+  /** Whether no second endpoint was possible, so that for a moment there was none. */
   hadGap: boolean;
-  /** Whether the configuration has secrets for the install, which nothing is signed with any more. */
+  /** Whether the configuration has secrets for the install. They sign nothing any more. */
   hasConfiguredSecrets: boolean;
 }
 
 interface RotateOptions {
   signal: AbortSignal;
-  /** Twice so long both stand side by side. */
+  /** Both endpoints exist side by side for twice this long. */
   overlapMs?: number;
 }
 
-/** Hardly anything: nothing is to be refused because an instance does not know the secret yet. */
+/** Very rare events, so that no delivery is refused by an instance that does not know the secret yet. */
 const quietTypes = ['install.revoked'] as const;
 
 /**
- * Replaces the endpoint of an install, and with it the secret: makes a second one that is quiet until
- * every instance knows its secret, has both deliver until the first has delivered what it was at, and
- * deletes that. Cut off at any point, a watch finishes it.
+ * Replaces the endpoint of an install, and with it the secret. It makes a second endpoint that is
+ * quiet until every instance knows its secret, then lets both deliver until the first has finished,
+ * and then deletes the first. If it stops at any point, the watch finishes it.
  *
- * @throws AppError as `ensureEndpoint`, and `not_found` where no endpoint delivers here
+ * @throws AppError as `ensureEndpoint`, and `not_found` if no endpoint delivers here
  */
 export async function rotateEndpoint(
   deps: SubscriptionDeps,
@@ -65,7 +65,7 @@ async function makeSecond(
   signal: AbortSignal,
 ): Promise<Pick<RotatedEndpoint, 'endpointId' | 'hadGap'>> {
   const make = async (step: SubscriptionStep) => (await applySteps(deps, look, hold, [step], signal)) ?? '';
-  // While a second one is made, what is known is left in peace whoever comes in between.
+  // While the second one is made, another process changes no stored endpoint, so all must be stored.
   await applySteps(deps, look, hold, adoptable(look), signal);
   try {
     return {
