@@ -48,7 +48,7 @@ import { createRemovalWorker } from '../removals/removal-worker.ts';
 import { canReturn, mayChangeAccounts } from '../tools/account-rules.ts';
 import { bindTool, placeOf } from '../tools/bind-tool.ts';
 import { createUsage, type Usage } from '../usage/create-usage.ts';
-import { createImportSightings } from '../usage/import/import-sightings.ts';
+import { createImportObservations } from '../usage/import/import-observations.ts';
 import { createPlaceOf } from '../usage/read/find-places.ts';
 import type { Storage } from './storage.ts';
 import { createStores } from './stores.ts';
@@ -214,7 +214,7 @@ function createUsageOf(
     links: config.links,
     routeLink: works.rules.routeLink,
     onAnswer: keepAnswer,
-    otherSightings: [createImportSightings(works.database)],
+    otherObservations: [createImportObservations(works.database)],
   });
 }
 

@@ -69,8 +69,8 @@ function toTable(held: ListedHeld[]): string {
   const right = (title: string) => ({ title, align: 'right' as const });
   return formatTable(
     ['id', 'source', 'place', 'trainer', 'day', ...['seconds', 'tasks', 'labels'].map(right), 'because', 'contracts'],
-    held.map(({ id, sighting, reason, contracts }) => {
-      const { source, place, trainerId, day, counts } = sighting;
+    held.map(({ id, observation, reason, contracts }) => {
+      const { source, place, trainerId, day, counts } = observation;
       const where = Object.values(place).at(-1) ?? '';
       const { seconds, tasks, labels } = counts;
       return [

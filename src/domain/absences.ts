@@ -1,6 +1,6 @@
 /**
  * Reads that looked for something and did not find it, as a register. One absence is a hiccup; two,
- * at least 10 minutes apart and with no sighting after the first, are evidence that it is gone.
+ * at least 10 minutes apart and with no observation after the first, are evidence that it is gone.
  *
  * Kept are the latest of each 10 minutes, and of those the last three: enough for two that are far
  * enough apart, however often is read. Merging is commutative, associative and idempotent.

@@ -20,7 +20,7 @@ export type WorkPlace =
   | { by: 'contract'; install: string; contractId: string };
 
 /** All that one source has seen of one person's work at one place on one day. */
-export interface Sighting {
+export interface Observation {
   /** `tool:<name>`, or `import:<id>`. */
   source: string;
   place: WorkPlace;

@@ -14,9 +14,9 @@ import { createDecisionStore } from './attribute/decision-store.ts';
 import { createContractSourceStore } from './read/contract-source-store.ts';
 import { createPlaceOf, timeZoneOf } from './read/find-places.ts';
 import { createMomentStore } from './read/moment-store.ts';
+import { createObservationStore, type ObservationSource } from './read/observation-store.ts';
 import { createPlaceStore } from './read/place-store.ts';
 import { createReadUsageWorker } from './read/read-usage-worker.ts';
-import { createSightingStore, type SightingSource } from './read/sighting-store.ts';
 import { createWaitingStore } from './read/waiting-store.ts';
 import { createWorkStore } from './read/work-store.ts';
 import { createFinalReportStore } from './report/final-report-store.ts';
@@ -44,7 +44,7 @@ export interface UsageParts {
   installs: ReadonlyMap<string, unknown>;
   platformApis: ReadonlyMap<string, Pick<PlatformApi, 'reportUsage'>>;
   /** What tells of work beside the tools. */
-  otherSightings: readonly SightingSource[];
+  otherObservations: readonly ObservationSource[];
   onAnswer: OnAnswer;
   alerts: Alerts;
   metrics: Metrics;
@@ -61,7 +61,7 @@ export interface Usage {
 }
 
 export function createUsage(parts: UsageParts): Usage {
-  const { database, addresses, adapters, routeLink, links, otherSightings } = parts;
+  const { database, addresses, adapters, routeLink, links, otherObservations } = parts;
   const telling = [...adapters].filter(([, adapter]) => adapter.readUsage !== undefined);
   const deps: ReportWorkerDeps = {
     ...parts,
@@ -75,7 +75,7 @@ export function createUsage(parts: UsageParts): Usage {
     moments: createMomentStore(database),
     troubles: createTroubleStore(database),
     locks: createLockStore(database),
-    sightings: [createSightingStore(database), ...otherSightings],
+    observations: [createObservationStore(database), ...otherObservations],
     placeOf: createPlaceOf({ adapters, routeLink, links }),
     timeZoneOf: (externalProjectId) => timeZoneOf(links, externalProjectId),
     onReadingWanted() {

@@ -143,7 +143,7 @@ describe('gangway usage', { timeout: 60_000 }, () => {
       said: { installs: [{ outcome: 'held', sent: 0, held: 1 }] },
     });
     const { said } = await run('usage', 'held');
-    expect(said.held).toMatchObject([{ reason: 'over_a_day', sighting: { day: today } }]);
+    expect(said.held).toMatchObject([{ reason: 'over_a_day', observation: { day: today } }]);
     const [{ id }] = said.held;
     expect(await run('usage', 'held', id)).toMatchObject({ status: 64 });
     expect(await run('usage', 'held', id, '--assign', 'another')).toMatchObject({ status: 1 });

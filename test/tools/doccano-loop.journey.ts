@@ -176,7 +176,7 @@ async function enter(site: DoccanoServer, hired: Hired): Promise<DoccanoUser> {
 
 async function totalOf(adapter: Adapter, project: number, hired: Hired) {
   const { memberId } = await hired.membership();
-  const sightings = await readUsage(adapter, project);
-  const { tasks, labels } = sightings.find((one) => one.memberId === memberId) ?? {};
+  const observations = await readUsage(adapter, project);
+  const { tasks, labels } = observations.find((one) => one.memberId === memberId) ?? {};
   return { tasks, ...(labels !== undefined && { labels }) };
 }

@@ -307,7 +307,8 @@ async function tallyOf(adapter: Adapter, project: number, hired: Hired) {
   const { memberId } = await hired.membership();
   const theirs = (await readUsage(adapter, project)).filter((one) => one.memberId === memberId);
   if (theirs.length === 0) return {};
-  const sum = (count: 'seconds' | 'labels') => theirs.reduce((total, sighting) => total + (sighting[count] ?? 0), 0);
+  const sum = (count: 'seconds' | 'labels') =>
+    theirs.reduce((total, observation) => total + (observation[count] ?? 0), 0);
   const tasks = new Set(theirs.map((one) => (one.of === 'item' ? one.taskId : '')));
   return { seconds: sum('seconds'), tasks: tasks.size, labels: sum('labels') };
 }

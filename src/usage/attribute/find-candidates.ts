@@ -1,6 +1,6 @@
 import type { LinkEvidence } from '../../domain/evidence.ts';
 import { statusOfContract } from '../../domain/evidence-status.ts';
-import type { Day, Sighting, WorkPlace } from '../../domain/usage.ts';
+import type { Day, Observation, WorkPlace } from '../../domain/usage.ts';
 import { dayIn } from '../../lib/day-in.ts';
 import type { Engagement } from '../read/contract-source-store.ts';
 import type { PlaceOf } from '../read/find-places.ts';
@@ -8,7 +8,7 @@ import type { Attribution } from './attribute-work.ts';
 import type { Candidate } from './candidate.ts';
 
 /**
- * Who worked where under which contract, ready to be asked for every sighting. A link that is gone
+ * Who worked where under which contract, ready to be asked for every observation. A link that is gone
  * still says where the work was done. Pure.
  *
  * @param timeZoneOf the zone of a project
@@ -38,10 +38,10 @@ export function findCandidates(
       byPlace.set(key, known.set(JSON.stringify([install, contractId]), candidate));
     }
   }
-  return (sighting) => [...(byPlace.get(keyOf(sighting))?.values() ?? [])];
+  return (observation) => [...(byPlace.get(keyOf(observation))?.values() ?? [])];
 }
 
-function keyOf({ place, trainerId }: Pick<Sighting, 'place' | 'trainerId'>): string {
+function keyOf({ place, trainerId }: Pick<Observation, 'place' | 'trainerId'>): string {
   switch (place.by) {
     case 'scope':
       return JSON.stringify([place.by, place.tool, place.scope, trainerId]);

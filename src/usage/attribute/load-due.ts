@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Day, Moment, Sighting } from '../../domain/usage.ts';
+import type { Day, Moment, Observation } from '../../domain/usage.ts';
 import { addDays } from '../../lib/add-days.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { ContractSourceStore } from '../read/contract-source-store.ts';
@@ -7,7 +7,7 @@ import type { PlaceOf } from '../read/find-places.ts';
 import { listTrainers } from '../read/list-trainers.ts';
 import { firstReadDay } from '../read/look-back.ts';
 import type { MomentStore } from '../read/moment-store.ts';
-import type { SightingSource } from '../read/sighting-store.ts';
+import type { ObservationSource } from '../read/observation-store.ts';
 import { type Attributed, type Attribution, attributeWork, workKey } from './attribute-work.ts';
 import type { DecisionStore } from './decision-store.ts';
 import { findCandidates } from './find-candidates.ts';
@@ -16,7 +16,7 @@ import { isSplit } from './share-work.ts';
 export interface DueDeps {
   sources: ContractSourceStore;
   /** The tools first, then whatever else tells of work. */
-  sightings: readonly SightingSource[];
+  observations: readonly ObservationSource[];
   decisions: DecisionStore;
   moments: MomentStore;
   ledger: {
@@ -44,8 +44,8 @@ const longestOpenDays = 90;
 const peopleAtOnce = 25;
 
 /** @param options what is to be said of each day beside its counts */
-export async function openDue(deps: DueDeps, options: Pick<Attribution, 'keepsSightings'> = {}): Promise<DueLoader> {
-  const { sources, sightings, decisions, ledger, placeOf, clock, timeZoneOf } = deps;
+export async function openDue(deps: DueDeps, options: Pick<Attribution, 'keepsObservations'> = {}): Promise<DueLoader> {
+  const { sources, observations, decisions, ledger, placeOf, clock, timeZoneOf } = deps;
   const decided = await decisions.list();
   const linkBy = new Map((await sources.links()).map((link) => [linkKey(link), link]));
   const today = clock.now().toISOString().slice(0, 10);
@@ -57,8 +57,8 @@ export async function openDue(deps: DueDeps, options: Pick<Attribution, 'keepsSi
     const engagements = await sources.engagements({ trainerIds });
     const links = new Set(engagements.flatMap((one) => linkBy.get(linkKey(one)) ?? []));
     const candidatesOf = findCandidates(engagements, [...links], placeOf, timeZoneOf);
-    const seen: Sighting[] = [];
-    for (const source of sightings) {
+    const seen: Observation[] = [];
+    for (const source of observations) {
       for (const one of await source.list(firstDay, trainerIds)) seen.push(one);
     }
     const known = { candidatesOf, decisions: decided, ...options };
@@ -68,7 +68,7 @@ export async function openDue(deps: DueDeps, options: Pick<Attribution, 'keepsSi
 
   return {
     firstDay,
-    people: (after) => listTrainers(sightings, { firstDay, after, limit: peopleAtOnce }),
+    people: (after) => listTrainers(observations, { firstDay, after, limit: peopleAtOnce }),
 
     async load(trainerIds) {
       const all: Attributed = { due: [], held: [] };
@@ -98,14 +98,15 @@ function linkKey({ install, linkId }: { install: string; linkId: string }): stri
 
 /** Of the days alone that more than one contract has a part of: there are few. */
 async function loadMoments(
-  sightings: readonly Sighting[],
+  observations: readonly Observation[],
   { candidatesOf, decisions }: Omit<Attribution, 'momentsOf'>,
   moments: MomentStore,
 ): Promise<Attribution['momentsOf']> {
-  const loaded = new Map<Sighting, Moment[]>();
-  for (const sighting of sightings) {
-    const isOpen = decisions.get(workKey(sighting)) === undefined;
-    if (isOpen && isSplit(sighting, candidatesOf(sighting))) loaded.set(sighting, await moments.momentsOf(sighting));
+  const loaded = new Map<Observation, Moment[]>();
+  for (const observation of observations) {
+    const isOpen = decisions.get(workKey(observation)) === undefined;
+    if (isOpen && isSplit(observation, candidatesOf(observation)))
+      loaded.set(observation, await moments.momentsOf(observation));
   }
-  return (sighting) => loaded.get(sighting) ?? [];
+  return (observation) => loaded.get(observation) ?? [];
 }

@@ -1,4 +1,4 @@
-import { type Counts, countNames, type Moment, type Sighting } from '../../domain/usage.ts';
+import { type Counts, countNames, type Moment, type Observation } from '../../domain/usage.ts';
 import { type Candidate, runningOn, successionOn } from './candidate.ts';
 import { type Share, splitDay } from './split-day.ts';
 
@@ -16,13 +16,13 @@ export type HeldReason =
 
 const secondsOfDay = 86_400;
 
-/** Pure: what of a sighting is of which contract, or why that cannot be told. */
+/** Pure: what of an observation is of which contract, or why that cannot be told. */
 export function shareWork(
-  sighting: Sighting,
+  observation: Observation,
   candidates: readonly Candidate[],
-  momentsOf: (sighting: Sighting) => readonly Moment[],
+  momentsOf: (observation: Observation) => readonly Moment[],
 ): Share[] | HeldReason {
-  const { day, counts } = sighting;
+  const { day, counts } = observation;
   if (isNegative(counts)) return 'negative';
   const mayHave = runningOn(candidates, day, { withGrace: true });
   if (mayHave.length === 0) return reasonOfNone(day, candidates);
@@ -31,9 +31,9 @@ export function shareWork(
   const [only, second] = succession;
   if (only !== undefined && second === undefined) return [{ candidate: only, counts }];
   if (isOverADay(counts)) return 'over_a_day';
-  const moments = momentsOf(sighting);
-  const shares = sighting.isTorn === true ? null : splitDay(counts, succession, moments);
-  return shares ?? shareWhole(sighting, candidates, moments) ?? reasonOfWhole(sighting, moments);
+  const moments = momentsOf(observation);
+  const shares = observation.isTorn === true ? null : splitDay(counts, succession, moments);
+  return shares ?? shareWhole(observation, candidates, moments) ?? reasonOfWhole(observation, moments);
 }
 
 export function isNegative(counts: Counts): boolean {
@@ -45,7 +45,7 @@ export function isOverADay({ seconds }: Counts): boolean {
 }
 
 /** Whether its pieces decide whose it is. */
-export function isSplit({ day }: Sighting, candidates: readonly Candidate[]): boolean {
+export function isSplit({ day }: Observation, candidates: readonly Candidate[]): boolean {
   return candidates.length > 1 && (successionOf(day, candidates)?.length ?? 0) > 1;
 }
 
@@ -62,7 +62,7 @@ function successionOf(day: string, candidates: readonly Candidate[]): Candidate[
  * some of it was another's before a removal, which keeps what it had.
  */
 function shareWhole(
-  { day, counts, isFrozen }: Sighting,
+  { day, counts, isFrozen }: Observation,
   candidates: readonly Candidate[],
   moments: readonly Moment[],
 ): Share[] | null {
@@ -72,7 +72,7 @@ function shareWhole(
   return [{ candidate: only, counts }];
 }
 
-function reasonOfWhole({ isTorn }: Sighting, moments: readonly Moment[]): HeldReason {
+function reasonOfWhole({ isTorn }: Observation, moments: readonly Moment[]): HeldReason {
   return isTorn === true || moments.length > 0 ? 'unknown_instants' : 'several_contracts';
 }
 

@@ -1,7 +1,7 @@
 import { type Counts, countNames, type Moment } from '../../domain/usage.ts';
 import type { Candidate } from './candidate.ts';
 
-/** What one contract has of what a sighting tells. */
+/** What one contract has of what an observation tells. */
 export interface Share {
   candidate: Candidate;
   counts: Counts;

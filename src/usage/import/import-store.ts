@@ -3,8 +3,8 @@ import { byteOrder } from '../../db/byte-order.ts';
 import type { Database, Transaction } from '../../db/database.ts';
 import { jsonTexts } from '../../db/json-list.ts';
 import type { UsageImportEntryTable, UsageImportTable } from '../../db/usage-import-tables.ts';
-import { type Day, type Sighting, toZeros, type WorkPlace } from '../../domain/usage.ts';
-import type { TrainerPage } from '../read/sighting-store.ts';
+import { type Day, type Observation, toZeros, type WorkPlace } from '../../domain/usage.ts';
+import type { TrainerPage } from '../read/observation-store.ts';
 
 /** The SQL about imports that count, or did. */
 export interface ImportStore {
@@ -12,9 +12,9 @@ export interface ImportStore {
    * What imports say of these days, both included: of each person, place and day what the latest
    * says that was not undone. Ordered by day; a page at a time, so that they may be many.
    */
-  sightings(filter: SightingFilter): AsyncGenerator<Sighting>;
+  observations(filter: ObservationFilter): AsyncGenerator<Observation>;
   /** The same of what was undone, where no other import says anything by now: with zeros. */
-  takenBack(filter: SightingFilter): AsyncGenerator<Sighting>;
+  takenBack(filter: ObservationFilter): AsyncGenerator<Observation>;
   /** Whom imports tell of, or told of before they were undone, sorted as `compareBytes` does. */
   trainerIds(page: TrainerPage): Promise<string[]>;
   /** Those that count or did, the latest first. */
@@ -26,7 +26,7 @@ export interface ImportStore {
   undo(tx: Transaction, id: number, now: string): Promise<boolean>;
 }
 
-export interface SightingFilter {
+export interface ObservationFilter {
   install?: string | undefined;
   from: Day;
   to: Day;
@@ -53,7 +53,7 @@ const pageSize = 1000;
 
 export function createImportStore(database: Pick<Database, 'kysely' | 'dialect'>): ImportStore {
   const { kysely } = database;
-  async function page(filter: SightingFilter, after: SightedRow | undefined, isMeant: RawBuilder<boolean>) {
+  async function page(filter: ObservationFilter, after: SightedRow | undefined, isMeant: RawBuilder<boolean>) {
     const { install, from, to, trainerIds } = filter;
     const ofInstall = install === undefined ? sql`true` : sql`i.install = ${install}`;
     const ofTrainers =
@@ -73,21 +73,21 @@ export function createImportStore(database: Pick<Database, 'kysely' | 'dialect'>
     return (await query.execute(kysely)).rows;
   }
 
-  async function* all(filter: SightingFilter, isMeant: RawBuilder<boolean>) {
+  async function* all(filter: ObservationFilter, isMeant: RawBuilder<boolean>) {
     for (let last: SightedRow | undefined; ; ) {
       const rows = await page(filter, last, isMeant);
-      yield* rows.map(toSighting);
+      yield* rows.map(toObservation);
       last = rows.at(-1);
       if (rows.length < pageSize) return;
     }
   }
 
   return {
-    sightings: (filter) => all(filter, countsMost),
+    observations: (filter) => all(filter, countsMost),
 
     async *takenBack(filter) {
-      for await (const sighting of all(filter, wasUndoneLast)) {
-        yield { ...sighting, counts: toZeros(sighting.counts), isTakenBack: true };
+      for await (const observation of all(filter, wasUndoneLast)) {
+        yield { ...observation, counts: toZeros(observation.counts), isTakenBack: true };
       }
     },
 
@@ -159,7 +159,7 @@ const wasUndoneLast: RawBuilder<boolean> = sql<boolean>`i.state = 'undone' and n
   and (j.state = 'counted'
     or (j.state = 'undone' and (j.counted_at, j.id) > (i.counted_at, i.id))))`;
 
-function toSighting(row: SightedRow): Sighting {
+function toObservation(row: SightedRow): Observation {
   const { importId, trainerId, day, seconds, tasks, labels, countedAt } = row;
   return {
     source: `import:${importId}`,

@@ -1,4 +1,4 @@
-import type { UsageSighting } from '../../adapters/adapter.ts';
+import type { UsageObservation } from '../../adapters/adapter.ts';
 import { addCounts, type Counts, type Day, type Moment, maxCounts, noCounts, toCounts } from '../../domain/usage.ts';
 import { dayIn } from '../../lib/day-in.ts';
 
@@ -60,14 +60,14 @@ export function daysOfItems(items: ReadonlyMap<string, Item>): Map<Day, Counts> 
   return days;
 }
 
-type ItemSighting = Extract<UsageSighting, { of: 'item' }>;
+type ItemObservation = Extract<UsageObservation, { of: 'item' }>;
 
 export function mergeItems(
   known: ReadonlyMap<string, Item>,
-  sightings: readonly UsageSighting[],
+  observations: readonly UsageObservation[],
   { timeZone, firstDay, lowers, tasks }: Reading,
 ): ReadonlyMap<string, Item> {
-  const told = sightings.filter((one) => one.of === 'item');
+  const told = observations.filter((one) => one.of === 'item');
   const items = new Map(known);
   for (const one of told) {
     items.set(one.itemId, mergeItem(items.get(one.itemId), one, timeZone, lowers));
@@ -81,7 +81,7 @@ export function mergeItems(
   return items;
 }
 
-function mergeItem(known: Item | undefined, told: ItemSighting, timeZone: string, lowers: boolean): Item {
+function mergeItem(known: Item | undefined, told: ItemObservation, timeZone: string, lowers: boolean): Item {
   const done = toMoment(told.doneAt, timeZone);
   const { seconds, labels } = countsOf(told);
   const grown = grow(known, seconds, toMoment(told.changedAt, timeZone), lowers);
@@ -174,9 +174,9 @@ export function momentsOf(item: Item, day: Day): Moment[] {
   ];
 }
 
-export function countsOf(sighting: UsageSighting): Counts {
+export function countsOf(observation: UsageObservation): Counts {
   return toCounts((name) => {
-    const count = sighting[name];
+    const count = observation[name];
     return count === undefined ? null : Math.round(count);
   });
 }

@@ -2,7 +2,7 @@
  * From what is read in the tools to what the marketplace is told of it, day by day. Work that was
  * seen is never taken back because something was not seen: only what a whole reading says lowers.
  */
-import type { UsageSighting } from '../../adapters/adapter.ts';
+import type { UsageObservation } from '../../adapters/adapter.ts';
 import { AppError } from '../../domain/errors.ts';
 import { addCounts, type Counts, countNames, type Day, maxCounts, noCounts, toCounts } from '../../domain/usage.ts';
 import { dayIn } from '../../lib/day-in.ts';
@@ -45,11 +45,11 @@ export const noWork: Work = { items: new Map(), totals: null, days: new Map() };
  *
  * @throws AppError `invalid` where a count or an instant of it is none
  */
-export function mergeWork(known: Work, sightings: readonly UsageSighting[], reading: Reading): Work {
-  for (const sighting of sightings) refuseOdd(sighting);
-  const items = mergeItems(known.items, sightings, reading);
-  const totals = mergeTotals(known, sightings, reading);
-  const seen = [...daysOfItems(items), ...daysTold(sightings), ...totals.day];
+export function mergeWork(known: Work, observations: readonly UsageObservation[], reading: Reading): Work {
+  for (const observation of observations) refuseOdd(observation);
+  const items = mergeItems(known.items, observations, reading);
+  const totals = mergeTotals(known, observations, reading);
+  const seen = [...daysOfItems(items), ...daysTold(observations), ...totals.day];
   const counted = new Map<Day, Counts>();
   for (const [day, counts] of seen) {
     if (day >= reading.firstDay) counted.set(day, addCounts(counted.get(day) ?? noCounts, counts));
@@ -92,9 +92,9 @@ function mergeDay(day: SeenDay | undefined, counted: Counts | undefined, lowers:
   return { counts, isFrozen: false, isTorn };
 }
 
-function* daysTold(sightings: readonly UsageSighting[]): Iterable<[Day, Counts]> {
+function* daysTold(observations: readonly UsageObservation[]): Iterable<[Day, Counts]> {
   const told = new Map<Day, Counts>();
-  for (const one of sightings) if (one.of === 'day') told.set(one.day, countsOf(one));
+  for (const one of observations) if (one.of === 'day') told.set(one.day, countsOf(one));
   yield* told;
 }
 
@@ -109,10 +109,10 @@ interface MergedTotals {
 /** What days count together is never more than the tool has ever told. */
 function mergeTotals(
   known: Work,
-  sightings: readonly UsageSighting[],
+  observations: readonly UsageObservation[],
   { beganAt, timeZone, lowers, countsFirstTotal }: Reading,
 ): MergedTotals {
-  const told = sightings.findLast((one) => one.of === 'total');
+  const told = observations.findLast((one) => one.of === 'total');
   if (told === undefined && known.totals === null) return { kept: null, told: null, day: [] };
   const total = told === undefined ? null : countsOf(told);
   const today = dayIn(beganAt, timeZone);
@@ -140,14 +140,14 @@ function laterOf(a: Day | undefined, b: Day): Day {
 /** More than a day could ever hold, by far; beyond it databases count no more exactly. */
 const greatestCount = 1_000_000_000_000;
 
-function refuseOdd(sighting: UsageSighting): void {
+function refuseOdd(observation: UsageObservation): void {
   const isOddCount = countNames.some((name) => {
-    const count = sighting[name];
+    const count = observation[name];
     return count !== undefined && !(count >= 0 && count <= greatestCount);
   });
   if (isOddCount) throw new AppError('invalid', 'A count of the work that was read is none');
-  const instants = sighting.of === 'item' ? [sighting.doneAt, sighting.changedAt] : [];
-  if (sighting.of === 'day') instants.push(`${sighting.day}T00:00:00Z`);
+  const instants = observation.of === 'item' ? [observation.doneAt, observation.changedAt] : [];
+  if (observation.of === 'day') instants.push(`${observation.day}T00:00:00Z`);
   if (instants.some((instant) => Number.isNaN(Date.parse(instant))))
     throw new AppError('invalid', 'A day of the work that was read is none');
 }

@@ -1,12 +1,12 @@
 import type { Database } from '../../db/database.ts';
-import type { Moment, Sighting } from '../../domain/usage.ts';
+import type { Moment, Observation } from '../../domain/usage.ts';
 import { toItem } from './item-row.ts';
 import { momentsOf } from './merge-items.ts';
 
 /** The SQL of what a day's work was made of, for the few days of which that is asked. */
 export interface MomentStore {
   /** Nothing of what its source does not know piece by piece. */
-  momentsOf(sighting: Sighting): Promise<Moment[]>;
+  momentsOf(observation: Observation): Promise<Moment[]>;
 }
 
 export function createMomentStore({ kysely }: Database): MomentStore {

@@ -1,4 +1,4 @@
-import type { UsageNote, UsageRequest, UsageSighting } from '../../adapters/adapter.ts';
+import type { UsageNote, UsageObservation, UsageRequest } from '../../adapters/adapter.ts';
 import { AppError, isTransient, toAppError } from '../../domain/errors.ts';
 import type { SecretBox } from '../../keys/secret-box.ts';
 import type { Alerts } from '../../lib/alerts.ts';
@@ -84,7 +84,7 @@ async function readClaimed(deps: ReadPlaceDeps, claim: PlaceClaim, place: Place,
     const all = await deps.work.membersOf(tool, place.groupIds);
     const request = toRequest(deps, claim, place, isComplete);
     const told = await readTold(deps, place, request, signal);
-    const { members, strays } = assignWork(all, told.sightings, toIsAddressOf(deps));
+    const { members, strays } = assignWork(all, told.observations, toIsAddressOf(deps));
     // A look finds them by another account, or tells an operator.
     await deps.work.lookAgain(strays, toInstant(clock.now()));
     const reading = { beganAt, isComplete, isFirst: claim.readBeganAt === null };
@@ -160,7 +160,7 @@ function toRequest(
 /** What a reading has told. */
 interface Told {
   /** By the tool's id of whose work it is. */
-  sightings: ReadonlyMap<string, UsageSighting[]>;
+  observations: ReadonlyMap<string, UsageObservation[]>;
   /** The tasks that there are, as far as it told of any. */
   tasks: ReadonlySet<string>;
   /** What the tool cannot tell at present. */
@@ -182,8 +182,8 @@ async function readTold(
   });
 }
 
-async function collectTold(read: AsyncIterable<UsageSighting | UsageNote>, signal: AbortSignal): Promise<Told> {
-  const sightings = new Map<string, UsageSighting[]>();
+async function collectTold(read: AsyncIterable<UsageObservation | UsageNote>, signal: AbortSignal): Promise<Told> {
+  const observations = new Map<string, UsageObservation[]>();
   const tasks = new Set<string>();
   const gaps = new Set<string>();
   for await (const one of read) {
@@ -191,12 +191,12 @@ async function collectTold(read: AsyncIterable<UsageSighting | UsageNote>, signa
     if (one.of === 'task') tasks.add(one.taskId);
     else if (one.of === 'gap') gaps.add(one.says);
     else {
-      const of = sightings.get(one.memberId);
-      if (of === undefined) sightings.set(one.memberId, [one]);
+      const of = observations.get(one.memberId);
+      if (of === undefined) observations.set(one.memberId, [one]);
       else of.push(one);
     }
   }
-  return { sightings, tasks, gaps };
+  return { observations, tasks, gaps };
 }
 
 interface EndedReading extends Told {
@@ -211,10 +211,10 @@ interface EndedReading extends Told {
 }
 
 async function mergeReading(deps: ReadPlaceDeps, ended: EndedReading, signal: AbortSignal): Promise<void> {
-  const { claim, place, members, sightings, isComplete } = ended;
+  const { claim, place, members, observations, isComplete } = ended;
   const seen = await deps.work.seenAt(claim);
-  const concerned = members.filter(({ memberId }) => sightings.has(memberId) || (isComplete && seen.has(memberId)));
-  const missing = concerned.filter(({ memberId, isIn }) => isIn && !sightings.has(memberId));
+  const concerned = members.filter(({ memberId }) => observations.has(memberId) || (isComplete && seen.has(memberId)));
+  const missing = concerned.filter(({ memberId, isIn }) => isIn && !observations.has(memberId));
   const confirmed = new Set(
     (
       await mapBounded(missing, checksAtOnce, async (member) =>
@@ -223,7 +223,7 @@ async function mergeReading(deps: ReadPlaceDeps, ended: EndedReading, signal: Ab
     ).flat(),
   );
   for (const member of concerned) {
-    const told = sightings.get(member.memberId) ?? [];
+    const told = observations.get(member.memberId) ?? [];
     const canLower = isComplete && member.isIn && (told.length > 0 || confirmed.has(member.memberId));
     await mergeMember(deps, ended, member, told, canLower);
   }
@@ -233,7 +233,7 @@ async function mergeMember(
   deps: ReadPlaceDeps,
   { claim, place, beganAt, isFirst, tasks }: EndedReading,
   member: PlaceMember,
-  told: UsageSighting[],
+  told: UsageObservation[],
   canLower: boolean,
 ): Promise<void> {
   const { clock, lookbackMs, work, deletedTasks } = deps;

@@ -1,4 +1,4 @@
-import type { UsageSighting } from '../../adapters/adapter.ts';
+import type { UsageObservation } from '../../adapters/adapter.ts';
 import type { PlaceMember } from './place-member-store.ts';
 
 /** Whose the work is that a reading tells of, by the tool's id and the address that goes with it. */
@@ -17,13 +17,13 @@ export interface AssignedWork {
  */
 export function assignWork(
   all: readonly PlaceMember[],
-  sightings: ReadonlyMap<string, readonly UsageSighting[]>,
+  observations: ReadonlyMap<string, readonly UsageObservation[]>,
   isAddressOf: (email: string, digests: readonly string[]) => boolean,
 ): AssignedWork {
   const byId = Map.groupBy(all, ({ memberId }) => memberId);
   const strays: PlaceMember[] = [];
   const members = [...byId].flatMap(([memberId, known]) => {
-    const email = sightings.get(memberId)?.findLast((one) => one.email != null)?.email;
+    const email = observations.get(memberId)?.findLast((one) => one.email != null)?.email;
     const isTheirs = ({ digests }: PlaceMember) => email == null || isAddressOf(email, digests);
     const theirs = known.filter(isTheirs);
     strays.push(...known.filter((one) => one.isIn && !isTheirs(one)));

@@ -22,7 +22,7 @@ export function isWanted(
 }
 
 /** Whether held work may be of an install, as far as that is wanted. */
-export function mayBeOf({ sighting, contracts }: HeldWork, install: string, wanted: ReportWanted): boolean {
-  const { day } = sighting;
+export function mayBeOf({ observation, contracts }: HeldWork, install: string, wanted: ReportWanted): boolean {
+  const { day } = observation;
   return contracts.some((one) => one.install === install && isWanted({ ...one, day }, wanted));
 }

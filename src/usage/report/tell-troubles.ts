@@ -66,7 +66,7 @@ export function openTroubles({ troubles, alerts, clock }: TroubleDeps): Troubles
     noteWork: (install, held) =>
       troubles.note(
         { install, kind: 'work' },
-        held.map(({ sighting }) => heldIdOf(workKey(sighting))),
+        held.map(({ observation }) => heldIdOf(workKey(observation))),
         beganAt,
       ),
 

@@ -14,7 +14,7 @@ export async function* listHeld(deps: ReportDeps): AsyncGenerator<ListedHeld> {
   const due = await openDue(deps);
   for await (const people of listPeople(due)) {
     const { held } = await due.load(people);
-    for (const one of held) yield { ...one, id: heldIdOf(workKey(one.sighting)) };
+    for (const one of held) yield { ...one, id: heldIdOf(workKey(one.observation)) };
   }
 }
 
@@ -36,6 +36,6 @@ export async function decideHeld(deps: ReportDeps, id: string, contractId: strin
     const known = held.contracts.map((one) => one.contractId).join(', ') || 'none';
     throw new AppError('invalid', `It cannot be of that contract; it may be of: ${known}`);
   }
-  await deps.decisions.decide(workKey(held.sighting), chosen ?? null, toInstant(deps.clock.now()));
+  await deps.decisions.decide(workKey(held.observation), chosen ?? null, toInstant(deps.clock.now()));
   return held;
 }

@@ -1,4 +1,4 @@
-import { addCounts, type Counts, countNames, type Day, noCounts, type Sighting } from '../../domain/usage.ts';
+import { addCounts, type Counts, countNames, type Day, noCounts, type Observation } from '../../domain/usage.ts';
 import type { DueDay, HeldWork } from '../attribute/attribute-work.ts';
 import { openDue } from '../attribute/load-due.ts';
 import type { LedgerRow } from '../report/ledger-store.ts';
@@ -11,7 +11,7 @@ export interface ShownDay {
   day: Day;
   seen: Counts | null;
   /** By which sources, and when. */
-  sightings: ShownSighting[];
+  observations: ShownObservation[];
   /** What was answered last. */
   sent: Counts | null;
   /** What was seen beyond that, and why. */
@@ -34,7 +34,7 @@ export interface ShownDay {
   lowered: LedgerRow['lowered'];
 }
 
-export type ShownSighting = Pick<Sighting, 'source' | 'place' | 'counts' | 'seenAt'>;
+export type ShownObservation = Pick<Observation, 'source' | 'place' | 'counts' | 'seenAt'>;
 
 export interface ShownContract {
   install: string;
@@ -49,7 +49,7 @@ export interface ShownContract {
 
 /** What is known of the usage of one contract. Changes nothing. */
 export async function showUsage(deps: ReportDeps, install: string, contractId: string): Promise<ShownContract> {
-  const due = await openDue(deps, { keepsSightings: true });
+  const due = await openDue(deps, { keepsObservations: true });
   const people = await deps.sources.participants(install, [contractId]);
   const attributed = await due.load([...new Set(people.map(({ trainerId }) => trainerId))]);
   const isOf = (one: { install: string; contractId: string }) =>
@@ -98,7 +98,12 @@ function toDay(
     heldSince,
     lowered,
     seen: seen?.counts ?? null,
-    sightings: (seen?.sightings ?? []).map(({ source, place, counts, seenAt }) => ({ source, place, counts, seenAt })),
+    observations: (seen?.observations ?? []).map(({ source, place, counts, seenAt }) => ({
+      source,
+      place,
+      counts,
+      seenAt,
+    })),
     sent: answeredAt === null ? null : (row?.answered ?? null),
     difference: seen === undefined ? null : differenceOf(seen.counts, row?.answered ?? noCounts),
     why: isOld ? null : explainDay(seen, row, now),

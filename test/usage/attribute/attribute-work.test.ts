@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import type { Counts, Sighting } from '../../../src/domain/usage.ts';
+import type { Counts, Observation } from '../../../src/domain/usage.ts';
 import { addDays } from '../../../src/lib/add-days.ts';
 import { type Attribution, attributeWork, workKey } from '../../../src/usage/attribute/attribute-work.ts';
 import type { Candidate } from '../../../src/usage/attribute/candidate.ts';
 
-function seen(day: string, counts: Partial<Counts> = {}, source = 'tool:studio'): Sighting {
+function seen(day: string, counts: Partial<Counts> = {}, source = 'tool:studio'): Observation {
   return {
     source,
     place: { by: 'scope', tool: 'studio', scope: '7' },
@@ -27,13 +27,13 @@ function contract(contractId: string, firstDay: string | null, lastDay: string |
   };
 }
 
-function attribute(sightings: Sighting[], ...candidates: Candidate[]) {
+function attribute(observations: Observation[], ...candidates: Candidate[]) {
   const attribution: Attribution = {
     candidatesOf: () => candidates,
     momentsOf: () => [],
     decisions: new Map(),
   };
-  const { due, held } = attributeWork(sightings, attribution);
+  const { due, held } = attributeWork(observations, attribution);
   const told = due.map(({ contractId, counts }) => `${contractId} ${counts.seconds}`);
   return [...told, ...held.map(({ reason }) => reason)];
 }
@@ -99,26 +99,26 @@ it('holds a day that both a tool and an import tell of', () => {
 });
 
 it('does what an operator has decided', () => {
-  const sighting = seen('2026-03-01');
+  const observation = seen('2026-03-01');
   const decide = (decision: Parameters<Map<string, never>['set']>[1] | object | null) =>
-    attributeWork([sighting], {
+    attributeWork([observation], {
       candidatesOf: () => [first],
       momentsOf: () => [],
-      decisions: new Map([[workKey(sighting), decision as never]]),
+      decisions: new Map([[workKey(observation), decision as never]]),
     });
   expect(decide(null)).toEqual({ due: [], held: [] });
   expect(decide({ install: 'acme', contractId: 'c1' })).toMatchObject({
-    due: [{ contractId: 'c1', day: '2026-03-01', counts: sighting.counts }],
+    due: [{ contractId: 'c1', day: '2026-03-01', counts: observation.counts }],
     held: [],
   });
 });
 
 it('reports less than nothing for no contract that an operator names', () => {
-  const sighting = seen('2026-03-11', { seconds: -1 });
-  const { due, held } = attributeWork([sighting], {
+  const observation = seen('2026-03-11', { seconds: -1 });
+  const { due, held } = attributeWork([observation], {
     candidatesOf: () => [first],
     momentsOf: () => [],
-    decisions: new Map([[workKey(sighting), { install: 'acme', contractId: 'c1' }]]),
+    decisions: new Map([[workKey(observation), { install: 'acme', contractId: 'c1' }]]),
   });
   expect([due, held]).toMatchObject([[], [{ reason: 'negative' }]]);
 });

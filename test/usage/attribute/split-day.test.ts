@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Moment, Sighting } from '../../../src/domain/usage.ts';
+import type { Moment, Observation } from '../../../src/domain/usage.ts';
 import { attributeWork, workKey } from '../../../src/usage/attribute/attribute-work.ts';
 import type { Candidate } from '../../../src/usage/attribute/candidate.ts';
 
@@ -38,7 +38,7 @@ function grown(when: string, seconds: number): Moment {
   return { at: at(when), taskId: null, seconds, labels: 0 };
 }
 
-function toSighting(moments: readonly Moment[], changes: Partial<Sighting> = {}): Sighting {
+function toObservation(moments: readonly Moment[], changes: Partial<Observation> = {}): Observation {
   const sum = (name: 'seconds' | 'labels') => moments.reduce((all, one) => all + one[name], 0);
   const tasks = new Set(moments.flatMap(({ taskId }) => taskId ?? [])).size;
   return {
@@ -56,14 +56,14 @@ function toSighting(moments: readonly Moment[], changes: Partial<Sighting> = {})
 function attribute(
   candidates: readonly Candidate[],
   moments: readonly Moment[],
-  changes: Partial<Sighting> = {},
+  changes: Partial<Observation> = {},
   decision?: { install: string; contractId: string },
 ): string {
-  const sighting = toSighting(moments, changes);
-  const { due, held } = attributeWork([sighting], {
+  const observation = toObservation(moments, changes);
+  const { due, held } = attributeWork([observation], {
     candidatesOf: () => candidates,
     momentsOf: () => moments,
-    decisions: new Map(decision && [[workKey(sighting), decision]]),
+    decisions: new Map(decision && [[workKey(observation), decision]]),
   });
   const told = due.map(({ contractId, counts: { seconds, tasks, labels } }) =>
     [contractId, seconds, tasks, labels].join(' '),
@@ -185,20 +185,20 @@ it('gives nothing away whole whose pieces are known and do not come to it', () =
 });
 
 it('holds it once and as a whole where a file tells of each of its contracts, too', () => {
-  const whole = toSighting(three);
+  const whole = toObservation(three);
   const files = ['c1', 'c2'].map((contractId) =>
-    toSighting(three, { source: 'import:1', place: { by: 'contract', install: 'acme', contractId } }),
+    toObservation(three, { source: 'import:1', place: { by: 'contract', install: 'acme', contractId } }),
   );
   const { due, held } = attributeWork([whole, ...files], {
     candidatesOf: ({ place }) =>
       [first, second].filter((one) => place.by !== 'contract' || one.contractId === place.contractId),
-    momentsOf: (sighting) => (sighting === whole ? three : []),
+    momentsOf: (observation) => (observation === whole ? three : []),
     decisions: new Map(),
   });
   expect(due).toEqual([]);
   expect(held).toHaveLength(3);
   expect(held).toContainEqual({
-    sighting: whole,
+    observation: whole,
     reason: 'two_sources',
     contracts: [
       { install: 'acme', contractId: 'c1' },
@@ -210,12 +210,12 @@ it('holds it once and as a whole where a file tells of each of its contracts, to
 it('says nothing that lowers of a contract that held work may be of', () => {
   const candidates = [first, second];
   const elsewhere = { place: { by: 'scope', tool: 'studio', scope: '8' } } as const;
-  const [torn, whole] = [toSighting(three, { isTorn: true }), toSighting([done('10:00')], elsewhere)];
+  const [torn, whole] = [toObservation(three, { isTorn: true }), toObservation([done('10:00')], elsewhere)];
   const { due, held } = attributeWork([torn, whole], {
     candidatesOf: ({ place }) => (place === elsewhere.place ? [first] : candidates),
     momentsOf: () => [],
     decisions: new Map(),
   });
-  expect(held).toMatchObject([{ sighting: torn, reason: 'unknown_instants' }]);
+  expect(held).toMatchObject([{ observation: torn, reason: 'unknown_instants' }]);
   expect(due).toMatchObject([{ contractId: 'c1', isPartial: true }]);
 });

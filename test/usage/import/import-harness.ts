@@ -80,7 +80,7 @@ export async function openImportWorld(openFresh: OpenFresh): Promise<ImportWorld
     undo: (id) => undoImport(deps, id),
     clear: () => clearImports(deps),
     async sighted(install) {
-      const all = imports.sightings({ install, from: '2026-03-01', to: '2026-03-31' });
+      const all = imports.observations({ install, from: '2026-03-01', to: '2026-03-31' });
       return (await Array.fromAsync(all)).map(({ day, place, trainerId, counts, source }) => {
         const where = Object.values(place).join('/');
         return `${day} ${where} ${trainerId} ${counts.seconds} ${source}`;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { UsageSighting } from '../../../src/adapters/adapter.ts';
+import type { UsageObservation } from '../../../src/adapters/adapter.ts';
 import { noCounts } from '../../../src/domain/usage.ts';
 import { momentsOf, type Reading } from '../../../src/usage/read/merge-items.ts';
 import { freezeWork, mergeWork, noWork, type Work } from '../../../src/usage/read/merge-work.ts';
@@ -13,9 +13,9 @@ const reading: Reading = {
   countsFirstTotal: true,
 };
 
-type ItemSighting = Extract<UsageSighting, { of: 'item' }>;
+type ItemObservation = Extract<UsageObservation, { of: 'item' }>;
 
-function item(itemId: string, changes: Partial<ItemSighting> = {}): ItemSighting {
+function item(itemId: string, changes: Partial<ItemObservation> = {}): ItemObservation {
   const at = '2026-03-15T10:00:00.000Z';
   return {
     memberId: 'm1',

@@ -96,7 +96,7 @@ describeEachDatabase('what needs somebody', (openFresh) => {
       metrics: usage.deps.metrics,
       routeLink: () => undefined,
       links: new Map(),
-      otherSightings: [],
+      otherObservations: [],
       usage: { schedule, lookbackMs, maxLoweredFraction, deletedTasks },
     });
     const deps = { ...other.deps, placeOf: usage.deps.placeOf };

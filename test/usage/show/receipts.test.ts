@@ -49,7 +49,7 @@ describeEachDatabase('the receipts of a contract', (openFresh) => {
           seen: counts,
           sent: counts,
           why: null,
-          sightings: [{ source: 'tool:studio', place, counts, seenAt }],
+          observations: [{ source: 'tool:studio', place, counts, seenAt }],
           state: 'answered',
           sentAt,
           answeredAt: sentAt,

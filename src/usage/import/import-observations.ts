@@ -1,21 +1,21 @@
 import type { Database } from '../../db/database.ts';
-import type { Sighting } from '../../domain/usage.ts';
-import type { SightingSource } from '../read/sighting-store.ts';
+import type { Observation } from '../../domain/usage.ts';
+import type { ObservationSource } from '../read/observation-store.ts';
 import { createImportStore } from './import-store.ts';
 
 const lastDay = '9999-12-31';
 
 /** What files say of the work that is due to be reported, as another source beside the tools. */
-export function createImportSightings(database: Database): SightingSource {
+export function createImportObservations(database: Database): ObservationSource {
   const imports = createImportStore(database);
   return {
     async list(firstDay, trainerIds) {
-      const sightings: Sighting[] = [];
+      const observations: Observation[] = [];
       const wanted = { from: firstDay, to: lastDay, trainerIds };
-      for (const told of [imports.sightings(wanted), imports.takenBack(wanted)]) {
-        for await (const sighting of told) sightings.push(sighting);
+      for (const told of [imports.observations(wanted), imports.takenBack(wanted)]) {
+        for await (const observation of told) observations.push(observation);
       }
-      return sightings;
+      return observations;
     },
 
     trainerIds: (page) => imports.trainerIds(page),

@@ -4,12 +4,12 @@ import { byteOrder } from '../../db/byte-order.ts';
 import type { Database } from '../../db/database.ts';
 import { jsonTexts } from '../../db/json-list.ts';
 import type { UsageDayTable } from '../../db/usage-tables.ts';
-import type { Day, Sighting } from '../../domain/usage.ts';
+import type { Day, Observation } from '../../domain/usage.ts';
 
-/** Where sightings come from: the tools, and whatever else tells of work. */
-export interface SightingSource {
+/** Where observations come from: the tools, and whatever else tells of work. */
+export interface ObservationSource {
   /** All days since then: of some trainers, or of everybody. */
-  list(firstDay: Day, trainerIds?: readonly string[]): Promise<Sighting[]>;
+  list(firstDay: Day, trainerIds?: readonly string[]): Promise<Observation[]>;
   /** Whose work it tells of, sorted as `compareBytes` does, a page at a time. */
   trainerIds(page: TrainerPage): Promise<string[]>;
 }
@@ -23,7 +23,7 @@ export interface TrainerPage {
 }
 
 /** The SQL of what was seen in the tools, for whoever reports it; changes nothing. */
-export function createSightingStore(database: Database): SightingSource {
+export function createObservationStore(database: Database): ObservationSource {
   const { kysely } = database;
   return {
     async list(firstDay, trainerIds) {
@@ -31,16 +31,16 @@ export function createSightingStore(database: Database): SightingSource {
       if (trainerIds !== undefined) {
         const wanted = jsonTexts(database, trainerIds);
         const ofThem = days.selectAll().where(byteOrder(database, 'trainerId'), 'in', wanted);
-        return (await ofThem.orderBy('day').execute()).map(toSighting);
+        return (await ofThem.orderBy('day').execute()).map(toObservation);
       }
-      const sightings: Sighting[] = [];
+      const observations: Observation[] = [];
       // Day by day: all at once would keep the thread from answering for too long.
       for (const { day } of await days.select('day').distinct().orderBy('day').execute()) {
         const ofDay = kysely.selectFrom('usageDay').selectAll().where('day', '=', day).orderBy('trainerId');
-        sightings.push(...(await ofDay.execute()).map(toSighting));
+        observations.push(...(await ofDay.execute()).map(toObservation));
         await nextTurn();
       }
-      return sightings;
+      return observations;
     },
 
     async trainerIds({ firstDay, after, limit }) {
@@ -53,7 +53,7 @@ export function createSightingStore(database: Database): SightingSource {
   };
 }
 
-function toSighting(row: Selectable<UsageDayTable>): Sighting {
+function toObservation(row: Selectable<UsageDayTable>): Observation {
   const { tool, scope, memberId, trainerId, day, seenAt, seconds, tasks, labels } = row;
   return {
     source: `tool:${tool}`,
