@@ -49,7 +49,7 @@ import { canReturn, mayChangeAccounts } from '../tools/account-rules.ts';
 import { bindTool, placeOf } from '../tools/bind-tool.ts';
 import { createUsage, type Usage } from '../usage/create-usage.ts';
 import { createImportObservations } from '../usage/import/import-observations.ts';
-import { createPlaceOf } from '../usage/read/find-places.ts';
+import { createScopeOf } from '../usage/read/find-scopes.ts';
 import type { Storage } from './storage.ts';
 import { createStores } from './stores.ts';
 
@@ -146,7 +146,7 @@ export function createWorks(given: WorksDeps): Works {
     report: createReportEvidence({ installs, adapters }, alerts),
     reportSuspects: createReportSuspects({ suspects: createSuspectStore(database), alerts, clock }),
     reportClock: createReportClock({ database, alerts, clock }),
-    mayPass: createFinalReadingStore(createPlaceOf({ adapters, routeLink, links: config.links })).mayPass,
+    mayPass: createFinalReadingStore(createScopeOf({ adapters, routeLink, links: config.links })).mayPass,
     canReturn: (tool: string) => canReturn(adapters.get(tool), mayChange(tool)),
     countDueResets: () => resets.countDue(resetting, toInstant(clock.now())),
     onMembershipDue() {

@@ -107,10 +107,10 @@ function toTable({ days }: Shown, files: Record<string, string>): string {
   );
 }
 
-function toSource({ source, place }: ShownObservation, files: Record<string, string>): string {
+function toSource({ source, workedOn }: ShownObservation, files: Record<string, string>): string {
   const file = files[source];
   if (file !== undefined) return `${source} ${file}`;
-  return place.by === 'scope' ? `${place.tool} ${place.scope}` : source;
+  return workedOn.by === 'scope' ? `${workedOn.tool} ${workedOn.scope}` : source;
 }
 
 function laterOf(one: string, other: string): string {

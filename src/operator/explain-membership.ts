@@ -67,30 +67,30 @@ function sayTold(invitation: KnownInvitation | undefined): string {
 
 function sayWhere(membership: MembershipRow, plan: number | undefined): string {
   const { tool, groupId, state, wanted, memberId, missedAt } = membership;
-  const place = `${groupId} of ${tool}`;
+  const group = `${groupId} of ${tool}`;
   // Whom nobody ever found there may have been let in by a call whose answer was lost.
-  const isIn = `${memberId === null ? 'perhaps still' : 'still'} in ${place}`;
+  const isIn = `${memberId === null ? 'perhaps still' : 'still'} in ${group}`;
   const because = sayBecause(membership);
   if (state === 'removing' && missedAt !== null) {
-    return `not found in ${place}, and looked for once more before they count as out${because}`;
+    return `not found in ${group}, and looked for once more before they count as out${because}`;
   }
   switch (state) {
     case 'removing':
       return `${isIn}, ${sayRemoving(membership)}${because}`;
     case 'failed':
-      return wanted === 1 ? `failed in ${place}` : `${isIn}, as their removal fails${because}`;
+      return wanted === 1 ? `failed in ${group}` : `${isIn}, as their removal fails${because}`;
     case 'held':
       return plan === undefined
         ? `${isIn}, as their removal was rejected${because}`
         : `${isIn}, as plan ${plan} holds their removal${because}`;
     case 'orphaned':
-      return `kept in ${place}, where the configuration no longer leads`;
+      return `kept in ${group}, where the configuration no longer leads`;
     case 'released':
-      return `left in place in ${place}: not ours to remove`;
+      return `left in place in ${group}: not ours to remove`;
     case 'removed':
-      return `removed from ${place}`;
+      return `removed from ${group}`;
     default:
-      return `${state} in ${place}`;
+      return `${state} in ${group}`;
   }
 }
 

@@ -56,7 +56,7 @@ export function createExplainStore({ kysely }: Database, box: SecretBox): Explai
         contracts,
         participations,
         ...(await loadWays(kysely, contracts)),
-        ...(await loadPlaces(kysely, trainerIds)),
+        ...(await loadMemberships(kysely, trainerIds)),
       };
     },
   };
@@ -115,8 +115,8 @@ async function loadWays(kysely: Kysely, contracts: ContractEvidence[]) {
   };
 }
 
-/** Who they are, and where they are in the tools. */
-async function loadPlaces(kysely: Kysely, trainerIds: string[]) {
+/** What is known of the trainers, and their memberships in the tools. */
+async function loadMemberships(kysely: Kysely, trainerIds: string[]) {
   const memberships = await ifAny(trainerIds, () =>
     kysely.selectFrom('membership').selectAll().where('trainerId', 'in', trainerIds).orderBy('id').execute(),
   );

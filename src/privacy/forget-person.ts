@@ -150,8 +150,8 @@ async function collectNames(
   return (install) => {
     if (only === undefined ? kept.has(install) : install !== only) return undefined;
     const sealed = known.find((person) => person.install === install)?.workEmail ?? null;
-    const place = workEmailContext({ install, trainerId });
-    const addresses = sealed === null ? [] : [box.open(sealed, place).toString('utf8')];
+    const context = workEmailContext({ install, trainerId });
+    const addresses = sealed === null ? [] : [box.open(sealed, context).toString('utf8')];
     const theirs = contracts.filter((contract) => contract.install === install);
     return {
       trainerId,

@@ -12,11 +12,11 @@ import type { AddressStore } from '../memberships/address-store.ts';
 import type { RouteLink } from '../memberships/link-router.ts';
 import { createDecisionStore } from './attribute/decision-store.ts';
 import { createContractSourceStore } from './read/contract-source-store.ts';
-import { createPlaceOf, timeZoneOf } from './read/find-places.ts';
+import { createScopeOf, timeZoneOf } from './read/find-scopes.ts';
 import { createMomentStore } from './read/moment-store.ts';
 import { createObservationStore, type ObservationSource } from './read/observation-store.ts';
-import { createPlaceStore } from './read/place-store.ts';
 import { createReadUsageWorker } from './read/read-usage-worker.ts';
+import { createScopeStore } from './read/scope-store.ts';
 import { createWaitingStore } from './read/waiting-store.ts';
 import { createWorkStore } from './read/work-store.ts';
 import { createFinalReportStore } from './report/final-report-store.ts';
@@ -67,7 +67,7 @@ export function createUsage(parts: UsageParts): Usage {
     ...parts,
     ...parts.usage,
     work: createWorkStore(database),
-    places: createPlaceStore(database),
+    scopes: createScopeStore(database),
     waiting: createWaitingStore(database, addresses),
     sources: createContractSourceStore(database),
     ledger: createLedgerStore(database),
@@ -76,7 +76,7 @@ export function createUsage(parts: UsageParts): Usage {
     troubles: createTroubleStore(database),
     locks: createLockStore(database),
     observations: [createObservationStore(database), ...otherObservations],
-    placeOf: createPlaceOf({ adapters, routeLink, links }),
+    scopeOf: createScopeOf({ adapters, routeLink, links }),
     timeZoneOf: (externalProjectId) => timeZoneOf(links, externalProjectId),
     onReadingWanted() {
       for (const reader of readers) reader.wake();

@@ -11,7 +11,7 @@ import { readInstall } from '../../src/reconcile/read/read-install.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createUsage, type Usage } from '../../src/usage/create-usage.ts';
 import { createImportObservations } from '../../src/usage/import/import-observations.ts';
-import { listPlaces, readNextPlace } from '../../src/usage/read/read-place.ts';
+import { listScopes, readNextScope } from '../../src/usage/read/read-scope.ts';
 import { type InstallReport, reportUsage } from '../../src/usage/report/report-usage.ts';
 import type { ReportWanted } from '../../src/usage/report/report-wanted.ts';
 import type { OnAnswer } from '../../src/usage/report/send-usage.ts';
@@ -276,11 +276,11 @@ export async function openUsageWorld(
     },
     async read(isComplete = false) {
       const now = toInstant(clock.now());
-      const places = [...(await listPlaces(deps)).values()];
-      await deps.places.keep(places, now);
-      await inTransaction(database, (tx) => deps.places.want(tx, places, now));
+      const scopes = [...(await listScopes(deps)).values()];
+      await deps.scopes.keep(scopes, now);
+      await inTransaction(database, (tx) => deps.scopes.want(tx, scopes, now));
       if (isComplete) await forgetComplete(database);
-      while (await readNextPlace(deps, signal));
+      while (await readNextScope(deps, signal));
     },
     async report(wanted = {}) {
       const [report] = await reportUsage(deps, { installs: ['acme'], ...wanted }, signal);

@@ -14,7 +14,7 @@ import { type Reconciled, type ReconcileNowDeps, reconcileNow } from '../reconci
 import { createGrantStore } from './grant-store.ts';
 import { type KeepDeps, keepInstall } from './keep-install.ts';
 import { type RelinkDeps, type Relinked, relink } from './relink.ts';
-import type { Place } from './settle-place.ts';
+import type { Destination } from './settle-destination.ts';
 
 export interface ConnectDeps extends ReconcileNowDeps, Omit<KeepDeps, keyof ReconcileNowDeps> {
   /** Has events delivered to the install; null where nothing can be delivered to us. */
@@ -28,7 +28,7 @@ export interface Connecting {
   install: string;
   token: string;
   /** Null where the install stands in the configuration, which says it then. */
-  place: Place | null;
+  destination: Destination | null;
   acceptsOrphans: boolean;
   /** Whether the install may be another customer's from now on. */
   acceptsOtherCustomer: boolean;
@@ -134,12 +134,12 @@ async function bind(
 /** One that stands in the configuration lives there alone. */
 async function keep(
   deps: ConnectDeps,
-  { install, token, place, acceptsOrphans }: Connecting,
+  { install, token, destination, acceptsOrphans }: Connecting,
   { id: grantId, organizationId = null }: Grant,
 ): Promise<void> {
-  if (place === null) return;
+  if (destination === null) return;
   const connectedAt = toInstant(deps.clock.now());
-  const connected = { install, token, ...place, grantId, organizationId, connectedAt };
+  const connected = { install, token, ...destination, grantId, organizationId, connectedAt };
   await keepInstall(deps, connected, acceptsOrphans);
-  deps.onStep(says(`${install} leads to ${place.tool}, for the projects ${place.projects.join(', ')}`));
+  deps.onStep(says(`${install} leads to ${destination.tool}, for the projects ${destination.projects.join(', ')}`));
 }

@@ -28,10 +28,10 @@ export async function addLink(
   signal: AbortSignal,
 ): Promise<ProjectLink> {
   const { externalProjectId } = wanted;
-  const place = { install, externalProjectId, externalProjectName: null };
-  const crossing = crossingOf(deps, place);
+  const project = { install, externalProjectId, externalProjectName: null };
+  const crossing = crossingOf(deps, project);
   if (crossing !== null) {
-    const { says } = explainCrossing(crossing, place);
+    const { says } = explainCrossing(crossing, project);
     throw new AppError('conflict', `${says}: nobody would get in by that link`);
   }
   const link = await api.createProjectLink(wanted, signal);

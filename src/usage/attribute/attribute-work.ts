@@ -18,7 +18,7 @@ export interface HeldWork {
   contracts: ContractKey[];
 }
 
-/** What is due for one trainer on one day of one contract, of all sources and places together. */
+/** What is due for one trainer on one day of one contract, of all sources together. */
 export interface DueDay {
   install: string;
   contractId: string;
@@ -65,8 +65,8 @@ export function attributeWork(observations: readonly Observation[], attribution:
 }
 
 /** What names an observation for as long as there is one, whatever its counts. */
-export function workKey({ source, place, trainerId, day }: Observation): string {
-  return JSON.stringify([source, ...Object.values(place), trainerId, day]);
+export function workKey({ source, workedOn, trainerId, day }: Observation): string {
+  return JSON.stringify([source, ...Object.values(workedOn), trainerId, day]);
 }
 
 /** What is told of one trainer's day on one contract. */
@@ -168,8 +168,8 @@ function faultOf({ told }: Claim): HeldReason | null {
 }
 
 /** Of files, one may tell of a contract and another of a project, and mean the same work. */
-function kindOf({ source, place }: Observation): string {
-  return source.startsWith('import:') ? `import by ${place.by}` : 'tool';
+function kindOf({ source, workedOn }: Observation): string {
+  return source.startsWith('import:') ? `import by ${workedOn.by}` : 'tool';
 }
 
 function toDue({ candidate, told }: Claim, isPartial: boolean, { keepsObservations = false }: Attribution): DueDay {

@@ -1,7 +1,7 @@
 import type { Day } from '../../domain/usage.ts';
 import { addDays } from '../../lib/add-days.ts';
 
-/** A contract to which work at some place may belong, for one trainer. */
+/** A contract to which work may belong, for one trainer. */
 export interface Candidate {
   install: string;
   contractId: string;

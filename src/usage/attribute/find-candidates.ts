@@ -1,9 +1,9 @@
 import type { LinkEvidence } from '../../domain/evidence.ts';
 import { statusOfContract } from '../../domain/evidence-status.ts';
-import type { Day, Observation, WorkPlace } from '../../domain/usage.ts';
+import type { Day, Observation, WorkedOn } from '../../domain/usage.ts';
 import { dayIn } from '../../lib/day-in.ts';
 import type { Engagement } from '../read/contract-source-store.ts';
-import type { PlaceOf } from '../read/find-places.ts';
+import type { ScopeOf } from '../read/find-scopes.ts';
 import type { Attribution } from './attribute-work.ts';
 import type { Candidate } from './candidate.ts';
 
@@ -16,10 +16,10 @@ import type { Candidate } from './candidate.ts';
 export function findCandidates(
   engagements: readonly Engagement[],
   links: readonly LinkEvidence[],
-  placeOf: PlaceOf,
+  scopeOf: ScopeOf,
   timeZoneOf: (externalProjectId: string | null) => string,
 ): Attribution['candidatesOf'] {
-  const byPlace = new Map<string, Map<string, Candidate>>();
+  const byWork = new Map<string, Map<string, Candidate>>();
   const linkBy = new Map(links.map((link) => [JSON.stringify([link.install, link.linkId]), link]));
   for (const engagement of engagements) {
     const { install, contractId, trainerId, linkId } = engagement;
@@ -27,28 +27,28 @@ export function findCandidates(
     if (link === undefined) continue;
     const { externalProjectId } = link;
     const candidate = toCandidate(engagement, timeZoneOf(externalProjectId));
-    const places: WorkPlace[] = [{ by: 'contract', install, contractId }];
-    if (externalProjectId !== null) places.push({ by: 'project', install, externalProjectId });
-    const at = placeOf(link);
-    if (at !== undefined) places.push({ by: 'scope', tool: at.tool, scope: at.scope });
-    for (const place of places) {
-      const key = keyOf({ place, trainerId });
-      // Two links of one contract to a place are one contract.
-      const known = byPlace.get(key) ?? new Map<string, Candidate>();
-      byPlace.set(key, known.set(JSON.stringify([install, contractId]), candidate));
+    const all: WorkedOn[] = [{ by: 'contract', install, contractId }];
+    if (externalProjectId !== null) all.push({ by: 'project', install, externalProjectId });
+    const at = scopeOf(link);
+    if (at !== undefined) all.push({ by: 'scope', tool: at.tool, scope: at.scope });
+    for (const workedOn of all) {
+      const key = keyOf({ workedOn, trainerId });
+      // Two links of one contract to one scope are one contract.
+      const known = byWork.get(key) ?? new Map<string, Candidate>();
+      byWork.set(key, known.set(JSON.stringify([install, contractId]), candidate));
     }
   }
-  return (observation) => [...(byPlace.get(keyOf(observation))?.values() ?? [])];
+  return (observation) => [...(byWork.get(keyOf(observation))?.values() ?? [])];
 }
 
-function keyOf({ place, trainerId }: Pick<Observation, 'place' | 'trainerId'>): string {
-  switch (place.by) {
+function keyOf({ workedOn, trainerId }: Pick<Observation, 'workedOn' | 'trainerId'>): string {
+  switch (workedOn.by) {
     case 'scope':
-      return JSON.stringify([place.by, place.tool, place.scope, trainerId]);
+      return JSON.stringify([workedOn.by, workedOn.tool, workedOn.scope, trainerId]);
     case 'project':
-      return JSON.stringify([place.by, place.install, place.externalProjectId, trainerId]);
+      return JSON.stringify([workedOn.by, workedOn.install, workedOn.externalProjectId, trainerId]);
     case 'contract':
-      return JSON.stringify([place.by, place.install, place.contractId, trainerId]);
+      return JSON.stringify([workedOn.by, workedOn.install, workedOn.contractId, trainerId]);
   }
 }
 

@@ -3,7 +3,7 @@ import type { Day, Moment, Observation } from '../../domain/usage.ts';
 import { addDays } from '../../lib/add-days.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { ContractSourceStore } from '../read/contract-source-store.ts';
-import type { PlaceOf } from '../read/find-places.ts';
+import type { ScopeOf } from '../read/find-scopes.ts';
 import { listTrainers } from '../read/list-trainers.ts';
 import { firstReadDay } from '../read/look-back.ts';
 import type { MomentStore } from '../read/moment-store.ts';
@@ -23,7 +23,7 @@ export interface DueDeps {
     /** The first day that was never sent for the last time, from a day on. */
     oldestOpen(from: Day): Promise<Day | null>;
   };
-  placeOf: PlaceOf;
+  scopeOf: ScopeOf;
   timeZoneOf(externalProjectId: string | null): string;
   lookbackMs: number;
   clock: Clock;
@@ -45,7 +45,7 @@ const peopleAtOnce = 25;
 
 /** @param options what is to be said of each day beside its counts */
 export async function openDue(deps: DueDeps, options: Pick<Attribution, 'keepsObservations'> = {}): Promise<DueLoader> {
-  const { sources, observations, decisions, ledger, placeOf, clock, timeZoneOf } = deps;
+  const { sources, observations, decisions, ledger, scopeOf, clock, timeZoneOf } = deps;
   const decided = await decisions.list();
   const linkBy = new Map((await sources.links()).map((link) => [linkKey(link), link]));
   const today = clock.now().toISOString().slice(0, 10);
@@ -56,7 +56,7 @@ export async function openDue(deps: DueDeps, options: Pick<Attribution, 'keepsOb
   async function loadSome(trainerIds: readonly string[]): Promise<Attributed> {
     const engagements = await sources.engagements({ trainerIds });
     const links = new Set(engagements.flatMap((one) => linkBy.get(linkKey(one)) ?? []));
-    const candidatesOf = findCandidates(engagements, [...links], placeOf, timeZoneOf);
+    const candidatesOf = findCandidates(engagements, [...links], scopeOf, timeZoneOf);
     const seen: Observation[] = [];
     for (const source of observations) {
       for (const one of await source.list(firstDay, trainerIds)) seen.push(one);

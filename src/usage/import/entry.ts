@@ -7,14 +7,14 @@ import type { Counts, Day } from '../../domain/usage.ts';
 
 /** One line of a file, as it says who did how much and when. */
 export interface Entry {
-  place: ImportPlace;
+  workedOn: NamedWork;
   /** Null where the contract alone is to say. */
   person: NamedPerson | null;
   day: Day;
   counts: Counts;
 }
 
-export interface ImportPlace {
+export interface NamedWork {
   by: 'contract' | 'project';
   id: string;
 }

@@ -3,13 +3,13 @@ import { byteOrder } from '../../db/byte-order.ts';
 import type { Database, Transaction } from '../../db/database.ts';
 import { jsonTexts } from '../../db/json-list.ts';
 import type { UsageImportEntryTable, UsageImportTable } from '../../db/usage-import-tables.ts';
-import { type Day, type Observation, toZeros, type WorkPlace } from '../../domain/usage.ts';
+import { type Day, type Observation, toZeros, type WorkedOn } from '../../domain/usage.ts';
 import type { TrainerPage } from '../read/observation-store.ts';
 
 /** The SQL about imports that count, or did. */
 export interface ImportStore {
   /**
-   * What imports say of these days, both included: of each person, place and day what the latest
+   * What imports say of these days, both included: of each person, work and day what the latest
    * says that was not undone. Ordered by day; a page at a time, so that they may be many.
    */
   observations(filter: ObservationFilter): AsyncGenerator<Observation>;
@@ -142,8 +142,8 @@ export function createImportStore(database: Pick<Database, 'kysely' | 'dialect'>
 }
 
 /**
- * Whether the entry `e` of the import `i` counts, and no later one of the same person, place and
- * day does. Places of two installs may have the same id.
+ * Whether the entry `e` of the import `i` counts, and no later one of the same person, work and
+ * day does. Projects of two installs may have the same id.
  */
 export const countsMost: RawBuilder<boolean> = sql<boolean>`i.state = 'counted' and not exists (
   select 1 from usage_import_entry later join usage_import j on j.id = later.import_id
@@ -163,7 +163,7 @@ function toObservation(row: SightedRow): Observation {
   const { importId, trainerId, day, seconds, tasks, labels, countedAt } = row;
   return {
     source: `import:${importId}`,
-    place: toPlace(row),
+    workedOn: toWorkedOn(row),
     trainerId,
     day,
     counts: { seconds, tasks, labels },
@@ -171,7 +171,7 @@ function toObservation(row: SightedRow): Observation {
   };
 }
 
-function toPlace({ install, placeBy, placeId }: SightedRow): WorkPlace {
+function toWorkedOn({ install, placeBy, placeId }: SightedRow): WorkedOn {
   return placeBy === 'contract'
     ? { by: 'contract', install, contractId: placeId }
     : { by: 'project', install, externalProjectId: placeId };

@@ -22,8 +22,8 @@ export function createKnownPeopleStore(database: Database, box: SecretBox): Know
   const digestsOf = rememberDigests(box);
   return {
     async load(install, entries) {
-      const contractIds = placesOf(entries, 'contract');
-      const projectIds = placesOf(entries, 'project');
+      const contractIds = idsOf(entries, 'contract');
+      const projectIds = idsOf(entries, 'project');
       const trainersAt = await loadAddresses(database, digestsOf, install, entries);
       const trainerIds = distinct([
         ...entries.flatMap(({ person }) => (person !== null && 'trainerId' in person ? [person.trainerId] : [])),
@@ -157,8 +157,8 @@ async function loadAddresses(
   return found;
 }
 
-function placesOf(entries: readonly Entry[], by: Entry['place']['by']): string[] {
-  return distinct(entries.flatMap(({ place }) => (place.by === by ? [place.id] : [])));
+function idsOf(entries: readonly Entry[], by: Entry['workedOn']['by']): string[] {
+  return distinct(entries.flatMap(({ workedOn }) => (workedOn.by === by ? [workedOn.id] : [])));
 }
 
 function toAddress(workEmail: string): string {

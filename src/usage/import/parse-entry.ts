@@ -4,8 +4,8 @@ import {
   countColumns,
   type Entry,
   type ImportColumn,
-  type ImportPlace,
   type NamedPerson,
+  type NamedWork,
   type Values,
 } from './entry.ts';
 
@@ -29,15 +29,15 @@ export function parseEntry(values: Values, today: Day): Entry | { fault: string 
   const fail = (fault: string) => void faults.push(fault);
   const entry = {
     day: parseDay(values, today, fail),
-    place: parsePlace(values, fail),
+    workedOn: parseWork(values, fail),
     person: parsePerson(values, fail),
     counts: parseCounts(values, fail),
   };
-  const { place } = entry;
-  if (place?.by === 'project' && entry.person === null && faults.length === 0) {
+  const { workedOn } = entry;
+  if (workedOn?.by === 'project' && entry.person === null && faults.length === 0) {
     fail('externalProjectId needs opentrainUserId or workEmail beside it');
   }
-  return place === null || faults.length > 0 ? { fault: faults.join('; ') } : { ...entry, place };
+  return workedOn === null || faults.length > 0 ? { fault: faults.join('; ') } : { ...entry, workedOn };
 }
 
 type Fail = (fault: string) => void;
@@ -57,7 +57,7 @@ function isDay(text: string): boolean {
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
 }
 
-function parsePlace(values: Values, fail: Fail): ImportPlace | null {
+function parseWork(values: Values, fail: Fail): NamedWork | null {
   const contractId = parseId(values, 'contractId', fail);
   const externalProjectId = parseId(values, 'externalProjectId', fail);
   if (contractId !== null && externalProjectId !== null) {

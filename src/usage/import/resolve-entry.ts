@@ -2,8 +2,11 @@ import type { Entry } from './entry.ts';
 import type { KnownPeople } from './known-people-store.ts';
 
 /** Whose work an entry is, by the evidence; or why that cannot be told. Pure. */
-export function resolveEntry({ place, person }: Entry, known: KnownPeople): { trainerId: string } | { fault: string } {
-  const { by, id } = place;
+export function resolveEntry(
+  { workedOn, person }: Entry,
+  known: KnownPeople,
+): { trainerId: string } | { fault: string } {
+  const { by, id } = workedOn;
   if (by === 'project' && !known.projects.has(id)) return { fault: 'there is no such project' };
   const contract = by === 'contract' ? known.contracts.get(id) : undefined;
   if (by === 'contract' && contract === undefined) return { fault: 'there is no such contract' };

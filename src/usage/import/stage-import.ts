@@ -97,10 +97,10 @@ async function stageChunk(
   const resolved = chunk.map((read) => {
     const { line } = read;
     if ('fault' in read) return read;
-    const { day, place, counts } = read.entry;
+    const { day, workedOn, counts } = read.entry;
     const who = resolveEntry(read.entry, known);
     if ('fault' in who) return { line, fault: who.fault };
-    return { line, day, placeBy: place.by, placeId: place.id, ...who, ...counts };
+    return { line, day, placeBy: workedOn.by, placeId: workedOn.id, ...who, ...counts };
   });
   const lines = resolved.filter((one): one is StagedLine => !('fault' in one));
   const keptUntil = instantIn(clock, keptMs);

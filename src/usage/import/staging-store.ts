@@ -12,10 +12,10 @@ export interface StagingStore {
   /**
    * Adds lines, and keeps the whole for longer; nothing where it was given up meanwhile.
    *
-   * @returns the lines that were added: not those of which the same person, place and day is there
+   * @returns the lines that were added: not those of which the same person, work and day is there
    */
   add(tx: Transaction, id: number, lines: readonly StagedLine[], keptUntil: string): Promise<Set<number> | 'given_up'>;
-  /** The line of the same person, place and day. */
+  /** The line of the same person, work and day. */
   lineLike(id: number, line: StagedLine): Promise<number>;
   summarise(id: number): Promise<ImportSummary>;
   keepSummary(tx: Transaction, id: number, lines: number, summary: ImportSummary): Promise<void>;

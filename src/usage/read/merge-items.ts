@@ -82,19 +82,19 @@ export function mergeItems(
 }
 
 function mergeItem(known: Item | undefined, told: ItemObservation, timeZone: string, lowers: boolean): Item {
-  const done = toMoment(told.doneAt, timeZone);
+  const moment = toMoment(told.doneAt, timeZone);
   const { seconds, labels } = countsOf(told);
   const grown = grow(known, seconds, toMoment(told.changedAt, timeZone), lowers);
   const isDone = told.tasks !== 0;
-  const place = { taskId: told.taskId, isDone, doneDay: done.day, doneAt: done.at };
-  if (known === undefined) return { ...place, labels, ...grown };
+  const done = { taskId: told.taskId, isDone, doneDay: moment.day, doneAt: moment.at };
+  if (known === undefined) return { ...done, labels, ...grown };
   // Where it counts may move, and it may come to less, once a whole reading says so.
-  if (lowers) return { ...place, labels: labels ?? known.labels, ...grown };
+  if (lowers) return { ...done, labels: labels ?? known.labels, ...grown };
   const { doneDay } = known;
-  const doneAt = known.doneAt ?? (done.day === doneDay ? done.at : null);
+  const doneAt = known.doneAt ?? (moment.day === doneDay ? moment.at : null);
   const most = maxCounts({ ...noCounts, labels }, { ...noCounts, labels: known.labels });
-  const task = known.isDone ? { taskId: known.taskId, isDone: true } : place;
-  return { ...place, ...task, doneDay, doneAt, labels: most.labels, ...grown };
+  const task = known.isDone ? { taskId: known.taskId, isDone: true } : done;
+  return { ...done, ...task, doneDay, doneAt, labels: most.labels, ...grown };
 }
 
 function toMoment(instant: string, timeZone: string): { day: Day; at: string } {

@@ -8,7 +8,7 @@ import { addCounts, type Counts, countNames, type Day, maxCounts, noCounts, toCo
 import { dayIn } from '../../lib/day-in.ts';
 import { countsOf, daysOfItems, type Item, mergeItems, type Reading, tornDays } from './merge-items.ts';
 
-/** What is known of one member's work at one place. */
+/** What is known of one member's work in one scope. */
 export interface Work {
   items: ReadonlyMap<string, Item>;
   /** Null where the tool knows days by itself. */

@@ -11,13 +11,13 @@ export interface MomentStore {
 
 export function createMomentStore({ kysely }: Database): MomentStore {
   return {
-    async momentsOf({ place, memberId, day }) {
-      if (place.by !== 'scope' || memberId === undefined) return [];
+    async momentsOf({ workedOn, memberId, day }) {
+      if (workedOn.by !== 'scope' || memberId === undefined) return [];
       const rows = await kysely
         .selectFrom('usageItem')
         .selectAll()
-        .where('tool', '=', place.tool)
-        .where('scope', '=', place.scope)
+        .where('tool', '=', workedOn.tool)
+        .where('scope', '=', workedOn.scope)
         .where('memberId', '=', memberId)
         .where('lastDay', '>=', day)
         .where((eb) => eb.or([eb('doneDay', '=', day), eb('grown', 'like', `%"${day}"%`)]))

@@ -57,7 +57,7 @@ function toObservation(row: Selectable<UsageDayTable>): Observation {
   const { tool, scope, memberId, trainerId, day, seenAt, seconds, tasks, labels } = row;
   return {
     source: `tool:${tool}`,
-    place: { by: 'scope', tool, scope },
+    workedOn: { by: 'scope', tool, scope },
     trainerId,
     memberId,
     day,

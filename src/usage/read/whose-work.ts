@@ -1,12 +1,12 @@
 import type { UsageObservation } from '../../adapters/adapter.ts';
-import type { PlaceMember } from './place-member-store.ts';
+import type { ScopeMember } from './scope-member-store.ts';
 
 /** Whose the work is that a reading tells of, by the tool's id and the address that goes with it. */
 export interface AssignedWork {
   /** By the tool's id; without those of whom nobody can tell which trainer it is. */
-  members: PlaceMember[];
+  members: ScopeMember[];
   /** Who is in by an id that shows an address which is none of theirs: the work is not theirs. */
-  strays: PlaceMember[];
+  strays: ScopeMember[];
 }
 
 /**
@@ -16,15 +16,15 @@ export interface AssignedWork {
  * @param isAddressOf whether an address is one of these digests
  */
 export function assignWork(
-  all: readonly PlaceMember[],
+  all: readonly ScopeMember[],
   observations: ReadonlyMap<string, readonly UsageObservation[]>,
   isAddressOf: (email: string, digests: readonly string[]) => boolean,
 ): AssignedWork {
   const byId = Map.groupBy(all, ({ memberId }) => memberId);
-  const strays: PlaceMember[] = [];
+  const strays: ScopeMember[] = [];
   const members = [...byId].flatMap(([memberId, known]) => {
     const email = observations.get(memberId)?.findLast((one) => one.email != null)?.email;
-    const isTheirs = ({ digests }: PlaceMember) => email == null || isAddressOf(email, digests);
+    const isTheirs = ({ digests }: ScopeMember) => email == null || isAddressOf(email, digests);
     const theirs = known.filter(isTheirs);
     strays.push(...known.filter((one) => one.isIn && !isTheirs(one)));
     return pickOne(theirs);
@@ -33,7 +33,7 @@ export function assignWork(
 }
 
 /** Nobody where more than one trainer has the account. */
-function pickOne(members: readonly PlaceMember[]): PlaceMember[] {
+function pickOne(members: readonly ScopeMember[]): ScopeMember[] {
   const inside = members.filter(({ isIn }) => isIn);
   const candidates = inside.length > 0 ? inside : members;
   const [first] = candidates;
@@ -41,6 +41,6 @@ function pickOne(members: readonly PlaceMember[]): PlaceMember[] {
   return [{ ...first, isShared: trainersOf(members) > 1 }];
 }
 
-function trainersOf(members: readonly PlaceMember[]): number {
+function trainersOf(members: readonly ScopeMember[]): number {
   return new Set(members.map(({ trainerId }) => trainerId)).size;
 }

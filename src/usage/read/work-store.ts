@@ -4,17 +4,17 @@ import { type Counts, type Day, noCounts } from '../../domain/usage.ts';
 import { toItem, toItemColumns } from './item-row.ts';
 import type { Item } from './merge-items.ts';
 import type { SeenDay, Totals, Work } from './merge-work.ts';
-import { lookAgain, membersOf, type PlaceMember } from './place-member-store.ts';
-import type { PlaceClaim, PlaceKey } from './place-store.ts';
+import { lookAgain, membersOf, type ScopeMember } from './scope-member-store.ts';
+import type { ScopeClaim, ScopeKey } from './scope-store.ts';
 
 /** The SQL of the work that was seen: its pieces and its days. */
 export interface WorkStore {
   /** Whom the tool knows by which id in these groups, and whom it is known that it did. */
-  membersOf(tool: string, groupIds: readonly string[]): Promise<PlaceMember[]>;
+  membersOf(tool: string, groupIds: readonly string[]): Promise<ScopeMember[]>;
   /** Has those who are wanted in looked at in the tool. */
-  lookAgain(members: readonly PlaceMember[], now: string): Promise<void>;
-  /** The members of whom work was seen at a place. */
-  seenAt(place: PlaceKey): Promise<Set<string>>;
+  lookAgain(members: readonly ScopeMember[], now: string): Promise<void>;
+  /** The members of whom work was seen in a scope. */
+  seenAt(workScope: ScopeKey): Promise<Set<string>>;
   /** Of whom their tool tells less than was counted, while they are in: of some, or of everybody. */
   listFallen(trainerIds?: readonly string[]): Promise<FallenTotal[]>;
   /**
@@ -24,15 +24,15 @@ export interface WorkStore {
    * @returns false where the claim does not hold any more
    */
   update(
-    claim: PlaceClaim,
-    member: PlaceMember,
+    claim: ScopeClaim,
+    member: ScopeMember,
     window: { firstDay: Day; now: string },
     change: (known: Work, hasEnded: boolean) => Work,
   ): Promise<boolean>;
 }
 
 /** A running total that has become less. */
-export interface FallenTotal extends PlaceKey {
+export interface FallenTotal extends ScopeKey {
   trainerId: string;
   since: string;
   /** By how much. */
@@ -111,12 +111,12 @@ function toTotalColumns({ totals }: Work, before: { fallenSince: string | null }
   };
 }
 
-interface MemberKey extends PlaceKey {
+interface MemberKey extends ScopeKey {
   memberId: string;
 }
 
 /** What one trainer did by an id stays theirs, and apart from what another did who got it later. */
-async function findPerson(tx: Transaction, { tool, scope }: PlaceKey, member: PlaceMember) {
+async function findPerson(tx: Transaction, { tool, scope }: ScopeKey, member: ScopeMember) {
   const { memberId, trainerId, isShared = false } = member;
   const key = { tool, scope, memberId };
   const person = await personAt(tx, key);
@@ -130,12 +130,12 @@ async function personAt(tx: Transaction, key: MemberKey) {
   return await people.where((eb) => eb.and(key)).executeTakeFirst();
 }
 
-async function generationOf(tx: Transaction, { membershipId }: PlaceMember): Promise<number> {
+async function generationOf(tx: Transaction, { membershipId }: ScopeMember): Promise<number> {
   const row = await tx.selectFrom('membership').select('generation').where('id', '=', membershipId).executeTakeFirst();
   return row?.generation ?? -1;
 }
 
-async function holds(tx: Transaction, claim: PlaceClaim, now: string): Promise<boolean> {
+async function holds(tx: Transaction, claim: ScopeClaim, now: string): Promise<boolean> {
   const row = await tx
     .selectFrom('usagePlace')
     .select('tool')

@@ -63,14 +63,14 @@ async function reportFinal(deps: FinalReportDeps, next: FinalReport, signal: Abo
 
 /** On which they worked in that group, whatever became of them. */
 async function contractsOf(
-  { sources, placeOf }: FinalReportDeps,
+  { sources, scopeOf }: FinalReportDeps,
   { tool, groupId, trainerId }: FinalReport,
 ): Promise<ContractKey[]> {
-  const links = new Map((await sources.links()).map((link) => [linkKey(link), placeOf(link)]));
+  const links = new Map((await sources.links()).map((link) => [linkKey(link), scopeOf(link)]));
   const contracts = new Map<string, ContractKey>();
   for (const engagement of await sources.engagements({ trainerIds: [trainerId] })) {
-    const place = links.get(linkKey(engagement));
-    if (place?.tool !== tool || place.groupId !== groupId) continue;
+    const workScope = links.get(linkKey(engagement));
+    if (workScope?.tool !== tool || workScope.groupId !== groupId) continue;
     const { install, contractId } = engagement;
     contracts.set(JSON.stringify([install, contractId]), { install, contractId });
   }

@@ -34,7 +34,7 @@ export interface ShownDay {
   lowered: LedgerRow['lowered'];
 }
 
-export type ShownObservation = Pick<Observation, 'source' | 'place' | 'counts' | 'seenAt'>;
+export type ShownObservation = Pick<Observation, 'source' | 'workedOn' | 'counts' | 'seenAt'>;
 
 export interface ShownContract {
   install: string;
@@ -98,9 +98,9 @@ function toDay(
     heldSince,
     lowered,
     seen: seen?.counts ?? null,
-    observations: (seen?.observations ?? []).map(({ source, place, counts, seenAt }) => ({
+    observations: (seen?.observations ?? []).map(({ source, workedOn, counts, seenAt }) => ({
       source,
-      place,
+      workedOn,
       counts,
       seenAt,
     })),

@@ -7,7 +7,7 @@ import type { Candidate } from '../../../src/usage/attribute/candidate.ts';
 function seen(day: string, counts: Partial<Counts> = {}, source = 'tool:studio'): Observation {
   return {
     source,
-    place: { by: 'scope', tool: 'studio', scope: '7' },
+    workedOn: { by: 'scope', tool: 'studio', scope: '7' },
     trainerId: 't1',
     day,
     counts: { seconds: 60, tasks: 1, labels: 3, ...counts },
@@ -74,11 +74,11 @@ it('takes what was taken back for nothing, unless something else is told', () =>
 it('holds a day of which files tell by contract and by project', () => {
   const byContract = {
     ...seen('2026-03-11', {}, 'import:1'),
-    place: { by: 'contract', install: 'acme', contractId: 'c1' },
+    workedOn: { by: 'contract', install: 'acme', contractId: 'c1' },
   } as const;
   const byProject = {
     ...seen('2026-03-11', {}, 'import:2'),
-    place: { by: 'project', install: 'acme', externalProjectId: 'signs' },
+    workedOn: { by: 'project', install: 'acme', externalProjectId: 'signs' },
   } as const;
   expect(attribute([byContract, byProject], first)).toEqual(['two_sources', 'two_sources']);
 });
@@ -86,7 +86,7 @@ it('holds a day of which files tell by contract and by project', () => {
 it('adds up the places of one contract, and holds them together where they are too much', () => {
   const elsewhere = {
     ...seen('2026-03-11'),
-    place: { by: 'scope', tool: 'studio', scope: '8' },
+    workedOn: { by: 'scope', tool: 'studio', scope: '8' },
   } as const;
   expect(attribute([seen('2026-03-11'), elsewhere], first)).toEqual(['c1 120']);
   const much = { ...elsewhere, counts: { seconds: 86_400, tasks: 1, labels: 1 } };

@@ -43,7 +43,7 @@ function toObservation(moments: readonly Moment[], changes: Partial<Observation>
   const tasks = new Set(moments.flatMap(({ taskId }) => taskId ?? [])).size;
   return {
     source: 'tool:studio',
-    place: { by: 'scope', tool: 'studio', scope: '7' },
+    workedOn: { by: 'scope', tool: 'studio', scope: '7' },
     trainerId: 't1',
     memberId: 'm1',
     day,
@@ -187,11 +187,11 @@ it('gives nothing away whole whose pieces are known and do not come to it', () =
 it('holds it once and as a whole where a file tells of each of its contracts, too', () => {
   const whole = toObservation(three);
   const files = ['c1', 'c2'].map((contractId) =>
-    toObservation(three, { source: 'import:1', place: { by: 'contract', install: 'acme', contractId } }),
+    toObservation(three, { source: 'import:1', workedOn: { by: 'contract', install: 'acme', contractId } }),
   );
   const { due, held } = attributeWork([whole, ...files], {
-    candidatesOf: ({ place }) =>
-      [first, second].filter((one) => place.by !== 'contract' || one.contractId === place.contractId),
+    candidatesOf: ({ workedOn }) =>
+      [first, second].filter((one) => workedOn.by !== 'contract' || one.contractId === workedOn.contractId),
     momentsOf: (observation) => (observation === whole ? three : []),
     decisions: new Map(),
   });
@@ -209,10 +209,10 @@ it('holds it once and as a whole where a file tells of each of its contracts, to
 
 it('says nothing that lowers of a contract that held work may be of', () => {
   const candidates = [first, second];
-  const elsewhere = { place: { by: 'scope', tool: 'studio', scope: '8' } } as const;
+  const elsewhere = { workedOn: { by: 'scope', tool: 'studio', scope: '8' } } as const;
   const [torn, whole] = [toObservation(three, { isTorn: true }), toObservation([done('10:00')], elsewhere)];
   const { due, held } = attributeWork([torn, whole], {
-    candidatesOf: ({ place }) => (place === elsewhere.place ? [first] : candidates),
+    candidatesOf: ({ workedOn }) => (workedOn === elsewhere.workedOn ? [first] : candidates),
     momentsOf: () => [],
     decisions: new Map(),
   });

@@ -99,7 +99,7 @@ describeEachDatabase('what needs somebody', (openFresh) => {
       otherObservations: [],
       usage: { schedule, lookbackMs, maxLoweredFraction, deletedTasks },
     });
-    const deps = { ...other.deps, placeOf: usage.deps.placeOf };
+    const deps = { ...other.deps, scopeOf: usage.deps.scopeOf };
     const [again] = await reportUsage(deps, { installs: ['acme'] }, signal);
     expect(again).toMatchObject({ refused: 1, requests: 0 });
     expect(alertsOf(world)).toEqual([['usage_refused', 1, 1]]);

@@ -2,14 +2,14 @@ import { AppError } from '../../domain/errors.ts';
 import type { Install } from '../../installs/install.ts';
 
 /** Where an install's people go, and the wall around them. */
-export interface Place {
+export interface Destination {
   tool: string;
   projects: readonly string[];
 }
 
 interface Known {
   /** Where it leads by now. */
-  before: Place | undefined;
+  before: Destination | undefined;
   /** All installs but this one. */
   others: readonly Install[];
   /** The names of the tools that are configured. */
@@ -21,7 +21,7 @@ interface Known {
  *
  * @throws AppError `invalid` where it has to be said (design section 2: customers are walled off)
  */
-export function settlePlace(wanted: Partial<Place>, { before, others, tools }: Known): Place {
+export function settleDestination(wanted: Partial<Destination>, { before, others, tools }: Known): Destination {
   const tool = wanted.tool ?? before?.tool ?? onlyOf(tools);
   if (!tools.includes(tool)) {
     throw new AppError('invalid', `There is no tool "${tool}"; there is: ${tools.join(', ')}`);

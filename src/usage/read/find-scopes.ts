@@ -5,7 +5,7 @@ import type { RouteLink } from '../../memberships/link-router.ts';
 import { usageScopeOf } from '../../memberships/wall.ts';
 
 /** Where the work on a link's project is counted. */
-export interface LinkPlace {
+export interface LinkScope {
   tool: string;
   scope: string;
   groupId: string;
@@ -13,18 +13,18 @@ export interface LinkPlace {
 }
 
 /** Undefined for a link outside its install's projects, and where its tool tells no work. */
-export type PlaceOf = (link: LinkedProject) => LinkPlace | undefined;
+export type ScopeOf = (link: LinkedProject) => LinkScope | undefined;
 
 export type LinkedProject = Pick<LinkEvidence, 'install' | 'externalProjectId' | 'externalProjectName'>;
 
-interface PlacesDeps {
+interface ScopesDeps {
   adapters: ReadonlyMap<string, Adapter>;
   routeLink: RouteLink;
   /** By `externalProjectId`. */
   links: ReadonlyMap<string, { timeZone: string }>;
 }
 
-export function createPlaceOf({ adapters, routeLink, links }: PlacesDeps): PlaceOf {
+export function createScopeOf({ adapters, routeLink, links }: ScopesDeps): ScopeOf {
   return (link) => {
     const route = routeLink(link);
     if (route === undefined) return undefined;
@@ -35,12 +35,12 @@ export function createPlaceOf({ adapters, routeLink, links }: PlacesDeps): Place
   };
 }
 
-export function timeZoneOf(links: PlacesDeps['links'], externalProjectId: string | null): string {
+export function timeZoneOf(links: ScopesDeps['links'], externalProjectId: string | null): string {
   return links.get(externalProjectId ?? '')?.timeZone ?? 'UTC';
 }
 
-/** A place with the groups whose members work there. */
-export interface Place {
+/** A scope with the groups whose members work there. */
+export interface WorkScope {
   tool: string;
   scope: string;
   timeZone: string;
@@ -50,30 +50,30 @@ export interface Place {
 }
 
 /**
- * The places where somebody may work: of links that are live, and of those that are not while
+ * The scopes where somebody may work: of links that are live, and of those that are not while
  * somebody is still in their group. By tool and scope; pure.
  */
-export function findPlaces(
+export function findScopes(
   links: readonly LinkEvidence[],
-  placeOf: PlaceOf,
+  scopeOf: ScopeOf,
   /** `tool group` of every group that somebody is in. */
-  inhabited: (place: { tool: string; groupId: string }) => boolean,
-): Map<string, Place> {
-  const places = new Map<string, Place>();
+  inhabited: (group: { tool: string; groupId: string }) => boolean,
+): Map<string, WorkScope> {
+  const scopes = new Map<string, WorkScope>();
   for (const link of links) {
-    const at = placeOf(link);
+    const at = scopeOf(link);
     const isLive = statusOfLink(link) === 'live';
     if (at === undefined || !(isLive || inhabited(at))) continue;
     const { tool, scope, timeZone, groupId } = at;
     const none = { tool, scope, timeZone, groupIds: [], isLinked: false };
-    const place: Place = places.get(placeKey(at)) ?? none;
-    place.isLinked ||= isLive;
-    if (!place.groupIds.includes(groupId)) place.groupIds.push(groupId);
-    places.set(placeKey(at), place);
+    const workScope: WorkScope = scopes.get(scopeKey(at)) ?? none;
+    workScope.isLinked ||= isLive;
+    if (!workScope.groupIds.includes(groupId)) workScope.groupIds.push(groupId);
+    scopes.set(scopeKey(at), workScope);
   }
-  return places;
+  return scopes;
 }
 
-export function placeKey({ tool, scope }: { tool: string; scope: string }): string {
+export function scopeKey({ tool, scope }: { tool: string; scope: string }): string {
   return JSON.stringify([tool, scope]);
 }

@@ -1,10 +1,10 @@
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { inParts } from '../../db/key-in.ts';
 
-/** The SQL of whose work a place may have: its members, as their tool knows them. */
+/** The SQL of whose work a scope may have: its members, as their tool knows them. */
 
 /** A membership, as far as the work of its person depends on it. */
-export interface PlaceMember {
+export interface ScopeMember {
   membershipId: number;
   memberId: string;
   trainerId: string;
@@ -22,7 +22,7 @@ export interface PlaceMember {
 }
 
 /** Whom the tool knows by which id in these groups, and whom it is known that it did. */
-export async function membersOf(db: Transaction, tool: string, groupIds: readonly string[]): Promise<PlaceMember[]> {
+export async function membersOf(db: Transaction, tool: string, groupIds: readonly string[]): Promise<ScopeMember[]> {
   if (groupIds.length === 0) return [];
   const rows = await db
     .selectFrom('membership')
@@ -68,7 +68,7 @@ async function digestsOf(db: Transaction, ids: readonly number[]): Promise<Map<n
 }
 
 /** Has those who are wanted in looked at in the tool. */
-export async function lookAgain(database: Database, members: readonly PlaceMember[], now: string): Promise<void> {
+export async function lookAgain(database: Database, members: readonly ScopeMember[], now: string): Promise<void> {
   if (members.length === 0) return;
   await inTransaction(database, async (tx) => {
     for (const { membershipId } of members) {

@@ -9,23 +9,23 @@ import { mapBounded } from '../../lib/map-bounded.ts';
 import { maskText } from '../../lib/mask.ts';
 import { callTool } from '../../tools/call-tool.ts';
 import type { ContractSourceStore } from './contract-source-store.ts';
-import { findPlaces, type Place, type PlaceOf, placeKey } from './find-places.ts';
+import { findScopes, type ScopeOf, scopeKey, type WorkScope } from './find-scopes.ts';
 import { firstReadDay } from './look-back.ts';
 import type { Reading } from './merge-items.ts';
 import { freezeWork, mergeWork } from './merge-work.ts';
-import type { PlaceMember } from './place-member-store.ts';
-import type { PlaceClaim, PlaceStore } from './place-store.ts';
-import { sayTrouble, worsen } from './place-trouble.ts';
 import { type ResolveDeps, resolveWaiting } from './resolve-waiting.ts';
+import type { ScopeMember } from './scope-member-store.ts';
+import type { ScopeClaim, ScopeStore } from './scope-store.ts';
+import { sayTrouble, worsen } from './scope-trouble.ts';
 import { assignWork } from './whose-work.ts';
 import type { WorkStore } from './work-store.ts';
 
-export interface ReadPlaceDeps extends ResolveDeps {
-  places: PlaceStore;
+export interface ReadScopeDeps extends ResolveDeps {
+  scopes: ScopeStore;
   work: WorkStore;
   sources: ContractSourceStore;
   box: Pick<SecretBox, 'digests'>;
-  placeOf: PlaceOf;
+  scopeOf: ScopeOf;
   lookbackMs: number;
   /** Whether what was reported of a task that was deleted stays reported. */
   deletedTasks: 'keep' | 'lower';
@@ -43,79 +43,84 @@ const overlapMs = 10 * 60_000;
 const completeEveryMs = 20 * 3_600_000;
 const checksAtOnce = 4;
 
-/** All places where somebody may work, by `placeKey`. */
-export async function listPlaces({
+/** All scopes where somebody may work, by `scopeKey`. */
+export async function listScopes({
   sources,
-  placeOf,
-}: Pick<ReadPlaceDeps, 'sources' | 'placeOf'>): Promise<Map<string, Place>> {
+  scopeOf,
+}: Pick<ReadScopeDeps, 'sources' | 'scopeOf'>): Promise<Map<string, WorkScope>> {
   const inhabited = new Set((await sources.inhabitedGroups()).map((one) => JSON.stringify([one.tool, one.groupId])));
-  return findPlaces(await sources.links(), placeOf, ({ tool, groupId }) =>
+  return findScopes(await sources.links(), scopeOf, ({ tool, groupId }) =>
     inhabited.has(JSON.stringify([tool, groupId])),
   );
 }
 
 /**
- * Takes a place that is to be read, if one is, and reads the work there. What is not read to its end
+ * Takes a scope that is to be read, if one is, and reads the work there. What is not read to its end
  * changes nothing.
  *
  * @param tool of this one; of any by default
  * @returns false where there was none to take
  */
-export async function readNextPlace(deps: ReadPlaceDeps, signal: AbortSignal, tool?: string): Promise<boolean> {
-  const { places, clock, timeoutMs = readingMs } = deps;
+export async function readNextScope(deps: ReadScopeDeps, signal: AbortSignal, tool?: string): Promise<boolean> {
+  const { scopes, clock, timeoutMs = readingMs } = deps;
   const now = toInstant(clock.now());
-  const claim = await places.claim(now, instantIn(clock, timeoutMs + leaseSlackMs), tool);
+  const claim = await scopes.claim(now, instantIn(clock, timeoutMs + leaseSlackMs), tool);
   if (claim === null) return false;
-  const place = (await listPlaces(deps)).get(placeKey(claim));
+  const workScope = (await listScopes(deps)).get(scopeKey(claim));
   const nothing = { beganAt: now, isComplete: false, gap: null };
   // Nobody works there any more, or the configuration leads elsewhere.
-  if (place === undefined) await places.settle(claim, nothing);
-  else await readClaimed(deps, claim, place, signal);
+  if (workScope === undefined) await scopes.settle(claim, nothing);
+  else await readClaimed(deps, claim, workScope, signal);
   return true;
 }
 
-async function readClaimed(deps: ReadPlaceDeps, claim: PlaceClaim, place: Place, signal: AbortSignal): Promise<void> {
-  const { places, clock, logger } = deps;
-  const { tool, scope } = place;
+async function readClaimed(
+  deps: ReadScopeDeps,
+  claim: ScopeClaim,
+  workScope: WorkScope,
+  signal: AbortSignal,
+): Promise<void> {
+  const { scopes, clock, logger } = deps;
+  const { tool, scope } = workScope;
   const beganAt = clock.now();
   try {
     const isComplete = isCompleteDue(claim, beganAt);
-    await resolveWaiting(deps, place, signal);
-    const all = await deps.work.membersOf(tool, place.groupIds);
-    const request = toRequest(deps, claim, place, isComplete);
-    const told = await readTold(deps, place, request, signal);
+    await resolveWaiting(deps, workScope, signal);
+    const all = await deps.work.membersOf(tool, workScope.groupIds);
+    const request = toRequest(deps, claim, workScope, isComplete);
+    const told = await readTold(deps, workScope, request, signal);
     const { members, strays } = assignWork(all, told.observations, toIsAddressOf(deps));
     // A look finds them by another account, or tells an operator.
     await deps.work.lookAgain(strays, toInstant(clock.now()));
     const reading = { beganAt, isComplete, isFirst: claim.readBeganAt === null };
-    await mergeReading(deps, { claim, place, members, ...told, ...reading }, signal);
+    await mergeReading(deps, { claim, workScope, members, ...told, ...reading }, signal);
     const gap = [...told.gaps].sort().join('; ') || null;
-    await places.settle(claim, { beganAt: toInstant(beganAt), isComplete, gap });
-    logger.info({ tool, scope, isComplete }, 'The work at a place was read');
+    await scopes.settle(claim, { beganAt: toInstant(beganAt), isComplete, gap });
+    logger.info({ tool, scope, isComplete }, 'The work in a scope was read');
   } catch (thrown) {
     const error = toAppError(thrown);
-    await postpone(deps, { claim, place, beganAt }, error, signal.aborted);
+    await postpone(deps, { claim, workScope, beganAt }, error, signal.aborted);
   }
 }
 
 interface FailedReading {
-  claim: PlaceClaim;
-  place: Place;
+  claim: ScopeClaim;
+  workScope: WorkScope;
   beganAt: Date;
 }
 
-/** @param isStopping then nothing is wrong with the place */
+/** @param isStopping then nothing is wrong with the scope */
 async function postpone(
-  { places, alerts, clock, logger }: ReadPlaceDeps,
-  { claim, place, beganAt }: FailedReading,
+  { scopes, alerts, clock, logger }: ReadScopeDeps,
+  { claim, workScope, beganAt }: FailedReading,
   error: AppError,
   isStopping: boolean,
 ): Promise<void> {
-  const { tool, scope, isLinked } = place;
+  const { tool, scope, isLinked } = workScope;
   const [failure, now] = [maskText(error.message), clock.now()];
   const nextReadAt = instantIn(clock, backoffMs(claim.attempts + 1, error.retryAfterMs));
   if (isStopping) {
-    await places.postpone(claim, { failure, nextReadAt, trouble: claim });
+    await scopes.postpone(claim, { failure, nextReadAt, trouble: claim });
     return;
   }
   const trouble = worsen(claim, {
@@ -126,26 +131,26 @@ async function postpone(
   });
   const says = sayTrouble(trouble, claim.readBeganAt, now);
   const toldAt = says === null ? trouble.toldAt : toInstant(now);
-  await places.postpone(claim, { failure, nextReadAt, trouble: { ...trouble, toldAt } });
-  logger.warn({ tool, scope, failure }, 'The work at a place could not be read');
+  await scopes.postpone(claim, { failure, nextReadAt, trouble: { ...trouble, toldAt } });
+  logger.warn({ tool, scope, failure }, 'The work in a scope could not be read');
   const since = claim.readBeganAt ?? trouble.failingSince;
   if (says !== null) alerts.raise('usage_unread', { tool, scope, since, failure }, says);
 }
 
-/** Of this place, by now: a token that is refused may be mended, and then everything can be read. */
+/** Of this scope, by now: a token that is refused may be mended, and then everything can be read. */
 function isRefusal(error: AppError): boolean {
   const isOfToken = error.code === 'unauthenticated' || error.code === 'forbidden';
   return !isTransient(error) && !isOfToken;
 }
 
-function isCompleteDue({ completeBeganAt }: PlaceClaim, now: Date): boolean {
+function isCompleteDue({ completeBeganAt }: ScopeClaim, now: Date): boolean {
   return completeBeganAt === null || now.getTime() - Date.parse(completeBeganAt) > completeEveryMs;
 }
 
 function toRequest(
-  deps: Pick<ReadPlaceDeps, 'lookbackMs' | 'clock'>,
-  { readBeganAt }: PlaceClaim,
-  { timeZone }: Place,
+  deps: Pick<ReadScopeDeps, 'lookbackMs' | 'clock'>,
+  { readBeganAt }: ScopeClaim,
+  { timeZone }: WorkScope,
   isComplete: boolean,
 ): UsageRequest {
   const firstDay = firstReadDay(deps);
@@ -169,8 +174,8 @@ interface Told {
 
 /** Collected until it has ended: a reading that breaks off says nothing. */
 async function readTold(
-  { adapters, timeoutMs = readingMs }: ReadPlaceDeps,
-  { tool, scope }: Place,
+  { adapters, timeoutMs = readingMs }: ReadScopeDeps,
+  { tool, scope }: WorkScope,
   request: UsageRequest,
   signal: AbortSignal,
 ): Promise<Told> {
@@ -200,25 +205,25 @@ async function collectTold(read: AsyncIterable<UsageObservation | UsageNote>, si
 }
 
 interface EndedReading extends Told {
-  claim: PlaceClaim;
-  place: Place;
+  claim: ScopeClaim;
+  workScope: WorkScope;
   /** As they were before it began. */
-  members: PlaceMember[];
+  members: ScopeMember[];
   beganAt: Date;
   isComplete: boolean;
-  /** Whether nobody had ever looked at the place before. */
+  /** Whether nobody had ever looked at the scope before. */
   isFirst: boolean;
 }
 
-async function mergeReading(deps: ReadPlaceDeps, ended: EndedReading, signal: AbortSignal): Promise<void> {
-  const { claim, place, members, observations, isComplete } = ended;
+async function mergeReading(deps: ReadScopeDeps, ended: EndedReading, signal: AbortSignal): Promise<void> {
+  const { claim, workScope, members, observations, isComplete } = ended;
   const seen = await deps.work.seenAt(claim);
   const concerned = members.filter(({ memberId }) => observations.has(memberId) || (isComplete && seen.has(memberId)));
   const missing = concerned.filter(({ memberId, isIn }) => isIn && !observations.has(memberId));
   const confirmed = new Set(
     (
       await mapBounded(missing, checksAtOnce, async (member) =>
-        (await isStillThere(deps, place, member, signal)) ? [member.memberId] : [],
+        (await isStillThere(deps, workScope, member, signal)) ? [member.memberId] : [],
       )
     ).flat(),
   );
@@ -230,15 +235,15 @@ async function mergeReading(deps: ReadPlaceDeps, ended: EndedReading, signal: Ab
 }
 
 async function mergeMember(
-  deps: ReadPlaceDeps,
-  { claim, place, beganAt, isFirst, tasks }: EndedReading,
-  member: PlaceMember,
+  deps: ReadScopeDeps,
+  { claim, workScope, beganAt, isFirst, tasks }: EndedReading,
+  member: ScopeMember,
   told: UsageObservation[],
   canLower: boolean,
 ): Promise<void> {
   const { clock, lookbackMs, work, deletedTasks } = deps;
   const firstDay = firstReadDay(deps);
-  const { timeZone } = place;
+  const { timeZone } = workScope;
   const isNew = Date.parse(member.addedAt ?? '') > beganAt.getTime() - lookbackMs;
   const toReading = (lowers: boolean): Reading => ({
     beganAt,
@@ -255,16 +260,16 @@ async function mergeMember(
   if (!holds) throw new AppError('unavailable', 'The reading took so long that another has begun');
 }
 
-function toIsAddressOf({ box }: Pick<ReadPlaceDeps, 'box'>) {
+function toIsAddressOf({ box }: Pick<ReadScopeDeps, 'box'>) {
   return (email: string, digests: readonly string[]) =>
     box.digests(email.toLowerCase()).some((digest) => digests.includes(digest));
 }
 
 /** Whoever a whole reading says nothing of may have lost their account, and not their work. */
 async function isStillThere(
-  deps: ReadPlaceDeps,
-  { tool }: Place,
-  { groupId, trainerId, memberId, digests }: PlaceMember,
+  deps: ReadScopeDeps,
+  { tool }: WorkScope,
+  { groupId, trainerId, memberId, digests }: ScopeMember,
   signal: AbortSignal,
 ): Promise<boolean> {
   const { adapters, logger } = deps;
