@@ -3,9 +3,9 @@ import { createLoop, type Loop } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { BudgetStore } from './budget-store.ts';
 import { type ReadBudgetsDeps, readNextInstall } from './read-budgets.ts';
-import { type SweepDeps, sweepContracts } from './sweep-contracts.ts';
+import { type SweepContractsDeps, sweepContracts } from './sweep-contracts.ts';
 
-export interface BudgetWorkerDeps extends ReadBudgetsDeps, SweepDeps {}
+export interface BudgetWorkerDeps extends ReadBudgetsDeps, SweepContractsDeps {}
 
 const pollMs = 1000;
 /** So often the evidence is looked through for what asks for a reading. */

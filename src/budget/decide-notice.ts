@@ -1,7 +1,7 @@
 import type { BudgetState, ToldState } from '../domain/budget.ts';
 
 /** What somebody was told of last. */
-export interface Told {
+export interface LastNotice {
   state: ToldState;
   at: string;
   fundedVolume: number | null;
@@ -21,7 +21,7 @@ export interface NoticeRules {
   repeatMs: number | null;
 }
 
-export interface Decision {
+export interface NoticeDecision {
   state: ToldState;
   isRepeat: boolean;
 }
@@ -36,7 +36,11 @@ const severities: Record<ToldState, number> = { ok: 0, low: 1, depleted: 2 };
  * better is told when more was funded, or else once it has lasted: corrections of usage may take it
  * to and fro. Where nobody was told anything, all counted as well.
  */
-export function decideNotice(told: Told | null, found: Found, { now, repeatMs }: NoticeRules): Decision | null {
+export function decideNotice(
+  told: LastNotice | null,
+  found: Found,
+  { now, repeatMs }: NoticeRules,
+): NoticeDecision | null {
   const { state } = found;
   if (state === 'unknown') return null;
   if (state === (told?.state ?? 'ok')) {
@@ -50,12 +54,12 @@ export function decideNotice(told: Told | null, found: Found, { now, repeatMs }:
 }
 
 /** When what is better will have lasted for long enough; null where nothing waits for that. */
-export function settlesAt(told: Told | null, found: Found): string | null {
+export function settlesAt(told: LastNotice | null, found: Found): string | null {
   if (told === null || !isUnsettled(told, found)) return null;
   return new Date(Date.parse(found.since) + quietMs).toISOString();
 }
 
-function isUnsettled(told: Told, { state, fundedVolume }: Found): boolean {
+function isUnsettled(told: LastNotice, { state, fundedVolume }: Found): boolean {
   if (state === 'unknown' || severities[state] >= severities[told.state]) return false;
   return !(told.fundedVolume !== null && (fundedVolume ?? 0) > told.fundedVolume);
 }

@@ -8,7 +8,7 @@ import type { Budget } from '../marketplace/platform-schema.ts';
 import type { BudgetStore } from './budget-store.ts';
 import { type BudgetReading, takeReading } from './take-reading.ts';
 
-export interface KeepDeps {
+export interface KeepBudgetDeps {
   database: Database;
   budgets: BudgetStore;
   /** Called in the transaction that writes down that it was told. */
@@ -21,7 +21,7 @@ export interface KeepDeps {
 }
 
 /** Keeps what was read, and with it what somebody is to be told. */
-export async function keepBudget(deps: KeepDeps, reading: BudgetReading): Promise<void> {
+export async function keepBudget(deps: KeepBudgetDeps, reading: BudgetReading): Promise<void> {
   const { database, budgets, addNotice, repeatMs, clock } = deps;
   const rules = { now: clock.now(), repeatMs };
   const notice = await inTransaction(database, async (tx) => {
@@ -43,7 +43,7 @@ export type KeepAnswer = (
   askedAt: string,
 ) => Promise<void>;
 
-export function createKeepAnswer(deps: KeepDeps): KeepAnswer {
+export function createKeepAnswer(deps: KeepBudgetDeps): KeepAnswer {
   return async (install, contractId, budget, askedAt) => {
     if (budget === null || budget.contractId !== contractId) return;
     try {
@@ -57,7 +57,7 @@ export function createKeepAnswer(deps: KeepDeps): KeepAnswer {
 }
 
 /** An operator is alerted once for each thing told; that it is still so is no news. */
-function raise({ alerts, logger }: KeepDeps, notice: BudgetNotice): void {
+function raise({ alerts, logger }: KeepBudgetDeps, notice: BudgetNotice): void {
   const { kind, install, contractId, isRepeat, budget } = notice;
   const fields = { install, contractId, notice: kind, isRepeat, ...budget };
   if (isRepeat) logger.info(fields, 'The budget of a contract is still as it was');

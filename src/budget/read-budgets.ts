@@ -5,12 +5,12 @@ import { maskText } from '../lib/mask.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { PlatformApi } from '../marketplace/platform-api.ts';
 import type { DueBudget } from './budget-store.ts';
-import { type KeepDeps, keepBudget } from './keep-budget.ts';
+import { type KeepBudgetDeps, keepBudget } from './keep-budget.ts';
 import type { ReaderClaim, ReaderStore } from './reader-store.ts';
 
 type BudgetApi = Pick<PlatformApi, 'readBudget'>;
 
-export interface ReadBudgetsDeps extends KeepDeps {
+export interface ReadBudgetsDeps extends KeepBudgetDeps {
   readers: ReaderStore;
   /** By install; live. */
   platformApis: ReadonlyMap<string, BudgetApi>;

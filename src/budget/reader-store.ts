@@ -6,7 +6,7 @@ import type { DueBudget } from './budget-store.ts';
 export interface ReaderStore {
   hasDue(now: string, installs: readonly string[]): Promise<boolean>;
   /** Leases the install whose turn it is, of these; null where none has anything due. */
-  claim(order: ClaimOrder): Promise<ReaderClaim | null>;
+  claim(order: ReaderClaimOrder): Promise<ReaderClaim | null>;
   /** False where the lease ran out and another has taken the install. */
   hold(claim: ReaderClaim, leasedUntil: string): Promise<boolean>;
   /** Lets go of the install, which has answered. */
@@ -17,7 +17,7 @@ export interface ReaderStore {
   listFailing(times: number): Promise<{ install: string; failure: string }[]>;
 }
 
-export interface ClaimOrder {
+export interface ReaderClaimOrder {
   now: string;
   leasedUntil: string;
   installs: readonly string[];

@@ -2,7 +2,14 @@ import type { BudgetRow } from '../db/budget-tables.ts';
 import type { BudgetState } from '../domain/budget.ts';
 import type { BudgetNotice } from '../domain/notice.ts';
 import type { Budget } from '../marketplace/platform-schema.ts';
-import { type Decision, decideNotice, type Found, type NoticeRules, settlesAt, type Told } from './decide-notice.ts';
+import {
+  decideNotice,
+  type Found,
+  type LastNotice,
+  type NoticeDecision,
+  type NoticeRules,
+  settlesAt,
+} from './decide-notice.ts';
 
 export interface BudgetReading {
   install: string;
@@ -31,8 +38,8 @@ export function takeReading(known: BudgetRow, reading: BudgetReading, rules: Not
   const answered = { ...known, attempts: 0, failure: null, notFoundAt: null };
   const read = isOlder ? answered : { ...answered, ...toFacts(known, reading) };
   const found = foundIn(read);
-  const decision = found && decideNotice(toldOf(known), found, rules);
-  const row = decision === null ? read : { ...read, ...toTold(decision, read, rules.now) };
+  const decision = found && decideNotice(lastNoticeOf(known), found, rules);
+  const row = decision === null ? read : { ...read, ...toNoticeColumns(decision, read, rules.now) };
   const isMet = isDueFor(known, reading, rules.now);
   return {
     row: isMet ? { ...row, nextReadAt: nextReadAt(row, rules.now) } : row,
@@ -77,12 +84,12 @@ function foundIn({ state, stateSince, fundedVolume }: BudgetRow): Found | null {
   return state === null || stateSince === null ? null : { state, since: stateSince, fundedVolume };
 }
 
-function toldOf({ toldState, toldAt, toldFundedVolume }: BudgetRow): Told | null {
+function lastNoticeOf({ toldState, toldAt, toldFundedVolume }: BudgetRow): LastNotice | null {
   if (toldState === null || toldAt === null) return null;
   return { state: toldState, at: toldAt, fundedVolume: toldFundedVolume };
 }
 
-function toTold({ state }: Decision, { fundedVolume }: BudgetRow, now: Date): Partial<BudgetRow> {
+function toNoticeColumns({ state }: NoticeDecision, { fundedVolume }: BudgetRow, now: Date): Partial<BudgetRow> {
   return { toldState: state, toldAt: now.toISOString(), toldFundedVolume: fundedVolume };
 }
 
@@ -91,11 +98,11 @@ function nextReadAt(row: BudgetRow, now: Date): string {
   const isShort = row.state === 'low' || row.state === 'depleted';
   const regular = new Date(now.getTime() + (isShort ? hourMs : dayMs)).toISOString();
   const found = foundIn(row);
-  const settled = found && settlesAt(toldOf(row), found);
+  const settled = found && settlesAt(lastNoticeOf(row), found);
   return settled !== null && settled < regular ? settled : regular;
 }
 
-function toNotice(row: BudgetRow, { state, isRepeat }: Decision, occurredAt: string): BudgetNotice {
+function toNotice(row: BudgetRow, { state, isRepeat }: NoticeDecision, occurredAt: string): BudgetNotice {
   const { install, contractId } = row;
   const { fundedVolume, fundedAmountUsd, consumedVolume, remainingVolume, consumedFraction } = row;
   return {

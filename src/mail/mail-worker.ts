@@ -6,7 +6,7 @@ import { createLoop, type Loop } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { composeInvitation, type MailStyle } from './compose-invitation.ts';
 import type { MailClaim, MailStore } from './mail-store.ts';
-import { longestSendMs, type SendMail, type Sent } from './send-mail.ts';
+import { longestSendMs, type MailResult, type SendMail } from './send-mail.ts';
 
 export interface MailDeps {
   mails: MailStore;
@@ -73,7 +73,7 @@ async function claimNext({ mails, clock, managedDomains }: MailDeps): Promise<Ma
   return performance.now() - begunAt > leaseMs / 2 ? null : claim;
 }
 
-async function mail({ send, style, clock }: MailDeps, claim: MailClaim, signal: AbortSignal): Promise<Sent> {
+async function mail({ send, style, clock }: MailDeps, claim: MailClaim, signal: AbortSignal): Promise<MailResult> {
   const composed = composeInvitation(style, claim, clock.now());
   if (composed === null) return { outcome: 'refused', failure: 'the tool gave no http(s) link' };
   return await send(composed, signal);
@@ -82,7 +82,7 @@ async function mail({ send, style, clock }: MailDeps, claim: MailClaim, signal: 
 async function settle(
   { mails, metrics, alerts, logger, clock }: MailDeps,
   claim: MailClaim,
-  sent: Sent,
+  sent: MailResult,
   waitMs: number,
 ): Promise<void> {
   const subject = { tool: claim.tool, membership: claim.membershipId };

@@ -25,14 +25,14 @@ export interface Mail {
  * `sent`: the server has it. `refused`: it will never take this mail. `deferred`: not now.
  * `unusable`: it takes nothing from us, or cannot be reached.
  */
-export type Sent =
+export type MailResult =
   /** `refused`: how many of several addresses it did not take. */
   | { outcome: 'sent'; refused?: number }
   /** `failure` is a code and where it came up: no address and nothing that the server wrote. */
   | { outcome: 'refused' | 'deferred' | 'unusable'; failure: string };
 
 /** Hands one mail in. Never throws; where it was aborted, nobody knows whether it was handed in. */
-export type SendMail = (mail: Mail, signal: AbortSignal) => Promise<Sent>;
+export type SendMail = (mail: Mail, signal: AbortSignal) => Promise<MailResult>;
 
 /** Each for a step of its own; `longestSendMs` is the whole. */
 const timeouts = { dnsTimeout: 10_000, connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 };
@@ -79,7 +79,7 @@ interface SmtpError {
   response?: string;
 }
 
-function toUnsent({ code = 'EUNKNOWN', command = '', responseCode, response }: SmtpError): Sent {
+function toUnsent({ code = 'EUNKNOWN', command = '', responseCode, response }: SmtpError): MailResult {
   if (responseCode === undefined) {
     // An envelope that is not even sent is at fault itself.
     return { outcome: code === 'EENVELOPE' ? 'refused' : 'unusable', failure: code };

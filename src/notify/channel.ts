@@ -9,7 +9,7 @@ import type { NewNotice, NoticeTopic } from '../domain/notice.ts';
 /** Somewhere people are told. Two sends of a message may overlap only where a lease ran out. */
 export interface Channel extends ChannelShape {
   /** Sends a message once. Never throws; where it was aborted, nobody knows whether it arrived. */
-  send(message: Message, signal: AbortSignal): Promise<Sent>;
+  send(message: Message, signal: AbortSignal): Promise<MessageResult>;
 }
 
 export interface ChannelShape {
@@ -37,7 +37,7 @@ export interface Message {
  * `deferred`: it did not arrive, and may later without anybody changing anything. `refused`: it was
  * not taken, and will not be until somebody changes something. `gone`: nobody wants it any more.
  */
-export type Sent =
+export type MessageResult =
   /** With a failure where it was for several, and some of them did not get it. */
   | { outcome: 'sent'; failure?: string }
   | {

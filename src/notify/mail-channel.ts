@@ -1,6 +1,6 @@
 import { domainOf } from '../domain/marketplace-text.ts';
 import { longestSendMs, type SendMail } from '../mail/send-mail.ts';
-import type { Channel, Sent } from './channel.ts';
+import type { Channel, MessageResult } from './channel.ts';
 import { composeDigest } from './compose-digest.ts';
 
 export interface MailSettings {
@@ -44,7 +44,7 @@ export function createMailChannel(
   };
 }
 
-function toSent(sent: Awaited<ReturnType<SendMail>>, count: number): Sent {
+function toSent(sent: Awaited<ReturnType<SendMail>>, count: number): MessageResult {
   if (sent.outcome === 'sent') {
     const { refused } = sent;
     if (refused === undefined) return { outcome: 'sent' };

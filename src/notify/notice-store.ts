@@ -16,17 +16,17 @@ export interface NoticeStore {
   hasAlertSince(subjectDigest: string, since: string): Promise<boolean>;
 }
 
-type Told = Pick<ChannelShape, 'name' | 'gatherMs'> & Partial<Pick<ChannelShape, 'tells'>>;
+type AddressedChannel = Pick<ChannelShape, 'name' | 'gatherMs'> & Partial<Pick<ChannelShape, 'tells'>>;
 
 export function createNoticeStore(
   { kysely }: Pick<Database, 'kysely'>,
-  channels: readonly Told[],
+  channels: readonly AddressedChannel[],
   clock: Clock,
 ): NoticeStore {
   /** A channel tells of all there is unless it says of what. */
   const telling = (topic: NoticeTopic) => channels.filter(({ tells }) => tells === undefined || tells.includes(topic));
 
-  async function dispatch(tx: Transaction, noticeId: number, told: readonly Told[]): Promise<void> {
+  async function dispatch(tx: Transaction, noticeId: number, told: readonly AddressedChannel[]): Promise<void> {
     const createdAt = toInstant(clock.now());
     const dispatches = told.map(({ name, gatherMs }) => ({
       noticeId,

@@ -5,7 +5,7 @@ import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import type { Channel, Sent } from './channel.ts';
+import type { Channel, MessageResult } from './channel.ts';
 import type { DispatchClaim, DispatchStore, Settlement } from './dispatch-store.ts';
 import { settleMessage } from './settle-message.ts';
 
@@ -49,7 +49,7 @@ function createRest(clock: Clock) {
   let until = '';
   return {
     isOn: () => toInstant(clock.now()) < until,
-    note(sent: Sent) {
+    note(sent: MessageResult) {
       const isTaken = sent.outcome === 'sent' || sent.outcome === 'gone';
       failures = isTaken ? 0 : failures + 1;
       if (!isTaken) until = instantIn(clock, backoffMs(failures, sent.retryAfterMs));
@@ -73,7 +73,7 @@ async function claimNext({ channel, dispatches, clock }: NotifyDeps) {
   return performance.now() - begunAt > leaseMs / 2 ? null : claim;
 }
 
-async function settle(deps: NotifyDeps, claim: DispatchClaim, sent: Sent): Promise<void> {
+async function settle(deps: NotifyDeps, claim: DispatchClaim, sent: MessageResult): Promise<void> {
   const { channel, dispatches, metrics, clock } = deps;
   metrics.notifications.inc({ channel: channel.name, outcome: sent.outcome });
   const settlement = settleMessage(claim, sent, clock.now());
@@ -85,7 +85,7 @@ async function settle(deps: NotifyDeps, claim: DispatchClaim, sent: Sent): Promi
 function tell(
   { channel, alerts, logger }: NotifyDeps,
   claim: DispatchClaim,
-  sent: Sent,
+  sent: MessageResult,
   settlement: Settlement | null,
 ): void {
   const { id, attempts, notices } = claim;

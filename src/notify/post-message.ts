@@ -1,6 +1,6 @@
 import { AppError, isTransient } from '../domain/errors.ts';
 import { requestJson } from '../lib/http-client.ts';
-import type { Sent } from './channel.ts';
+import type { MessageResult } from './channel.ts';
 
 export interface Post {
   url: string;
@@ -19,7 +19,7 @@ const goneStatus = 410;
  * One POST. What was answered is told by its status alone: the rest may quote the URL. An answer
  * that begins with success is one, however it goes on.
  */
-export async function postMessage(post: Post, signal: AbortSignal): Promise<Sent> {
+export async function postMessage(post: Post, signal: AbortSignal): Promise<MessageResult> {
   let answered: number | undefined;
   try {
     await requestJson({
@@ -39,7 +39,7 @@ export async function postMessage(post: Post, signal: AbortSignal): Promise<Sent
   }
 }
 
-function toSent(error: unknown, answered: number | undefined): Sent {
+function toSent(error: unknown, answered: number | undefined): MessageResult {
   if (!(error instanceof AppError)) return { outcome: 'refused', failure: 'it cannot be sent' };
   if (answered === undefined) return { outcome: 'deferred', failure: error.message };
   if (answered >= 200 && answered < 300) return { outcome: 'sent' };

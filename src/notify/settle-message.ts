@@ -1,5 +1,5 @@
 import { backoffMs } from '../lib/backoff.ts';
-import type { Message, Sent } from './channel.ts';
+import type { Message, MessageResult } from './channel.ts';
 import type { Settlement } from './dispatch-store.ts';
 
 const triedForMs = 3 * 86_400_000;
@@ -12,7 +12,7 @@ const refusedWaitMs = 3_600_000;
  */
 export function settleMessage(
   { createdAt, attempts }: Pick<Message, 'createdAt'> & { attempts: number },
-  sent: Sent,
+  sent: MessageResult,
   now: Date,
   random?: () => number,
 ): Settlement {

@@ -22,7 +22,7 @@ export interface TellAlerts {
 }
 
 /** Budgets have notices of their own, and what a channel does not take cannot be told by it. */
-const toldOtherwise: ReadonlySet<AlertKind> = new Set(['budget_low', 'budget_depleted', 'notification_failed']);
+const notifiedElsewhere: ReadonlySet<AlertKind> = new Set(['budget_low', 'budget_depleted', 'notification_failed']);
 
 /** So long the same of the same is not told again: what lasts is found again by every reading. */
 const quietMs = 86_400_000;
@@ -62,7 +62,7 @@ export function createTellAlerts({ database, notices, logger, clock }: TellAlert
 
   return {
     tell(kind, fields, message) {
-      if (toldOtherwise.has(kind)) return;
+      if (notifiedElsewhere.has(kind)) return;
       const notice: AlertNotice = {
         kind: `alert.${kind}`,
         occurredAt: toInstant(clock.now()),

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, toInstant } from '../lib/clock.ts';
-import type { Channel, Sent } from './channel.ts';
+import type { Channel, MessageResult } from './channel.ts';
 
 /** What came of sending something that is no notice. */
 export interface Trial {
   channel: string;
-  outcome: Sent['outcome'];
+  outcome: MessageResult['outcome'];
   failure: string | null;
 }
 

@@ -28,7 +28,7 @@ export interface Circumstances {
 }
 
 /** Pure: where somebody stands in a tool. */
-export function judgeMembership(membership: MembershipRow, circumstances: Circumstances): JudgedMembership {
+export function explainMembership(membership: MembershipRow, circumstances: Circumstances): JudgedMembership {
   const { plan, invitation } = circumstances;
   const { state, failure } = membership;
   const why = failure === null ? '' : `: ${failure}`;
@@ -36,7 +36,7 @@ export function judgeMembership(membership: MembershipRow, circumstances: Circum
   const told = isToBeIn ? invitation : undefined;
   return {
     holds: state === 'active',
-    says: `${sayWhere(membership, plan)}${sayTold(told)}${sayDoubt(membership) || why}`,
+    says: `${sayWhere(membership, plan)}${sayInvitation(told)}${sayDoubt(membership) || why}`,
     action: adviseFirst(membership, told) ?? adviseOn(membership, circumstances),
     comesFirst: membership.doubtedId !== null || comesFirst(membership, circumstances),
   };
@@ -56,7 +56,7 @@ function sayDoubt({ doubtedId }: MembershipRow): string {
 
 const adviseToTell = 'see that they are told how they get in: gangway members --waiting says how';
 
-function sayTold(invitation: KnownInvitation | undefined): string {
+function sayInvitation(invitation: KnownInvitation | undefined): string {
   if (invitation === undefined) return '';
   const { kind, deliveredAt, deliveredBy } = invitation;
   const what = kind === 'link' ? 'their link' : 'their password';

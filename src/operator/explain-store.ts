@@ -22,7 +22,7 @@ export interface Bearing {
   pairs: PairEvidence[];
   links: LinkEvidence[];
   grants: GrantEvidence[];
-  people: KnownPerson[];
+  people: ExplainedPerson[];
   memberships: MembershipRow[];
   /** What was recorded as a reason for these memberships, whatever the configuration says now. */
   reasons: ReasonRow[];
@@ -34,7 +34,7 @@ export interface Bearing {
 
 export type KnownInvitation = Pick<InvitationTable, 'kind' | 'deliveredAt' | 'deliveredBy'>;
 
-export interface KnownPerson {
+export interface ExplainedPerson {
   install: string;
   trainerId: string;
   displayName: string | null;

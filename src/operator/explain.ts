@@ -13,8 +13,8 @@ import { maskText } from '../lib/mask.ts';
 import type { RouteLink } from '../memberships/link-router.ts';
 import { outsideOf, type Walls } from '../memberships/wall.ts';
 import { explainCrossing } from './explain-crossing.ts';
-import { judgeMembership } from './explain-membership.ts';
-import type { Bearing, KnownPerson } from './explain-store.ts';
+import { explainMembership } from './explain-membership.ts';
+import type { Bearing, ExplainedPerson } from './explain-store.ts';
 
 /** Why somebody is in a tool, or is not: every reason or its absence, from contract to login. */
 export interface Explanation {
@@ -23,12 +23,12 @@ export interface Explanation {
   install: string;
   contractId: string;
   /** In the order of the way; where one does not hold, the rest says what it can. */
-  steps: Step[];
+  steps: ExplainedStep[];
   /** The one thing to do, if only to wait or to do nothing. */
   action: string;
 }
 
-export interface Step {
+export interface ExplainedStep {
   step: 'install' | 'contract' | 'person' | 'link' | 'address' | 'membership';
   holds: boolean;
   says: string;
@@ -62,7 +62,7 @@ interface Way {
   linkId: string | null;
 }
 
-interface Judged extends Step {
+interface Judged extends ExplainedStep {
   action: string;
   /** It held once, and evidence ended it: access falls by that. */
   hasFallen?: true;
@@ -205,7 +205,11 @@ function judgeLink(rules: ExplainRules, link: LinkEvidence | undefined, pair: Pa
 }
 
 /** Installs of the same tool that know another address for them. */
-function othersWhoDisagree({ people }: Bearing, { installs }: ExplainRules, person: KnownPerson | undefined): string[] {
+function othersWhoDisagree(
+  { people }: Bearing,
+  { installs }: ExplainRules,
+  person: ExplainedPerson | undefined,
+): string[] {
   if (person?.workEmailDigest == null) return [];
   const tool = installs.get(person.install)?.tool;
   return people
@@ -219,7 +223,7 @@ function othersWhoDisagree({ people }: Bearing, { installs }: ExplainRules, pers
     .map(({ install }) => install);
 }
 
-function judgeAddress({ managedDomains }: ExplainRules, person: KnownPerson | undefined, others: string[]): Judged {
+function judgeAddress({ managedDomains }: ExplainRules, person: ExplainedPerson | undefined, others: string[]): Judged {
   const domain = person?.workEmailDomain ?? null;
   if (domain === null) {
     return {
@@ -270,7 +274,7 @@ function judgeMemberships(
   if (here.length > 0) {
     return here.map((one) => ({
       step: 'membership',
-      ...judgeMembership(one, {
+      ...explainMembership(one, {
         hasFallen,
         plan: plans.get(one.id),
         invitation: invitations.get(one.id),
@@ -291,7 +295,7 @@ function judgeMemberships(
   ];
 }
 
-function holds(step: Step['step'], says: string): Judged {
+function holds(step: ExplainedStep['step'], says: string): Judged {
   return { step, holds: true, says, action: '' };
 }
 

@@ -82,7 +82,7 @@ export function createHandoverStore(database: Database, box: SecretBox): Handove
 }
 
 /** The invitations of which nobody has been told, of everybody or of these memberships. */
-export async function listUntold(
+export async function listUndelivered(
   db: Transaction,
   managedDomains: readonly string[],
   membershipIds?: number[],

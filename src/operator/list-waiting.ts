@@ -1,6 +1,6 @@
 import type { Database } from '../db/database.ts';
 import { type ListedMembership, listMemberships } from '../memberships/membership-list-store.ts';
-import { listUntold, type WaitingInvitation } from './handover-store.ts';
+import { listUndelivered, type WaitingInvitation } from './handover-store.ts';
 import { type WaitedFor, waitsFor } from './waits-for.ts';
 
 /** Somebody who waits: for a work email, or for being told how they get in. */
@@ -23,7 +23,7 @@ export async function listWaiting(
 ): Promise<WaitingMember[]> {
   const members = await listMemberships(kysely, { tool, isWaiting: true, limit });
   const ids = members.map(({ id }) => id);
-  const waiting = await listUntold(kysely, managedDomains, ids);
+  const waiting = await listUndelivered(kysely, managedDomains, ids);
   const invitations = new Map(waiting.map((one) => [one.membershipId, one]));
   return members.map((member) => {
     const found = invitations.get(member.id);

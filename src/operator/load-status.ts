@@ -13,7 +13,7 @@ import { aboutBudgets, type BudgetStatus, loadBudgets } from './about-budgets.ts
 import { aboutNotices } from './about-notices.ts';
 import { aboutUsage } from './about-usage.ts';
 import { createContractStore } from './contract-store.ts';
-import { listUntold } from './handover-store.ts';
+import { listUndelivered } from './handover-store.ts';
 import { createStatusStore, type StatusStore } from './status-store.ts';
 import { waitsFor } from './waits-for.ts';
 
@@ -109,7 +109,7 @@ export function toMailed({ mail, marketplace }: Config, now: string): Mailed | n
 /** Those about whom the mail has met no trouble are none of anybody's. */
 async function aboutInvitations(database: Database, mailed: Mailed | null): Promise<Attention[]> {
   const { managedDomains, now } = mailed ?? { managedDomains: [], now: '' };
-  const waiting = await listUntold(database.kysely, managedDomains);
+  const waiting = await listUndelivered(database.kysely, managedDomains);
   const left = waiting.filter(
     (one) => one.failure !== null || waitsFor(one, { now, hasMail: mailed !== null }) !== 'mail',
   );

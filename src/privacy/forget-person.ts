@@ -8,7 +8,7 @@ import { type Clock, toInstant } from '../lib/clock.ts';
 import { maskEmail } from '../lib/mask.ts';
 import { type Names, namesPerson } from './names-person.ts';
 import type { PersonStore } from './person-store.ts';
-import { type ForgetPlan, type KnownPerson, type Need, planForget } from './plan-forget.ts';
+import { type ForgetPlan, type Need, type PersonOnRecord, planForget } from './plan-forget.ts';
 import type { RetentionStore } from './retention-store.ts';
 import { clearWorkTraces, countWorkTraces } from './work-trace-store.ts';
 
@@ -85,7 +85,7 @@ export async function forgetPerson(deps: ForgetDeps, who: string, { dryRun, inst
 async function clearKnown(
   { people, retention, clock }: ForgetDeps,
   tx: Transaction,
-  { trainerId, contracts }: KnownPerson,
+  { trainerId, contracts }: PersonOnRecord,
   { cleared, membershipIds, keptMembershipIds }: ForgetPlan,
   dryRun: boolean,
 ): Promise<Pick<Forgotten, 'people' | 'titles' | 'toolTraces'>> {
@@ -121,7 +121,11 @@ async function findTrainer({ people, box }: ForgetDeps, who: string, install: st
   throw new AppError('conflict', `Several trainers have that address: name one by id (${ids})`);
 }
 
-async function loadPerson({ people, retention }: ForgetDeps, tx: Transaction, trainerId: string): Promise<KnownPerson> {
+async function loadPerson(
+  { people, retention }: ForgetDeps,
+  tx: Transaction,
+  trainerId: string,
+): Promise<PersonOnRecord> {
   const memberships = await retention.membershipsOf(tx, [trainerId]);
   const ids = memberships.map(({ id }) => id);
   const forgotten = await retention.forgottenOf(tx, [trainerId]);

@@ -1,10 +1,10 @@
 import type { MembershipRow } from '../db/tables.ts';
 import { AppError } from '../domain/errors.ts';
-import { isRunning } from './retention.ts';
+import { mayBeRunning } from './retention.ts';
 import type { PersonContract } from './retention-store.ts';
 
 /** All that is known of one person, by who knows it. */
-export interface KnownPerson {
+export interface PersonOnRecord {
   trainerId: string;
   /** Every install that ever named them. */
   installs: readonly string[];
@@ -38,7 +38,7 @@ export interface Need {
  * @param only the one install that is to forget them; undefined for all
  * @throws AppError `not_found`, or `conflict` where nobody can forget them yet
  */
-export function planForget(known: KnownPerson, only?: string): ForgetPlan {
+export function planForget(known: PersonOnRecord, only?: string): ForgetPlan {
   const { trainerId, installs, forgottenBy, memberships } = known;
   const asked = installs.filter((install) => only === undefined || install === only);
   if (only !== undefined && asked.length === 0) {
@@ -58,8 +58,8 @@ export function planForget(known: KnownPerson, only?: string): ForgetPlan {
   };
 }
 
-function needOf({ contracts, memberships }: KnownPerson, install: string): Need | null {
-  const running = contracts.find((one) => one.install === install && isRunning(one));
+function needOf({ contracts, memberships }: PersonOnRecord, install: string): Need | null {
+  const running = contracts.find((one) => one.install === install && mayBeRunning(one));
   if (running !== undefined) {
     return { install, why: `they have an active contract there (${running.contractId})` };
   }
@@ -73,11 +73,11 @@ function isHeld({ wanted, state }: MembershipRow): boolean {
   return wanted === 1 || (state !== 'removed' && state !== 'released');
 }
 
-function ownersOf({ reasons }: KnownPerson, { id, install }: MembershipRow): string[] {
+function ownersOf({ reasons }: PersonOnRecord, { id, install }: MembershipRow): string[] {
   return [install, ...reasons.filter(({ membershipId }) => membershipId === id).map((reason) => reason.install)];
 }
 
-function toRefusal({ trainerId }: KnownPerson, needs: Need[], only?: string): AppError {
+function toRefusal({ trainerId }: PersonOnRecord, needs: Need[], only?: string): AppError {
   const said = needs
     .filter(({ install }) => only === undefined || install === only)
     .map(({ install, why }) => `install ${install}: ${why}`);

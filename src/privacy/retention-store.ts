@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
 import type { MembershipRow } from '../db/tables.ts';
-import type { KnownContract } from './retention.ts';
+import type { RetainedContract } from './retention.ts';
 
 /** The only SQL about how long things are kept. Pages go by key, so that none is long. */
 export interface RetentionStore {
@@ -9,7 +9,7 @@ export interface RetentionStore {
   pageContracts(after: ContractKey | null, limit: number): Promise<ContractKey[]>;
   /** People of whom something personal is known. */
   pagePeople(after: PersonKey | null, limit: number): Promise<PersonKey[]>;
-  contractsByKey(tx: Transaction, keys: ContractKey[]): Promise<KnownContract[]>;
+  contractsByKey(tx: Transaction, keys: ContractKey[]): Promise<RetainedContract[]>;
   /** Everything these trainers have or had, in every install. */
   contractsOf(tx: Transaction, trainerIds: string[]): Promise<PersonContract[]>;
   membershipsOf(tx: Transaction, trainerIds: string[]): Promise<MembershipRow[]>;
@@ -40,7 +40,7 @@ export interface PersonKey {
   trainerId: string;
 }
 
-export type PersonContract = KnownContract & { trainerId: string };
+export type PersonContract = RetainedContract & { trainerId: string };
 
 const noPerson = {
   displayName: null,

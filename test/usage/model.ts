@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { UsageObservation } from '../../src/adapters/adapter.ts';
 import { type Counts, type Day, noCounts, toCounts } from '../../src/domain/usage.ts';
 import type { DueDay } from '../../src/usage/attribute/attribute-work.ts';
-import { mergeWork, noWork, type Work } from '../../src/usage/read/merge-work.ts';
+import { type MemberWork, mergeWork, noWork } from '../../src/usage/read/merge-work.ts';
 import { beginDay, type LedgerDay, type SendResult, settleDay } from '../../src/usage/report/ledger-day.ts';
 import { type PlannedEntry, planReport } from '../../src/usage/report/plan-report.ts';
 
@@ -104,7 +104,7 @@ export interface Sent {
 export function playStory(steps: readonly Step[]) {
   let now = day0;
   const tool = new Map<number, ToolItem>();
-  let work: Work = noWork;
+  let work: MemberWork = noWork;
   let readAt: number | null = null;
   const ledger = new Map<Day, LedgerDay>();
   const marketplace = new Map<Day, Counts>();

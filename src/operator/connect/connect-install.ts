@@ -12,11 +12,11 @@ import { checkGrant, checkJobs, checkUnanswered } from '../install-checks.ts';
 import { createLinkStore } from '../link-store.ts';
 import { type Reconciled, type ReconcileNowDeps, reconcileNow } from '../reconcile-now.ts';
 import { createGrantStore } from './grant-store.ts';
-import { type KeepDeps, keepInstall } from './keep-install.ts';
+import { type KeepInstallDeps, keepInstall } from './keep-install.ts';
 import { type RelinkDeps, type Relinked, relink } from './relink.ts';
 import type { Destination } from './settle-destination.ts';
 
-export interface ConnectDeps extends ReconcileNowDeps, Omit<KeepDeps, keyof ReconcileNowDeps> {
+export interface ConnectDeps extends ReconcileNowDeps, Omit<KeepInstallDeps, keyof ReconcileNowDeps> {
   /** Has events delivered to the install; null where nothing can be delivered to us. */
   ensureEndpoint: ((install: string, signal: AbortSignal) => Promise<Ensured>) | null;
   confirm: RelinkDeps['confirm'];

@@ -7,9 +7,9 @@ import {
   type Observation,
   toZeros,
 } from '../../domain/usage.ts';
-import { type Candidate, runningOn } from './candidate.ts';
+import { type ContractCandidate, runningOn } from './candidate.ts';
 import { type HeldReason, isNegative, isOverADay, shareWork } from './share-work.ts';
-import type { Share } from './split-day.ts';
+import type { WorkShare } from './split-day.ts';
 
 export interface HeldWork {
   observation: Observation;
@@ -33,15 +33,15 @@ export interface DueDay {
 }
 
 /** What an operator said of held work: which contract all of it is of, or null: of none. */
-export type Decision = { install: string; contractId: string } | null;
+export type HeldWorkDecision = { install: string; contractId: string } | null;
 
 export interface Attribution {
   /** The contracts that an observation may be of, whatever their days. */
-  candidatesOf(observation: Observation): readonly Candidate[];
+  candidatesOf(observation: Observation): readonly ContractCandidate[];
   /** What it was made of, of those days of which `isSplit` is true; nothing where nobody knows. */
   momentsOf(observation: Observation): readonly Moment[];
   /** By `workKey`. */
-  decisions: ReadonlyMap<string, Decision>;
+  decisions: ReadonlyMap<string, HeldWorkDecision>;
   /** Whether what is due is to say what it is the sum of: for a receipt, and not for everybody. */
   keepsObservations?: boolean;
 }
@@ -71,8 +71,8 @@ export function workKey({ source, workedOn, trainerId, day }: Observation): stri
 
 /** What is told of one trainer's day on one contract. */
 interface Claim {
-  candidate: Candidate;
-  told: { observation: Observation; counts: Counts }[];
+  candidate: ContractCandidate;
+  parts: { observation: Observation; counts: Counts }[];
 }
 
 interface Tally {
@@ -86,7 +86,7 @@ function tallyOne(
   { claims, held, partial }: Tally,
   observation: Observation,
   { candidatesOf, momentsOf }: Attribution,
-  decision: NonNullable<Decision> | undefined,
+  decision: NonNullable<HeldWorkDecision> | undefined,
 ): void {
   const candidates = candidatesOf(observation);
   const shares =
@@ -104,19 +104,19 @@ function tallyOne(
   }
 }
 
-function addTo(claims: Map<string, Claim>, observation: Observation, { candidate, counts }: Share): void {
+function addTo(claims: Map<string, Claim>, observation: Observation, { candidate, counts }: WorkShare): void {
   const key = claimKey(candidate, observation);
-  const claim = claims.get(key) ?? { candidate, told: [] };
-  claim.told.push({ observation, counts });
+  const claim = claims.get(key) ?? { candidate, parts: [] };
+  claim.parts.push({ observation, counts });
   claims.set(key, claim);
 }
 
 /** The whole day, also where it could be split. */
 function assignAll(
   { counts }: Observation,
-  candidates: readonly Candidate[],
-  decision: NonNullable<Decision>,
-): Share[] | HeldReason {
+  candidates: readonly ContractCandidate[],
+  decision: NonNullable<HeldWorkDecision>,
+): WorkShare[] | HeldReason {
   if (isNegative(counts)) return 'negative';
   const chosen = candidates.find((one) => isSameContract(one, decision));
   const unknown = { firstDay: null, lastDay: null, startsAt: null, endsAt: null };
@@ -124,7 +124,11 @@ function assignAll(
 }
 
 /** Whoever else it may have been given to, before all of this was known, has nothing of it. */
-function nothingFor({ day, counts }: Observation, candidates: readonly Candidate[], shares: readonly Share[]): Share[] {
+function nothingFor(
+  { day, counts }: Observation,
+  candidates: readonly ContractCandidate[],
+  shares: readonly WorkShare[],
+): WorkShare[] {
   return candidates
     .filter(({ firstDay }) => firstDay === null || firstDay <= day)
     .filter((one) => !shares.some(({ candidate }) => isSameContract(one, candidate)))
@@ -138,7 +142,7 @@ function settle({ claims, held, partial }: Tally, attribution: Attribution): Att
     const claim = withoutTakenBack(all);
     const reason = faultOf(claim);
     if (reason === null) due.push(toDue(claim, partial.has(key), attribution));
-    else for (const { observation } of claim.told) holdOf(faulty, observation, reason, claim.candidate);
+    else for (const { observation } of claim.parts) holdOf(faulty, observation, reason, claim.candidate);
   }
   return { due, held: [...held, ...faulty.values()] };
 }
@@ -148,7 +152,7 @@ function holdOf(
   faulty: Map<Observation, HeldWork>,
   observation: Observation,
   reason: HeldReason,
-  candidate: Candidate,
+  candidate: ContractCandidate,
 ): void {
   const known = faulty.get(observation) ?? { observation, reason, contracts: [] };
   faulty.set(observation, { ...known, contracts: [...known.contracts, ...idsOf([candidate])] });
@@ -156,11 +160,11 @@ function holdOf(
 
 /** What was taken back says that there is nothing, unless another says that there is something. */
 function withoutTakenBack(claim: Claim): Claim {
-  const standing = claim.told.filter(({ observation }) => !observation.isTakenBack);
-  return standing.length === 0 ? claim : { ...claim, told: standing };
+  const standing = claim.parts.filter(({ observation }) => !observation.isTakenBack);
+  return standing.length === 0 ? claim : { ...claim, parts: standing };
 }
 
-function faultOf({ told }: Claim): HeldReason | null {
+function faultOf({ parts: told }: Claim): HeldReason | null {
   const standing = told.filter(({ observation }) => !observation.isTakenBack);
   const kinds = new Set(standing.map(({ observation }) => kindOf(observation)));
   if (kinds.size > 1) return 'two_sources';
@@ -172,7 +176,11 @@ function kindOf({ source, workedOn }: Observation): string {
   return source.startsWith('import:') ? `import by ${workedOn.by}` : 'tool';
 }
 
-function toDue({ candidate, told }: Claim, isPartial: boolean, { keepsObservations = false }: Attribution): DueDay {
+function toDue(
+  { candidate, parts: told }: Claim,
+  isPartial: boolean,
+  { keepsObservations = false }: Attribution,
+): DueDay {
   const { install, contractId, timeZone } = candidate;
   const [first] = told;
   const { trainerId, day } = first?.observation ?? { trainerId: '', day: '' };
@@ -190,7 +198,7 @@ function toDue({ candidate, told }: Claim, isPartial: boolean, { keepsObservatio
   };
 }
 
-function sumOf(told: Claim['told']): Counts {
+function sumOf(told: Claim['parts']): Counts {
   return told.reduce((sum, { counts }) => addCounts(sum, counts), noCounts);
 }
 
@@ -198,12 +206,12 @@ function claimKey({ install, contractId }: ContractKey, { trainerId, day }: Obse
   return JSON.stringify([install, contractId, trainerId, day]);
 }
 
-type ContractKey = Pick<Candidate, 'install' | 'contractId'>;
+type ContractKey = Pick<ContractCandidate, 'install' | 'contractId'>;
 
 function isSameContract(a: ContractKey, b: ContractKey): boolean {
   return a.contractId === b.contractId && a.install === b.install;
 }
 
-function idsOf(candidates: readonly Candidate[]): HeldWork['contracts'] {
+function idsOf(candidates: readonly ContractCandidate[]): HeldWork['contracts'] {
   return candidates.map(({ install, contractId }) => ({ install, contractId }));
 }

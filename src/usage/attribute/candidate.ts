@@ -2,7 +2,7 @@ import type { Day } from '../../domain/usage.ts';
 import { addDays } from '../../lib/add-days.ts';
 
 /** A contract to which work may belong, for one trainer. */
-export interface Candidate {
+export interface ContractCandidate {
   install: string;
   contractId: string;
   /** In which its days are counted. */
@@ -22,10 +22,10 @@ const graceDays = 1;
 
 /** Those that ran on a day; with what is saved late, also those that had ended the day before. */
 export function runningOn(
-  candidates: readonly Candidate[],
+  candidates: readonly ContractCandidate[],
   day: Day,
   { withGrace }: { withGrace: boolean },
-): Candidate[] {
+): ContractCandidate[] {
   const grace = withGrace ? graceDays : 0;
   return candidates.filter(({ firstDay, lastDay }) => {
     const isEarly = firstDay !== null && day < firstDay;
@@ -38,7 +38,7 @@ export function runningOn(
  * not follow each other, or nobody knows. One that another had followed before that day is none of
  * them.
  */
-export function successionOn(candidates: readonly Candidate[], day: Day): Candidate[] | null {
+export function successionOn(candidates: readonly ContractCandidate[], day: Day): ContractCandidate[] | null {
   const ordered = candidates.toSorted(byStart);
   const follows = ordered.slice(1).every(({ startsAt }, index) => {
     const endsAt = ordered[index]?.endsAt ?? null;
@@ -49,7 +49,7 @@ export function successionOn(candidates: readonly Candidate[], day: Day): Candid
   return ordered.slice(Math.max(first, 0));
 }
 
-function byStart(a: Candidate, b: Candidate): number {
+function byStart(a: ContractCandidate, b: ContractCandidate): number {
   return Math.sign(instantOf(a.startsAt) - instantOf(b.startsAt)) || 0;
 }
 

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { type Database, inTransaction } from '../../db/database.ts';
-import type { Decision } from './attribute-work.ts';
+import type { HeldWorkDecision } from './attribute-work.ts';
 
 /** The only SQL of what operators have decided about held work. */
 export interface DecisionStore {
   /** By `workKey`. */
-  list(): Promise<Map<string, Decision>>;
-  decide(work: string, decision: Decision, decidedAt: string): Promise<void>;
+  list(): Promise<Map<string, HeldWorkDecision>>;
+  decide(work: string, decision: HeldWorkDecision, decidedAt: string): Promise<void>;
 }
 
 export function createDecisionStore(database: Database): DecisionStore {

@@ -5,7 +5,7 @@ import { dayIn } from '../../lib/day-in.ts';
 import type { Engagement } from '../read/contract-source-store.ts';
 import type { ScopeOf } from '../read/find-scopes.ts';
 import type { Attribution } from './attribute-work.ts';
-import type { Candidate } from './candidate.ts';
+import type { ContractCandidate } from './candidate.ts';
 
 /**
  * Who worked where under which contract, ready to be asked for every observation. A link that is gone
@@ -19,7 +19,7 @@ export function findCandidates(
   scopeOf: ScopeOf,
   timeZoneOf: (externalProjectId: string | null) => string,
 ): Attribution['candidatesOf'] {
-  const byWork = new Map<string, Map<string, Candidate>>();
+  const byWork = new Map<string, Map<string, ContractCandidate>>();
   const linkBy = new Map(links.map((link) => [JSON.stringify([link.install, link.linkId]), link]));
   for (const engagement of engagements) {
     const { install, contractId, trainerId, linkId } = engagement;
@@ -34,7 +34,7 @@ export function findCandidates(
     for (const workedOn of all) {
       const key = keyOf({ workedOn, trainerId });
       // Two links of one contract to one scope are one contract.
-      const known = byWork.get(key) ?? new Map<string, Candidate>();
+      const known = byWork.get(key) ?? new Map<string, ContractCandidate>();
       byWork.set(key, known.set(JSON.stringify([install, contractId]), candidate));
     }
   }
@@ -52,7 +52,7 @@ function keyOf({ workedOn, trainerId }: Pick<Observation, 'workedOn' | 'trainerI
   }
 }
 
-function toCandidate(contract: Engagement, timeZone: string): Candidate {
+function toCandidate(contract: Engagement, timeZone: string): ContractCandidate {
   const { install, contractId, startDate } = contract;
   const endedAt = endOf(contract);
   const toDay = (instant: string): Day => dayIn(new Date(instant), timeZone);
@@ -80,7 +80,7 @@ function endOf(contract: Engagement): string | null {
   if (statusOfContract(contract) !== 'ended') return null;
   const { endDate, endedEventAt, endedByOperatorAt, endedReadAt, activeReadAt } = contract;
   const raiseMs = Date.parse(endedEventAt ?? '') - Date.parse(endDate ?? '');
-  const isToldOf = raiseMs >= 0 && raiseMs <= longestRaiseMs && !isDay(endDate);
-  const told = isToldOf ? endDate : (endedEventAt ?? endDate);
+  const isAnnounced = raiseMs >= 0 && raiseMs <= longestRaiseMs && !isDay(endDate);
+  const told = isAnnounced ? endDate : (endedEventAt ?? endDate);
   return told ?? endedByOperatorAt ?? endedReadAt ?? activeReadAt;
 }

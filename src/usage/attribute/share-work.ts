@@ -1,6 +1,6 @@
 import { type Counts, countNames, type Moment, type Observation } from '../../domain/usage.ts';
-import { type Candidate, runningOn, successionOn } from './candidate.ts';
-import { type Share, splitDay } from './split-day.ts';
+import { type ContractCandidate, runningOn, successionOn } from './candidate.ts';
+import { splitDay, type WorkShare } from './split-day.ts';
 
 /** Why work is not reported until somebody decides. */
 export type HeldReason =
@@ -19,9 +19,9 @@ const secondsOfDay = 86_400;
 /** Pure: what of an observation is of which contract, or why that cannot be told. */
 export function shareWork(
   observation: Observation,
-  candidates: readonly Candidate[],
+  candidates: readonly ContractCandidate[],
   momentsOf: (observation: Observation) => readonly Moment[],
-): Share[] | HeldReason {
+): WorkShare[] | HeldReason {
   const { day, counts } = observation;
   if (isNegative(counts)) return 'negative';
   const mayHave = runningOn(candidates, day, { withGrace: true });
@@ -45,12 +45,12 @@ export function isOverADay({ seconds }: Counts): boolean {
 }
 
 /** Whether its pieces decide whose it is. */
-export function isSplit({ day }: Observation, candidates: readonly Candidate[]): boolean {
+export function isSplit({ day }: Observation, candidates: readonly ContractCandidate[]): boolean {
   return candidates.length > 1 && (successionOf(day, candidates)?.length ?? 0) > 1;
 }
 
 /** With those of which something may have been saved late, unless that is not clear. */
-function successionOf(day: string, candidates: readonly Candidate[]): Candidate[] | null {
+function successionOf(day: string, candidates: readonly ContractCandidate[]): ContractCandidate[] | null {
   const withLate = successionOn(runningOn(candidates, day, { withGrace: true }), day);
   if (withLate !== null) return withLate;
   const active = runningOn(candidates, day, { withGrace: false });
@@ -63,9 +63,9 @@ function successionOf(day: string, candidates: readonly Candidate[]): Candidate[
  */
 function shareWhole(
   { day, counts, isFrozen }: Observation,
-  candidates: readonly Candidate[],
+  candidates: readonly ContractCandidate[],
   moments: readonly Moment[],
-): Share[] | null {
+): WorkShare[] | null {
   const hasInstants = moments.length > 0 && moments.every(({ at }) => at !== null);
   const [only, second] = runningOn(candidates, day, { withGrace: false });
   if (hasInstants || isFrozen === true || only === undefined || second !== undefined) return null;
@@ -76,7 +76,7 @@ function reasonOfWhole({ isTorn }: Observation, moments: readonly Moment[]): Hel
   return isTorn === true || moments.length > 0 ? 'unknown_instants' : 'several_contracts';
 }
 
-function reasonOfNone(day: string, candidates: readonly Candidate[]): HeldReason {
+function reasonOfNone(day: string, candidates: readonly ContractCandidate[]): HeldReason {
   if (candidates.length === 0) return 'no_contract';
   const isEarly = candidates.some(({ firstDay }) => firstDay !== null && day < firstDay);
   return isEarly ? 'before_start' : 'after_end';

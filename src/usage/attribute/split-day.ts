@@ -1,9 +1,9 @@
 import { type Counts, countNames, type Moment } from '../../domain/usage.ts';
-import type { Candidate } from './candidate.ts';
+import type { ContractCandidate } from './candidate.ts';
 
 /** What one contract has of what an observation tells. */
-export interface Share {
-  candidate: Candidate;
+export interface WorkShare {
+  candidate: ContractCandidate;
   counts: Counts;
 }
 
@@ -15,7 +15,11 @@ export interface Share {
  * @param succession contracts that follow each other, in their order
  * @returns null where the pieces that are known do not come to what is told of the day
  */
-export function splitDay(counts: Counts, succession: readonly Candidate[], moments: readonly Moment[]): Share[] | null {
+export function splitDay(
+  counts: Counts,
+  succession: readonly ContractCandidate[],
+  moments: readonly Moment[],
+): WorkShare[] | null {
   const whole = sumOf(moments, counts);
   const isWhole = countNames.every((name) => (whole[name] ?? 0) === (counts[name] ?? 0));
   if (!isWhole || moments.some(({ at }) => at === null)) return null;

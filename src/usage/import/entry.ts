@@ -6,7 +6,7 @@ import type { Counts, Day } from '../../domain/usage.ts';
  */
 
 /** One line of a file, as it says who did how much and when. */
-export interface Entry {
+export interface ImportEntry {
   workedOn: NamedWork;
   /** Null where the contract alone is to say. */
   person: NamedPerson | null;
@@ -22,7 +22,7 @@ export interface NamedWork {
 export type NamedPerson = { trainerId: string } | { workEmail: string };
 
 /** What a line says, or what is wrong with it: in words for a person, and without its values. */
-export type ReadEntry = { line: number; entry: Entry } | { line: number; fault: string };
+export type ReadEntry = { line: number; entry: ImportEntry } | { line: number; fault: string };
 
 export const countColumns = ['totalSeconds', 'tasksCompleted', 'labelsCompleted'] as const;
 
@@ -36,7 +36,7 @@ export const importColumns = ['workDate', ...whoColumns, ...countColumns] as con
 export type ImportColumn = (typeof importColumns)[number];
 
 /** The values of a line by their columns; what is empty is not in it. */
-export type Values = Partial<Record<ImportColumn, unknown>>;
+export type LineValues = Partial<Record<ImportColumn, unknown>>;
 
 export function isCountColumn(column: ImportColumn): column is CountColumn {
   return (countColumns as readonly string[]).includes(column);
@@ -47,7 +47,7 @@ export function toImportColumn(name: string): ImportColumn | undefined {
 }
 
 /** By its name where that is one: in a file without a header there may be an address. */
-export function describeStranger(name: string, position?: number): string {
+export function describeUnknownColumn(name: string, position?: number): string {
   if (/^[\w -]{1,40}$/.test(name)) return `"${name}"`;
   return position === undefined ? 'one of its names' : `column ${position}`;
 }
@@ -60,4 +60,4 @@ export type ImportFormat = (typeof importFormats)[number];
  * What one line holds: `nothing` for an empty one, and for a header that is as it should be. After a
  * bad header no other line can be read.
  */
-export type ReadValues = { values: Values } | { fault: string } | { badHeader: string } | 'nothing';
+export type ReadValues = { values: LineValues } | { fault: string } | { badHeader: string } | 'nothing';

@@ -1,7 +1,7 @@
 import type { Database } from '../../db/database.ts';
 import { jsonTexts } from '../../db/json-list.ts';
 import type { SecretBox } from '../../keys/secret-box.ts';
-import type { Entry } from './entry.ts';
+import type { ImportEntry } from './entry.ts';
 
 /** The evidence that tells who is meant: as much of it as bears on some entries. */
 export interface KnownPeople {
@@ -15,7 +15,7 @@ export interface KnownPeople {
 }
 
 export interface KnownPeopleStore {
-  load(install: string, entries: readonly Entry[]): Promise<KnownPeople>;
+  load(install: string, entries: readonly ImportEntry[]): Promise<KnownPeople>;
 }
 
 export function createKnownPeopleStore(database: Database, box: SecretBox): KnownPeopleStore {
@@ -134,7 +134,7 @@ async function loadAddresses(
   database: Database,
   digestsOf: SecretBox['digests'],
   install: string,
-  entries: readonly Entry[],
+  entries: readonly ImportEntry[],
 ): Promise<Map<string, string[]>> {
   const addressOf = new Map<string, string>();
   for (const { person } of entries) {
@@ -157,7 +157,7 @@ async function loadAddresses(
   return found;
 }
 
-function idsOf(entries: readonly Entry[], by: Entry['workedOn']['by']): string[] {
+function idsOf(entries: readonly ImportEntry[], by: ImportEntry['workedOn']['by']): string[] {
   return distinct(entries.flatMap(({ workedOn }) => (workedOn.by === by ? [workedOn.id] : [])));
 }
 

@@ -2,11 +2,11 @@ import type { Counts, Day } from '../../domain/usage.ts';
 import {
   type CountColumn,
   countColumns,
-  type Entry,
   type ImportColumn,
+  type ImportEntry,
+  type LineValues,
   type NamedPerson,
   type NamedWork,
-  type Values,
 } from './entry.ts';
 
 /** So that the sum of any file is a number without loss. */
@@ -24,7 +24,7 @@ const greatest: Record<CountColumn, number> = {
  *
  * @param today the day that it is now in UTC: work is never sent before that has begun
  */
-export function parseEntry(values: Values, today: Day): Entry | { fault: string } {
+export function parseEntry(values: LineValues, today: Day): ImportEntry | { fault: string } {
   const faults: string[] = [];
   const fail = (fault: string) => void faults.push(fault);
   const entry = {
@@ -42,7 +42,7 @@ export function parseEntry(values: Values, today: Day): Entry | { fault: string 
 
 type Fail = (fault: string) => void;
 
-function parseDay({ workDate }: Values, today: Day, fail: Fail): Day {
+function parseDay({ workDate }: LineValues, today: Day, fail: Fail): Day {
   if (workDate === undefined) fail('workDate is missing');
   else if (typeof workDate !== 'string' || !isDay(workDate)) {
     fail('workDate is no day as 2026-03-15');
@@ -57,7 +57,7 @@ function isDay(text: string): boolean {
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
 }
 
-function parseWork(values: Values, fail: Fail): NamedWork | null {
+function parseWork(values: LineValues, fail: Fail): NamedWork | null {
   const contractId = parseId(values, 'contractId', fail);
   const externalProjectId = parseId(values, 'externalProjectId', fail);
   if (contractId !== null && externalProjectId !== null) {
@@ -71,7 +71,7 @@ function parseWork(values: Values, fail: Fail): NamedWork | null {
   return null;
 }
 
-function parsePerson(values: Values, fail: Fail): NamedPerson | null {
+function parsePerson(values: LineValues, fail: Fail): NamedPerson | null {
   const trainerId = parseId(values, 'opentrainUserId', fail);
   const workEmail = parseId(values, 'workEmail', fail);
   if (trainerId !== null && workEmail !== null) {
@@ -81,7 +81,7 @@ function parsePerson(values: Values, fail: Fail): NamedPerson | null {
   return workEmail === null ? null : { workEmail };
 }
 
-function parseId(values: Values, column: ImportColumn, fail: Fail): string | null {
+function parseId(values: LineValues, column: ImportColumn, fail: Fail): string | null {
   const value = values[column];
   if (value === undefined) return null;
   if (typeof value === 'string' && /^[^\p{Cc}\p{Cs}]{1,320}$/u.test(value)) return value;
@@ -89,7 +89,7 @@ function parseId(values: Values, column: ImportColumn, fail: Fail): string | nul
   return null;
 }
 
-function parseCounts(values: Values, fail: Fail): Counts {
+function parseCounts(values: LineValues, fail: Fail): Counts {
   if (countColumns.every((column) => values[column] === undefined)) {
     fail(`none of ${countColumns.join(', ')} is there`);
   }
@@ -100,7 +100,7 @@ function parseCounts(values: Values, fail: Fail): Counts {
   };
 }
 
-function parseCount(values: Values, column: CountColumn, fail: Fail): number | null {
+function parseCount(values: LineValues, column: CountColumn, fail: Fail): number | null {
   const value = values[column];
   if (value === undefined) return null;
   if (typeof value !== 'number' || !Number.isInteger(value)) {

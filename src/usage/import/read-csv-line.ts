@@ -1,13 +1,13 @@
 import type { Line } from '../../lib/read-lines.ts';
 import {
   countColumns,
-  describeStranger,
+  describeUnknownColumn,
   type ImportColumn,
   importColumns,
   isCountColumn,
+  type LineValues,
   type ReadValues,
   toImportColumn,
-  type Values,
 } from './entry.ts';
 import { type Delimiter, splitCsvLine } from './split-csv-line.ts';
 
@@ -38,7 +38,7 @@ function readHeader(text: string): Header | { fault: string } {
   const columns = names.map(toImportColumn);
   const stranger = columns.indexOf(undefined);
   if (stranger !== -1) {
-    const named = describeStranger(names[stranger] ?? '', stranger + 1);
+    const named = describeUnknownColumn(names[stranger] ?? '', stranger + 1);
     return { fault: `is the header, and ${named} is none of ${importColumns.join(', ')}` };
   }
   const known = columns.filter((column) => column !== undefined);
@@ -62,7 +62,7 @@ function readRow(text: string, { columns, delimiter }: Header): ReadValues {
   if (fields.length !== columns.length) {
     return { fault: `has ${fields.length} columns, and the header ${columns.length}` };
   }
-  const values: Values = {};
+  const values: LineValues = {};
   for (const [index, column] of columns.entries()) {
     const field = (fields[index] ?? '').trim();
     if (field !== '') values[column] = toValue(column, field);

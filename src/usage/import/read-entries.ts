@@ -1,6 +1,6 @@
 import type { Day } from '../../domain/usage.ts';
 import { readLines } from '../../lib/read-lines.ts';
-import type { ImportFormat, ReadEntry, Values } from './entry.ts';
+import type { ImportFormat, LineValues, ReadEntry } from './entry.ts';
 import { parseEntry } from './parse-entry.ts';
 import { createCsvReader } from './read-csv-line.ts';
 import { readJsonLine } from './read-json-line.ts';
@@ -29,7 +29,7 @@ export async function* readEntries(
   }
 }
 
-function toEntry(line: number, read: { values: Values } | { fault: string }, today: Day): ReadEntry {
+function toEntry(line: number, read: { values: LineValues } | { fault: string }, today: Day): ReadEntry {
   const entry = 'values' in read ? parseEntry(read.values, today) : read;
   return 'fault' in entry ? { line, fault: entry.fault } : { line, entry };
 }

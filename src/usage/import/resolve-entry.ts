@@ -1,9 +1,9 @@
-import type { Entry } from './entry.ts';
+import type { ImportEntry } from './entry.ts';
 import type { KnownPeople } from './known-people-store.ts';
 
 /** Whose work an entry is, by the evidence; or why that cannot be told. Pure. */
 export function resolveEntry(
-  { workedOn, person }: Entry,
+  { workedOn, person }: ImportEntry,
   known: KnownPeople,
 ): { trainerId: string } | { fault: string } {
   const { by, id } = workedOn;

@@ -1,6 +1,6 @@
-import { type ImportFormat, importColumns, type Values } from './entry.ts';
+import { type ImportFormat, importColumns, type LineValues } from './entry.ts';
 
-const examples: Values[] = [
+const examples: LineValues[] = [
   {
     workDate: '2026-03-14',
     contractId: 'cmc1a2b3c',

@@ -12,10 +12,10 @@ export interface ContractSourceStore {
   /** Who ever was on a contract, with the links it ever had: some trainers, or everybody. */
   engagements(of?: { trainerIds?: readonly string[] }): Promise<Engagement[]>;
   /** Everybody who ever was on some contracts of an install. */
-  participants(install: string, contractIds: readonly string[]): Promise<Participant[]>;
+  participants(install: string, contractIds: readonly string[]): Promise<ContractParticipant[]>;
 }
 
-export interface Participant {
+export interface ContractParticipant {
   contractId: string;
   trainerId: string;
 }

@@ -9,11 +9,11 @@ import { dayIn } from '../../lib/day-in.ts';
 import { countsOf, daysOfItems, type Item, mergeItems, type Reading, tornDays } from './merge-items.ts';
 
 /** What is known of one member's work in one scope. */
-export interface Work {
+export interface MemberWork {
   items: ReadonlyMap<string, Item>;
   /** Null where the tool knows days by itself. */
   totals: Totals | null;
-  days: ReadonlyMap<Day, SeenDay>;
+  days: ReadonlyMap<Day, ObservedDay>;
 }
 
 /** For a tool that tells everything until now. */
@@ -29,7 +29,7 @@ export interface Totals {
   fallen?: Counts;
 }
 
-export interface SeenDay {
+export interface ObservedDay {
   counts: Counts;
   /** Whether a removal was begun since: it may rise, and never falls. */
   isFrozen: boolean;
@@ -37,7 +37,7 @@ export interface SeenDay {
   isTorn: boolean;
 }
 
-export const noWork: Work = { items: new Map(), totals: null, days: new Map() };
+export const noWork: MemberWork = { items: new Map(), totals: null, days: new Map() };
 
 /**
  * What one ended reading says of one member, on top of what is known. Pure, and the same again when
@@ -45,18 +45,18 @@ export const noWork: Work = { items: new Map(), totals: null, days: new Map() };
  *
  * @throws AppError `invalid` where a count or an instant of it is none
  */
-export function mergeWork(known: Work, observations: readonly UsageObservation[], reading: Reading): Work {
+export function mergeWork(known: MemberWork, observations: readonly UsageObservation[], reading: Reading): MemberWork {
   for (const observation of observations) refuseOdd(observation);
   const items = mergeItems(known.items, observations, reading);
   const totals = mergeTotals(known, observations, reading);
-  const seen = [...daysOfItems(items), ...daysTold(observations), ...totals.day];
+  const seen = [...daysOfItems(items), ...daysObserved(observations), ...totals.day];
   const counted = new Map<Day, Counts>();
   for (const [day, counts] of seen) {
     if (day >= reading.firstDay) counted.set(day, addCounts(counted.get(day) ?? noCounts, counts));
   }
   // Of what is told by totals, the days that are over are told no more.
-  const isTold = (day: Day) => day >= reading.firstDay && totals.kept === null;
-  const gone = reading.lowers ? [...known.days.keys()].filter(isTold) : [];
+  const isCovered = (day: Day) => day >= reading.firstDay && totals.kept === null;
+  const gone = reading.lowers ? [...known.days.keys()].filter(isCovered) : [];
   const days = new Map(known.days);
   const torn = tornDays(known.items, items);
   for (const day of new Set([...gone, ...counted.keys()])) {
@@ -65,7 +65,7 @@ export function mergeWork(known: Work, observations: readonly UsageObservation[]
   return { items, totals: withFallen(totals, days), days };
 }
 
-function withFallen({ kept, told }: MergedTotals, days: ReadonlyMap<Day, SeenDay>): Totals | null {
+function withFallen({ kept, latest: told }: MergedTotals, days: ReadonlyMap<Day, ObservedDay>): Totals | null {
   if (kept === null || told === null) return kept;
   const counted = addCounts(kept.before, days.get(kept.day)?.counts ?? noCounts);
   const fallen = toCounts((name) =>
@@ -76,12 +76,17 @@ function withFallen({ kept, told }: MergedTotals, days: ReadonlyMap<Day, SeenDay
 }
 
 /** A removal was begun: what was seen until now stays, whatever the tool tells later. */
-export function freezeWork(work: Work): Work {
+export function freezeWork(work: MemberWork): MemberWork {
   const days = [...work.days].map(([day, one]) => [day, { ...one, isFrozen: true }] as const);
   return { ...work, days: new Map(days) };
 }
 
-function mergeDay(day: SeenDay | undefined, counted: Counts | undefined, lowers: boolean, tears: boolean): SeenDay {
+function mergeDay(
+  day: ObservedDay | undefined,
+  counted: Counts | undefined,
+  lowers: boolean,
+  tears: boolean,
+): ObservedDay {
   const nothing = { counts: noCounts, isFrozen: false, isTorn: false };
   const { counts: before, ...known } = day ?? { ...nothing, counts: counted ?? noCounts };
   const isTorn = known.isTorn || (known.isFrozen && tears);
@@ -92,7 +97,7 @@ function mergeDay(day: SeenDay | undefined, counted: Counts | undefined, lowers:
   return { counts, isFrozen: false, isTorn };
 }
 
-function* daysTold(observations: readonly UsageObservation[]): Iterable<[Day, Counts]> {
+function* daysObserved(observations: readonly UsageObservation[]): Iterable<[Day, Counts]> {
   const told = new Map<Day, Counts>();
   for (const one of observations) if (one.of === 'day') told.set(one.day, countsOf(one));
   yield* told;
@@ -101,34 +106,34 @@ function* daysTold(observations: readonly UsageObservation[]): Iterable<[Day, Co
 interface MergedTotals {
   kept: Totals | null;
   /** What the tool has told; null where this reading tells nothing of it. */
-  told: Counts | null;
+  latest: Counts | null;
   /** What they make of the day of the reading, if anything. */
   day: [Day, Counts][];
 }
 
 /** What days count together is never more than the tool has ever told. */
 function mergeTotals(
-  known: Work,
+  known: MemberWork,
   observations: readonly UsageObservation[],
   { beganAt, timeZone, lowers, countsFirstTotal }: Reading,
 ): MergedTotals {
   const told = observations.findLast((one) => one.of === 'total');
-  if (told === undefined && known.totals === null) return { kept: null, told: null, day: [] };
+  if (told === undefined && known.totals === null) return { kept: null, latest: null, day: [] };
   const total = told === undefined ? null : countsOf(told);
   const today = dayIn(beganAt, timeZone);
   const before = countedBefore(known, today);
   const first = toCounts((name) => before?.[name] ?? (countsFirstTotal ? 0 : (total?.[name] ?? null)));
   const kept = { ...known.totals, day: laterOf(known.totals?.day, today), before: first };
-  if (total === null && !lowers) return { kept, told: null, day: [] };
+  if (total === null && !lowers) return { kept, latest: null, day: [] };
   const growth = toCounts((name) => {
     const [all, earlier] = [total === null ? 0 : total[name], first[name]];
     return all === null || earlier === null ? null : Math.max(0, all - earlier);
   });
-  return { kept, told: total, day: [[kept.day, growth]] };
+  return { kept, latest: total, day: [[kept.day, growth]] };
 }
 
 /** What was counted when this day began. */
-function countedBefore({ totals, days }: Work, today: Day): Counts | null {
+function countedBefore({ totals, days }: MemberWork, today: Day): Counts | null {
   if (totals === null || totals.day >= today) return totals?.before ?? null;
   return addCounts(totals.before, days.get(totals.day)?.counts ?? noCounts);
 }

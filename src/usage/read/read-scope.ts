@@ -16,7 +16,7 @@ import { freezeWork, mergeWork } from './merge-work.ts';
 import { type ResolveDeps, resolveWaiting } from './resolve-waiting.ts';
 import type { ScopeMember } from './scope-member-store.ts';
 import type { ScopeClaim, ScopeStore } from './scope-store.ts';
-import { sayTrouble, worsen } from './scope-trouble.ts';
+import { sayScopeTrouble, worsen } from './scope-trouble.ts';
 import { assignWork } from './whose-work.ts';
 import type { WorkStore } from './work-store.ts';
 
@@ -88,7 +88,7 @@ async function readClaimed(
     await resolveWaiting(deps, workScope, signal);
     const all = await deps.work.membersOf(tool, workScope.groupIds);
     const request = toRequest(deps, claim, workScope, isComplete);
-    const told = await readTold(deps, workScope, request, signal);
+    const told = await readWork(deps, workScope, request, signal);
     const { members, strays } = assignWork(all, told.observations, toIsAddressOf(deps));
     // A look finds them by another account, or tells an operator.
     await deps.work.lookAgain(strays, toInstant(clock.now()));
@@ -129,7 +129,7 @@ async function postpone(
     now: toInstant(now),
     refusedAt: isRefusal(error) && claim.attempts > 0 ? toInstant(beganAt) : null,
   });
-  const says = sayTrouble(trouble, claim.readBeganAt, now);
+  const says = sayScopeTrouble(trouble, claim.readBeganAt, now);
   const toldAt = says === null ? trouble.toldAt : toInstant(now);
   await scopes.postpone(claim, { failure, nextReadAt, trouble: { ...trouble, toldAt } });
   logger.warn({ tool, scope, failure }, 'The work in a scope could not be read');
@@ -163,7 +163,7 @@ function toRequest(
 }
 
 /** What a reading has told. */
-interface Told {
+interface CollectedReading {
   /** By the tool's id of whose work it is. */
   observations: ReadonlyMap<string, UsageObservation[]>;
   /** The tasks that there are, as far as it told of any. */
@@ -173,21 +173,24 @@ interface Told {
 }
 
 /** Collected until it has ended: a reading that breaks off says nothing. */
-async function readTold(
+async function readWork(
   { adapters, timeoutMs = readingMs }: ReadScopeDeps,
   { tool, scope }: WorkScope,
   request: UsageRequest,
   signal: AbortSignal,
-): Promise<Told> {
+): Promise<CollectedReading> {
   const adapter = adapters.get(tool);
   return await callTool(timeoutMs, signal, async (callSignal) => {
     const read = adapter?.readUsage?.(scope, request, callSignal);
     if (read === undefined) throw new AppError('invalid', `The tool ${tool} tells no work`);
-    return await collectTold(read, callSignal);
+    return await collectReading(read, callSignal);
   });
 }
 
-async function collectTold(read: AsyncIterable<UsageObservation | UsageNote>, signal: AbortSignal): Promise<Told> {
+async function collectReading(
+  read: AsyncIterable<UsageObservation | UsageNote>,
+  signal: AbortSignal,
+): Promise<CollectedReading> {
   const observations = new Map<string, UsageObservation[]>();
   const tasks = new Set<string>();
   const gaps = new Set<string>();
@@ -204,7 +207,7 @@ async function collectTold(read: AsyncIterable<UsageObservation | UsageNote>, si
   return { observations, tasks, gaps };
 }
 
-interface EndedReading extends Told {
+interface EndedReading extends CollectedReading {
   claim: ScopeClaim;
   workScope: WorkScope;
   /** As they were before it began. */

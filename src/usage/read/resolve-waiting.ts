@@ -1,7 +1,7 @@
 import type { Adapter, Member } from '../../adapters/adapter.ts';
 import { type Clock, toInstant } from '../../lib/clock.ts';
 import { readGroup } from '../../tools/read-group.ts';
-import type { Arrived, Waiting, WaitingStore } from './waiting-store.ts';
+import type { Arrived, WaitingMembership, WaitingStore } from './waiting-store.ts';
 
 export interface ResolveDeps {
   waiting: WaitingStore;
@@ -33,7 +33,7 @@ export async function resolveWaiting(
 }
 
 /** By the address; not where two trainers have one account, or somebody has two. Pure. */
-export function matchArrived(waiting: readonly Waiting[], listed: readonly Member[]): Arrived[] {
+export function matchArrived(waiting: readonly WaitingMembership[], listed: readonly Member[]): Arrived[] {
   const accounts = Map.groupBy(
     listed.filter(({ isInvited }) => isInvited !== true),
     ({ email }) => email?.toLowerCase(),

@@ -22,7 +22,7 @@ export interface ScopeMember {
 }
 
 /** Whom the tool knows by which id in these groups, and whom it is known that it did. */
-export async function membersOf(db: Transaction, tool: string, groupIds: readonly string[]): Promise<ScopeMember[]> {
+export async function loadMembers(db: Transaction, tool: string, groupIds: readonly string[]): Promise<ScopeMember[]> {
   if (groupIds.length === 0) return [];
   const rows = await db
     .selectFrom('membership')

@@ -36,7 +36,7 @@ const firstReadMs = 10 * minuteMs;
  * Pure: what an operator is to be told of it now, and again after a day; null for nothing. That a
  * scope is gone counts once a second answer says so.
  */
-export function sayTrouble(
+export function sayScopeTrouble(
   { failingSince, goneSince, toldAt }: ScopeTrouble,
   readBeganAt: string | null,
   now: Date,

@@ -8,7 +8,7 @@ import type { AddressStore } from '../../memberships/address-store.ts';
  * and at work, from any moment on.
  */
 export interface WaitingStore {
-  waitingIn(tool: string, groupIds: readonly string[]): Promise<Waiting[]>;
+  waitingIn(tool: string, groupIds: readonly string[]): Promise<WaitingMembership[]>;
   /**
    * From now on their work is theirs. Who is wanted is due, so that the rest of their arrival is
    * seen to; not where it is known otherwise by now, or whose account is another trainer's.
@@ -16,7 +16,7 @@ export interface WaitingStore {
   settleArrived(arrived: readonly Arrived[], now: string): Promise<void>;
 }
 
-export interface Waiting {
+export interface WaitingMembership {
   membershipId: number;
   tool: string;
   groupId: string;
@@ -27,7 +27,7 @@ export interface Waiting {
 }
 
 export interface Arrived {
-  waiting: Waiting;
+  waiting: WaitingMembership;
   /** The tool's id of their account. */
   accountId: string;
 }

@@ -3,8 +3,8 @@ import { jsonTexts } from '../../db/json-list.ts';
 import { type Counts, type Day, noCounts } from '../../domain/usage.ts';
 import { toItem, toItemColumns } from './item-row.ts';
 import type { Item } from './merge-items.ts';
-import type { SeenDay, Totals, Work } from './merge-work.ts';
-import { lookAgain, membersOf, type ScopeMember } from './scope-member-store.ts';
+import type { MemberWork, ObservedDay, Totals } from './merge-work.ts';
+import { loadMembers, lookAgain, type ScopeMember } from './scope-member-store.ts';
 import type { ScopeClaim, ScopeKey } from './scope-store.ts';
 
 /** The SQL of the work that was seen: its pieces and its days. */
@@ -27,7 +27,7 @@ export interface WorkStore {
     claim: ScopeClaim,
     member: ScopeMember,
     window: { firstDay: Day; now: string },
-    change: (known: Work, hasEnded: boolean) => Work,
+    change: (known: MemberWork, hasEnded: boolean) => MemberWork,
   ): Promise<boolean>;
 }
 
@@ -42,7 +42,7 @@ export interface FallenTotal extends ScopeKey {
 export function createWorkStore(database: Database): WorkStore {
   const { kysely } = database;
   return {
-    membersOf: (tool, groupIds) => membersOf(kysely, tool, groupIds),
+    membersOf: (tool, groupIds) => loadMembers(kysely, tool, groupIds),
 
     lookAgain: (members, now) => lookAgain(database, members, now),
 
@@ -103,7 +103,7 @@ export function createWorkStore(database: Database): WorkStore {
   };
 }
 
-function toTotalColumns({ totals }: Work, before: { fallenSince: string | null } | undefined, now: string) {
+function toTotalColumns({ totals }: MemberWork, before: { fallenSince: string | null } | undefined, now: string) {
   const isFallen = totals?.fallen !== undefined;
   return {
     totals: totals === null ? null : JSON.stringify(totals),
@@ -147,7 +147,7 @@ async function holds(tx: Transaction, claim: ScopeClaim, now: string): Promise<b
   return row !== undefined;
 }
 
-async function load(tx: Transaction, key: MemberKey, firstDay: Day, totals: string | null): Promise<Work> {
+async function load(tx: Transaction, key: MemberKey, firstDay: Day, totals: string | null): Promise<MemberWork> {
   const items = await tx
     .selectFrom('usageItem')
     .selectAll()
@@ -170,12 +170,12 @@ async function load(tx: Transaction, key: MemberKey, firstDay: Day, totals: stri
   };
 }
 
-function toSeen(row: Counts & { isFrozen: number; isTorn: number }): SeenDay {
+function toSeen(row: Counts & { isFrozen: number; isTorn: number }): ObservedDay {
   const { seconds, tasks, labels, isFrozen, isTorn } = row;
   return { counts: { seconds, tasks, labels }, isFrozen: isFrozen === 1, isTorn: isTorn === 1 };
 }
 
-async function saveItems(tx: Transaction, key: MemberKey, before: Work, after: Work) {
+async function saveItems(tx: Transaction, key: MemberKey, before: MemberWork, after: MemberWork) {
   const changed = [...after.items].filter(([id, item]) => !isSame(before.items.get(id), item));
   const rows = changed.map(([itemId, item]) => ({ ...key, itemId, ...toItemColumns(item) }));
   for (const chunk of chunksOf(rows)) {
@@ -210,8 +210,8 @@ async function saveDays(
   tx: Transaction,
   key: MemberKey,
   seen: { trainerId: string; seenAt: string },
-  before: Work,
-  after: Work,
+  before: MemberWork,
+  after: MemberWork,
 ) {
   const changed = [...after.days].filter(([day, one]) => !isSame(before.days.get(day), one));
   const rows = changed.map(([day, { counts, isFrozen, isTorn }]) => ({
@@ -241,7 +241,7 @@ async function saveDays(
   }
 }
 
-function isSame(a: Item | SeenDay | undefined, b: Item | SeenDay): boolean {
+function isSame(a: Item | ObservedDay | undefined, b: Item | ObservedDay): boolean {
   return a === b || (a !== undefined && JSON.stringify(a) === JSON.stringify(b));
 }
 

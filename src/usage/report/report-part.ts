@@ -8,8 +8,8 @@ import { planPart } from './plan-part.ts';
 import { holdLowered, type PlannedEntry, type ReportPlan } from './plan-report.ts';
 import type { ReportDeps } from './report-deps.ts';
 import type { ReportWanted } from './report-wanted.ts';
-import { nothingSent, type Sent, sendUsage } from './send-usage.ts';
-import { type Lease, takeLease } from './take-lease.ts';
+import { nothingSent, type SentEntries, sendUsage } from './send-usage.ts';
+import { type SenderLease, takeLease } from './take-lease.ts';
 import type { Troubles } from './tell-troubles.ts';
 
 export interface PartRun {
@@ -25,7 +25,7 @@ export interface InstallRun {
   install: string;
   brake: LoweringBrake;
   /** @returns whether to go on with the install */
-  onSent(sent: Sent): boolean;
+  onSent(sent: SentEntries): boolean;
 }
 
 /**
@@ -65,8 +65,8 @@ async function send(
   { deps, troubles, signal }: PartRun,
   of: ContractKey,
   entries: readonly PlannedEntry[],
-  lease: Lease,
-): Promise<Sent> {
+  lease: SenderLease,
+): Promise<SentEntries> {
   const api = deps.platformApis.get(of.install);
   if (api === undefined) return { ...nothingSent(), left: [...entries] };
   const sent = await sendUsage({ ...deps, hold: () => lease.keep() }, api, of, entries, signal);

@@ -5,7 +5,7 @@ import { countRun, decideBrake, type InstallCount, type LoweringBrake, type Mark
 import type { ReportDeps } from './report-deps.ts';
 import { type PartRun, reportPart } from './report-part.ts';
 import type { ReportWanted } from './report-wanted.ts';
-import { concernsInstall, type Sent } from './send-usage.ts';
+import { concernsInstall, type SentEntries } from './send-usage.ts';
 import { openTroubles } from './tell-troubles.ts';
 
 /** What reporting one install came to. */
@@ -84,14 +84,14 @@ function openReport(install: string, count: InstallCount, brake: LoweringBrake):
 
 async function reportOfInstall(run: PartRun, { report, brake }: OpenReport, part: MarkedPart): Promise<void> {
   if (run.signal.aborted || report.failure !== null || !part.contractIds.has(report.install)) return;
-  const onSent = (sent: Sent) => {
+  const onSent = (sent: SentEntries) => {
     addSent(report, sent);
     return report.failure === null;
   };
   report.left += await reportPart(run, { install: report.install, brake, onSent }, part);
 }
 
-function addSent(report: InstallReport, { answered, refused, requests, failure }: Sent): void {
+function addSent(report: InstallReport, { answered, refused, requests, failure }: SentEntries): void {
   report.requests += requests;
   report.sent += answered.length;
   report.lowered += answered.filter(({ lowers }) => lowers).length;

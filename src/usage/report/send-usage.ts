@@ -24,7 +24,7 @@ export interface SendDeps {
   onAnswer: OnAnswer;
 }
 
-export interface Sent {
+export interface SentEntries {
   answered: PlannedEntry[];
   refused: PlannedEntry[];
   /** What has to be sent again. */
@@ -47,7 +47,7 @@ export async function sendUsage(
   of: ContractKey,
   entries: readonly PlannedEntry[],
   signal: AbortSignal,
-): Promise<Sent> {
+): Promise<SentEntries> {
   const sent = nothingSent();
   const batches = toBatches(entries);
   for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
@@ -62,7 +62,7 @@ export async function sendUsage(
   return sent;
 }
 
-export function nothingSent(): Sent {
+export function nothingSent(): SentEntries {
   return { answered: [], refused: [], left: [], requests: 0, failure: null };
 }
 

@@ -3,7 +3,7 @@ import type { LockStore } from '../../db/lock-store.ts';
 import { type Clock, instantIn, toInstant } from '../../lib/clock.ts';
 
 /** Keeps others from sending for some contracts of an install. */
-export interface Lease {
+export interface SenderLease {
   /** Those that nobody else has. */
   contractIds: ReadonlySet<string>;
   /** Before each request. @returns false where it has run out: others may have sent since */
@@ -19,7 +19,7 @@ export async function takeLease(
   { locks, clock }: { locks: LockStore; clock: Clock },
   install: string,
   contractIds: readonly string[],
-): Promise<Lease> {
+): Promise<SenderLease> {
   const token = randomUUID();
   const byName = new Map(
     contractIds.map((contractId) => [`usage:${JSON.stringify([install, contractId])}`, contractId]),

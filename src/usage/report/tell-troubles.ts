@@ -59,7 +59,7 @@ export function openTroubles({ troubles, alerts, clock }: TroubleDeps): Troubles
     const { alert, message } = says[kind];
     alerts.raise(alert, { install, days: all, new: fresh }, message);
     // After it: what is told twice by a crash in between is better than what is not told.
-    await troubles.markTold(of, toInstant(clock.now()));
+    await troubles.markAlerted(of, toInstant(clock.now()));
   }
 
   return {

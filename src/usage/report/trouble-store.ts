@@ -10,7 +10,7 @@ export interface TroubleStore {
   /** How many there are, how many were never told, and how many were not told since. */
   count(of: TroubleKey, since: string): Promise<{ all: number; fresh: number; due: number }>;
   /** All of them have been told. */
-  markTold(of: TroubleKey, toldAt: string): Promise<void>;
+  markAlerted(of: TroubleKey, toldAt: string): Promise<void>;
   /** What was not seen since needs nobody any more. */
   forget(install: string, seenBefore: string): Promise<void>;
 }
@@ -51,7 +51,7 @@ export function createTroubleStore(database: Database): TroubleStore {
       return { all: Number(all), fresh: Number(fresh), due: Number(due) };
     },
 
-    async markTold(of, toldAt) {
+    async markAlerted(of, toldAt) {
       await inTransaction(database, (tx) =>
         tx
           .updateTable('usageTrouble')

@@ -19,14 +19,14 @@ export type WhyDifferent =
   | 'left_lookback'
   | 'unseen';
 
-export interface SeenDay {
+export interface ComparedDay {
   day: Day;
   counts: Counts;
   timeZone: string;
 }
 
 /** Pure. Null where what was seen is what was answered. */
-export function explainDay(seen: SeenDay | undefined, sent: LedgerDay | undefined, now: Date): WhyDifferent | null {
+export function explainDay(seen: ComparedDay | undefined, sent: LedgerDay | undefined, now: Date): WhyDifferent | null {
   if (sent === undefined) return explainUnsent(seen, now);
   if (sent.heldSince !== null) return 'lowering_held';
   if (sent.state !== 'answered') return sent.state;
@@ -36,7 +36,7 @@ export function explainDay(seen: SeenDay | undefined, sent: LedgerDay | undefine
   return sent.closedAt === null ? 'not_sent' : 'left_lookback';
 }
 
-function explainUnsent(seen: SeenDay | undefined, now: Date): WhyDifferent | null {
+function explainUnsent(seen: ComparedDay | undefined, now: Date): WhyDifferent | null {
   if (seen === undefined || countNames.every((name) => !seen.counts[name])) return null;
   const { day, timeZone } = seen;
   const hasBegun = day <= dayIn(now, 'UTC') && day <= dayIn(now, timeZone);

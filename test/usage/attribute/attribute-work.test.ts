@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { Counts, Observation } from '../../../src/domain/usage.ts';
 import { addDays } from '../../../src/lib/add-days.ts';
 import { type Attribution, attributeWork, workKey } from '../../../src/usage/attribute/attribute-work.ts';
-import type { Candidate } from '../../../src/usage/attribute/candidate.ts';
+import type { ContractCandidate } from '../../../src/usage/attribute/candidate.ts';
 
 function seen(day: string, counts: Partial<Counts> = {}, source = 'tool:studio'): Observation {
   return {
@@ -15,7 +15,7 @@ function seen(day: string, counts: Partial<Counts> = {}, source = 'tool:studio')
   };
 }
 
-function contract(contractId: string, firstDay: string | null, lastDay: string | null): Candidate {
+function contract(contractId: string, firstDay: string | null, lastDay: string | null): ContractCandidate {
   return {
     install: 'acme',
     contractId,
@@ -27,7 +27,7 @@ function contract(contractId: string, firstDay: string | null, lastDay: string |
   };
 }
 
-function attribute(observations: Observation[], ...candidates: Candidate[]) {
+function attribute(observations: Observation[], ...candidates: ContractCandidate[]) {
   const attribution: Attribution = {
     candidatesOf: () => candidates,
     momentsOf: () => [],

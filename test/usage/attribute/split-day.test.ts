@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Moment, Observation } from '../../../src/domain/usage.ts';
 import { attributeWork, workKey } from '../../../src/usage/attribute/attribute-work.ts';
-import type { Candidate } from '../../../src/usage/attribute/candidate.ts';
+import type { ContractCandidate } from '../../../src/usage/attribute/candidate.ts';
 
 const day = '2026-03-15';
 
@@ -11,7 +11,7 @@ function at(when: string): string {
 }
 
 /** A contract between two instants: `09:00-12:00`, open where nothing stands. */
-function contract(contractId: string, span: string): Candidate {
+function contract(contractId: string, span: string): ContractCandidate {
   const [start = '', end = ''] = span.split(' to ').map((one) => one && at(one));
   const toDay = (instant: string) => (instant === '' ? null : instant.slice(0, 10));
   return {
@@ -26,7 +26,7 @@ function contract(contractId: string, span: string): Candidate {
 }
 
 /** Known to the day alone. */
-function vague(candidate: Candidate, what: 'startsAt' | 'endsAt'): Candidate {
+function vague(candidate: ContractCandidate, what: 'startsAt' | 'endsAt'): ContractCandidate {
   return { ...candidate, [what]: null };
 }
 
@@ -54,7 +54,7 @@ function toObservation(moments: readonly Moment[], changes: Partial<Observation>
 }
 
 function attribute(
-  candidates: readonly Candidate[],
+  candidates: readonly ContractCandidate[],
   moments: readonly Moment[],
   changes: Partial<Observation> = {},
   decision?: { install: string; contractId: string },
