@@ -1,8 +1,8 @@
-import type { BudgetState, ToldState } from '../domain/budget.ts';
+import type { BudgetState, NoticeState } from '../domain/budget.ts';
 
 /** What somebody was told of last. */
 export interface LastNotice {
-  state: ToldState;
+  state: NoticeState;
   at: string;
   fundedVolume: number | null;
 }
@@ -22,14 +22,14 @@ export interface NoticeRules {
 }
 
 export interface NoticeDecision {
-  state: ToldState;
+  state: NoticeState;
   isRepeat: boolean;
 }
 
 /** For so long a better state has to last, unless it was paid for. */
 const quietMs = 3_600_000;
 
-const severities: Record<ToldState, number> = { ok: 0, low: 1, depleted: 2 };
+const severities: Record<NoticeState, number> = { ok: 0, low: 1, depleted: 2 };
 
 /**
  * Pure: what somebody is to be told of now. What is worse than they know is told at once. What is
@@ -37,31 +37,31 @@ const severities: Record<ToldState, number> = { ok: 0, low: 1, depleted: 2 };
  * to and fro. Where nobody was told anything, all counted as well.
  */
 export function decideNotice(
-  told: LastNotice | null,
+  last: LastNotice | null,
   found: Found,
   { now, repeatMs }: NoticeRules,
 ): NoticeDecision | null {
   const { state } = found;
   if (state === 'unknown') return null;
-  if (state === (told?.state ?? 'ok')) {
-    if (told === null || state === 'ok' || repeatMs === null) return null;
-    return hasPassed(told.at, repeatMs, now) ? { state, isRepeat: true } : null;
+  if (state === (last?.state ?? 'ok')) {
+    if (last === null || state === 'ok' || repeatMs === null) return null;
+    return hasPassed(last.at, repeatMs, now) ? { state, isRepeat: true } : null;
   }
-  if (told !== null && isUnsettled(told, found) && !hasPassed(found.since, quietMs, now)) {
+  if (last !== null && isUnsettled(last, found) && !hasPassed(found.since, quietMs, now)) {
     return null;
   }
   return { state, isRepeat: false };
 }
 
 /** When what is better will have lasted for long enough; null where nothing waits for that. */
-export function settlesAt(told: LastNotice | null, found: Found): string | null {
-  if (told === null || !isUnsettled(told, found)) return null;
+export function settlesAt(last: LastNotice | null, found: Found): string | null {
+  if (last === null || !isUnsettled(last, found)) return null;
   return new Date(Date.parse(found.since) + quietMs).toISOString();
 }
 
-function isUnsettled(told: LastNotice, { state, fundedVolume }: Found): boolean {
-  if (state === 'unknown' || severities[state] >= severities[told.state]) return false;
-  return !(told.fundedVolume !== null && (fundedVolume ?? 0) > told.fundedVolume);
+function isUnsettled(last: LastNotice, { state, fundedVolume }: Found): boolean {
+  if (state === 'unknown' || severities[state] >= severities[last.state]) return false;
+  return !(last.fundedVolume !== null && (fundedVolume ?? 0) > last.fundedVolume);
 }
 
 function hasPassed(since: string, ms: number, now: Date): boolean {

@@ -6,4 +6,4 @@ export const budgetStates = ['ok', 'low', 'depleted', 'unknown'] as const;
 export type BudgetState = (typeof budgetStates)[number];
 
 /** What somebody can be told of. */
-export type ToldState = Exclude<BudgetState, 'unknown'>;
+export type NoticeState = Exclude<BudgetState, 'unknown'>;

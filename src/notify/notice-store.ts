@@ -26,9 +26,9 @@ export function createNoticeStore(
   /** A channel tells of all there is unless it says of what. */
   const telling = (topic: NoticeTopic) => channels.filter(({ tells }) => tells === undefined || tells.includes(topic));
 
-  async function dispatch(tx: Transaction, noticeId: number, told: readonly AddressedChannel[]): Promise<void> {
+  async function dispatch(tx: Transaction, noticeId: number, addressed: readonly AddressedChannel[]): Promise<void> {
     const createdAt = toInstant(clock.now());
-    const dispatches = told.map(({ name, gatherMs }) => ({
+    const dispatches = addressed.map(({ name, gatherMs }) => ({
       noticeId,
       channel: name,
       createdAt,
@@ -39,19 +39,19 @@ export function createNoticeStore(
 
   return {
     async add(tx, { kind, install, contractId, occurredAt, isRepeat, budget }) {
-      const told = telling('budgets');
-      if (told.length === 0) return;
+      const addressed = telling('budgets');
+      if (addressed.length === 0) return;
       const { id } = await tx
         .insertInto('notice')
         .values({ kind, install, contractId, occurredAt, isRepeat: isRepeat ? 1 : 0, budget: JSON.stringify(budget) })
         .returning('id')
         .executeTakeFirstOrThrow();
-      await dispatch(tx, id, told);
+      await dispatch(tx, id, addressed);
     },
 
     async addAlert(tx, { kind, occurredAt, message, about }, subjectDigest) {
-      const told = telling('alerts');
-      if (told.length === 0) return;
+      const addressed = telling('alerts');
+      if (addressed.length === 0) return;
       const { id } = await tx
         .insertInto('notice')
         .values({
@@ -66,7 +66,7 @@ export function createNoticeStore(
         })
         .returning('id')
         .executeTakeFirstOrThrow();
-      await dispatch(tx, id, told);
+      await dispatch(tx, id, addressed);
     },
 
     async hasAlertSince(subjectDigest, since) {

@@ -40,13 +40,13 @@ function disabled(install: string, { id, status, disabledReason }: WebhookEndpoi
   );
 }
 
-/** Events of which none of them is told. */
+/** Event types that none of the endpoints receives. */
 function findUnsubscribed(name: string, enabled: WebhookEndpoint[]): Check[] {
   if (enabled.some((endpoint) => endpoint.eventTypes === undefined)) return [];
-  const told = new Set(enabled.flatMap((endpoint) => endpoint.eventTypes ?? []));
-  const untold = eventTypes.filter((type) => !told.has(type));
-  if (untold.length === 0) return [];
-  const says = `its webhook endpoint is not told of ${untold.join(', ')}: such is only noticed when it is read`;
+  const received = new Set(enabled.flatMap((endpoint) => endpoint.eventTypes ?? []));
+  const missing = eventTypes.filter((type) => !received.has(type));
+  if (missing.length === 0) return [];
+  const says = `its webhook endpoint is not told of ${missing.join(', ')}: such is only noticed when it is read`;
   return [warning(name, says, 'a running "gangway start" adds them; see: gangway endpoint status')];
 }
 

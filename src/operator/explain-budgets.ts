@@ -1,8 +1,8 @@
 import { createBudgetStore } from '../budget/budget-store.ts';
 import type { Database } from '../db/database.ts';
-import type { BudgetState, ToldState } from '../domain/budget.ts';
+import type { BudgetState, NoticeState } from '../domain/budget.ts';
 
-/** What is known of a contract's budget, since when, and what was told of it. */
+/** What is known of a contract's budget, since when, and the last notice of it. */
 export interface ExplainedBudget {
   install: string;
   contractId: string;
@@ -17,7 +17,7 @@ export interface ExplainedBudget {
   nextReadAt: string | null;
   /** Why the last reading failed; null where it did not. */
   failure: string | null;
-  told: { state: ToldState; at: string } | null;
+  lastNotice: { state: NoticeState; at: string } | null;
 }
 
 /** Of several installs where more than one has a contract of this id; empty where nothing is known. */
@@ -37,7 +37,7 @@ export async function explainBudgets(database: Database, contractId: string): Pr
       askedAt,
       nextReadAt,
       failure,
-      told: toldState === null || toldAt === null ? null : { state: toldState, at: toldAt },
+      lastNotice: toldState === null || toldAt === null ? null : { state: toldState, at: toldAt },
     };
   });
 }

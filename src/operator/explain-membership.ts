@@ -33,19 +33,19 @@ export function explainMembership(membership: MembershipRow, circumstances: Circ
   const { state, failure } = membership;
   const why = failure === null ? '' : `: ${failure}`;
   const isToBeIn = membership.wanted === 1 && (state === 'invited' || state === 'active');
-  const told = isToBeIn ? invitation : undefined;
+  const open = isToBeIn ? invitation : undefined;
   return {
     holds: state === 'active',
-    says: `${sayWhere(membership, plan)}${sayInvitation(told)}${sayDoubt(membership) || why}`,
-    action: adviseFirst(membership, told) ?? adviseOn(membership, circumstances),
+    says: `${sayWhere(membership, plan)}${sayInvitation(open)}${sayDoubt(membership) || why}`,
+    action: adviseFirst(membership, open) ?? adviseOn(membership, circumstances),
     comesFirst: membership.doubtedId !== null || comesFirst(membership, circumstances),
   };
 }
 
 /** What holds up, or may lead astray, all else. */
-function adviseFirst({ id, tool, doubtedId }: MembershipRow, told: KnownInvitation | undefined): string | null {
+function adviseFirst({ id, tool, doubtedId }: MembershipRow, open: KnownInvitation | undefined): string | null {
   if (doubtedId !== null) return `see in ${tool} whose it is, then: ${adviseOnDoubt(id)}`;
-  return told?.deliveredAt === null ? adviseToTell : null;
+  return open?.deliveredAt === null ? adviseToTell : null;
 }
 
 function sayDoubt({ doubtedId }: MembershipRow): string {

@@ -48,25 +48,25 @@ export async function acceptServer(
   { tool, adapter, settings }: ConfiguredTool,
   signal: AbortSignal,
 ): Promise<Server> {
-  const told = await ask(adapter, settings, signal);
+  const server = await ask(adapter, settings, signal);
   await inTransaction(database, async (tx) => {
-    await createToolBindingStore(database).bind(tx, tool, told);
+    await createToolBindingStore(database).bind(tx, tool, server);
     await writeAudit(tx, by, 'tools accept', tool);
   });
-  return told;
+  return server;
 }
 
-/** What is amiss: nothing where it does not answer, which is told by its own check. */
+/** What is amiss: nothing where it does not answer, which another check reports. */
 export async function checkServer(
   database: Database,
   { tool, adapter, settings }: ConfiguredTool,
   signal: AbortSignal,
 ): Promise<Check[]> {
   const bound = await createToolBindingStore(database).find(tool);
-  const told = await ask(adapter, settings, signal).catch(() => undefined);
-  if (bound === undefined || told === undefined || !isOtherServer(bound, told)) return [];
+  const server = await ask(adapter, settings, signal).catch(() => undefined);
+  if (bound === undefined || server === undefined || !isOtherServer(bound, server)) return [];
   const action = 'until then nobody is added or removed in it';
-  return [failure(`tool ${tool}`, new Error(sayOtherServer(tool, bound, told)), action)];
+  return [failure(`tool ${tool}`, new Error(sayOtherServer(tool, bound, server)), action)];
 }
 
 function ask(adapter: Adapter, settings: object, stopping: AbortSignal): Promise<Server> {

@@ -40,10 +40,10 @@ export interface UsageParts {
     maxLoweredFraction: number;
     deletedTasks: 'keep' | 'lower';
   };
-  /** By name; live. */
+  /** The installs by name, always up to date. */
   installs: ReadonlyMap<string, unknown>;
   platformApis: ReadonlyMap<string, Pick<PlatformApi, 'reportUsage'>>;
-  /** What tells of work beside the tools. */
+  /** Sources of work besides the tools. */
   otherObservations: readonly ObservationSource[];
   onAnswer: OnAnswer;
   alerts: Alerts;
@@ -52,10 +52,10 @@ export interface UsageParts {
   clock: Clock;
 }
 
-/** Everything about the work in the tools, and telling the marketplace of it. */
+/** Reads the work in the tools and reports it to the marketplace. */
 export interface Usage {
   deps: ReportWorkerDeps;
-  /** What reads the tools: a bridge and every command that removes people has it running. */
+  /** Loops that read the tools. The bridge runs them, and so does every command that removes people. */
   readers: readonly Loop[];
   reporters: readonly Loop[];
 }

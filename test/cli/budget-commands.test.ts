@@ -79,7 +79,7 @@ describe('what commands say of budgets', { timeout: 60_000 }, () => {
       /^ {2}state {2}low: 85 % of 10 used, 1\.5 left\n {2}read {3}at \S+Z; to be read after \S+Z\n {2}told {3}low, at \S+Z\n$/,
     );
     const { budgets } = await json('explain', ids.ok);
-    expect(budgets).toMatchObject([{ install: 'acme', contractId: ids.ok, state: 'ok', told: null, failure: null }]);
+    expect(budgets).toMatchObject([{ install: 'acme', contractId: ids.ok, state: 'ok', lastNotice: null, failure: null }]);
   });
 
   it('explain why a budget cannot be read, whatever is said of it', async () => {

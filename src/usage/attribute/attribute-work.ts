@@ -14,11 +14,11 @@ import type { WorkShare } from './split-day.ts';
 export interface HeldWork {
   observation: Observation;
   reason: HeldReason;
-  /** Contracts that it may be of. */
+  /** Contracts that the work may be of. */
   contracts: ContractKey[];
 }
 
-/** What is due for one trainer on one day of one contract, of all sources together. */
+/** What is due for one trainer on one day of one contract, summed over all sources. */
 export interface DueDay {
   install: string;
   contractId: string;
@@ -26,23 +26,23 @@ export interface DueDay {
   day: Day;
   timeZone: string;
   counts: Counts;
-  /** What it is the sum of, where that was asked for: of work that was split, its share. */
+  /** The observations that it is the sum of, where asked for. Of work that was split, only the share. */
   observations?: readonly Observation[];
-  /** Whether more may be due, as other work of the day is held: it says nothing that lowers. */
+  /** Whether other work of the day is held, so that more may be due. Such a day lowers nothing. */
   isPartial?: true;
 }
 
-/** What an operator said of held work: which contract all of it is of, or null: of none. */
+/** What an operator decided about held work: the contract that all of it is of, or null for none. */
 export type HeldWorkDecision = { install: string; contractId: string } | null;
 
 export interface Attribution {
   /** The contracts that an observation may be of, whatever their days. */
   candidatesOf(observation: Observation): readonly ContractCandidate[];
-  /** What it was made of, of those days of which `isSplit` is true; nothing where nobody knows. */
+  /** The moments of an observation, for days on which `isSplit` is true. Empty where they are not known. */
   momentsOf(observation: Observation): readonly Moment[];
   /** By `workKey`. */
   decisions: ReadonlyMap<string, HeldWorkDecision>;
-  /** Whether what is due is to say what it is the sum of: for a receipt, and not for everybody. */
+  /** Whether a due day keeps its observations. Only a receipt needs them. */
   keepsObservations?: boolean;
 }
 
@@ -52,8 +52,8 @@ export interface Attributed {
 }
 
 /**
- * Pure: which contract each observation is of. What cannot be told, or cannot be right, is held and
- * never cut to fit.
+ * Assigns each observation to a contract. Pure. What cannot be assigned, or cannot be right, is held and never cut to
+ * fit.
  */
 export function attributeWork(observations: readonly Observation[], attribution: Attribution): Attributed {
   const tally: Tally = { claims: new Map(), held: [], partial: new Set() };
@@ -64,12 +64,12 @@ export function attributeWork(observations: readonly Observation[], attribution:
   return settle(tally, attribution);
 }
 
-/** What names an observation for as long as there is one, whatever its counts. */
+/** Names an observation for as long as it exists, whatever its counts. */
 export function workKey({ source, workedOn, trainerId, day }: Observation): string {
   return JSON.stringify([source, ...Object.values(workedOn), trainerId, day]);
 }
 
-/** What is told of one trainer's day on one contract. */
+/** What the sources say of one trainer's day on one contract. */
 interface Claim {
   candidate: ContractCandidate;
   parts: { observation: Observation; counts: Counts }[];
@@ -111,7 +111,7 @@ function addTo(claims: Map<string, Claim>, observation: Observation, { candidate
   claims.set(key, claim);
 }
 
-/** The whole day, also where it could be split. */
+/** Assigns the whole day, even where it could be split. */
 function assignAll(
   { counts }: Observation,
   candidates: readonly ContractCandidate[],
@@ -123,7 +123,7 @@ function assignAll(
   return [{ candidate: chosen ?? { ...decision, ...unknown, timeZone: 'UTC' }, counts }];
 }
 
-/** Whoever else it may have been given to, before all of this was known, has nothing of it. */
+/** The other candidates get zeros, in case the work was reported for them before. */
 function nothingFor(
   { day, counts }: Observation,
   candidates: readonly ContractCandidate[],
@@ -147,7 +147,7 @@ function settle({ claims, held, partial }: Tally, attribution: Attribution): Att
   return { due, held: [...held, ...faulty.values()] };
 }
 
-/** Work that was split is held once, whichever of its contracts it is held for. */
+/** Holds split work once, even if it is held for several of its contracts. */
 function holdOf(
   faulty: Map<Observation, HeldWork>,
   observation: Observation,
@@ -158,31 +158,27 @@ function holdOf(
   faulty.set(observation, { ...known, contracts: [...known.contracts, ...idsOf([candidate])] });
 }
 
-/** What was taken back says that there is nothing, unless another says that there is something. */
+/** Work that was taken back counts as nothing, unless another observation says that there is some. */
 function withoutTakenBack(claim: Claim): Claim {
   const standing = claim.parts.filter(({ observation }) => !observation.isTakenBack);
   return standing.length === 0 ? claim : { ...claim, parts: standing };
 }
 
-function faultOf({ parts: told }: Claim): HeldReason | null {
-  const standing = told.filter(({ observation }) => !observation.isTakenBack);
+function faultOf({ parts }: Claim): HeldReason | null {
+  const standing = parts.filter(({ observation }) => !observation.isTakenBack);
   const kinds = new Set(standing.map(({ observation }) => kindOf(observation)));
   if (kinds.size > 1) return 'two_sources';
-  return isOverADay(sumOf(told)) ? 'over_a_day' : null;
+  return isOverADay(sumOf(parts)) ? 'over_a_day' : null;
 }
 
-/** Of files, one may tell of a contract and another of a project, and mean the same work. */
+/** One file may name the contract and another the project, and both may mean the same work. */
 function kindOf({ source, workedOn }: Observation): string {
   return source.startsWith('import:') ? `import by ${workedOn.by}` : 'tool';
 }
 
-function toDue(
-  { candidate, parts: told }: Claim,
-  isPartial: boolean,
-  { keepsObservations = false }: Attribution,
-): DueDay {
+function toDue({ candidate, parts }: Claim, isPartial: boolean, { keepsObservations = false }: Attribution): DueDay {
   const { install, contractId, timeZone } = candidate;
-  const [first] = told;
+  const [first] = parts;
   const { trainerId, day } = first?.observation ?? { trainerId: '', day: '' };
   return {
     install,
@@ -190,16 +186,16 @@ function toDue(
     trainerId,
     day,
     timeZone,
-    counts: sumOf(told),
+    counts: sumOf(parts),
     ...(isPartial && { isPartial }),
     ...(keepsObservations && {
-      observations: told.map(({ observation, counts }) => ({ ...observation, counts })),
+      observations: parts.map(({ observation, counts }) => ({ ...observation, counts })),
     }),
   };
 }
 
-function sumOf(told: Claim['parts']): Counts {
-  return told.reduce((sum, { counts }) => addCounts(sum, counts), noCounts);
+function sumOf(parts: Claim['parts']): Counts {
+  return parts.reduce((sum, { counts }) => addCounts(sum, counts), noCounts);
 }
 
 function claimKey({ install, contractId }: ContractKey, { trainerId, day }: Observation): string {

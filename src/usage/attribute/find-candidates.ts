@@ -8,7 +8,7 @@ import type { Attribution } from './attribute-work.ts';
 import type { ContractCandidate } from './candidate.ts';
 
 /**
- * Who worked where under which contract, ready to be asked for every observation. A link that is gone
+ * Lists the contracts of each trainer by what was worked on, to be asked for every observation. A link that is gone
  * still says where the work was done. Pure.
  *
  * @param timeZoneOf the zone of a project
@@ -67,20 +67,20 @@ function toCandidate(contract: Engagement, timeZone: string): ContractCandidate 
   };
 }
 
-/** A date without a time has become the beginning of that day in UTC: nobody knows when in it. */
+/** A date without a time was stored as the beginning of that day in UTC: the instant is not known. */
 function isDay(instant: string | null): boolean {
   return instant?.endsWith('T00:00:00.000Z') ?? false;
 }
 
-/** The event of an end is raised a little later than what it tells of. */
+/** The event of an end is raised a little later than the end it reports. */
 const longestRaiseMs = 10 * 60_000;
 
-/** A planned end is none: work may go on past it until the contract has ended. */
+/** A planned end is no end: work may go on past it until the contract has ended. */
 function endOf(contract: Engagement): string | null {
   if (statusOfContract(contract) !== 'ended') return null;
   const { endDate, endedEventAt, endedByOperatorAt, endedReadAt, activeReadAt } = contract;
   const raiseMs = Date.parse(endedEventAt ?? '') - Date.parse(endDate ?? '');
   const isAnnounced = raiseMs >= 0 && raiseMs <= longestRaiseMs && !isDay(endDate);
-  const told = isAnnounced ? endDate : (endedEventAt ?? endDate);
-  return told ?? endedByOperatorAt ?? endedReadAt ?? activeReadAt;
+  const endedAt = isAnnounced ? endDate : (endedEventAt ?? endDate);
+  return endedAt ?? endedByOperatorAt ?? endedReadAt ?? activeReadAt;
 }

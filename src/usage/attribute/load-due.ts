@@ -15,12 +15,12 @@ import { isSplit } from './share-work.ts';
 
 export interface DueDeps {
   sources: ContractSourceStore;
-  /** The tools first, then whatever else tells of work. */
+  /** The tools first, then the other sources of work. */
   observations: readonly ObservationSource[];
   decisions: DecisionStore;
   moments: MomentStore;
   ledger: {
-    /** The first day that was never sent for the last time, from a day on. */
+    /** The first day since a given day that was never sent for the last time. */
     oldestOpen(from: Day): Promise<Day | null>;
   };
   scopeOf: ScopeOf;
@@ -29,21 +29,21 @@ export interface DueDeps {
   clock: Clock;
 }
 
-/** What is due is loaded anew for some people at a time: everybody's would not fit into memory. */
+/** Loads what is due for some trainers at a time: everything at once would not fit into memory. */
 export interface DueLoader {
   firstDay: Day;
-  /** What is due of some people's work by what was seen until now, and what is held of it. */
+  /** What is due and what is held for these trainers, by what was seen until now. */
   load(trainerIds: readonly string[]): Promise<Attributed>;
-  /** Some of those of whom any work was seen, in an order that stays; none after the last. */
+  /** The next trainers whose work was seen, in a stable order; empty after the last. */
   people(after?: string): Promise<string[]>;
 }
 
 /** How far back a day is remembered that was never sent for the last time. */
 const longestOpenDays = 90;
-/** So few that what they did is read and judged within some milliseconds. */
+/** So few trainers that their work is read and judged within milliseconds. */
 const peopleAtOnce = 25;
 
-/** @param options what is to be said of each day beside its counts */
+/** @param options what each day is to say besides its counts */
 export async function openDue(deps: DueDeps, options: Pick<Attribution, 'keepsObservations'> = {}): Promise<DueLoader> {
   const { sources, observations, decisions, ledger, scopeOf, clock, timeZoneOf } = deps;
   const decided = await decisions.list();
@@ -76,7 +76,7 @@ export async function openDue(deps: DueDeps, options: Pick<Attribution, 'keepsOb
         const { due, held } = await loadSome(trainerIds.slice(from, from + peopleAtOnce));
         for (const one of due) all.due.push(one);
         for (const one of held) all.held.push(one);
-        // The thread has more to do than this.
+        // Other work gets its turn on the thread.
         await nextTurn();
       }
       return all;
@@ -84,7 +84,7 @@ export async function openDue(deps: DueDeps, options: Pick<Attribution, 'keepsOb
   };
 }
 
-/** Of everybody whose work was seen. */
+/** All trainers whose work was seen, some at a time. */
 export async function* listPeople(due: DueLoader): AsyncGenerator<string[]> {
   for (let people = await due.people(); people.length > 0; ) {
     yield people;
@@ -96,7 +96,7 @@ function linkKey({ install, linkId }: { install: string; linkId: string }): stri
   return JSON.stringify([install, linkId]);
 }
 
-/** Of the days alone that more than one contract has a part of: there are few. */
+/** Only of days that several contracts have a part of: these are few. */
 async function loadMoments(
   observations: readonly Observation[],
   { candidatesOf, decisions }: Omit<Attribution, 'momentsOf'>,

@@ -2,13 +2,13 @@ import { type Counts, countNames, type Moment, type Observation } from '../../do
 import { type ContractCandidate, runningOn, successionOn } from './candidate.ts';
 import { splitDay, type WorkShare } from './split-day.ts';
 
-/** Why work is not reported until somebody decides. */
+/** Why work is not reported until an operator decides. */
 export type HeldReason =
   | 'no_contract'
   | 'before_start'
   | 'after_end'
   | 'several_contracts'
-  /** They follow each other on that day, and what was done when is not known of all of it. */
+  /** The contracts follow each other on that day, and not all of the work has an instant. */
   | 'unknown_instants'
   | 'two_sources'
   | 'over_a_day'
@@ -16,7 +16,7 @@ export type HeldReason =
 
 const secondsOfDay = 86_400;
 
-/** Pure: what of an observation is of which contract, or why that cannot be told. */
+/** Pure: which contract gets which part of an observation, or why that is not known. */
 export function shareWork(
   observation: Observation,
   candidates: readonly ContractCandidate[],
@@ -44,12 +44,12 @@ export function isOverADay({ seconds }: Counts): boolean {
   return (seconds ?? 0) > secondsOfDay;
 }
 
-/** Whether its pieces decide whose it is. */
+/** Whether the items decide which contract gets the work. */
 export function isSplit({ day }: Observation, candidates: readonly ContractCandidate[]): boolean {
   return candidates.length > 1 && (successionOf(day, candidates)?.length ?? 0) > 1;
 }
 
-/** With those of which something may have been saved late, unless that is not clear. */
+/** Adds the contracts whose work may have been saved late, unless that is ambiguous. */
 function successionOf(day: string, candidates: readonly ContractCandidate[]): ContractCandidate[] | null {
   const withLate = successionOn(runningOn(candidates, day, { withGrace: true }), day);
   if (withLate !== null) return withLate;
@@ -58,8 +58,8 @@ function successionOf(day: string, candidates: readonly ContractCandidate[]): Co
 }
 
 /**
- * Without pieces nobody can tell what was saved late: the day is of the contract that runs. Unless
- * some of it was another's before a removal, which keeps what it had.
+ * Without items, late saving cannot be seen: the day goes to the contract that runs. The exception is work that
+ * another contract had before a removal: it keeps what it had.
  */
 function shareWhole(
   { day, counts, isFrozen }: Observation,

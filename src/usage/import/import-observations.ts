@@ -5,7 +5,7 @@ import { createImportStore } from './import-store.ts';
 
 const lastDay = '9999-12-31';
 
-/** What files say of the work that is due to be reported, as another source beside the tools. */
+/** The imports as a source of work, beside the tools. */
 export function createImportObservations(database: Database): ObservationSource {
   const imports = createImportStore(database);
   return {

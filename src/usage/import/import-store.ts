@@ -6,23 +6,23 @@ import type { UsageImportEntryTable, UsageImportTable } from '../../db/usage-imp
 import { type Day, type Observation, toZeros, type WorkedOn } from '../../domain/usage.ts';
 import type { TrainerPage } from '../read/observation-store.ts';
 
-/** The SQL about imports that count, or did. */
+/** The SQL of imports that count, or counted. */
 export interface ImportStore {
   /**
-   * What imports say of these days, both included: of each person, work and day what the latest
-   * says that was not undone. Ordered by day; a page at a time, so that they may be many.
+   * What imports say of these days, both included: for each person, work and day, the latest import that was not
+   * undone. Ordered by day, in pages, because there may be many.
    */
   observations(filter: ObservationFilter): AsyncGenerator<Observation>;
   /** The same of what was undone, where no other import says anything by now: with zeros. */
   takenBack(filter: ObservationFilter): AsyncGenerator<Observation>;
-  /** Whom imports tell of, or told of before they were undone, sorted as `compareBytes` does. */
+  /** The trainers in imports that count or counted, sorted as `compareBytes` does. */
   trainerIds(page: TrainerPage): Promise<string[]>;
-  /** Those that count or did, the latest first. */
+  /** Imports that count or counted, the latest first. */
   list(filter: { install?: string | undefined; limit: number }): Promise<ListedImport[]>;
   find(tx: Transaction, id: number): Promise<ListedImport | undefined>;
-  /** @returns whether it was all staged and still waits; then it counts from now on */
+  /** @returns whether it was staged whole and still waited; it counts from now on */
   count(tx: Transaction, id: number, now: string): Promise<boolean>;
-  /** @returns whether it counted; now it does not */
+  /** @returns whether it counted; it no longer does */
   undo(tx: Transaction, id: number, now: string): Promise<boolean>;
 }
 
@@ -151,7 +151,7 @@ export const countsMost: RawBuilder<boolean> = sql<boolean>`i.state = 'counted' 
   and later.trainer_id = e.trainer_id and j.install = i.install and j.state = 'counted'
   and (j.counted_at, j.id) > (i.counted_at, i.id))`;
 
-/** The same for what was undone: of several, the one that counted last. */
+/** The same for undone imports: of several, the one that counted last. */
 const wasUndoneLast: RawBuilder<boolean> = sql<boolean>`i.state = 'undone' and not exists (
   select 1 from usage_import_entry other join usage_import j on j.id = other.import_id
   where other.day = e.day and other.place_by = e.place_by and other.place_id = e.place_id
@@ -177,7 +177,7 @@ function toWorkedOn({ install, placeBy, placeId }: SightedRow): WorkedOn {
     : { by: 'project', install, externalProjectId: placeId };
 }
 
-/** Nothing where it never counted. */
+/** Empty where the import never counted. */
 function toListed(row: Omit<UsageImportTable, 'id' | 'lines'> & { id: number; lines: number }) {
   const { id, install, state, fileName, actor, countedAt, undoneAt, lines } = row;
   if ((state !== 'counted' && state !== 'undone') || countedAt === null) return [];

@@ -3,14 +3,14 @@ import { jsonTexts } from '../../db/json-list.ts';
 import type { SecretBox } from '../../keys/secret-box.ts';
 import type { ImportEntry } from './entry.ts';
 
-/** The evidence that tells who is meant: as much of it as bears on some entries. */
+/** The evidence that says whom a line means, as far as some entries need it. */
 export interface KnownPeople {
-  /** By contract: how many are or were on it, and who, where that is one. */
+  /** By contract: how many trainers are or were on it, and which one, where there is only one. */
   contracts: ReadonlyMap<string, { people: number; only: string | null }>;
   projects: ReadonlySet<string>;
   isOnContract(contractId: string, trainerId: string): boolean;
   isOnProject(externalProjectId: string, trainerId: string): boolean;
-  /** Everybody who has this work address in the install. */
+  /** All trainers with this work address in the install. */
   trainersAt(workEmail: string): readonly string[];
 }
 
@@ -44,7 +44,7 @@ export function createKnownPeopleStore(database: Database, box: SecretBox): Know
 
 const mostRemembered = 10_000;
 
-/** The people of a file come again every day, and each digest leaves much for V8 to clear. */
+/** A file names the same people on every day, and each digest costs much garbage collection. */
 function rememberDigests(box: SecretBox): SecretBox['digests'] {
   const remembered = new Map<string, string[]>();
   return (address) => {
@@ -104,7 +104,7 @@ async function loadOnContracts(
   return new Set(rows.map(({ contractId, trainerId }) => keyOf(contractId, trainerId)));
 }
 
-/** By any contract that was ever linked to the project: work may be told of when that is over. */
+/** By any contract that was ever linked to the project: work may be imported after the link's end. */
 async function loadOnProjects(
   database: Database,
   install: string,

@@ -9,7 +9,7 @@ import {
   type NamedWork,
 } from './entry.ts';
 
-/** So that the sum of any file is a number without loss. */
+/** Keeps the sum of any file exact. */
 const mostOfOne = 1_000_000_000;
 
 const greatest: Record<CountColumn, number> = {
@@ -19,10 +19,10 @@ const greatest: Record<CountColumn, number> = {
 };
 
 /**
- * What one line says; or all that is wrong with it, as far as that shows without knowing anybody.
- * Nothing that stands in the line is quoted: a misplaced value may be an address.
+ * What one line says, or everything that is wrong with it, as far as that shows without the evidence. No value of the
+ * line is quoted: it may be an address in the wrong column.
  *
- * @param today the day that it is now in UTC: work is never sent before that has begun
+ * @param today today in UTC: work is never sent before its day has begun there
  */
 export function parseEntry(values: LineValues, today: Day): ImportEntry | { fault: string } {
   const faults: string[] = [];
@@ -53,7 +53,7 @@ function parseDay({ workDate }: LineValues, today: Day, fail: Fail): Day {
 function isDay(text: string): boolean {
   if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false;
   const date = new Date(`${text}T00:00:00Z`);
-  // 30 February is taken for 1 or 2 March.
+  // JavaScript takes 30 February for 1 or 2 March.
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
 }
 

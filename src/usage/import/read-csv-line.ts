@@ -11,7 +11,7 @@ import {
 } from './entry.ts';
 import { type Delimiter, splitCsvLine } from './split-csv-line.ts';
 
-/** Reads one line after the other, the first as the header, which also tells what separates them. */
+/** Reads line after line. The first is the header, which also shows the delimiter. */
 export function createCsvReader(): (line: Line) => ReadValues {
   let header: Header | undefined;
   return (line) => {
@@ -31,7 +31,7 @@ interface Header {
 }
 
 function readHeader(text: string): Header | { fault: string } {
-  // No name of a column holds either.
+  // No column's name holds either of them.
   const delimiter = text.includes(';') ? ';' : ',';
   const names = splitCsvLine(text, delimiter)?.map((name) => name.trim());
   if (names === undefined) return { fault: 'has quotes that are wrong' };
@@ -70,7 +70,7 @@ function readRow(text: string, { columns, delimiter }: Header): ReadValues {
   return { values };
 }
 
-/** A count that is no number stays text, and is found to be none. */
+/** A count that is not a number stays text, and parsing finds the fault. */
 function toValue(column: ImportColumn, field: string): string | number {
   return isCountColumn(column) && /^-?\d{1,15}$/.test(field) ? Number(field) : field;
 }

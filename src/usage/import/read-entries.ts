@@ -8,8 +8,8 @@ import { readJsonLine } from './read-json-line.ts';
 const maxLineBytes = 16 * 1024;
 
 /**
- * What each line of a file says or what is wrong with it, as the file comes in, some lines at a
- * time. Empty lines say nothing; where the header of a CSV file cannot be read, it is all there is.
+ * Reads a file as it comes in, some lines at a time: what each line says, or its fault. Empty lines are skipped.
+ * After a bad CSV header nothing else is read.
  */
 export async function* readEntries(
   chunks: AsyncIterable<Buffer>,

@@ -1,7 +1,7 @@
 import type { Line } from '../../lib/read-lines.ts';
 import { describeUnknownColumn, importColumns, type LineValues, type ReadValues, toImportColumn } from './entry.ts';
 
-/** One line of NDJSON: an object, whose nulls are as good as absent. */
+/** One line of NDJSON: an object, in which null means absent. */
 export function readJsonLine(line: Line): ReadValues {
   if ('fault' in line) return line;
   if (line.text.trim() === '') return 'nothing';

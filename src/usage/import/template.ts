@@ -18,7 +18,7 @@ const examples: LineValues[] = [
   },
 ];
 
-/** A file to start from: every column and two lines, one by contract and one by project. */
+/** A file to start from: all columns and two lines, one by contract and one by project. */
 export function toTemplate(format: ImportFormat): string {
   if (format === 'ndjson') return examples.map((example) => JSON.stringify(example)).join('\n');
   const lines = examples.map((example) => importColumns.map((column) => example[column] ?? ''));

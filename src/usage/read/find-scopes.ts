@@ -4,7 +4,7 @@ import { statusOfLink } from '../../domain/evidence-status.ts';
 import type { RouteLink } from '../../memberships/link-router.ts';
 import { usageScopeOf } from '../../memberships/wall.ts';
 
-/** Where the work on a link's project is counted. */
+/** The work scope of a link, with the group and the time zone of its project. */
 export interface LinkScope {
   tool: string;
   scope: string;
@@ -12,7 +12,7 @@ export interface LinkScope {
   timeZone: string;
 }
 
-/** Undefined for a link outside its install's projects, and where its tool tells no work. */
+/** Undefined for a link outside the projects of its install, and where the tool cannot read work. */
 export type ScopeOf = (link: LinkedProject) => LinkScope | undefined;
 
 export type LinkedProject = Pick<LinkEvidence, 'install' | 'externalProjectId' | 'externalProjectName'>;
@@ -39,24 +39,24 @@ export function timeZoneOf(links: ScopesDeps['links'], externalProjectId: string
   return links.get(externalProjectId ?? '')?.timeZone ?? 'UTC';
 }
 
-/** A scope with the groups whose members work there. */
+/** A work scope, with the groups whose members work in it. */
 export interface WorkScope {
   tool: string;
   scope: string;
   timeZone: string;
   groupIds: string[];
-  /** Whether a live link leads there. */
+  /** Whether a live link leads to it. */
   isLinked: boolean;
 }
 
 /**
- * The scopes where somebody may work: of links that are live, and of those that are not while
- * somebody is still in their group. By tool and scope; pure.
+ * Finds the scopes in which trainers may work: those of live links, and those of other links whose group still has
+ * members. The map's keys are `scopeKey`. Pure.
  */
 export function findScopes(
   links: readonly LinkEvidence[],
   scopeOf: ScopeOf,
-  /** `tool group` of every group that somebody is in. */
+  /** Whether a group has members. */
   inhabited: (group: { tool: string; groupId: string }) => boolean,
 ): Map<string, WorkScope> {
   const scopes = new Map<string, WorkScope>();

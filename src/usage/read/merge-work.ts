@@ -1,6 +1,6 @@
 /**
- * From what is read in the tools to what the marketplace is told of it, day by day. Work that was
- * seen is never taken back because something was not seen: only what a whole reading says lowers.
+ * This file turns readings of a tool into counts per day. Counts are never lowered because something was not seen:
+ * only a complete reading lowers them.
  */
 import type { UsageObservation } from '../../adapters/adapter.ts';
 import { AppError } from '../../domain/errors.ts';
@@ -11,39 +11,37 @@ import { countsOf, daysOfItems, type Item, mergeItems, type Reading, tornDays } 
 /** What is known of one member's work in one scope. */
 export interface MemberWork {
   items: ReadonlyMap<string, Item>;
-  /** Null where the tool knows days by itself. */
+  /** Null where the tool reports days by itself. */
   totals: Totals | null;
   days: ReadonlyMap<Day, ObservedDay>;
 }
 
-/** For a tool that tells everything until now. */
+/** For a tool that reports only a running total. */
 export interface Totals {
   /** The day that counts whatever goes beyond `before`. */
   day: Day;
-  /** What earlier days have counted, and what was there before anybody looked. */
+  /** What earlier days have counted, and what the total was when it was first read. */
   before: Counts;
   /**
-   * How much less the tool told last than was counted: so much of what is done next does not count.
-   * Left out where it is nothing.
+   * How far the latest total is below what was counted. New work counts only beyond it. Left out where it is nothing.
    */
   fallen?: Counts;
 }
 
 export interface ObservedDay {
   counts: Counts;
-  /** Whether a removal was begun since: it may rise, and never falls. */
+  /** Whether a removal was begun since. A frozen day may rise and is never lowered. */
   isFrozen: boolean;
-  /** Whether a piece that was seen before that removal was taken away or moved since. */
+  /** Whether an item that was seen before that removal was deleted or moved since. */
   isTorn: boolean;
 }
 
 export const noWork: MemberWork = { items: new Map(), totals: null, days: new Map() };
 
 /**
- * What one ended reading says of one member, on top of what is known. Pure, and the same again when
- * it is repeated.
+ * Merges one reading of one member into what is known. Pure; to repeat it changes nothing.
  *
- * @throws AppError `invalid` where a count or an instant of it is none
+ * @throws AppError `invalid` where a count or an instant is not valid
  */
 export function mergeWork(known: MemberWork, observations: readonly UsageObservation[], reading: Reading): MemberWork {
   for (const observation of observations) refuseOdd(observation);
@@ -54,7 +52,7 @@ export function mergeWork(known: MemberWork, observations: readonly UsageObserva
   for (const [day, counts] of seen) {
     if (day >= reading.firstDay) counted.set(day, addCounts(counted.get(day) ?? noCounts, counts));
   }
-  // Of what is told by totals, the days that are over are told no more.
+  // A tool that reports totals says nothing about days that are over.
   const isCovered = (day: Day) => day >= reading.firstDay && totals.kept === null;
   const gone = reading.lowers ? [...known.days.keys()].filter(isCovered) : [];
   const days = new Map(known.days);
@@ -65,17 +63,17 @@ export function mergeWork(known: MemberWork, observations: readonly UsageObserva
   return { items, totals: withFallen(totals, days), days };
 }
 
-function withFallen({ kept, latest: told }: MergedTotals, days: ReadonlyMap<Day, ObservedDay>): Totals | null {
-  if (kept === null || told === null) return kept;
+function withFallen({ kept, latest }: MergedTotals, days: ReadonlyMap<Day, ObservedDay>): Totals | null {
+  if (kept === null || latest === null) return kept;
   const counted = addCounts(kept.before, days.get(kept.day)?.counts ?? noCounts);
   const fallen = toCounts((name) =>
-    counted[name] === null || told[name] === null ? null : Math.max(0, counted[name] - told[name]),
+    counted[name] === null || latest[name] === null ? null : Math.max(0, counted[name] - latest[name]),
   );
   const { fallen: _, ...rest } = kept;
   return countNames.some((name) => fallen[name]) ? { ...rest, fallen } : rest;
 }
 
-/** A removal was begun: what was seen until now stays, whatever the tool tells later. */
+/** Freezes all days, because a removal was begun: no later reading lowers them. */
 export function freezeWork(work: MemberWork): MemberWork {
   const days = [...work.days].map(([day, one]) => [day, { ...one, isFrozen: true }] as const);
   return { ...work, days: new Map(days) };
@@ -92,34 +90,34 @@ function mergeDay(
   const isTorn = known.isTorn || (known.isFrozen && tears);
   if (!lowers || known.isFrozen)
     return { counts: maxCounts(before, counted ?? noCounts), isFrozen: known.isFrozen, isTorn };
-  // A count that was not told this time is not gone: only the whole day can be.
+  // A count that is missing from this reading is kept: only the whole day can be gone.
   const counts = toCounts((name) => (counted === undefined ? before[name] && 0 : (counted[name] ?? before[name])));
   return { counts, isFrozen: false, isTorn };
 }
 
 function* daysObserved(observations: readonly UsageObservation[]): Iterable<[Day, Counts]> {
-  const told = new Map<Day, Counts>();
-  for (const one of observations) if (one.of === 'day') told.set(one.day, countsOf(one));
-  yield* told;
+  const counts = new Map<Day, Counts>();
+  for (const one of observations) if (one.of === 'day') counts.set(one.day, countsOf(one));
+  yield* counts;
 }
 
 interface MergedTotals {
   kept: Totals | null;
-  /** What the tool has told; null where this reading tells nothing of it. */
+  /** The total that the tool reported; null where this reading has none. */
   latest: Counts | null;
-  /** What they make of the day of the reading, if anything. */
+  /** The count of the day of the reading, if the total gives one. */
   day: [Day, Counts][];
 }
 
-/** What days count together is never more than the tool has ever told. */
+/** All days together never count more than the highest total that the tool reported. */
 function mergeTotals(
   known: MemberWork,
   observations: readonly UsageObservation[],
   { beganAt, timeZone, lowers, countsFirstTotal }: Reading,
 ): MergedTotals {
-  const told = observations.findLast((one) => one.of === 'total');
-  if (told === undefined && known.totals === null) return { kept: null, latest: null, day: [] };
-  const total = told === undefined ? null : countsOf(told);
+  const observation = observations.findLast((one) => one.of === 'total');
+  if (observation === undefined && known.totals === null) return { kept: null, latest: null, day: [] };
+  const total = observation === undefined ? null : countsOf(observation);
   const today = dayIn(beganAt, timeZone);
   const before = countedBefore(known, today);
   const first = toCounts((name) => before?.[name] ?? (countsFirstTotal ? 0 : (total?.[name] ?? null)));
@@ -142,7 +140,7 @@ function laterOf(a: Day | undefined, b: Day): Day {
   return a !== undefined && a > b ? a : b;
 }
 
-/** More than a day could ever hold, by far; beyond it databases count no more exactly. */
+/** Far more than a day could hold. Databases do not count exactly beyond it. */
 const greatestCount = 1_000_000_000_000;
 
 function refuseOdd(observation: UsageObservation): void {

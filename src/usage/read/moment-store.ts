@@ -3,9 +3,9 @@ import type { Moment, Observation } from '../../domain/usage.ts';
 import { toItem } from './item-row.ts';
 import { momentsOf } from './merge-items.ts';
 
-/** The SQL of what a day's work was made of, for the few days of which that is asked. */
+/** The SQL that reads the moments of one day's work. Only few days need it. */
 export interface MomentStore {
-  /** Nothing of what its source does not know piece by piece. */
+  /** Empty where the source does not know its work item by item. */
   momentsOf(observation: Observation): Promise<Moment[]>;
 }
 

@@ -6,23 +6,23 @@ import { jsonTexts } from '../../db/json-list.ts';
 import type { UsageDayTable } from '../../db/usage-tables.ts';
 import type { Day, Observation } from '../../domain/usage.ts';
 
-/** Where observations come from: the tools, and whatever else tells of work. */
+/** A source of observations: the tools, or the imports. */
 export interface ObservationSource {
-  /** All days since then: of some trainers, or of everybody. */
+  /** All observations since a day: of these trainers, or of all. */
   list(firstDay: Day, trainerIds?: readonly string[]): Promise<Observation[]>;
-  /** Whose work it tells of, sorted as `compareBytes` does, a page at a time. */
+  /** The trainers whose work it knows, sorted as `compareBytes` does, page by page. */
   trainerIds(page: TrainerPage): Promise<string[]>;
 }
 
 export interface TrainerPage {
-  /** Of work on this day or later. */
+  /** Only trainers with work on this day or later. */
   firstDay: Day;
-  /** The last of the page before. */
+  /** The last trainer of the page before. */
   after?: string | undefined;
   limit: number;
 }
 
-/** The SQL of what was seen in the tools, for whoever reports it; changes nothing. */
+/** The SQL that reads the observations of the tools for a report. It changes nothing. */
 export function createObservationStore(database: Database): ObservationSource {
   const { kysely } = database;
   return {
@@ -34,7 +34,7 @@ export function createObservationStore(database: Database): ObservationSource {
         return (await ofThem.orderBy('day').execute()).map(toObservation);
       }
       const observations: Observation[] = [];
-      // Day by day: all at once would keep the thread from answering for too long.
+      // Day by day: one query for everything would block the thread for too long.
       for (const { day } of await days.select('day').distinct().orderBy('day').execute()) {
         const ofDay = kysely.selectFrom('usageDay').selectAll().where('day', '=', day).orderBy('trainerId');
         observations.push(...(await ofDay.execute()).map(toObservation));

@@ -27,23 +27,23 @@ export interface ReadScopeDeps extends ResolveDeps {
   box: Pick<SecretBox, 'digests'>;
   scopeOf: ScopeOf;
   lookbackMs: number;
-  /** Whether what was reported of a task that was deleted stays reported. */
+  /** Whether work on a deleted task stays reported. */
   deletedTasks: 'keep' | 'lower';
   alerts: Alerts;
   logger: Logger;
-  /** The longest that one reading may take. */
+  /** How long one reading may take. */
   timeoutMs?: number;
 }
 
 export const readingMs = 5 * 60_000;
-/** What is merged after a reading still has its lease. */
+/** The lease outlasts the reading by so much, so that its result can be merged. */
 const leaseSlackMs = 60_000;
-/** Changes that were under way when the last reading began, and clocks that differ. */
+/** Covers changes that were being saved when the last reading began, and clocks that differ. */
 const overlapMs = 10 * 60_000;
 const completeEveryMs = 20 * 3_600_000;
 const checksAtOnce = 4;
 
-/** All scopes where somebody may work, by `scopeKey`. */
+/** All scopes in which trainers may work, by `scopeKey`. */
 export async function listScopes({
   sources,
   scopeOf,
@@ -55,11 +55,10 @@ export async function listScopes({
 }
 
 /**
- * Takes a scope that is to be read, if one is, and reads the work there. What is not read to its end
- * changes nothing.
+ * Claims a scope that is due and reads the work in it. A reading that breaks off changes nothing.
  *
- * @param tool of this one; of any by default
- * @returns false where there was none to take
+ * @param tool limits the claim to one tool
+ * @returns false where no scope was due
  */
 export async function readNextScope(deps: ReadScopeDeps, signal: AbortSignal, tool?: string): Promise<boolean> {
   const { scopes, clock, timeoutMs = readingMs } = deps;
@@ -68,7 +67,7 @@ export async function readNextScope(deps: ReadScopeDeps, signal: AbortSignal, to
   if (claim === null) return false;
   const workScope = (await listScopes(deps)).get(scopeKey(claim));
   const nothing = { beganAt: now, isComplete: false, gap: null };
-  // Nobody works there any more, or the configuration leads elsewhere.
+  // No trainer works in the scope any more, or the configuration leads elsewhere.
   if (workScope === undefined) await scopes.settle(claim, nothing);
   else await readClaimed(deps, claim, workScope, signal);
   return true;
@@ -88,13 +87,13 @@ async function readClaimed(
     await resolveWaiting(deps, workScope, signal);
     const all = await deps.work.membersOf(tool, workScope.groupIds);
     const request = toRequest(deps, claim, workScope, isComplete);
-    const told = await readWork(deps, workScope, request, signal);
-    const { members, strays } = assignWork(all, told.observations, toIsAddressOf(deps));
-    // A look finds them by another account, or tells an operator.
+    const collected = await readWork(deps, workScope, request, signal);
+    const { members, strays } = assignWork(all, collected.observations, toIsAddressOf(deps));
+    // Converge looks at these members again: it finds their other account or alerts an operator.
     await deps.work.lookAgain(strays, toInstant(clock.now()));
     const reading = { beganAt, isComplete, isFirst: claim.readBeganAt === null };
-    await mergeReading(deps, { claim, workScope, members, ...told, ...reading }, signal);
-    const gap = [...told.gaps].sort().join('; ') || null;
+    await mergeReading(deps, { claim, workScope, members, ...collected, ...reading }, signal);
+    const gap = [...collected.gaps].sort().join('; ') || null;
     await scopes.settle(claim, { beganAt: toInstant(beganAt), isComplete, gap });
     logger.info({ tool, scope, isComplete }, 'The work in a scope was read');
   } catch (thrown) {
@@ -109,7 +108,7 @@ interface FailedReading {
   beganAt: Date;
 }
 
-/** @param isStopping then nothing is wrong with the scope */
+/** @param isStopping whether the process stops; then nothing is wrong with the scope */
 async function postpone(
   { scopes, alerts, clock, logger }: ReadScopeDeps,
   { claim, workScope, beganAt }: FailedReading,
@@ -137,7 +136,7 @@ async function postpone(
   if (says !== null) alerts.raise('usage_unread', { tool, scope, since, failure }, says);
 }
 
-/** Of this scope, by now: a token that is refused may be mended, and then everything can be read. */
+/** A refused token is not a refusal of the scope: once the token is replaced, everything can be read. */
 function isRefusal(error: AppError): boolean {
   const isOfToken = error.code === 'unauthenticated' || error.code === 'forbidden';
   return !isTransient(error) && !isOfToken;
@@ -162,17 +161,17 @@ function toRequest(
   };
 }
 
-/** What a reading has told. */
+/** What one reading has collected. */
 interface CollectedReading {
-  /** By the tool's id of whose work it is. */
+  /** By the tool's id of the member who did the work. */
   observations: ReadonlyMap<string, UsageObservation[]>;
-  /** The tasks that there are, as far as it told of any. */
+  /** The tasks that the reading listed. */
   tasks: ReadonlySet<string>;
-  /** What the tool cannot tell at present. */
+  /** What the tool cannot report at present. */
   gaps: ReadonlySet<string>;
 }
 
-/** Collected until it has ended: a reading that breaks off says nothing. */
+/** Collects the whole reading before anything is merged: a reading that breaks off says nothing. */
 async function readWork(
   { adapters, timeoutMs = readingMs }: ReadScopeDeps,
   { tool, scope }: WorkScope,
@@ -210,11 +209,11 @@ async function collectReading(
 interface EndedReading extends CollectedReading {
   claim: ScopeClaim;
   workScope: WorkScope;
-  /** As they were before it began. */
+  /** The members as they were before the reading began. */
   members: ScopeMember[];
   beganAt: Date;
   isComplete: boolean;
-  /** Whether nobody had ever looked at the scope before. */
+  /** Whether the scope was never read before. */
   isFirst: boolean;
 }
 
@@ -231,9 +230,9 @@ async function mergeReading(deps: ReadScopeDeps, ended: EndedReading, signal: Ab
     ).flat(),
   );
   for (const member of concerned) {
-    const told = observations.get(member.memberId) ?? [];
-    const canLower = isComplete && member.isIn && (told.length > 0 || confirmed.has(member.memberId));
-    await mergeMember(deps, ended, member, told, canLower);
+    const own = observations.get(member.memberId) ?? [];
+    const canLower = isComplete && member.isIn && (own.length > 0 || confirmed.has(member.memberId));
+    await mergeMember(deps, ended, member, own, canLower);
   }
 }
 
@@ -241,7 +240,7 @@ async function mergeMember(
   deps: ReadScopeDeps,
   { claim, workScope, beganAt, isFirst, tasks }: EndedReading,
   member: ScopeMember,
-  told: UsageObservation[],
+  observations: UsageObservation[],
   canLower: boolean,
 ): Promise<void> {
   const { clock, lookbackMs, work, deletedTasks } = deps;
@@ -258,7 +257,9 @@ async function mergeMember(
   });
   const window = { firstDay, now: toInstant(clock.now()) };
   const holds = await work.update(claim, member, window, (known, hasEnded) =>
-    hasEnded ? mergeWork(freezeWork(known), told, toReading(false)) : mergeWork(known, told, toReading(canLower)),
+    hasEnded
+      ? mergeWork(freezeWork(known), observations, toReading(false))
+      : mergeWork(known, observations, toReading(canLower)),
   );
   if (!holds) throw new AppError('unavailable', 'The reading took so long that another has begun');
 }
@@ -268,7 +269,7 @@ function toIsAddressOf({ box }: Pick<ReadScopeDeps, 'box'>) {
     box.digests(email.toLowerCase()).some((digest) => digests.includes(digest));
 }
 
-/** Whoever a whole reading says nothing of may have lost their account, and not their work. */
+/** Checks members whom a complete reading does not list: they may have lost their account, and not their work. */
 async function isStillThere(
   deps: ReadScopeDeps,
   { tool }: WorkScope,
@@ -283,7 +284,7 @@ async function isStillThere(
     if (found?.id !== memberId) return false;
     return found.email === null || toIsAddressOf(deps)(found.email, digests);
   } catch (error) {
-    logger.warn({ err: error, tool, trainer: trainerId }, 'Whether somebody is still there is not known');
+    logger.warn({ err: error, tool, trainer: trainerId }, 'It is not known whether a member is still in the tool');
     return false;
   }
 }

@@ -3,10 +3,10 @@ import { createLoop, type Loop } from '../../lib/loop.ts';
 import { listScopes, type ReadScopeDeps, readingMs, readNextScope } from './read-scope.ts';
 
 const pollMs = 1000;
-/** So often it is looked whether somebody may work in a scope that was never read. */
+/** How often the worker looks for scopes that were never read. */
 const discoverEveryMs = 60_000;
 
-/** Reads the work in every scope of a tool where that was asked for, and at new ones at once. */
+/** Reads every scope of a tool that is due, and new scopes at once. */
 export function createReadUsageWorker(deps: ReadScopeDeps, tool: string): Loop {
   const { scopes, logger, clock } = deps;
   let discoveredAt = Number.NEGATIVE_INFINITY;
@@ -15,7 +15,7 @@ export function createReadUsageWorker(deps: ReadScopeDeps, tool: string): Loop {
     intervalMs: pollMs,
     logger,
     clock,
-    // One reading and what is merged of it.
+    // One reading, and the merging after it.
     stallMs: 2 * readingMs,
     async run(signal) {
       const now = clock.now();

@@ -3,15 +3,15 @@ import { type Database, inTransaction, type Transaction } from '../../db/databas
 import type { UsagePlaceRow } from '../../db/usage-tables.ts';
 import { noTrouble, type ScopeTrouble } from './scope-trouble.ts';
 
-/** The only SQL about which scopes are to be read, and how far they have been. */
+/** The only SQL about which scopes are due and how far they were read. */
 export interface ScopeStore {
-  /** Has those that were never read, read soon. */
+  /** Adds scopes that are new. They are due at once. */
   keep(scopes: readonly KeptScope[], now: string): Promise<void>;
-  /** Has all of these read anew. */
+  /** Makes all of these scopes due. */
   want(tx: Transaction, scopes: readonly ScopeKey[], now: string): Promise<void>;
-  /** How many are to be read now: of one tool, or of all. */
+  /** How many scopes are due now: of one tool, or of all. */
   countDue(now: string, of?: DueFilter): Promise<number>;
-  /** Whether somebody is to be taken out now of a group of which it is not known where it works. */
+  /** Whether a removal is due in a group whose scope is not known. */
   isScopeMissing(tool: string, now: string): Promise<boolean>;
   claim(now: string, leasedUntil: string, tool?: string): Promise<ScopeClaim | null>;
   settle(claim: ScopeClaim, done: DoneReading): Promise<void>;
@@ -26,30 +26,30 @@ export interface ScopeKey {
 
 export interface DueFilter {
   tool?: string;
-  /** Only those that became due after this instant. */
+  /** Only scopes that became due after this instant. */
   dueSince?: string;
 }
 
 export interface KeptScope extends ScopeKey {
-  /** Whose members work there. */
+  /** The groups whose members work in the scope. */
   groupIds: readonly string[];
 }
 
 export interface DoneReading {
   beganAt: string;
   isComplete: boolean;
-  /** What the tool could not tell; null where it told all. */
+  /** What the tool could not report; null where it reported everything. */
   gap: string | null;
 }
 
 export interface ScopeClaim extends ScopeKey, ScopeTrouble {
   token: string;
-  /** What asked for it: one that comes later is not met by this reading. */
+  /** When the reading was asked for. A later request is not met by it. */
   wantedAt: string;
   attempts: number;
   readBeganAt: string | null;
   completeBeganAt: string | null;
-  /** Since when the tool cannot tell something; null where it told all at the last reading. */
+  /** Since when the tool cannot report something; null where the last reading had no gap. */
   gapSince: string | null;
 }
 
@@ -77,7 +77,7 @@ export function createScopeStore(database: Database): ScopeStore {
     },
 
     async isScopeMissing(tool, now) {
-      // Named by its tool here, SQLite would look through everybody in it.
+      // A condition on the tool here would make SQLite scan all members of the tool.
       const due = kysely
         .selectFrom('membership')
         .select('tool')
@@ -177,7 +177,7 @@ function keyOf({ tool, scope }: ScopeKey): string {
   return JSON.stringify([tool, scope]);
 }
 
-/** A group that is there already is left: this is looked at every minute. */
+/** Groups that are stored already are not written again: this runs every minute. */
 async function keepGroups(database: Database, scopes: readonly KeptScope[]): Promise<void> {
   const stored = await database.kysely.selectFrom('usagePlaceGroup').selectAll().execute();
   const toText = (row: { tool: string; groupId: string; scope: string }) =>

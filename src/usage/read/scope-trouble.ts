@@ -5,18 +5,18 @@ export type ScopeTrouble = Pick<UsagePlaceTable, 'failingSince' | 'goneSince' | 
 
 export const noTrouble: ScopeTrouble = { failingSince: null, goneSince: null, refusedAt: null, toldAt: null };
 
-/** What has just failed. */
+/** A reading that has just failed. */
 interface Failed {
-  /** Whether a live link leads there: nobody expects to read any other for good. */
+  /** Whether a live link leads to the scope. Only such a scope has to stay readable. */
   isLinked: boolean;
-  /** Whether the tool says that there is no such scope. */
+  /** Whether the tool says that the scope does not exist. */
   isGone: boolean;
-  /** When a reading began that will go no better without somebody changing something; else null. */
+  /** When the reading began, where it will fail again until an operator changes something; else null. */
   refusedAt: string | null;
   now: string;
 }
 
-/** Pure: after one more reading that failed. */
+/** Pure: the trouble after one more failed reading. */
 export function worsen(known: ScopeTrouble, failed: Failed): ScopeTrouble {
   const { isLinked, isGone, refusedAt, now } = failed;
   return {
@@ -29,12 +29,12 @@ export function worsen(known: ScopeTrouble, failed: Failed): ScopeTrouble {
 
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
-/** A scope that is new may not be ready, and a tool may be down for a while. */
+/** A new scope may not be ready, and a tool may be down for a while. */
 const firstReadMs = 10 * minuteMs;
 
 /**
- * Pure: what an operator is to be told of it now, and again after a day; null for nothing. That a
- * scope is gone counts once a second answer says so.
+ * Pure: what to alert operators of now, and again after a day; null for nothing. A scope counts as gone once a second
+ * answer says so.
  */
 export function sayScopeTrouble(
   { failingSince, goneSince, toldAt }: ScopeTrouble,
@@ -44,12 +44,12 @@ export function sayScopeTrouble(
   const since = (instant: string | null) => now.getTime() - Date.parse(instant ?? '');
   if (failingSince === null || since(toldAt) < dayMs) return null;
   if (goneSince !== null && since(goneSince) > 0)
-    return 'The tool says that a scope that is linked is not there: no work is read there';
+    return 'The tool says that a linked work scope does not exist: no work is read in it';
   if (readBeganAt === null)
     return since(failingSince) >= firstReadMs
-      ? 'The work in a scope that is linked could never be read: nothing of it is reported'
+      ? 'The work in a linked scope could never be read: none of it is reported'
       : null;
   return since(readBeganAt) >= dayMs
-    ? 'The work in a scope could not be read for a day: nothing new of it is reported'
+    ? 'The work in a scope could not be read for a day: no new work of it is reported'
     : null;
 }

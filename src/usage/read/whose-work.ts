@@ -1,17 +1,17 @@
 import type { UsageObservation } from '../../adapters/adapter.ts';
 import type { ScopeMember } from './scope-member-store.ts';
 
-/** Whose the work is that a reading tells of, by the tool's id and the address that goes with it. */
+/** Whose work a reading reports, by the tool's id and the address beside it. */
 export interface AssignedWork {
-  /** By the tool's id; without those of whom nobody can tell which trainer it is. */
+  /** By the tool's id, where exactly one trainer can have the account. */
   members: ScopeMember[];
-  /** Who is in by an id that shows an address which is none of theirs: the work is not theirs. */
+  /** Members who are in by an id that shows the address of another: the work is not theirs. */
   strays: ScopeMember[];
 }
 
 /**
- * Pure. Tools give ids out again, so work is somebody's only where its id shows an address that they
- * have or had. Where the tool shows none, the id alone decides.
+ * Assigns work to trainers. Pure. Tools give ids out again, so work is a trainer's only where the id shows an address
+ * that the trainer has or had. Where the tool shows no address, the id alone decides.
  *
  * @param isAddressOf whether an address is one of these digests
  */
@@ -32,7 +32,7 @@ export function assignWork(
   return { members, strays };
 }
 
-/** Nobody where more than one trainer has the account. */
+/** Empty where more than one trainer has the account. */
 function pickOne(members: readonly ScopeMember[]): ScopeMember[] {
   const inside = members.filter(({ isIn }) => isIn);
   const candidates = inside.length > 0 ? inside : members;

@@ -7,21 +7,21 @@ import type { MemberWork, ObservedDay, Totals } from './merge-work.ts';
 import { loadMembers, lookAgain, type ScopeMember } from './scope-member-store.ts';
 import type { ScopeClaim, ScopeKey } from './scope-store.ts';
 
-/** The SQL of the work that was seen: its pieces and its days. */
+/** The SQL of the work that was seen: its items and its days. */
 export interface WorkStore {
-  /** Whom the tool knows by which id in these groups, and whom it is known that it did. */
+  /** The memberships of these groups that have, or had, an account. */
   membersOf(tool: string, groupIds: readonly string[]): Promise<ScopeMember[]>;
-  /** Has those who are wanted in looked at in the tool. */
+  /** Has converge look at the wanted ones of these members in the tool. */
   lookAgain(members: readonly ScopeMember[], now: string): Promise<void>;
-  /** The members of whom work was seen in a scope. */
+  /** The members whose work was seen in a scope. */
   seenAt(workScope: ScopeKey): Promise<Set<string>>;
-  /** Of whom their tool tells less than was counted, while they are in: of some, or of everybody. */
+  /** Totals that are below what was counted while the trainer is in: of these trainers, or of all. */
   listFallen(trainerIds?: readonly string[]): Promise<FallenTotal[]>;
   /**
-   * Changes what is known of one member's work, in one transaction, while the claim holds.
+   * Changes what is known of one member's work in one transaction, while the claim holds.
    *
-   * @param change is given what is known, and whether it is of a membership that has ended since
-   * @returns false where the claim does not hold any more
+   * @param change gets what is known, and whether the membership has ended since
+   * @returns false where the claim no longer holds
    */
   update(
     claim: ScopeClaim,
@@ -31,11 +31,11 @@ export interface WorkStore {
   ): Promise<boolean>;
 }
 
-/** A running total that has become less. */
+/** A running total that is below what was counted. */
 export interface FallenTotal extends ScopeKey {
   trainerId: string;
   since: string;
-  /** By how much. */
+  /** How far it is below. */
   fallen: Counts;
 }
 
@@ -87,7 +87,7 @@ export function createWorkStore(database: Database): WorkStore {
         const isSame = generation === member.generation;
         const hasEnded = person !== undefined && person.generation !== generation;
         const known = await load(tx, key, firstDay, person?.totals ?? null);
-        // Something else is wanted than when the tool was asked: that decides what absence means.
+        // The membership has changed since the tool was asked, so absence from the reading means nothing.
         const work = change(known, hasEnded || !isSame);
         const { trainerId } = member;
         const remembered = { trainerId, generation, ...toTotalColumns(work, person, now) };
@@ -115,7 +115,7 @@ interface MemberKey extends ScopeKey {
   memberId: string;
 }
 
-/** What one trainer did by an id stays theirs, and apart from what another did who got it later. */
+/** Keeps the work of two trainers apart who had the same id one after the other. */
 async function findPerson(tx: Transaction, { tool, scope }: ScopeKey, member: ScopeMember) {
   const { memberId, trainerId, isShared = false } = member;
   const key = { tool, scope, memberId };
@@ -155,7 +155,7 @@ async function load(tx: Transaction, key: MemberKey, firstDay: Day, totals: stri
     .where('lastDay', '>=', firstDay)
     .execute();
   const known = totals === null ? null : (JSON.parse(totals) as Totals);
-  // What the last day of a total has counted is needed however long ago that was.
+  // The last day of a total is needed, however long ago it was.
   const earliest = known !== null && known.day < firstDay ? known.day : firstDay;
   const days = await tx
     .selectFrom('usageDay')

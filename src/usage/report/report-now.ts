@@ -8,12 +8,12 @@ import type { ReportWanted } from './report-wanted.ts';
 import type { ReportWorkerDeps } from './report-worker.ts';
 
 export interface ReportPatience {
-  /** For how long at most to wait for the tools to be read. */
+  /** The longest wait for the readings of the tools. */
   waitMs: number;
   signal: AbortSignal;
 }
 
-/** A scope whose work could not be read this time: what was seen of it before is reported. */
+/** A scope that could not be read this time. What was seen of it before is reported. */
 export interface UnreadScope {
   tool: string;
   scope: string;
@@ -23,7 +23,7 @@ export interface UnreadScope {
 const lookEveryMs = 100;
 const readsAtOnce = 4;
 
-/** Reads all work and reports it, now: alone, or beside a bridge that may take part of it. */
+/** Reads all work and reports it now: alone, or beside a bridge that may take part of it. */
 export async function reportNow(
   deps: ReportWorkerDeps,
   wanted: ReportWanted,
@@ -46,12 +46,12 @@ export async function reportNow(
   };
 }
 
-/** It is gone, and no link leads there any more. */
+/** The scope is gone, and no link leads to it any more. */
 function isOver({ goneSince, failingSince }: ScopeTrouble): boolean {
   return goneSince !== null && failingSince === null;
 }
 
-/** What fails is not tried again by this: it is due later, or a bridge has it. */
+/** A failed reading is not repeated here: it becomes due later, or a bridge repeats it. */
 async function readAll(deps: ReportWorkerDeps, wantedAt: string, { waitMs, signal }: ReportPatience): Promise<void> {
   const { scopes, clock } = deps;
   const deadline = instantIn(clock, waitMs);

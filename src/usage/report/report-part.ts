@@ -29,10 +29,10 @@ export interface InstallRun {
 }
 
 /**
- * Sends what is due on the contracts that were marked in a part. It is loaded and planned anew once
- * nobody else can be sending it.
+ * Sends what is due on the marked contracts of a part. The part is loaded and planned again once no other sender can
+ * be at it.
  *
- * @returns how many days are left, those included that others are at
+ * @returns how many days are left, including those of other senders
  */
 export async function reportPart(
   run: PartRun,
@@ -84,7 +84,7 @@ function splitBy(plan: ReportPlan, isOurs: (day: DueDay) => boolean): [ReportPla
   return [only(isOurs), only((day) => !isOurs(day))];
 }
 
-/** Has what is held keep waiting, whatever becomes of this run. @returns what may be sent */
+/** Keeps held days held, whatever the outcome of this run. @returns what may be sent */
 async function applyBrake(
   { deps, troubles }: PartRun,
   install: string,
@@ -97,7 +97,7 @@ async function applyBrake(
   const isNew = held.filter(({ heldSince }) => heldSince === null);
   await ledger.holdLowering(install, isNew, toInstant(clock.now()));
   await ledger.holdLowering(install, plan.risen, null);
-  // What would be lowered only since it was counted is counted with the next run.
+  // What would be lowered only since the count is counted by the next run.
   return entries.filter((entry) => {
     if (!entry.isBraked || entry.heldSince !== null) return true;
     brake.allowance -= 1;

@@ -2,17 +2,17 @@ import { randomUUID } from 'node:crypto';
 import type { LockStore } from '../../db/lock-store.ts';
 import { type Clock, instantIn, toInstant } from '../../lib/clock.ts';
 
-/** Keeps others from sending for some contracts of an install. */
+/** Keeps other senders from some contracts of an install. */
 export interface SenderLease {
-  /** Those that nobody else has. */
+  /** The contracts that no other sender has. */
   contractIds: ReadonlySet<string>;
-  /** Before each request. @returns false where it has run out: others may have sent since */
+  /** To be called before each request. @returns false where the lease has run out and others may have sent */
   keep(): Promise<boolean>;
   release(): Promise<void>;
 }
 
 const leaseMs = 120_000;
-/** For one request and all that it waits for. */
+/** Long enough for one request and all its waits. */
 const neededMs = 90_000;
 
 export async function takeLease(

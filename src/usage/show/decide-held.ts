@@ -9,7 +9,7 @@ export interface ListedHeld extends HeldWork {
   id: string;
 }
 
-/** Work that waits for an operator, some people's after the others'. Changes nothing. */
+/** Loads held work, some trainers at a time. Changes nothing. */
 export async function* listHeld(deps: ReportDeps): AsyncGenerator<ListedHeld> {
   const due = await openDue(deps);
   for await (const people of listPeople(due)) {
@@ -24,8 +24,7 @@ async function findHeld(deps: ReportDeps, id: string): Promise<ListedHeld> {
 }
 
 /**
- * What an operator says of held work: the contract that it is of, or that it is of none and is never
- * reported.
+ * Stores what an operator decided about held work: the contract that it is of, or none, so that it is never reported.
  *
  * @throws AppError `not_found` where no such work is held, `invalid` for a contract it cannot be of
  */

@@ -3,11 +3,11 @@ import { type ScopeOf, scopeKey } from '../read/find-scopes.ts';
 import type { ScopeStore } from '../read/scope-store.ts';
 import type { FallenTotal, WorkStore } from '../read/work-store.ts';
 
-/** Why what is counted on a contract may be less than what was done. */
+/** Why the counts of a contract may be less than what was done. */
 export interface ContractGaps {
-  /** What a tool cannot tell at present. */
+  /** What a tool cannot report at present. */
   gaps: { tool: string; scope: string; since: string | null; says: string }[];
-  /** Running totals that have become less. */
+  /** Running totals that are below what was counted. */
   fallen: FallenTotal[];
   /** Scopes that cannot be read. */
   failing: { tool: string; scope: string; readAt: string | null; failure: string }[];
@@ -20,7 +20,7 @@ interface GapDeps {
   work: Pick<WorkStore, 'listFallen'>;
 }
 
-/** Of the scopes that one contract is on. Changes nothing. */
+/** Shows the gaps of the scopes of one contract. Changes nothing. */
 export async function showGaps(
   { sources, scopeOf, scopes, work }: GapDeps,
   install: string,

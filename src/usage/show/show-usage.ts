@@ -10,11 +10,11 @@ export interface ShownDay {
   trainerId: string;
   day: Day;
   seen: Counts | null;
-  /** By which sources, and when. */
+  /** Each source's counts, and when it was read. */
   observations: ShownObservation[];
-  /** What was answered last. */
+  /** The counts that were answered last. */
   sent: Counts | null;
-  /** What was seen beyond that, and why. */
+  /** What was seen beyond the answered counts, and why. */
   difference: Counts | null;
   why: WhyDifferent | null;
   state: LedgerRow['state'] | null;
@@ -23,11 +23,11 @@ export interface ShownDay {
   /** Of the last answer, where it was a refusal. */
   status: number | null;
   message: string | null;
-  /** The marketplace's name for the request, where it gave one. */
+  /** The marketplace's id of the request, where it gave one. */
   requestId: string | null;
-  /** What names the day for the marketplace. */
+  /** The id of the day at the marketplace. */
   reportId: string | null;
-  /** Until then a request may arrive of which nobody knows the end. */
+  /** Until then a request may arrive whose outcome is unknown. */
   doubtedUntil: string | null;
   heldSince: string | null;
   /** What was reported less than before. */
@@ -41,9 +41,9 @@ export interface ShownContract {
   contractId: string;
   days: ShownDay[];
   held: HeldWork[];
-  /** Of all days that were ever reported. */
+  /** The sum of all days that were ever reported. */
   reported: Counts;
-  /** What may have arrived of what was sent. */
+  /** The days of the ledger, including those in doubt. */
   ledger: LedgerRow[];
 }
 
@@ -57,7 +57,7 @@ export async function showUsage(deps: ReportDeps, install: string, contractId: s
   const ledger = await deps.ledger.list({ install, contractIds: [contractId] });
   const seen = new Map(attributed.due.filter(isOf).map((day) => [keyOf(day), day]));
   const sent = new Map(ledger.map((row) => [keyOf(row), row]));
-  // Of a day that went to another contract, nothing is to be seen unless it was told otherwise.
+  // A day with zeros was assigned to another contract, and is shown only where it was reported.
   const isSeen = ({ counts }: DueDay) => countNames.some((name) => counts[name]);
   const seenKeys = [...seen].flatMap(([key, day]) => (isSeen(day) ? [key] : []));
   const keys = [...new Set([...sent.keys(), ...seenKeys])];
@@ -82,7 +82,7 @@ function toDay(
   const { state = null, sentAt = null, answeredAt = null, status = null } = row ?? {};
   const { message = null, requestId = null, reportId = null } = row ?? {};
   const { doubtedUntil = null, heldSince = null, lowered = null } = row ?? {};
-  // What was seen long ago is not looked at any more.
+  // Days before the look-back are not read again.
   const isOld = seen === undefined && day < firstDay && row?.state === 'answered';
   return {
     trainerId,
