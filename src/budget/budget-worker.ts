@@ -8,13 +8,13 @@ import { type SweepContractsDeps, sweepContracts } from './sweep-contracts.ts';
 export interface BudgetWorkerDeps extends ReadBudgetsDeps, SweepContractsDeps {}
 
 const pollMs = 1000;
-/** So often the evidence is looked through for what asks for a reading. */
+/** How often the evidence is searched for contracts whose budget is to be read. */
 const sweepEveryMs = 60_000;
-/** So many installs are read side by side. */
+/** How many installs are read side by side. */
 const installsAtOnce = 4;
 const stallMs = 5 * 60_000;
 
-/** Reads budgets when their contracts begin, when events speak of them, and from time to time. */
+/** Reads budgets when contracts begin, when events mention a budget, and from time to time. */
 export function createBudgetWorker(deps: BudgetWorkerDeps): Loop {
   const { readers, platformApis, logger, clock } = deps;
   let sweptAt = Number.NEGATIVE_INFINITY;

@@ -1,6 +1,6 @@
 import type { BudgetState, NoticeState } from '../domain/budget.ts';
 
-/** What somebody was told of last. */
+/** What the last notice said. */
 export interface LastNotice {
   state: NoticeState;
   at: string;
@@ -17,7 +17,7 @@ export interface Found {
 
 export interface NoticeRules {
   now: Date;
-  /** When to say once more what is still so; null is never. */
+  /** After what time an unchanged state is noticed again; null for never. */
   repeatMs: number | null;
 }
 
@@ -26,15 +26,15 @@ export interface NoticeDecision {
   isRepeat: boolean;
 }
 
-/** For so long a better state has to last, unless it was paid for. */
+/** How long a better state has to last, unless it was paid for. */
 const quietMs = 3_600_000;
 
 const severities: Record<NoticeState, number> = { ok: 0, low: 1, depleted: 2 };
 
 /**
- * Pure: what somebody is to be told of now. What is worse than they know is told at once. What is
- * better is told when more was funded, or else once it has lasted: corrections of usage may take it
- * to and fro. Where nobody was told anything, all counted as well.
+ * Pure: whether a notice is due now. A worse state is noticed at once. A better state is noticed when more was
+ * funded, or once it has lasted, because corrections of usage may move it to and fro. Before the first notice the
+ * state counts as well funded.
  */
 export function decideNotice(
   last: LastNotice | null,
@@ -53,7 +53,7 @@ export function decideNotice(
   return { state, isRepeat: false };
 }
 
-/** When what is better will have lasted for long enough; null where nothing waits for that. */
+/** When a better state will have lasted long enough; null where nothing waits for that. */
 export function settlesAt(last: LastNotice | null, found: Found): string | null {
   if (last === null || !isUnsettled(last, found)) return null;
   return new Date(Date.parse(found.since) + quietMs).toISOString();

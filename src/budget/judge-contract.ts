@@ -15,16 +15,16 @@ export interface SweptContract extends ContractRegisters {
 export interface ContractFooting {
   /** Whether any of its links is live. */
   isLinked: boolean;
-  /** Whether its install's grant is live. */
+  /** Whether the grant of its install is live. */
   isGranted: boolean;
 }
 
-/** To have a budget read now, to read it no more, or to leave all as it is. */
+/** To read the budget now, to stop reading it, or to change nothing. */
 export type Judgement = 'read' | 'end' | 'leave';
 
 /**
- * Pure: whether the evidence asks for a reading. It does when a contract begins, when an event spoke
- * of its budget since the last was asked for, and when there is word of a contract that was not found.
+ * Pure: whether the evidence asks for a reading. It does when a contract begins, when an event has mentioned its
+ * budget since the last request, and when there is new evidence of a contract that was not found.
  */
 export function judgeContract(contract: SweptContract, footing: ContractFooting): Judgement {
   const { nextReadAt, budgetEventAt, metEventAt } = contract;

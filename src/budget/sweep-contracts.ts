@@ -13,10 +13,10 @@ export interface SweepContractsDeps {
 }
 
 const pageSize = 500;
-/** No write transaction is to be long. */
+/** Keeps write transactions short. */
 const writeSize = 100;
 
-/** Looks through the evidence for what asks for readings: a page at a time, as others wait. */
+/** Searches the evidence for budgets to read, page by page, so that others are not blocked. */
 export async function sweepContracts(deps: SweepContractsDeps, signal: AbortSignal): Promise<void> {
   const grants = Map.groupBy(await deps.sweeps.grants(), ({ install }) => install);
   const isGranted = (install: string) => revokedGrant(grants.get(install) ?? []) === null;

@@ -15,9 +15,9 @@ export interface BudgetReading {
   install: string;
   contractId: string;
   budget: Budget;
-  /** When the request began whose answer it is. */
+  /** When the request began whose answer this is. */
   askedAt: string;
-  /** When it fell due, where it was asked for; an answer to a report is by the way. */
+  /** When the reading fell due, where it was asked for. The answer to a report was not. */
   dueAt: string | null;
 }
 
@@ -30,8 +30,8 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
 /**
- * Pure: what is known of a budget after one more answer, and what somebody is to be told. An answer
- * whose request began before that of the one that is known says nothing about the budget.
+ * Pure: what is known of a budget after one more answer, and which notice is due. The answer to an older request than
+ * the stored one says nothing about the budget.
  */
 export function takeReading(known: BudgetRow, reading: BudgetReading, rules: NoticeRules): Taken {
   const isOlder = known.askedAt !== null && reading.askedAt < known.askedAt;
@@ -47,7 +47,7 @@ export function takeReading(known: BudgetRow, reading: BudgetReading, rules: Not
   };
 }
 
-/** What was asked for since, and whether to read it at all, is not for an earlier answer to say. */
+/** An earlier answer does not change what was asked for since, nor whether to read at all. */
 function isDueFor({ nextReadAt }: BudgetRow, { dueAt }: BudgetReading, now: Date): boolean {
   if (nextReadAt === null) return false;
   return dueAt === null ? nextReadAt > now.toISOString() : nextReadAt === dueAt;
@@ -93,7 +93,7 @@ function toNoticeColumns({ state }: NoticeDecision, { fundedVolume }: BudgetRow,
   return { toldState: state, toldAt: now.toISOString(), toldFundedVolume: fundedVolume };
 }
 
-/** Hourly where the budget runs out, daily elsewhere, and when somebody waits to be told. */
+/** Hourly where the budget runs out, daily elsewhere, and when a notice will be due. */
 function nextReadAt(row: BudgetRow, now: Date): string {
   const isShort = row.state === 'low' || row.state === 'depleted';
   const regular = new Date(now.getTime() + (isShort ? hourMs : dayMs)).toISOString();

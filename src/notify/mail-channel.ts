@@ -8,7 +8,7 @@ export interface MailSettings {
   to: readonly string[];
 }
 
-/** Whom all mail is from. */
+/** The sender of all mail. */
 export interface MailSender {
   from: string;
   replyTo?: string | undefined;
@@ -16,7 +16,7 @@ export interface MailSender {
 
 const maxLength = 50_000;
 
-/** What waits together, as one mail to everybody. */
+/** Sends what waits as one mail to all receivers. */
 export function createMailChannel(
   name: string,
   { to }: MailSettings,

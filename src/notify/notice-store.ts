@@ -3,14 +3,14 @@ import type { AlertNotice, BudgetNotice, NoticeTopic } from '../domain/notice.ts
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import type { ChannelShape } from './channel.ts';
 
-/** The SQL of adding notices: with the transaction that found them, or not at all. */
+/** The SQL that adds notices: in the transaction that found them, or not at all. */
 export interface NoticeStore {
-  /** For each channel that tells of budgets; where there is none, nothing is stored. */
+  /** For each channel that takes budget notices; stores nothing where there is none. */
   add(tx: Transaction, notice: BudgetNotice): Promise<void>;
   /**
-   * For each channel that tells of alerts.
+   * For each channel that takes alerts.
    *
-   * @param subjectDigest the same for alerts that say the same of the same
+   * @param subjectDigest the same for alerts that say the same about the same subject
    */
   addAlert(tx: Transaction, notice: AlertNotice, subjectDigest: string): Promise<void>;
   hasAlertSince(subjectDigest: string, since: string): Promise<boolean>;
@@ -23,7 +23,7 @@ export function createNoticeStore(
   channels: readonly AddressedChannel[],
   clock: Clock,
 ): NoticeStore {
-  /** A channel tells of all there is unless it says of what. */
+  /** A channel takes all notices unless its configuration names kinds. */
   const telling = (topic: NoticeTopic) => channels.filter(({ tells }) => tells === undefined || tells.includes(topic));
 
   async function dispatch(tx: Transaction, noticeId: number, addressed: readonly AddressedChannel[]): Promise<void> {

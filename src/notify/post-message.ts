@@ -6,18 +6,18 @@ export interface Post {
   url: string;
   headers?: Record<string, string>;
   body: object;
-  /** For all of it. */
+  /** For the whole request. */
   timeoutMs: number;
 }
 
 export const longestPostMs = 15_000;
-/** Nothing of an answer is needed but its status. */
+/** Only the status of an answer is needed. */
 const maxBytes = 64 * 1024;
 const goneStatus = 410;
 
 /**
- * One POST. What was answered is told by its status alone: the rest may quote the URL. An answer
- * that begins with success is one, however it goes on.
+ * Sends one POST. Only the status of the answer is passed on: the rest may quote the URL. An answer that begins with
+ * success is a success, however it goes on.
  */
 export async function postMessage(post: Post, signal: AbortSignal): Promise<MessageResult> {
   let answered: number | undefined;
@@ -51,7 +51,7 @@ function toSent(error: unknown, answered: number | undefined): MessageResult {
   return { outcome: 'refused', failure };
 }
 
-/** Also where the text of a 503 broke off, or was too long. */
+/** Also where the body of a 503 broke off, or was too long. */
 function isWorthRetrying(status: number, error: AppError): boolean {
   return status >= 500 || isTransient(error);
 }

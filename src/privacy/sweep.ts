@@ -6,16 +6,16 @@ import type { ContractKey, PersonKey, RetentionStore } from './retention-store.t
 export interface SweepPeopleDeps {
   database: Database;
   retention: RetentionStore;
-  /** As `EvidenceStore.lock`: what is decided must not change before it is written. */
+  /** As `EvidenceStore.lock`: the evidence must not change between the decision and the write. */
   lockEvidence(tx: Transaction): Promise<void>;
-  /** How long people are kept after their last contract. */
+  /** How long trainers are kept after their last contract. */
   retentionMs: number;
   clock: Clock;
 }
 
-/** Goes through all contracts and people, a chunk at each step, and clears what is over. */
+/** Goes through all contracts and trainers, one chunk per step, and clears what is over. */
 export interface Sweep {
-  /** @returns whether there is more; else the next step begins anew */
+  /** @returns whether there is more; otherwise the next step begins again */
   step(): Promise<'more' | 'done'>;
 }
 
@@ -23,8 +23,8 @@ export interface Sweep {
 const chunkSize = 100;
 
 /**
- * Level-triggered: what an old delivery brings back after it was cleared is cleared by the next
- * round, as long as the contract is over. Contracts come first, so that their ends are noted.
+ * Level-triggered: what an old delivery brings back after it was cleared is cleared by the next round, as long as the
+ * contract is over. Contracts come first, so that their ends are noted.
  */
 export function createSweep(deps: SweepPeopleDeps): Sweep {
   let contract: ContractKey | null = null;
@@ -93,7 +93,7 @@ async function planPeople({ retention, clock, retentionMs }: SweepPeopleDeps, tx
   const memberships = await retention.membershipsOf(tx, trainerIds);
   const forgotten = await retention.forgottenOf(tx, trainerIds);
 
-  // Each install by itself: what one says of a person has no other keep them.
+  // Each install is judged by itself: one install's word does not make others keep a trainer.
   const inTools = new Set(memberships.filter(mayBeInTool).map(keyOf));
   const running = new Set(contracts.filter(mayBeRunning).map(keyOf));
   const isForgotten = new Set(forgotten.map(keyOf));
@@ -126,8 +126,8 @@ function trainersOf(people: readonly PersonKey[]): string[] {
 }
 
 /**
- * Looks without holding anybody up, which mostly is all there is to do; what has to be written is
- * decided again under the lock.
+ * Looks without a lock first, because mostly there is nothing to write. What has to be written is decided again under
+ * the lock.
  */
 async function changeWhereNeeded<Plan extends Record<string, readonly unknown[]>>(
   { database, lockEvidence }: SweepPeopleDeps,

@@ -12,8 +12,8 @@ export function createImportObservations(database: Database): ObservationSource 
     async list(firstDay, trainerIds) {
       const observations: Observation[] = [];
       const wanted = { from: firstDay, to: lastDay, trainerIds };
-      for (const told of [imports.observations(wanted), imports.takenBack(wanted)]) {
-        for await (const observation of told) observations.push(observation);
+      for (const some of [imports.observations(wanted), imports.takenBack(wanted)]) {
+        for await (const observation of some) observations.push(observation);
       }
       return observations;
     },

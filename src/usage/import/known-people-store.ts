@@ -3,7 +3,7 @@ import { jsonTexts } from '../../db/json-list.ts';
 import type { SecretBox } from '../../keys/secret-box.ts';
 import type { ImportEntry } from './entry.ts';
 
-/** The evidence that says whom a line means, as far as some entries need it. */
+/** The evidence that says which trainer a line means, as far as some entries need it. */
 export interface KnownPeople {
   /** By contract: how many trainers are or were on it, and which one, where there is only one. */
   contracts: ReadonlyMap<string, { people: number; only: string | null }>;

@@ -269,7 +269,7 @@ function toIsAddressOf({ box }: Pick<ReadScopeDeps, 'box'>) {
     box.digests(email.toLowerCase()).some((digest) => digests.includes(digest));
 }
 
-/** Checks members whom a complete reading does not list: they may have lost their account, and not their work. */
+/** Checks members that a complete reading does not list: they may have lost their account, and not their work. */
 async function isStillThere(
   deps: ReadScopeDeps,
   { tool }: WorkScope,
