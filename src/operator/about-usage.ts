@@ -6,9 +6,9 @@ import { createLoweringStore } from '../usage/report/lowering-store.ts';
 import type { Attention } from './load-status.ts';
 
 /**
- * What needs somebody about the work in the tools.
+ * What an operator has to look at in the work that is read.
  *
- * @param configured the installs there are
+ * @param configured the existing installs
  */
 export async function aboutUsage(
   database: Database,
@@ -21,7 +21,7 @@ export async function aboutUsage(
     ...held
       .filter(({ install }) => configured.has(install))
       .map(({ install, days }) => ({
-        says: `days of usage of ${install} that would be lowered, held until somebody has looked: ${days}`,
+        says: `days of usage of ${install} that would be lowered, held until an operator accepts it: ${days}`,
         action: 'gangway usage held, then gangway usage report --accept-lowered',
       })),
     ...aboutCounts(
@@ -32,7 +32,7 @@ export async function aboutUsage(
   ];
 }
 
-/** What is read, and is not the whole truth. */
+/** Work that is read, but not completely. */
 function aboutCounts(scopes: readonly UsagePlaceRow[], fallen: readonly FallenTotal[]): Attention[] {
   const gaps = scopes.flatMap(({ tool, scope, gap, gapSince }) =>
     gap === null ? [] : [{ tool, scope, gap, gapSince }],
@@ -43,13 +43,13 @@ function aboutCounts(scopes: readonly UsagePlaceRow[], fallen: readonly FallenTo
       action: 'mend that in the tool; what was counted so far stays, and the rest is made up for',
     })),
     ...[...Map.groupBy(fallen, ({ tool, scope }) => `${scope} in ${tool}`)].map(([at, some]) => ({
-      says: `people of whom less is told at ${at} than was counted, as work was taken back or deleted: ${some.length}`,
+      says: `people whose total at ${at} is below what was counted, as work was taken back or deleted: ${some.length}`,
       action: 'gangway usage show <contract> says how much: so much of what they do next does not count',
     })),
   ];
 }
 
-/** A reading that fails once or twice is tried again, and needs nobody. */
+/** A reading that fails once or twice is repeated by itself, and no operator has to act. */
 const worrying = 3;
 
 function aboutScopes(scopes: readonly UsagePlaceRow[]): Attention[] {

@@ -11,16 +11,16 @@ export interface ExplainedBudget {
   consumedVolume: number | null;
   remainingVolume: number | null;
   consumedFraction: number | null;
-  /** When the request began whose answer this is; null before there was one. */
+  /** When the request of this answer began; null before the first answer. */
   askedAt: string | null;
-  /** Null while the contract is not under way. */
+  /** Null while the contract is not active. */
   nextReadAt: string | null;
   /** Why the last reading failed; null where it did not. */
   failure: string | null;
   lastNotice: { state: NoticeState; at: string } | null;
 }
 
-/** Of several installs where more than one has a contract of this id; empty where nothing is known. */
+/** One budget per install that has a contract of this id; empty where nothing is known. */
 export async function explainBudgets(database: Database, contractId: string): Promise<ExplainedBudget[]> {
   const rows = await createBudgetStore(database).find(contractId);
   return rows.map(({ toldState, toldAt, ...row }) => {

@@ -5,29 +5,29 @@ import { adviseOnTrouble, sayTrouble, type ToolTrouble } from '../domain/tool-tr
 import { maskText } from '../lib/mask.ts';
 import type { KnownInvitation } from './explain-store.ts';
 
-/** What is to be said of one membership, and what to do about it. */
+/** What to say of one membership, and what to do about it. */
 export interface JudgedMembership {
   holds: boolean;
   says: string;
   action: string;
-  /** Whether its action is the one to take even where a reason for it does not hold. */
+  /** Whether its action is the one to take even where a reason does not hold. */
   comesFirst: boolean;
 }
 
 export interface Circumstances {
-  /** Whether the reason that is being explained has fallen by evidence. */
+  /** Whether evidence has ended the reason that is explained. */
   hasFallen: boolean;
-  /** The open plan that it is held in. */
+  /** The open plan that holds its removal. */
   plan: number | undefined;
-  /** What they get in with, if they have to be told. */
+  /** The trainer's invitation, where there is one to hand over. */
   invitation: KnownInvitation | undefined;
-  /** Why its tool is left alone. */
+  /** Why calls to its tool are paused. */
   trouble: ToolTrouble | undefined;
-  /** Whether any reason for it is recorded beside the one that is being explained. */
+  /** Whether another reason is recorded besides the explained one. */
   hasOthers: boolean;
 }
 
-/** Pure: where somebody stands in a tool. */
+/** Pure: explains where a trainer stands in a tool. */
 export function explainMembership(membership: MembershipRow, circumstances: Circumstances): JudgedMembership {
   const { plan, invitation } = circumstances;
   const { state, failure } = membership;
@@ -42,7 +42,7 @@ export function explainMembership(membership: MembershipRow, circumstances: Circ
   };
 }
 
-/** What holds up, or may lead astray, all else. */
+/** Advice that comes before all else. */
 function adviseFirst({ id, tool, doubtedId }: MembershipRow, open: KnownInvitation | undefined): string | null {
   if (doubtedId !== null) return `see in ${tool} whose it is, then: ${adviseOnDoubt(id)}`;
   return open?.deliveredAt === null ? adviseToTell : null;
@@ -51,16 +51,16 @@ function adviseFirst({ id, tool, doubtedId }: MembershipRow, open: KnownInvitati
 function sayDoubt({ doubtedId }: MembershipRow): string {
   if (doubtedId === null) return '';
   const account = maskText(doubtedId).slice(0, 60);
-  return `; the account ${account}, which was theirs, shows an address that nobody told for them`;
+  return `; the account ${account}, which was theirs, shows an address that no source has reported for them`;
 }
 
-const adviseToTell = 'see that they are told how they get in: gangway members --waiting says how';
+const adviseToTell = 'hand their invitation over: gangway members --waiting says how';
 
 function sayInvitation(invitation: KnownInvitation | undefined): string {
   if (invitation === undefined) return '';
   const { kind, deliveredAt, deliveredBy } = invitation;
   const what = kind === 'link' ? 'their link' : 'their password';
-  if (deliveredAt === null) return `; ${what} waits to be told to them`;
+  if (deliveredAt === null) return `; ${what} waits to be handed over`;
   const how = deliveredBy === 'mail' ? 'mailed to them' : 'shown to an operator';
   return `; ${what} was ${how} at ${deliveredAt}`;
 }
@@ -68,7 +68,7 @@ function sayInvitation(invitation: KnownInvitation | undefined): string {
 function sayWhere(membership: MembershipRow, plan: number | undefined): string {
   const { tool, groupId, state, wanted, memberId, missedAt } = membership;
   const group = `${groupId} of ${tool}`;
-  // Whom nobody ever found there may have been let in by a call whose answer was lost.
+  // A trainer who was never found there may have got in by a call whose answer was lost.
   const isIn = `${memberId === null ? 'perhaps still' : 'still'} in ${group}`;
   const because = sayBecause(membership);
   if (state === 'removing' && missedAt !== null) {
@@ -102,7 +102,7 @@ function sayRemoving({ removeAfter }: MembershipRow): string {
   return removeAfter === null ? 'to be removed now' : `to be removed after ${removeAfter}`;
 }
 
-/** What ended says nothing of somebody who is in all the same. */
+/** The end of one reason does not apply to a trainer who is in for another. */
 function comesFirst(membership: MembershipRow, { hasFallen, trouble }: Circumstances): boolean {
   const { state, wanted, cause, failure } = membership;
   // An operator's word, whatever is configured.
@@ -141,14 +141,14 @@ function adviseOn(membership: MembershipRow, circumstances: Circumstances): stri
   }
 }
 
-/** What is explained has ended, and they are in. */
+/** The explained reason has ended, and the trainer is in. */
 function adviseOnKept({ state, trainerId }: MembershipRow, { hasOthers }: Circumstances): string {
   if (!hasOthers) return 'wait: they are still in, and a running "gangway start" takes them out';
   const keeps = state === 'active' ? 'keeps them in' : 'keeps them invited';
   return `nothing: something else ${keeps}; see "gangway explain ${trainerId}"`;
 }
 
-/** Who was in when the tool was last looked at can log in as long as that is how it is. */
+/** A trainer who was in at the last look can log in for as long as that is so. */
 function adviseOnPresent({ tool, state, nextAttemptAt }: MembershipRow, { trouble }: Circumstances): string {
   if (state === 'invited') return 'have them accept the invitation';
   if (trouble?.errorCode === 'unavailable') {

@@ -11,11 +11,11 @@ import type { SecretBox } from '../keys/secret-box.ts';
 
 /** The SQL of `gangway explain`. */
 export interface ExplainStore {
-  /** Everything that bears on a trainer, by id or work address, or on a contract, by id. */
+  /** Everything about a trainer, by id or work address, or about a contract, by id. */
   load(subject: string): Promise<Bearing>;
 }
 
-/** Empty where nothing is known of such a person or contract. */
+/** Empty where no such trainer or contract is known. */
 export interface Bearing {
   contracts: ContractEvidence[];
   participations: ParticipationEvidence[];
@@ -24,11 +24,11 @@ export interface Bearing {
   grants: GrantEvidence[];
   people: ExplainedPerson[];
   memberships: MembershipRow[];
-  /** What was recorded as a reason for these memberships, whatever the configuration says now. */
+  /** The recorded reasons of these memberships, whatever the configuration says now. */
   reasons: ReasonRow[];
-  /** By membership: the open plan it is held in. */
+  /** By membership: the open plan that holds its removal. */
   plans: ReadonlyMap<number, number>;
-  /** By membership: what they get in with, if they have to be told. */
+  /** By membership: the invitation, where there is one to hand over. */
   invitations: ReadonlyMap<number, KnownInvitation>;
 }
 
@@ -40,7 +40,7 @@ export interface ExplainedPerson {
   displayName: string | null;
   /** Of the work address; null where none is known. */
   workEmailDomain: string | null;
-  /** The same for the same address; nothing to show. */
+  /** The same for the same address. It is not shown. */
   workEmailDigest: string | null;
 }
 
@@ -93,7 +93,7 @@ async function loadContracts(
     .orderBy('install')
     .orderBy('contractId')
     .execute();
-  // Another install may have a contract of the same id, which nobody asked about.
+  // Another install may have a contract of the same id, which was not asked about.
   const asked = new Set(participations.map(keyOf));
   return contracts.filter((one) => one.contractId === subject || asked.has(keyOf(one)));
 }
@@ -153,13 +153,13 @@ async function loadPlans(kysely: Kysely, membershipIds: number[]): Promise<[numb
     .select(['membershipId', 'planId'])
     .where('plan.state', '=', 'open')
     .where('membershipId', 'in', membershipIds)
-    // One that holds it on older evidence would be stale.
+    // A plan that holds it on older evidence would be stale.
     .whereRef('membership.generation', '=', 'planItem.generation')
     .execute();
   return items.map(({ membershipId, planId }) => [membershipId, planId]);
 }
 
-/** PostgreSQL takes no empty list. */
+/** PostgreSQL accepts no empty list. */
 async function ifAny<T>(ids: readonly unknown[], load: () => Promise<T[]>): Promise<T[]> {
   return ids.length === 0 ? [] : await load();
 }

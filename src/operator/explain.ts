@@ -16,15 +16,15 @@ import { explainCrossing } from './explain-crossing.ts';
 import { explainMembership } from './explain-membership.ts';
 import type { Bearing, ExplainedPerson } from './explain-store.ts';
 
-/** Why somebody is in a tool, or is not: every reason or its absence, from contract to login. */
+/** Why a trainer is in a tool or is not: every reason or its absence, from contract to login. */
 export interface Explanation {
   trainerId: string | null;
   displayName: string | null;
   install: string;
   contractId: string;
-  /** In the order of the way; where one does not hold, the rest says what it can. */
+  /** From the install to the login. Where one step does not hold, the later ones say what they can. */
   steps: ExplainedStep[];
-  /** The one thing to do, if only to wait or to do nothing. */
+  /** The one thing to do, even if it is to wait or to do nothing. */
   action: string;
 }
 
@@ -37,11 +37,11 @@ export interface ExplainedStep {
 export interface ExplainRules extends Walls {
   routeLink: RouteLink;
   managedDomains: readonly string[];
-  /** By tool: why those are left alone that are. */
+  /** By tool: why its calls are paused, where they are. */
   troubles: ReadonlyMap<string, ToolTrouble>;
 }
 
-/** Pure: one explanation for every person on every contract, and link of it. */
+/** Pure: one explanation for every trainer on every contract, and for each of its links. */
 export function explain(bearing: Bearing, rules: ExplainRules): Explanation[] {
   return bearing.contracts.flatMap((contract) => {
     const { install, contractId } = contract;
@@ -64,9 +64,9 @@ interface Way {
 
 interface Judged extends ExplainedStep {
   action: string;
-  /** It held once, and evidence ended it: access falls by that. */
+  /** It held once, and evidence ended it: access ends by that. */
   hasFallen?: true;
-  /** Its action is the one to take even where something before it does not hold. */
+  /** Its action is the one to take even where an earlier step does not hold. */
   comesFirst?: boolean;
 }
 
@@ -89,7 +89,7 @@ function explainOne(bearing: Bearing, rules: ExplainRules, way: Way): Explanatio
     trainerId,
     install,
     contractId,
-    // Strangers choose names, and a tool may know people by their addresses.
+    // Strangers choose names, and a tool may know trainers by their addresses.
     displayName: displayName === null ? null : maskText(displayName),
     steps: judged.map(({ step, holds, says }) => ({ step, holds, says: maskText(says) })),
     action: maskText((decisive ?? judged.at(-1))?.action ?? ''),
@@ -133,7 +133,7 @@ function judgeContract(contract: ContractEvidence): Judged {
       return {
         step: 'contract',
         holds: false,
-        says: `${says}: nobody has said that it started`,
+        says: `${says}: no source has said that it started`,
         action: 'wait for its event, or until the marketplace is read again',
       };
   }
@@ -156,7 +156,7 @@ function judgePerson({ participations }: Bearing, way: Way): Judged {
     return {
       step: 'person',
       holds: false,
-      says: 'nobody is known to be on it',
+      says: 'no trainer is known to be on it',
       action: 'wait until the marketplace is read again: who is on it was not in its event',
     };
   }
@@ -204,7 +204,7 @@ function judgeLink(rules: ExplainRules, link: LinkEvidence | undefined, pair: Pa
   return holds('link', `linked to ${project}`);
 }
 
-/** Installs of the same tool that know another address for them. */
+/** Installs of the same tool that know another address for the trainer. */
 function othersWhoDisagree(
   { people }: Bearing,
   { installs }: ExplainRules,

@@ -1,9 +1,9 @@
 import type { Database } from '../db/database.ts';
 import type { LinkEvidence } from '../domain/evidence.ts';
 
-/** The SQL of looking at links. */
+/** The SQL that reads links. */
 export interface LinkStore {
-  /** Those whose removal nobody has told; whether they are still there is for their registers to say. */
+  /** Links without a reported removal. Their registers say whether they still exist. */
   live(): Promise<LinkEvidence[]>;
   liveOf(install: string): Promise<LinkEvidence[]>;
 }

@@ -3,7 +3,7 @@ import { type ListedMembership, listMemberships } from '../memberships/membershi
 import { listUndelivered, type WaitingInvitation } from './handover-store.ts';
 import { type WaitedFor, waitsFor } from './waits-for.ts';
 
-/** Somebody who waits: for a work email, or for being told how they get in. */
+/** A trainer who waits: for a work email, or for an invitation to be handed over. */
 export interface WaitingMember extends ListedMembership {
   waitsFor: WaitedFor;
   invitation: Pick<WaitingInvitation, 'kind' | 'expiresAt' | 'failure'> | null;

@@ -173,7 +173,7 @@ describe('gangway usage', { timeout: 60_000 }, () => {
     expect(shown.said.days).toMatchObject([
       { why: 'lowering_held', heldSince: held.said.lowerings[0].since, seen: after, sent: before },
     ]);
-    const says = 'days of usage of acme that would be lowered, held until somebody has looked: 1';
+    const says = 'days of usage of acme that would be lowered, held until an operator accepts it: 1';
     expect((await run('status')).said.attention).toContainEqual(expect.objectContaining({ says }));
     const { stdout } = await runCommand('usage', 'held', '--config', workspace.configFile);
     expect(stdout).toMatch(/600 → 100 +2 → 1 +9 → 2 +waits for you/);

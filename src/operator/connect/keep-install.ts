@@ -18,8 +18,8 @@ export interface KeepInstallDeps extends OrphanDeps {
 /**
  * Stores an install that was connected, where every instance finds it.
  *
- * @param acceptsOrphans whether to go on although people in a tool are no longer led to
- * @throws AppError `conflict` where people would be orphaned
+ * @param acceptsOrphans whether to go on although memberships would be orphaned
+ * @throws AppError `conflict` where memberships would be orphaned
  */
 export async function keepInstall(
   deps: KeepInstallDeps,

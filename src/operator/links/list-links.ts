@@ -15,7 +15,7 @@ export interface ListedLink {
   project: string;
   name: string | null;
   jobId: string | null;
-  /** `managed`: the marketplace provisions it by itself; `outside`: beyond the wall of its install. */
+  /** `managed`: the marketplace provisions it itself; `outside`: beyond the wall of its install. */
   leads: 'here' | 'managed' | 'outside' | 'nowhere';
   /** Why it is outside; null where it is not. */
   outside: Crossing | null;
@@ -25,7 +25,7 @@ export interface ListedLink {
   work: ListedWork | null;
 }
 
-/** `unread`: it is still to be read for the first time; `gone`: the tool says that it is not there. */
+/** `unread`: not read for the first time yet; `gone`: the tool says that the scope does not exist. */
 export interface ListedWork {
   scope: string;
   state: 'read' | 'unread' | 'failing' | 'gone';
