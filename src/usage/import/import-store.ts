@@ -47,13 +47,13 @@ export interface ListedImport {
   lastDay: Day;
 }
 
-type SightedRow = UsageImportEntryTable & Pick<UsageImportTable, 'install' | 'countedAt'>;
+type ObservedRow = UsageImportEntryTable & Pick<UsageImportTable, 'install' | 'countedAt'>;
 
 const pageSize = 1000;
 
 export function createImportStore(database: Pick<Database, 'kysely' | 'dialect'>): ImportStore {
   const { kysely } = database;
-  async function page(filter: ObservationFilter, after: SightedRow | undefined, isMeant: RawBuilder<boolean>) {
+  async function page(filter: ObservationFilter, after: ObservedRow | undefined, isMeant: RawBuilder<boolean>) {
     const { install, from, to, trainerIds } = filter;
     const ofInstall = install === undefined ? sql`true` : sql`i.install = ${install}`;
     const ofTrainers =
@@ -65,7 +65,7 @@ export function createImportStore(database: Pick<Database, 'kysely' | 'dialect'>
         ? sql`true`
         : sql`(e.day, e.place_by, e.place_id, e.trainer_id, e.import_id)
           > (${after.day}, ${after.placeBy}, ${after.placeId}, ${after.trainerId}, ${after.importId})`;
-    const query = sql<SightedRow>`select e.*, i.install, i.counted_at
+    const query = sql<ObservedRow>`select e.*, i.install, i.counted_at
       from usage_import_entry e join usage_import i on i.id = e.import_id
       where e.day >= ${after?.day ?? from} and e.day <= ${to} and ${ofInstall} and ${isAfter}
       and ${ofTrainers} and ${isMeant}
@@ -74,7 +74,7 @@ export function createImportStore(database: Pick<Database, 'kysely' | 'dialect'>
   }
 
   async function* all(filter: ObservationFilter, isMeant: RawBuilder<boolean>) {
-    for (let last: SightedRow | undefined; ; ) {
+    for (let last: ObservedRow | undefined; ; ) {
       const rows = await page(filter, last, isMeant);
       yield* rows.map(toObservation);
       last = rows.at(-1);
@@ -159,7 +159,7 @@ const wasUndoneLast: RawBuilder<boolean> = sql<boolean>`i.state = 'undone' and n
   and (j.state = 'counted'
     or (j.state = 'undone' and (j.counted_at, j.id) > (i.counted_at, i.id))))`;
 
-function toObservation(row: SightedRow): Observation {
+function toObservation(row: ObservedRow): Observation {
   const { importId, trainerId, day, seconds, tasks, labels, countedAt } = row;
   return {
     source: `import:${importId}`,
@@ -171,7 +171,7 @@ function toObservation(row: SightedRow): Observation {
   };
 }
 
-function toWorkedOn({ install, placeBy, placeId }: SightedRow): WorkedOn {
+function toWorkedOn({ install, placeBy, placeId }: ObservedRow): WorkedOn {
   return placeBy === 'contract'
     ? { by: 'contract', install, contractId: placeId }
     : { by: 'project', install, externalProjectId: placeId };
