@@ -28,13 +28,13 @@ export type Judgement = 'read' | 'end' | 'leave';
  */
 export function judgeContract(contract: SweptContract, footing: ContractFooting): Judgement {
   const { nextReadAt, budgetEventAt, metEventAt } = contract;
-  if (!isUnderWay(contract, footing)) return nextReadAt === null ? 'leave' : 'end';
+  if (!isActive(contract, footing)) return nextReadAt === null ? 'leave' : 'end';
   if (nextReadAt === null) return 'read';
   if (budgetEventAt !== null && budgetEventAt > (metEventAt ?? '')) return 'read';
   return isHeardOfAgain(contract) ? 'read' : 'leave';
 }
 
-function isUnderWay(contract: ContractRegisters, { isLinked, isGranted }: ContractFooting) {
+function isActive(contract: ContractRegisters, { isLinked, isGranted }: ContractFooting) {
   const status = statusOfContract(contract);
   return isLinked && isGranted && (status === 'active' || status === 'disputed');
 }

@@ -6,7 +6,7 @@ import type { NewNotice, NoticeTopic } from '../domain/notice.ts';
  * metric.
  */
 
-/** A way out for notices. Two sends of one message overlap only where a lease ran out. */
+/** Sends notices to people. Two sends of one message overlap only where a lease ran out. */
 export interface Channel extends ChannelShape {
   /** Sends a message once. Never throws. Where the send was aborted, it is not known whether it arrived. */
   send(message: Message, signal: AbortSignal): Promise<MessageResult>;

@@ -5,7 +5,7 @@ import type { AlertNotice, BudgetFacts, BudgetKind, BudgetNotice, NewNotice, Not
 import type { Message } from './channel.ts';
 
 /**
- * The SQL of notices on their way. A claim is a lease with a token, and gives the message its id for good: an
+ * The SQL of notices that are being sent. A claim is a lease with a token, and gives the message its id for good: an
  * instance that lost the lease settles nothing, and the next one sends the same message.
  */
 export interface DispatchStore {

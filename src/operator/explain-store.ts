@@ -55,7 +55,7 @@ export function createExplainStore({ kysely }: Database, box: SecretBox): Explai
       return {
         contracts,
         participations,
-        ...(await loadWays(kysely, contracts)),
+        ...(await loadPaths(kysely, contracts)),
         ...(await loadMemberships(kysely, trainerIds)),
       };
     },
@@ -99,7 +99,7 @@ async function loadContracts(
 }
 
 /** From the contracts to the projects. Ids repeat between installs: `explain` tells them apart. */
-async function loadWays(kysely: Kysely, contracts: ContractEvidence[]) {
+async function loadPaths(kysely: Kysely, contracts: ContractEvidence[]) {
   const contractIds = distinct(contracts.map(({ contractId }) => contractId));
   const pairs = await ifAny(contractIds, () =>
     kysely.selectFrom('contractLink').selectAll().where('contractId', 'in', contractIds).orderBy('linkId').execute(),

@@ -56,7 +56,7 @@ export function explain(bearing: Bearing, rules: ExplainRules): Explanation[] {
   });
 }
 
-interface Way {
+interface Subject {
   contract: ContractEvidence;
   trainerId: string | null;
   linkId: string | null;
@@ -70,19 +70,19 @@ interface Judged extends ExplainedStep {
   comesFirst?: boolean;
 }
 
-function explainOne(bearing: Bearing, rules: ExplainRules, way: Way): Explanation {
-  const { contract, trainerId } = way;
+function explainOne(bearing: Bearing, rules: ExplainRules, subject: Subject): Explanation {
+  const { contract, trainerId } = subject;
   const { install, contractId } = contract;
   const person = bearing.people.find(isOf({ install, trainerId }));
-  const link = bearing.links.find(isOf({ install, linkId: way.linkId }));
+  const link = bearing.links.find(isOf({ install, linkId: subject.linkId }));
   const reasons = [
-    judgeInstall(bearing, rules, way),
+    judgeInstall(bearing, rules, subject),
     judgeContract(contract),
-    judgePerson(bearing, way),
-    judgeLink(rules, link, bearing.pairs.find(isOf({ install, contractId, linkId: way.linkId }))),
+    judgePerson(bearing, subject),
+    judgeLink(rules, link, bearing.pairs.find(isOf({ install, contractId, linkId: subject.linkId }))),
     judgeAddress(rules, person, othersWhoDisagree(bearing, rules, person)),
   ];
-  const judged = [...reasons, ...judgeMemberships(bearing, rules, { ...way, link, reasons })];
+  const judged = [...reasons, ...judgeMemberships(bearing, rules, { ...subject, link, reasons })];
   const decisive = judged.find((one) => one.comesFirst) ?? judged.find(({ holds }) => !holds);
   const displayName = person?.displayName ?? null;
   return {
@@ -96,8 +96,8 @@ function explainOne(bearing: Bearing, rules: ExplainRules, way: Way): Explanatio
   };
 }
 
-function judgeInstall({ grants }: Bearing, { installs }: ExplainRules, way: Way): Judged {
-  const { install } = way.contract;
+function judgeInstall({ grants }: Bearing, { installs }: ExplainRules, subject: Subject): Judged {
+  const { install } = subject.contract;
   if (!installs.has(install)) {
     const action = `configure the install ${install} again; or give its people up with "gangway start --accept-orphans", then "gangway retire --install ${install}"`;
     return { step: 'install', holds: false, says: `${install} is not configured`, action };
@@ -148,9 +148,9 @@ function endOf(contract: ContractEvidence): string {
   return `by an operator, at ${endedByOperatorAt}`;
 }
 
-function judgePerson({ participations }: Bearing, way: Way): Judged {
-  const { install, contractId } = way.contract;
-  const { trainerId } = way;
+function judgePerson({ participations }: Bearing, subject: Subject): Judged {
+  const { install, contractId } = subject.contract;
+  const { trainerId } = subject;
   const participation = participations.find(isOf({ install, contractId, trainerId }));
   if (participation === undefined) {
     return {
@@ -247,7 +247,7 @@ function judgeAddress({ managedDomains }: ExplainRules, person: ExplainedPerson 
   return holds('address', `${says}; ${names} knows another for them: each access stands by itself`);
 }
 
-interface ReasonedWay extends Way {
+interface SubjectWithReasons extends Subject {
   link: LinkEvidence | undefined;
   reasons: Judged[];
 }
@@ -256,7 +256,7 @@ interface ReasonedWay extends Way {
 function judgeMemberships(
   { memberships, reasons: recorded, plans, invitations }: Bearing,
   { routeLink, troubles }: ExplainRules,
-  { contract, trainerId, linkId, link, reasons }: ReasonedWay,
+  { contract, trainerId, linkId, link, reasons }: SubjectWithReasons,
 ): Judged[] {
   const { install, contractId } = contract;
   const route = link && routeLink(link);

@@ -9,14 +9,14 @@ export interface LinkStore {
 }
 
 export function createLinkStore({ kysely }: Database): LinkStore {
-  const untold = kysely
+  const unreported = kysely
     .selectFrom('link')
     .selectAll()
     .where('removedEventAt', 'is', null)
     .orderBy('install')
     .orderBy('linkId');
   return {
-    live: () => untold.execute(),
-    liveOf: (install) => untold.where('install', '=', install).execute(),
+    live: () => unreported.execute(),
+    liveOf: (install) => unreported.where('install', '=', install).execute(),
   };
 }

@@ -50,7 +50,7 @@ export interface SendResult {
 }
 
 /** After this time a request whose outcome is unknown can no longer arrive. */
-const longestOnItsWayMs = 10 * 60_000;
+const longestTransitMs = 10 * 60_000;
 
 /** Pure: the day is being sent. Until it is settled, it is not known what arrived. */
 export function beginDay(known: LedgerDay | undefined, { trainerId, day, counts }: SentDay, sentAt: string): LedgerDay {
@@ -67,7 +67,7 @@ export function beginDay(known: LedgerDay | undefined, { trainerId, day, counts 
     closedAt: known?.closedAt ?? null,
     lowered: known?.lowered ?? null,
     // An earlier request may arrive after this one, and after the next.
-    doubtedUntil: laterOf(known?.doubtedUntil ?? null, wasUnheard ? endOfWay(known.sentAt) : null),
+    doubtedUntil: laterOf(known?.doubtedUntil ?? null, wasUnheard ? lastArrivalOf(known.sentAt) : null),
     status: known?.status ?? null,
     requestId: known?.requestId ?? null,
     message: known?.message ?? null,
@@ -81,7 +81,7 @@ export function settleDay(
   { isRepeated, ...result }: SendResult,
   now: string,
 ): LedgerDay {
-  const doubtedUntil = laterOf(begun.doubtedUntil, isRepeated ? endOfWay(now) : null);
+  const doubtedUntil = laterOf(begun.doubtedUntil, isRepeated ? lastArrivalOf(now) : null);
   if (result.state !== 'answered') return { ...begun, ...result, doubtedUntil };
   const answered = toCounts((name) => counts[name] ?? begun.answered[name]);
   const closedAt = closes ? now : begun.closedAt;
@@ -103,8 +103,8 @@ export function isDoubted({ sentAt, doubtedUntil }: LedgerDay): boolean {
   return doubtedUntil !== null && sentAt < doubtedUntil;
 }
 
-function endOfWay(sentAt: string): string {
-  return new Date(Date.parse(sentAt) + longestOnItsWayMs).toISOString();
+function lastArrivalOf(sentAt: string): string {
+  return new Date(Date.parse(sentAt) + longestTransitMs).toISOString();
 }
 
 function laterOf(one: string | null, other: string | null): string | null {
