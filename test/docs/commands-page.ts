@@ -14,7 +14,7 @@ function sectionsOf(command: Command, before: string, level: number): string[] {
   const name = `${before} ${command.name()}`;
   const usage = [name, ...command.registeredArguments.map((argument) => termOf(argument))].join(' ');
   const lines = [`${'#'.repeat(level)} \`${usage}\``, '', toSentence(command.description())];
-  lines.push(...listOf([...argumentsOf(command), ...optionsOf(command)]));
+  lines.push(...listOf([...argumentsOf(command), ...optionsOf(command)]), ...notesOf(command));
   return [lines.join('\n'), ...visibleCommands(command).flatMap((child) => sectionsOf(child, name, level + 1))];
 }
 
@@ -34,6 +34,13 @@ function optionsOf(command: Command): Entry[] {
   const help = command.createHelp();
   const options = help.visibleOptions(command).filter((option) => option.long !== '--help');
   return options.map((option) => [help.optionTerm(option), help.optionDescription(option)]);
+}
+
+/** What the help says after the options. */
+function notesOf(command: Command): string[] {
+  const notes: string[] = [];
+  command.emit('afterHelp', { error: false, command, write: (text: string) => notes.push(text.trim()) });
+  return notes.flatMap((note) => ['', '```text', note, '```']);
 }
 
 /** As Markdown, with the empty line that a list needs before it. */
