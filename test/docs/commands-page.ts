@@ -36,10 +36,16 @@ function optionsOf(command: Command): Entry[] {
   return options.map((option) => [help.optionTerm(option), help.optionDescription(option)]);
 }
 
+/** What commander is besides, and its types do not say. */
+interface Emitter {
+  emit(event: string, context: object): boolean;
+}
+
 /** What the help says after the options. */
 function notesOf(command: Command): string[] {
   const notes: string[] = [];
-  command.emit('afterHelp', { error: false, command, write: (text: string) => notes.push(text.trim()) });
+  const emitter = command as unknown as Emitter;
+  emitter.emit('afterHelp', { error: false, command, write: (text: string) => notes.push(text.trim()) });
   return notes.flatMap((note) => ['', '```text', note, '```']);
 }
 
