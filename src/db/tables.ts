@@ -9,7 +9,7 @@ import type {
   PersonEvidence,
 } from '../domain/evidence.ts';
 import type { DeliveredBy, InvitationKind } from '../domain/invitation.ts';
-import type { MembershipState, ToolOperation, ReceiptOutcome } from '../domain/membership.ts';
+import type { MembershipState, ReceiptOutcome, ToolOperation } from '../domain/membership.ts';
 import type { RunOutcome, RunTrigger } from '../domain/run.ts';
 import type { RemovalCause } from '../domain/standing.ts';
 import type { BudgetTables } from './budget-tables.ts';

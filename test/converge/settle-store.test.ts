@@ -150,7 +150,7 @@ describeEachDialect('the settle store', (dialect) => {
       isOfAnother: false,
       isLastOfAccount: false,
       isAccountOurs: false,
-      leaving: [],
+      groupsToLeave: [],
     });
     expect(await engine.membershipRows()).toMatchObject([{ leasedUntil: later(), isOurs: 1 }]);
     expect(await engine.rows('intent')).toMatchObject([

@@ -137,7 +137,7 @@ function isCausedBy(error: unknown, marker: Error | undefined): boolean {
 }
 
 interface Ahead {
-  key: Seat;
+  seat: Seat;
   before: MembershipRow | undefined;
   core: MembershipCore;
   /** Whether it would be tried anew, even if a tool refused it before. */
@@ -145,7 +145,7 @@ interface Ahead {
 }
 
 function toAhead({ seat, before, after }: MembershipChange): Ahead {
-  return { key: seat, before, core: after, isAnew: true };
+  return { seat, before, core: after, isAnew: true };
 }
 
 /** What is under way already and would not change by the read. */
@@ -161,7 +161,7 @@ async function underwayBeside(
 
 function toStanding(row: MembershipRow, changed: Partial<MembershipCore> = {}): Ahead {
   const core = { ...row, wanted: row.wanted === 1, ...changed };
-  return { key: row, before: row, core, isAnew: false };
+  return { seat: row, before: row, core, isAnew: false };
 }
 
 /** Drift of memberships that would not change otherwise. */
@@ -198,11 +198,11 @@ async function weigh(deps: PreviewDeps, install: string, ahead: Ahead[]): Promis
   );
   const anew = new Set(ahead.flatMap(({ before, isAnew }) => (isAnew ? [before?.id] : [])));
   const failed = (await previews.failed(install)).filter(({ id }) => !anew.has(id));
-  const due = ahead.flatMap(({ key, before, core: { cause, generation, removeAfter } }) => {
+  const due = ahead.flatMap(({ seat, before, core: { cause, generation, removeAfter } }) => {
     if (before === undefined || cause === null) return [];
     if (removeAfter === null || removeAfter > toInstant(now)) return [];
     const removal = { membershipId: before.id, generation, cause, isOurs: before.isOurs === 1 };
-    return [{ ...removal, canReturn: canReturn(key.tool) }];
+    return [{ ...removal, canReturn: canReturn(seat.tool) }];
   });
   const counts = { ...counted, waiting: waiting.length };
   const { held, exceeded } = applyBrake(due, counts, limits);
@@ -212,18 +212,18 @@ async function weigh(deps: PreviewDeps, install: string, ahead: Ahead[]): Promis
   const heldIds = new Set([...held, ...takenBack].map(({ membershipId }) => membershipId));
   const changes = ahead.flatMap((one) => toPreviewed(one, heldIds, toInstant(now)));
   return {
-    changes: changes.sort(byMembership),
+    changes: changes.sort(bySeat),
     held: waiting.length + changes.filter(({ change }) => change === 'held').length,
     failed: failed.length,
   };
 }
 
 function toPreviewed(one: Ahead, heldIds: ReadonlySet<number>, now: string): PreviewedChange[] {
-  const { key, before, core } = one;
+  const { seat, before, core } = one;
   const isHeld = before !== undefined && heldIds.has(before.id);
   const change = changeOf(one, isHeld, now);
   if (change === null) return [];
-  const { tool, groupId, trainerId } = key;
+  const { tool, groupId, trainerId } = seat;
   const at = change === 'later' ? core.removeAfter : null;
   return [{ tool, groupId, trainerId, change, cause: core.cause, at }];
 }
@@ -240,7 +240,7 @@ function changeOf(
   return isHeld ? 'held' : 'remove';
 }
 
-function byMembership(a: Seat, b: Seat): number {
+function bySeat(a: Seat, b: Seat): number {
   const seatKey = ({ tool, groupId, trainerId }: Seat) => JSON.stringify([tool, groupId, trainerId]);
   return seatKey(a) < seatKey(b) ? -1 : 1;
 }
