@@ -6,7 +6,10 @@ import type { ConvergeResult } from './settle-store.ts';
 
 /** The SQL of who owns an account of a tool, by the tool's id (`docs/design.md`, *Identity*). */
 
-/** Checks the id, the trainer whom it was made for, and when it was made, because the tool may have reused the id. */
+/**
+ * Checks the id, the trainer that the account was made for, and when it was made, because the tool may have reused the
+ * id.
+ */
 export async function isAccountOurs(
   db: Transaction,
   { tool, trainerId }: Pick<Claim, 'tool' | 'trainerId'>,

@@ -164,7 +164,7 @@ async function settleAbsent(
 }
 
 /**
- * Ends the assignments of a member whom others removed, or whom we removed in a try that was cut short. Another
+ * Ends the assignments of a member that others removed, or that we removed in a try that was cut short. Another
  * membership may use the same account and miss it only now, so shared accounts keep them.
  *
  * @returns false if the claim no longer holds
@@ -191,7 +191,7 @@ function keepIfOfMembership(deps: ConvergeDeps, claim: Claim, found: Member | nu
 }
 
 /**
- * If the tool may not list a member whom we added, the member counts as present until the tool confirms the removal.
+ * If the tool may not list a member that we added, the member counts as present until the tool confirms the removal.
  */
 function presumePresent({ adapter }: ConvergeDeps, { wanted, isOurs, memberId, email }: Claim): Member | null {
   const isPresumed = adapter.capabilities.removesUnseen === true && !wanted && isOurs;

@@ -19,7 +19,7 @@ export const contractStatuses = ['unknown', 'active', 'disputed', 'ended'] as co
 export type ContractStatus = (typeof contractStatuses)[number];
 export type LinkStatus = 'unknown' | 'live' | 'removed' | 'absent';
 
-/** A read may have been under way when the event was raised. After this long it was not. */
+/** A read may have been running when the event was raised. After this long it was not. */
 const disputeAfterMs = 10 * 60_000;
 
 export type ContractRegisters = Pick<

@@ -18,8 +18,8 @@ import {
 
 /**
  * Why a trainer is removed. The first three and `retired` are explicit and act at once. Everything else is weaker and
- * waits. `found_again` is a trainer whom we removed and who is in the tool again: only a listing shows that, so it
- * waits and the brake counts it, even if the contract ended explicitly.
+ * waits. `found_again` is a removed trainer who is in the tool again: only a listing shows that, so it waits and the
+ * brake counts it, even if the contract ended explicitly.
  */
 export const removalCauses = [
   'contract_ended',
