@@ -38,7 +38,7 @@ interface PlanItemTable {
 
 export type PlanItemOutcome = 'approved' | 'rejected' | 'stale';
 
-/** Every removal that was let pass, and on what grounds: what the brake counts. */
+/** Every cleared removal with its clearance. The brake counts these rows. */
 interface RemovalTable {
   id: Generated<number>;
   install: string;

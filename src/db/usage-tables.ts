@@ -78,7 +78,7 @@ export interface UsageDayTable extends Counts {
   memberId: string;
   day: Day;
   trainerId: string;
-  /** Whether a removal was begun since: it may rise, and never falls. */
+  /** Whether a removal has begun since: it may rise, and is never lowered. */
   isFrozen: number;
   /** Whether a piece that was seen before that removal was taken away or moved since. */
   isTorn: Generated<number>;

@@ -31,8 +31,7 @@ export interface Observation {
   seenAt: string;
   /** The source's id of the trainer, if the source lists single pieces of work. */
   memberId?: string;
-  /** Whether the trainer's removal has begun since. From then on the contract of this
-   * work must not change. */
+  /** Whether the trainer's removal has begun since. From then on the contract of this work must not change. */
   isFrozen?: boolean;
   /** Whether pieces were deleted or moved since then. The pieces no longer show whose work it is. */
   isTorn?: boolean;
