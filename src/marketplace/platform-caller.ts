@@ -6,7 +6,6 @@ import { retry } from '../lib/retry.ts';
 import { driftMsOf } from './clock-drift.ts';
 import { createPacer, type Pacer, type Pacing } from './pacer.ts';
 import type { CallNotes } from './platform-api.ts';
-import { requestIdOf } from './request-id.ts';
 
 export interface PlatformCallOptions {
   /** Without a slash at its end, e.g. `https://app.opentrain.ai/api/partner/v1`. */
@@ -142,4 +141,13 @@ function createRateLimit(pacer: Pacer): <T>(send: () => Promise<T>) => Promise<T
       throw error;
     }
   };
+}
+
+/** Assumed (spec: platform-api.md has none for answers that are no refusals). */
+const header = 'x-request-id';
+
+/** The marketplace's name for a request, to quote to its support; null where it gave none. */
+function requestIdOf(headers: Headers): string | null {
+  const requestId = headers.get(header);
+  return requestId !== null && /^[\x21-\x7e]{1,200}$/.test(requestId) ? requestId : null;
 }
