@@ -1,8 +1,8 @@
-import type { BudgetState, ToldState } from '../domain/budget.ts';
+import type { BudgetState, NotifiedBudgetState } from '../domain/budget.ts';
 
 /** What somebody was told of last. */
 export interface Told {
-  state: ToldState;
+  state: NotifiedBudgetState;
   at: string;
   fundedVolume: number | null;
 }
@@ -22,14 +22,14 @@ export interface NoticeRules {
 }
 
 export interface Decision {
-  state: ToldState;
+  state: NotifiedBudgetState;
   isRepeat: boolean;
 }
 
 /** For so long a better state has to last, unless it was paid for. */
 const quietMs = 3_600_000;
 
-const severities: Record<ToldState, number> = { ok: 0, low: 1, depleted: 2 };
+const severities: Record<NotifiedBudgetState, number> = { ok: 0, low: 1, depleted: 2 };
 
 /**
  * Pure: what somebody is to be told of now. What is worse than they know is told at once. What is

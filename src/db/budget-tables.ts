@@ -1,5 +1,5 @@
 import type { Generated, Selectable } from 'kysely';
-import type { BudgetState, ToldState } from '../domain/budget.ts';
+import type { BudgetState, NotifiedBudgetState } from '../domain/budget.ts';
 import type { BudgetFacts } from '../domain/notice.ts';
 
 /** The tables of budgets. They have only ids and numbers, so they are kept for good. */
@@ -31,7 +31,7 @@ interface BudgetTable extends BudgetFacts {
   attempts: Generated<number>;
   failure: string | null;
   /** The state of the last notice, when it was given, and the funded volume at that time. */
-  toldState: ToldState | null;
+  toldState: NotifiedBudgetState | null;
   toldAt: string | null;
   toldFundedVolume: number | null;
 }

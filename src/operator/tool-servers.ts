@@ -1,7 +1,7 @@
 import type { Adapter } from '../adapters/adapter.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { isOtherServer, type Server } from '../domain/binding.ts';
-import { askServer, placeOf, sayOtherServer } from '../tools/bind-tool.ts';
+import { askServer, describeOtherServer, placeOf } from '../tools/bind-tool.ts';
 import { callTool } from '../tools/call-tool.ts';
 import { createToolBindingStore } from '../tools/tool-binding-store.ts';
 import { type By, writeAudit } from './audit-store.ts';
@@ -66,7 +66,7 @@ export async function checkServer(
   const told = await ask(adapter, settings, signal).catch(() => undefined);
   if (bound === undefined || told === undefined || !isOtherServer(bound, told)) return [];
   const action = 'until then nobody is added or removed in it';
-  return [failure(`tool ${tool}`, new Error(sayOtherServer(tool, bound, told)), action)];
+  return [failure(`tool ${tool}`, new Error(describeOtherServer(tool, bound, told)), action)];
 }
 
 function ask(adapter: Adapter, settings: object, stopping: AbortSignal): Promise<Server> {
