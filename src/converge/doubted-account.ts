@@ -10,7 +10,7 @@ import { removeMembership } from './remove-membership.ts';
 import type { ConvergeResult } from './settle-store.ts';
 
 /**
- * Accounts that are known by their id alone (`docs/design.md`, *Identity*): ids that may belong to another person now,
+ * Accounts that are known by their id alone (docs/design.md, Identity): ids that may belong to another person now,
  * and accounts of ours that no look shows any more.
  */
 

@@ -3,7 +3,7 @@ import { type GracePeriods, isByOperator, isExplicit, type RemovalCause } from '
 
 /**
  * What a removal that is due waits for: the marketplace must have been asked late enough that Gangway knows everything
- * that may keep the trainer in (`docs/design.md`, *Removing* and *Reconciling*). Each wait has an end. After it the
+ * that may keep the trainer in (docs/design.md, Removing and Reconciling). Each wait has an end. After it the
  * trainer is removed, even if the marketplace could not be asked.
  */
 

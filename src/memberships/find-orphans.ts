@@ -20,7 +20,7 @@ const chunkSize = 100;
 
 /**
  * Finds the trainers who would be orphaned if all memberships were derived with this configuration. It changes nothing:
- * configuration is not evidence and removes no member (`docs/design.md`, *Memberships*).
+ * configuration is not evidence and removes no member (docs/design.md, Memberships).
  */
 export async function findOrphans(deps: OrphanDeps): Promise<Orphan[]> {
   const { database, orphans: store, rules } = deps;
