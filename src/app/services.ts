@@ -49,8 +49,8 @@ import { createFinalReadingStore } from '../removals/final-reading-store.ts';
 import { createRemovalWorker } from '../removals/removal-worker.ts';
 import { canBeReadded, mayChangeAccounts } from '../tools/account-rules.ts';
 import { createUsage, type Usage } from '../usage/create-usage.ts';
-import { createImportSightings } from '../usage/import/import-sightings.ts';
-import { createPlaceOf } from '../usage/read/find-places.ts';
+import { createImportObservations } from '../usage/import/import-observations.ts';
+import { createScopeOf } from '../usage/read/find-scopes.ts';
 import type { Storage } from './storage.ts';
 import { bindTools, createConvergeWorkers } from './tools.ts';
 
@@ -116,7 +116,8 @@ export function createServices(given: ServicesDeps): Services {
   const routeLink = createLinkRouter(installs, adapters);
   const gracePeriods = config.removals;
   const installStates = createInstallStateStore(database);
-  const silence = createSilence({ database, installStates, installs, gracePeriods, logger, clock });
+  const unlistedTools = [...adapters].flatMap(([tool, { listMembers }]) => (listMembers ? [] : [tool]));
+  const silence = createSilence({ database, installStates, installs, unlistedTools, gracePeriods, logger, clock });
   const convergeWorkers = createConvergeWorkers(deps, { alerts, routeLink, mayChange, silence });
   const resets = createResetStore(database, box);
   const resetting = [...adapters].flatMap(([tool, one]) => (one.resetInvitations ? [tool] : []));
@@ -147,7 +148,7 @@ export function createServices(given: ServicesDeps): Services {
     report: createReportEvidence({ installs, adapters }, alerts),
     reportSuspects: createReportSuspects({ suspects: createSuspectStore(database), alerts, clock }),
     reportClock: createReportClock({ database, alerts, clock }),
-    mayPass: createFinalReadingStore(createPlaceOf({ adapters, routeLink, links: config.links })).mayPass,
+    mayPass: createFinalReadingStore(createScopeOf({ adapters, routeLink, links: config.links })).mayPass,
     canReturn: (tool: string) => canBeReadded(adapters.get(tool), mayChange(tool)),
     countDueResets: () => resets.countDue(resetting, toInstant(clock.now())),
     onMembershipDue() {
@@ -218,7 +219,7 @@ function createUsageOf(
     links: config.links,
     routeLink: services.rules.routeLink,
     onAnswer: keepAnswer,
-    otherSightings: [createImportSightings(services.database)],
+    otherObservations: [createImportObservations(services.database)],
   });
 }
 

@@ -7,7 +7,7 @@ import type { Clock } from '../lib/clock.ts';
 import { loadTools, type ToolStanding } from './about-tools.ts';
 import type { Attention } from './load-status.ts';
 
-/** Who runs on the database and how their tools are, as seen from a process that is none of them. */
+/** Who runs on the database and how their tools are, as another process sees it. */
 export interface Running {
   instances: ShownInstance[];
   tools: ToolStanding[];
@@ -17,7 +17,7 @@ export interface Running {
 
 export interface ShownInstance extends Omit<Instance, 'id'> {
   state: 'running' | 'silent' | 'stopped';
-  /** How long ago it was heard of, by the database's clock. */
+  /** How long ago its heartbeat was, by the database's clock. */
   silentForSeconds: number;
 }
 
@@ -34,7 +34,7 @@ export async function loadRunning(database: Database, local: Clock): Promise<Run
     tools,
     attention: [
       ...aboutInstances(instances, lastAliveAt, now),
-      // While nothing runs, that is what everybody waits for.
+      // While nothing runs, everything waits for that.
       ...(isAnyRunning ? attention : []),
     ],
   };
@@ -55,10 +55,10 @@ function stateOf(instance: Instance, now: Date): ShownInstance['state'] {
   return isInstanceRunning(instance, now) ? 'running' : 'silent';
 }
 
-/** Versions that leave no heartbeat write down once a minute that they are alive. */
+/** Versions without a heartbeat store once a minute that they are alive. */
 const olderVersionMs = 120_000;
 
-/** Pure. @param lastAliveAt when any version was alive last, to the minute */
+/** Pure. @param lastAliveAt when any version was last alive, to the minute */
 function aboutInstances(instances: readonly Instance[], lastAliveAt: string | undefined, now: Date): Attention[] {
   if (instances.some((instance) => isInstanceRunning(instance, now))) {
     return instances
@@ -75,7 +75,7 @@ function aboutInstances(instances: readonly Instance[], lastAliveAt: string | un
   if (instances.length === 0 && now.getTime() - Date.parse(since) < olderVersionMs) return [];
   return [
     {
-      says: `nothing runs since ${since}: no delivery is stored, and nobody is added or removed`,
+      says: `nothing runs since ${since}: no delivery is stored, and no member is added or removed`,
       action: 'start it: gangway start; the log of what ran before says why it ended',
     },
   ];

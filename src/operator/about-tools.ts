@@ -3,21 +3,21 @@ import type { Database } from '../db/database.ts';
 import { adviseOnTrouble, describeToolTrouble, isTroubleCurrent, type ToolTrouble } from '../domain/tool-trouble.ts';
 import type { Attention } from './load-status.ts';
 
-/** What running instances know of the tools, and who waits for them. */
+/** What running instances know of the tools, and which trainers wait for a tool. */
 export interface ToolStanding {
   tool: string;
-  /** Null where it is not left alone. */
+  /** Null where calls to the tool are not paused. */
   trouble: ToolTrouble | null;
-  /** People whose call is due, or is to be tried again. */
+  /** Trainers whose call is due, or will be repeated. */
   waiting: number;
   /** Some of them, by id. */
   trainers: string[];
   waitsSince: string | null;
-  /** What most of those were told who were told anything. */
+  /** The answer that most of those got that got one. */
   failure: string | null;
 }
 
-/** A call that takes longer than usual needs nobody; who waits for longer than this may. */
+/** A call that takes longer than usual is no trouble; a trainer who waits for longer than this is. */
 const patienceMs = 2 * 60_000;
 const named = 3;
 
@@ -55,7 +55,7 @@ function toStanding(
 function aboutTool(standing: ToolStanding, all: readonly WaitingMemberships[], now: Date): Attention[] {
   const { tool, trouble } = standing;
   if (trouble !== null) {
-    const who = all.length === 0 ? 'nobody waits for it now' : sayWho(standing, all);
+    const who = all.length === 0 ? 'no trainer waits for it now' : sayWho(standing, all);
     return [
       {
         says: `${tool} ${describeToolTrouble(trouble)}: ${trouble.message}; ${who}`,
@@ -63,11 +63,11 @@ function aboutTool(standing: ToolStanding, all: readonly WaitingMemberships[], n
       },
     ];
   }
-  // Whom it refuses is told of by itself.
+  // A tool that refuses a trainer is reported by the state of the membership.
   const stuck = all.filter(({ isRefused, since }) => !isRefused && now.getTime() - Date.parse(since) >= patienceMs);
   if (stuck.length === 0) return [];
   const slow = toStanding(standing, stuck);
-  const why = slow.failure === null ? '' : `; most were told: ${slow.failure}`;
+  const why = slow.failure === null ? '' : `; most got the answer: ${slow.failure}`;
   return [
     {
       says: `${tool} is slow, or fails for some, since ${slow.waitsSince}; ${sayWho(slow, stuck)}${why}`,

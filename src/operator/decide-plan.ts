@@ -13,9 +13,9 @@ export interface DecidePlanDeps {
 export type PlanDecision = 'approve' | 'reject';
 
 /**
- * Writes down what becomes of the removals that a plan holds; whoever runs the engine executes them.
+ * Stores what an operator decided about the removals that a plan holds. The running workers execute them.
  *
- * @param how it was decided, for the audit, where there are several ways
+ * @param how it was decided, for the audit, where there are several kinds
  * @throws AppError `not_found`, or `conflict` where it was decided before
  */
 export async function decidePlan(
@@ -25,7 +25,7 @@ export async function decidePlan(
   how = '',
 ): Promise<PlanResult> {
   return await inTransaction(database, async (tx) => {
-    // What derives memberships must not change them between the looking and the writing.
+    // Deriving memberships must not change them between the look and the write.
     await evidence.lock(tx);
     const decided = await plans[decision](tx, planId, by.at);
     await writeAudit(tx, by, `plans ${decision}${how}`, `plan ${planId}`);

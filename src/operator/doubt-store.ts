@@ -5,17 +5,17 @@ import { addGivenAddress } from '../memberships/address-store.ts';
 import { type By, writeAudit } from './audit-store.ts';
 
 /**
- * The SQL of an operator's word about an account that was known to be somebody's, and of which nobody
- * knows whose it is since it shows an address that nobody told.
+ * The SQL of an operator's word about an account in doubt: it was a trainer's, and now shows an address that no
+ * source has reported for that trainer.
  */
 export interface DoubtStore {
   /**
-   * It is theirs, under this address: they leave by it too.
+   * The account is the trainer's, under this address: a removal ends it too.
    *
    * @throws AppError `not_found`, or `conflict` where there is none in doubt
    */
   adopt(membershipId: number, address: string, by: By): Promise<void>;
-  /** It is somebody else's. @returns false where there is none in doubt */
+  /** The account belongs to another person. @returns false where there is none in doubt */
   release(membershipId: number, by: By): Promise<boolean>;
 }
 
@@ -53,7 +53,7 @@ async function findDoubted(tx: Transaction, id: number) {
     .executeTakeFirst();
 }
 
-/** What waited for the word is looked at again now. */
+/** What waited for the word is due again now. */
 async function settle(tx: Transaction, id: number, at: string, memberId: string | null): Promise<void> {
   await tx
     .updateTable('membership')

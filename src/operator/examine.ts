@@ -17,7 +17,7 @@ import { loadStatus, toMailed } from './load-status.ts';
 
 export interface Examined {
   config: Config;
-  /** All there are, of the configuration and of the database. */
+  /** All installs, of the configuration and of the database. */
   installs: ReadonlyMap<string, Install>;
   database: Database;
   box: SecretBox;
@@ -25,7 +25,7 @@ export interface Examined {
   clock: Clock;
 }
 
-/** Looks at what is in the database, beside the configuration. Changes nothing. */
+/** Checks the database and the configuration. Changes nothing. */
 export async function examine(subject: Examined): Promise<Check[]> {
   const { installs, adapters, database, clock } = subject;
   return [
@@ -73,6 +73,6 @@ function checkAccounts({ config, installs, adapters }: Examined): Check[] {
 async function checkWork({ config, installs, database, clock }: Examined): Promise<Check[]> {
   const now = toInstant(clock.now());
   const { attention } = await loadStatus(database, now, installs, toMailed(config, now));
-  if (attention.length === 0) return [ok('work', 'nothing waits for somebody')];
+  if (attention.length === 0) return [ok('work', 'nothing waits for an operator')];
   return attention.map(({ says, action }) => warning('work', says, action));
 }

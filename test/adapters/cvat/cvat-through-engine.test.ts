@@ -6,7 +6,7 @@ import { inTransaction } from '../../../src/db/database.ts';
 import type { MembershipRow } from '../../../src/db/tables.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import type { RouteLink } from '../../../src/memberships/link-router.ts';
-import { judgeMembership } from '../../../src/operator/explain-membership.ts';
+import { explainMembership } from '../../../src/operator/explain-membership.ts';
 import { claimDue, converge } from '../../support/converging.ts';
 import { type CvatFake, type CvatFakeOptions, openCvatFake } from '../../support/cvat-fake.ts';
 import type { CvatAnswer } from '../../support/cvat-routes.ts';
@@ -128,7 +128,7 @@ describeEachDatabase('an invitation of CVAT of which nobody knows the end', (ope
       invitation: undefined,
       trouble: undefined,
     };
-    expect(judgeMembership(held, circumstances)).toMatchObject({
+    expect(explainMembership(held, circumstances)).toMatchObject({
       holds: false,
       comesFirst: true,
       says: expect.stringContaining('The trainer may still be in, as one of these accounts'),
