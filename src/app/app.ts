@@ -17,6 +17,7 @@ import { createSealerStore } from '../keys/sealer-store.ts';
 import { type Clock, systemClock, toInstant } from '../lib/clock.ts';
 import { createHttpServer, type HttpServer } from '../lib/http-server.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { Polling } from '../lib/loop.ts';
 import { createMetrics } from '../lib/metrics.ts';
 import { createReadiness } from '../lib/readiness.ts';
 import { listRemoved } from '../removals/removal-total-store.ts';
@@ -37,7 +38,7 @@ export interface App {
   stop(): Promise<void>;
 }
 
-export interface AppDeps {
+export interface AppDeps extends Polling {
   config: Config;
   storage: Storage;
   logger: Logger;
@@ -65,6 +66,7 @@ export function createApp({
   acceptsOrphans = false,
   isRestored = false,
   secondLookMs = usualSecondLookMs,
+  pollMs,
 }: AppDeps): App {
   const metrics = createMetrics();
   const append = createAppend(storage);
@@ -81,6 +83,7 @@ export function createApp({
     isBusy: inbox.isBusy,
     clock: leaseClock,
     secondLookMs,
+    pollMs,
   });
   const sealerNotice = createSealerNoticeOf(storage, leaseClock, logger);
   const heartbeat = createHeartbeat(storage.database, leaseClock, logger);

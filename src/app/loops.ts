@@ -58,7 +58,7 @@ export interface StartOptions {
 }
 
 export function createEngine(deps: EngineDeps): Engine {
-  const { config, storage, logger, clock } = deps;
+  const { config, storage, logger, clock, pollMs } = deps;
   const works = createWorks(deps);
   const { installStates } = works;
   const readWorker = createReadWorker(works);
@@ -80,6 +80,7 @@ export function createEngine(deps: EngineDeps): Engine {
     installStates,
     logger,
     clock,
+    pollMs,
     onReadWanted,
     schedule: config.reconcile.schedule,
     installs: works.installs,
@@ -88,6 +89,7 @@ export function createEngine(deps: EngineDeps): Engine {
     registry: deps.registry,
     logger,
     clock,
+    pollMs,
     async onLoaded(changed) {
       if (await rerouteInstalls(works, changed)) intakeWorker.wake();
     },
@@ -120,10 +122,13 @@ export function createEngine(deps: EngineDeps): Engine {
 }
 
 /** Without a public address nothing is delivered, and there is nothing to watch. */
-function createWatch({ config }: EngineDeps, { subscription, installs }: Works): SubscriptionWorker | undefined {
+function createWatch(
+  { config, pollMs }: EngineDeps,
+  { subscription, installs }: Works,
+): SubscriptionWorker | undefined {
   if (config.receiver.publicUrl === undefined) return undefined;
   const { everyMs } = config.subscription;
-  return createSubscriptionWorker({ ...subscription, installs, everyMs });
+  return createSubscriptionWorker({ ...subscription, installs, everyMs, pollMs });
 }
 
 /** None where no mail is configured: then invitations wait for an operator. */

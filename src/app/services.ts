@@ -20,7 +20,7 @@ import { createSubscriptionStore } from '../installs/subscription/subscription-s
 import { type Alerts, createAlerts } from '../lib/alerts.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { Loop } from '../lib/loop.ts';
+import type { Loop, Polling } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { createSendMail } from '../mail/send-mail.ts';
 import type { Rules } from '../memberships/collect-candidates.ts';
@@ -53,7 +53,7 @@ import { createPlaceOf } from '../usage/read/find-places.ts';
 import type { Storage } from './storage.ts';
 import { createStores } from './stores.ts';
 
-export interface WorksDeps {
+export interface WorksDeps extends Polling {
   config: Config;
   storage: Storage;
   logger: Logger;
@@ -101,7 +101,7 @@ export interface Works extends ReconcileDeps, OrphanDeps {
 }
 
 export function createWorks(given: WorksDeps): Works {
-  const { config, storage, logger, clock, metrics, registry } = given;
+  const { config, storage, logger, clock, metrics, registry, pollMs } = given;
   const { database, box, memberships } = storage;
   const { installs, platformApis } = registry;
   const { managedDomains } = config.marketplace;
@@ -125,6 +125,7 @@ export function createWorks(given: WorksDeps): Works {
     clock,
     metrics,
     alerts,
+    pollMs,
     memberships,
     installs,
     platformApis,
@@ -242,12 +243,12 @@ interface ConvergeRules {
 }
 
 function createConvergeWorkers(deps: WorksDeps, { alerts, routeLink, silence, mayChange }: ConvergeRules): Loop[] {
-  const { config, storage, logger, clock, metrics, adapters } = deps;
+  const { config, storage, logger, clock, metrics, adapters, pollMs } = deps;
   const { secondLookMs = usualSecondLookMs } = deps;
   const { database, box } = storage;
   const resets = createResetStore(database, box);
   const troubles = createToolTroubleStore(database);
-  const shared = { logger, clock, metrics, alerts, locks: createLockStore(database), troubles };
+  const shared = { logger, clock, pollMs, metrics, alerts, locks: createLockStore(database), troubles };
   const claims = lookingBefore(silence, createClaimStore(database, box));
   const settling = createSettleStore(database, box, routeLink);
   return [...config.tools].flatMap(([tool, { concurrency, timeoutMs, ...settings }]) => {

@@ -1,13 +1,12 @@
 import { toInstant } from '../lib/clock.ts';
-import { createLoop, type Loop } from '../lib/loop.ts';
+import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { BudgetStore } from './budget-store.ts';
 import { type ReadBudgetsDeps, readNextInstall } from './read-budgets.ts';
 import { type SweepDeps, sweepContracts } from './sweep-contracts.ts';
 
-export interface BudgetWorkerDeps extends ReadBudgetsDeps, SweepDeps {}
+export interface BudgetWorkerDeps extends ReadBudgetsDeps, SweepDeps, Polling {}
 
-const pollMs = 1000;
 /** So often the evidence is looked through for what asks for a reading. */
 const sweepEveryMs = 60_000;
 /** So many installs are read side by side. */
@@ -20,7 +19,7 @@ export function createBudgetWorker(deps: BudgetWorkerDeps): Loop {
   let sweptAt = Number.NEGATIVE_INFINITY;
   return createLoop({
     name: 'budget',
-    intervalMs: pollMs,
+    pollMs: deps.pollMs,
     logger,
     clock,
     stallMs,

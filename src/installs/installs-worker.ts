@@ -1,9 +1,9 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createLoop, type Loop } from '../lib/loop.ts';
+import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
 import type { InstallRegistry } from './install-registry.ts';
 
-interface InstallsWorkerDeps {
+interface InstallsWorkerDeps extends Polling {
   registry: InstallRegistry;
   logger: Logger;
   clock: Clock;
@@ -11,15 +11,13 @@ interface InstallsWorkerDeps {
   onLoaded(changed: string[]): Promise<void>;
 }
 
-const pollMs = 1000;
-
 /** Has what was connected beside it, by command or by another instance, take effect here. */
 export function createInstallsWorker({ registry, ...deps }: InstallsWorkerDeps): Loop {
   /** Loaded, and not told of yet: the registry tells of each change once, whatever fails after it. */
   const untold = new Set<string>();
   return createLoop({
     name: 'installs',
-    intervalMs: pollMs,
+    pollMs: deps.pollMs,
     logger: deps.logger,
     clock: deps.clock,
     async run() {

@@ -14,10 +14,18 @@ export interface Loop {
   isHealthy(): boolean;
 }
 
-export interface LoopOptions {
+/** How soon a loop sees what it was not woken for. */
+export interface Polling {
+  /** One for all loops of a process, so that a test can have all of them look more often. */
+  pollMs?: number | undefined;
+}
+
+const usualPollMs = 1000;
+
+export interface LoopOptions extends Polling {
   name: string;
-  /** How long to rest after a run that found nothing more to do. */
-  intervalMs: number;
+  /** How long to rest after a run that found nothing more to do, where that is not `pollMs`. */
+  intervalMs?: number;
   /**
    * Does what is due; `more` asks to be called again at once. One that is long calls `beat` whenever
    * it has come a step further.
@@ -32,7 +40,7 @@ export interface LoopOptions {
 const longestRestAfterFailureMs = 30_000;
 
 export function createLoop(options: LoopOptions): Loop {
-  const { name, intervalMs, run, logger, clock, stallMs = 120_000 } = options;
+  const { name, pollMs = usualPollMs, intervalMs = pollMs, run, logger, clock, stallMs = 120_000 } = options;
   const stopping = new AbortController();
   let rest = new AbortController();
   let lastBeatAt = clock.now().getTime();

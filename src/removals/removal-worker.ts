@@ -3,12 +3,12 @@ import { applyBrake, type BrakeLimits } from '../domain/brake.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createLoop, type Loop } from '../lib/loop.ts';
+import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { AwaitedReadingStore } from './awaited-reading-store.ts';
 import type { BrakeStore, DueMembership } from './brake-store.ts';
 
-export interface RemovalWorkerDeps {
+export interface RemovalWorkerDeps extends Polling {
   database: Database;
   brakes: BrakeStore;
   /** Whoever takes evidence in meanwhile waits. */
@@ -32,7 +32,6 @@ export interface RemovalWorkerDeps {
   onListWanted(): void;
 }
 
-const pollMs = 1000;
 /** What falls due in quick succession becomes one plan and not hundreds. */
 const planEveryMs = 10_000;
 
@@ -44,7 +43,7 @@ export function createRemovalWorker(deps: RemovalWorkerDeps): Loop {
   const { logger, clock } = deps;
   return createLoop({
     name: 'removal',
-    intervalMs: pollMs,
+    pollMs: deps.pollMs,
     logger,
     clock,
     async run() {

@@ -21,7 +21,6 @@ const installsAtOnce = 8;
 const leaseMs = 10_000;
 /** So soon is one that failed tried again, as long as somebody waits for it. */
 const againMs = 5000;
-const pollMs = 1000;
 
 /**
  * Lists the active contracts of an install before an end takes somebody's last known reason: the
@@ -32,7 +31,7 @@ export function createActiveListWorker(deps: ActiveListDeps): Loop {
   const turns = createTurns();
   return createLanes({
     name: 'active-list',
-    intervalMs: pollMs,
+    pollMs: deps.pollMs,
     logger,
     clock,
     stallMs: 2 * longestLookMs,

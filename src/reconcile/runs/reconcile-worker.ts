@@ -6,7 +6,6 @@ import { endRuns } from './end-runs.ts';
 import { type ReconcileDeps, reconcile, takeNext } from './reconcile-install.ts';
 
 const stallMs = 15 * 60_000;
-const pollMs = 1000;
 /** So many installs are read side by side: to read a large one takes hours. */
 const installsAtOnce = 4;
 
@@ -18,7 +17,7 @@ export function createReconcileWorker(deps: ReconcileDeps): Loop {
   const { installStates, logger, clock } = deps;
   return createLanes({
     name: 'reconcile',
-    intervalMs: pollMs,
+    pollMs: deps.pollMs,
     logger,
     clock,
     stallMs,

@@ -5,6 +5,7 @@ import type { Alerts } from '../../lib/alerts.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
+import type { Polling } from '../../lib/loop.ts';
 import { mapBounded } from '../../lib/map-bounded.ts';
 import { maskText } from '../../lib/mask.ts';
 import { callTool } from '../../tools/call-tool.ts';
@@ -20,7 +21,7 @@ import { type ResolveDeps, resolveWaiting } from './resolve-waiting.ts';
 import { assignWork } from './whose-work.ts';
 import type { WorkStore } from './work-store.ts';
 
-export interface ReadPlaceDeps extends ResolveDeps {
+export interface ReadPlaceDeps extends ResolveDeps, Polling {
   places: PlaceStore;
   work: WorkStore;
   sources: ContractSourceStore;

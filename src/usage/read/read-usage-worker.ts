@@ -2,7 +2,6 @@ import { toInstant } from '../../lib/clock.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
 import { listPlaces, type ReadPlaceDeps, readingMs, readNextPlace } from './read-place.ts';
 
-const pollMs = 1000;
 /** So often it is looked whether somebody may work at a place that was never read. */
 const discoverEveryMs = 60_000;
 
@@ -12,7 +11,7 @@ export function createReadUsageWorker(deps: ReadPlaceDeps, tool: string): Loop {
   let discoveredAt = Number.NEGATIVE_INFINITY;
   return createLoop({
     name: `read-usage ${tool}`,
-    intervalMs: pollMs,
+    pollMs: deps.pollMs,
     logger,
     clock,
     // One reading and what is merged of it.
