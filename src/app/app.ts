@@ -4,6 +4,7 @@ import { type ConsoleDeps, createConsoleApp } from '../console/console-app.ts';
 import { usualSecondLookMs } from '../converge/converge-steps.ts';
 import { createAliveLock } from '../db/alive-lock.ts';
 import { createCheckpointer } from '../db/checkpointer.ts';
+import type { DatabaseWatch } from '../db/database.ts';
 import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts';
 import { createHeartbeat } from '../db/heartbeat.ts';
 import { createInstanceStore } from '../db/instance-store.ts';
@@ -55,6 +56,11 @@ export interface AppDeps extends Polling {
   secondLookMs?: number;
 }
 
+/** What nobody wrote falls due by time alone, or was missed: a loop looks for it so often. */
+const usualRestMs = 5000;
+/** What was written is seen so soon. */
+const seenWithinMs = 1000;
+
 /** Names every concrete part and wires them. */
 export function createApp({
   config,
@@ -66,7 +72,7 @@ export function createApp({
   acceptsOrphans = false,
   isRestored = false,
   secondLookMs = usualSecondLookMs,
-  pollMs,
+  pollMs = usualRestMs,
 }: AppDeps): App {
   const metrics = createMetrics();
   const append = createAppend(storage);
@@ -110,6 +116,7 @@ export function createApp({
     clock: leaseClock,
   });
   const alive = createAliveLock(storage.database, leaseClock);
+  let watch: DatabaseWatch | undefined;
   return {
     async start() {
       // Nothing to store, but the thread is up before the first delivery would wait for it.
@@ -127,11 +134,12 @@ export function createApp({
       const reread = await storage.inbox.replayUnread(toInstant(leaseClock.now()));
       if (reread > 0) logger.info({ reread }, 'Deliveries that could not be read are read again');
       for (const loop of engine.loops) loop.start();
+      watch = storage.database.watch(engine.wakeAll, Math.min(pollMs, seenWithinMs));
       return { receiverUrl, consoleUrl };
     },
     async stop() {
       readiness.drain();
-      await Promise.all([receiver.drain(config.receiver.drainMs), engine.stop()]);
+      await Promise.all([watch?.stop(), receiver.drain(config.receiver.drainMs), engine.stop()]);
       await receiver.stop();
       await operator.stop();
       await engine.alertsTold();

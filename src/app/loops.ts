@@ -46,6 +46,8 @@ export interface Engine {
   alertsTold(): Promise<void>;
   /** Deliveries were stored. */
   wakeIntake(): void;
+  /** Something was written, by this process or by another: whatever it is, its loop looks. */
+  wakeAll(): void;
   /** A request for an install was signed with none of its secrets. */
   noteUnmatched(install: string): void;
 }
@@ -117,6 +119,9 @@ export function createEngine(deps: EngineDeps): Engine {
     alerts: works.alerts,
     alertsTold: works.alertsTold,
     wakeIntake: () => intakeWorker.wake(),
+    wakeAll() {
+      for (const loop of acting) loop.wake();
+    },
     noteUnmatched: (install) => subscriptionWorker?.noteUnmatched(install),
   };
 }
@@ -139,19 +144,17 @@ function createMailWorkers({ config, storage }: EngineDeps, works: Works): Loop[
   return [createMailWorker({ ...works, mails, send: createSendMail(style.smtp), style })];
 }
 
-/** One for each channel, so that none waits for another; and what clears up behind them. */
+/** One for each channel, so that none waits for another. */
 function createNotifyWorkers(works: Works): Loop[] {
   const dispatches = createDispatchStore(works.database);
-  const names = works.channels.map(({ name }) => name);
-  return [
-    ...works.channels.map((channel) => createNotifyWorker({ ...works, channel, dispatches })),
-    createNoticePurgeWorker({ ...works, channels: names, dispatches }),
-  ];
+  return works.channels.map((channel) => createNotifyWorker({ ...works, channel, dispatches }));
 }
 
 /** What keeps the database small, and its people no longer than they may be. */
-function createHousekeeping({ config, storage, logger, clock }: EngineDeps, { evidence, silence }: Works): Loop[] {
+function createHousekeeping({ config, storage, logger, clock }: EngineDeps, works: Works): Loop[] {
   const { database, inbox } = storage;
+  const { evidence, silence } = works;
+  const channels = works.channels.map(({ name }) => name);
   const { deliveriesMs, peopleMs } = config.retention;
   const sweep = createSweep({
     database,
@@ -161,6 +164,7 @@ function createHousekeeping({ config, storage, logger, clock }: EngineDeps, { ev
     retentionMs: peopleMs,
   });
   return [
+    createNoticePurgeWorker({ ...works, channels, dispatches: createDispatchStore(database) }),
     createPurgeWorker({ inbox, logger, clock, retentionMs: deliveriesMs }),
     createRetentionWorker({ sweep, logger, clock }),
     createVacuumWorker(database, logger, clock),

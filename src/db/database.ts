@@ -15,7 +15,16 @@ export interface Database {
   readonly kysely: Kysely<Tables>;
   /** One attempt at a transaction; `inTransaction` is how to have one. */
   transact<T>(work: (tx: Transaction) => Promise<T>, isDurable: boolean): Promise<T>;
+  /**
+   * Calls back when something was written, by this process or by another: within `everyMs` where
+   * that can be seen, and no more often. Changes may be missed while the database cannot be reached.
+   */
+  watch(onChange: () => void, everyMs: number): DatabaseWatch;
   close(): Promise<void>;
+}
+
+export interface DatabaseWatch {
+  stop(): Promise<void>;
 }
 
 /** Inside `inTransaction`: its queries commit or roll back together. */

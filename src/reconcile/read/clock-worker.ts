@@ -8,7 +8,7 @@ import type { EvidenceStore } from '../../evidence/evidence-store.ts';
 import type { Alerts } from '../../lib/alerts.ts';
 import { type Clock, toInstant } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { createLoop, type Loop, type Polling } from '../../lib/loop.ts';
+import { createLoop, type Loop } from '../../lib/loop.ts';
 import type { MembershipStore } from '../../memberships/membership-store.ts';
 import type { InstallStateStore } from './install-state-store.ts';
 
@@ -17,7 +17,7 @@ import type { InstallStateStore } from './install-state-store.ts';
  * that is read and delivered until then, and what is leased or put off would wait for it.
  */
 
-export interface ClockWorkerDeps extends Polling {
+export interface ClockWorkerDeps {
   database: Database;
   clock: DatabaseClock;
   evidence: Pick<EvidenceStore, 'lock'>;
@@ -32,6 +32,8 @@ export interface ClockWorkerDeps extends Polling {
   onReadWanted(): void;
 }
 
+/** It asks nobody; but what is stamped must not go far beyond what was set back. */
+const lookEveryMs = 1000;
 const correctEveryMs = 10_000;
 /** How far the clock has come is written down so often, for whoever starts after this one. */
 const noteEveryMs = 60_000;
@@ -45,7 +47,7 @@ export function createClockWorker(deps: ClockWorkerDeps): Loop {
   let correctedAt = performance.now();
   return createLoop({
     name: 'clock',
-    pollMs: deps.pollMs,
+    intervalMs: lookEveryMs,
     logger,
     clock,
     async run() {
