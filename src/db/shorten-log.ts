@@ -15,8 +15,9 @@ const logShare = 1 / 3;
  * which lets the log begin anew; on a disk that is nearly full it also gives back what it took.
  *
  * @param freeBytes what the disk has left
+ * @returns how many pages the log had
  */
-export function shortenLog(sqlite: Sqlite, file: string, freeBytes: number): void {
+export function shortenLog(sqlite: Sqlite, file: string, freeBytes: number): number {
   const pages = moveLog(sqlite, 'PASSIVE');
   const logBytes = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   if (logBytes > (logBytes + freeBytes) * logShare) {
@@ -26,6 +27,13 @@ export function shortenLog(sqlite: Sqlite, file: string, freeBytes: number): voi
     moveLog(sqlite, 'PASSIVE');
     moveLog(sqlite, 'RESTART');
   }
+  return pages;
+}
+
+/** @returns whether nobody was reading or writing, and it is empty */
+export function emptyLog(sqlite: Sqlite): boolean {
+  const [result] = sqlite.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
+  return result?.busy === 0;
 }
 
 /** @returns how many pages the log had */
