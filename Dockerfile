@@ -28,5 +28,6 @@ EXPOSE 8787 8788
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=15s --timeout=5s --start-period=20s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.GANGWAY_RECEIVER_PORT || 8787}/readyz`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "/app/dist/main.js"]
+# What lives for a moment gets no more room than it needs: 15 MB less, of a bridge that is mostly idle.
+ENTRYPOINT ["node", "--max-semi-space-size=2", "/app/dist/main.js"]
 CMD ["start"]
