@@ -18,7 +18,6 @@ export interface NotifyDeps extends Polling {
   clock: Clock;
 }
 
-
 /** Sends the notices of one channel, message after message; any instance may. */
 export function createNotifyWorker(deps: NotifyDeps): Loop {
   const { channel, logger, clock } = deps;

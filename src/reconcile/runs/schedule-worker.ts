@@ -19,7 +19,6 @@ export interface ScheduleDeps extends Polling {
   onReadWanted(): void;
 }
 
-
 /** Has every install read at each tick of the schedule. */
 export function createScheduleWorker(deps: ScheduleDeps): Loop {
   const { schedule, logger, clock } = deps;
