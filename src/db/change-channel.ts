@@ -2,39 +2,39 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import type { DatabaseWatch } from './database.ts';
 
-/** How the processes on one PostgreSQL learn that another has written something. */
+/** Processes on one PostgreSQL tell each other here that they have written something. */
 export interface ChangeChannel {
-  /** This process has committed something: the others are told soon. */
+  /** Call it after this process has committed something. The others are notified soon. */
   noteOwn(): void;
   watch(onChange: () => void, everyMs: number): DatabaseWatch;
-  /** The others are told by then of what is left. */
+  /** Resolves when the others are notified of the last change. */
   close(): Promise<void>;
 }
 
-/** Telling takes a commit, and PostgreSQL makes one such commit at a time. */
-const tellEveryMs = 500;
+/** Each notification is a commit, and PostgreSQL makes such commits one at a time. */
+const notifyEveryMs = 500;
 const connectAgainMs = 5000;
 
-/** @param query on a connection of the pool, as it tells */
+/** @param query runs on a connection of the pool */
 export function createChangeChannel(
   url: string,
   query: (text: string, values: string[]) => Promise<unknown>,
 ): ChangeChannel {
   const id = randomUUID();
   let hasChanged = false;
-  let telling: NodeJS.Timeout | undefined;
+  let notifying: NodeJS.Timeout | undefined;
 
-  async function tell(): Promise<void> {
-    clearTimeout(telling);
-    telling = undefined;
-    // Whoever is not told looks by itself, only later.
+  async function notify(): Promise<void> {
+    clearTimeout(notifying);
+    notifying = undefined;
+    // Without the notification the others still look, but later.
     await query('select pg_notify($1, $2)', [channelName, id]).catch(() => undefined);
   }
 
   return {
     noteOwn() {
       hasChanged = true;
-      telling ??= setTimeout(() => void tell(), tellEveryMs).unref();
+      notifying ??= setTimeout(() => void notify(), notifyEveryMs).unref();
     },
     watch(onChange, everyMs) {
       const listener = createListener(url, (from) => {
@@ -53,15 +53,15 @@ export function createChangeChannel(
       };
     },
     async close() {
-      if (telling !== undefined) await tell();
+      if (notifying !== undefined) await notify();
     },
   };
 }
 
 const channelName = 'gangway_changed';
 
-/** @param onTold with who has changed something; with nobody's id after what may have been missed */
-function createListener(url: string, onTold: (from: string) => void): DatabaseWatch {
+/** @param onNotified gets the id of the sender; an empty one when notifications may have been missed */
+function createListener(url: string, onNotified: (from: string) => void): DatabaseWatch {
   let client: pg.Client | undefined;
   let again: NodeJS.Timeout | undefined;
   let isStopped = false;
@@ -69,7 +69,7 @@ function createListener(url: string, onTold: (from: string) => void): DatabaseWa
   async function connect(): Promise<void> {
     const connecting = new pg.Client({ connectionString: url, application_name: 'gangway', keepAlive: true });
     client = connecting;
-    connecting.on('notification', ({ payload = '' }) => onTold(payload));
+    connecting.on('notification', ({ payload = '' }) => onNotified(payload));
     connecting.on('error', () => undefined);
     connecting.once('end', () => {
       if (!isStopped) again = setTimeout(() => void connect(), connectAgainMs).unref();
@@ -77,7 +77,7 @@ function createListener(url: string, onTold: (from: string) => void): DatabaseWa
     try {
       await connecting.connect();
       await connecting.query(`listen ${channelName}`);
-      onTold('');
+      onNotified('');
     } catch {
       await connecting.end().catch(() => undefined);
     }

@@ -1,10 +1,10 @@
 import type { KyselyPlugin, QueryId } from 'kysely';
 
-/** Tells when this process has written something that others can read. */
+/** Notices when this process has committed a change. */
 export interface ChangeNotice {
-  /** Sees which queries have written. */
+  /** Finds the queries that have written. */
   plugin: KyselyPlugin;
-  /** What a transaction writes is told of at its end. */
+  /** Runs a transaction. What it writes counts from its end. */
   within<T>(transaction: () => Promise<T>): Promise<T>;
 }
 

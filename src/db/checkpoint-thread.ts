@@ -5,12 +5,12 @@ import SqliteDatabase from 'better-sqlite3';
 import { emptyLog, shortenLog } from './shorten-log.ts';
 
 /**
- * The thread that moves SQLite's log into the database. Whoever commits would do it otherwise, and
- * in a large inbox it takes a tenth of a second: the changed pages lie all over the file. It ends
- * when hardly anything is written any more.
+ * The thread that moves SQLite's log into the database file. Otherwise a commit would do it, and with
+ * a large inbox that takes a tenth of a second, because the changed pages are all over the file. The
+ * thread ends when hardly anything is written.
  */
 const everyMs = 2000;
-/** So many times in a row, a minute: what comes then is as little as an idle bridge writes. */
+/** After a minute with as few new pages as an idle bridge writes, the thread ends. */
 const quietTimes = 30;
 const quietPages = 100;
 

@@ -4,7 +4,7 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from '../lib/logger.ts';
 
-/** Keeps SQLite's log short, in a thread of its own. */
+/** Keeps SQLite's log short in a thread of its own. */
 export interface Checkpointer {
   start(): void;
   stop(): Promise<void>;
@@ -12,20 +12,20 @@ export interface Checkpointer {
 
 const threadFile = new URL(`./checkpoint-thread${extname(import.meta.url)}`, import.meta.url);
 
-/** A disk that is full passes; so does a folder that is away. */
+/** A full disk or a missing folder may be a passing fault. */
 const restMs = 10_000;
 const lookEveryMs = 2000;
-/** A log that is shorter costs nobody anything, and a thread is eleven megabytes. */
+/** A shorter log is no trouble, and a thread takes eleven megabytes. */
 const longBytes = 1024 * 1024;
 
 /**
- * @param file of the database; undefined where there is none to keep short
- * @param startAgainMs how long after the thread has failed there is another
+ * @param file the file of the database; undefined if there is no log to keep short
+ * @param startAgainMs how long after a failure the thread is started again
  */
 export function createCheckpointer(file: string | undefined, logger: Logger, startAgainMs = restMs): Checkpointer {
   let thread: Worker | undefined;
   let waiting: NodeJS.Timeout | undefined;
-  let isTold = false;
+  let isReported = false;
 
   function look(): void {
     if (file === undefined) return;
@@ -47,20 +47,20 @@ export function createCheckpointer(file: string | undefined, logger: Logger, sta
     thread = started;
     started.on('error', fail);
     started.on('message', () => {
-      if (isTold) logger.info({}, 'The log of SQLite is kept short again');
-      isTold = false;
+      if (isReported) logger.info({}, 'The log of SQLite is kept short again');
+      isReported = false;
     });
-    // It ends by itself when little is written.
+    // The thread ends when hardly anything is written.
     started.on('exit', () => {
       thread = undefined;
       lookIn(lookEveryMs);
     });
   }
 
-  /** Without it the log grows until a commit moves it: slower, and nothing is lost. */
+  /** Without the thread the log grows until a commit moves it. That is slower, but nothing is lost. */
   function fail(error: unknown): void {
-    if (!isTold) logger.error({ err: error }, failed);
-    isTold = true;
+    if (!isReported) logger.error({ err: error }, failed);
+    isReported = true;
     lookIn(startAgainMs);
   }
 
