@@ -30,7 +30,7 @@ import { createRandom } from '../support/random.ts';
 import { listRoster } from '../support/roster.ts';
 import { createSender } from '../support/sender.ts';
 import { startTraffic } from '../support/traffic.ts';
-import { until } from '../support/until.ts';
+import { pollMs, until } from '../support/until.ts';
 
 // Much of a journey is waiting for loops that look around once a second.
 vi.setConfig({ testTimeout: 30_000 });
@@ -253,6 +253,7 @@ async function startInProcess(
     clock,
     logger: createLogLines().logger,
     adapters: adapter ? new Map([['list', adapter]]) : await loadAdapters(config),
+    pollMs,
   });
   onTestFinished(() => app.stop());
   const { receiverUrl } = await app.start();

@@ -11,7 +11,7 @@ import { hardlyEver } from './journey.ts';
 import { createLogLines } from './log-lines.ts';
 import { post } from './receiver-harness.ts';
 import { sign } from './sign.ts';
-import { until } from './until.ts';
+import { pollMs, until } from './until.ts';
 
 const secret = 'whsec_c2VjcmV0LW9mLWFjbWU';
 
@@ -65,6 +65,7 @@ export function createBridgeWorkspace(changes: object = {}): Workspace {
         storage,
         logger,
         adapters: await loadAdapters(loaded),
+        pollMs,
       });
       const { receiverUrl } = await app.start();
       try {
@@ -94,7 +95,7 @@ export function createBridgeWorkspace(changes: object = {}): Workspace {
       onTestFinished(() => storage.database.close());
       const adapters = await loadAdapters(loaded);
       const { logger } = createLogLines();
-      const app = createApp({ config: loaded, storage, logger, adapters });
+      const app = createApp({ config: loaded, storage, logger, adapters, pollMs });
       await app.start();
       await work().finally(() => app.stop());
     },

@@ -20,7 +20,7 @@ import { createLogLines, type LogLines } from './log-lines.ts';
 import { type Answer, post } from './receiver-harness.ts';
 import { readRoster } from './roster.ts';
 import { sign } from './sign.ts';
-import { until } from './until.ts';
+import { pollMs, until } from './until.ts';
 
 /**
  * The whole of it in one process: a marketplace, the bridge over a database of the test's own, and
@@ -104,6 +104,7 @@ export async function openJourney(
     databaseClock: toDatabaseClock(aheadOf('databaseMs')),
     logger: log.logger,
     adapters,
+    pollMs,
   });
   onTestFinished(() => app.stop());
   const { receiverUrl, consoleUrl } = await app.start();

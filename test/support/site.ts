@@ -12,7 +12,7 @@ import { countUnfinished, hardlyEver, liveThrough } from './journey.ts';
 import { createLogLines, type LogLines } from './log-lines.ts';
 import { type Answer, post } from './receiver-harness.ts';
 import { sign } from './sign.ts';
-import { until } from './until.ts';
+import { pollMs, until } from './until.ts';
 
 /**
  * A marketplace with several customers, and what a bridge between them and tools keeps: so that one
@@ -112,6 +112,7 @@ export async function openSite(dialect: Pick<Dialect, 'createMigrated'>, names: 
       adapters: new Map(Object.entries(setup.tools)),
       acceptsOrphans: setup.acceptsOrphans ?? false,
       isRestored: setup.isRestored ?? false,
+      pollMs,
     });
     const stop = stopOnce(app, storage);
     onTestFinished(stop);

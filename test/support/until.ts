@@ -1,5 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
+/** How soon a bridge in a test's own process sees what it was not woken for. */
+export const pollMs = 100;
+
 /**
  * Looks again and again until it is so; what never becomes so fails with what was last seen. The
  * time is for the busiest machine: a test is over as soon as it is so.
