@@ -4,6 +4,7 @@ import { takeReading } from '../../src/budget/take-reading.ts';
 import type { BudgetRow } from '../../src/db/budget-tables.ts';
 import type { BudgetNotice } from '../../src/domain/notice.ts';
 import { noBudget, toBudget } from '../support/budgets.ts';
+import { tries } from '../support/tries.ts';
 
 const begin = Date.parse('2026-03-15T12:00:00.000Z');
 const minuteMs = 60_000;
@@ -69,7 +70,7 @@ describe('readings in any order of arrival', () => {
         const state = lastAsked(all)?.state.toLowerCase();
         expect(told.at(-1)?.kind ?? 'budget.ok').toBe(`budget.${state}`);
       }),
-      { numRuns: 2000 },
+      { numRuns: tries(2000) },
     );
   });
 
@@ -86,7 +87,7 @@ describe('readings in any order of arrival', () => {
           expect(later.at - earlier.at).toBeGreaterThanOrEqual(every ?? Number.POSITIVE_INFINITY);
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: tries(2000) },
     );
   });
 });

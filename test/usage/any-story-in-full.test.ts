@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { openForTest, sqlite } from '../support/databases.ts';
+import { tries } from '../support/tries.ts';
 import { type Fate, longestOnItsWayMs, openUsageWorld, type UsageWorld } from '../support/usage-harness.ts';
 
 /** As `any-story.test.ts`, with the database and the sandbox in the place of the model. */
@@ -60,7 +61,7 @@ it('comes to what the tool has, once nothing goes wrong any more', {
       expect(world.consumed(contractId)).toEqual(due);
     }
   });
-  await fc.assert(play, { numRuns: 12 });
+  await fc.assert(play, { numRuns: tries(12) });
 });
 
 async function openStory() {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { isLower } from '../../src/domain/usage.ts';
+import { tries } from '../support/tries.ts';
 import { playStory, type Step, story, storyOfTasks, toDay } from './model.ts';
 
 /** Whatever is read, edited, deleted, lost, repeated or broken off, in any order. */
@@ -18,7 +19,7 @@ it(
       expect(played.left()).toBe(0);
       expectEqual(played);
     };
-    fc.assert(fc.property(story, check), { numRuns: 10_000 });
+    fc.assert(fc.property(story, check), { numRuns: tries(10_000) });
   },
   timeoutMs,
 );
@@ -30,7 +31,7 @@ it(
       const partly = steps.map((one) => (one.step === 'read' ? { ...one, isComplete: false } : one));
       expect(playStory(partly).sent.filter(({ lowers }) => lowers)).toEqual([]);
     };
-    fc.assert(fc.property(story, check), { numRuns: 3000 });
+    fc.assert(fc.property(story, check), { numRuns: tries(3000) });
   },
   timeoutMs,
 );
@@ -49,7 +50,7 @@ it(
         expect(labels).toBe(done.reduce((sum, one) => sum + one.labels, 0));
       }
     };
-    fc.assert(fc.property(storyOfTasks, check), { numRuns: 5000 });
+    fc.assert(fc.property(storyOfTasks, check), { numRuns: tries(5000) });
   },
   timeoutMs,
 );
