@@ -31,7 +31,7 @@ describeEachDatabase('any order and any repetition of deliveries', (openFresh) =
       { numRuns: batches },
     );
     expect(runs).toBeGreaterThanOrEqual(tries(500));
-  }, 300_000);
+  });
 });
 
 async function deliverAll(engine: Engine, histories: (History & { run: string })[]): Promise<void> {

@@ -291,7 +291,7 @@ describeEachDatabase('four hundred mistaken ends in a minute', (openFresh) => {
     expect(incident.tool.members(signs)).toHaveLength(400);
     const items = await incident.engine.plans.show(1);
     expect(items.every(({ isStale }) => isStale)).toBe(true);
-  }, 300_000);
+  });
 
   const wishOf = (index: number) => ({ contract: `cmc${index}`, trainer: `cmu${index}` });
 });

@@ -9,8 +9,6 @@ import { secret } from '../support/notices.ts';
 import { until } from '../support/until.ts';
 
 // Much of a journey is waiting for loops that look around once a second.
-vi.setConfig({ testTimeout: 120_000 });
-
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 

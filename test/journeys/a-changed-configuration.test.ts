@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { acmeSecret, startBridge, writeBridgeConfig } from '../support/bridge-process.ts';
 import { type BridgeState, openBridgeState } from '../support/bridge-state.ts';
 import { type Dialect, describeEachDialect, sqlite } from '../support/databases.ts';
@@ -12,8 +12,6 @@ import { openSite, type SiteSetup } from '../support/site.ts';
 import { until } from '../support/until.ts';
 
 // Much of a journey is waiting for loops that look around once a second.
-vi.setConfig({ testTimeout: 30_000 });
-
 const hourMs = 3_600_000;
 
 type Configuration = NonNullable<SiteSetup['installs']>;
@@ -169,7 +167,7 @@ describe('gangway start', () => {
     expect(await createSender(acmeSecret, 1).send(first.url, started, '1')).toMatchObject({
       status: 200,
     });
-    await state.settled(15_000);
+    await state.settled();
     expect(await first.stop()).toBe(0);
     const roster = readFileSync(setup.rosterFile, 'utf8');
     expect(listRoster(setup.rosterFile)).toEqual(['street-signs/cmu1']);

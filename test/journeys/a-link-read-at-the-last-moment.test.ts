@@ -1,4 +1,4 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { describeEachDialect } from '../support/databases.ts';
 import { openJourney } from '../support/journey.ts';
 import { addProject } from '../support/label-studio/at-work.ts';
@@ -6,8 +6,6 @@ import { openFakeLabelStudio } from '../support/label-studio/fake-label-studio.t
 import { createLabelStudio } from '../support/label-studio/label-studio-harness.ts';
 
 // Much of a journey is waiting for loops that look around once a second.
-vi.setConfig({ testTimeout: 30_000 });
-
 describeEachDialect('a link that every member can read', (dialect) => {
   it.each(['sign_up', 'invite_link'])(
     'is worthless to whoever read it while they were removed (%s)',

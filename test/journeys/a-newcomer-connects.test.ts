@@ -67,7 +67,7 @@ it('from an empty folder to people in the tool, and through a reconnect', async 
     const { contractId, trainers } = sandbox.hire({ jobId: job });
     return { contractId, trainerId: trainers[0]?.opentrainUserId ?? '' };
   }
-}, 60_000);
+});
 
 /** Where the marketplace is told that it listens; the usual ports may be taken on this machine. */
 function listenAt(config: string, port: number): void {

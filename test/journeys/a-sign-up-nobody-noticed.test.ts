@@ -1,4 +1,4 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { describeEachDialect } from '../support/databases.ts';
 import { type Journey, openJourney } from '../support/journey.ts';
 import { addProject, annotate, regions } from '../support/label-studio/at-work.ts';
@@ -7,8 +7,6 @@ import { createLabelStudio } from '../support/label-studio/label-studio-harness.
 import { until } from '../support/until.ts';
 
 // Much of a journey is waiting for loops that look around once a second.
-vi.setConfig({ testTimeout: 60_000 });
-
 describeEachDialect('whoever signed up by the link that serves everybody', (dialect) => {
   async function open() {
     const fake = await openFakeLabelStudio();

@@ -1,4 +1,4 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Adapter, Member, Person } from '../../src/adapters/adapter.ts';
 import { inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
@@ -9,8 +9,6 @@ import { type ContractEvent, minutesAgo, toBody } from '../support/lifecycle-eve
 import { until } from '../support/until.ts';
 
 // Much of a journey is waiting for loops that look around once a second.
-vi.setConfig({ testTimeout: 30_000 });
-
 const hourMs = 3_600_000;
 const toolTimeout = '150ms';
 const silence = () => new Promise<never>(() => undefined);

@@ -1,4 +1,4 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { createAdapter } from '../../src/adapters/create-adapter.ts';
 import { loadAdapter } from '../../src/adapters/load-adapters.ts';
 import { describeEachDialect } from '../support/databases.ts';
@@ -8,8 +8,6 @@ import { openJourney } from '../support/journey.ts';
 import { openRestTool, type RestTool } from '../support/rest-tool.ts';
 
 // Much of a journey is waiting for loops that look around once a second.
-vi.setConfig({ testTimeout: 30_000 });
-
 const hourMs = 3_600_000;
 
 const adapters = {

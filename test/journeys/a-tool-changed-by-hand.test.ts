@@ -1,4 +1,4 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { inTransaction } from '../../src/db/database.ts';
 import { createInstallStateStore } from '../../src/reconcile/read/install-state-store.ts';
 import { describeEachDialect } from '../support/databases.ts';
@@ -7,8 +7,6 @@ import { createMemoryTool } from '../support/memory-tool.ts';
 import { until } from '../support/until.ts';
 
 // Much of a journey is waiting for loops that look around once a second.
-vi.setConfig({ testTimeout: 30_000 });
-
 const group = 'street-signs';
 const minuteMs = 60_000;
 

@@ -1,4 +1,4 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import { describeEachDialect } from '../support/databases.ts';
 import { liveThrough, openJourney } from '../support/journey.ts';
@@ -7,8 +7,6 @@ import { createMemoryTool, type MemoryTool } from '../support/memory-tool.ts';
 import { until } from '../support/until.ts';
 
 // Much of a journey is waiting for loops that look around once a second.
-vi.setConfig({ testTimeout: 60_000 });
-
 const minuteMs = 60_000;
 const outageMinutes = 60;
 const concurrency = 8;

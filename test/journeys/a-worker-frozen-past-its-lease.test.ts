@@ -17,9 +17,6 @@ import { until } from '../support/until.ts';
 /** What the call of the one that is frozen has come to by then. */
 const [unmade, unanswered, unremoved] = ['unmade', 'unanswered', 'unremoved'];
 
-/** A lease, and time for the other to notice. */
-const takenOverWithinMs = 30_000 + 25_000;
-
 /** As the other process settles them; the first wakes with the generation before. */
 const settled = [
   { trainerId: unanswered, generation: 2, state: 'removed' },
@@ -35,7 +32,7 @@ const late = [
 it('settles nothing when it wakes, and the tool ends as the others left it', async () => {
   // Half a minute each, nearly all of it waiting for a lease on a real clock.
   await Promise.all([sqlite, postgres].map(beFrozen));
-}, 120_000);
+});
 
 /**
  * One of two processes is frozen inside three calls: an addition that the tool has not made yet, one
@@ -55,7 +52,7 @@ async function beFrozen(dialect: Dialect): Promise<void> {
     project: 'lamps',
   }));
   await deliver(first, [hired(unremoved, 1), ...others]);
-  await state.settled(30_000);
+  await state.settled();
 
   const { areHeld, release } = holdCallsOf(tool, first);
   await deliver(first, [hired(unmade, 2), hired(unanswered, 3), ended(unremoved, 4)]);
@@ -67,7 +64,7 @@ async function beFrozen(dialect: Dialect): Promise<void> {
   const second = await startBridge(withHttpTool(setup, tool));
   const hiredAgain = { ...hired(unremoved, 7), contract: 'another' };
   await deliver(second, [ended(unmade, 5), ended(unanswered, 6), hiredAgain]);
-  await state.settled(takenOverWithinMs);
+  await state.settled();
   const [begun] = tool.calls.filter(({ pid }) => pid === second.pid);
   expect([leasedUntil[0], begun?.at].toSorted()).toEqual([leasedUntil[0], begun?.at]);
   expect(membersOf(tool)).toEqual([`signs/${unremoved}`]);
@@ -86,7 +83,7 @@ async function beFrozen(dialect: Dialect): Promise<void> {
   await until('it told of its three calls', told, ({ length }) => length === late.length);
   expect(await statesOf(state)).toEqual(settled);
   goOn();
-  await state.settled(20_000);
+  await state.settled();
   expect(membersOf(tool)).toEqual([`signs/${unremoved}`]);
   expect(await statesOf(state)).toEqual(settled);
   expect(await Promise.all([first.stop(), second.stop()])).toEqual([0, 0]);

@@ -1,11 +1,9 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { describeEachDialect } from '../support/databases.ts';
 import { openJourney } from '../support/journey.ts';
 import { minutesAgo, toBody } from '../support/lifecycle-events.ts';
 
 // Much of a journey is waiting for loops that look around once a second.
-vi.setConfig({ testTimeout: 30_000 });
-
 const hourMs = 3_600_000;
 const graceMs = 15 * 60_000;
 

@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createAliveLock } from '../../src/db/alive-lock.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import { acmeSecret, startBridge, writeBridgeConfig } from '../support/bridge-process.ts';
@@ -11,8 +11,6 @@ import { createFolder } from '../support/folder.ts';
 import { listRoster } from '../support/roster.ts';
 import { createSender } from '../support/sender.ts';
 import { until } from '../support/until.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 /** Far longer than any test waits: what goes on at all goes on without it. */
 const longMs = 3_600_000;

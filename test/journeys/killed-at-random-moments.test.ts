@@ -53,9 +53,9 @@ describeEachDialect(`killed at ${kills} random moments (seed ${seed})`, (dialect
       traffic.sendTo(last.url);
       // On a busy machine little gets through between two kills.
       const countAnswered = () => traffic.answered.size;
-      await until('there was load', countAnswered, (count) => count > kills * 5, 60_000);
+      await until('there was load', countAnswered, (count) => count > kills * 5);
       await traffic.stop();
-      await state.settled(60_000);
+      await state.settled();
 
       const stored = await state.stored();
       const bodies = new Set(stored.map(({ body }) => body));
@@ -71,7 +71,7 @@ describeEachDialect(`killed at ${kills} random moments (seed ${seed})`, (dialect
       expect(interrupted).toBeGreaterThanOrEqual(fewestInterrupted);
       expect(await last.stop()).toBe(0);
     },
-    60_000 + mostKills * 4000,
+    600_000 + mostKills * 4000,
   );
 });
 

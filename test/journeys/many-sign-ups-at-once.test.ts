@@ -1,4 +1,4 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Clock } from '../../src/lib/clock.ts';
 import { describeEachDialect } from '../support/databases.ts';
 import { openJourney } from '../support/journey.ts';
@@ -8,8 +8,6 @@ import { createLabelStudio } from '../support/label-studio/label-studio-harness.
 import { until } from '../support/until.ts';
 
 // Much of a journey is waiting for loops that look around once a second.
-vi.setConfig({ testTimeout: 120_000 });
-
 const crowd = 40;
 
 describeEachDialect('many who are hired at once', (dialect) => {

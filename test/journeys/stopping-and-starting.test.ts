@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Adapter } from '../../src/adapters/adapter.ts';
 import { loadAdapters } from '../../src/adapters/load-adapters.ts';
 import { createApp } from '../../src/app/app.ts';
@@ -26,15 +26,14 @@ import { createFolder } from '../support/folder.ts';
 import { hardlyEver, openJourney } from '../support/journey.ts';
 import { minutesAgo, toBody } from '../support/lifecycle-events.ts';
 import { createLogLines } from '../support/log-lines.ts';
+import { pollMs } from '../support/poll-ms.ts';
 import { createRandom } from '../support/random.ts';
 import { listRoster } from '../support/roster.ts';
 import { createSender } from '../support/sender.ts';
 import { startTraffic } from '../support/traffic.ts';
-import { pollMs, until } from '../support/until.ts';
+import { until } from '../support/until.ts';
 
 // Much of a journey is waiting for loops that look around once a second.
-vi.setConfig({ testTimeout: 30_000 });
-
 /** More than the traffic has: an alert of the brake would be one of trouble. */
 const removals = { max: 100_000, maxFraction: 1 };
 const leaseMs = 30_000;
@@ -89,9 +88,9 @@ describeEachDialect('stopping and starting', (dialect) => {
     const asked = kysely.updateTable('membership').where('lateUntil', '>', now);
     await asked.set({ lateUntil: now, nextAttemptAt: now }).execute();
     const next = await startBridge(setup);
-    await state.settled(30_000);
+    await state.settled();
     expect(await next.stop()).toBe(0);
-  }, 90_000);
+  });
 
   it('takes over from a killed process, on PostgreSQL once its leases have run out', async () => {
     const setup = writeBridgeConfig(createFolder(), await dialect.createMigrated());

@@ -1,12 +1,10 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import type { AdapterLink } from '../../src/adapters/adapter.ts';
 import { describeEachDialect } from '../support/databases.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
 import { openSite, type SiteBridge } from '../support/site.ts';
 
 // Much of a journey is waiting for loops that look around once a second.
-vi.setConfig({ testTimeout: 30_000 });
-
 const acme = { projects: ['acme-*'] };
 const globex = { projects: ['globex-*'] };
 

@@ -1,9 +1,7 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { describeEachDialect } from '../support/databases.ts';
 import { liveThrough, openJourney } from '../support/journey.ts';
 import { until } from '../support/until.ts';
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const quarterMs = 15 * 60_000;
 

@@ -1,12 +1,10 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Adapter } from '../../src/adapters/adapter.ts';
 import { type Dialect, describeEachDialect } from '../support/databases.ts';
 import { createMemoryTool, type MemoryTool } from '../support/memory-tool.ts';
 import { openSite, type Site } from '../support/site.ts';
 
 // Much of a journey is waiting for loops that look around once a second.
-vi.setConfig({ testTimeout: 30_000 });
-
 const minuteMs = 60_000;
 
 /** One person of each of two customers, who share a tool. */

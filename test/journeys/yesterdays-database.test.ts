@@ -1,5 +1,5 @@
 import { copyFileSync, rmSync } from 'node:fs';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { openStorage } from '../../src/app/storage.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { sqlite } from '../support/databases.ts';
@@ -9,8 +9,6 @@ import { openSite, type Site, type SiteBridge } from '../support/site.ts';
 import { until } from '../support/until.ts';
 
 // Much of a journey is waiting for loops that look around once a second.
-vi.setConfig({ testTimeout: 120_000 });
-
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const nobodyThere = 'http://127.0.0.1:9/api/partner/v1';

@@ -1,4 +1,4 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
@@ -9,8 +9,6 @@ import { reconcileNext } from '../../src/reconcile/runs/reconcile-install.ts';
 import { createReconcileWorker } from '../../src/reconcile/runs/reconcile-worker.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { createIncident, hours, type Incident, toApi } from '../support/incident.ts';
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const people = Array.from({ length: 60 }, (_, index) => `u${index}`);
 const active = Object.fromEntries(people.map((trainer) => [`c-${trainer}`, { links: ['l1'], people: [trainer] }]));

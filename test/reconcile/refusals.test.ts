@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { emptyContract, emptyEvidence } from '../../src/domain/evidence.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { createPlatformApi } from '../../src/marketplace/platform-api.ts';
@@ -12,8 +12,6 @@ import { openSecondMarketplace } from '../support/second-marketplace/second-mark
  * Evidence, not absence: what a marketplace may answer over HTTP that looks as if people were gone,
  * read as the bridge reads, twice, hours apart, and far past every grace.
  */
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const page = 200;
 

@@ -9,9 +9,10 @@ import { createInstanceStore } from '../../src/db/instance-store.ts';
 import { createFolder } from './folder.ts';
 import { hardlyEver } from './journey.ts';
 import { createLogLines } from './log-lines.ts';
+import { pollMs } from './poll-ms.ts';
 import { post } from './receiver-harness.ts';
 import { sign } from './sign.ts';
-import { pollMs, until } from './until.ts';
+import { until } from './until.ts';
 
 const secret = 'whsec_c2VjcmV0LW9mLWFjbWU';
 

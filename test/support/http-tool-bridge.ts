@@ -6,7 +6,7 @@ import { openStorage } from '../../src/app/storage.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { createLogger } from '../../src/lib/logger.ts';
-import { pollMs } from './until.ts';
+import { pollMs } from './poll-ms.ts';
 
 /**
  * `gangway start` as a process of its own, except that the tool `list` is the one of `http-tool.ts`

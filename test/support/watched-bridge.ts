@@ -20,7 +20,7 @@ import { createFakeClock, type FakeClock, toDatabaseClock } from './fake-clock.t
 import { createFolder } from './folder.ts';
 import { hardlyEver } from './journey.ts';
 import { createLogLines, type LogLines } from './log-lines.ts';
-import { pollMs } from './until.ts';
+import { pollMs } from './poll-ms.ts';
 
 /** A bridge that is reached through a door, and watches its subscription. */
 export interface WatchedBridge {
