@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import type { Appended, NewDelivery } from '../../src/domain/delivery.ts';
 import { createInbox } from '../../src/inbox/inbox.ts';
@@ -9,6 +9,7 @@ import { createThreadedAppend } from '../../src/inbox/threaded-append.ts';
 import { createSecretBox } from '../../src/keys/secret-box.ts';
 import { describeEachDatabase, openForTest, postgres, sqlite } from '../support/databases.ts';
 import { contractsStarted } from '../support/deliveries.ts';
+import { until } from '../support/until.ts';
 
 const key = randomBytes(32);
 const deliveries = contractsStarted(200);
@@ -81,12 +82,11 @@ it('two instances on PostgreSQL never lock crosswise, whatever the order in whic
 
 /** What a connection has seen is counted once it has ended. */
 async function countDeadlocks({ kysely }: Database): Promise<number> {
-  await vi.waitFor(async () => {
-    const { rows } = await sql`
-      select pid from pg_stat_activity
-      where datname = current_database() and pid <> pg_backend_pid()`.execute(kysely);
-    expect(rows).toEqual([]);
-  });
+  const others = sql`
+    select pid from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid()`;
+  const connected = async () => (await others.execute(kysely)).rows;
+  await until('the others have ended', connected, ({ length }) => length === 0);
   const { rows } = await sql<{ deadlocks: number }>`
     select deadlocks from pg_stat_database where datname = current_database()`.execute(kysely);
   return rows[0]?.deadlocks ?? Number.NaN;
