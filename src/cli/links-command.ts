@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { Works } from '../app/services.ts';
+import type { Services } from '../app/services.ts';
 import { AppError } from '../domain/errors.ts';
 import { addLink, findLink, removeLink } from '../operator/links/change-links.ts';
 import { type ListedLinks, listLinks } from '../operator/links/list-links.ts';
@@ -33,14 +33,14 @@ function createListCommand(terminal: Terminal): Command {
         const { installs, platformApis, rules } = works;
         const all = [...installs.keys()];
         const chosen = install === undefined ? all : [pickInstall(command, installs, install)];
-        const { placeOf, places } = works.usage.deps;
+        const { scopeOf, scopes } = works.usage.deps;
         const deps = {
           installs,
           adapters,
           platformApis,
           routeLink: rules.routeLink,
-          placeOf,
-          places: await places.list(),
+          scopeOf,
+          scopes: await scopes.list(),
         };
         const listed = await listLinks(deps, chosen, terminal.signal);
         print(terminal, json, listed, () => toTable(listed));
@@ -148,7 +148,7 @@ function createRemoveCommand(terminal: Terminal): Command {
     );
 }
 
-function apiOf({ platformApis }: Pick<Works, 'platformApis'>, install: string) {
+function apiOf({ platformApis }: Pick<Services, 'platformApis'>, install: string) {
   const api = platformApis.get(install);
   if (api === undefined) throw new AppError('not_found', `There is no install "${install}"`);
   return api;

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { Works } from '../app/services.ts';
+import type { Services } from '../app/services.ts';
 import { inTransaction } from '../db/database.ts';
 import { countNames } from '../domain/usage.ts';
 import { writeAudit } from '../operator/audit-store.ts';
@@ -49,7 +49,7 @@ export function createUsageHeldCommand(terminal: Terminal): Command {
     );
 }
 
-async function list(terminal: Terminal, works: Works, json: true | undefined): Promise<void> {
+async function list(terminal: Terminal, works: Services, json: true | undefined): Promise<void> {
   const held = await Array.fromAsync(listHeld(works.usage.deps));
   const lowerings = await listLowerings(works.usage.deps, createLoweringStore(works.database), [
     ...works.installs.keys(),
@@ -57,7 +57,7 @@ async function list(terminal: Terminal, works: Works, json: true | undefined): P
   print(terminal, json, { held, lowerings }, () => [toTable(held), ...toLowered(lowerings)].join('\n\n'));
 }
 
-async function decide(terminal: Terminal, works: Works, id: string, { assign, json }: HeldOptions): Promise<void> {
+async function decide(terminal: Terminal, works: Services, id: string, { assign, json }: HeldOptions): Promise<void> {
   await decideHeld(works.usage.deps, id, assign ?? null);
   const decision = assign === undefined ? 'discarded' : `assigned to ${assign}`;
   await inTransaction(works.database, (tx) => writeAudit(tx, decidedBy(), 'usage held', `${id} ${decision}`));
@@ -68,10 +68,19 @@ function toTable(held: ListedHeld[]): string {
   if (held.length === 0) return 'No work is held.';
   const right = (title: string) => ({ title, align: 'right' as const });
   return formatTable(
-    ['id', 'source', 'place', 'trainer', 'day', ...['seconds', 'tasks', 'labels'].map(right), 'because', 'contracts'],
-    held.map(({ id, sighting, reason, contracts }) => {
-      const { source, place, trainerId, day, counts } = sighting;
-      const where = Object.values(place).at(-1) ?? '';
+    [
+      'id',
+      'source',
+      'worked on',
+      'trainer',
+      'day',
+      ...['seconds', 'tasks', 'labels'].map(right),
+      'because',
+      'contracts',
+    ],
+    held.map(({ id, observation, reason, contracts }) => {
+      const { source, workedOn, trainerId, day, counts } = observation;
+      const where = Object.values(workedOn).at(-1) ?? '';
       const { seconds, tasks, labels } = counts;
       return [
         id,

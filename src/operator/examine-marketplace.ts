@@ -4,7 +4,7 @@ import { mapBounded } from '../lib/map-bounded.ts';
 import { maskText } from '../lib/mask.ts';
 import { findDeviations } from '../marketplace/contract-canary.ts';
 import type { PlatformApi } from '../marketplace/platform-api.ts';
-import type { Install } from '../marketplace/platform-schema.ts';
+import type { Grant } from '../marketplace/platform-schema.ts';
 import { type Check, ok, warning } from './doctor-checks.ts';
 import { checkEndpoints } from './endpoint-checks.ts';
 import { checkGrant, checkJobs, checkUnanswered, nameOf } from './install-checks.ts';
@@ -14,15 +14,15 @@ import { hasScope } from './needed-scopes.ts';
 export interface ExaminedMarketplace {
   /** By install. */
   platformApis: ReadonlyMap<string, ReadingApi>;
-  /** Where the marketplace delivers to; undefined where it does not. */
+  /** Where the marketplace delivers to; undefined where it does not deliver. */
   publicUrl: string | undefined;
   /** When installs are read: cron, UTC. */
   schedule: string;
-  /** How long all that is asked about one install may take. */
+  /** How long all questions about one install may take. */
   timeoutMs?: number;
 }
 
-/** What changes nothing there. */
+/** Operations that change nothing at the marketplace. */
 type ReadingApi = Pick<
   PlatformApi,
   'getInstall' | 'listProjectLinks' | 'listWebhookEndpoints' | 'readOpenapi' | 'clockDriftMs'
@@ -63,7 +63,7 @@ async function examineInstall(
   const ask = createAsk(timeoutMs, stopping);
   const unanswered = (error: AppError) => [checkUnanswered(install, error)];
   let scopes: readonly string[] = [];
-  const judgeGrant = (grant: Install) => {
+  const judgeGrant = (grant: Grant) => {
     if (grant.status === 'ACTIVE') scopes = grant.token?.scopes ?? grant.scopes ?? [];
     return checkGrant(install, grant);
   };
@@ -81,7 +81,7 @@ async function examineInstall(
 }
 
 function sayWell(install: string, publicUrl: string | undefined): Check {
-  const delivered = publicUrl === undefined ? '' : ', and its webhook endpoint is told of everything';
+  const delivered = publicUrl === undefined ? '' : ', and its webhook endpoint receives every event';
   const says = `its token is good and has every scope, work addresses are shared${delivered}`;
   return ok(nameOf(install), says);
 }
@@ -100,7 +100,7 @@ async function examineContract(
   );
 }
 
-/** Questions that together take no longer than `timeoutMs`. */
+/** Asks questions that together take no longer than `timeoutMs`. */
 function createAsk(timeoutMs: number, stopping: AbortSignal) {
   const deadline = AbortSignal.timeout(timeoutMs);
   const signal = AbortSignal.any([stopping, deadline]);

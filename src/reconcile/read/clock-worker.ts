@@ -3,7 +3,7 @@ import { type Database, inTransaction } from '../../db/database.ts';
 import type { DatabaseClock } from '../../db/database-clock.ts';
 import { keepSetting, raiseSetting, readSetting } from '../../db/setting-store.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { Graces } from '../../domain/standing.ts';
+import type { GracePeriods } from '../../domain/standing.ts';
 import type { EvidenceStore } from '../../evidence/evidence-store.ts';
 import type { Alerts } from '../../lib/alerts.ts';
 import { type Clock, toInstant } from '../../lib/clock.ts';
@@ -13,8 +13,8 @@ import type { MembershipStore } from '../../memberships/membership-store.ts';
 import type { InstallStateStore } from './install-state-store.ts';
 
 /**
- * Keeps the clock right, and notices that it was ahead: readings of the future would outweigh all
- * that is read and delivered until then, and what is leased or put off would wait for it.
+ * Corrects the clock, and notices if it was ahead. Otherwise readings from the future would outweigh
+ * everything that is read and delivered until then, and leases and delays would last until then.
  */
 
 export interface ClockWorkerDeps extends Polling {
@@ -23,19 +23,19 @@ export interface ClockWorkerDeps extends Polling {
   evidence: Pick<EvidenceStore, 'lock'>;
   memberships: Pick<MembershipStore, 'postponeInstalls'>;
   installStates: Pick<InstallStateStore, 'hold'>;
-  /** By name; live. */
+  /** By name. The Map always has what was loaded last. */
   installs: ReadonlyMap<string, unknown>;
-  rules: { graces: Graces };
+  rules: { gracePeriods: GracePeriods };
   alerts: Alerts;
   logger: Logger;
-  /** Called when there is something to be asked of the marketplace. */
+  /** Call it when an install is to be read. */
   onReadWanted(): void;
 }
 
 const correctEveryMs = 10_000;
-/** How far the clock has come is written down so often, for whoever starts after this one. */
+/** How often the latest time is stored, for the next process. */
 const noteEveryMs = 60_000;
-/** What is stamped so far ahead is waited for: clocks are put right by a little all the time. */
+/** A smaller step back is ignored, because clocks are corrected by a little all the time. */
 const waitedForMs = 60_000;
 
 export function createClockWorker(deps: ClockWorkerDeps): Loop {
@@ -53,7 +53,7 @@ export function createClockWorker(deps: ClockWorkerDeps): Loop {
         await clock.correct();
         correctedAt = performance.now();
       }
-      // Not forgotten before it is mended, or written down.
+      // It is kept until it is mended or stored.
       latestMs = Math.max(latestMs, clock.takeLatest().getTime());
       if (Math.abs(latestMs - notedMs) < noteEveryMs && !isAhead(latestMs, clock)) return 'idle';
       if (await mendAfterSetBack(deps, latestMs)) deps.onReadWanted();
@@ -68,11 +68,11 @@ function isAhead(latestMs: number, clock: DatabaseClock): boolean {
 }
 
 /**
- * Cuts back what is stamped ahead of the present, where anybody's clock was ahead, and has every
- * install read before anything older is acted on. To be asked at start and again and again.
+ * If a clock of any instance was ahead, cuts back all stored times to the present, and has every
+ * install read before anything older is acted on. Runs at the start and then regularly.
  *
- * @param latestMs how far this clock has come
- * @returns whether it was
+ * @param latestMs the latest time that this clock has shown
+ * @returns whether a clock was ahead
  */
 export async function mendAfterSetBack(
   deps: Omit<ClockWorkerDeps, 'onReadWanted'>,
@@ -82,26 +82,26 @@ export async function mendAfterSetBack(
   const aheadMs = await measureAhead(database, clock, latestMs);
   if (aheadMs < waitedForMs) return false;
   const installs = [...deps.installs.keys()];
-  // First: should this end here, it is found ahead again.
+  // First, so that a process that dies here finds it ahead again.
   await installStates.hold(installs, toInstant(clock.now()));
   await inTransaction(database, async (tx) => {
     await evidence.lock(tx);
-    const { graceMs, revokedGraceMs } = rules.graces;
+    const { graceMs, revokedGraceMs } = rules.gracePeriods;
     await cutBack(tx, clock.now(), Math.max(graceMs, revokedGraceMs));
     if (installs.length > 0) await memberships.postponeInstalls(tx, installs);
   });
   alerts.raise(
     'clock_set_back',
     { aheadSeconds: Math.round(aheadMs / 1000) },
-    'The clock was ahead and has been set back: what it had stamped is cut back to now, and every install is read before anything older is acted on',
+    'The clock was ahead and has been set back: stored times are cut back to now, and every install is read before anything older is acted on',
   );
   return true;
 }
 
 /**
- * Writes down how far the clock has come.
+ * Stores the latest time that the clock has shown.
  *
- * @returns by how much that, or the last reading of an install, is ahead of now
+ * @returns by how much that time, or the last read of an install, is ahead of now
  */
 async function measureAhead(database: Database, clock: DatabaseClock, latestMs: number): Promise<number> {
   return await inTransaction(database, async (tx) => {
@@ -116,9 +116,9 @@ async function measureAhead(database: Database, clock: DatabaseClock, latestMs: 
 }
 
 /**
- * What was read while the clock was ahead would outweigh all that is read until then.
+ * A read that began while the clock was ahead would outweigh every read until then.
  *
- * @throws AppError `conflict` where it began later than now, by more than is waited for
+ * @throws AppError `conflict` if the read began in the future
  */
 export function checkBegan(clock: Clock, install: string, beganAt: string): void {
   if (Date.parse(beganAt) - clock.now().getTime() < waitedForMs) return;

@@ -1,0 +1,163 @@
+import type { Transaction } from '../db/database.ts';
+import { heldStates } from '../domain/membership.ts';
+import type { SecretBox } from '../keys/secret-box.ts';
+import { endGivenAddresses } from '../memberships/address-store.ts';
+import { dueIfWorkable, isKnownUnder } from './account-store.ts';
+import type { Claim } from './claim-store.ts';
+import type { Intent } from './intent-store.ts';
+import type { ConvergeResult } from './settle-store.ts';
+
+/**
+ * The SQL of giving and ending access under an address (`docs/design.md`, *Identity*): by which account a member is in,
+ * and which membership owns it.
+ */
+
+/**
+ * Records that from now on the trainer may be in the tool under this address because of us. What the look of an earlier
+ * try with unknown outcome found still counts: an account that exists now may come from that try.
+ */
+export async function recordAccessGiven(
+  tx: Transaction,
+  { addresses, isOurs }: Claim,
+  { isAccountAbsent = null }: Intent,
+  now: string,
+): Promise<void> {
+  const current = addresses.find(({ isCurrent }) => isCurrent);
+  if (current === undefined) return;
+  const wasAbsent = isAccountAbsent === null ? null : Number(isAccountAbsent);
+  await tx
+    .updateTable('membershipAddress')
+    .set(
+      // The earlier access has ended since, so the record starts again.
+      current.givenAt === null || !isOurs
+        ? { givenAt: now, endedAt: null, wasAbsent }
+        : { wasAbsent: current.wasAbsent === true ? 1 : wasAbsent },
+    )
+    .where('id', '=', current.id)
+    .execute();
+}
+
+/** Records the access that a settled result ended, kept without us, or moved to another address. */
+export async function recordAccessSettled(
+  tx: Transaction,
+  { id, addresses, memberId }: Claim,
+  { state, outcome, operation, unconfirmed, wantsReset = false }: ConvergeResult,
+  now: string,
+): Promise<void> {
+  const current = addresses.find(({ isCurrent }) => isCurrent);
+  if (outcome === 'updated' && current !== undefined) {
+    await tx
+      .updateTable('membershipAddress')
+      .set({ givenAt: now, endedAt: null })
+      .where('id', '=', current.id)
+      .execute();
+  }
+  // The member was never seen, but may still be added by a call with unknown outcome.
+  const isUnseen = outcome === 'already_absent' && memberId === null;
+  const isOver = state === 'removed' || state === 'released';
+  // Until the shared link is worthless, the member may come in by it again.
+  const isToConfirm = wantsReset || unconfirmed?.missedAt != null;
+  if (isOver && !isUnseen && !isToConfirm) await endGivenAddresses(tx, id, now);
+  // A tool that refused has not made an account. An account that exists later was made by others.
+  else if (operation === 'add' && outcome === 'refused') {
+    await tx
+      .updateTable('membershipAddress')
+      .set({ wasAbsent: null })
+      .where('membershipId', '=', id)
+      .where('endedAt', 'is', null)
+      .execute();
+  }
+}
+
+/**
+ * If a member is found by an account that we added for another membership, we own this one too. If the trainer is not
+ * wanted, the account stays for that other membership only. As a member who was there before us, it would stay for
+ * ever.
+ */
+export async function withOwnership(
+  tx: Transaction,
+  box: SecretBox,
+  claim: Claim,
+  result: ConvergeResult,
+): Promise<ConvergeResult> {
+  const { outcome, memberId, isOurs = claim.isOurs } = result;
+  const isOfUnknown = outcome === 'already_member' || outcome === 'released';
+  if (!isOfUnknown || isOurs || memberId === undefined) return result;
+  const owner = await tx
+    .selectFrom('membership')
+    .select('id')
+    .where('tool', '=', claim.tool)
+    .where('memberId', '=', memberId)
+    .where('groupId', '=', claim.groupId)
+    .where('isOurs', '=', 1)
+    // A former owner of a reused id says nothing about this account.
+    .where((eb) =>
+      isKnownUnder(
+        eb,
+        box,
+        claim.addresses.map(({ address }) => address),
+      ),
+    )
+    .executeTakeFirst();
+  if (owner === undefined) return result;
+  return outcome === 'released'
+    ? { ...result, outcome: 'kept_for_another', state: 'removed' }
+    : { ...result, isOurs: true };
+}
+
+/** @returns whether the id was still recorded */
+export async function forgetMemberId(
+  tx: Transaction,
+  { id: membershipId, token }: Claim,
+  accountId: string,
+  isInDoubt: boolean,
+): Promise<boolean> {
+  const disowned = await tx
+    .updateTable('membership')
+    .set({ memberId: null, ...(isInDoubt && { doubtedId: accountId }) })
+    .where('id', '=', membershipId)
+    .where('leaseToken', '=', token)
+    .where('memberId', '=', accountId)
+    .executeTakeFirst();
+  return disowned.numUpdatedRows === 1n;
+}
+
+/** Whether another trainer is, or may be, in the tool by this id. */
+export async function isBoundToAnother(
+  db: Transaction,
+  { tool, trainerId }: Pick<Claim, 'tool' | 'trainerId'>,
+  accountId: string,
+): Promise<boolean> {
+  const other = await db
+    .selectFrom('membership')
+    .select('id')
+    .where((eb) => eb.and({ tool, memberId: accountId }))
+    .where('trainerId', '<>', trainerId)
+    .where('state', 'in', heldStates)
+    .limit(1)
+    .executeTakeFirst();
+  return other !== undefined;
+}
+
+/**
+ * Each id belongs to one trainer. Memberships of other trainers that had it, and know none of these addresses, lose it
+ * and are looked at again.
+ */
+export async function unbindFromOthers(
+  tx: Transaction,
+  box: SecretBox,
+  { tool, trainerId, addresses }: Claim,
+  { operation, outcome, memberId }: ConvergeResult,
+  now: string,
+): Promise<void> {
+  const isSettledIn = operation !== 'remove' && outcome !== 'failed' && outcome !== 'refused';
+  if (memberId === undefined || !isSettledIn) return;
+  await tx
+    .updateTable('membership')
+    .set((eb) => ({ memberId: null, nextAttemptAt: dueIfWorkable(eb, now) }))
+    .where((eb) => eb.and({ tool, memberId }))
+    .where('trainerId', '<>', trainerId)
+    .where('state', '<>', 'released')
+    .where((eb) => eb.and(addresses.map(({ address }) => eb.not(isKnownUnder(eb, box, [address])))))
+    .execute();
+}

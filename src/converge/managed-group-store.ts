@@ -1,0 +1,50 @@
+import { type SqlBool, sql } from 'kysely';
+import type { Transaction } from '../db/database.ts';
+import { leftSince, movedSince, statusOfLink } from '../domain/evidence-status.ts';
+import type { SecretBox } from '../keys/secret-box.ts';
+import type { Route, RouteLink } from '../memberships/link-router.ts';
+import { linkedParticipations } from '../memberships/membership-store.ts';
+import type { Claim } from './claim-store.ts';
+
+/** The SQL of projects that the marketplace itself provisions, or may provision. */
+
+/** What is needed to tell who owns an account. */
+export interface AccountRules {
+  box: SecretBox;
+  routeLink: RouteLink;
+}
+
+/**
+ * The groups of the tool where the marketplace itself adds the trainer. The account is in use there, whatever else we
+ * know about it.
+ */
+export async function managedGroups(
+  tx: Transaction,
+  { box, routeLink }: AccountRules,
+  { tool, install, trainerId, addresses }: Claim,
+): Promise<Route[]> {
+  const digests = addresses.flatMap(({ address }) => box.digests(address));
+  // Trainer ids count only for the install itself, because another customer may name any id. One statement suffices,
+  // because another customer may give any number of trainers this address.
+  const people = sql`
+    select install, trainer_id from person
+    where work_email_digest in (${sql.join(digests.length > 0 ? digests : [''])})
+    union select cast(${install} as text), cast(${trainerId} as text)`;
+  const managed = await linkedParticipations(tx)
+    .select(['link.install', 'externalProjectId', 'externalProjectName', 'removedEventAt'])
+    .select(['link.seenAt', 'link.absences', 'omissions', 'namedAt'])
+    .select(['participation.absences as timesNotOnIt', 'participation.seenAt as onItAt'])
+    .where(sql<SqlBool>`(participation.install, participation.trainer_id) in (${people})`)
+    // A link of an unknown mode may be provisioned by the marketplace.
+    .where('provisioningMode', '<>', 'PARTNER_WEBHOOK')
+    .where('endedReadAt', 'is', null)
+    .where('endedEventAt', 'is', null)
+    .execute();
+  const present = managed.filter(
+    ({ timesNotOnIt, onItAt, ...link }) =>
+      statusOfLink(link) === 'live' &&
+      movedSince(link) === null &&
+      leftSince({ absences: timesNotOnIt, seenAt: onItAt }) === null,
+  );
+  return present.flatMap((link) => routeLink(link) ?? []).filter((route) => route.tool === tool);
+}

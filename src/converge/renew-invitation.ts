@@ -1,0 +1,70 @@
+import type { Adapter, Invitation } from '../adapters/adapter.ts';
+import { toAppError } from '../domain/errors.ts';
+import type { Clock } from '../lib/clock.ts';
+import { callTool } from '../tools/call-tool.ts';
+import type { Claim } from './claim-store.ts';
+import { settledAs, toFailure } from './converge-steps.ts';
+import type { NewInvitation } from './invitation-store.ts';
+import type { ConvergeResult } from './settle-store.ts';
+
+interface InvitationDeps {
+  adapter: Adapter;
+  timeoutMs: number;
+  clock: Clock;
+}
+
+/**
+ * Renews the invitation of an invited member, if that is requested. If the tool refuses or is slow, only this
+ * membership waits, because additions and removals do not depend on it.
+ */
+export async function renewWantedInvitation(
+  deps: InvitationDeps,
+  claim: Claim,
+  signal: AbortSignal,
+): Promise<ConvergeResult> {
+  const { adapter, timeoutMs } = deps;
+  const waiting = { operation: 'add', ...settledAs(deps.clock, 'invited') } as const;
+  const { renewInvitation } = adapter;
+  if (!claim.isRenewalWanted || renewInvitation === undefined || claim.memberId === null) {
+    return { ...waiting, outcome: 'already_member' };
+  }
+  const member = { id: claim.memberId, email: claim.email };
+  try {
+    const renewed = await callTool(timeoutMs, signal, (callSignal) =>
+      renewInvitation.call(adapter, claim.groupId, member, callSignal),
+    );
+    const invitation = toNewInvitation(renewed, null);
+    return { ...waiting, outcome: 'invited', ...(invitation !== undefined && { invitation }) };
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return { ...toFailure(claim, toAppError(error), deps.clock), isOfToolItself: false };
+  }
+}
+
+/**
+ * If one link lets everybody in, a removed member has it too. So the link must be reset, even if no member was found.
+ * The reset is requested with the removal and done after it. Then one more look follows, and that look requests no
+ * other reset.
+ */
+export function withReset(
+  { adapter }: Pick<InvitationDeps, 'adapter'>,
+  { state, missedAt }: Pick<Claim, 'state' | 'missedAt'>,
+  result: ConvergeResult,
+): ConvergeResult {
+  const isLastLook = state === 'removed' || missedAt !== null;
+  if (adapter.resetInvitations === undefined || isLastLook) return result;
+  return { ...result, wantsReset: true };
+}
+
+/** @param password the one that a login was made with; null if there is none */
+export function toNewInvitation(
+  invitation: Invitation | undefined,
+  password: string | null,
+): NewInvitation | undefined {
+  if (invitation === undefined) return undefined;
+  const { kind, url } = invitation;
+  if (kind === 'link') return { content: { kind, url }, expiresAt: invitation.expiresAt };
+  if (password === null) return undefined;
+  const { username } = invitation;
+  return { content: { kind, url, username, password }, expiresAt: null };
+}

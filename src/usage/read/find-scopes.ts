@@ -1,0 +1,79 @@
+import type { Adapter } from '../../adapters/adapter.ts';
+import type { LinkEvidence } from '../../domain/evidence.ts';
+import { statusOfLink } from '../../domain/evidence-status.ts';
+import type { RouteLink } from '../../memberships/link-router.ts';
+import { usageScopeOf } from '../../memberships/wall.ts';
+
+/** The work scope of a link, with the group and the time zone of its project. */
+export interface LinkScope {
+  tool: string;
+  scope: string;
+  groupId: string;
+  timeZone: string;
+}
+
+/** Undefined for a link outside the projects of its install, and where the tool cannot read work. */
+export type ScopeOf = (link: LinkedProject) => LinkScope | undefined;
+
+export type LinkedProject = Pick<LinkEvidence, 'install' | 'externalProjectId' | 'externalProjectName'>;
+
+interface ScopesDeps {
+  adapters: ReadonlyMap<string, Adapter>;
+  routeLink: RouteLink;
+  /** By `externalProjectId`. */
+  links: ReadonlyMap<string, { timeZone: string }>;
+}
+
+export function createScopeOf({ adapters, routeLink, links }: ScopesDeps): ScopeOf {
+  return (link) => {
+    const route = routeLink(link);
+    if (route === undefined) return undefined;
+    const adapter = adapters.get(route.tool);
+    const scope = adapter?.readUsage && usageScopeOf(adapter, link);
+    if (scope === undefined) return undefined;
+    return { ...route, scope, timeZone: timeZoneOf(links, link.externalProjectId) };
+  };
+}
+
+export function timeZoneOf(links: ScopesDeps['links'], externalProjectId: string | null): string {
+  return links.get(externalProjectId ?? '')?.timeZone ?? 'UTC';
+}
+
+/** A work scope, with the groups whose members work in it. */
+export interface WorkScope {
+  tool: string;
+  scope: string;
+  timeZone: string;
+  groupIds: string[];
+  /** Whether a live link leads to it. */
+  isLinked: boolean;
+}
+
+/**
+ * Finds the scopes in which trainers may work: those of live links, and those of other links whose group still has
+ * members. The map's keys are `scopeKey`. Pure.
+ */
+export function findScopes(
+  links: readonly LinkEvidence[],
+  scopeOf: ScopeOf,
+  /** Whether a group has members. */
+  inhabited: (group: { tool: string; groupId: string }) => boolean,
+): Map<string, WorkScope> {
+  const scopes = new Map<string, WorkScope>();
+  for (const link of links) {
+    const at = scopeOf(link);
+    const isLive = statusOfLink(link) === 'live';
+    if (at === undefined || !(isLive || inhabited(at))) continue;
+    const { tool, scope, timeZone, groupId } = at;
+    const none = { tool, scope, timeZone, groupIds: [], isLinked: false };
+    const workScope: WorkScope = scopes.get(scopeKey(at)) ?? none;
+    workScope.isLinked ||= isLive;
+    if (!workScope.groupIds.includes(groupId)) workScope.groupIds.push(groupId);
+    scopes.set(scopeKey(at), workScope);
+  }
+  return scopes;
+}
+
+export function scopeKey({ tool, scope }: { tool: string; scope: string }): string {
+  return JSON.stringify([tool, scope]);
+}

@@ -1,0 +1,69 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Selectable } from 'kysely';
+import { byteOrder } from '../../db/byte-order.ts';
+import type { Database } from '../../db/database.ts';
+import { jsonTexts } from '../../db/json-list.ts';
+import type { UsageDayTable } from '../../db/usage-tables.ts';
+import type { Day, Observation } from '../../domain/usage.ts';
+
+/** A source of observations: the tools, or the imports. */
+export interface ObservationSource {
+  /** All observations since a day: of these trainers, or of all. */
+  list(firstDay: Day, trainerIds?: readonly string[]): Promise<Observation[]>;
+  /** The trainers whose work it knows, sorted as `compareBytes` does, page by page. */
+  trainerIds(page: TrainerPage): Promise<string[]>;
+}
+
+export interface TrainerPage {
+  /** Only trainers with work on this day or later. */
+  firstDay: Day;
+  /** The last trainer of the page before. */
+  after?: string | undefined;
+  limit: number;
+}
+
+/** The SQL that reads the observations of the tools for a report. It changes nothing. */
+export function createObservationStore(database: Database): ObservationSource {
+  const { kysely } = database;
+  return {
+    async list(firstDay, trainerIds) {
+      const days = kysely.selectFrom('usageDay').where('day', '>=', firstDay);
+      if (trainerIds !== undefined) {
+        const wanted = jsonTexts(database, trainerIds);
+        const ofThem = days.selectAll().where(byteOrder(database, 'trainerId'), 'in', wanted);
+        return (await ofThem.orderBy('day').execute()).map(toObservation);
+      }
+      const observations: Observation[] = [];
+      // Day by day: one query for everything would block the thread for too long.
+      for (const { day } of await days.select('day').distinct().orderBy('day').execute()) {
+        const ofDay = kysely.selectFrom('usageDay').selectAll().where('day', '=', day).orderBy('trainerId');
+        observations.push(...(await ofDay.execute()).map(toObservation));
+        await nextTurn();
+      }
+      return observations;
+    },
+
+    async trainerIds({ firstDay, after, limit }) {
+      const trainer = byteOrder(database, 'trainerId');
+      let page = kysely.selectFrom('usageDay').where('day', '>=', firstDay);
+      if (after !== undefined) page = page.where(trainer, '>', after);
+      const distinct = page.select(trainer.as('id')).distinct().orderBy(trainer).limit(limit);
+      return (await distinct.execute()).map(({ id }) => id);
+    },
+  };
+}
+
+function toObservation(row: Selectable<UsageDayTable>): Observation {
+  const { tool, scope, memberId, trainerId, day, seenAt, seconds, tasks, labels } = row;
+  return {
+    source: `tool:${tool}`,
+    workedOn: { by: 'scope', tool, scope },
+    trainerId,
+    memberId,
+    day,
+    seenAt,
+    counts: { seconds, tasks, labels },
+    isFrozen: row.isFrozen === 1,
+    isTorn: row.isTorn === 1,
+  };
+}

@@ -1,0 +1,198 @@
+import { randomUUID } from 'node:crypto';
+import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
+import type { UsagePlaceRow } from '../../db/usage-tables.ts';
+import { noTrouble, type ScopeTrouble } from './scope-trouble.ts';
+
+/** The only SQL about which scopes are due and how far they were read. */
+export interface ScopeStore {
+  /** Adds scopes that are new. They are due at once. */
+  keep(scopes: readonly KeptScope[], now: string): Promise<void>;
+  /** Makes all of these scopes due. */
+  want(tx: Transaction, scopes: readonly ScopeKey[], now: string): Promise<void>;
+  /** How many scopes are due now: of one tool, or of all. */
+  countDue(now: string, of?: DueFilter): Promise<number>;
+  /** Whether a removal is due in a group whose scope is not known. */
+  isScopeMissing(tool: string, now: string): Promise<boolean>;
+  claim(now: string, leasedUntil: string, tool?: string): Promise<ScopeClaim | null>;
+  settle(claim: ScopeClaim, done: DoneReading): Promise<void>;
+  postpone(claim: ScopeClaim, failed: { failure: string; nextReadAt: string; trouble: ScopeTrouble }): Promise<void>;
+  list(): Promise<UsagePlaceRow[]>;
+}
+
+export interface ScopeKey {
+  tool: string;
+  scope: string;
+}
+
+export interface DueFilter {
+  tool?: string;
+  /** Only scopes that became due after this instant. */
+  dueSince?: string;
+}
+
+export interface KeptScope extends ScopeKey {
+  /** The groups whose members work in the scope. */
+  groupIds: readonly string[];
+}
+
+export interface DoneReading {
+  beganAt: string;
+  isComplete: boolean;
+  /** What the tool could not report; null where it reported everything. */
+  gap: string | null;
+}
+
+export interface ScopeClaim extends ScopeKey, ScopeTrouble {
+  token: string;
+  /** When the reading was asked for. A later request is not met by it. */
+  wantedAt: string;
+  attempts: number;
+  readBeganAt: string | null;
+  completeBeganAt: string | null;
+  /** Since when the tool cannot report something; null where the last reading had no gap. */
+  gapSince: string | null;
+}
+
+export function createScopeStore(database: Database): ScopeStore {
+  const { kysely } = database;
+  return {
+    async keep(scopes, now) {
+      const known = await kysely.selectFrom('usagePlace').select(['tool', 'scope']).execute();
+      const keys = new Set(known.map(keyOf));
+      const added = scopes.filter((workScope) => !keys.has(keyOf(workScope)));
+      await inTransaction(database, (tx) => insert(tx, added, now));
+      await keepGroups(database, scopes);
+    },
+
+    want: (tx, scopes, now) => insert(tx, scopes, now),
+
+    async countDue(now, { tool, dueSince } = {}) {
+      let due = kysely
+        .selectFrom('usagePlace')
+        .select((eb) => eb.fn.countAll<number>().as('n'))
+        .where('nextReadAt', '<=', now);
+      if (tool !== undefined) due = due.where('tool', '=', tool);
+      if (dueSince !== undefined) due = due.where('nextReadAt', '>', dueSince);
+      return (await due.executeTakeFirstOrThrow()).n;
+    },
+
+    async isScopeMissing(tool, now) {
+      // A condition on the tool here would make SQLite scan all members of the tool.
+      const due = kysely
+        .selectFrom('membership')
+        .select('tool')
+        .distinct()
+        .where('removeAfter', '<=', now)
+        .where((eb) =>
+          eb.not(
+            eb.exists(
+              eb
+                .selectFrom('usagePlaceGroup')
+                .select('scope')
+                .whereRef('usagePlaceGroup.tool', '=', 'membership.tool')
+                .whereRef('usagePlaceGroup.groupId', '=', 'membership.groupId'),
+            ),
+          ),
+        );
+      return (await due.execute()).some((row) => row.tool === tool);
+    },
+
+    claim: (now, leasedUntil, tool) =>
+      inTransaction(database, async (tx) => {
+        let due = tx
+          .selectFrom('usagePlace')
+          .selectAll()
+          .where('nextReadAt', '<=', now)
+          .where((eb) => eb.or([eb('leasedUntil', 'is', null), eb('leasedUntil', '<=', now)]))
+          .orderBy('nextReadAt')
+          .limit(1);
+        if (tool !== undefined) due = due.where('tool', '=', tool);
+        if (database.dialect === 'postgres') due = due.forUpdate().skipLocked();
+        const row = await due.executeTakeFirst();
+        if (row === undefined) return null;
+        const { nextReadAt, failure: _, leaseToken: __, leasedUntil: ___, gap: ____, ...workScope } = row;
+        const token = randomUUID();
+        await at(tx, workScope).set({ leaseToken: token, leasedUntil }).execute();
+        return { ...workScope, token, wantedAt: nextReadAt ?? now };
+      }),
+
+    async settle(claim, { beganAt, isComplete, gap }) {
+      const done = { leaseToken: null, leasedUntil: null, attempts: 0, failure: null };
+      const found = {
+        ...noTrouble,
+        gap,
+        gapSince: gap === null ? null : (claim.gapSince ?? beganAt),
+      };
+      const completeBeganAt = isComplete ? beganAt : claim.completeBeganAt;
+      await inTransaction(database, async (tx) => {
+        const held = at(tx, claim).where('leaseToken', '=', claim.token);
+        await held.set({ ...done, ...found, readBeganAt: beganAt, completeBeganAt }).execute();
+        const met = at(tx, claim).where('nextReadAt', '<=', claim.wantedAt);
+        await met.set({ nextReadAt: null }).execute();
+      });
+    },
+
+    async postpone(claim, { failure, nextReadAt, trouble }) {
+      const { failingSince, goneSince, refusedAt, toldAt } = trouble;
+      const failed = {
+        leaseToken: null,
+        leasedUntil: null,
+        failure,
+        nextReadAt,
+        failingSince,
+        goneSince,
+        refusedAt,
+        toldAt,
+      };
+      await inTransaction(database, (tx) =>
+        at(tx, claim)
+          .set({ ...failed, attempts: claim.attempts + 1 })
+          .where('leaseToken', '=', claim.token)
+          .execute(),
+      );
+    },
+
+    list: () => kysely.selectFrom('usagePlace').selectAll().orderBy('tool').orderBy('scope').execute(),
+  };
+}
+
+function at(tx: Transaction, { tool, scope }: ScopeKey) {
+  return tx.updateTable('usagePlace').where('tool', '=', tool).where('scope', '=', scope);
+}
+
+const chunkSize = 200;
+
+async function insert(tx: Transaction, scopes: readonly ScopeKey[], now: string): Promise<void> {
+  for (let from = 0; from < scopes.length; from += chunkSize) {
+    const rows = scopes.slice(from, from + chunkSize).map(({ tool, scope }) => ({ tool, scope, nextReadAt: now }));
+    await tx
+      .insertInto('usagePlace')
+      .values(rows)
+      .onConflict((conflict) => conflict.columns(['tool', 'scope']).doUpdateSet({ nextReadAt: now, attempts: 0 }))
+      .execute();
+  }
+}
+
+function keyOf({ tool, scope }: ScopeKey): string {
+  return JSON.stringify([tool, scope]);
+}
+
+/** Groups that are stored already are not written again: this runs every minute. */
+async function keepGroups(database: Database, scopes: readonly KeptScope[]): Promise<void> {
+  const stored = await database.kysely.selectFrom('usagePlaceGroup').selectAll().execute();
+  const toText = (row: { tool: string; groupId: string; scope: string }) =>
+    JSON.stringify([row.tool, row.groupId, row.scope]);
+  const known = new Set(stored.map(toText));
+  const rows = scopes
+    .flatMap(({ tool, scope, groupIds }) => groupIds.map((groupId) => ({ tool, groupId, scope })))
+    .filter((row) => !known.has(toText(row)));
+  for (let from = 0; from < rows.length; from += chunkSize) {
+    await inTransaction(database, (tx) =>
+      tx
+        .insertInto('usagePlaceGroup')
+        .values(rows.slice(from, from + chunkSize))
+        .onConflict((conflict) => conflict.doNothing())
+        .execute(),
+    );
+  }
+}

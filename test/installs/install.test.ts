@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest';
+import type { Install } from '../../src/installs/install.ts';
+import { warningsOfInstalls } from '../../src/installs/install.ts';
+
+const acme: Install = {
+  token: 'ot_ptk_1',
+  webhookSecrets: ['whsec_1'],
+  tool: 'studio',
+  projects: ['*'],
+  livesIn: 'configuration',
+};
+const publicUrl = 'https://bridge.example.com';
+
+it.each([
+  ['nobody is connected', [], publicUrl, [/^No customer is connected/]],
+  ['all is well', [acme], publicUrl, []],
+  ['nothing could be verified', [{ ...acme, webhookSecrets: [] }], publicUrl, [/secret of acme /]],
+  ['nothing is delivered anyway', [{ ...acme, webhookSecrets: [] }], undefined, []],
+])('where %s', (_, [install], url, expected) => {
+  const installs = new Map(install === undefined ? [] : [['acme', install]]);
+  const warnings = warningsOfInstalls(installs, url);
+  expect(warnings).toEqual(expected.map((line) => expect.stringMatching(line)));
+});

@@ -1,0 +1,109 @@
+import { expect, it } from 'vitest';
+import { listLinks } from '../../../src/operator/links/list-links.ts';
+import { loadStatus } from '../../../src/operator/load-status.ts';
+import { reportNow } from '../../../src/usage/report/report-now.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
+import { openUsageWorld } from '../../support/usage-harness.ts';
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const { signal } = new AbortController();
+const installs = new Map([['acme', { tool: 'studio', projects: ['*'] }]]);
+
+describeEachDatabase('a place of work', (openFresh) => {
+  /** Linked with another; the tool does not have it (any more). */
+  async function openGone({ wasRead }: { wasRead: boolean }) {
+    const world = await openUsageWorld(await openFresh());
+    const { engine, tool, usage, api } = world;
+    await world.link('signs');
+    const linkId = await world.link('lamps');
+    world.hire();
+    await world.learn();
+    if (wasRead) await world.read();
+    engine.clock.advance(minuteMs);
+    const readAt = engine.clock.now().toISOString();
+    tool.goneScopes.add('lamps');
+    const alerts = () =>
+      engine.log.lines().flatMap((line) => {
+        const { alert, scope } = line as { alert?: string; scope?: string };
+        return alert === 'usage_unread' ? [scope] : [];
+      });
+    const attention = async () =>
+      (await loadStatus(engine.database, readAt, installs)).attention.map(({ says }) => says);
+    const listWork = async () => {
+      const links = (await api('GET', '/project-links')) as { projectLinks: never[] };
+      const listed = await listLinks(
+        {
+          installs,
+          adapters: usage.deps.adapters,
+          routeLink: engine.rules.routeLink,
+          platformApis: new Map([['acme', { listProjectLinks: async () => links.projectLinks }]]),
+          scopeOf: usage.deps.scopeOf,
+          scopes: await usage.deps.scopes.list(),
+        },
+        ['acme'],
+        signal,
+      );
+      return Object.fromEntries(listed.links.map(({ project, work }) => [project, work?.state]));
+    };
+    const readAgain = async (afterMs: number) => {
+      engine.clock.advance(afterMs);
+      await world.read();
+    };
+    return { ...world, linkId, alerts, attention, listWork, readAgain };
+  }
+
+  it('that is gone is told once a second answer says so, and again after a day', async () => {
+    const { readAgain, alerts, attention, listWork, tool } = await openGone({ wasRead: true });
+    await readAgain(0);
+    expect(alerts()).toEqual([]);
+    await readAgain(minuteMs);
+    await readAgain(hourMs);
+    expect(alerts()).toEqual(['lamps']);
+    const says = /^studio says that scopes of work are not there: lamps \(since .+There is no lamps\)$/;
+    expect(await attention()).toEqual([expect.stringMatching(says)]);
+    expect(await listWork()).toEqual({ signs: 'read', lamps: 'gone' });
+    await readAgain(24 * hourMs);
+    expect(alerts()).toEqual(['lamps', 'lamps']);
+    tool.goneScopes.delete('lamps');
+    await readAgain(minuteMs);
+    expect(await attention()).toEqual([]);
+    expect(await listWork()).toEqual({ signs: 'read', lamps: 'read' });
+  });
+
+  it('that could never be read is told of after a while, whatever the tool says', async () => {
+    const { readAgain, alerts, attention, listWork, tool } = await openGone({ wasRead: false });
+    tool.goneScopes.clear();
+    tool.refusedScopes.add('lamps');
+    await readAgain(0);
+    const says = /^scopes of studio whose work could never be read: lamps \(/;
+    expect(await attention()).toEqual([expect.stringMatching(says)]);
+    expect(await listWork()).toEqual({ signs: 'read', lamps: 'failing' });
+    expect(alerts()).toEqual([]);
+    await readAgain(10 * minuteMs);
+    await readAgain(minuteMs);
+    expect(alerts()).toEqual(['lamps']);
+  });
+
+  it('that is gone with its link is nothing to be told of, and no report fails for it', async () => {
+    const world = await openGone({ wasRead: true });
+    const { api, linkId, tool, usage, engine, learn, readAgain, alerts, attention } = world;
+    const report = async () => (await reportNow(reportDeps, { installs: ['acme'] }, now)).unread;
+    const reportDeps = { ...usage.deps, database: engine.database, schedule: '0 * * * *' };
+    const now = { waitMs: 0, signal };
+    expect(await report()).toMatchObject([{ scope: 'lamps' }]);
+    // Somebody is still in its group.
+    await api('DELETE', `/project-links/${linkId}`);
+    for (let reading = 0; reading < 2; reading += 1) {
+      await learn();
+      await readAgain(hourMs);
+    }
+    await readAgain(hourMs);
+    expect(tool.requests.length).toBeGreaterThan(4);
+    expect(await attention()).toEqual([]);
+    const told = alerts().length;
+    await readAgain(25 * hourMs);
+    expect(alerts()).toHaveLength(told);
+    expect(await report()).toEqual([]);
+  });
+});
