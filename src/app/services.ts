@@ -21,7 +21,7 @@ import type { Loop } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { createSendMail } from '../mail/send-mail.ts';
 import { createAddressStore } from '../memberships/address-store.ts';
-import type { Rules } from '../memberships/collect-candidates.ts';
+import type { MembershipRules } from '../memberships/collect-candidates.ts';
 import type { OrphanDeps } from '../memberships/find-orphans.ts';
 import { createInstallsReaching, createLinkRouter } from '../memberships/link-router.ts';
 import { createOrphanStore } from '../memberships/orphan-store.ts';
@@ -47,7 +47,7 @@ import type { BrakeStore } from '../removals/brake-store.ts';
 import { createBrakeStore } from '../removals/brake-store.ts';
 import { createFinalReadingStore } from '../removals/final-reading-store.ts';
 import { createRemovalWorker } from '../removals/removal-worker.ts';
-import { canReturn, mayChangeAccounts } from '../tools/account-rules.ts';
+import { canBeReadded, mayChangeAccounts } from '../tools/account-rules.ts';
 import { createUsage, type Usage } from '../usage/create-usage.ts';
 import { createImportObservations } from '../usage/import/import-observations.ts';
 import { createScopeOf } from '../usage/read/find-scopes.ts';
@@ -114,9 +114,10 @@ export function createServices(given: ServicesDeps): Services {
   const deps = { ...given, adapters };
   const mayChange = (tool: string) => mayChangeAccounts(tool, installs, managedDomains);
   const routeLink = createLinkRouter(installs, adapters);
-  const graces = config.removals;
+  const gracePeriods = config.removals;
   const installStates = createInstallStateStore(database);
-  const silence = createSilence({ database, installStates, installs, graces, logger, clock });
+  const unlistedTools = [...adapters].flatMap(([tool, { listMembers }]) => (listMembers ? [] : [tool]));
+  const silence = createSilence({ database, installStates, installs, unlistedTools, gracePeriods, logger, clock });
   const convergeWorkers = createConvergeWorkers(deps, { alerts, routeLink, mayChange, silence });
   const resets = createResetStore(database, box);
   const resetting = [...adapters].flatMap(([tool, one]) => (one.resetInvitations ? [tool] : []));
@@ -134,13 +135,13 @@ export function createServices(given: ServicesDeps): Services {
     alertsStored: settled,
     managedDomains,
     limits: config.removals,
-    rules: { routeLink, graces, ...assignmentsOf(adapters) },
+    rules: { routeLink, gracePeriods, ...assignmentsOf(adapters) },
     ...createStores(storage),
     installStates,
     silence,
     beforeDeciding: () => silence.check(),
     awaitedReadings: createAwaitedReadingStore({
-      graces,
+      gracePeriods,
       installs,
       installsReaching: createInstallsReaching(installs, routeLink),
     }),
@@ -148,7 +149,7 @@ export function createServices(given: ServicesDeps): Services {
     reportSuspects: createReportSuspects({ suspects: createSuspectStore(database), alerts, clock }),
     reportClock: createReportClock({ database, alerts, clock }),
     mayPass: createFinalReadingStore(createScopeOf({ adapters, routeLink, links: config.links })).mayPass,
-    canReturn: (tool: string) => canReturn(adapters.get(tool), mayChange(tool)),
+    canReturn: (tool: string) => canBeReadded(adapters.get(tool), mayChange(tool)),
     countDueResets: () => resets.countDue(resetting, toInstant(clock.now())),
     onMembershipDue() {
       for (const worker of convergeWorkers) worker.wake();
@@ -227,13 +228,13 @@ function createDriftDeps(
   { config, storage: { box }, adapters }: ServicesDeps,
   services: UnwiredServices,
 ): CheckDriftDeps {
-  const { routeLink, graces } = services.rules;
+  const { routeLink, gracePeriods } = services.rules;
   return {
     ...services,
     adapters,
     box,
     routeLink,
-    graceMs: graces.graceMs,
+    graceMs: gracePeriods.graceMs,
     drifts: createDriftStore(services.database),
     protectedAccounts: new Map([...config.tools].map(([name, tool]) => [name, tool.protected])),
     report: createReportDrift(services),
@@ -262,7 +263,7 @@ export function openRegistry({
 }
 
 /** The tools in which assignments stay with a removed member unless Gangway ends them. */
-function assignmentsOf(adapters: ReadonlyMap<string, Adapter>): Pick<Rules, 'endsAssignments'> {
+function assignmentsOf(adapters: ReadonlyMap<string, Adapter>): Pick<MembershipRules, 'endsAssignments'> {
   const tools = new Set([...adapters].flatMap(([tool, { endAssignments }]) => (endAssignments ? [tool] : [])));
   return tools.size === 0 ? {} : { endsAssignments: (tool) => tools.has(tool) };
 }

@@ -1,8 +1,8 @@
-import type { BudgetState, NoticeState } from '../domain/budget.ts';
+import type { BudgetState, NotifiedBudgetState } from '../domain/budget.ts';
 
 /** What the last notice said. */
 export interface LastNotice {
-  state: NoticeState;
+  state: NotifiedBudgetState;
   at: string;
   fundedVolume: number | null;
 }
@@ -22,14 +22,14 @@ export interface NoticeRules {
 }
 
 export interface NoticeDecision {
-  state: NoticeState;
+  state: NotifiedBudgetState;
   isRepeat: boolean;
 }
 
 /** How long a better state has to last, unless it was paid for. */
 const quietMs = 3_600_000;
 
-const severities: Record<NoticeState, number> = { ok: 0, low: 1, depleted: 2 };
+const severities: Record<NotifiedBudgetState, number> = { ok: 0, low: 1, depleted: 2 };
 
 /**
  * Pure: whether a notice is due now. A worse state is noticed at once. A better state is noticed when more was

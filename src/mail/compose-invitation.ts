@@ -1,4 +1,4 @@
-import { inBraces, type Placeholder } from '../domain/invitation.ts';
+import { type Placeholder, placeholderPattern } from '../domain/invitation.ts';
 import { domainOf } from '../domain/marketplace-text.ts';
 import { stripControl } from '../lib/strip-control.ts';
 import { withoutLinks } from '../lib/without-links.ts';
@@ -59,7 +59,7 @@ export function composeInvitation(style: MailStyle, invited: Invited, date: Date
 
 /** In one pass: inserted text is not searched again. */
 function fill(text: string, values: Record<Placeholder, string>): string {
-  return text.replace(inBraces, (whole, name: string) => new Map(Object.entries(values)).get(name) ?? whole);
+  return text.replace(placeholderPattern, (whole, name: string) => new Map(Object.entries(values)).get(name) ?? whole);
 }
 
 function isWebLink(url: string): boolean {

@@ -2,7 +2,7 @@ import { type Database, inTransaction } from '../db/database.ts';
 import { createDatabaseClock } from '../db/database-clock.ts';
 import { createInstanceStore } from '../db/instance-store.ts';
 import { readSetting } from '../db/setting-store.ts';
-import { type Instance, isRunning, silentSince } from '../domain/instance.ts';
+import { type Instance, isInstanceRunning, silentSince } from '../domain/instance.ts';
 import type { Clock } from '../lib/clock.ts';
 import { loadTools, type ToolStanding } from './about-tools.ts';
 import type { Attention } from './load-status.ts';
@@ -28,7 +28,7 @@ export async function loadRunning(database: Database, local: Clock): Promise<Run
   const instances = await createInstanceStore(database).list();
   const lastAliveAt = await inTransaction(database, (tx) => readSetting(tx, 'last_alive_at'));
   const { tools, attention } = await loadTools(database, now);
-  const isAnyRunning = instances.some((instance) => isRunning(instance, now));
+  const isAnyRunning = instances.some((instance) => isInstanceRunning(instance, now));
   return {
     instances: instances.map((instance) => toShown(instance, now)),
     tools,
@@ -52,7 +52,7 @@ function toShown(instance: Instance, now: Date): ShownInstance {
 
 function stateOf(instance: Instance, now: Date): ShownInstance['state'] {
   if (instance.stoppedAt !== null) return 'stopped';
-  return isRunning(instance, now) ? 'running' : 'silent';
+  return isInstanceRunning(instance, now) ? 'running' : 'silent';
 }
 
 /** Versions without a heartbeat store once a minute that they are alive. */
@@ -60,9 +60,9 @@ const olderVersionMs = 120_000;
 
 /** Pure. @param lastAliveAt when any version was last alive, to the minute */
 function aboutInstances(instances: readonly Instance[], lastAliveAt: string | undefined, now: Date): Attention[] {
-  if (instances.some((instance) => isRunning(instance, now))) {
+  if (instances.some((instance) => isInstanceRunning(instance, now))) {
     return instances
-      .filter((one) => one.stoppedAt === null && !isRunning(one, now))
+      .filter((one) => one.stoppedAt === null && !isInstanceRunning(one, now))
       .map(({ name, version, beatAt }) => ({
         says: `the instance ${name} (${version}) has not been heard of since ${beatAt}`,
         action: 'see whether it still runs, and what its log says: others have taken over its work',

@@ -1,18 +1,18 @@
 import { AppError, toAppError } from '../domain/errors.ts';
-import { sayCause } from '../domain/standing.ts';
+import { describeCause } from '../domain/standing.ts';
 import { toInstant } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import type { ReconcileDeps } from '../reconcile/runs/reconcile-install.ts';
 import type { PlanWork } from '../reconcile/runs/run-store.ts';
 import type { Silence } from '../reconcile/runs/silence.ts';
-import type { Decided, PlanItem } from '../removals/plan-store.ts';
+import type { PlanItem, PlanResult } from '../removals/plan-store.ts';
 import { type DecidePlanDeps, decidePlan } from './decide-plan.ts';
 import { type Patience, type WorkDeps, workUntil } from './do-work.ts';
 import { readNow } from './reconcile-now.ts';
 
 export type ApprovePlanDeps = WorkDeps & DecidePlanDeps & ReconcileDeps & { silence: Silence };
 
-export interface Approved extends Decided, PlanWork {
+export interface Approved extends PlanResult, PlanWork {
   /** Whether the marketplace was asked before, so that its current word was considered. */
   isRead: boolean;
   /** Trainers who stay for now, because something else is known of them than when the plan was made. */
@@ -119,5 +119,5 @@ function whyDropped({ state, wanted, cause }: PlanItem['current']): string {
   if (state === 'removed') return 'they are out already';
   if (state === 'released') return 'they are left in place: they are not ours to remove';
   if (cause === null) return 'something else is known of them by now';
-  return `they are to be out for another reason by now, which is judged by itself: ${sayCause(cause)}`;
+  return `they are to be out for another reason by now, which is judged by itself: ${describeCause(cause)}`;
 }

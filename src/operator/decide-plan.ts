@@ -1,6 +1,6 @@
 import { type Database, inTransaction } from '../db/database.ts';
 import type { EvidenceStore } from '../evidence/evidence-store.ts';
-import type { Decided, PlanStore } from '../removals/plan-store.ts';
+import type { PlanResult, PlanStore } from '../removals/plan-store.ts';
 import { type By, writeAudit } from './audit-store.ts';
 
 export interface DecidePlanDeps {
@@ -23,7 +23,7 @@ export async function decidePlan(
   decision: PlanDecision,
   planId: number,
   how = '',
-): Promise<Decided> {
+): Promise<PlanResult> {
   return await inTransaction(database, async (tx) => {
     // Deriving memberships must not change them between the look and the write.
     await evidence.lock(tx);

@@ -1,7 +1,7 @@
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import { addGiven } from '../memberships/address-store.ts';
+import { addGivenAddress } from '../memberships/address-store.ts';
 import { type By, writeAudit } from './audit-store.ts';
 
 /**
@@ -28,7 +28,7 @@ export function createDoubtStore(database: Database, box: SecretBox): DoubtStore
           throw new AppError('conflict', `Membership ${id} has no account of which that is to be said`);
         }
         const { install, trainerId, memberId, doubtedId } = membership;
-        await addGiven(tx, box, { membershipId: id, install, trainerId, address }, by.at);
+        await addGivenAddress(tx, box, { membershipId: id, install, trainerId, address }, by.at);
         await settle(tx, id, by.at, memberId ?? doubtedId);
         await writeAudit(tx, by, 'members adopt --address', `membership ${id}`);
       }),

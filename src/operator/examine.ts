@@ -9,7 +9,7 @@ import { findOrphans } from '../memberships/find-orphans.ts';
 import { createLinkRouter } from '../memberships/link-router.ts';
 import { createMembershipStore } from '../memberships/membership-store.ts';
 import { createOrphanStore } from '../memberships/orphan-store.ts';
-import { findSharedAccounts, saySharedAccounts } from '../tools/account-rules.ts';
+import { describeSharedAccounts, findSharedAccounts } from '../tools/account-rules.ts';
 import { loadRunning } from './about-instances.ts';
 import { type Check, checkClock, checkOrphaned, checkWalls, ok, warning } from './doctor-checks.ts';
 import { createLinkStore } from './link-store.ts';
@@ -55,7 +55,7 @@ function toOrphanDeps({ config, installs, database, box, adapters }: Examined) {
     memberships: createMembershipStore(database),
     addresses: createAddressStore(box),
     managedDomains: config.marketplace.managedDomains,
-    rules: { routeLink: createLinkRouter(installs, adapters), graces: config.removals },
+    rules: { routeLink: createLinkRouter(installs, adapters), gracePeriods: config.removals },
   };
 }
 
@@ -64,7 +64,7 @@ function checkAccounts({ config, installs, adapters }: Examined): Check[] {
   return findSharedAccounts(adapters, installs, managedDomains).map((shared) =>
     warning(
       `tool ${shared.tool}`,
-      saySharedAccounts(shared),
+      describeSharedAccounts(shared),
       'set marketplace.managedDomains to the domains of work addresses, or give each customer a tool of its own',
     ),
   );

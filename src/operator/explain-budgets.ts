@@ -1,6 +1,6 @@
 import { createBudgetStore } from '../budget/budget-store.ts';
 import type { Database } from '../db/database.ts';
-import type { BudgetState, NoticeState } from '../domain/budget.ts';
+import type { BudgetState, NotifiedBudgetState } from '../domain/budget.ts';
 
 /** What is known of a contract's budget, since when, and the last notice of it. */
 export interface ExplainedBudget {
@@ -17,7 +17,7 @@ export interface ExplainedBudget {
   nextReadAt: string | null;
   /** Why the last reading failed; null where it did not. */
   failure: string | null;
-  lastNotice: { state: NoticeState; at: string } | null;
+  lastNotice: { state: NotifiedBudgetState; at: string } | null;
 }
 
 /** One budget per install that has a contract of this id; empty where nothing is known. */

@@ -1,7 +1,7 @@
 import { adviseOnDoubt } from '../converge/doubted-account.ts';
 import type { MembershipRow } from '../db/tables.ts';
-import { isExplicit, sayCause } from '../domain/standing.ts';
-import { adviseOnTrouble, sayTrouble, type ToolTrouble } from '../domain/tool-trouble.ts';
+import { describeCause, isExplicit } from '../domain/standing.ts';
+import { adviseOnTrouble, describeToolTrouble, type ToolTrouble } from '../domain/tool-trouble.ts';
 import { maskText } from '../lib/mask.ts';
 import type { KnownInvitation } from './explain-store.ts';
 
@@ -95,7 +95,7 @@ function sayWhere(membership: MembershipRow, plan: number | undefined): string {
 }
 
 function sayBecause({ cause }: MembershipRow): string {
-  return cause === null ? '' : ` (because ${sayCause(cause)})`;
+  return cause === null ? '' : ` (because ${describeCause(cause)})`;
 }
 
 function sayRemoving({ removeAfter }: MembershipRow): string {
@@ -152,7 +152,7 @@ function adviseOnKept({ state, trainerId }: MembershipRow, { hasOthers }: Circum
 function adviseOnPresent({ tool, state, nextAttemptAt }: MembershipRow, { trouble }: Circumstances): string {
   if (state === 'invited') return 'have them accept the invitation';
   if (trouble?.errorCode === 'unavailable') {
-    return `see how ${tool} is: they are in, but ${tool} ${sayTrouble(trouble)}`;
+    return `see how ${tool} is: they are in, but ${tool} ${describeToolTrouble(trouble)}`;
   }
   if (nextAttemptAt !== null) {
     return `wait: they were in, and ${tool} is looked at again`;
@@ -182,7 +182,7 @@ function adviseOnMoving(membership: MembershipRow, { trouble }: Circumstances): 
   }
   const isIn = state === 'removing' ? 'they are still in: ' : '';
   if (trouble !== undefined) {
-    return `${adviseOnTrouble(trouble)}; ${isIn}${tool} ${sayTrouble(trouble)}`;
+    return `${adviseOnTrouble(trouble)}; ${isIn}${tool} ${describeToolTrouble(trouble)}`;
   }
   if (failure !== null) {
     return `see how ${tool} is: gangway doctor; ${sayNextTry(membership)}`;

@@ -6,7 +6,7 @@ import type { InvitationContent } from '../domain/invitation.ts';
 import { invitationContext } from '../keys/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { isReachable } from '../mail/mail-store.ts';
-import { isUntold } from '../memberships/membership-list-store.ts';
+import { isInvitationUndelivered } from '../memberships/membership-list-store.ts';
 import { type By, writeAudit } from './audit-store.ts';
 
 /** The SQL of handing invitations over, as far as operators do it or look at it. */
@@ -94,7 +94,7 @@ export async function listUndelivered(
     .select(['membershipId', 'kind', 'expiresAt', 'isRenewalWanted'])
     .select(['invitation.nextAttemptAt', 'invitation.failure'])
     .select((eb) => isReachable(eb, managedDomains).as('isReachable'))
-    .where((eb) => isUntold(eb));
+    .where((eb) => isInvitationUndelivered(eb));
   if (membershipIds !== undefined) query = query.where('membershipId', 'in', membershipIds);
   return await query.execute();
 }

@@ -1,7 +1,7 @@
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import type { MembershipRow } from '../db/tables.ts';
 import { AppError } from '../domain/errors.ts';
-import { letGoOf } from '../memberships/address-store.ts';
+import { endGivenAddresses } from '../memberships/address-store.ts';
 import type { MembershipStore } from '../memberships/membership-store.ts';
 import { type By, writeAudit } from './audit-store.ts';
 
@@ -82,7 +82,7 @@ export function createOwnershipStore(
         const isKept = membership.wanted === 1;
         // A removal that the brake released and that was not executed must not be counted.
         if (!isKept) await retractRemovals(tx, [id]);
-        await letGoOf(tx, id, by.at);
+        await endGivenAddresses(tx, id, by.at);
         await change(tx, membership, by.at, { isOurs: 0, ...(!isKept && letGo) });
         await writeAudit(tx, by, 'members release', `membership ${id}`);
         return 'released' as const;
@@ -106,7 +106,7 @@ export function createOwnershipStore(
           const membership = await findOne(database, tx, id);
           if (membership.state !== 'orphaned') return false;
           const next = isReachable ? toRetirement(by.at) : { ...letGo, isOurs: 0 };
-          if (!isReachable) await letGoOf(tx, id, by.at);
+          if (!isReachable) await endGivenAddresses(tx, id, by.at);
           await change(tx, membership, by.at, { wanted: 0, ...next });
           await writeAudit(tx, by, 'retire', `membership ${id}`);
           return true;

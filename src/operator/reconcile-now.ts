@@ -64,7 +64,7 @@ async function reconcileAll(
 ): Promise<Reconciled[]> {
   const { database, memberships, runs, clock } = deps;
   // A refusal of a tool may be mended by now, and the operator is not to wait for the next hour.
-  await inTransaction(database, (tx) => memberships.tryAgain(tx, installs, since.at));
+  await inTransaction(database, (tx) => memberships.retryFailed(tx, installs, since.at));
   const failures = await readNow(deps, installs, patience);
   const work = await doWork(deps, installs, since, patience);
   for (const run of await runs.listOpen()) {

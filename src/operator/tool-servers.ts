@@ -1,7 +1,7 @@
 import type { Adapter } from '../adapters/adapter.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { isOtherServer, type Server } from '../domain/binding.ts';
-import { askServer, placeOf, sayOtherServer } from '../tools/bind-tool.ts';
+import { askServer, describeOtherServer, placeOf } from '../tools/bind-tool.ts';
 import { callTool } from '../tools/call-tool.ts';
 import { createToolBindingStore } from '../tools/tool-binding-store.ts';
 import { type By, writeAudit } from './audit-store.ts';
@@ -65,7 +65,7 @@ export async function checkServer(
   const server = await ask(adapter, settings, signal).catch(() => undefined);
   if (bound === undefined || server === undefined || !isOtherServer(bound, server)) return [];
   const action = 'until then no member is added or removed in it';
-  return [failure(`tool ${tool}`, new Error(sayOtherServer(tool, bound, server)), action)];
+  return [failure(`tool ${tool}`, new Error(describeOtherServer(tool, bound, server)), action)];
 }
 
 function ask(adapter: Adapter, settings: object, stopping: AbortSignal): Promise<Server> {

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { decideNotice, type Found, type LastNotice, settlesAt } from '../../src/budget/decide-notice.ts';
-import type { BudgetState, NoticeState } from '../../src/domain/budget.ts';
+import type { BudgetState, NotifiedBudgetState } from '../../src/domain/budget.ts';
 
 const now = new Date('2026-03-15T12:00:00.000Z');
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
 const ago = (ms: number) => new Date(now.getTime() - ms).toISOString();
 
-const told = (state: NoticeState, ms: number): LastNotice => ({ state, at: ago(ms), fundedVolume: 10 });
+const told = (state: NotifiedBudgetState, ms: number): LastNotice => ({ state, at: ago(ms), fundedVolume: 10 });
 const found = (state: BudgetState, ms = 0, fundedVolume: number | null = 10): Found => ({
   state,
   since: ago(ms),
@@ -15,8 +15,8 @@ const found = (state: BudgetState, ms = 0, fundedVolume: number | null = 10): Fo
 });
 
 const nothing = null;
-const news = (state: NoticeState) => ({ state, isRepeat: false });
-const repeat = (state: NoticeState) => ({ state, isRepeat: true });
+const news = (state: NotifiedBudgetState) => ({ state, isRepeat: false });
+const repeat = (state: NotifiedBudgetState) => ({ state, isRepeat: true });
 
 describe('what somebody is told of a budget', () => {
   it.each<[string, LastNotice | null, Found, object | null]>([

@@ -44,7 +44,7 @@ describe('gangway status', () => {
     const createdAt = new Date().toISOString();
     await workspace.receive(fullEvent({ type: 'contract.started', createdAt }));
     await workspace.withStorage(async ({ database }) => {
-      await createToolTroubleStore(database).note({
+      await createToolTroubleStore(database).record({
         tool: 'list',
         errorCode: 'unavailable',
         message: 'no answer',

@@ -26,10 +26,12 @@ export type SilenceHold = 'nothing' | 'removals' | 'all';
 
 export interface SilenceDeps {
   database: Database;
-  installStates: Pick<InstallStateStore, 'hold' | 'holdRemovals' | 'release'>;
+  installStates: Pick<InstallStateStore, 'hold' | 'holdRemovals' | 'lookAgain' | 'release'>;
   /** By name. The Map always has what was loaded last. */
   installs: ReadonlyMap<string, unknown>;
-  graces: { revokedGraceMs: number };
+  /** The tools whose members cannot be listed. */
+  unlistedTools: readonly string[];
+  gracePeriods: { revokedGraceMs: number };
   logger: Logger;
   clock: Clock;
 }
@@ -63,7 +65,7 @@ export function findHold({ aliveAt, wroteAt, wasPutBack }: Alive, now: Date): Si
 }
 
 export function createSilence(deps: SilenceDeps): Silence {
-  const { database, installStates, installs, graces, logger, clock } = deps;
+  const { database, installStates, installs, unlistedTools, gracePeriods, logger, clock } = deps;
   const mark = createDatabaseMark(database);
   let wroteAt: string | null = null;
   let checkedAtMs: number | null = null;
@@ -76,6 +78,8 @@ export function createSilence(deps: SilenceDeps): Silence {
     const wasPutBack = isRestored || (isFirst && (await mark.wasPutBack(aliveAt)));
     const hold = findHold({ aliveAt, wroteAt, wasPutBack }, now);
     await apply(hold, toInstant(now));
+    // What was done after the backup is forgotten. Where no list shows it, each member is looked for.
+    if (wasPutBack) await installStates.lookAgain(unlistedTools, toInstant(now));
     if (hold !== 'nothing') logger.warn({ hold, aliveAt, wasPutBack }, messages[hold]);
     const isDue = aliveAt === null || Math.abs(msBetween(aliveAt, toInstant(now))) >= beatEveryMs;
     if (hold !== 'nothing' || isDue || wroteAt === null) await beat(now);
@@ -92,7 +96,7 @@ export function createSilence(deps: SilenceDeps): Silence {
     const aliveAt = toInstant(now);
     await inTransaction(database, (tx) => writeSetting(tx, 'last_alive_at', aliveAt));
     wroteAt = aliveAt;
-    await installStates.release(toInstant(new Date(now.getTime() - graces.revokedGraceMs)));
+    await installStates.release(toInstant(new Date(now.getTime() - gracePeriods.revokedGraceMs)));
     await mark.write(aliveAt).catch((error: unknown) => {
       logger.warn({ err: error }, 'If this database is restored from a backup, that may not be noticed');
     });

@@ -114,7 +114,7 @@ describeEachDatabase('an invitation of CVAT of which nobody knows the end', (ope
     expect(await membership('cmu1')).toMatchObject({
       state: 'failed',
       wanted: 0,
-      failure: `They may still be in, as one of these accounts, as adding them was never answered: ${id}. Remove the one that is theirs in studio; put the ids of the others into tools.studio.protected`,
+      failure: `The trainer may still be in, as one of these accounts, because a call to add the trainer got no answer: ${id}. Remove the trainer's account in studio; put the ids of the others into tools.studio.protected`,
     });
     await incident.pass(hours);
     const held = await membership('cmu1');
@@ -131,7 +131,7 @@ describeEachDatabase('an invitation of CVAT of which nobody knows the end', (ope
     expect(explainMembership(held, circumstances)).toMatchObject({
       holds: false,
       comesFirst: true,
-      says: expect.stringContaining('They may still be in, as one of these accounts'),
+      says: expect.stringContaining('The trainer may still be in, as one of these accounts'),
     });
 
     cvat.state.remove(cvat.state.membershipOf(org, id)?.id ?? 0);
