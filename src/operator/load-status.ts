@@ -210,7 +210,7 @@ function ifAny(what: string, count: number, action: string): Attention[] {
 }
 
 /** Channels that have not accepted their notices yet: shown long before the notices are given up. */
-export async function aboutNotices(database: Database): Promise<Attention[]> {
+async function aboutNotices(database: Database): Promise<Attention[]> {
   const troubled = await createDispatchStore(database).countTroubled();
   return troubled.map(({ channel, count }) => ({
     says: `notices that the channel ${channel} has not taken yet: ${count}`,

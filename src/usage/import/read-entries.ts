@@ -42,7 +42,7 @@ function toEntry(line: number, read: { values: LineValues } | { fault: string },
 }
 
 /** One line of NDJSON: an object, in which null means absent. */
-export function readJsonLine(line: Line): ReadValues {
+function readJsonLine(line: Line): ReadValues {
   if ('fault' in line) return line;
   if (line.text.trim() === '') return 'nothing';
   const json = tryParse(line.text);

@@ -128,7 +128,7 @@ async function* inChunks<T>(lists: AsyncIterable<T[]>): AsyncGenerator<T[]> {
 }
 
 /** Whose work an entry is, by the evidence, or why that is not known. Pure. */
-export function resolveEntry(
+function resolveEntry(
   { workedOn, person }: ImportEntry,
   known: KnownPeople,
 ): { trainerId: string } | { fault: string } {
