@@ -11,7 +11,7 @@ import { systemClock } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import { openHeapClearing } from '../lib/small-heap.ts';
 import { writeAudit } from '../operator/audit-store.ts';
-import { clearImports } from '../usage/import/clear-imports.ts';
+import { clearImports } from '../usage/import/clear-imports-worker.ts';
 import type { ImportFormat } from '../usage/import/entry.ts';
 import { createImportStore } from '../usage/import/import-store.ts';
 import { createKnownPeopleStore } from '../usage/import/known-people-store.ts';

@@ -5,17 +5,17 @@ import type { MembershipState } from '../domain/membership.ts';
 import { createSubscriptionStore } from '../installs/subscription/subscription-store.ts';
 import type { Trouble } from '../installs/subscription/troubles.ts';
 import { createMembershipStore, type MembershipStore } from '../memberships/membership-store.ts';
+import { createDispatchStore } from '../notify/dispatch-store.ts';
 import { createInstallStateStore, type InstallState } from '../reconcile/read/install-state-store.ts';
 import { createSuspectStore, type Suspect } from '../reconcile/runs/suspect-store.ts';
 import { createPlanStore, type Plan } from '../removals/plan-store.ts';
 import { createLoweringStore, type InstallDays } from '../usage/report/lowering-store.ts';
 import { aboutBudgets, type BudgetStatus, loadBudgets } from './about-budgets.ts';
-import { aboutNotices } from './about-notices.ts';
 import { aboutUsage } from './about-usage.ts';
 import { createContractStore } from './contract-store.ts';
 import { listUndelivered } from './handover-store.ts';
+import { waitsFor } from './list-waiting.ts';
 import { createStatusStore, type StatusStore } from './status-store.ts';
-import { waitsFor } from './waits-for.ts';
 
 /** How Gangway is doing, at a glance. */
 export interface Status {
@@ -207,4 +207,13 @@ function sum(rows: { count: number }[]): number {
 
 function ifAny(what: string, count: number, action: string): Attention[] {
   return count === 0 ? [] : [{ says: `${what}: ${count}`, action }];
+}
+
+/** Channels that have not accepted their notices yet: shown long before the notices are given up. */
+async function aboutNotices(database: Database): Promise<Attention[]> {
+  const troubled = await createDispatchStore(database).countTroubled();
+  return troubled.map(({ channel, count }) => ({
+    says: `notices that the channel ${channel} has not taken yet: ${count}`,
+    action: `gangway notifications list --state waiting says why; after mending it: gangway notifications test --channel ${channel}`,
+  }));
 }
