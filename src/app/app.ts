@@ -23,8 +23,7 @@ import { listRemoved } from '../removals/removal-total-store.ts';
 import { findSharedAccounts, saySharedAccounts } from '../tools/account-rules.ts';
 import { createReceiver } from './listeners.ts';
 import { createEngine } from './loops.ts';
-import { openRegistry } from './services.ts';
-import type { Storage } from './storage.ts';
+import { openRegistry, type Storage } from './storage.ts';
 
 /** A running Gangway: two listeners and the loops behind them. */
 export interface App {

@@ -14,7 +14,7 @@ import type { BrakeLimits } from '../domain/brake.ts';
 import type { ReadRequestStore } from '../evidence/read-request-store.ts';
 import { createReportEvidence } from '../evidence/report-evidence.ts';
 import { createEndpointStore } from '../installs/endpoint-store.ts';
-import { createInstallRegistry, type InstallRegistry } from '../installs/install-registry.ts';
+import type { InstallRegistry } from '../installs/install-registry.ts';
 import type { SubscriptionDeps } from '../installs/subscription/look-at-subscription.ts';
 import { createSubscriptionStore } from '../installs/subscription/subscription-store.ts';
 import { type Alerts, createAlerts } from '../lib/alerts.ts';
@@ -290,17 +290,6 @@ export function createConfiguredChannels({ config, clock }: { config: Config; cl
     clock,
     mail: mail && { sender: mail, send: createSendMail(mail.smtp) },
   });
-}
-
-/** The installs of a configuration, and those that were connected; none before it is loaded. */
-export function openRegistry({
-  config: { installs: configured, marketplace },
-  storage: { database, box },
-}: {
-  config: Config;
-  storage: Pick<Storage, 'database' | 'box'>;
-}): InstallRegistry {
-  return createInstallRegistry({ configured, baseUrl: marketplace.baseUrl, database, box });
 }
 
 /** Which tools leave with somebody what is assigned to them. */

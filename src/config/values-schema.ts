@@ -2,6 +2,7 @@ import { Cron } from 'croner';
 import { z } from 'zod';
 import { toDurationMs } from '../lib/duration.ts';
 import { toSizeBytes } from '../lib/size.ts';
+import { nameRule, projectRule } from './text-rules.ts';
 
 /** The kinds of values a configuration is made of, each with a message that says what to write. */
 
@@ -101,16 +102,9 @@ export const headerPrefix = z
   .regex(/^[A-Za-z0-9-]+-$/, 'write the beginning of a header name, such as "X-Service-"');
 
 /** An install or a tool. Cannot be `__proto__` or anything else that means something elsewhere. */
-export const name = z
-  .string()
-  .regex(
-    /^[a-z0-9][a-z0-9_-]{0,62}$/,
-    'a name is 1 to 63 of a-z, 0-9, "-" and "_", and starts with a letter or a digit',
-  );
+export const name = z.string().regex(nameRule.pattern, nameRule.says);
 
-export const projectPattern = z
-  .string()
-  .regex(/^(?=.)[^*\p{Cc}]*\*?$/u, 'write a project id, or a prefix followed by one "*" ("team-*", or "*" for all)');
+export const projectPattern = z.string().regex(projectRule.pattern, projectRule.says);
 
 /** Names come from outside: in a Map none of them can hit `Object.prototype`. */
 export function mapOf<Value extends z.ZodType>(key: z.ZodString, value: Value) {

@@ -28,8 +28,10 @@ export function openSqlite(url: string, { ownsThread = false }: OpenOptions): Da
   const file = sqliteFileOf(url);
   if (file !== undefined) createPrivately(file);
   const sqlite = new SqliteDatabase(file ?? ':memory:', { timeout: 5000 });
-  // Only a database without tables can still choose how it gives space back.
-  sqlite.pragma('auto_vacuum = INCREMENTAL');
+  // Only a database without tables can still choose how it gives space back. To set it takes the write
+  // lock, for which one that has chosen need not wait.
+  const hasChosen = Number(sqlite.pragma('page_count', { simple: true })) > 0;
+  if (!hasChosen) sqlite.pragma('auto_vacuum = INCREMENTAL');
   sqlite.pragma('journal_mode = WAL');
   // What is cleared is to be gone from the file too, as far as that costs no writing of its own.
   sqlite.pragma('secure_delete = FAST');

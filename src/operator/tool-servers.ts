@@ -17,7 +17,7 @@ export interface ConfiguredTool {
   settings: object;
 }
 
-interface ToolServer {
+export interface ToolServer {
   tool: string;
   /** Where it stands, as configured. */
   place: string | null;
