@@ -5,7 +5,7 @@ import {
   describeSubscription,
   type Redelivered,
 } from '../installs/subscription/describe-subscription.ts';
-import { type Rotated, rotateEndpoint as replaceEndpoint } from '../installs/subscription/rotate-endpoint.ts';
+import { type RotatedEndpoint, rotateEndpoint as replaceEndpoint } from '../installs/subscription/rotate-endpoint.ts';
 import { maskText } from '../lib/mask.ts';
 import { stripControl } from '../lib/strip-control.ts';
 import type { Printed } from './define-command.ts';
@@ -67,7 +67,7 @@ export async function rotateEndpoint({ install: named }: NamedInstall, session: 
   return { data: { install, ...rotated }, text: () => toRotatedText(install, rotated) };
 }
 
-function toRotatedText(install: string, rotated: Rotated): string {
+function toRotatedText(install: string, rotated: RotatedEndpoint): string {
   const { endpointId, replaced, hadGap, hasConfiguredSecrets } = rotated;
   return [
     `${install} has the webhook endpoint ${endpointId} in place of ${replaced.join(', ')}.`,

@@ -1,4 +1,4 @@
-import type { Works } from '../app/services.ts';
+import type { Services } from '../app/services.ts';
 import { AppError } from '../domain/errors.ts';
 import { addLink as add, findLink, removeLink as remove } from '../operator/links/change-links.ts';
 import { type ListedLinks, listLinks as list } from '../operator/links/list-links.ts';
@@ -112,7 +112,7 @@ export async function removeLink({ link, install: named, yes }: NamedLink, sessi
   };
 }
 
-function apiOf({ platformApis }: Pick<Works, 'platformApis'>, install: string) {
+function apiOf({ platformApis }: Pick<Services, 'platformApis'>, install: string) {
   const api = platformApis.get(install);
   if (api === undefined) throw new AppError('not_found', `There is no install "${install}"`);
   return api;

@@ -1,5 +1,5 @@
 import type { Adapter } from '../adapters/adapter.ts';
-import type { Works } from '../app/services.ts';
+import type { Services } from '../app/services.ts';
 import type { Storage } from '../app/storage.ts';
 import type { Config } from '../config/config-schema.ts';
 import type { InstallRegistry } from '../installs/install-registry.ts';
@@ -23,7 +23,7 @@ export interface StorageSession extends Session {
 
 /** The services of a running bridge are there too. */
 export interface ServicesSession extends StorageSession {
-  services: Works;
+  services: Services;
   registry: InstallRegistry;
   adapters: ReadonlyMap<string, Adapter>;
 }

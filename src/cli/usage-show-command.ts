@@ -1,4 +1,4 @@
-import type { Works } from '../app/services.ts';
+import type { Services } from '../app/services.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import { type Counts, countNames } from '../domain/usage.ts';
 import { maskText } from '../lib/mask.ts';
@@ -41,7 +41,7 @@ export async function showContractUsage(
 type Shown = Omit<ShownContract, 'ledger'>;
 
 /** By the source that a file is. */
-async function nameFiles({ database }: Works, { days }: Shown): Promise<Record<string, string>> {
+async function nameFiles({ database }: Services, { days }: Shown): Promise<Record<string, string>> {
   const sources = new Set(days.flatMap(({ sightings }) => sightings.map(({ source }) => source)));
   const imports = createImportStore(database);
   const files: Record<string, string> = {};
@@ -57,7 +57,7 @@ type Consumed = Counts | string;
 
 /** @returns a text where the marketplace did not say */
 async function readConsumed(
-  { platformApis }: Works,
+  { platformApis }: Services,
   install: string,
   contractId: string,
   signal: AbortSignal,

@@ -1,5 +1,5 @@
 import { loadAdapters } from '../adapters/load-adapters.ts';
-import { createWorks } from '../app/services.ts';
+import { createServices } from '../app/services.ts';
 import { type AliveLock, createAliveLock } from '../db/alive-lock.ts';
 import { createDatabaseClock } from '../db/database-clock.ts';
 import { createSealerNotice } from '../keys/sealer-notice.ts';
@@ -49,8 +49,8 @@ export async function withServices(
     });
     try {
       if (!isDry) await notice.start();
-      const services = createWorks({ config, storage, logger, clock, adapters, registry, metrics, isDry });
-      await work({ ...session, config, storage, registry, adapters, services }).finally(services.alertsTold);
+      const services = createServices({ config, storage, logger, clock, adapters, registry, metrics, isDry });
+      await work({ ...session, config, storage, registry, adapters, services }).finally(services.alertsStored);
     } finally {
       await notice.stop();
     }
