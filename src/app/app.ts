@@ -20,7 +20,7 @@ import type { Logger } from '../lib/logger.ts';
 import { createMetrics } from '../lib/metrics.ts';
 import { createReadiness } from '../lib/readiness.ts';
 import { listRemoved } from '../removals/removal-total-store.ts';
-import { findSharedAccounts, saySharedAccounts } from '../tools/account-rules.ts';
+import { describeSharedAccounts, findSharedAccounts } from '../tools/account-rules.ts';
 import { createReceiver } from './listeners.ts';
 import { createLoops } from './loops.ts';
 import { openRegistry, type Storage } from './storage.ts';
@@ -152,7 +152,7 @@ function sayWarnings(
   for (const warning of warningsOfInstalls(installs, publicUrl)) logger.warn(warning);
   const { managedDomains } = config.marketplace;
   for (const shared of findSharedAccounts(adapters, installs, managedDomains)) {
-    logger.warn(saySharedAccounts(shared));
+    logger.warn(describeSharedAccounts(shared));
   }
 }
 

@@ -16,14 +16,14 @@ export async function listLinks(
 ): Promise<Printed> {
   const { services, adapters, terminal } = session;
   const { installs, platformApis, rules } = services;
-  const { placeOf, places } = services.usage.deps;
+  const { scopeOf, scopes } = services.usage.deps;
   const deps = {
     installs,
     adapters,
     platformApis,
     routeLink: rules.routeLink,
-    placeOf,
-    places: await places.list(),
+    scopeOf,
+    scopes: await scopes.list(),
   };
   const listed = await list(deps, pickInstalls(session, installs, install), terminal.signal);
   const [unread] = listed.unread;

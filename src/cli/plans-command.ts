@@ -1,6 +1,6 @@
 import type { PlanState } from '../domain/brake.ts';
 import { AppError } from '../domain/errors.ts';
-import { sayCause } from '../domain/standing.ts';
+import { describeCause } from '../domain/standing.ts';
 import { createEvidenceStore } from '../evidence/evidence-store.ts';
 import { maskText } from '../lib/mask.ts';
 import { type Approved, approvePlan as approve } from '../operator/approve-plan.ts';
@@ -56,7 +56,7 @@ export async function showPlan({ plan: id }: { plan: number }, { storage }: Stor
 function toShown(item: PlanItem) {
   const { displayName, cause } = item;
   const name = displayName === null ? null : maskText(displayName);
-  return { ...item, because: sayCause(cause), displayName: name };
+  return { ...item, because: describeCause(cause), displayName: name };
 }
 
 const itemColumns: Columns<ReturnType<typeof toShown>> = [

@@ -1,5 +1,5 @@
 import { exitStatusOf } from '../domain/run.ts';
-import { sayCause } from '../domain/standing.ts';
+import { describeCause } from '../domain/standing.ts';
 import { type Previewed, type PreviewedChange, previewAll } from '../operator/preview-all.ts';
 import { type Reconciled, reconcileNow } from '../operator/reconcile-now.ts';
 import type { Printed } from './define-command.ts';
@@ -65,7 +65,7 @@ const changeColumns: Columns<PreviewedChange & { install: string }> = [
   ['tool', ({ tool }) => tool],
   ['group', ({ groupId }) => groupId],
   ['trainer', ({ trainerId }) => trainerId],
-  ['because', ({ cause }) => (cause === null ? '' : sayCause(cause))],
+  ['because', ({ cause }) => (cause === null ? '' : describeCause(cause))],
   ['', remarkOn],
 ];
 

@@ -11,7 +11,7 @@ import type { Printed } from './define-command.ts';
 import { pickInstalls } from './pick-install.ts';
 import type { ServicesSession } from './session.ts';
 import { type Columns, formatChange, formatList } from './table.ts';
-import { listReadings, type PlaceReading, toAges } from './usage-readings.ts';
+import { listReadings, type ScopeReading, toAges } from './usage-readings.ts';
 
 interface ReportOptions {
   install: string | undefined;
@@ -75,7 +75,7 @@ const columns: Columns<InstallReport> = [
   ['left', ({ left }) => left, 'right'],
 ];
 
-function toPreview(plans: readonly InstallPlan[], readings: readonly PlaceReading[]): Printed {
+function toPreview(plans: readonly InstallPlan[], readings: readonly ScopeReading[]): Printed {
   const installs = plans.map((plan) => ({ ...plan, outcome: outcomeOf(plan) }));
   const changes = plans.flatMap(toChanges);
   return {

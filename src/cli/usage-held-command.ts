@@ -50,11 +50,11 @@ async function decide(
 
 const columns: Columns<ListedHeld> = [
   ['id', ({ id }) => id],
-  ['source', ({ sighting }) => sighting.source],
-  ['place', ({ sighting }) => Object.values(sighting.place).at(-1)],
-  ['trainer', ({ sighting }) => sighting.trainerId],
-  ['day', ({ sighting }) => sighting.day],
-  ...countNames.map((name) => [name, ({ sighting }: ListedHeld) => sighting.counts[name], 'right'] as const),
+  ['source', ({ observation }) => observation.source],
+  ['worked on', ({ observation }) => Object.values(observation.workedOn).at(-1)],
+  ['trainer', ({ observation }) => observation.trainerId],
+  ['day', ({ observation }) => observation.day],
+  ...countNames.map((name) => [name, ({ observation }: ListedHeld) => observation.counts[name], 'right'] as const),
   ['because', ({ reason }) => explanations[reason]],
   ['contracts', ({ contracts }) => contracts.map(({ contractId }) => contractId).join(' ')],
 ];

@@ -7,7 +7,7 @@ import { createImportStore } from '../usage/import/import-store.ts';
 import { type ConsumedExplanation, explainConsumed } from '../usage/show/explain-consumed.ts';
 import type { WhyDifferent } from '../usage/show/explain-day.ts';
 import { type ContractGaps, showGaps } from '../usage/show/show-gaps.ts';
-import { type ShownContract, type ShownDay, type ShownSighting, showUsage } from '../usage/show/show-usage.ts';
+import { type ShownContract, type ShownDay, type ShownObservation, showUsage } from '../usage/show/show-usage.ts';
 import type { Printed } from './define-command.ts';
 import type { ServicesSession } from './session.ts';
 import { type Columns, formatList } from './table.ts';
@@ -42,7 +42,7 @@ type Shown = Omit<ShownContract, 'ledger'>;
 
 /** By the source that a file is. */
 async function nameFiles({ database }: Services, { days }: Shown): Promise<Record<string, string>> {
-  const sources = new Set(days.flatMap(({ sightings }) => sightings.map(({ source }) => source)));
+  const sources = new Set(days.flatMap(({ observations }) => observations.map(({ source }) => source)));
   const imports = createImportStore(database);
   const files: Record<string, string> = {};
   for (const source of sources) {
@@ -78,8 +78,8 @@ function toTable({ days }: Shown, files: Record<string, string>): string {
       [`${name} seen`, ({ seen }: ShownDay) => seen?.[name], 'right'] as const,
       ['sent', ({ sent }: ShownDay) => sent?.[name], 'right'] as const,
     ]),
-    ['seen by', ({ sightings }) => sightings.map((sighting) => toSource(sighting, files)).join(', ')],
-    ['at', ({ sightings }) => sightings.map(({ seenAt }) => seenAt).reduce(laterOf, '')],
+    ['seen by', ({ observations }) => observations.map((observation) => toSource(observation, files)).join(', ')],
+    ['at', ({ observations }) => observations.map(({ seenAt }) => seenAt).reduce(laterOf, '')],
     ['state', ({ state }) => state ?? 'not sent'],
     ['sent at', ({ sentAt }) => sentAt],
     ['request', ({ requestId }) => requestId],
@@ -88,10 +88,10 @@ function toTable({ days }: Shown, files: Record<string, string>): string {
   return formatList(days, columns, 'Nothing was seen and nothing was sent.');
 }
 
-function toSource({ source, place }: ShownSighting, files: Record<string, string>): string {
+function toSource({ source, workedOn }: ShownObservation, files: Record<string, string>): string {
   const file = files[source];
   if (file !== undefined) return `${source} ${file}`;
-  return place.by === 'scope' ? `${place.tool} ${place.scope}` : source;
+  return workedOn.by === 'scope' ? `${workedOn.tool} ${workedOn.scope}` : source;
 }
 
 function laterOf(one: string, other: string): string {
@@ -131,7 +131,7 @@ function explain({ days, held }: Shown): string[] {
     return some.length === 0 ? [] : [`${toDays(some)}: ${remark}.`];
   });
   if (held.length === 0) return lines;
-  const ofHeld = held.map(({ sighting }) => ({ day: sighting.day }));
+  const ofHeld = held.map(({ observation }) => ({ day: observation.day }));
   return [...lines, `${toDays(ofHeld)}: held, see "gangway usage held".`];
 }
 

@@ -4,16 +4,15 @@ import type { Tables } from '../db/tables.ts';
 import { toInstant } from '../lib/clock.ts';
 
 /**
- * The SQL of how many mails somebody had today. They are counted by install and address: no customer
- * uses up what another may send. A mail is counted before it is sent, and once, however often it is
- * tried.
+ * The SQL of how many mails an address had today. They are counted by install and address: no customer uses up the
+ * mails of another. A mail is counted before it is sent, and once, however often it is tried.
  */
 
-/** How many mails somebody may have in a day from one install. */
+/** How many mails an address may have in a day from one install. */
 const mailsADay = 3;
 const dayMs = 24 * 3_600_000;
 
-/** Whether the person of an invitation may have another mail by now. */
+/** Whether the trainer of an invitation may get another mail now. */
 export function hasRoom(
   eb: ExpressionBuilder<Tables, 'invitation' | 'membership'>,
   now: string,
@@ -37,7 +36,7 @@ export function hasRoom(
   return eb(others, '<', mailsADay);
 }
 
-/** Call before `hasRoom`: two instances would each find room for the last mail of a day. */
+/** Call it before `hasRoom`: otherwise two instances would each find room for the last mail of a day. */
 export async function lockCounts(tx: Transaction, dialect: 'sqlite' | 'postgres'): Promise<void> {
   if (dialect === 'postgres') await sql`select pg_advisory_xact_lock(hashtext('mail'))`.execute(tx);
 }
@@ -60,12 +59,12 @@ export async function countMail(
     .execute();
 }
 
-/** It did not get to anybody. */
+/** The mail did not arrive. */
 export async function uncountMail(tx: Transaction, { membershipId, createdAt }: Counted): Promise<void> {
   await tx.deleteFrom('mailed').where('membershipId', '=', membershipId).where('invitedAt', '=', createdAt).execute();
 }
 
-/** Who was mailed before is nobody's matter any more. */
+/** Deletes counts that are no longer needed. */
 export async function purgeCounts(tx: Transaction, now: string): Promise<void> {
   await tx.deleteFrom('mailed').where('mailedAt', '<=', dayBefore(now)).execute();
 }

@@ -15,9 +15,9 @@ export interface ContractStore {
 export interface ContractListFilter {
   install?: string | undefined;
   status?: ContractStatus | undefined;
-  /** Only those that the last reading found in no list. */
+  /** Only contracts that the last reading found in no list. */
   suspects?: boolean | undefined;
-  /** Only those whose budget was last read to be so. */
+  /** Only contracts whose budget was last read to be in this state. */
   budget?: BudgetState | undefined;
   limit: number;
 }
@@ -30,9 +30,9 @@ export interface ListedContract {
   /** The latest that any source said of it. */
   heardAt: string | null;
   people: number;
-  /** As it was last read; null before that. */
+  /** As it was last read; null before the first reading. */
   budgetState: BudgetState | null;
-  /** Of what was funded. */
+  /** Of the funded volume. */
   consumedFraction: number | null;
   /** Since when it was found in no list; null where the last reading found it. */
   suspectSince: string | null;
@@ -84,7 +84,7 @@ export function createContractStore(database: Database): ContractStore {
       const isAskedFor = (one: ListedContract) =>
         (status === undefined || one.status === status) && (!suspects || one.suspectSince !== null);
       const listed: ListedContract[] = [];
-      // A status follows from the registers and stands in no column.
+      // The status follows from the registers and is stored in no column.
       for (let rows = await page(filter, undefined); ; rows = await page(filter, rows.at(-1))) {
         const found = rows.map((row) => toListed(row, since.get(keyOf(row)) ?? null));
         listed.push(...found.filter(isAskedFor));

@@ -3,13 +3,13 @@ import { firstIdSince } from '../db/first-id-since.ts';
 import type { DeliveryState } from '../domain/delivery.ts';
 import type { ReceiptOutcome } from '../domain/membership.ts';
 
-/** The SQL of `gangway status`: what happened since an instant, and what was left over. */
+/** The SQL of `gangway status`: what happened since an instant, and what is left over. */
 export interface StatusStore {
   deliveries(since: string): Promise<{ install: string; state: DeliveryState; count: number }[]>;
   /** Deliveries of any age that were given up, or could not be read. */
   troubledDeliveries(): Promise<{ state: DeliveryState; count: number }[]>;
   receipts(since: string): Promise<{ tool: string; outcome: ReceiptOutcome; count: number }[]>;
-  /** Removals that were let pass, by their grounds. */
+  /** Removals that the brake released, by reason. */
   removals(since: string): Promise<{ install: string; clearance: string; count: number }[]>;
 }
 
@@ -30,7 +30,7 @@ export function createStatusStore({ kysely }: Database): StatusStore {
       kysely
         .selectFrom('delivery')
         .select(['state', kysely.fn.countAll<number>().as('count')])
-        // By that they are found among millions that are not in trouble.
+        // By this condition they are found among millions that are not in trouble.
         .where('failure', 'is not', null)
         .where('state', 'in', ['failed', 'unprocessable'])
         .groupBy('state')

@@ -1,10 +1,10 @@
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
-import { dueAgain } from '../../converge/account-store.ts';
+import { dueIfWorkable } from '../../converge/account-store.ts';
 import type { Database, Transaction } from '../../db/database.ts';
 import type { Tables } from '../../db/tables.ts';
 import type { LinkEvidence } from '../../domain/evidence.ts';
 import { heldStates, type ReceiptOutcome } from '../../domain/membership.ts';
-import { letGoOf } from '../../memberships/address-store.ts';
+import { endGivenAddresses } from '../../memberships/address-store.ts';
 import type { Arrival, ComparedMembership } from './judge-drift.ts';
 
 /** The only SQL of drift: the groups an install has members in, these members, and what follows from a comparison. */
@@ -143,7 +143,7 @@ export function createDriftStore({ kysely, dialect }: Database): DriftStore {
       // `updatedAt` stays, so that a membership that waits for a read of its install still waits.
       await tx
         .updateTable('membership')
-        .set((eb) => ({ nextAttemptAt: dueAgain(eb, now) }))
+        .set((eb) => ({ nextAttemptAt: dueIfWorkable(eb, now) }))
         .where('id', 'in', membershipIds)
         .execute();
     },
@@ -165,7 +165,7 @@ export function createDriftStore({ kysely, dialect }: Database): DriftStore {
         .where((eb) => eb.not(isResetDue(eb)))
         .returning('id')
         .execute();
-      for (const { id } of gone) await letGoOf(tx, id, now);
+      for (const { id } of gone) await endGivenAddresses(tx, id, now);
     },
 
     unconfirmed: (install, now) =>
@@ -183,7 +183,7 @@ export function createDriftStore({ kysely, dialect }: Database): DriftStore {
       if (membershipIds.length === 0) return;
       await tx
         .updateTable('membership')
-        .set((eb) => ({ lateUntil: null, missedAt: null, nextAttemptAt: dueAgain(eb, now) }))
+        .set((eb) => ({ lateUntil: null, missedAt: null, nextAttemptAt: dueIfWorkable(eb, now) }))
         .where('id', 'in', membershipIds)
         .where('leaseToken', 'is', null)
         .where('state', 'in', settledStates)

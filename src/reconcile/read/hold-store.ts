@@ -1,5 +1,5 @@
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
-import { isAskedFor, type RemovalCause, removalCauses, weakerCauses } from '../../domain/standing.ts';
+import { isByOperator, type RemovalCause, removalCauses, weakerCauses } from '../../domain/standing.ts';
 import { chunksOf } from '../../removals/brake-store.ts';
 
 /** The SQL that holds what is due until installs are read again, and that has them read. */
@@ -70,7 +70,7 @@ async function askAgain(
   tx: Transaction,
   installs: readonly string[],
   now: string,
-  causes: readonly RemovalCause[] = removalCauses.filter((cause) => !isAskedFor(cause)),
+  causes: readonly RemovalCause[] = removalCauses.filter((cause) => !isByOperator(cause)),
 ): Promise<void> {
   if (installs.length === 0) return;
   const rows = await tx
