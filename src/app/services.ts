@@ -116,7 +116,8 @@ export function createServices(given: ServicesDeps): Services {
   const routeLink = createLinkRouter(installs, adapters);
   const gracePeriods = config.removals;
   const installStates = createInstallStateStore(database);
-  const silence = createSilence({ database, installStates, installs, gracePeriods, logger, clock });
+  const unlistedTools = [...adapters].flatMap(([tool, { listMembers }]) => (listMembers ? [] : [tool]));
+  const silence = createSilence({ database, installStates, installs, unlistedTools, gracePeriods, logger, clock });
   const convergeWorkers = createConvergeWorkers(deps, { alerts, routeLink, mayChange, silence });
   const resets = createResetStore(database, box);
   const resetting = [...adapters].flatMap(([tool, one]) => (one.resetInvitations ? [tool] : []));

@@ -65,7 +65,7 @@ export async function findAccountUse(
     ])
     .where((eb) => isOfAccount(eb, box, claim, foundId))
     .execute();
-  // Another trainer who had the id before the tool gave it out again has nothing to do with this account.
+  // Another trainer who had the id before the tool reused it has nothing to do with this account.
   const ofAccount = all.filter(
     ({ memberId, trainerId, isKnownUnder: known }) =>
       memberId !== foundId || trainerId === claim.trainerId || Number(known) === 1,

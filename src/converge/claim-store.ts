@@ -188,7 +188,7 @@ function isRefused(tool: string, now: string): Condition {
       .selectFrom('receipt')
       .select((receipt) => receipt.fn.max('receipt.id').as('id'))
       .whereRef('receipt.membershipId', '=', 'membership.id');
-    const isTold = eb
+    const wasRefused = eb
       .selectFrom('receipt')
       .select('receipt.id')
       .where('receipt.id', '=', last)
@@ -197,7 +197,7 @@ function isRefused(tool: string, now: string): Condition {
       eb('membership.tool', '=', tool),
       eb('membership.state', '=', 'failed'),
       eb('membership.nextAttemptAt', '>', now),
-      eb.exists(isTold),
+      eb.exists(wasRefused),
     ]);
   };
 }

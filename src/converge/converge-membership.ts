@@ -186,8 +186,8 @@ async function endRemainingAssignments(
 /** An account that only has the current address, and is not ours, does not belong to this membership. */
 function keepIfOfMembership(deps: ConvergeDeps, claim: Claim, found: Member | null): Member | null {
   if (found === null || claim.wanted || claim.memberId === null) return found;
-  const isTheirs = found.id === claim.memberId;
-  return isTheirs || isMembershipOurs(claim, found, deps.managedDomains) ? found : null;
+  const hasKnownId = found.id === claim.memberId;
+  return hasKnownId || isMembershipOurs(claim, found, deps.managedDomains) ? found : null;
 }
 
 /**

@@ -75,14 +75,14 @@ export async function findHiddenAccount(
   person: Person,
   signal: AbortSignal,
 ): Promise<LookResult> {
-  const nobody = { found: null, stray: null };
-  if (deps.adapter.removeAccount === undefined || !deps.mayChangeAccounts()) return nobody;
+  const noAccount = { found: null, stray: null };
+  if (deps.adapter.removeAccount === undefined || !deps.mayChangeAccounts()) return noAccount;
   const account = await searchAccount(deps, person, signal);
-  if (account === null) return nobody;
+  if (account === null) return noAccount;
   const isOurs = isAccountMadeByUs(claim, account) || (await deps.settling.isAccountOurs(claim, account));
-  if (!isOurs) return nobody;
-  const isTheirs = account.id !== person.memberId || judgeAccountId(claim, account) === 'confirmed';
-  return isTheirs ? { found: account, stray: null } : { found: null, stray: account };
+  if (!isOurs) return noAccount;
+  const isSameAccount = account.id !== person.memberId || judgeAccountId(claim, account) === 'confirmed';
+  return isSameAccount ? { found: account, stray: null } : { found: null, stray: account };
 }
 
 /** The strongest look: by id if it is known, otherwise by address. */

@@ -86,9 +86,9 @@ function describeRemainingAccess(
   // Something else uses the account, so it must stay.
   if (removal.effect === 'locks_out' || !isLastOfAccount) return null;
   const why = mayChangeAccounts() ? '' : ' (customers share the tool, and no account is ended in it)';
-  const whose =
+  const ownership =
     endsAccount || isOurs || removeAccount === undefined ? '' : ' (their account is not known to be made by Gangway)';
-  return `They may still get in: ${removal.reason}${why || whose}`;
+  return `They may still get in: ${removal.reason}${why || ownership}`;
 }
 
 function removalKeepingAccount({ keepingAccount, removal }: Adapter['capabilities']) {

@@ -5,8 +5,8 @@ import SqliteDatabase from 'better-sqlite3';
 import { shortenLog } from './shorten-log.ts';
 
 /**
- * The thread that moves SQLite's log into the database. Whoever commits would do it otherwise, and
- * in a large inbox it takes a tenth of a second: the changed pages lie all over the file.
+ * The thread that moves SQLite's log into the database file. Otherwise a commit would do it, and with
+ * a large inbox that takes a tenth of a second, because the changed pages are all over the file.
  */
 const everyMs = 2000;
 

@@ -3,7 +3,7 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from '../lib/logger.ts';
 
-/** Keeps SQLite's log short, in a thread of its own. */
+/** Keeps SQLite's log short in a thread of its own. */
 export interface Checkpointer {
   start(): void;
   stop(): Promise<void>;
@@ -11,32 +11,32 @@ export interface Checkpointer {
 
 const threadFile = new URL(`./checkpoint-thread${extname(import.meta.url)}`, import.meta.url);
 
-/** A disk that is full passes; so does a folder that is away. */
+/** A full disk or a missing folder may be a passing fault. */
 const restMs = 10_000;
 
 /**
- * @param file of the database; undefined where there is none to keep short
- * @param startAgainMs how long after the thread has failed there is another
+ * @param file the file of the database; undefined if there is no log to keep short
+ * @param startAgainMs how long after a failure the thread is started again
  */
 export function createCheckpointer(file: string | undefined, logger: Logger, startAgainMs = restMs): Checkpointer {
   let thread: Worker | undefined;
   let waiting: NodeJS.Timeout | undefined;
-  let isTold = false;
+  let isReported = false;
 
   function start(): void {
     if (file === undefined) return;
     const started = new Worker(threadFile, { workerData: file });
     thread = started;
-    // Without it the log grows until a commit moves it: slower, and nothing is lost.
+    // Without the thread the log grows until a commit moves it. That is slower, but nothing is lost.
     started.on('error', (error) => {
-      if (!isTold) logger.error({ err: error }, failed);
-      isTold = true;
+      if (!isReported) logger.error({ err: error }, failed);
+      isReported = true;
       thread = undefined;
       waiting = setTimeout(start, startAgainMs).unref();
     });
     started.on('message', () => {
-      if (isTold) logger.info({}, 'The log of SQLite is kept short again');
-      isTold = false;
+      if (isReported) logger.info({}, 'The log of SQLite is kept short again');
+      isReported = false;
     });
   }
 

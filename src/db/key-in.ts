@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 
-/** Rows of several columns that one statement names: few enough parameters for both databases. */
+/** How many rows one statement may name, so that both databases accept the number of parameters. */
 const keysAtOnce = 1000;
 
 /** `(a, b) in (values (…), (…))`, which both databases understand. */
@@ -13,7 +13,7 @@ export function keyIn(key: readonly string[], rows: readonly object[], of?: stri
   return sql`(${sql.join(refs)}) in (values ${sql.join(values)})`;
 }
 
-/** In parts that one statement can name. */
+/** The rows in parts that one statement may name. */
 export function inParts<T>(rows: readonly T[]): T[][] {
   const count = Math.ceil(rows.length / keysAtOnce);
   return Array.from({ length: count }, (_, part) => rows.slice(part * keysAtOnce, (part + 1) * keysAtOnce));

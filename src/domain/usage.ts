@@ -1,5 +1,5 @@
 /**
- * Work done, as it is seen and as it is reported (design section 5). A count that a source does not
+ * Work done, as it is seen and as it is reported (docs/design.md, Usage). A count that a source does not
  * have is null, which is not zero: absence lowers nothing.
  */
 

@@ -44,16 +44,16 @@ const pollMs = 1000;
 /** If a batch is this large, requests are probably queueing. */
 const manyAtOnce = 10;
 /** Intake takes a twentieth of the time: it still makes progress, and the receiver is hardly slower. */
-const restFactor = 19;
-const longestRestMs = 500;
+const yieldFactor = 19;
+const maxYieldMs = 500;
 /**
  * After a batch that takes longer than this, intake pauses for the same time so that other work gets the database.
  * Otherwise a hire would wait for a batch at each of its many steps.
  */
-const unfeltMs = 4;
-const breathMs = 50;
+const pauseAfterMs = 4;
+const maxPauseMs = 50;
 /** How often a pause checks for deliveries of other installs. */
-const lookEveryMs = 25;
+const checkEveryMs = 25;
 
 /** Turns stored deliveries into evidence, once each: both happen in one transaction. */
 export function createIntakeWorker(deps: IntakeDeps): Loop {
@@ -71,7 +71,7 @@ export function createIntakeWorker(deps: IntakeDeps): Loop {
       const { count, installs } = await takeBatch(deps);
       const tookMs = performance.now() - beganAt;
       if (count >= manyAtOnce && deps.isReceiverBusy()) await yieldToReceiver(tookMs, installs, signal);
-      else if (tookMs > unfeltMs) await wait(Math.min(tookMs, breathMs), undefined, { signal });
+      else if (tookMs > pauseAfterMs) await wait(Math.min(tookMs, maxPauseMs), undefined, { signal });
       // Check for due deliveries before anything else.
       return 'more';
     },
@@ -82,9 +82,9 @@ export function createIntakeWorker(deps: IntakeDeps): Loop {
    * installs do not wait, because it is their turn.
    */
   async function yieldToReceiver(tookMs: number, but: ReadonlySet<string>, signal: AbortSignal) {
-    const until = performance.now() + Math.min(tookMs * restFactor, longestRestMs);
+    const until = performance.now() + Math.min(tookMs * yieldFactor, maxYieldMs);
     for (let left = until - performance.now(); left > 0; left = until - performance.now()) {
-      await wait(Math.min(left, lookEveryMs), undefined, { signal });
+      await wait(Math.min(left, checkEveryMs), undefined, { signal });
       if (await inbox.hasDue(toInstant(clock.now()), but)) return;
     }
   }

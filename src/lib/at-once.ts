@@ -1,6 +1,6 @@
 /**
- * Does `work` for each item, at most so many at a time, begun in their order. After a failure none is
- * begun any more, and it is thrown once those under way have ended.
+ * Does `work` for each item in order, at most `atOnce` at the same time. After a failure it begins no
+ * other item, and throws when those under way have ended.
  */
 export async function forEachAtOnce<T>(
   items: readonly T[],

@@ -1,4 +1,4 @@
-/** As `Promise.all` over `map`, with no more than `limit` under way at a time. */
+/** As `Promise.all` over `map`, with at most `limit` under way at the same time. */
 export async function mapBounded<T, R>(items: readonly T[], limit: number, map: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   const left = items.entries();

@@ -42,7 +42,7 @@ export type Participation = ContractRegisters &
   Omit<PairEvidence, 'linkId'> & {
     trainerId: string;
     /** When the trainer was last seen on the contract. */
-    onItAt: string | null;
+    trainerSeenAt: string | null;
     linkAbsences: Absences;
     participationAbsences: Absences;
   };
@@ -86,7 +86,7 @@ export function createMembershipStore(database: Database): MembershipStore {
           'contract.endedReadAt',
           'contract.endedByOperatorAt',
           'contract.reopenedAt',
-          'participation.seenAt as onItAt',
+          'participation.seenAt as trainerSeenAt',
           'participation.absences as participationAbsences',
           'namedAt',
           'omissions',

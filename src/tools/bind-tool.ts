@@ -64,7 +64,7 @@ export function describeOtherServer(tool: string, bound: Server, server: Server)
       ? [bound.identity, server.identity]
       : [bound.place, server.place];
   return (
-    `The tool ${tool} is now the server ${is}, but its members are in ${was}: ` +
+    `The tool ${tool} is another server (${is}) than before (${was}), where its members are: ` +
     `check the address in tools.${tool}. If the new server is right: gangway tools accept ${tool}`
   );
 }

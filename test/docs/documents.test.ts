@@ -95,7 +95,11 @@ it('comments name headings of the design that exist', () => {
   const headings = headingsOf('docs/design.md');
   const named = globSync('src/**/*.ts').flatMap((file) => {
     const code = readFileSync(file, 'utf8').replaceAll(/\n\s*\*\s*/g, ' ');
-    return [...code.matchAll(/docs\/design\.md, \*?([A-Z]\w+)/g)].map(([, heading = '']) => ({ file, heading }));
+    // `(docs/design.md, Removing and Reconciling)`, with or without emphasis.
+    const all = [...code.matchAll(/docs\/design\.md`?, ([^).]+)\)/g)].flatMap(([, names = '']) =>
+      names.split(/,| and /),
+    );
+    return all.map((heading) => ({ file, heading: heading.replaceAll('*', '').trim() }));
   });
   expect(named.filter(({ heading }) => !headings.includes(heading))).toEqual([]);
 });

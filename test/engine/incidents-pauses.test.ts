@@ -18,6 +18,7 @@ function watch({ engine }: Incident, installs = ['acme']): Silence {
     ...engine,
     gracePeriods: engine.rules.gracePeriods,
     installs: new Map(installs.map((name) => [name, {}])),
+    unlistedTools: ['studio'],
   });
 }
 
@@ -209,5 +210,20 @@ describeEachDatabase('two customers in one project, one of them not readable', (
     expect(members()).toEqual(['cmu1']);
     await incident.pass(1000);
     expect(members()).toEqual([]);
+  });
+});
+
+describeEachDatabase('a trainer who was taken out after the backup that was put back', (openFresh) => {
+  it('is in again, although the tool cannot list its members', async () => {
+    const incident = createIncident(await openFresh());
+    await watch(incident).check();
+    await incident.event('contract.started');
+    incident.tool.unseat(signs, 'cmu1');
+    await incident.pass(minutes);
+    await watch(incident).check(true);
+    await incident.pass(minutes);
+    expect(incident.tool.members(signs)).toEqual([]);
+    await incident.read({ links, active: on('cml1') });
+    expect(incident.tool.members(signs)).toEqual(['cmu1']);
   });
 });
