@@ -38,7 +38,7 @@ const knowsOnly: Record<string, readonly string[]> = {
 const onlyIn: Record<string, RegExp> = {
   kysely: /^src\/db\/|^migrations\/|-store\.ts$/,
   'better-sqlite3': /^src\/db\/(sqlite-database|checkpoint-thread|alive-lock|alive-probe)\.ts$/,
-  pg: /^src\/db\/postgres-database\.ts$/,
+  pg: /^src\/db\/(postgres-database|change-channel)\.ts$/,
   express: /^src\/(receiver|console|sandbox)\//,
   zod: /^src\/config\/|-schema\.ts$|^src\/adapters\/adapter\.ts$/,
   pino: /^src\/lib\/logger\.ts$/,

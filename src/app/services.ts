@@ -17,7 +17,7 @@ import { createSubscriptionStore } from '../installs/subscription/subscription-s
 import { createAlerts } from '../lib/alerts.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { Loop } from '../lib/loop.ts';
+import type { Loop, Polling } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { createSendMail } from '../mail/send-mail.ts';
 import { createAddressStore } from '../memberships/address-store.ts';
@@ -54,7 +54,7 @@ import { createScopeOf } from '../usage/read/find-scopes.ts';
 import type { Storage } from './storage.ts';
 import { bindTools, createConvergeWorkers } from './tools.ts';
 
-export interface ServicesDeps {
+export interface ServicesDeps extends Polling {
   config: Config;
   storage: Storage;
   logger: Logger;
@@ -102,7 +102,7 @@ export interface Services extends ReconcileDeps, OrphanDeps {
 }
 
 export function createServices(given: ServicesDeps): Services {
-  const { config, storage, logger, clock, metrics, registry } = given;
+  const { config, storage, logger, clock, metrics, registry, pollMs } = given;
   const { database, box, memberships } = storage;
   const { installs, platformApis } = registry;
   const { managedDomains } = config.marketplace;
@@ -127,6 +127,7 @@ export function createServices(given: ServicesDeps): Services {
     clock,
     metrics,
     alerts,
+    pollMs,
     memberships,
     installs,
     platformApis,

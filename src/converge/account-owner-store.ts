@@ -4,9 +4,12 @@ import { inParts } from '../db/key-in.ts';
 import type { Claim } from './claim-store.ts';
 import type { ConvergeResult } from './settle-store.ts';
 
-/** The SQL of who owns an account of a tool, by the tool's id (`docs/design.md`, *Identity*). */
+/** The SQL of who owns an account of a tool, by the tool's id (docs/design.md, Identity). */
 
-/** Checks the id, the trainer whom it was made for, and when it was made, because the tool may have reused the id. */
+/**
+ * Checks the id, the trainer that the account was made for, and when it was made, because the tool may have reused the
+ * id.
+ */
 export async function isAccountOurs(
   db: Transaction,
   { tool, trainerId }: Pick<Claim, 'tool' | 'trainerId'>,

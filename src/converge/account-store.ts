@@ -9,7 +9,7 @@ import type { Claim } from './claim-store.ts';
 import { type AccountRules, managedGroups } from './managed-group-store.ts';
 import type { ConvergeResult } from './settle-store.ts';
 
-/** The SQL of accounts: several memberships, and several trainers, may share one (`docs/design.md`, *Memberships*). */
+/** The SQL of accounts: several memberships, and several trainers, may share one (docs/design.md, Memberships). */
 
 /** What else the account is used for, read in the transaction that stores the intent. */
 export interface AccountUse {

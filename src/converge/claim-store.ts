@@ -57,7 +57,7 @@ export interface Claim {
   generation: number;
   state: MembershipState;
   memberId: string | null;
-  /** An account that was the trainer's, and of which nobody knows whose it is now. */
+  /** An account that was the trainer's and may be another person's now. */
   doubtedId: string | null;
   /** By the tool's id: when it made the accounts that are known to be the trainer's. */
   madeAt: ReadonlyMap<string, string>;

@@ -27,7 +27,7 @@ interface Removal {
 }
 
 /**
- * Removes a member whom we added from the group. It ends the account in the whole tool only if we made the account and
+ * Removes a member that we added from the group. It ends the account in the whole tool only if we made the account and
  * nothing else uses it.
  *
  * @returns null if the claim no longer holds and nothing was done

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { statSync } from 'node:fs';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from '../lib/logger.ts';
@@ -13,6 +14,9 @@ const threadFile = new URL(`./checkpoint-thread${extname(import.meta.url)}`, imp
 
 /** A full disk or a missing folder may be a passing fault. */
 const restMs = 10_000;
+const lookEveryMs = 2000;
+/** A shorter log is no trouble, and a thread takes eleven megabytes. */
+const longBytes = 1024 * 1024;
 
 /**
  * @param file the file of the database; undefined if there is no log to keep short
@@ -23,33 +27,61 @@ export function createCheckpointer(file: string | undefined, logger: Logger, sta
   let waiting: NodeJS.Timeout | undefined;
   let isReported = false;
 
-  function start(): void {
+  function look(): void {
     if (file === undefined) return;
-    const started = new Worker(threadFile, { workerData: file });
+    waiting = undefined;
+    try {
+      if (logBytes(file) >= longBytes) startThread(file);
+      else lookIn(lookEveryMs);
+    } catch (error) {
+      fail(error);
+    }
+  }
+
+  function lookIn(ms: number): void {
+    waiting ??= setTimeout(look, ms).unref();
+  }
+
+  function startThread(path: string): void {
+    const started = new Worker(threadFile, { workerData: path });
     thread = started;
-    // Without the thread the log grows until a commit moves it. That is slower, but nothing is lost.
-    started.on('error', (error) => {
-      if (!isReported) logger.error({ err: error }, failed);
-      isReported = true;
-      thread = undefined;
-      waiting = setTimeout(start, startAgainMs).unref();
-    });
+    started.on('error', fail);
     started.on('message', () => {
       if (isReported) logger.info({}, 'The log of SQLite is kept short again');
       isReported = false;
     });
+    // The thread ends when hardly anything is written.
+    started.on('exit', () => {
+      thread = undefined;
+      lookIn(lookEveryMs);
+    });
+  }
+
+  /** Without the thread the log grows until a commit moves it. That is slower, but nothing is lost. */
+  function fail(error: unknown): void {
+    if (!isReported) logger.error({ err: error }, failed);
+    isReported = true;
+    lookIn(startAgainMs);
   }
 
   return {
-    start,
+    start: look,
     async stop() {
+      const running = thread;
+      if (running !== undefined) {
+        const ended = once(running, 'exit');
+        running.postMessage('stop');
+        await ended;
+      }
       clearTimeout(waiting);
-      if (thread === undefined) return;
-      const ended = once(thread, 'exit');
-      thread.postMessage('stop');
-      await ended;
     },
   };
+}
+
+/** @throws where the database is away */
+function logBytes(file: string): number {
+  statSync(file);
+  return statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 const failed = 'The thread that keeps the log of SQLite short has failed, and is started again';

@@ -15,7 +15,16 @@ export interface Database {
   readonly kysely: Kysely<Tables>;
   /** One attempt at a transaction. Use `inTransaction` instead. */
   transact<T>(work: (tx: Transaction) => Promise<T>, isDurable: boolean): Promise<T>;
+  /**
+   * Calls `onChange` after this process or another has written something, at most once per `everyMs`.
+   * Changes may be missed while the database cannot be reached.
+   */
+  watch(onChange: () => void, everyMs: number): DatabaseWatch;
   close(): Promise<void>;
+}
+
+export interface DatabaseWatch {
+  stop(): Promise<void>;
 }
 
 /** Its queries commit or roll back together. `inTransaction` gives one. */

@@ -1,6 +1,5 @@
 import type { Generated } from 'kysely';
-import type { DispatchState } from '../domain/dispatch.ts';
-import type { NoticeKind } from '../domain/notice.ts';
+import type { DispatchState, NoticeKind } from '../domain/notice.ts';
 
 /** The tables of notifications. They have only ids and numbers. */
 

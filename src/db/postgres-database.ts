@@ -1,5 +1,7 @@
 import { CamelCasePlugin, Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
+import { createChangeChannel } from './change-channel.ts';
+import { createChangeNotice } from './change-notice.ts';
 import type { Database } from './database.ts';
 import type { Tables } from './tables.ts';
 
@@ -21,16 +23,22 @@ export function openPostgres(url: string): Database {
   // uses the connection gets the error from its query.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
+  const channel = createChangeChannel(url, (text, values) => pool.query(text, values));
+  const notice = createChangeNotice(channel.noteOwn);
   const kysely = new Kysely<Tables>({
     dialect: new PostgresDialect({ pool }),
-    plugins: [new CamelCasePlugin()],
+    plugins: [new CamelCasePlugin(), notice.plugin],
   });
   return {
     dialect: 'postgres',
     url,
     kysely,
-    transact: (work) => kysely.transaction().execute(work),
-    close: () => kysely.destroy(),
+    transact: (work) => notice.within(() => kysely.transaction().execute(work)),
+    watch: channel.watch,
+    async close() {
+      await channel.close();
+      await kysely.destroy();
+    },
   };
 }
 

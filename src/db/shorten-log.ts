@@ -15,8 +15,9 @@ const logShare = 1 / 3;
  * which starts the log anew. On a nearly full disk the last pass also frees the space of the log.
  *
  * @param freeBytes the free space of the disk
+ * @returns how many pages the log had
  */
-export function shortenLog(sqlite: Sqlite, file: string, freeBytes: number): void {
+export function shortenLog(sqlite: Sqlite, file: string, freeBytes: number): number {
   const pages = moveLog(sqlite, 'PASSIVE');
   const logBytes = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   if (logBytes > (logBytes + freeBytes) * logShare) {
@@ -26,6 +27,13 @@ export function shortenLog(sqlite: Sqlite, file: string, freeBytes: number): voi
     moveLog(sqlite, 'PASSIVE');
     moveLog(sqlite, 'RESTART');
   }
+  return pages;
+}
+
+/** @returns false if a reader or a writer was in the way */
+export function emptyLog(sqlite: Sqlite): boolean {
+  const [result] = sqlite.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
+  return result?.busy === 0;
 }
 
 /** @returns how many pages the log had */

@@ -2,6 +2,7 @@ import { closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { CamelCasePlugin, Kysely, type SqliteDatabase as KyselySqliteDatabase, SqliteDialect, sql } from 'kysely';
+import { createChangeNotice } from './change-notice.ts';
 import type { Database, OpenOptions, Transaction } from './database.ts';
 import type { Tables } from './tables.ts';
 
@@ -36,9 +37,13 @@ export function openSqlite(url: string, { ownsThread = false }: OpenOptions): Da
   sqlite.pragma(`cache_size = -${ownsThread ? cacheKiB.ownThread : cacheKiB.usual}`);
   sqlite.pragma(`wal_autocheckpoint = ${longestLogPages}`);
   sqlite.pragma(`busy_timeout = ${ownsThread ? 5000 : 0}`);
+  let hasWritten = false;
+  const notice = createChangeNotice(() => {
+    hasWritten = true;
+  });
   const kysely = new Kysely<Tables>({
     dialect: new SqliteDialect({ database: withCachedStatements(sqlite) }),
-    plugins: [new CamelCasePlugin()],
+    plugins: [new CamelCasePlugin(), notice.plugin],
   });
   let isSetDurable: boolean | undefined;
   function setDurable(isDurable: boolean): void {
@@ -52,13 +57,33 @@ export function openSqlite(url: string, { ownsThread = false }: OpenOptions): Da
     transact: (work, isDurable) =>
       kysely.connection().execute(async (connection) => {
         setDurable(isDurable);
-        return await runImmediate(connection, work);
+        return await notice.within(() => runImmediate(connection, work));
       }),
+    watch(onChange, everyMs) {
+      let version = readVersion(sqlite);
+      const timer = setInterval(() => {
+        const seen = readVersion(sqlite);
+        if (!hasWritten && seen === version) return;
+        version = seen;
+        hasWritten = false;
+        onChange();
+      }, everyMs);
+      return { stop: async () => clearInterval(timer) };
+    },
     async close() {
       await kysely.destroy();
       sqlite.close();
     },
   };
+}
+
+/** The version changes when another connection writes: of a thread or of another process. */
+function readVersion(sqlite: SqliteDatabase.Database): unknown {
+  try {
+    return sqlite.pragma('data_version', { simple: true });
+  } catch {
+    return undefined;
+  }
 }
 
 /** Creates the file for its owner only. SQLite gives its log the same mode. */

@@ -6,7 +6,7 @@ import type { InboxStore } from '../inbox/inbox-store.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createLoop, type Loop } from '../lib/loop.ts';
+import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { type ApplyDeps, applyEvidence, maxContractsAtOnce } from './apply-evidence.ts';
 import { describeHold, evidenceKey, type HeldEvidence } from './hold-evidence.ts';
@@ -14,7 +14,7 @@ import { collectDeliveries, type ReadDelivery, readDelivery } from './read-deliv
 import type { ReadRequestStore } from './read-request-store.ts';
 import type { ReportEvidence } from './report-evidence.ts';
 
-export interface IntakeDeps extends ApplyDeps {
+export interface IntakeDeps extends ApplyDeps, Polling {
   database: Database;
   inbox: InboxStore;
   readRequests: ReadRequestStore;
@@ -40,7 +40,6 @@ export interface IntakeDeps extends ApplyDeps {
 const batchSize = 50;
 /** After this many failures, about an hour, a delivery waits for a repeat or for `replay`. */
 const maxAttempts = 12;
-const pollMs = 1000;
 /** If a batch is this large, requests are probably queueing. */
 const manyAtOnce = 10;
 /** Intake takes a twentieth of the time: it still makes progress, and the receiver is hardly slower. */
@@ -60,7 +59,7 @@ export function createIntakeWorker(deps: IntakeDeps): Loop {
   const { logger, clock, inbox, memberships } = deps;
   return createLoop({
     name: 'intake',
-    intervalMs: pollMs,
+    pollMs: deps.pollMs,
     logger,
     clock,
     async run(signal) {

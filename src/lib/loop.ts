@@ -14,10 +14,17 @@ export interface Loop {
   isHealthy(): boolean;
 }
 
-export interface LoopOptions {
+export interface Polling {
+  /** How often a loop looks for work without being woken. One value for all loops of a process. */
+  pollMs?: number | undefined;
+}
+
+const usualPollMs = 1000;
+
+export interface LoopOptions extends Polling {
   name: string;
-  /** How long to wait after a run that had nothing more to do. */
-  intervalMs: number;
+  /** How long to wait after a run that had nothing more to do, if that is not `pollMs`. */
+  intervalMs?: number;
   /**
    * Does what is due. `more` asks to be called again at once. A long run calls `beat` at each step.
    */
@@ -31,7 +38,7 @@ export interface LoopOptions {
 const longestRestAfterFailureMs = 30_000;
 
 export function createLoop(options: LoopOptions): Loop {
-  const { name, intervalMs, run, logger, clock, stallMs = 120_000 } = options;
+  const { name, pollMs = usualPollMs, intervalMs = pollMs, run, logger, clock, stallMs = 120_000 } = options;
   const stopping = new AbortController();
   let rest = new AbortController();
   let lastBeatAt = clock.now().getTime();

@@ -5,6 +5,7 @@ import type { Alerts } from '../../lib/alerts.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
+import type { Polling } from '../../lib/loop.ts';
 import { mapBounded } from '../../lib/map-bounded.ts';
 import { maskText } from '../../lib/mask.ts';
 import { callTool } from '../../tools/call-tool.ts';
@@ -20,7 +21,7 @@ import { sayScopeTrouble, worsen } from './scope-trouble.ts';
 import { assignWork } from './whose-work.ts';
 import type { WorkStore } from './work-store.ts';
 
-export interface ReadScopeDeps extends ResolveDeps {
+export interface ReadScopeDeps extends ResolveDeps, Polling {
   scopes: ScopeStore;
   work: WorkStore;
   sources: ContractSourceStore;

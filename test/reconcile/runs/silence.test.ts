@@ -86,7 +86,7 @@ describeEachDatabase('a silence', (openFresh) => {
       await silence.check();
     }
     expect(await held(engine)).toEqual([false]);
-  }, 60_000);
+  });
 
   it('is a database that was put back while nobody was here, by what lies beside it', async () => {
     const engine = await open();
