@@ -35,6 +35,7 @@ import { createDriftStore } from '../reconcile/drift/drift-store.ts';
 import { createPreviewDrift, type PreviewDrift } from '../reconcile/drift/preview-drift.ts';
 import { createReportDrift } from '../reconcile/drift/report-drift.ts';
 import { createInstallStateStore } from '../reconcile/read/install-state-store.ts';
+import { wantLists } from '../reconcile/runs/active-list-store.ts';
 import { createActiveListWorker } from '../reconcile/runs/active-list-worker.ts';
 import type { ReconcileDeps } from '../reconcile/runs/reconcile-install.ts';
 import { createReportClock } from '../reconcile/runs/report-clock.ts';
@@ -50,6 +51,7 @@ import { bindTool, placeOf } from '../tools/bind-tool.ts';
 import { createUsage, type Usage } from '../usage/create-usage.ts';
 import { createImportSightings } from '../usage/import/import-sightings.ts';
 import { createPlaceOf } from '../usage/read/find-places.ts';
+import { createPlaceStore } from '../usage/read/place-store.ts';
 import type { Storage } from './storage.ts';
 import { createStores } from './stores.ts';
 
@@ -142,11 +144,15 @@ export function createWorks(given: WorksDeps): Works {
       graces,
       installs,
       installsReaching: createInstallsReaching(installs, routeLink),
+      wantLists,
     }),
     report: createReportEvidence({ installs, adapters }, alerts),
     reportSuspects: createReportSuspects({ suspects: createSuspectStore(database), alerts, clock }),
     reportClock: createReportClock({ database, alerts, clock }),
-    mayPass: createFinalReadingStore(createPlaceOf({ adapters, routeLink, links: config.links })).mayPass,
+    mayPass: createFinalReadingStore({
+      placeOf: createPlaceOf({ adapters, routeLink, links: config.links }),
+      wantRead: createPlaceStore(database).want,
+    }).mayPass,
     canReturn: (tool: string) => canReturn(adapters.get(tool), mayChange(tool)),
     countDueResets: () => resets.countDue(resetting, toInstant(clock.now())),
     onMembershipDue() {

@@ -1,9 +1,10 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { type BudgetState, budgetStates } from '../domain/budget.ts';
 import { type ContractStatus, contractStatuses } from '../domain/evidence-status.ts';
+import { createContractStore } from '../evidence/contract-store.ts';
 import { createEvidenceStore } from '../evidence/evidence-store.ts';
-import { createContractStore, type ListedContract } from '../operator/contract-store.ts';
 import { type ContractDecision, decideContract } from '../operator/decide-contract.ts';
+import { type ListedContract, listContracts } from '../operator/list-contracts.ts';
 import { toPercent } from './budget-text.ts';
 import { decidedBy, print, withStorage } from './command-context.ts';
 import { toCount } from './count-option.ts';
@@ -44,7 +45,7 @@ function createListCommand(terminal: Terminal): Command {
     .option('--json', 'print one JSON object instead of a table')
     .action(({ json, ...filter }: ListOptions, command: Command) =>
       withStorage(command, async (storage, config) => {
-        const contracts = await createContractStore(storage.database).list(filter);
+        const contracts = await listContracts(storage.database, filter);
         if (contracts.length === 0) {
           await refuseUnknownInstall(command, storage, config, filter.install);
         }

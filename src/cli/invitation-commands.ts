@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { loadAdapters } from '../adapters/load-adapters.ts';
+import { createHandoverStore, type Handover } from '../converge/handover-store.ts';
 import { stripControl } from '../lib/strip-control.ts';
-import { createHandoverStore, type Handover } from '../operator/handover-store.ts';
 import { decidedBy, print, withStorage } from './command-context.ts';
 import { toRowNumber } from './count-option.ts';
 import type { Terminal } from './terminal.ts';

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { createOwnershipStore, type OrphanedMembership, type Retired } from '../operator/ownership-store.ts';
+import { createOwnershipStore, type OrphanedMembership, type Retired } from '../memberships/ownership-store.ts';
 import { decidedBy, print, withStorage } from './command-context.ts';
 import { refuseUnknownInstall, refuseUnknownTool } from './pick-install.ts';
 import { formatTable } from './table.ts';

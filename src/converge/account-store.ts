@@ -3,8 +3,8 @@ import type { Member } from '../adapters/adapter.ts';
 import type { Transaction } from '../db/database.ts';
 import type { MembershipRow, Tables } from '../db/tables.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import { mayBeWorkedOn } from '../memberships/membership-store.ts';
-import { bindAccount, isAccountOurs } from './account-owner-store.ts';
+import { bindAccount, isAccountOurs } from '../memberships/account-owner-store.ts';
+import { dueAgain } from '../memberships/look-store.ts';
 import type { Claim } from './claim-store.ts';
 import { type AccountRules, managedPlaces } from './managed-place-store.ts';
 import type { Result } from './settle-store.ts';
@@ -266,9 +266,4 @@ async function lookAtAccount(
     .where('wanted', '=', 1)
     .where((eb) => isOfAccount(eb, box, claim, accountId))
     .execute();
-}
-
-/** Where there is something to do: else it would be due for ever, and never claimed. */
-export function dueAgain(eb: MembershipBuilder, now: string) {
-  return eb.case().when(mayBeWorkedOn(eb)).then(now).else(eb.ref('nextAttemptAt')).end();
 }

@@ -1,8 +1,9 @@
 import type { Transaction } from '../db/database.ts';
 import { heldStates } from '../domain/membership.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import { letGoOf } from '../memberships/address-store.ts';
-import { dueAgain, isKnownUnder } from './account-store.ts';
+import { forgetAbsence, letGoOf, updateAddress } from '../memberships/address-store.ts';
+import { dueAgain } from '../memberships/look-store.ts';
+import { isKnownUnder } from './account-store.ts';
 import type { Claim } from './claim-store.ts';
 import type { Intent } from './intent-store.ts';
 import type { Result } from './settle-store.ts';
@@ -25,16 +26,14 @@ export async function noteGiven(
   const current = addresses.find(({ isCurrent }) => isCurrent);
   if (current === undefined) return;
   const wasAbsent = isAccountAbsent === null ? null : Number(isAccountAbsent);
-  await tx
-    .updateTable('membershipAddress')
-    .set(
-      // Who was seen out since, and is only to be looked for again, begins anew.
-      current.givenAt === null || !isOurs
-        ? { givenAt: now, endedAt: null, wasAbsent }
-        : { wasAbsent: current.wasAbsent === true ? 1 : wasAbsent },
-    )
-    .where('id', '=', current.id)
-    .execute();
+  await updateAddress(
+    tx,
+    current.id,
+    // Who was seen out since, and is only to be looked for again, begins anew.
+    current.givenAt === null || !isOurs
+      ? { givenAt: now, endedAt: null, wasAbsent }
+      : { wasAbsent: current.wasAbsent === true ? 1 : wasAbsent },
+  );
 }
 
 /** They are out under every address, or stay without our doing; or go by another from now on. */
@@ -46,11 +45,7 @@ export async function noteAddresses(
 ): Promise<void> {
   const current = addresses.find(({ isCurrent }) => isCurrent);
   if (outcome === 'updated' && current !== undefined) {
-    await tx
-      .updateTable('membershipAddress')
-      .set({ givenAt: now, endedAt: null })
-      .where('id', '=', current.id)
-      .execute();
+    await updateAddress(tx, current.id, { givenAt: now, endedAt: null });
   }
   // Whom nobody has seen there yet may come late, by a call of which nobody knows the end.
   const isUnseen = outcome === 'already_absent' && memberId === null;
@@ -58,15 +53,7 @@ export async function noteAddresses(
   // Until the link is worthless that everybody has, they may be in again by it.
   const isToConfirm = wantsReset || unconfirmed?.missedAt != null;
   if (isOver && !isUnseen && !isToConfirm) await letGoOf(tx, id, now);
-  // A tool that refused has made nobody an account: what is there later was made by somebody else.
-  else if (operation === 'add' && outcome === 'refused') {
-    await tx
-      .updateTable('membershipAddress')
-      .set({ wasAbsent: null })
-      .where('membershipId', '=', id)
-      .where('endedAt', 'is', null)
-      .execute();
-  }
+  else if (operation === 'add' && outcome === 'refused') await forgetAbsence(tx, id);
 }
 
 /**

@@ -63,11 +63,11 @@ export async function insertIntent(
 }
 
 /** Once they got in, or are out, a password that was made up for them is nobody's any more. */
-export async function forgetPasswords(tx: Transaction, membershipId: number): Promise<void> {
+export async function forgetPasswords(tx: Transaction, membershipIds: readonly number[]): Promise<void> {
   await tx
     .updateTable('intent')
     .set({ credential: null })
-    .where('membershipId', '=', membershipId)
+    .where('membershipId', 'in', membershipIds)
     .where('credential', 'is not', null)
     .execute();
 }

@@ -1,6 +1,6 @@
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import { dueAgain } from './account-store.ts';
+import { dueAgain } from '../memberships/look-store.ts';
 import { leaseMs } from './converge-steps.ts';
 import { createInvitationStore, type NewInvitation } from './invitation-store.ts';
 

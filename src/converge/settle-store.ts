@@ -3,17 +3,19 @@ import { type Database, inTransaction, type Transaction } from '../db/database.t
 import type { ErrorCode } from '../domain/errors.ts';
 import type { MembershipState, Operation, ReceiptOutcome } from '../domain/membership.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
+import { isAccountOurs, knownMembers, noteAccount } from '../memberships/account-owner-store.ts';
 import { dueLeftProjects, nextLeaving, noteEnded } from '../memberships/left-project-store.ts';
 import type { RouteLink } from '../memberships/link-router.ts';
+import { dueAgain } from '../memberships/look-store.ts';
 import { unreadNote } from '../removals/final-reading-store.ts';
 import { countRemoved } from '../removals/removal-total-store.ts';
-import { isAccountOurs, knownMembers, noteAccount } from './account-owner-store.ts';
-import { askOthers, type Begun, dueAgain, tellAccount, unshared } from './account-store.ts';
+import { askOthers, type Begun, tellAccount, unshared } from './account-store.ts';
 import { type Claim, noLease } from './claim-store.ts';
 import type { Unconfirmed } from './confirm-result.ts';
 import { bindId, disown, isBoundToAnother, noteAddresses, noteGiven, withOwnership } from './given-store.ts';
 import { forgetPasswords, type Intent, insertIntent, prolong } from './intent-store.ts';
 import { createInvitationStore, type InvitationStore, type NewInvitation } from './invitation-store.ts';
+import { addReceipt } from './receipt-store.ts';
 import { isOutdated, wantReset } from './reset-store.ts';
 
 /** The SQL of acting on a claim: the intent before a call, and the receipt after it. */
@@ -148,7 +150,7 @@ async function settleInvitation(
   if (invitation !== undefined) await invitations.keep(tx, id, invitation, now);
   if (isWorthless) await invitations.renew(tx, id, now);
   const isSettled = state === 'active' || state === 'invited' || state === 'removed';
-  if (isSettled && (claim.password !== null || hasPassword)) await forgetPasswords(tx, id);
+  if (isSettled && (claim.password !== null || hasPassword)) await forgetPasswords(tx, [id]);
 }
 
 /** A look that shows what was known is nothing to keep. */
@@ -165,18 +167,15 @@ async function insertReceipt(
 ): Promise<void> {
   const note = outcome === 'removed' ? await unreadNote(tx, claim, memberId) : null;
   const said = [message ?? null, note].filter((part) => part !== null);
-  await tx
-    .insertInto('receipt')
-    .values({
-      membershipId: claim.id,
-      generation: claim.generation,
-      operation,
-      outcome,
-      toolStatus: toolStatus ?? null,
-      message: said.length === 0 ? null : said.join('. '),
-      createdAt: now,
-    })
-    .execute();
+  await addReceipt(tx, {
+    membershipId: claim.id,
+    generation: claim.generation,
+    operation,
+    outcome,
+    toolStatus: toolStatus ?? null,
+    message: said.length === 0 ? null : said.join('. '),
+    createdAt: now,
+  });
 }
 
 async function settleHeld(tx: Transaction, claim: Claim, result: Result, now: string): Promise<boolean> {

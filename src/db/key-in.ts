@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { chunksOf } from '../lib/chunks.ts';
 
 /** Rows of several columns that one statement names: few enough parameters for both databases. */
 const keysAtOnce = 1000;
@@ -15,6 +16,5 @@ export function keyIn(key: readonly string[], rows: readonly object[], of?: stri
 
 /** In parts that one statement can name. */
 export function inParts<T>(rows: readonly T[]): T[][] {
-  const count = Math.ceil(rows.length / keysAtOnce);
-  return Array.from({ length: count }, (_, part) => rows.slice(part * keysAtOnce, (part + 1) * keysAtOnce));
+  return chunksOf(rows, keysAtOnce);
 }

@@ -1,10 +1,12 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
+import { lockRows } from '../db/lease.ts';
 import type { MembershipRow, NewMembershipRow, ReasonRow, Tables } from '../db/tables.ts';
 import type { Absences } from '../domain/absences.ts';
 import type { GrantEvidence, LinkEvidence, PairEvidence } from '../domain/evidence.ts';
 import { type ContractRegisters, statusOfLink } from '../domain/evidence-status.ts';
 import type { MembershipState } from '../domain/membership.ts';
+import { retractRemovals } from './clearance-store.ts';
 import { createDerivationStore, type DerivationStore } from './derivation-store.ts';
 import {
   countByState,
@@ -106,7 +108,7 @@ export function createMembershipStore(database: Database): MembershipStore {
     async membershipsOf(tx, trainerIds) {
       const rows = tx.selectFrom('membership').selectAll().where('trainerId', 'in', trainerIds);
       // What a call is about to do must not change between this reading and the writing after it.
-      return await (database.dialect === 'postgres' ? rows.forUpdate() : rows).execute();
+      return await lockRows(database, rows).execute();
     },
 
     async reasonsOf(tx, membershipIds) {
@@ -151,23 +153,7 @@ export function createMembershipStore(database: Database): MembershipStore {
         .execute();
     },
 
-    async retractRemovals(tx, membershipIds) {
-      if (membershipIds.length === 0) return;
-      await tx
-        .deleteFrom('removal')
-        .where('membershipId', 'in', membershipIds)
-        .where((eb) =>
-          eb(
-            'generation',
-            '=',
-            eb
-              .selectFrom('membership')
-              .select('clearedGeneration')
-              .whereRef('membership.id', '=', 'removal.membershipId'),
-          ),
-        )
-        .execute();
-    },
+    retractRemovals,
 
     async update(tx, id, values) {
       await tx.updateTable('membership').set(values).where('id', '=', id).execute();

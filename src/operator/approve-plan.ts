@@ -10,6 +10,11 @@ import { type DecidePlanDeps, decidePlan } from './decide-plan.ts';
 import { type Patience, type WorkDeps, workUntil } from './do-work.ts';
 import { readNow } from './reconcile-now.ts';
 
+/**
+ * What operators decide and look up from the command line. Everything here works beside a running
+ * `start`, on the same database: it writes down what was decided and leaves the doing to the engine.
+ */
+
 export type ApprovePlanDeps = WorkDeps & DecidePlanDeps & ReconcileDeps & { silence: Silence };
 
 export interface Approved extends Decided, PlanWork {

@@ -3,7 +3,7 @@ import type { MembershipRow } from '../db/tables.ts';
 import { isExplicit, sayCause } from '../domain/standing.ts';
 import { adviseOnTrouble, sayTrouble, type ToolTrouble } from '../domain/tool-trouble.ts';
 import { maskText } from '../lib/mask.ts';
-import type { KnownInvitation } from './explain-store.ts';
+import type { KnownInvitation } from '../memberships/explain-store.ts';
 
 /** What is to be said of one membership, and what to do about it. */
 export interface JudgedMembership {

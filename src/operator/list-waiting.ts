@@ -1,6 +1,6 @@
+import { listUntold, type WaitingInvitation } from '../converge/handover-store.ts';
 import type { Database } from '../db/database.ts';
 import { type ListedMembership, listMemberships } from '../memberships/membership-list-store.ts';
-import { listUntold, type WaitingInvitation } from './handover-store.ts';
 import { type WaitedFor, waitsFor } from './waits-for.ts';
 
 /** Somebody who waits: for a work email, or for being told how they get in. */

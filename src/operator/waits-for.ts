@@ -1,4 +1,4 @@
-import type { WaitingInvitation } from './handover-store.ts';
+import type { WaitingInvitation } from '../converge/handover-store.ts';
 
 /**
  * What somebody waits for: an address, the mail, an operator who tells them, another invitation that

@@ -28,6 +28,8 @@ export interface AwaitedReadingRules {
   /** All that are configured; live. */
   installs: ReadonlyMap<string, unknown>;
   installsReaching: InstallsReaching;
+  /** Has the active contracts of these installs listed. */
+  wantLists(tx: Transaction, installs: readonly string[], now: string): Promise<void>;
 }
 
 export function createAwaitedReadingStore(rules: AwaitedReadingRules): AwaitedReadingStore {
@@ -41,7 +43,7 @@ export function createAwaitedReadingStore(rules: AwaitedReadingRules): AwaitedRe
         passing.push(...part.filter((one) => waits.get(one.membershipId)?.isOver));
         for (const wait of waits.values()) for (const one of wait.toList) toList.add(one);
       }
-      await wantLists(tx, [...toList], toInstant(now));
+      await rules.wantLists(tx, [...toList], toInstant(now));
       return { due: passing, isListWanted: toList.size > 0 };
     },
   };
@@ -187,19 +189,6 @@ async function saveWaiting(tx: Transaction, waiting: readonly Waiting[]): Promis
         isExplicit: eb.ref('excluded.isExplicit'),
         since: eb.ref('excluded.since'),
       })),
-    )
-    .execute();
-}
-
-/** One that is wanted already serves all that come to wait for it before it begins. */
-async function wantLists(tx: Transaction, installs: string[], now: string): Promise<void> {
-  if (installs.length === 0) return;
-  const wanted = { listWantedAt: now, listDueAt: now };
-  await tx
-    .insertInto('installState')
-    .values(installs.map((install) => ({ install, ...wanted })))
-    .onConflict((conflict) =>
-      conflict.column('install').doUpdateSet(wanted).where('installState.listWantedAt', 'is', null),
     )
     .execute();
 }

@@ -27,19 +27,30 @@ interface WorkPlace {
   scope: string;
 }
 
-export function createFinalReadingStore(placeOf: WorkPlaceOf): FinalReadingStore {
+export interface FinalReadingRules {
+  placeOf: WorkPlaceOf;
+  /** Has all of these read anew. */
+  wantRead(tx: Transaction, places: readonly WorkPlace[], now: string): Promise<void>;
+}
+
+export function createFinalReadingStore(rules: FinalReadingRules): FinalReadingStore {
   return {
     async mayPass(tx, due, now) {
       const passing = new Set<number>();
       for (const one of due) {
-        if (await hasWaited(tx, placeOf, one, now)) passing.add(one.membershipId);
+        if (await hasWaited(tx, rules, one, now)) passing.add(one.membershipId);
       }
       return passing;
     },
   };
 }
 
-async function hasWaited(tx: Transaction, placeOf: WorkPlaceOf, due: DueMembership, now: Date): Promise<boolean> {
+async function hasWaited(
+  tx: Transaction,
+  { placeOf, wantRead }: FinalReadingRules,
+  due: DueMembership,
+  now: Date,
+): Promise<boolean> {
   const { membershipId, generation } = due;
   const waiting = await tx
     .selectFrom('finalReading')
@@ -52,7 +63,7 @@ async function hasWaited(tx: Transaction, placeOf: WorkPlaceOf, due: DueMembersh
   if (waiting === undefined || awaited.length === 0) {
     const places = await placesOf(tx, placeOf, due);
     if (places.length === 0) return true;
-    await wantReading(tx, due, places, toInstant(now));
+    await wantReading(tx, wantRead, due, places, toInstant(now));
     return false;
   }
   if (awaited.every((place) => wasRead(place, waiting.wantedAt))) return true;
@@ -65,6 +76,7 @@ async function hasWaited(tx: Transaction, placeOf: WorkPlaceOf, due: DueMembersh
 
 async function wantReading(
   tx: Transaction,
+  wantRead: FinalReadingRules['wantRead'],
   { membershipId, generation }: DueMembership,
   places: readonly WorkPlace[],
   wantedAt: string,
@@ -81,11 +93,19 @@ async function wantReading(
     .insertInto('finalReadingPlace')
     .values(keys.map((key) => ({ membershipId, ...key })))
     .execute();
-  const soon = { nextReadAt: wantedAt, attempts: 0 };
+  await wantRead(tx, keys, wantedAt);
+}
+
+/** What was read before a removal was reported, or is to be reported later. */
+export async function noteReported(
+  tx: Transaction,
+  { membershipId, generation }: { membershipId: number; generation: number },
+  changes: { reportedAt: string } | { reportAfter: string },
+): Promise<void> {
   await tx
-    .insertInto('usagePlace')
-    .values(keys.map((key) => ({ ...key, ...soon })))
-    .onConflict((conflict) => conflict.columns(['tool', 'scope']).doUpdateSet(soon))
+    .updateTable('finalReading')
+    .set(changes)
+    .where((eb) => eb.and({ membershipId, generation }))
     .execute();
 }
 

@@ -1,11 +1,12 @@
 import type { Database, Transaction } from '../db/database.ts';
+import { inParts } from '../db/key-in.ts';
 import type { PlanItemOutcome } from '../db/removal-tables.ts';
 import type { MembershipRow } from '../db/tables.ts';
 import type { PlanState } from '../domain/brake.ts';
 import { AppError } from '../domain/errors.ts';
 import { revokedGrant } from '../domain/evidence-status.ts';
 import type { RemovalCause } from '../domain/standing.ts';
-import { chunksOf, clearRemovals } from './brake-store.ts';
+import { clearRemovals } from '../memberships/clearance-store.ts';
 
 /** The only SQL of plans: removals that are held, and what an operator decides about them. */
 export interface PlanStore {
@@ -235,7 +236,7 @@ async function setOutcomes(
   items: { membershipId: number }[],
   outcome: PlanItemOutcome,
 ): Promise<void> {
-  for (const chunk of chunksOf(items)) {
+  for (const part of inParts(items)) {
     await tx
       .updateTable('planItem')
       .set({ outcome })
@@ -243,7 +244,7 @@ async function setOutcomes(
       .where(
         'membershipId',
         'in',
-        chunk.map(({ membershipId }) => membershipId),
+        part.map(({ membershipId }) => membershipId),
       )
       .execute();
   }

@@ -1,10 +1,15 @@
-import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
-import { dueAgain } from '../../converge/account-store.ts';
 import type { Database, Transaction } from '../../db/database.ts';
-import type { Tables } from '../../db/tables.ts';
+import { lockRows } from '../../db/lease.ts';
 import type { LinkEvidence } from '../../domain/evidence.ts';
 import { heldStates, type ReceiptOutcome } from '../../domain/membership.ts';
-import { letGoOf } from '../../memberships/address-store.ts';
+import {
+  confirm,
+  findUnconfirmed,
+  lookAgain,
+  lookToConfirm,
+  type RepeatedRemoval,
+  removeAgain,
+} from '../../memberships/look-store.ts';
 import type { Arrival, KnownMembership } from './judge-drift.ts';
 
 /** The only SQL of drift: which groups an install has people in, who they are, and what follows. */
@@ -41,18 +46,10 @@ export interface Group {
 
 export type DriftLink = Pick<LinkEvidence, 'install' | 'externalProjectId' | 'externalProjectName'>;
 
-export interface RepeatedRemoval {
-  membershipId: number;
-  /** The account that was found: that one and no other. */
-  memberId: string;
-  removeAfter: string;
-}
-
-/** Those in which somebody is, or is not, where they are to be. */
-const settledStates = ['active', 'invited', 'removed'] as const;
 const liveStates = heldStates.filter((state) => state !== 'orphaned');
 
-export function createDriftStore({ kysely, dialect }: Database): DriftStore {
+export function createDriftStore(database: Database): DriftStore {
+  const { kysely } = database;
   return {
     groupsOf: (install, since) =>
       kysely
@@ -80,7 +77,7 @@ export function createDriftStore({ kysely, dialect }: Database): DriftStore {
         .select(['id', 'wanted', 'state', 'memberId', 'leaseToken', 'updatedAt'])
         .select(['lateUntil', 'missedAt'])
         .orderBy('id');
-      const rows = await (dialect === 'postgres' ? ofGroup.forUpdate() : ofGroup).execute();
+      const rows = await lockRows(database, ofGroup).execute();
       // Asked only now that nobody can add to it.
       const called = await calledSince(tx, group, listedAt);
       const outcomes = await lastOutcomesIn(tx, group);
@@ -138,90 +135,12 @@ export function createDriftStore({ kysely, dialect }: Database): DriftStore {
       return new Set(rows.map(({ id }) => id));
     },
 
-    async lookAgain(tx, membershipIds, now) {
-      if (membershipIds.length === 0) return;
-      // Not `updatedAt`: what waits for a read of its install is to go on waiting.
-      await tx
-        .updateTable('membership')
-        .set((eb) => ({ nextAttemptAt: dueAgain(eb, now) }))
-        .where('id', 'in', membershipIds)
-        .execute();
-    },
-
-    async confirm(tx, membershipIds, now) {
-      if (membershipIds.length === 0) return;
-      await tx
-        .updateTable('membership')
-        .set({ lateUntil: null, missedAt: null })
-        .where('id', 'in', membershipIds)
-        .execute();
-      const gone = await tx
-        .updateTable('membership')
-        .set({ isOurs: 0 })
-        .where('id', 'in', membershipIds)
-        .where('state', '=', 'removed')
-        .where('memberId', 'is not', null)
-        // Until the link is worthless that everybody has, they may be in again by it.
-        .where((eb) => eb.not(isResetDue(eb)))
-        .returning('id')
-        .execute();
-      for (const { id } of gone) await letGoOf(tx, id, now);
-    },
-
-    unconfirmed: (install, now) =>
-      kysely
-        .selectFrom('membership')
-        .select(['id', 'tool', 'groupId'])
-        .where('install', '=', install)
-        .where((eb) => eb.or([eb('lateUntil', 'is not', null), eb('missedAt', 'is not', null)]))
-        .where((eb) => eb.or([eb('lateUntil', 'is', null), eb('lateUntil', '<=', now)]))
-        .where('state', 'in', settledStates)
-        .where('leaseToken', 'is', null)
-        .execute(),
-
-    async lookToConfirm(tx, membershipIds, now) {
-      if (membershipIds.length === 0) return;
-      await tx
-        .updateTable('membership')
-        .set((eb) => ({ lateUntil: null, missedAt: null, nextAttemptAt: dueAgain(eb, now) }))
-        .where('id', 'in', membershipIds)
-        .where('leaseToken', 'is', null)
-        .where('state', 'in', settledStates)
-        .execute();
-    },
-
-    async removeAgain(tx, { membershipId, memberId, removeAfter }, now) {
-      await tx
-        .updateTable('membership')
-        .set((eb) => ({
-          state: 'removing',
-          cause: 'found_again',
-          removeAfter,
-          memberId,
-          isOurs: 1,
-          attempts: 0,
-          failure: null,
-          nextAttemptAt: null,
-          updatedAt: now,
-          generation: eb('generation', '+', 1),
-        }))
-        .where('id', '=', membershipId)
-        .where('wanted', '=', 0)
-        .where('state', '=', 'removed')
-        .execute();
-    },
+    unconfirmed: (install, now) => findUnconfirmed(kysely, install, now),
+    lookAgain,
+    confirm,
+    lookToConfirm,
+    removeAgain,
   };
-}
-
-function isResetDue(eb: ExpressionBuilder<Tables, 'membership'>): Expression<SqlBool> {
-  return eb.exists(
-    eb
-      .selectFrom('linkReset')
-      .select('linkReset.tool')
-      .whereRef('linkReset.tool', '=', 'membership.tool')
-      .whereRef('linkReset.groupId', '=', 'membership.groupId')
-      .where('linkReset.nextAttemptAt', 'is not', null),
-  );
 }
 
 function inGroup(db: Transaction, { tool, groupId }: Group) {

@@ -1,4 +1,4 @@
-import { type Database, inTransaction } from '../../db/database.ts';
+import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { inParts } from '../../db/key-in.ts';
 
 /** The SQL of the lists of active contracts that removals wait for: one at a time for each install. */
@@ -122,4 +122,17 @@ export function createActiveListStore(database: Database): ActiveListStore {
       return known === linkIds.length;
     },
   };
+}
+
+/** One that is wanted already serves all that come to wait for it before it begins. */
+export async function wantLists(tx: Transaction, installs: readonly string[], now: string): Promise<void> {
+  if (installs.length === 0) return;
+  const wanted = { listWantedAt: now, listDueAt: now };
+  await tx
+    .insertInto('installState')
+    .values(installs.map((install) => ({ install, ...wanted })))
+    .onConflict((conflict) =>
+      conflict.column('install').doUpdateSet(wanted).where('installState.listWantedAt', 'is', null),
+    )
+    .execute();
 }

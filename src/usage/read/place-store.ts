@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
+import { claimRows, isFree } from '../../db/lease.ts';
 import type { UsagePlaceRow } from '../../db/usage-tables.ts';
 import { noTrouble, type PlaceTrouble } from './place-trouble.ts';
 
@@ -103,12 +104,11 @@ export function createPlaceStore(database: Database): PlaceStore {
           .selectFrom('usagePlace')
           .selectAll()
           .where('nextReadAt', '<=', now)
-          .where((eb) => eb.or([eb('leasedUntil', 'is', null), eb('leasedUntil', '<=', now)]))
+          .where(isFree('usagePlace', now))
           .orderBy('nextReadAt')
           .limit(1);
         if (tool !== undefined) due = due.where('tool', '=', tool);
-        if (database.dialect === 'postgres') due = due.forUpdate().skipLocked();
-        const row = await due.executeTakeFirst();
+        const row = await claimRows(database, due).executeTakeFirst();
         if (row === undefined) return null;
         const { nextReadAt, failure: _, leaseToken: __, leasedUntil: ___, gap: ____, ...place } = row;
         const token = randomUUID();

@@ -1,4 +1,5 @@
 import { type Database, inTransaction } from '../../db/database.ts';
+import { noteReported } from '../../removals/final-reading-store.ts';
 
 /** The SQL of what was read before removals and has not been reported yet. */
 export interface FinalReportStore {
@@ -19,18 +20,8 @@ export interface FinalReport {
 }
 
 export function createFinalReportStore(database: Database): FinalReportStore {
-  async function change(
-    { membershipId, generation }: FinalReport,
-    changes: { reportedAt: string } | { reportAfter: string },
-  ): Promise<void> {
-    await inTransaction(database, (tx) =>
-      tx
-        .updateTable('finalReading')
-        .set(changes)
-        .where((eb) => eb.and({ membershipId, generation }))
-        .execute(),
-    );
-  }
+  const change = (report: FinalReport, changes: Parameters<typeof noteReported>[2]) =>
+    inTransaction(database, (tx) => noteReported(tx, report, changes));
 
   return {
     next: (now) =>

@@ -1,6 +1,6 @@
 import { mapBounded } from '../../../src/lib/map-bounded.ts';
 import { hasRoom } from '../../../src/mail/mail-count-store.ts';
-import { isReachable } from '../../../src/mail/mail-store.ts';
+import { isReachable } from '../../../src/memberships/address-store.ts';
 import type { Dialect } from '../databases.ts';
 import { newDelivery } from '../deliveries.ts';
 import { type MailBox, openMailBox } from '../mail-box.ts';

@@ -24,7 +24,7 @@ import type { PlatformApi } from '../../../src/marketplace/platform-api.ts';
 import { createInstallsReaching } from '../../../src/memberships/link-router.ts';
 import { approvePlan } from '../../../src/operator/approve-plan.ts';
 import { createReadWorker } from '../../../src/reconcile/read/read-worker.ts';
-import { createActiveListStore } from '../../../src/reconcile/runs/active-list-store.ts';
+import { createActiveListStore, wantLists } from '../../../src/reconcile/runs/active-list-store.ts';
 import { answerList } from '../../../src/reconcile/runs/active-list-worker.ts';
 import { reconcileNext } from '../../../src/reconcile/runs/reconcile-install.ts';
 import { createScheduleWorker } from '../../../src/reconcile/runs/schedule-worker.ts';
@@ -239,9 +239,9 @@ function createBrake(works: Works): () => Promise<void> {
     beforeDeciding: () => silence.look(),
     lockEvidence: works.evidence.lock,
     onListWanted: () => undefined,
-    awaitedReadings: createAwaitedReadingStore({ graces, installs, installsReaching }),
+    awaitedReadings: createAwaitedReadingStore({ graces, installs, installsReaching, wantLists }),
     // The tool of stories does not tell of work.
-    mayPass: createFinalReadingStore(() => undefined).mayPass,
+    mayPass: createFinalReadingStore({ placeOf: () => undefined, wantRead: () => Promise.resolve() }).mayPass,
   };
   const listing = { ...works, activeLists };
   return async () => {

@@ -1,9 +1,11 @@
+import { type By, writeAudit } from '../db/audit-store.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { lockRows } from '../db/lease.ts';
 import type { MembershipRow } from '../db/tables.ts';
 import { AppError } from '../domain/errors.ts';
-import { letGoOf } from '../memberships/address-store.ts';
-import type { MembershipStore } from '../memberships/membership-store.ts';
-import { type By, writeAudit } from './audit-store.ts';
+import { adoptAccount } from './account-owner-store.ts';
+import { letGoOf } from './address-store.ts';
+import type { MembershipStore } from './membership-store.ts';
 
 /** The SQL of deciding whose a membership is: adopted, released, or retired with its configuration. */
 export interface OwnershipStore {
@@ -64,7 +66,8 @@ export function createOwnershipStore(
       inTransaction(database, async (tx) => {
         const membership = await findOne(database, tx, id);
         refuseAdopting(membership, withAccount);
-        if (withAccount) await adoptAccount(tx, membership, by.at);
+        const { tool, memberId } = membership;
+        if (withAccount && memberId !== null) await adoptAccount(tx, tool, memberId, by.at);
         const isKept = membership.wanted === 1;
         await change(tx, membership, by.at, {
           isOurs: 1,
@@ -119,9 +122,9 @@ export function createOwnershipStore(
 }
 
 /** Nobody else changes it until the transaction ends. */
-async function findOne({ dialect }: Database, tx: Transaction, id: number): Promise<MembershipRow> {
+async function findOne(database: Database, tx: Transaction, id: number): Promise<MembershipRow> {
   const rows = tx.selectFrom('membership').selectAll().where('id', '=', id);
-  const one = await (dialect === 'postgres' ? rows.forUpdate() : rows).executeTakeFirst();
+  const one = await lockRows(database, rows).executeTakeFirst();
   if (one === undefined) throw new AppError('not_found', `There is no membership ${id}`);
   return one;
 }
@@ -137,19 +140,6 @@ async function change(
     .updateTable('membership')
     .set({ ...values, generation: generation + 1, updatedAt: at })
     .where('id', '=', id)
-    .execute();
-}
-
-async function adoptAccount(
-  tx: Transaction,
-  { tool, memberId: accountId }: MembershipRow,
-  seenAt: string,
-): Promise<void> {
-  if (accountId === null) return;
-  await tx
-    .insertInto('account')
-    .values({ tool, accountId, isOurs: 1, seenAt })
-    .onConflict((conflict) => conflict.columns(['tool', 'accountId']).doUpdateSet({ isOurs: 1 }))
     .execute();
 }
 

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import { createExplainStore, type ExplainStore } from '../../src/operator/explain-store.ts';
+import { createExplainStore, type ExplainStore } from '../../src/memberships/explain-store.ts';
 import { convergeDue } from '../support/converging.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';

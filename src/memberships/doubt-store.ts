@@ -1,8 +1,8 @@
+import { type By, writeAudit } from '../db/audit-store.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import { addGiven } from '../memberships/address-store.ts';
-import { type By, writeAudit } from './audit-store.ts';
+import { addGiven } from './address-store.ts';
 
 /**
  * The SQL of an operator's word about an account that was known to be somebody's, and of which nobody

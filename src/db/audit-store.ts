@@ -1,8 +1,4 @@
-/**
- * What operators decide and look up from the command line. Everything here works beside a running
- * `start`, on the same database: it writes down what was decided and leaves the doing to the engine.
- */
-import type { Transaction } from '../db/database.ts';
+import type { Transaction } from './database.ts';
 
 /** Who decides something, and when. */
 export interface By {

@@ -3,7 +3,7 @@ import type { Transaction } from '../db/database.ts';
 import { inParts, keyIn } from '../db/key-in.ts';
 import type { Tables } from '../db/tables.ts';
 import type { Evidence, LinkEvidence } from '../domain/evidence.ts';
-import type { Waiting } from '../memberships/derivation-store.ts';
+import type { Waiting } from './derivation-store.ts';
 
 /**
  * Leaves everybody to be derived whom these rows touch: of a participation or a person that trainer

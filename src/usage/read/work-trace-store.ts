@@ -1,6 +1,6 @@
 import { type Expression, type ExpressionBuilder, type RawBuilder, type SqlBool, sql } from 'kysely';
-import type { Transaction } from '../db/database.ts';
-import type { Tables } from '../db/tables.ts';
+import type { Transaction } from '../../db/database.ts';
+import type { Tables } from '../../db/tables.ts';
 
 /**
  * The SQL of what readings of work keep of a person by the id that a tool has for them, which may be

@@ -1,13 +1,14 @@
-import { createInvitationStore } from '../converge/invitation-store.ts';
+import { type By, writeAudit } from '../db/audit-store.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { lockRows } from '../db/lease.ts';
 import type { InvitationTable } from '../db/tables.ts';
 import { AppError } from '../domain/errors.ts';
 import type { InvitationContent } from '../domain/invitation.ts';
 import { invitationContext } from '../keys/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import { isReachable } from '../mail/mail-store.ts';
+import { isReachable } from '../memberships/address-store.ts';
 import { isUntold } from '../memberships/membership-list-store.ts';
-import { type By, writeAudit } from './audit-store.ts';
+import { createInvitationStore, handOver } from './invitation-store.ts';
 
 /** The SQL of telling people how they get in, as far as operators do it or look at it. */
 export interface HandoverStore {
@@ -49,12 +50,7 @@ export function createHandoverStore(database: Database, box: SecretBox): Handove
         async (tx) => {
           const { invitation } = await findOne(database, tx, id);
           const content = openFor(box, invitation, by.at);
-          await tx
-            .updateTable('invitation')
-            .set({ content: null, deliveredAt: by.at, deliveredBy: 'operator' })
-            .set({ nextAttemptAt: null, failure: null })
-            .where('membershipId', '=', id)
-            .execute();
+          await handOver(tx, id, by.at);
           await writeAudit(tx, by, 'members invitation', `membership ${id}`);
           return { content, expiresAt: invitation.expiresAt };
         },
@@ -100,17 +96,16 @@ export async function listUntold(
 }
 
 /** Nobody else changes either until the transaction ends. */
-async function findOne({ dialect }: Database, tx: Transaction, id: number) {
-  const lock = dialect === 'postgres';
+async function findOne(database: Database, tx: Transaction, id: number) {
   const memberships = tx.selectFrom('membership').selectAll().where('id', '=', id);
-  const membership = await (lock ? memberships.forUpdate() : memberships).executeTakeFirst();
+  const membership = await lockRows(database, memberships).executeTakeFirst();
   if (membership === undefined) throw new AppError('not_found', `There is no membership ${id}`);
   const { wanted, state } = membership;
   if (wanted === 0 || (state !== 'invited' && state !== 'active')) {
     throw new AppError('conflict', `Membership ${id} is ${state}: nobody is to be told anything`);
   }
   const rows = tx.selectFrom('invitation').selectAll().where('membershipId', '=', id);
-  const invitation = await (lock ? rows.forUpdate() : rows).executeTakeFirst();
+  const invitation = await lockRows(database, rows).executeTakeFirst();
   if (invitation !== undefined) return { membership, invitation };
   const message = `Membership ${id} has no invitation: they have a login, or the tool has told them`;
   throw new AppError('conflict', message);

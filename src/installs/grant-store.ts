@@ -1,4 +1,4 @@
-import type { Database } from '../../db/database.ts';
+import type { Database } from '../db/database.ts';
 
 /** The SQL of looking at which grants stand behind which installs. */
 export interface GrantStore {

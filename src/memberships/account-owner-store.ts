@@ -1,15 +1,26 @@
 import type { Member } from '../adapters/adapter.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { inParts } from '../db/key-in.ts';
-import type { Claim } from './claim-store.ts';
-import type { Result } from './settle-store.ts';
 
 /** The SQL of whose an account of a tool is, by the tool's id (design section 2, *Identity*). */
+
+/** Whose an account may be. */
+interface Owner {
+  tool: string;
+  trainerId: string;
+}
+
+/** What was learnt of an account. */
+interface LearntAccount {
+  memberId?: string;
+  isAccountOurs?: boolean;
+  madeAt?: string;
+}
 
 /** By its id, and for the trainer whom it was made for: another account may have the id by now. */
 export async function isAccountOurs(
   db: Transaction,
-  { tool, trainerId }: Pick<Claim, 'tool' | 'trainerId'>,
+  { tool, trainerId }: Owner,
   found: Pick<Member, 'id' | 'madeAt'>,
 ): Promise<boolean> {
   const account = await db
@@ -26,7 +37,7 @@ export async function isAccountOurs(
 /** Which of these ids belong to somebody else, or to another access of the same trainer that stands. */
 export async function knownMembers(
   db: Database['kysely'],
-  { tool, trainerId }: Pick<Claim, 'tool' | 'trainerId'>,
+  { tool, trainerId }: Owner,
   ids: readonly string[],
 ): Promise<Set<string>> {
   const known = new Set<string>();
@@ -46,8 +57,8 @@ export async function knownMembers(
 /** Keeps what was learnt of whose an account is; that it is ours stays so. */
 export async function noteAccount(
   tx: Transaction,
-  { tool, trainerId }: Claim,
-  { memberId: accountId, isAccountOurs: isOurs, madeAt }: Result,
+  { tool, trainerId }: Owner,
+  { memberId: accountId, isAccountOurs: isOurs, madeAt }: LearntAccount,
   seenAt: string,
 ): Promise<void> {
   if (accountId === undefined) return;
@@ -71,7 +82,7 @@ export async function noteAccount(
 /** The account is from now on that of somebody else, who stays in it. */
 export async function bindAccount(
   tx: Transaction,
-  { tool, trainerId }: Claim,
+  { tool, trainerId }: Owner,
   accountId: string | null,
   keeper: string,
 ): Promise<void> {
@@ -79,5 +90,14 @@ export async function bindAccount(
     .updateTable('account')
     .set({ trainerId: keeper })
     .where((eb) => eb.and({ tool, accountId: accountId ?? '', trainerId }))
+    .execute();
+}
+
+/** It counts as made by us from now on, for whomever it was made. */
+export async function adoptAccount(tx: Transaction, tool: string, accountId: string, seenAt: string): Promise<void> {
+  await tx
+    .insertInto('account')
+    .values({ tool, accountId, isOurs: 1, seenAt })
+    .onConflict((conflict) => conflict.columns(['tool', 'accountId']).doUpdateSet({ isOurs: 1 }))
     .execute();
 }

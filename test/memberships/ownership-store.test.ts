@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import { toInstant } from '../../src/lib/clock.ts';
 import type { RouteLink } from '../../src/memberships/link-router.ts';
-import { createOwnershipStore, type OwnershipStore } from '../../src/operator/ownership-store.ts';
+import { createOwnershipStore, type OwnershipStore } from '../../src/memberships/ownership-store.ts';
 import { claimDue, converge, convergeDue } from '../support/converging.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';

@@ -1,0 +1,176 @@
+import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
+import type { Transaction } from '../db/database.ts';
+import type { Tables } from '../db/tables.ts';
+import { letGoOf } from './address-store.ts';
+import { mayBeWorkedOn } from './membership-store.ts';
+
+/** The SQL of having memberships looked at in their tool, and of what a list of it has shown. */
+
+type MembershipBuilder = ExpressionBuilder<Tables, 'membership'>;
+
+/** Those in which somebody is, or is not, where they are to be. */
+const settledStates = ['active', 'invited', 'removed'] as const;
+
+/** Where there is something to do: else it would be due for ever, and never claimed. */
+export function dueAgain(eb: MembershipBuilder, now: string) {
+  return eb.case().when(mayBeWorkedOn(eb)).then(now).else(eb.ref('nextAttemptAt')).end();
+}
+
+export async function lookAgain(tx: Transaction, membershipIds: number[], now: string): Promise<void> {
+  if (membershipIds.length === 0) return;
+  // Not `updatedAt`: what waits for a read of its install is to go on waiting.
+  await tx
+    .updateTable('membership')
+    .set((eb) => ({ nextAttemptAt: dueAgain(eb, now) }))
+    .where('id', 'in', membershipIds)
+    .execute();
+}
+
+/** The same for one who is in, where nothing else is due of them. */
+export async function lookAtSettled(tx: Transaction, membershipId: number, now: string): Promise<void> {
+  await tx
+    .updateTable('membership')
+    .set({ nextAttemptAt: now })
+    .where('id', '=', membershipId)
+    .where('wanted', '=', 1)
+    .where('state', 'in', ['active', 'invited'])
+    .where('nextAttemptAt', 'is', null)
+    .execute();
+}
+
+/** Nothing is left to be confirmed: what we made is not ours any more where it is gone. */
+export async function confirm(tx: Transaction, membershipIds: number[], now: string): Promise<void> {
+  if (membershipIds.length === 0) return;
+  await tx
+    .updateTable('membership')
+    .set({ lateUntil: null, missedAt: null })
+    .where('id', 'in', membershipIds)
+    .execute();
+  const gone = await tx
+    .updateTable('membership')
+    .set({ isOurs: 0 })
+    .where('id', 'in', membershipIds)
+    .where('state', '=', 'removed')
+    .where('memberId', 'is not', null)
+    // Until the link is worthless that everybody has, they may be in again by it.
+    .where((eb) => eb.not(isResetDue(eb)))
+    .returning('id')
+    .execute();
+  for (const { id } of gone) await letGoOf(tx, id, now);
+}
+
+function isResetDue(eb: MembershipBuilder): Expression<SqlBool> {
+  return eb.exists(
+    eb
+      .selectFrom('linkReset')
+      .select('linkReset.tool')
+      .whereRef('linkReset.tool', '=', 'membership.tool')
+      .whereRef('linkReset.groupId', '=', 'membership.groupId')
+      .where('linkReset.nextAttemptAt', 'is not', null),
+  );
+}
+
+/** Those of an install who are to be seen once more, now that no call can arrive any more. */
+export async function findUnconfirmed(
+  db: Transaction,
+  install: string,
+  now: string,
+): Promise<{ id: number; tool: string; groupId: string }[]> {
+  return await db
+    .selectFrom('membership')
+    .select(['id', 'tool', 'groupId'])
+    .where('install', '=', install)
+    .where((eb) => eb.or([eb('lateUntil', 'is not', null), eb('missedAt', 'is not', null)]))
+    .where((eb) => eb.or([eb('lateUntil', 'is', null), eb('lateUntil', '<=', now)]))
+    .where('state', 'in', settledStates)
+    .where('leaseToken', 'is', null)
+    .execute();
+}
+
+/** The look that is due now confirms it. */
+export async function lookToConfirm(tx: Transaction, membershipIds: number[], now: string): Promise<void> {
+  if (membershipIds.length === 0) return;
+  await tx
+    .updateTable('membership')
+    .set((eb) => ({ lateUntil: null, missedAt: null, nextAttemptAt: dueAgain(eb, now) }))
+    .where('id', 'in', membershipIds)
+    .where('leaseToken', 'is', null)
+    .where('state', 'in', settledStates)
+    .execute();
+}
+
+export interface RepeatedRemoval {
+  membershipId: number;
+  /** The account that was found: that one and no other. */
+  memberId: string;
+  removeAfter: string;
+}
+
+/** Hands it to the brake, like every other removal. */
+export async function removeAgain(
+  tx: Transaction,
+  { membershipId, memberId, removeAfter }: RepeatedRemoval,
+  now: string,
+): Promise<void> {
+  await tx
+    .updateTable('membership')
+    .set((eb) => ({
+      state: 'removing',
+      cause: 'found_again',
+      removeAfter,
+      memberId,
+      isOurs: 1,
+      attempts: 0,
+      failure: null,
+      nextAttemptAt: null,
+      updatedAt: now,
+      generation: eb('generation', '+', 1),
+    }))
+    .where('id', '=', membershipId)
+    .where('wanted', '=', 0)
+    .where('state', '=', 'removed')
+    .execute();
+}
+
+/** As it was known of somebody who has arrived, and by which account they are in. */
+export interface Arrival {
+  membershipId: number;
+  tool: string;
+  trainerId: string;
+  memberId: string | null;
+  accountId: string;
+}
+
+/** Not where it is known otherwise by now, or where the account is another trainer's. */
+export async function noteArrival(
+  tx: Transaction,
+  { membershipId, tool, trainerId, memberId, accountId }: Arrival,
+  now: string,
+): Promise<void> {
+  await tx
+    .updateTable('membership')
+    .set((eb) => ({
+      memberId: accountId,
+      nextAttemptAt: eb
+        .case()
+        .when(eb.and([eb('wanted', '=', 1), eb('state', '=', 'invited')]))
+        .then(now)
+        .else(eb.ref('nextAttemptAt'))
+        .end(),
+    }))
+    .where('id', '=', membershipId)
+    .where((eb) => (memberId === null ? eb('memberId', 'is', null) : eb('memberId', '=', memberId)))
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('membership as other')
+            .select('other.id')
+            .where('other.tool', '=', tool)
+            .where('other.memberId', '=', accountId)
+            .where('other.trainerId', '<>', trainerId),
+        ),
+      ),
+    )
+    .execute();
+}
