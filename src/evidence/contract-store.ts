@@ -1,4 +1,5 @@
 import type { Database, Transaction } from '../db/database.ts';
+import { onSame } from '../db/on-same.ts';
 import type { BudgetState } from '../domain/budget.ts';
 import type { ContractEvidence } from '../domain/evidence.ts';
 import { statusOfContract } from '../domain/evidence-status.ts';
@@ -33,9 +34,7 @@ export function createContractStore({ kysely }: Pick<Database, 'kysely'>): Contr
   async function page({ install, budget }: PageFilter, after: ContractKey | undefined): Promise<CountedContract[]> {
     let rows = kysely
       .selectFrom('contract')
-      .leftJoin('budget', (join) =>
-        join.onRef('budget.install', '=', 'contract.install').onRef('budget.contractId', '=', 'contract.contractId'),
-      )
+      .leftJoin('budget', onSame('budget', 'contract', ['install', 'contractId']))
       .selectAll('contract')
       .select(['budget.state as budgetState', 'consumedFraction'])
       .select((eb) =>

@@ -1,6 +1,7 @@
 import { beginMailing, settleMailing, type Unsent } from '../converge/invitation-store.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { claimRows } from '../db/lease.ts';
+import { onSame } from '../db/on-same.ts';
 import type { InvitationContent } from '../domain/invitation.ts';
 import { invitationContext, workEmailContext } from '../keys/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
@@ -100,9 +101,7 @@ async function readOne(tx: Transaction, membershipId: number) {
     .innerJoin('membershipAddress', (join) =>
       join.onRef('membershipAddress.membershipId', '=', 'membership.id').on('isCurrent', '=', 1),
     )
-    .leftJoin('person', (join) =>
-      join.onRef('person.install', '=', 'membership.install').onRef('person.trainerId', '=', 'membership.trainerId'),
-    )
+    .leftJoin('person', onSame('person', 'membership', ['install', 'trainerId']))
     .select(['membership.id as membershipId', 'content', 'createdAt', 'expiresAt', 'tool'])
     .select(['invitation.attempts', 'membershipAddress.install', 'membershipAddress.trainerId'])
     .select(['displayName', 'membershipAddress.workEmail', 'membershipAddress.workEmailDigest'])
@@ -118,9 +117,7 @@ async function findProject(tx: Transaction, membershipId: number): Promise<strin
     .innerJoin('reason', (join) =>
       join.onRef('reason.membershipId', '=', 'membership.id').onRef('reason.install', '=', 'membership.install'),
     )
-    .innerJoin('link', (join) =>
-      join.onRef('link.install', '=', 'reason.install').onRef('link.linkId', '=', 'reason.linkId'),
-    )
+    .innerJoin('link', onSame('link', 'reason', ['install', 'linkId']))
     .select(['externalProjectName', 'externalProjectId'])
     .where('membership.id', '=', membershipId)
     .where('removedEventAt', 'is', null)

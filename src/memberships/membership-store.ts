@@ -1,6 +1,7 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
 import { lockRows } from '../db/lease.ts';
+import { onSame } from '../db/on-same.ts';
 import type { MembershipRow, NewMembershipRow, ReasonRow, Tables } from '../db/tables.ts';
 import type { Absences } from '../domain/absences.ts';
 import type { GrantEvidence, LinkEvidence, PairEvidence } from '../domain/evidence.ts';
@@ -58,19 +59,9 @@ export interface ProjectKey {
 export function linkedParticipations(tx: Transaction) {
   return tx
     .selectFrom('participation')
-    .innerJoin('contract', (join) =>
-      join
-        .onRef('contract.install', '=', 'participation.install')
-        .onRef('contract.contractId', '=', 'participation.contractId'),
-    )
-    .innerJoin('contractLink', (join) =>
-      join
-        .onRef('contractLink.install', '=', 'participation.install')
-        .onRef('contractLink.contractId', '=', 'participation.contractId'),
-    )
-    .innerJoin('link', (join) =>
-      join.onRef('link.install', '=', 'contractLink.install').onRef('link.linkId', '=', 'contractLink.linkId'),
-    );
+    .innerJoin('contract', onSame('contract', 'participation', ['install', 'contractId']))
+    .innerJoin('contractLink', onSame('contractLink', 'participation', ['install', 'contractId']))
+    .innerJoin('link', onSame('link', 'contractLink', ['install', 'linkId']));
 }
 
 export function createMembershipStore(database: Database): MembershipStore {

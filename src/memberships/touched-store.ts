@@ -1,6 +1,7 @@
 import { type InsertQueryBuilder, type InsertResult, type SelectQueryBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import { inParts, keyIn } from '../db/key-in.ts';
+import { onSame } from '../db/on-same.ts';
 import type { Tables } from '../db/tables.ts';
 import type { Evidence, LinkEvidence } from '../domain/evidence.ts';
 import type { Waiting } from './derivation-store.ts';
@@ -35,14 +36,8 @@ function trainersOnProjects(tx: Transaction, links: LinkEvidence[]) {
   const byId = keyIn(['install', 'linkId'], links, 'link');
   return tx
     .selectFrom('link')
-    .innerJoin('contractLink', (join) =>
-      join.onRef('contractLink.install', '=', 'link.install').onRef('contractLink.linkId', '=', 'link.linkId'),
-    )
-    .innerJoin('participation', (join) =>
-      join
-        .onRef('participation.install', '=', 'contractLink.install')
-        .onRef('participation.contractId', '=', 'contractLink.contractId'),
-    )
+    .innerJoin('contractLink', onSame('contractLink', 'link', ['install', 'linkId']))
+    .innerJoin('participation', onSame('participation', 'contractLink', ['install', 'contractId']))
     .select(['participation.install', 'participation.trainerId'])
     .distinct()
     .where(projects.length === 0 ? byId : sql<boolean>`(${byId} or ${byProject})`);

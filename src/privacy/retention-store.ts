@@ -4,6 +4,7 @@ import { dropInvitations } from '../converge/invitation-store.ts';
 import { clearReceiptMessages } from '../converge/receipt-store.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { keyIn } from '../db/key-in.ts';
+import { onSame } from '../db/on-same.ts';
 import type { MembershipRow } from '../db/tables.ts';
 import { clearContractTitles, clearPersonalData } from '../evidence/personal-data-store.ts';
 import { forgetMailed } from '../mail/mail-count-store.ts';
@@ -89,11 +90,7 @@ export function createRetentionStore({ kysely }: Pick<Database, 'kysely'>): Rete
       if (trainerIds.length === 0) return [];
       return await tx
         .selectFrom('participation')
-        .innerJoin('contract', (join) =>
-          join
-            .onRef('contract.install', '=', 'participation.install')
-            .onRef('contract.contractId', '=', 'participation.contractId'),
-        )
+        .innerJoin('contract', onSame('contract', 'participation', ['install', 'contractId']))
         .selectAll('contract')
         .select(['participation.trainerId', endSeenAt.as('endSeenAt'), isUnlinked.as('isUnlinked')])
         .where('participation.trainerId', 'in', trainerIds)

@@ -1,5 +1,6 @@
 import type { Transaction } from '../db/database.ts';
 import { inParts } from '../db/key-in.ts';
+import { onSame } from '../db/on-same.ts';
 import { type DueEnd, findWait, type Readings, type Source, type Wait } from '../domain/awaited-reading.ts';
 import { type Graces, isExplicit } from '../domain/standing.ts';
 import { toInstant } from '../lib/clock.ts';
@@ -114,12 +115,8 @@ type Reason = Awaited<ReturnType<typeof loadReasons>>[number];
 async function loadReasons(tx: Transaction, ids: readonly number[]) {
   return await tx
     .selectFrom('reason')
-    .leftJoin('contract', (join) =>
-      join.onRef('contract.install', '=', 'reason.install').onRef('contract.contractId', '=', 'reason.contractId'),
-    )
-    .leftJoin('link', (join) =>
-      join.onRef('link.install', '=', 'reason.install').onRef('link.linkId', '=', 'reason.linkId'),
-    )
+    .leftJoin('contract', onSame('contract', 'reason', ['install', 'contractId']))
+    .leftJoin('link', onSame('link', 'reason', ['install', 'linkId']))
     .select(['reason.membershipId', 'reason.install', 'endedEventAt', 'endedReadAt'])
     .select(['externalProjectId', 'externalProjectName'])
     .where('reason.membershipId', 'in', ids)

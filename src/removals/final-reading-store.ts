@@ -1,4 +1,5 @@
 import type { Transaction } from '../db/database.ts';
+import { onSame } from '../db/on-same.ts';
 import { statusOfContract } from '../domain/evidence-status.ts';
 import { toInstant } from '../lib/clock.ts';
 import type { RoutedLink } from '../memberships/wall.ts';
@@ -153,11 +154,7 @@ interface AwaitedPlace {
 async function awaitedPlaces(tx: Transaction, membershipId: number): Promise<AwaitedPlace[]> {
   return await tx
     .selectFrom('finalReadingPlace')
-    .leftJoin('usagePlace', (join) =>
-      join
-        .onRef('usagePlace.tool', '=', 'finalReadingPlace.tool')
-        .onRef('usagePlace.scope', '=', 'finalReadingPlace.scope'),
-    )
+    .leftJoin('usagePlace', onSame('usagePlace', 'finalReadingPlace', ['tool', 'scope']))
     .select(['finalReadingPlace.scope', 'usagePlace.readBeganAt'])
     .select(['usagePlace.refusedAt', 'usagePlace.failure'])
     .where('finalReadingPlace.membershipId', '=', membershipId)
@@ -185,12 +182,8 @@ async function placesOf(
 ): Promise<WorkPlace[]> {
   const reasons = await tx
     .selectFrom('reason')
-    .innerJoin('link', (join) =>
-      join.onRef('link.install', '=', 'reason.install').onRef('link.linkId', '=', 'reason.linkId'),
-    )
-    .innerJoin('contract', (join) =>
-      join.onRef('contract.install', '=', 'reason.install').onRef('contract.contractId', '=', 'reason.contractId'),
-    )
+    .innerJoin('link', onSame('link', 'reason', ['install', 'linkId']))
+    .innerJoin('contract', onSame('contract', 'reason', ['install', 'contractId']))
     .selectAll('contract')
     .select(['link.externalProjectId', 'link.externalProjectName'])
     .where('reason.membershipId', '=', membershipId)

@@ -1,5 +1,6 @@
 import type { Database, Transaction } from '../db/database.ts';
 import { inParts } from '../db/key-in.ts';
+import { onSame } from '../db/on-same.ts';
 import type { PlanItemOutcome } from '../db/removal-tables.ts';
 import type { MembershipRow } from '../db/tables.ts';
 import type { PlanState } from '../domain/brake.ts';
@@ -82,11 +83,7 @@ export function createPlanStore({ kysely }: Database): PlanStore {
       const rows = await kysely
         .selectFrom('planItem')
         .innerJoin('membership', 'membership.id', 'planItem.membershipId')
-        .leftJoin('person', (join) =>
-          join
-            .onRef('person.install', '=', 'membership.install')
-            .onRef('person.trainerId', '=', 'membership.trainerId'),
-        )
+        .leftJoin('person', onSame('person', 'membership', ['install', 'trainerId']))
         .select([
           'membershipId',
           'tool',

@@ -1,5 +1,6 @@
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { inParts } from '../../db/key-in.ts';
+import { onSame } from '../../db/on-same.ts';
 
 /** The SQL of the lists of active contracts that removals wait for: one at a time for each install. */
 export interface ActiveListStore {
@@ -89,11 +90,7 @@ export function createActiveListStore(database: Database): ActiveListStore {
       for (const part of inParts(contractIds)) {
         const rows = kysely
           .selectFrom('contract')
-          .leftJoin('participation', (join) =>
-            join
-              .onRef('participation.install', '=', 'contract.install')
-              .onRef('participation.contractId', '=', 'contract.contractId'),
-          )
+          .leftJoin('participation', onSame('participation', 'contract', ['install', 'contractId']))
           .select(['contract.contractId', 'participantsReadAt', 'trainerId'])
           .where('contract.install', '=', install)
           .where('contract.contractId', 'in', part);

@@ -1,5 +1,6 @@
 import { type Database, inTransaction } from '../../db/database.ts';
 import { AppError } from '../../domain/errors.ts';
+import { chunksOf } from '../../lib/chunks.ts';
 import { type Clock, instantIn, toInstant } from '../../lib/clock.ts';
 import type { ImportFormat, ReadEntry } from './entry.ts';
 import type { KnownPeopleStore } from './known-people-store.ts';
@@ -121,9 +122,5 @@ async function stageChunk(
 
 /** No longer than a transaction may be. */
 async function* inChunks<T>(lists: AsyncIterable<T[]>): AsyncGenerator<T[]> {
-  for await (const list of lists) {
-    for (let begin = 0; begin < list.length; begin += chunkLines) {
-      yield list.slice(begin, begin + chunkLines);
-    }
-  }
+  for await (const list of lists) yield* chunksOf(list, chunkLines);
 }

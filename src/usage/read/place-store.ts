@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
+import { inParts } from '../../db/key-in.ts';
 import { claimRows, isFree } from '../../db/lease.ts';
 import type { UsagePlaceRow } from '../../db/usage-tables.ts';
 import { noTrouble, type PlaceTrouble } from './place-trouble.ts';
@@ -160,11 +161,9 @@ function at(tx: Transaction, { tool, scope }: PlaceKey) {
   return tx.updateTable('usagePlace').where('tool', '=', tool).where('scope', '=', scope);
 }
 
-const chunkSize = 200;
-
 async function insert(tx: Transaction, places: readonly PlaceKey[], now: string): Promise<void> {
-  for (let from = 0; from < places.length; from += chunkSize) {
-    const rows = places.slice(from, from + chunkSize).map(({ tool, scope }) => ({ tool, scope, nextReadAt: now }));
+  for (const part of inParts(places)) {
+    const rows = part.map(({ tool, scope }) => ({ tool, scope, nextReadAt: now }));
     await tx
       .insertInto('usagePlace')
       .values(rows)
@@ -186,11 +185,11 @@ async function keepGroups(database: Database, places: readonly KeptPlace[]): Pro
   const rows = places
     .flatMap(({ tool, scope, groupIds }) => groupIds.map((groupId) => ({ tool, groupId, scope })))
     .filter((row) => !known.has(toText(row)));
-  for (let from = 0; from < rows.length; from += chunkSize) {
+  for (const part of inParts(rows)) {
     await inTransaction(database, (tx) =>
       tx
         .insertInto('usagePlaceGroup')
-        .values(rows.slice(from, from + chunkSize))
+        .values(part)
         .onConflict((conflict) => conflict.doNothing())
         .execute(),
     );

@@ -1,4 +1,5 @@
 import { type Database, inTransaction } from '../../db/database.ts';
+import { onSame } from '../../db/on-same.ts';
 import { noteReported } from '../../removals/final-reading-store.ts';
 
 /** The SQL of what was read before removals and has not been reported yet. */
@@ -37,11 +38,7 @@ export function createFinalReportStore(database: Database): FinalReportStore {
             eb.exists(
               eb
                 .selectFrom('finalReadingPlace')
-                .leftJoin('usagePlace', (join) =>
-                  join
-                    .onRef('usagePlace.tool', '=', 'finalReadingPlace.tool')
-                    .onRef('usagePlace.scope', '=', 'finalReadingPlace.scope'),
-                )
+                .leftJoin('usagePlace', onSame('usagePlace', 'finalReadingPlace', ['tool', 'scope']))
                 .select('finalReadingPlace.scope')
                 .whereRef('finalReadingPlace.membershipId', '=', 'finalReading.membershipId')
                 .where(({ or, eb: is, ref }) =>
