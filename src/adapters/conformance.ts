@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { accountCases } from './conformance/account-cases.ts';
 import { addressCases } from './conformance/address-cases.ts';
 import { faultCases } from './conformance/fault-cases.ts';
-import { type ConformanceCase, type ConformanceHarness, NobodyAccepts, signalOf } from './conformance/harness.ts';
+import { type ConformanceCase, type ConformanceHarness, NotAccepted, signalOf } from './conformance/harness.ts';
 import { listCases } from './conformance/list-cases.ts';
 import { membershipCases } from './conformance/membership-cases.ts';
 import { strangerCases } from './conformance/stranger-cases.ts';
@@ -47,7 +47,7 @@ export async function* runConformance(harness: ConformanceHarness): AsyncGenerat
       await run(harness);
       yield { name, outcome: 'ok' };
     } catch (error) {
-      const outcome = error instanceof NobodyAccepts ? 'skipped' : 'failed';
+      const outcome = error instanceof NotAccepted ? 'skipped' : 'failed';
       yield { name, outcome, reason: error instanceof Error ? error.message : 'failed' };
     }
   }

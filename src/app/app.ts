@@ -11,7 +11,7 @@ import { sqliteFileOf } from '../db/sqlite-database.ts';
 import { createInbox } from '../inbox/inbox.ts';
 import { createThreadedAppend, type ThreadedAppend } from '../inbox/threaded-append.ts';
 import type { InstallRegistry } from '../installs/install-registry.ts';
-import { warningsOfInstalls } from '../installs/install-warnings.ts';
+import { warningsOfInstalls } from '../installs/install.ts';
 import { createSealerNotice, type SealerNotice } from '../keys/sealer-notice.ts';
 import { createSealerStore } from '../keys/sealer-store.ts';
 import { type Clock, systemClock, toInstant } from '../lib/clock.ts';
@@ -22,17 +22,17 @@ import { createReadiness } from '../lib/readiness.ts';
 import { listRemoved } from '../removals/removal-total-store.ts';
 import { findSharedAccounts, saySharedAccounts } from '../tools/account-rules.ts';
 import { createReceiver } from './listeners.ts';
-import { createEngine } from './loops.ts';
+import { createLoops } from './loops.ts';
 import { openRegistry } from './services.ts';
 import type { Storage } from './storage.ts';
 
 /** A running Gangway: two listeners and the loops behind them. */
 export interface App {
-  /** The listener first, then the engine. */
+  /** Starts the listeners first, then the loops. */
   start(): Promise<{ receiverUrl: string; consoleUrl: string }>;
   /**
-   * Says that deliveries are to go elsewhere, and stores those that come until that is known. The
-   * engine stops meanwhile, the listener last.
+   * Reports "not ready", and still stores the deliveries that come until the load balancer knows.
+   * The loops stop meanwhile; the listeners stop last.
    */
   stop(): Promise<void>;
 }
@@ -42,19 +42,19 @@ export interface AppDeps {
   storage: Storage;
   logger: Logger;
   clock?: Clock;
-  /** What all is stamped with and leases are measured by; unless given, the clock of the database. */
+  /** The clock of all stored times and of leases; by default the clock of the database. */
   databaseClock?: DatabaseClock;
-  /** By tool. */
+  /** By the name of the tool. */
   adapters: ReadonlyMap<string, Adapter>;
-  /** Whether to start although the configuration no longer leads to people who are in a tool. */
+  /** Whether to start although the configuration no longer covers memberships that exist. */
   acceptsOrphans?: boolean;
-  /** Whether the database comes from a backup: then the marketplace is asked before anything. */
+  /** Whether the database comes from a backup: then every install is read before any loop acts. */
   isRestored?: boolean;
-  /** How long a second look waits after one that found nobody who is to be out. */
+  /** How long the look that confirms a removal waits after the first one. */
   secondLookMs?: number;
 }
 
-/** Names every concrete part and wires them. */
+/** Creates every part and wires them. */
 export function createApp({
   config,
   storage,
@@ -69,9 +69,9 @@ export function createApp({
   const metrics = createMetrics();
   const append = createAppend(storage);
   const checkpointer = createCheckpointer(sqliteFileOf(storage.database.url), logger);
-  const inbox = createInbox({ append: append.append, onAppended: () => engine.wakeIntake() });
+  const inbox = createInbox({ append: append.append, onAppended: () => loops.wakeIntake() });
   const registry = openRegistry({ config, storage });
-  const engine = createEngine({
+  const loops = createLoops({
     config,
     storage,
     logger,
@@ -95,43 +95,43 @@ export function createApp({
     readiness,
     databaseClock: leaseClock,
     installs: registry.installs,
-    alerts: engine.alerts,
-    onUnmatched: engine.noteUnmatched,
+    alerts: loops.alerts,
+    onUnmatched: loops.noteUnmatched,
   });
   const operator = createOperatorListener({
     config,
     storage,
     metrics,
     readiness,
-    loops: engine.loops,
+    loops: loops.all,
     clock: leaseClock,
   });
   const alive = createAliveLock(storage.database, leaseClock);
   return {
     async start() {
-      // Nothing to store, but the thread is up before the first delivery would wait for it.
+      // This starts the storage thread, so that the first delivery does not wait for it.
       await append.append([]);
       checkpointer.start();
       await leaseClock.correct();
       await alive.hold();
       await registry.load();
       sayWarnings({ config, adapters, logger }, registry.installs);
-      await engine.prepare({ acceptsOrphans, isRestored });
+      await loops.prepare({ acceptsOrphans, isRestored });
       await sealerNotice.start();
       await heartbeat.start();
       const receiverUrl = await receiver.start();
       const consoleUrl = await operator.start();
       const reread = await storage.inbox.replayUnread(toInstant(leaseClock.now()));
       if (reread > 0) logger.info({ reread }, 'Deliveries that could not be read are read again');
-      for (const loop of engine.loops) loop.start();
+      for (const loop of loops.all) loop.start();
       return { receiverUrl, consoleUrl };
     },
     async stop() {
       readiness.drain();
-      await Promise.all([receiver.drain(config.receiver.drainMs), engine.stop()]);
+      await Promise.all([receiver.drain(config.receiver.drainMs), loops.stop()]);
       await receiver.stop();
       await operator.stop();
-      await engine.alertsTold();
+      await loops.alertsStored();
       await append.close();
       await heartbeat.stop();
       await sealerNotice.stop();
@@ -160,7 +160,7 @@ function sayWarnings(
 type OperatorParts = Pick<AppDeps, 'config' | 'storage'> &
   Pick<ConsoleDeps, 'metrics' | 'readiness' | 'loops' | 'clock'>;
 
-/** What shows an operator how it is doing. */
+/** The listener with health, readiness and metrics. */
 function createOperatorListener({ config, storage, ...parts }: OperatorParts): HttpServer {
   const { host, port, token } = config.console;
   const { inbox, memberships } = storage;
@@ -175,7 +175,7 @@ function createOperatorListener({ config, storage, ...parts }: OperatorParts): H
   return createHttpServer({ host, port, listener });
 }
 
-/** SQLite stores in a thread of its own; PostgreSQL waits elsewhere by nature. */
+/** SQLite blocks its thread while it writes, so it gets a thread of its own; PostgreSQL does not block. */
 function createAppend({ database, inbox, secretKey }: Storage): ThreadedAppend {
   return database.dialect === 'sqlite'
     ? createThreadedAppend({ url: database.url, key: secretKey })

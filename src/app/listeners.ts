@@ -35,15 +35,15 @@ export interface ReceiverParts {
   installs: InstallRegistry['installs'];
   readiness: Readiness;
   alerts: Alerts;
-  /** Told when no secret made a signature, at most once a minute for each install. */
+  /** Called when no secret made a signature, at most once a minute for each install. */
   onUnmatched(install: string): void;
 }
 
-/** Of requests that are not answered yet: 256 of the largest. */
+/** The bodies of all requests under way together: 256 of the largest. */
 const inFlightBytes = 64 * 1024 * 1024;
 const alertQuietMs = 3_600_000;
 
-/** The public listener with everything behind it, up to the inbox. */
+/** The public listener with everything between it and the inbox. */
 export function createReceiver(parts: ReceiverParts): HttpServer {
   const { config, logger, clock, metrics, inbox, installs, alerts, readiness, onUnmatched } = parts;
   const { host, port, maxConnections } = config.receiver;

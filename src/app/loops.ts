@@ -1,6 +1,4 @@
-import { createVacuumWorker } from '../db/vacuum-worker.ts';
 import { createIntakeWorker } from '../evidence/intake-worker.ts';
-import { createPurgeWorker } from '../inbox/purge-worker.ts';
 import { createInstallsWorker } from '../installs/installs-worker.ts';
 import { createSubscriptionWorker, type SubscriptionWorker } from '../installs/subscription/subscription-worker.ts';
 import type { Alerts } from '../lib/alerts.ts';
@@ -11,64 +9,59 @@ import { createSendMail } from '../mail/send-mail.ts';
 import { checkOrphans } from '../memberships/check-orphans.ts';
 import { rerouteInstalls } from '../memberships/reroute-installs.ts';
 import { createDispatchStore } from '../notify/dispatch-store.ts';
-import { createNoticePurgeWorker } from '../notify/notice-purge-worker.ts';
 import { createNotifyWorker } from '../notify/notify-worker.ts';
-import { createRetentionStore } from '../privacy/retention-store.ts';
-import { createRetentionWorker } from '../privacy/retention-worker.ts';
-import { createSweep } from '../privacy/sweep.ts';
 import { createClockWorker, mendAfterSetBack } from '../reconcile/read/clock-worker.ts';
 import { createReadWorker } from '../reconcile/read/read-worker.ts';
 import { createReconcileWorker } from '../reconcile/runs/reconcile-worker.ts';
 import { createScheduleWorker } from '../reconcile/runs/schedule-worker.ts';
 import { createAliveWorker } from '../reconcile/runs/silence.ts';
-import { createClearImportsWorker } from '../usage/import/clear-imports-worker.ts';
-import { createStagingStore } from '../usage/import/staging-store.ts';
-import { createWorks, type Works, type WorksDeps } from './services.ts';
+import { createHousekeeping } from './housekeeping.ts';
+import { createServices, type Services, type ServicesDeps } from './services.ts';
 
-export interface EngineDeps extends WorksDeps {
-  /** Whether deliveries are being stored right now. */
+export interface LoopsDeps extends ServicesDeps {
+  /** Whether the receiver is storing deliveries right now. */
   isBusy(): boolean;
 }
 
-/** Everything that acts by itself: the loops between the inbox and the tools. */
-export interface Engine {
-  loops: readonly Loop[];
+/** Everything that runs without being asked: the loops from the inbox to the tools. */
+export interface Loops {
+  all: readonly Loop[];
   /**
-   * Before anything is acted on: whether what lies in the database may be.
+   * Checks, before any loop starts, whether the loops may act on what is in the database.
    *
-   * @throws AppError `conflict` where the configuration no longer leads to people in a tool
+   * @throws AppError `conflict` where the configuration no longer covers memberships that exist
    */
   prepare(options: StartOptions): Promise<void>;
-  /** Every loop has ended then. */
+  /** Resolves when every loop has ended. */
   stop(): Promise<void>;
   alerts: Alerts;
-  /** After its loops have stopped. */
-  alertsTold(): Promise<void>;
-  /** Deliveries were stored. */
+  /** Resolves when every alert is stored. Call it after the loops have stopped. */
+  alertsStored(): Promise<void>;
+  /** Call it when deliveries were stored. */
   wakeIntake(): void;
-  /** A request for an install was signed with none of its secrets. */
+  /** Call it when no secret of an install made the signature of a request. */
   noteUnmatched(install: string): void;
 }
 
 export interface StartOptions {
-  /** Whether to start although the configuration no longer leads to people who are in a tool. */
+  /** Whether to start although the configuration no longer covers memberships that exist. */
   acceptsOrphans: boolean;
-  /** Whether the database comes from a backup: then the marketplace is asked before anything. */
+  /** Whether the database comes from a backup: then every install is read before any loop acts. */
   isRestored: boolean;
 }
 
-export function createEngine(deps: EngineDeps): Engine {
+export function createLoops(deps: LoopsDeps): Loops {
   const { config, storage, logger, clock } = deps;
-  const works = createWorks(deps);
-  const { installStates } = works;
-  const readWorker = createReadWorker(works);
-  const reconcileWorker = createReconcileWorker(works);
+  const services = createServices(deps);
+  const { installStates } = services;
+  const readWorker = createReadWorker(services);
+  const reconcileWorker = createReconcileWorker(services);
   const onReadWanted = () => {
     readWorker.wake();
     reconcileWorker.wake();
   };
   const intakeWorker = createIntakeWorker({
-    ...works,
+    ...services,
     inbox: storage.inbox,
     onReadWanted,
     staleAfterMs: config.retention.deliveriesMs,
@@ -82,97 +75,81 @@ export function createEngine(deps: EngineDeps): Engine {
     clock,
     onReadWanted,
     schedule: config.reconcile.schedule,
-    installs: works.installs,
+    installs: services.installs,
   });
   const installsWorker = createInstallsWorker({
     registry: deps.registry,
     logger,
     clock,
     async onLoaded(changed) {
-      if (await rerouteInstalls(works, changed)) intakeWorker.wake();
+      if (await rerouteInstalls(services, changed)) intakeWorker.wake();
     },
   });
-  const subscriptionWorker = createWatch(deps, works);
-  const acting = [
+  const subscriptionWorker = createSubscriptionWatch(deps, services);
+  const workers = [
     installsWorker,
     intakeWorker,
     readWorker,
     reconcileWorker,
     scheduleWorker,
     ...(subscriptionWorker === undefined ? [] : [subscriptionWorker]),
-    ...works.loops,
-    ...createMailWorkers(deps, works),
-    ...works.usage.reporters,
-    works.budgets.reader,
-    ...createNotifyWorkers(works),
+    ...services.loops,
+    ...createMailWorkers(deps, services),
+    ...services.usage.reporters,
+    services.budgets.reader,
+    ...createNotifyWorkers(services),
   ];
-  const clockWorker = createClockWorker({ ...works, onReadWanted });
-  const loops = [clockWorker, ...acting, ...createHousekeeping(deps, works)];
+  const clockWorker = createClockWorker({ ...services, onReadWanted });
+  const loops = [
+    clockWorker,
+    ...workers,
+    createAliveWorker(services.silence, clock, logger),
+    ...createHousekeeping(deps, services),
+  ];
   return {
-    loops,
+    all: loops,
     stop: async () => void (await Promise.all(loops.map((loop) => loop.stop()))),
-    prepare: (options: StartOptions) => prepare(deps, works, options),
-    alerts: works.alerts,
-    alertsTold: works.alertsTold,
+    prepare: (options: StartOptions) => prepare(deps, services, options),
+    alerts: services.alerts,
+    alertsStored: services.alertsStored,
     wakeIntake: () => intakeWorker.wake(),
     noteUnmatched: (install) => subscriptionWorker?.noteUnmatched(install),
   };
 }
 
-/** Without a public address nothing is delivered, and there is nothing to watch. */
-function createWatch({ config }: EngineDeps, { subscription, installs }: Works): SubscriptionWorker | undefined {
+/** Without a public address the marketplace cannot deliver, so there is no subscription to watch. */
+function createSubscriptionWatch(
+  { config }: LoopsDeps,
+  { subscription, installs }: Services,
+): SubscriptionWorker | undefined {
   if (config.receiver.publicUrl === undefined) return undefined;
   const { everyMs } = config.subscription;
   return createSubscriptionWorker({ ...subscription, installs, everyMs });
 }
 
-/** None where no mail is configured: then invitations wait for an operator. */
-function createMailWorkers({ config, storage }: EngineDeps, works: Works): Loop[] {
+/** Without mail in the configuration, invitations wait for an operator. */
+function createMailWorkers({ config, storage }: LoopsDeps, services: Services): Loop[] {
   const style = config.mail;
   if (style === undefined) return [];
   const mails = createMailStore(storage.database, storage.box);
-  return [createMailWorker({ ...works, mails, send: createSendMail(style.smtp), style })];
+  return [createMailWorker({ ...services, mails, send: createSendMail(style.smtp), style })];
 }
 
-/** One for each channel, so that none waits for another; and what clears up behind them. */
-function createNotifyWorkers(works: Works): Loop[] {
-  const dispatches = createDispatchStore(works.database);
-  const names = works.channels.map(({ name }) => name);
-  return [
-    ...works.channels.map((channel) => createNotifyWorker({ ...works, channel, dispatches })),
-    createNoticePurgeWorker({ ...works, channels: names, dispatches }),
-  ];
-}
-
-/** What keeps the database small, and its people no longer than they may be. */
-function createHousekeeping({ config, storage, logger, clock }: EngineDeps, { evidence, silence }: Works): Loop[] {
-  const { database, inbox } = storage;
-  const { deliveriesMs, peopleMs } = config.retention;
-  const sweep = createSweep({
-    database,
-    clock,
-    retention: createRetentionStore(database),
-    lockEvidence: evidence.lock,
-    retentionMs: peopleMs,
-  });
-  return [
-    createPurgeWorker({ inbox, logger, clock, retentionMs: deliveriesMs }),
-    createRetentionWorker({ sweep, logger, clock }),
-    createVacuumWorker(database, logger, clock),
-    createClearImportsWorker({ database, staging: createStagingStore(database), logger, clock }),
-    createAliveWorker(silence, clock, logger),
-  ];
+/** One for each channel, so that no channel waits for another. */
+function createNotifyWorkers(services: Services): Loop[] {
+  const dispatches = createDispatchStore(services.database);
+  return services.channels.map((channel) => createNotifyWorker({ ...services, channel, dispatches }));
 }
 
 async function prepare(
-  { logger }: EngineDeps,
-  works: Works,
+  { logger }: LoopsDeps,
+  services: Services,
   { acceptsOrphans, isRestored }: StartOptions,
 ): Promise<void> {
-  const { subscription, silence } = works;
-  await mendAfterSetBack(works);
-  const orphaned = await checkOrphans(works, acceptsOrphans);
-  if (orphaned !== null) logger.warn({ orphaned }, 'Kept although the configuration leads elsewhere');
+  const { subscription, silence } = services;
+  await mendAfterSetBack(services);
+  const orphaned = await checkOrphans(services, acceptsOrphans);
+  if (orphaned !== null) logger.warn({ orphaned }, 'Memberships that the configuration no longer covers are kept');
   if (subscription.publicUrl === undefined) await subscription.subscriptions.forgetTroubles();
-  await silence.look(isRestored);
+  await silence.check(isRestored);
 }

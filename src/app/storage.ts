@@ -5,7 +5,7 @@ import type { SecretBox } from '../keys/secret-box.ts';
 import { openSecretBox, prepareKeyRing } from '../keys/secret-key.ts';
 import { createMembershipStore, type MembershipStore } from '../memberships/membership-store.ts';
 
-/** The database with its tables and its key in order: what `start` and every command stand on. */
+/** The open database, migrated, with its key checked. `start` and every command need it. */
 export interface Storage {
   database: Database;
   box: SecretBox;
@@ -13,14 +13,14 @@ export interface Storage {
   secretKey: Buffer;
   inbox: InboxStore;
   memberships: MembershipStore;
-  /** The migrations that opening it has run. */
+  /** The migrations that were run when it was opened. */
   migrated: string[];
 }
 
 /**
- * Opens, migrates, and checks the key. Several processes may do so at once.
+ * Opens and migrates the database, and checks the key. Several processes may do so at the same time.
  *
- * @throws AppError with what to do about it
+ * @throws AppError whose message says what to do
  */
 export async function openStorage(
   url: string,

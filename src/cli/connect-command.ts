@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
-import type { Works } from '../app/services.ts';
+import type { Services } from '../app/services.ts';
 import { readConnectToken, toToken } from '../config/connect-token.ts';
 import type { Environment } from '../config/document.ts';
 import { name, projectPattern } from '../config/values-schema.ts';
@@ -117,7 +117,7 @@ async function findToken(terminal: Terminal, install: string, stored: string | u
 
 async function connect(
   terminal: Terminal,
-  works: Works,
+  works: Services,
   { storage, registry, adapters }: Opened,
   wish: Connecting,
   { yes, move, wait: waitMs }: ConnectOptions,

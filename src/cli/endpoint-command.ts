@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { Works } from '../app/services.ts';
+import type { Services } from '../app/services.ts';
 import { toAppError } from '../domain/errors.ts';
 import {
   type DescribedSubscription,
@@ -7,7 +7,7 @@ import {
   type Redelivered,
   redeliver,
 } from '../installs/subscription/describe-subscription.ts';
-import { type Rotated, rotateEndpoint } from '../installs/subscription/rotate-endpoint.ts';
+import { type RotatedEndpoint, rotateEndpoint } from '../installs/subscription/rotate-endpoint.ts';
 import { maskText } from '../lib/mask.ts';
 import { stripControl } from '../lib/strip-control.ts';
 import { print } from './command-context.ts';
@@ -51,7 +51,7 @@ function createStatusCommand(terminal: Terminal): Command {
 
 type Described = Partial<DescribedSubscription> & { install: string; failure: string | null };
 
-async function describe({ signal }: Terminal, { subscription }: Works, install: string): Promise<Described> {
+async function describe({ signal }: Terminal, { subscription }: Services, install: string): Promise<Described> {
   try {
     return { ...(await describeSubscription(subscription, install, signal)), failure: null };
   } catch (error) {
@@ -93,7 +93,7 @@ function createRotateCommand(terminal: Terminal): Command {
     );
 }
 
-function toRotatedText(install: string, rotated: Rotated): string {
+function toRotatedText(install: string, rotated: RotatedEndpoint): string {
   const { endpointId, replaced, hadGap, hasConfiguredSecrets } = rotated;
   return [
     `${install} has the webhook endpoint ${endpointId} in place of ${replaced.join(', ')}.`,

@@ -4,7 +4,7 @@ import { createAliveLock } from '../db/alive-lock.ts';
 import { createDatabaseClock } from '../db/database-clock.ts';
 import { AppError } from '../domain/errors.ts';
 import { type KeyFile, keyFileOf } from '../keys/key-file.ts';
-import { type Progress, type Rotated, rotateKey } from '../keys/rotate-key.ts';
+import { type Progress, type RotatedKey, rotateKey } from '../keys/rotate-key.ts';
 import { createSecretBox } from '../keys/secret-box.ts';
 import { findKeyRing } from '../keys/secret-key.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -94,7 +94,7 @@ function createProgressLine({ stderr }: Terminal): (progress: Progress) => void 
   };
 }
 
-function toText(fingerprint: string, { resealed, unopened }: Rotated): string {
+function toText(fingerprint: string, { resealed, unopened }: RotatedKey): string {
   const done = `${resealed} sealed anew; the key is now ${fingerprint}. The one before is not needed any more.`;
   if (unopened === 0) return done;
   return `${done}\n${unopened} could not be opened with any key and stay as they are.`;

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { Works } from '../app/services.ts';
+import type { Services } from '../app/services.ts';
 import { AppError } from '../domain/errors.ts';
 import { addLink, findLink, removeLink } from '../operator/links/change-links.ts';
 import { type ListedLinks, listLinks } from '../operator/links/list-links.ts';
@@ -148,7 +148,7 @@ function createRemoveCommand(terminal: Terminal): Command {
     );
 }
 
-function apiOf({ platformApis }: Pick<Works, 'platformApis'>, install: string) {
+function apiOf({ platformApis }: Pick<Services, 'platformApis'>, install: string) {
   const api = platformApis.get(install);
   if (api === undefined) throw new AppError('not_found', `There is no install "${install}"`);
   return api;

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { Works } from '../app/services.ts';
+import type { Services } from '../app/services.ts';
 import { exitStatusOf } from '../domain/run.ts';
 import { sayCause } from '../domain/standing.ts';
 import { maskText } from '../lib/mask.ts';
@@ -49,7 +49,7 @@ hand has done already, and whom a tool refuses from now on, only the run finds o
 
 async function reconcile(
   terminal: Terminal,
-  works: Works,
+  works: Services,
   chosen: string[],
   { wait: waitMs, json }: ReconcileOptions,
 ): Promise<void> {
@@ -58,7 +58,12 @@ async function reconcile(
   report(terminal, json, reconciled, () => toTable(reconciled));
 }
 
-async function preview(terminal: Terminal, works: Works, chosen: string[], { json }: ReconcileOptions): Promise<void> {
+async function preview(
+  terminal: Terminal,
+  works: Services,
+  chosen: string[],
+  { json }: ReconcileOptions,
+): Promise<void> {
   const previewed = await previewAll(works, chosen, terminal.signal, createProgress(terminal));
   report(terminal, json, previewed, () => toDiff(previewed));
 }

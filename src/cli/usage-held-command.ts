@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { Works } from '../app/services.ts';
+import type { Services } from '../app/services.ts';
 import { writeAudit } from '../db/audit-store.ts';
 import { inTransaction } from '../db/database.ts';
 import { countNames } from '../domain/usage.ts';
@@ -49,7 +49,7 @@ export function createUsageHeldCommand(terminal: Terminal): Command {
     );
 }
 
-async function list(terminal: Terminal, works: Works, json: true | undefined): Promise<void> {
+async function list(terminal: Terminal, works: Services, json: true | undefined): Promise<void> {
   const held = await Array.fromAsync(listHeld(works.usage.deps));
   const lowerings = await listLowerings(works.usage.deps, createLoweringStore(works.database), [
     ...works.installs.keys(),
@@ -57,7 +57,7 @@ async function list(terminal: Terminal, works: Works, json: true | undefined): P
   print(terminal, json, { held, lowerings }, () => [toTable(held), ...toLowered(lowerings)].join('\n\n'));
 }
 
-async function decide(terminal: Terminal, works: Works, id: string, { assign, json }: HeldOptions): Promise<void> {
+async function decide(terminal: Terminal, works: Services, id: string, { assign, json }: HeldOptions): Promise<void> {
   await decideHeld(works.usage.deps, id, assign ?? null);
   const decision = assign === undefined ? 'discarded' : `assigned to ${assign}`;
   await inTransaction(works.database, (tx) => writeAudit(tx, decidedBy(), 'usage held', `${id} ${decision}`));

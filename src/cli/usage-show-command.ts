@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { Works } from '../app/services.ts';
+import type { Services } from '../app/services.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import { type Counts, countNames } from '../domain/usage.ts';
 import { createContractStore } from '../evidence/contract-store.ts';
@@ -49,7 +49,7 @@ export function createUsageShowCommand(terminal: Terminal): Command {
 type Shown = Omit<ShownContract, 'ledger'>;
 
 /** By the source that a file is. */
-async function nameFiles({ database }: Works, { days }: Shown): Promise<Record<string, string>> {
+async function nameFiles({ database }: Services, { days }: Shown): Promise<Record<string, string>> {
   const sources = new Set(days.flatMap(({ sightings }) => sightings.map(({ source }) => source)));
   const imports = createImportStore(database);
   const files: Record<string, string> = {};
@@ -65,7 +65,7 @@ type Consumed = Counts | string;
 
 /** @returns a text where the marketplace did not say */
 async function readConsumed(
-  { platformApis }: Works,
+  { platformApis }: Services,
   install: string,
   contractId: string,
   signal: AbortSignal,

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Adapter } from '../adapters/adapter.ts';
 import { loadAdapters } from '../adapters/load-adapters.ts';
-import { createWorks, type Works } from '../app/services.ts';
+import { createServices, type Services } from '../app/services.ts';
 import type { Storage } from '../app/storage.ts';
 import type { Config } from '../config/config-schema.ts';
 import type { LoadedConfig } from '../config/load-config.ts';
@@ -36,7 +36,7 @@ export async function withWorks(
   terminal: Terminal,
   command: Command,
   isDry: boolean,
-  work: (works: Works, opened: Opened) => Promise<void>,
+  work: (works: Services, opened: Opened) => Promise<void>,
 ): Promise<void> {
   await openWorks(terminal, loadCommandConfig(command), isDry, work);
 }
@@ -46,7 +46,7 @@ export async function withWorksCallingNoTool(
   terminal: Terminal,
   command: Command,
   isDry: boolean,
-  work: (works: Works, opened: Opened) => Promise<void>,
+  work: (works: Services, opened: Opened) => Promise<void>,
 ): Promise<void> {
   await openWorks(terminal, loadCommandConfig(command, { callsTools: false }), isDry, work);
 }
@@ -55,7 +55,7 @@ async function openWorks(
   terminal: Terminal,
   loaded: LoadedConfig,
   isDry: boolean,
-  work: (works: Works, opened: Opened) => Promise<void>,
+  work: (works: Services, opened: Opened) => Promise<void>,
 ): Promise<void> {
   keepHeapSmall();
   const { config } = loaded;
@@ -80,8 +80,8 @@ async function openWorks(
     });
     try {
       if (!isDry) await notice.start();
-      const works = createWorks({ ...parts, isDry });
-      await work(works, { config, storage, registry, adapters }).finally(works.alertsTold);
+      const works = createServices({ ...parts, isDry });
+      await work(works, { config, storage, registry, adapters }).finally(works.alertsStored);
     } finally {
       await notice.stop();
     }

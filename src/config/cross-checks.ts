@@ -1,13 +1,13 @@
 import { isLoopback, isPlainBeyondLoopback } from '../lib/loopback.ts';
 import type { Config } from './config-schema.ts';
-import { type Document, type Fault, isDocument } from './document.ts';
+import { type ConfigFault, type Document, isDocument } from './document.ts';
 import { suggestNearest } from './nearest.ts';
 
 /**
  * What one part of a configuration demands of another. Looks at the document as it stands, so that
  * these faults come up together with those of the schema; what has the wrong shape is passed over.
  */
-export function crossFaults(document: Document): Fault[] {
+export function crossFaults(document: Document): ConfigFault[] {
   const tools = new Map(namedIn(document, 'tools'));
   const installs = namedIn(document, 'installs');
   const users = Map.groupBy(installs, ([, install]) => install['tool']);
@@ -28,7 +28,7 @@ export function crossFaults(document: Document): Fault[] {
 }
 
 /** Mail needs a server that takes it. */
-function channelFaults(document: Document): Fault[] {
+function channelFaults(document: Document): ConfigFault[] {
   if (document['mail'] !== undefined) return [];
   return namedIn(sectionOf(document, 'notifications'), 'channels')
     .filter(([, channel]) => channel['type'] === 'mail')
@@ -48,7 +48,7 @@ function sectionOf(document: Document, section: string): Document {
   return isDocument(value) ? value : {};
 }
 
-function portFaults(document: Document): Fault[] {
+function portFaults(document: Document): ConfigFault[] {
   const { port = 8787 } = sectionOf(document, 'receiver');
   const { port: other = 8788 } = sectionOf(document, 'console');
   if (port !== other || port === 0) return [];
@@ -56,7 +56,7 @@ function portFaults(document: Document): Fault[] {
 }
 
 /** What it tells is for operators alone. */
-function consoleFaults(document: Document): Fault[] {
+function consoleFaults(document: Document): ConfigFault[] {
   const { host, token } = sectionOf(document, 'console');
   if (typeof host !== 'string' || isLoopback(host) || token !== undefined) return [];
   const message =

@@ -8,7 +8,7 @@ export type Path = readonly PropertyKey[];
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** One reason why a configuration cannot be used: where, and what to do about it. */
-export interface Fault {
+export interface ConfigFault {
   path: Path;
   message: string;
 }

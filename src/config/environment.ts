@@ -1,6 +1,6 @@
 import { parseEnv } from 'node:util';
 import { AppError, toAppError } from '../domain/errors.ts';
-import { type Document, type Environment, type Fault, formatPath, type Path, withValueAt } from './document.ts';
+import { type ConfigFault, type Document, type Environment, formatPath, type Path, withValueAt } from './document.ts';
 import { suggestNearest } from './nearest.ts';
 import { referencedVariables } from './references.ts';
 import { readSmallFile } from './small-file.ts';
@@ -11,7 +11,7 @@ export interface Layered {
   document: Document;
   /** Which variable has a say about which place, to name it in faults. */
   origins: { path: Path; variable: string }[];
-  faults: Fault[];
+  faults: ConfigFault[];
   warnings: string[];
 }
 
@@ -111,7 +111,7 @@ function putValue(document: Document, path: string[], value: unknown): Document 
 }
 
 /** A misspelt variable must not be ignored in silence. What the file refers to is known. */
-function unknownVariables(env: Environment, file: Document | undefined): Fault[] {
+function unknownVariables(env: Environment, file: Document | undefined): ConfigFault[] {
   const names = [...variables.map(({ name }) => name), ...Object.keys(otherVariables)];
   const withFiles = names.filter((name) => name !== 'GANGWAY_CONFIG' && name !== 'GANGWAY_INSTALL');
   const known = new Set([...names, ...withFiles.map((name) => `${name}_FILE`)]);

@@ -4,9 +4,9 @@ import { anchorPaths } from './anchor-paths.ts';
 import type { Config } from './config-schema.ts';
 import { crossFaults, warningsOf } from './cross-checks.ts';
 import {
+  type ConfigFault,
   type Document,
   type Environment,
-  type Fault,
   formatPath,
   isDocument,
   type Path,
@@ -87,7 +87,7 @@ function sayNone(env: Environment, cwd: string): string {
 }
 
 /** What could not be read has been reported; that no string stands there is no news. */
-function withoutFollowUps(faults: Fault[], causes: Fault[]): Fault[] {
+function withoutFollowUps(faults: ConfigFault[], causes: ConfigFault[]): ConfigFault[] {
   return faults.filter(({ path }) => !causes.some((cause) => startsWith(path, cause.path)));
 }
 
@@ -96,7 +96,7 @@ function isPostgres({ database }: Document): boolean {
   return typeof url === 'string' && /^postgres(ql)?:/.test(url);
 }
 
-function toMessage(source: LoadedConfig['source'], faults: Fault[], layered: Layered): string {
+function toMessage(source: LoadedConfig['source'], faults: ConfigFault[], layered: Layered): string {
   const subject =
     source.kind === 'file'
       ? source.path

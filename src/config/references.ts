@@ -1,5 +1,5 @@
 import { AppError, toAppError } from '../domain/errors.ts';
-import { type Document, type Environment, type Fault, isDocument, type Path } from './document.ts';
+import { type ConfigFault, type Document, type Environment, isDocument, type Path } from './document.ts';
 import { readSmallFile } from './small-file.ts';
 
 /**
@@ -12,7 +12,7 @@ import { readSmallFile } from './small-file.ts';
 export interface Resolved {
   /** A copy with the values in place of the references that could be resolved. */
   document: Document;
-  faults: Fault[];
+  faults: ConfigFault[];
   /** Where a secret stands in the document itself. */
   literals: Path[];
 }

@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 import { Config } from './config-schema.ts';
-import type { Fault, Path } from './document.ts';
+import type { ConfigFault, Path } from './document.ts';
 import { describeAt } from './json-schema.ts';
 import { suggestNearest } from './nearest.ts';
 
-type Checked = { config: Config; faults: [] } | { config: undefined; faults: Fault[] };
+type Checked = { config: Config; faults: [] } | { config: undefined; faults: ConfigFault[] };
 
 /** Applies the schema. What is wrong is said for a person, and never quotes a value. */
 export function checkSchema(document: unknown): Checked {
@@ -19,7 +19,7 @@ function messageFor(issue: z.core.$ZodRawIssue): string | undefined {
   return issue.input === undefined ? 'is missing' : `must be ${article} ${issue.expected}`;
 }
 
-function toFaults(issue: z.core.$ZodIssue): Fault[] {
+function toFaults(issue: z.core.$ZodIssue): ConfigFault[] {
   const { path, message } = issue;
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownKey(path, key));
   if (issue.code === 'invalid_key') {
@@ -28,7 +28,7 @@ function toFaults(issue: z.core.$ZodIssue): Fault[] {
   return [{ path, message: message === 'is missing' ? `is missing. ${meaningOf(path)}` : message }];
 }
 
-function unknownKey(path: Path, key: string): Fault {
+function unknownKey(path: Path, key: string): ConfigFault {
   const known = Object.keys(describeAt(path)?.properties ?? {});
   return { path: [...path, key], message: `unknown key${suggestNearest(key, known)}` };
 }

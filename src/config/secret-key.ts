@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { AppError, toAppError } from '../domain/errors.ts';
-import type { Environment, Fault } from './document.ts';
+import type { ConfigFault, Environment } from './document.ts';
 import { readVariable } from './environment.ts';
 
 /** The key everything secret is encrypted with; `none` where a key file is to be used instead. */
@@ -23,8 +23,8 @@ export function loadSecretKeys(
   env: Environment,
   folder: string,
   isRequired: boolean,
-): SecretKeys & { faults: Fault[] } {
-  const faults: Fault[] = [];
+): SecretKeys & { faults: ConfigFault[] } {
+  const faults: ConfigFault[] = [];
   const name = 'GANGWAY_SECRET_KEY';
   const [key] = loadKeys(name, (text) => [text]);
   const previousSecretKeys = loadKeys(`${name}_PREVIOUS`, (text) => text.split(','));

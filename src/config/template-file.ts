@@ -1,11 +1,11 @@
 import { toAppError } from '../domain/errors.ts';
-import { type Document, type Fault, isDocument, withValueAt } from './document.ts';
+import { type ConfigFault, type Document, isDocument, withValueAt } from './document.ts';
 import { readSmallFile } from './small-file.ts';
 
 const path = ['mail', 'template'];
 
 /** A copy with the text of the mail in place of the name of its file, where one is named. */
-export function readTemplate(document: Document, folder: string): { document: Document; faults: Fault[] } {
+export function readTemplate(document: Document, folder: string): { document: Document; faults: ConfigFault[] } {
   const { mail } = document;
   const file = isDocument(mail) ? mail['template'] : undefined;
   if (typeof file !== 'string') return { document, faults: [] };

@@ -65,8 +65,11 @@ export async function askOthers(
     ])
     .where((eb) => isOfAccount(eb, box, claim, foundId))
     .execute();
-  // Who had the id before the tool gave it out again has nothing to do with this account.
-  const ofAccount = all.filter(({ memberId, isKnownUnder: known }) => memberId !== foundId || Number(known) === 1);
+  // Another trainer who had the id before the tool gave it out again has nothing to do with this account.
+  const ofAccount = all.filter(
+    ({ memberId, trainerId, isKnownUnder: known }) =>
+      memberId !== foundId || trainerId === claim.trainerId || Number(known) === 1,
+  );
   const others = ofAccount
     .filter(({ isInUse: inUse }) => Number(inUse) === 1)
     .map((other) => ({ ...other, isOfAddress: Number(other.isOfAddress) === 1 }));

@@ -4,21 +4,20 @@ import { oncePerSize } from './once-per-size-store.ts';
 import { bytesOf, createCountStored, sumByInstall } from './storage-store.ts';
 
 /**
- * Storing deliveries, once each: the statements inside the transaction that is answered for. They
- * are built once for each number of rows, because building one costs several times what it costs
- * to run.
+ * The statements that store deliveries, once each, inside one transaction. They are built once for each
+ * number of rows, because building a statement costs several times what running it costs.
  */
 export interface AppendStatements {
-  /** @param rows distinct, and in one order everywhere */
+  /** @param rows distinct, and in the same order in every instance */
   insertNew(tx: Transaction, rows: AppendedRow[]): Promise<Stored>;
 }
 
 export type AppendedRow = Pick<DeliveryRow, (typeof columns)[number]>;
 
 export interface Stored {
-  /** Of the deliveries that were not there before. */
+  /** The keys of the deliveries that are new. */
   keys: Set<string>;
-  /** `install/delivery id` that now stand on more than one body. */
+  /** `install/delivery id` of ids that now belong to more than one body. */
   reusedIds: Set<string>;
 }
 
@@ -62,9 +61,9 @@ export function createAppendStatements(kysely: Transaction): AppendStatements {
       if (rows.length === 0) return { keys: new Set(), reusedIds: new Set() };
       const parameters = rows.flatMap((row) => columns.map((column) => row[column]));
       const inserted = await tx.executeQuery<InsertedRow>({ ...insert(rows.length), parameters });
-      const keys = new Set(inserted.rows.map((row) => keyOf(row.install, row.bodySha256)));
+      const keys = new Set(inserted.rows.map((row) => deliveryKeyOf(row.install, row.bodySha256)));
       if (keys.size < rows.length) await retakeFailed(tx, rows, keys);
-      const isNew = (row: AppendedRow) => keys.has(keyOf(row.install, row.bodySha256));
+      const isNew = (row: AppendedRow) => keys.has(deliveryKeyOf(row.install, row.bodySha256));
       const added = keys.size === rows.length ? rows : rows.filter(isNew);
       const sizes = added.map((row) => ({ install: row.install, bytes: bytesOf(row) }));
       await countStored(tx, sumByInstall(sizes));
@@ -91,7 +90,7 @@ interface InsertedRow extends SenderKey {
   bodySha256: Buffer;
 }
 
-/** Stands in for the rows while a statement is built: what is no parameter would be built in. */
+/** A placeholder row for building a statement. Each value must become a parameter. */
 const anyRow: AppendedRow = {
   install: '',
   bodySha256: Buffer.alloc(0),
@@ -106,23 +105,23 @@ const anyRow: AppendedRow = {
   body: Buffer.alloc(0),
 };
 
-/** The sender repeats what it believes to have failed; if it did fail here, it is looked at again. */
+/** A sender repeats what it takes for failed. If it did fail here, it is handled again. */
 async function retakeFailed(tx: Transaction, rows: AppendedRow[], newKeys: Set<string>): Promise<void> {
-  const known = rows.filter((row) => !newKeys.has(keyOf(row.install, row.bodySha256)));
+  const known = rows.filter((row) => !newKeys.has(deliveryKeyOf(row.install, row.bodySha256)));
   await tx
     .updateTable('delivery')
-    .set((eb) => ({ ...dueAgain(known[0]?.receivedAt ?? ''), failure: eb.ref('failure') }))
+    .set((eb) => ({ ...pendingAgain(known[0]?.receivedAt ?? ''), failure: eb.ref('failure') }))
     .where('state', '=', 'failed')
     .where((eb) => eb.or(known.map(({ install, bodySha256 }) => eb.and({ install, bodySha256 }))))
     .execute();
 }
 
-/** What a delivery is given to be looked at as if it had just come in. */
-export function dueAgain(now: string) {
+/** The values that make a delivery as if it had just come in. */
+export function pendingAgain(now: string) {
   return { state: 'pending', attempts: 0, nextAttemptAt: now, failure: null } as const;
 }
 
-/** Install and digest, as text. */
-export function keyOf(install: string, digest: Buffer): string {
+/** Install and digest as text. */
+export function deliveryKeyOf(install: string, digest: Buffer): string {
   return `${install}/${digest.toString('hex')}`;
 }

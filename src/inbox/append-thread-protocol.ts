@@ -1,7 +1,7 @@
 import type { Appended, NewDelivery } from '../domain/delivery.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 
-/** What passes between the inbox and the thread that stores for it: for each request, a reply. */
+/** The messages between the inbox and the thread that stores for it: one reply for each request. */
 export interface AppendThreadData {
   url: string;
   key: Uint8Array;
@@ -11,7 +11,7 @@ export type AppendRequest = { id: number; packed: PackedDeliveries } | 'close';
 
 export type AppendReply = { id: number } & ({ appended: Appended[] } | { code: ErrorCode; message: string });
 
-/** Bodies travel end to end in one buffer that changes hands: cheaper than copying each. */
+/** All bodies in one buffer, which is transferred. That is cheaper than copying each. */
 export interface PackedDeliveries {
   deliveries: Omit<NewDelivery, 'body'>[];
   bodies: Uint8Array<ArrayBuffer>;

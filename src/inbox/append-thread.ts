@@ -11,9 +11,9 @@ import {
 import { createInboxStore } from './inbox-store.ts';
 
 /**
- * The thread that stores deliveries in SQLite. SQLite works and waits for the disk in the thread
- * that calls it; here, that is not the thread that answers requests. All requests that have come in
- * by the time a commit ends share the next one.
+ * The thread that stores deliveries in SQLite. SQLite blocks the thread that calls it while it waits
+ * for the disk, so that must not be the thread that answers requests. All requests that came before a
+ * commit ends share the next commit.
  */
 const { url, key } = workerData as AppendThreadData;
 const database = openDatabase(url, { ownsThread: true });
@@ -36,7 +36,7 @@ function* receiveWaiting(): Generator<AppendRequest> {
   }
 }
 
-/** Together where that works; each by itself where one of them spoils it for the others. */
+/** All together; or each by itself, if one of them makes the others fail. */
 async function serve(requests: Append[]): Promise<void> {
   if (requests.length === 0) return;
   try {

@@ -1,9 +1,9 @@
 import { type Database, inTransaction } from '../db/database.ts';
 import { bytesOfRow, createCountStored, sumByInstall } from './storage-store.ts';
 
-/** The SQL of deleting deliveries: always a few at a time, and never one that is still due. */
+/** The SQL that deletes deliveries: always a few at a time, and never one that is due. */
 
-/** Those that were made due again meanwhile stay. */
+/** Keeps those that have become due again. */
 export async function deleteSettled(database: Database, ids: number[]): Promise<number> {
   return await inTransaction(database, async (tx) => {
     const deleted = await tx
@@ -18,9 +18,9 @@ export async function deleteSettled(database: Database, ids: number[]): Promise<
   });
 }
 
-/** @returns how many of the oldest settled ones from before `before` it has deleted */
+/** Deletes some of the oldest settled deliveries from before `before`. @returns how many */
 export async function deleteOld(database: Database, before: string, limit: number): Promise<number> {
-  // Ids grow with time: a page with a young delivery is the last worth looking at.
+  // Ids grow with time, so a page with a young delivery is the last one.
   for (let lastId = 0; ; ) {
     const page = await database.kysely
       .selectFrom('delivery')

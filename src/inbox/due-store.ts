@@ -1,9 +1,11 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
-import type { Transaction } from '../db/database.ts';
+import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { firstIdSince } from '../db/first-id-since.ts';
 import type { DeliveryRow, Tables } from '../db/tables.ts';
+import type { DeliveryState } from '../domain/delivery.ts';
+import { pendingAgain } from './append-store.ts';
 
-/** The SQL of the deliveries whose time has come. */
+/** The SQL of due deliveries: which ones are due, and making others due again. */
 
 export type DueDelivery = Pick<DeliveryRow, 'id' | 'install' | 'bodySha256' | 'receivedAt' | 'attempts' | 'body'>;
 
@@ -15,9 +17,9 @@ export function selectDue(db: Transaction, now: string) {
 }
 
 export interface Due {
-  /** That have any. */
+  /** The installs that have due deliveries. */
   installs: string[];
-  /** The first of one install that came in. */
+  /** The oldest due deliveries of one install. */
   select(install: string, limit: number): Promise<DueDelivery[]>;
 }
 
@@ -28,7 +30,7 @@ export async function findDue(db: Transaction, now: string): Promise<Due> {
       .where('install', '=', install)
       .where('id', '>=', firstIds.get(install) ?? 0)
       .orderBy('id');
-  // Leaps from install to install in the index, however many deliveries each has due.
+  // This jumps from install to install in the index, however many deliveries each has due.
   const { rows } = await sql<{ install: string }>`
     with recursive turn (install) as (
       select min(install) from delivery where next_attempt_at is not null
@@ -46,7 +48,7 @@ export async function findDue(db: Transaction, now: string): Promise<Due> {
   return { installs, select: (install, limit) => select(install).limit(limit).execute() };
 }
 
-/** Of installs that are to be read first: what came in before is not looked at, however much it is. */
+/** For installs on hold: the first delivery after the hold began. Older ones are not even looked at. */
 async function findFirstIds(db: Transaction): Promise<Map<string, number>> {
   const held = await db
     .selectFrom('installState')
@@ -63,7 +65,7 @@ async function findFirstIds(db: Transaction): Promise<Map<string, number>> {
 function isDue(now: string) {
   return (eb: ExpressionBuilder<Tables, 'delivery'>): Expression<SqlBool> =>
     eb.and([
-      // Said twice, so that both databases see that the index of those that wait has them all.
+      // Both conditions are needed, so that both databases use the partial index.
       eb('delivery.nextAttemptAt', 'is not', null),
       eb('delivery.nextAttemptAt', '<=', now),
       eb.not(
@@ -76,4 +78,25 @@ function isDue(now: string) {
         ),
       ),
     ]);
+}
+
+/** Chooses the deliveries that are made due again. */
+export type Condition = (eb: ExpressionBuilder<Tables, 'delivery'>) => Expression<SqlBool>;
+
+/** A delivery without its body cannot be handled again. */
+export const isKept = sql<SqlBool>`octet_length(body) > 0`;
+
+/** A failed delivery has a `failure`. The index on it finds it among millions of others. */
+export function isIn(state: DeliveryState): Condition {
+  const isTrouble = state === 'failed' || state === 'unprocessable';
+  return (eb) =>
+    isTrouble ? eb.and([eb('state', '=', state), eb('failure', 'is not', null)]) : eb('state', '=', state);
+}
+
+/** @returns how many deliveries were made due */
+export async function makeDue(database: Database, now: string, which: Condition): Promise<number> {
+  const updated = await inTransaction(database, (tx) =>
+    tx.updateTable('delivery').set(pendingAgain(now)).where(which).executeTakeFirst(),
+  );
+  return Number(updated.numUpdatedRows);
 }

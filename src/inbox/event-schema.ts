@@ -3,8 +3,8 @@ import { type EventType, eventTypes, type LifecycleEvent } from '../domain/event
 import { toEmail, toId, toInstantText, toText } from '../domain/marketplace-text.ts';
 
 /**
- * Raised when a delivery that could not be read before may be readable now: those kept as
- * `unprocessable` by an older reader are then read again.
+ * Raise it when a delivery that could not be read before may be readable now. Deliveries that an older
+ * reader kept as `unprocessable` are then read again.
  */
 export const readerVersion = 1;
 
@@ -13,7 +13,7 @@ export type ReadEvent =
   | { outcome: 'ignored'; type: string }
   | { outcome: 'unprocessable'; type: string | null; reason: string };
 
-/** What an event cannot do without. All else is optional, and what is odd counts as absent. */
+/** What an event must have. Everything else is optional, and an invalid value counts as absent. */
 const Envelope = z.object({
   type: z
     .string()
@@ -53,7 +53,7 @@ const EventRecord = z.object({
 });
 type EventRecord = z.infer<typeof EventRecord>;
 
-/** What `read` cannot make sense of is null, as is what is missing. */
+/** A value that `read` cannot read is null, like a missing one. */
 function attribute(read: (value: unknown) => string | undefined) {
   return z
     .unknown()
@@ -62,8 +62,7 @@ function attribute(read: (value: unknown) => string | undefined) {
 }
 
 /**
- * Reads a signed body (spec: platform-api.md section 6, and part B's minimum). Never throws: what
- * is no event is kept and said to be so.
+ * Reads a signed body. It never throws: a body that is not an event is kept as `unprocessable`.
  */
 export function readEvent(body: Uint8Array): ReadEvent {
   const json = parseJson(body);
@@ -110,7 +109,7 @@ function toEvent(type: EventType, record: EventRecord): LifecycleEvent | undefin
   };
 }
 
-/** The resource's id as its own record gives it, for an event that forgot `resourceId`. */
+/** The id in the record of the resource, for an event without `resourceId`. */
 function ownIdOf(type: EventType, data: EventRecord['data']): string | null {
   if (type.startsWith('contract.')) return data.contract?.id ?? null;
   if (type.startsWith('project_link.')) return data.projectLink?.id ?? null;

@@ -1,8 +1,8 @@
 import { AppError, isTransient, toAppError } from '../domain/errors.ts';
 
 /**
- * Makes one commit serve everything that arrives while the one before it is under way: a commit
- * waits for the disk, and under load that wait is shared instead of repeated.
+ * Commits together everything that arrives while the commit before is under way. A commit waits for
+ * the disk, and under load many items share that wait.
  */
 export interface GroupCommit<Item, Result> {
   /** Resolves when the item is committed. */
@@ -12,16 +12,16 @@ export interface GroupCommit<Item, Result> {
 }
 
 interface GroupCommitOptions<Item, Result> {
-  /** Commits all or none, results in the order of the items. */
+  /** Commits all or none. The results are in the order of the items. */
   commit(items: readonly Item[]): Promise<Result[]>;
   maxGroupSize: number;
-  /** How many commits may be under way at once. */
+  /** How many commits may be under way at the same time. */
   maxUnderway: number;
-  /** More than this waiting means that the disk is too far behind to promise anything. */
+  /** If more items wait, the disk is too slow, and further items are refused. */
   maxWaiting: number;
 }
 
-interface Waiting<Item, Result> {
+interface WaitingItem<Item, Result> {
   item: Item;
   resolve(result: Result): void;
   reject(error: unknown): void;
@@ -33,7 +33,7 @@ export function createGroupCommit<Item, Result>({
   maxUnderway,
   maxWaiting,
 }: GroupCommitOptions<Item, Result>): GroupCommit<Item, Result> {
-  let waiting: Waiting<Item, Result>[] = [];
+  let waiting: WaitingItem<Item, Result>[] = [];
   let underway = 0;
 
   function commitWaiting(): void {
@@ -43,15 +43,15 @@ export function createGroupCommit<Item, Result>({
       underway += 1;
       void commitGroup(group).then((answer) => {
         underway -= 1;
-        // The next group is on its way before this one is answered: neither waits for the other.
+        // The next group starts before this one is answered, so that neither waits for the other.
         commitWaiting();
         answer();
       });
     }
   }
 
-  /** @returns what tells those who wait how it ended */
-  async function commitGroup(group: Waiting<Item, Result>[]): Promise<() => void> {
+  /** @returns a function that settles the promises of the group */
+  async function commitGroup(group: WaitingItem<Item, Result>[]): Promise<() => void> {
     try {
       const results = await commit(group.map(({ item }) => item));
       return () => answerGroup(group, results);
@@ -63,8 +63,8 @@ export function createGroupCommit<Item, Result>({
     }
   }
 
-  /** One bad item fails its whole group; alone, it fails by itself. */
-  async function commitSingly(group: Waiting<Item, Result>[]): Promise<() => void> {
+  /** One bad item fails its whole group. Committed one by one, only the bad item fails. */
+  async function commitSingly(group: WaitingItem<Item, Result>[]): Promise<() => void> {
     const answers: (() => void)[] = [];
     for (const one of group) answers.push(await commitGroup([one]));
     return () => {
@@ -72,7 +72,7 @@ export function createGroupCommit<Item, Result>({
     };
   }
 
-  function answerGroup(group: Waiting<Item, Result>[], results: Result[]): void {
+  function answerGroup(group: WaitingItem<Item, Result>[], results: Result[]): void {
     group.forEach(({ resolve, reject }, index) => {
       const result = results[index];
       if (result === undefined) reject(new AppError('internal', 'A commit left an item out'));

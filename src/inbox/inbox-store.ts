@@ -7,63 +7,62 @@ import { AppError } from '../domain/errors.ts';
 import { bodyContext } from '../keys/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { createTurns } from '../lib/turns.ts';
-import { type AppendedRow, createAppendStatements, keyOf } from './append-store.ts';
+import { type AppendedRow, createAppendStatements, deliveryKeyOf } from './append-store.ts';
 import { deleteOld, deleteSettled } from './delete-store.ts';
-import { type DueDelivery, findDue, selectDue } from './due-store.ts';
+import { type DueDelivery, findDue, isIn, isKept, makeDue, selectDue } from './due-store.ts';
 import { type ReadEvent, readEvent, readerVersion } from './event-schema.ts';
-import { isIn, isKept, makeDue } from './replay-store.ts';
 import { readStored } from './storage-store.ts';
 
-/** The only SQL about deliveries. A delivery is known by its install and the digest of its body. */
+/** The only SQL about deliveries. Install and digest of the body identify a delivery. */
 export interface InboxStore {
   /**
-   * Stores deliveries in one transaction, all or none. A body that is stored already is a
-   * duplicate; where handling that one had failed, it is taken up again.
+   * Stores deliveries in one transaction, all or none. A body that is stored already is a duplicate. If
+   * handling that delivery had failed, it becomes due again.
    */
   append(deliveries: readonly NewDelivery[]): Promise<Appended[]>;
-  /** @param except installs whose deliveries do not count */
+  /** @param except installs whose deliveries are ignored */
   hasDue(now: string, except?: ReadonlySet<string>): Promise<boolean>;
   /**
-   * Due deliveries, as installs take turns: of each the first that came in first. Those from before a
-   * silence wait until their install was read.
+   * Due deliveries; installs take turns, and each install's oldest come first. Deliveries from before a
+   * silence wait until their install is read.
    */
   due(tx: Transaction, now: string, limit: number): Promise<DueDelivery[]>;
-  /** One of them, where it is still due. */
+  /** The delivery with this id, if it is still due. */
   dueById(tx: Transaction, now: string, id: number): Promise<DueDelivery[]>;
   /**
-   * @throws AppError `not_found` when the body was not kept, `internal` when it does not open
+   * @throws AppError `not_found` if the body was not kept, `internal` if it cannot be decrypted
    */
   openBody(delivery: SealedDelivery): Buffer;
   settle(tx: Transaction, ids: number[]): Promise<void>;
-  /** Keeps a delivery as what this reader takes it for, which is no event. */
+  /** Keeps a delivery that is not an event for this reader. */
   settleUnread(tx: Transaction, id: number, read: Unread): Promise<void>;
-  /** Keeps a delivery of which not all could be taken in, for a repeat or a replay. */
+  /** Keeps a delivery that could not be applied completely, for a repeat or a replay. */
   refuse(tx: Transaction, id: number, failure: string): Promise<void>;
-  /** Puts a delivery off until `nextAttemptAt`, or for good when that is null. */
+  /** Postpones a delivery until `nextAttemptAt`; if that is null, for good. */
   postpone(id: number, failure: string, nextAttemptAt: string | null): Promise<void>;
   list(filter: DeliveryFilter): Promise<ListedDelivery[]>;
   find(id: number): Promise<ListedDelivery | undefined>;
-  /** A delivery's body, byte for byte. @throws AppError as `openBody` does */
+  /** The body, byte for byte. @throws AppError as `openBody` */
   findBody(id: number): Promise<Buffer | undefined>;
-  /** In the order of their ids, for whoever goes through all of them. */
+  /** A page in the order of ids, for going through all deliveries. */
   page(afterId: number, limit: number): Promise<PagedDelivery[]>;
-  /** Deletes those of them that are settled. @returns how many */
+  /** Deletes the settled ones of them. @returns how many */
   remove(ids: number[]): Promise<number>;
   /**
-   * Makes deliveries due again, whatever became of them before, except those whose body was not
-   * kept. @returns how many there were
+   * Makes deliveries due again, whatever their state, except those whose body was not kept.
+   * @returns how many
    */
   replay(ids: number[], now: string): Promise<number>;
-  /** Makes due what could not be handled. @returns how many there were */
+  /** Makes failed deliveries due again. @returns how many */
   replayFailed(now: string): Promise<number>;
-  /** Makes due what an older reader could not read. @returns how many there were */
+  /** Makes deliveries due that an older reader could not read. @returns how many */
   replayUnread(now: string): Promise<number>;
   countDue(): Promise<number>;
-  /** What each install has stored, in bytes. */
+  /** How many bytes each install has stored. */
   readStored(): Promise<ReadonlyMap<string, number>>;
-  /** @throws AppError `unavailable` when nothing could be stored now */
+  /** @throws AppError `unavailable` if nothing can be stored now */
   checkWritable(): Promise<void>;
-  /** Deletes up to `limit` of the oldest settled ones from before `before`. @returns how many */
+  /** Deletes up to `limit` of the oldest settled deliveries from before `before`. @returns how many */
   purge(before: string, limit: number): Promise<number>;
 }
 
@@ -99,7 +98,7 @@ interface KeyedDelivery {
   delivery: NewDelivery;
   read: ReadEvent;
   digest: Buffer;
-  /** Install and digest, as text. */
+  /** Install and digest as text. */
   key: string;
 }
 
@@ -122,7 +121,7 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
       failure: read.outcome === 'unprocessable' ? read.reason : null,
       readerVersion,
       headers,
-      // What nothing uses is remembered by its digest alone: that is enough to know it again.
+      // Of an ignored delivery only the digest is kept, which is enough to recognise a repeat.
       body: read.outcome === 'ignored' ? notKept : box.seal(body, bodyContext(install, digest)),
     };
   }
@@ -137,7 +136,7 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
   return {
     async append(deliveries) {
       const keyed = deliveries.map(toKeyed);
-      // In one order everywhere, so that two instances storing the same never lock crosswise.
+      // In the same order in every instance, so that two that store the same cannot deadlock.
       const rows = [...new Map(keyed.map((one) => [one.key, one])).values()]
         .sort((a, b) => (a.key < b.key ? -1 : 1))
         .map(toRow);
@@ -256,7 +255,7 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
     readStored: () => readStored(kysely),
 
     async checkWritable() {
-      // Begins as storing does, and so fails as it would: lock, disk, connection.
+      // A write, so that it fails when storing would fail: lock, disk or connection.
       await inTransaction(database, (tx) => writeSetting(tx, 'last_write_check', 'ok'), {
         patienceMs: 1000,
       });
@@ -271,7 +270,7 @@ const notKept = Buffer.alloc(0);
 function toKeyed(delivery: NewDelivery): KeyedDelivery {
   const digest = createHash('sha256').update(delivery.body).digest();
   const read = readEvent(delivery.body);
-  return { delivery, read, digest, key: keyOf(delivery.install, digest) };
+  return { delivery, read, digest, key: deliveryKeyOf(delivery.install, digest) };
 }
 
 function statusOf(read: ReadEvent): Appended['status'] {

@@ -2,14 +2,14 @@ import type { Appended, NewDelivery } from '../domain/delivery.ts';
 import { createGroupCommit } from './group-commit.ts';
 
 /**
- * The inbox promises that what it said it has is there after a crash or a power cut. It stores
- * deliveries byte for byte, once each, and acts on nothing that they mean.
+ * The inbox keeps every delivery that it has confirmed, also after a crash or a power cut. It stores
+ * deliveries byte for byte, once each, and does not act on their meaning.
  */
 export interface Inbox {
   /**
-   * Resolves when the delivery is committed; until then nothing may be answered.
+   * Resolves when the delivery is committed. The request must not be answered before.
    *
-   * @throws AppError `unavailable` when it could not be stored now
+   * @throws AppError `unavailable` if it cannot be stored now
    */
   append(delivery: NewDelivery): Promise<Appended>;
   /** Whether deliveries are being stored right now. */
@@ -23,7 +23,7 @@ interface InboxOptions {
 }
 
 const maxGroupSize = 256;
-/** One that is being stored, and one that waits at the door so that storing never pauses. */
+/** One that is being stored, and one that is ready to follow, so that storing never pauses. */
 const maxUnderway = 2;
 const maxWaiting = 10_000;
 

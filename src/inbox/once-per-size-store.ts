@@ -1,8 +1,8 @@
 import type { CompiledQuery } from 'kysely';
 
 /**
- * Building a statement costs several times what it costs to run, so one is built for each number of
- * rows and kept. What is no parameter is built in.
+ * Builds a statement once for each number of rows and keeps it, because building it costs several times
+ * what running it costs. A value that is not a parameter stays as it was built.
  */
 export function oncePerSize<Row>(build: (size: number) => CompiledQuery<Row>): (size: number) => CompiledQuery<Row> {
   const built = new Map<number, CompiledQuery<Row>>();

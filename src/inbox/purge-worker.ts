@@ -13,11 +13,11 @@ interface PurgeDeps {
 }
 
 const intervalMs = 10 * 60_000;
-/** Small, and with a rest after each, so that storing never waits long behind deleting. */
+/** Small, and with a pause after each, so that storing never waits long for deleting. */
 const chunkSize = 100;
 const restMs = 20;
 
-/** Deletes deliveries whose time is over. */
+/** Deletes deliveries whose retention time is over. */
 export function createPurgeWorker({ inbox, retentionMs, logger, clock }: PurgeDeps): Loop {
   return createLoop({
     name: 'purge',

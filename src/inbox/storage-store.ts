@@ -6,23 +6,23 @@ import { rowOverheadBytes } from '../domain/delivery.ts';
 import { oncePerSize } from './once-per-size-store.ts';
 
 /**
- * The SQL of how much each install has stored. The count of one install lies in several parts, of
- * which a transaction changes any one: so those that store at the same time seldom wait for each
- * other. A part alone means nothing, and may be below zero.
+ * The SQL that counts how much each install has stored. The count of one install consists of several
+ * rows, and a transaction changes a random one of them, so that transactions seldom wait for each
+ * other. One row alone means nothing and may be below zero.
  */
 
-/** PostgreSQL alone has several writers at the same time, but one way serves both. */
+/** Only PostgreSQL has several writers at the same time, but both databases use the same code. */
 const parts = 8;
 
-/** What a row counts for; what the migration counted with must be the same. */
+/** How many bytes a row counts for. */
 export function bytesOf({ headers, body }: Pick<DeliveryRow, 'headers' | 'body'>): number {
   return body.length + Buffer.byteLength(headers) + rowOverheadBytes;
 }
 
-/** The same, where the row is in the database. */
+/** The same for a row in the database. */
 export const bytesOfRow = sql<number>`octet_length(body) + octet_length(headers) + ${sql.lit(rowOverheadBytes)}`;
 
-/** @param changes bytes by install, below zero where deliveries were deleted */
+/** @param changes bytes by install, below zero if deliveries were deleted */
 export type CountStored = (tx: Transaction, changes: ReadonlyMap<string, number>) => Promise<void>;
 
 export function createCountStored(kysely: Transaction): CountStored {
@@ -40,21 +40,21 @@ export function createCountStored(kysely: Transaction): CountStored {
   return async (tx, changes) => {
     if (changes.size === 0) return;
     const part = randomInt(parts);
-    // In one order everywhere, so that no two ever wait for each other crosswise.
+    // In the same order in every transaction, so that no two can deadlock.
     const rows = [...changes].sort(([a], [b]) => (a < b ? -1 : 1));
     const parameters = rows.flatMap(([install, bytes]) => [install, part, bytes]);
     await tx.executeQuery({ ...upsert(rows.length), parameters });
   };
 }
 
-/** @param rows an install and what it stored or lost, several times each */
+/** @param rows an install and bytes that it gained or lost; an install may come several times */
 export function sumByInstall(rows: Iterable<{ install: string; bytes: number }>): Map<string, number> {
   const sums = new Map<string, number>();
   for (const { install, bytes } of rows) sums.set(install, (sums.get(install) ?? 0) + bytes);
   return sums;
 }
 
-/** What each install has stored, in bytes. */
+/** How many bytes each install has stored. */
 export async function readStored(tx: Transaction): Promise<ReadonlyMap<string, number>> {
   return sumByInstall(await tx.selectFrom('installStorage').select(['install', 'bytes']).execute());
 }

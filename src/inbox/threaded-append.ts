@@ -10,19 +10,19 @@ import {
 } from './append-thread-protocol.ts';
 
 export interface ThreadedAppend {
-  /** As `InboxStore.append`; calls may overlap, and those that do may share a commit. */
+  /** As `InboxStore.append`. Calls may overlap, and may then share a commit. */
   append(deliveries: readonly NewDelivery[]): Promise<Appended[]>;
   close(): Promise<void>;
 }
 
-/** Sources run as they are, the image runs what was compiled: the thread's file is of the same kind. */
+/** In a checkout the file of the thread is TypeScript, in the image JavaScript. */
 const threadFile = new URL(`./append-thread${extname(import.meta.url)}`, import.meta.url);
 
-/** Stores through a thread of its own, which is started again should it ever end. */
+/** Stores through a thread of its own, which is started again if it ends. */
 export function createThreadedAppend(data: AppendThreadData): ThreadedAppend {
   let thread: Worker | undefined;
   let lastId = 0;
-  /** What to do with the reply to each request that is under way. */
+  /** By request: the function that takes its reply. */
   const settles = new Map<number, (reply: AppendReply) => void>();
 
   function startThread(): Worker {
@@ -38,7 +38,7 @@ export function createThreadedAppend(data: AppendThreadData): ThreadedAppend {
     settles.delete(reply.id);
   }
 
-  /** A thread that failed also ends, and by then the next one may be at work. */
+  /** A thread that failed also ends. By then the next one may have started. */
   function fail(failed: Worker, why: string): void {
     if (thread !== failed) return;
     thread = undefined;

@@ -1,12 +1,12 @@
 import type { PlatformApi } from '../marketplace/platform-api.ts';
-import type { Install as Grant } from '../marketplace/platform-schema.ts';
+import type { Grant } from '../marketplace/platform-schema.ts';
 
 /**
- * The way to the marketplace of one install, which asks whose its token is before anything else: with
- * the token of another customer it answers nothing, and changes nothing there. A token is one grant's
- * for good, so that one good answer will do.
+ * The marketplace API of one install. It asks first whose the token is. With the token of another
+ * customer it reads nothing and changes nothing. A token belongs to one grant for good, so one good
+ * answer is enough.
  *
- * @param check throws where the grant is another customer's
+ * @param check throws if the grant is another customer's
  */
 export function bindApi(api: PlatformApi, check: (grant: Grant) => Promise<void>): PlatformApi {
   let isKnown = false;

@@ -1,18 +1,18 @@
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { type Customer, differsFrom } from '../domain/binding.ts';
 import { AppError } from '../domain/errors.ts';
-import type { Install as Grant } from '../marketplace/platform-schema.ts';
+import type { Grant } from '../marketplace/platform-schema.ts';
 
-/** The only SQL about which customer each install is bound to. */
+/** The only SQL about the customer that each install is bound to. */
 export interface BindingStore {
   /**
-   * @param installs all that there are: what another was bound to that is gone is free
-   * @throws AppError `conflict` where the grant is another customer's than the install is bound to
+   * @param installs the names of all installs; the binding of an install that is gone does not count
+   * @throws AppError `conflict` if the grant belongs to another customer than the install is bound to
    */
   check(install: string, grant: Grant, installs: ReadonlySet<string>): Promise<void>;
-  /** Binds an install that is not bound yet, and adds what was not told before. */
+  /** Binds an install that is not bound yet, and adds what was not known before. */
   learn(install: string, grant: Grant): Promise<void>;
-  /** Binds an install to a customer, whichever it was bound to. */
+  /** Binds an install to a customer, even if it is bound to another. */
   bind(tx: Transaction, install: string, grant: Grant): Promise<void>;
 }
 
@@ -20,25 +20,25 @@ export function createBindingStore(database: Database): BindingStore {
   const { kysely } = database;
   return {
     async check(install, grant, installs) {
-      const told = toCustomer(grant);
+      const found = toCustomer(grant);
       const rows = await kysely
         .selectFrom('installBinding')
         .selectAll()
-        .where((eb) => eb.or([eb('install', '=', install), eb('grantId', '=', told.grantId)]))
+        .where((eb) => eb.or([eb('install', '=', install), eb('grantId', '=', found.grantId)]))
         .orderBy('install')
         .execute();
       const bound = rows.find((row) => row.install === install);
       const holder = rows.find((row) => isHolder(row) && installs.has(row.install));
-      const how = differsFrom(bound, told, holder?.install);
+      const how = differsFrom(bound, found, holder?.install);
       if (how !== null) throw otherCustomer(install, how);
 
       function isHolder(row: (typeof rows)[number]): boolean {
-        return row.install !== install && row.grantId === told.grantId;
+        return row.install !== install && row.grantId === found.grantId;
       }
     },
 
     async learn(install, grant) {
-      const told = toCustomer(grant);
+      const found = toCustomer(grant);
       await inTransaction(database, async (tx) => {
         const bound = await tx
           .selectFrom('installBinding')
@@ -47,9 +47,9 @@ export function createBindingStore(database: Database): BindingStore {
           .executeTakeFirst();
         const { organizationId = null, appId = null } = bound ?? {};
         await write(tx, install, {
-          grantId: told.grantId,
-          organizationId: organizationId ?? told.organizationId,
-          appId: appId ?? told.appId,
+          grantId: found.grantId,
+          organizationId: organizationId ?? found.organizationId,
+          appId: appId ?? found.appId,
         });
       });
     },

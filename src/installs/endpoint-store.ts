@@ -3,21 +3,21 @@ import { endpointSecretContext } from '../keys/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { changeRevision } from './installs-revision.ts';
 
-/** A webhook endpoint of which we know that it delivers to us. */
+/** A webhook endpoint that is known to deliver here. */
 export interface StoredEndpoint {
   install: string;
   endpointId: string;
-  /** Null where it was made by another hand, and its secret stands in the configuration. */
+  /** Null if it was made by hand and its secret is in the configuration. */
   secret: string | null;
   storedAt: string;
 }
 
-/** The only SQL about the webhook endpoints that are known, and their secrets. */
+/** The only SQL about known webhook endpoints and their secrets. */
 export interface EndpointStore {
   list(): Promise<StoredEndpoint[]>;
-  /** The last stored last. */
+  /** In the order in which they were stored. */
   listOf(install: string): Promise<StoredEndpoint[]>;
-  /** Durable when it resolves: a secret is told once. */
+  /** Durable when it resolves, because the marketplace shows a secret only once. */
   save(endpoint: StoredEndpoint): Promise<void>;
   remove(install: string, endpointId: string): Promise<void>;
 }
@@ -43,8 +43,8 @@ export function createEndpointStore(database: Database, box: SecretBox): Endpoin
     listOf: (install) => open(all.where('install', '=', install)),
 
     async save({ secret, ...endpoint }) {
-      const place = endpointSecretContext(endpoint.install, endpoint.endpointId);
-      const sealed = secret === null ? null : box.seal(Buffer.from(secret), place);
+      const context = endpointSecretContext(endpoint.install, endpoint.endpointId);
+      const sealed = secret === null ? null : box.seal(Buffer.from(secret), context);
       const row = { ...endpoint, secret: sealed };
       await inTransaction(
         database,

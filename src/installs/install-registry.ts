@@ -10,28 +10,28 @@ import { type ConnectedInstall, createInstallStore } from './install-store.ts';
 import { readRevision } from './installs-revision.ts';
 
 /**
- * All installs there are, of the configuration and of the database, each with its way to the
- * marketplace. The Maps are live: what looks something up in them sees what was loaded last.
+ * All installs of the configuration and of the database, each with its marketplace API. The Maps stay
+ * the same objects, and always have what was loaded last.
  */
 export interface InstallRegistry {
   readonly installs: ReadonlyMap<string, Install>;
-  /** Each answers for the customer whom its install is bound to, and nobody else. */
+  /** Each API answers only for the customer that its install is bound to. */
   readonly platformApis: ReadonlyMap<string, PlatformApi>;
-  /** The way to the marketplace with a token that is of no install yet, whoever's it is. */
+  /** The marketplace API for a token that belongs to no install yet. It checks no customer. */
   openApi(token: string): PlatformApi;
   /**
-   * Loads what is stored, where that has changed since.
+   * Loads what is stored, if it has changed since the last time.
    *
-   * @returns the names of those that came, went, or lead elsewhere since
-   * @throws AppError `conflict` where one lives in both places
+   * @returns the names of the installs that were added, removed or routed differently
+   * @throws AppError `conflict` if an install is in the configuration and in the database
    */
   load(): Promise<string[]>;
 }
 
 interface RegistryDeps {
-  /** Those of the configuration. */
+  /** The installs of the configuration. */
   configured: ReadonlyMap<string, Omit<Install, 'livesIn'>>;
-  /** The root of the marketplace's API. */
+  /** The root address of the marketplace's API. */
   baseUrl: string;
   database: Database;
   box: SecretBox;
@@ -53,7 +53,7 @@ export function createInstallRegistry(deps: RegistryDeps): InstallRegistry {
 
   function adopt(next: Map<string, Install>): string[] {
     const names = [...new Set([...installs.keys(), ...next.keys()])];
-    const changed = names.filter((name) => leadsElsewhere(installs.get(name), next.get(name)));
+    const changed = names.filter((name) => isRoutedDifferently(installs.get(name), next.get(name)));
     for (const name of names) {
       const install = next.get(name);
       if (install === undefined) {
@@ -61,7 +61,7 @@ export function createInstallRegistry(deps: RegistryDeps): InstallRegistry {
         platformApis.delete(name);
         continue;
       }
-      // Kept with its token: it paces, and remembers for how long it was asked to wait.
+      // Kept as long as its token, because it paces the requests and remembers how long it must wait.
       if (install.token !== installs.get(name)?.token) {
         platformApis.set(name, openBound(name, install.token));
       }
@@ -78,25 +78,25 @@ export function createInstallRegistry(deps: RegistryDeps): InstallRegistry {
       const found = await readRevision(database.kysely);
       if (found === revision) return [];
       const connected = await stores.installs.list();
-      const changed = adopt(join(deps.configured, connected, await stores.endpoints.list()));
+      const changed = adopt(joinInstalls(deps.configured, connected, await stores.endpoints.list()));
       revision = found;
       return changed;
     },
   };
 }
 
-function leadsElsewhere(before: Install | undefined, after: Install | undefined): boolean {
+function isRoutedDifferently(before: Install | undefined, after: Install | undefined): boolean {
   if (before === undefined || after === undefined) return true;
   return before.tool !== after.tool || before.projects.join('\n') !== after.projects.join('\n');
 }
 
-function join(
+function joinInstalls(
   configured: RegistryDeps['configured'],
   connected: ConnectedInstall[],
   endpoints: StoredEndpoint[],
 ): Map<string, Install> {
   const both = connected.map(({ install }) => install).filter((name) => configured.has(name));
-  if (both.length > 0) throw livesTwice(both);
+  if (both.length > 0) throw configuredAndConnected(both);
   const secretsOf = Map.groupBy(endpoints, ({ install }) => install);
   const withSecrets = (name: string, install: Omit<Install, 'webhookSecrets'>, own: string[]) => {
     const stored = (secretsOf.get(name) ?? []).flatMap(({ secret }) => secret ?? []);
@@ -112,7 +112,7 @@ function join(
   ]);
 }
 
-function livesTwice(names: string[]): AppError {
+function configuredAndConnected(names: string[]): AppError {
   return new AppError(
     'conflict',
     `${names.join(', ')}: in the configuration, and connected by command too. Take it out of the configuration, or run "gangway installs remove <name>"`,

@@ -4,17 +4,17 @@ import { tokenContext } from '../keys/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { changeRevision } from './installs-revision.ts';
 
-/** An install that was connected by command, its token in the clear. */
+/** An install that was connected by command, with its token decrypted. */
 export interface ConnectedInstall extends Omit<ConnectedInstallTable, 'token' | 'projects'> {
   token: string;
   projects: readonly string[];
 }
 
-/** The only SQL about installs that live in the database. */
+/** The only SQL about installs in the database. */
 export interface InstallStore {
   list(): Promise<ConnectedInstall[]>;
   find(install: string): Promise<ConnectedInstall | undefined>;
-  /** Replaces what there was of it. */
+  /** Inserts or replaces it. */
   save(install: ConnectedInstall): Promise<void>;
   /** With its webhook endpoints. */
   remove(tx: Transaction, install: string): Promise<void>;

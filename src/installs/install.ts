@@ -1,12 +1,25 @@
-/** A customer's connection, wherever it lives: in the configuration or, connected by command, in the database. */
+/** A customer's connection, from the configuration or, connected by command, from the database. */
 export interface Install {
   /** The platform token for the marketplace. */
   token: string;
-  /** Every secret that may sign deliveries. */
+  /** Every secret with which deliveries may be signed. */
   webhookSecrets: readonly string[];
-  /** The name of the tool that gets the people. */
+  /** The name of the tool. */
   tool: string;
-  /** Project ids, or `prefix*`: the wall around the customer (design section 2). */
+  /** Project ids, or `prefix*`: the only projects in which it may act (docs/design.md, Memberships). */
   projects: readonly string[];
   livesIn: 'configuration' | 'database';
+}
+
+/** What works but is probably a mistake, one line each. */
+export function warningsOfInstalls(installs: ReadonlyMap<string, Install>, publicUrl: string | undefined): string[] {
+  if (installs.size === 0) {
+    return ['No customer is connected, so every delivery is refused: gangway connect <a name for them>'];
+  }
+  if (publicUrl === undefined) return [];
+  return [...installs]
+    .filter(([, { webhookSecrets }]) => webhookSecrets.length === 0)
+    .map(
+      ([name]) => `No webhook secret of ${name} is known, so every delivery to it is refused: gangway connect ${name}`,
+    );
 }

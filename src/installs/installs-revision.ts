@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Transaction } from '../db/database.ts';
 import { readSetting, writeSetting } from '../db/setting-store.ts';
 
-/** Changes with every change of what is stored of installs, so that every instance notices. */
+/** Changes with every change of stored installs, so that every instance notices it. */
 export async function readRevision(tx: Transaction): Promise<string> {
   return (await readSetting(tx, 'installs_revision')) ?? '';
 }

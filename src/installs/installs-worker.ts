@@ -7,25 +7,25 @@ interface InstallsWorkerDeps {
   registry: InstallRegistry;
   logger: Logger;
   clock: Clock;
-  /** Told whenever something was loaded: what may be routed differently by it. */
+  /** Called after each load, with the installs that may be routed differently. */
   onLoaded(changed: string[]): Promise<void>;
 }
 
 const pollMs = 1000;
 
-/** Has what was connected beside it, by command or by another instance, take effect here. */
+/** Loads the installs that a command or another instance changed. */
 export function createInstallsWorker({ registry, ...deps }: InstallsWorkerDeps): Loop {
-  /** Loaded, and not told of yet: the registry tells of each change once, whatever fails after it. */
-  const untold = new Set<string>();
+  /** Loaded but not passed on yet. The registry returns each change once, even if `onLoaded` fails. */
+  const pending = new Set<string>();
   return createLoop({
     name: 'installs',
     intervalMs: pollMs,
     logger: deps.logger,
     clock: deps.clock,
     async run() {
-      for (const name of await registry.load()) untold.add(name);
-      await deps.onLoaded([...untold]);
-      untold.clear();
+      for (const name of await registry.load()) pending.add(name);
+      await deps.onLoaded([...pending]);
+      pending.clear();
       return 'idle';
     },
   });

@@ -1,6 +1,6 @@
 import { createPlatformApi, type PlatformApi } from '../marketplace/platform-api.ts';
 
-/** Each install's way to the marketplace, where there is nothing but the configuration. */
+/** The marketplace API of each install, for when only the configuration is available. */
 export function openPlatformApis(
   installs: ReadonlyMap<string, { token: string }>,
   baseUrl: string,

@@ -35,7 +35,7 @@ export interface Progress {
   seen: number;
 }
 
-export interface Rotated {
+export interface RotatedKey {
   /** How many values were sealed anew. */
   resealed: number;
   /** Values that no key opens; they stay as they are. */
@@ -55,7 +55,7 @@ const leaseMs = 30_000;
  *
  * @throws AppError `conflict` while an instance runs that seals with another key
  */
-export async function rotateKey(deps: RotateDeps): Promise<Rotated> {
+export async function rotateKey(deps: RotateDeps): Promise<RotatedKey> {
   const { database, clock } = deps;
   const locks = createLockStore(database);
   const token = randomUUID();
@@ -89,7 +89,7 @@ export async function rotateKey(deps: RotateDeps): Promise<Rotated> {
 async function resealColumn(
   deps: RotateDeps,
   column: SealedColumn,
-  rotated: Rotated,
+  rotated: RotatedKey,
   holdLock: () => Promise<void>,
 ): Promise<void> {
   const { database, signal, onProgress } = deps;
@@ -146,16 +146,16 @@ function renew(box: SecretBox, { digest }: SealedColumn, page: SealedValue[]) {
       unopened += 1;
       continue;
     }
-    const sealed = box.seal(plain, value.place);
+    const sealed = box.seal(plain, value.context);
     renewed.push([value, digest ? { sealed, digest: box.digest(digest.textOf(plain)) } : { sealed }]);
   }
   return { renewed, unopened };
 }
 
 /** What is broken was so before, and would hold up all the rest for ever. */
-function tryOpen(box: SecretBox, { sealed, place }: SealedValue): Buffer | undefined {
+function tryOpen(box: SecretBox, { sealed, context }: SealedValue): Buffer | undefined {
   try {
-    return box.open(sealed, place);
+    return box.open(sealed, context);
   } catch {
     return undefined;
   }

@@ -29,15 +29,15 @@ export interface SealedColumn {
   /** What tells its rows apart, and the order they are gone through in. */
   key: readonly string[];
   /** Columns beside the key that say where a value stands. */
-  placedBy?: readonly string[];
-  placeOf(row: Row): string;
+  contextColumns?: readonly string[];
+  contextOf(row: Row): string;
   /** A digest beside it by which it is found, and what that is a digest of. */
   digest?: { column: string; textOf(plain: Buffer): string };
 }
 
 export interface SealedValue {
   key: Key;
-  place: string;
+  context: string;
   sealed: Buffer;
 }
 
@@ -51,63 +51,63 @@ export const sealedColumns: readonly SealedColumn[] = [
     table: 'delivery',
     column: 'body',
     key: ['id'],
-    placedBy: ['install', 'bodySha256'],
-    placeOf: ({ install, bodySha256 }) => bodyContext(String(install), bodySha256 as Buffer),
+    contextColumns: ['install', 'bodySha256'],
+    contextOf: ({ install, bodySha256 }) => bodyContext(String(install), bodySha256 as Buffer),
   },
   {
     table: 'person',
     column: 'workEmail',
     key: ['install', 'trainerId'],
-    placeOf: ({ install, trainerId }) => workEmailContext({ install: String(install), trainerId: String(trainerId) }),
+    contextOf: ({ install, trainerId }) => workEmailContext({ install: String(install), trainerId: String(trainerId) }),
     digest: { column: 'workEmailDigest', textOf: (plain) => plain.toString('utf8').toLowerCase() },
   },
   {
     table: 'membershipAddress',
     column: 'workEmail',
     key: ['id'],
-    placedBy: ['install', 'trainerId'],
-    placeOf: ({ install, trainerId }) => workEmailContext({ install: String(install), trainerId: String(trainerId) }),
+    contextColumns: ['install', 'trainerId'],
+    contextOf: ({ install, trainerId }) => workEmailContext({ install: String(install), trainerId: String(trainerId) }),
     digest: { column: 'workEmailDigest', textOf: (plain) => plain.toString('utf8').toLowerCase() },
   },
   {
     table: 'connectedInstall',
     column: 'token',
     key: ['install'],
-    placeOf: ({ install }) => tokenContext(String(install)),
+    contextOf: ({ install }) => tokenContext(String(install)),
   },
   {
     table: 'webhookEndpoint',
     column: 'secret',
     key: ['install', 'endpointId'],
-    placeOf: ({ install, endpointId }) => endpointSecretContext(String(install), String(endpointId)),
+    contextOf: ({ install, endpointId }) => endpointSecretContext(String(install), String(endpointId)),
   },
   {
     table: 'intent',
     column: 'credential',
     key: ['id'],
-    placedBy: ['membershipId', 'generation'],
-    placeOf: ({ membershipId, generation }) => credentialContext(Number(membershipId), Number(generation)),
+    contextColumns: ['membershipId', 'generation'],
+    contextOf: ({ membershipId, generation }) => credentialContext(Number(membershipId), Number(generation)),
   },
   {
     table: 'invitation',
     column: 'content',
     key: ['membershipId'],
-    placeOf: ({ membershipId }) => invitationContext(Number(membershipId)),
+    contextOf: ({ membershipId }) => invitationContext(Number(membershipId)),
   },
 ];
 
 /** A value that is empty was never sealed: a body that was not kept. */
 export function createSealedValueStore({ kysely }: Pick<Database, 'kysely'>): SealedValueStore {
   return {
-    async page({ table, column, key, placedBy = [], placeOf }, after, limit) {
-      const selected = listOf([...key, ...placedBy, column]);
+    async page({ table, column, key, contextColumns = [], contextOf }, after, limit) {
+      const selected = listOf([...key, ...contextColumns, column]);
       const isAfter = after === null ? sql`true` : sql`(${listOf(key)}) > (${sql.join([...after])})`;
       const query = sql<Row>`select ${selected} from ${sql.table(table)}
         where octet_length(${sql.ref(column)}) > 0 and ${isAfter} order by ${listOf(key)} limit ${limit}`;
       const { rows } = await query.execute(kysely);
       return rows.map((row) => ({
         key: key.map((name) => row[name] as string | number),
-        place: placeOf(row),
+        context: contextOf(row),
         sealed: row[column] as Buffer,
       }));
     },

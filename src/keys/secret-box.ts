@@ -10,15 +10,15 @@ import {
 import { AppError } from '../domain/errors.ts';
 
 /**
- * Encryption at rest: AES-256-GCM, each value bound to the place it stands in, so that a value
+ * Encryption at rest: AES-256-GCM, each value bound to the context it stands in, so that a value
  * moved to another table, column or row does not open. It seals with one key, and opens what was
  * sealed with any key it was given: so keys can be replaced.
  */
 export interface SecretBox {
-  /** `place` names table, column and row, e.g. `delivery.body:acme/3f9a…`. */
-  seal(plain: Uint8Array, place: string): Buffer;
+  /** `context` names table, column and row, e.g. `delivery.body:acme/3f9a…`. */
+  seal(plain: Uint8Array, context: string): Buffer;
   /** @throws AppError `internal` where the value was changed, moved or sealed with another key. */
-  open(sealed: Uint8Array, place: string): Buffer;
+  open(sealed: Uint8Array, context: string): Buffer;
   /** Whether a value says that it was sealed as `seal` would seal it now. */
   isCurrent(sealed: Uint8Array): boolean;
   /** A keyed digest of a value, to find it by without storing it in the clear. */
@@ -54,17 +54,17 @@ export function createSecretBox(key: Uint8Array, previous: readonly Uint8Array[]
   const current = deriveKeys(key);
   const all = [current, ...previous.map(deriveKeys)];
   return {
-    seal(plain, place) {
+    seal(plain, context) {
       const iv = randomBytes(ivBytes);
-      const cipher = createCipheriv('aes-256-gcm', current.sealing, iv).setAAD(Buffer.from(place));
+      const cipher = createCipheriv('aes-256-gcm', current.sealing, iv).setAAD(Buffer.from(context));
       const sealed = [cipher.update(plain), cipher.final(), cipher.getAuthTag()];
       return Buffer.concat([current.head, iv, ...sealed]);
     },
-    open(sealed, place) {
+    open(sealed, context) {
       try {
-        return openSealed(all, Buffer.from(sealed.buffer, sealed.byteOffset, sealed.length), place);
+        return openSealed(all, Buffer.from(sealed.buffer, sealed.byteOffset, sealed.length), context);
       } catch (error) {
-        const message = `Could not decrypt ${place}: wrong key or changed value`;
+        const message = `Could not decrypt ${context}: wrong key or changed value`;
         throw new AppError('internal', message, { cause: error });
       }
     },
@@ -76,19 +76,19 @@ export function createSecretBox(key: Uint8Array, previous: readonly Uint8Array[]
   };
 }
 
-function openSealed(all: DerivedKeys[], sealed: Buffer, place: string): Buffer {
-  if (sealed[0] === oldFormat) return openWithAny(all, sealed.subarray(1), place);
+function openSealed(all: DerivedKeys[], sealed: Buffer, context: string): Buffer {
+  if (sealed[0] === oldFormat) return openWithAny(all, sealed.subarray(1), context);
   const named = all.filter(({ head }) => head.equals(sealed.subarray(0, head.length)));
-  return openWithAny(named, sealed.subarray(1 + idBytes), place);
+  return openWithAny(named, sealed.subarray(1 + idBytes), context);
 }
 
 /** Mostly there is one to try. @param sealed initialisation vector, ciphertext and tag */
-function openWithAny(candidates: DerivedKeys[], sealed: Buffer, place: string): Buffer {
+function openWithAny(candidates: DerivedKeys[], sealed: Buffer, context: string): Buffer {
   if (sealed.length < ivBytes + tagBytes) throw new Error('not a sealed value');
   let failure: unknown = new Error('sealed with a key that is not known');
   for (const { sealing } of candidates) {
     try {
-      return decrypt(sealing, sealed, place);
+      return decrypt(sealing, sealed, context);
     } catch (error) {
       failure = error;
     }
@@ -96,10 +96,10 @@ function openWithAny(candidates: DerivedKeys[], sealed: Buffer, place: string): 
   throw failure;
 }
 
-function decrypt(key: KeyObject, sealed: Buffer, place: string): Buffer {
+function decrypt(key: KeyObject, sealed: Buffer, context: string): Buffer {
   const tagAt = sealed.length - tagBytes;
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, ivBytes))
-    .setAAD(Buffer.from(place))
+    .setAAD(Buffer.from(context))
     .setAuthTag(sealed.subarray(tagAt));
   return Buffer.concat([decipher.update(sealed.subarray(ivBytes, tagAt)), decipher.final()]);
 }

@@ -2,7 +2,7 @@ import { AppError } from '../domain/errors.ts';
 import { toSegment } from './id-segment.ts';
 import { listWhole } from './list-whole.ts';
 import type { PlatformApi } from './platform-api.ts';
-import type { Call } from './platform-caller.ts';
+import type { CallPlatform } from './platform-caller.ts';
 import { Budget, ContractList, type Participant, ParticipantList, UsageAnswer } from './platform-schema.ts';
 import { readPages } from './read-pages.ts';
 
@@ -10,7 +10,7 @@ type ContractCalls = Pick<PlatformApi, 'listContracts' | 'listParticipants' | 'r
 
 export const pageLimit = 200;
 
-export function createContractCalls(call: Call): ContractCalls {
+export function createContractCalls(call: CallPlatform): ContractCalls {
   return {
     async listContracts({ status, projectLinkId, wantsMore, keep = (all) => all }, signal) {
       const query = new URLSearchParams({ status, limit: String(pageLimit) });

@@ -1,6 +1,6 @@
 import type { OpenapiDocument } from './platform-schema.ts';
 import { type RecordShape, type ReliedOperation, reliedOperations } from './relied-on.ts';
-import { createSchemaReader, isNode, listOf, type SchemaReader } from './schema-variants.ts';
+import { createSchemaReader, isNode, type SchemaReader, toList } from './schema-variants.ts';
 import { compareShape } from './shape-deviations.ts';
 
 /** Where the served contract of the marketplace is not what is relied on. */
@@ -46,7 +46,7 @@ function listServed(document: OpenapiDocument, { resolve }: SchemaReader): Map<s
     if (!isNode(methods) || !path.startsWith(base)) continue;
     for (const [method, operation] of Object.entries(methods)) {
       if (!isNode(operation)) continue;
-      const parameters = [...listOf(methods['parameters']), ...listOf(operation['parameters'])];
+      const parameters = [...toList(methods['parameters']), ...toList(operation['parameters'])];
       const key = toKey(method, path.slice(base.length));
       served.set(key, { operation, parameters: parameters.map(resolve) });
     }

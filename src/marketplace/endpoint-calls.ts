@@ -1,7 +1,7 @@
 import { toSegment } from './id-segment.ts';
 import { listWhole } from './list-whole.ts';
 import type { PlatformApi } from './platform-api.ts';
-import type { Call, Operation } from './platform-caller.ts';
+import type { CallPlatform, PlatformOperation } from './platform-caller.ts';
 import {
   CreatedEndpointAnswer,
   DeletedAnswer,
@@ -21,7 +21,7 @@ type EndpointCalls = Pick<
   | 'redeliver'
 >;
 
-export function createEndpointCalls(call: Call): EndpointCalls {
+export function createEndpointCalls(call: CallPlatform): EndpointCalls {
   return {
     async listWebhookEndpoints(signal) {
       const purpose = 'list the webhook endpoints';
@@ -44,7 +44,7 @@ export function createEndpointCalls(call: Call): EndpointCalls {
     },
 
     async createWebhookEndpoint(wanted, signal) {
-      const operation: Operation<CreatedEndpointAnswer> = {
+      const operation: PlatformOperation<CreatedEndpointAnswer> = {
         method: 'POST',
         path: '/webhook-endpoints',
         body: wanted,
@@ -57,7 +57,7 @@ export function createEndpointCalls(call: Call): EndpointCalls {
     },
 
     async updateWebhookEndpoint(endpointId, changes, signal) {
-      const operation: Operation<WebhookEndpointAnswer> = {
+      const operation: PlatformOperation<WebhookEndpointAnswer> = {
         method: 'PATCH',
         path: toPath(endpointId),
         body: changes,
@@ -68,7 +68,7 @@ export function createEndpointCalls(call: Call): EndpointCalls {
     },
 
     async deleteWebhookEndpoint(endpointId, signal) {
-      const operation: Operation<DeletedAnswer> = {
+      const operation: PlatformOperation<DeletedAnswer> = {
         method: 'DELETE',
         path: toPath(endpointId),
         answer: DeletedAnswer,
@@ -79,7 +79,7 @@ export function createEndpointCalls(call: Call): EndpointCalls {
     },
 
     async redeliver(endpointId, deliveryId, signal) {
-      const operation: Operation<RedeliverAnswer> = {
+      const operation: PlatformOperation<RedeliverAnswer> = {
         method: 'POST',
         path: `${toPath(endpointId)}/redeliver`,
         answer: RedeliverAnswer,

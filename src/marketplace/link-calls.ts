@@ -2,12 +2,12 @@ import type { AppError } from '../domain/errors.ts';
 import { toSegment } from './id-segment.ts';
 import { listWhole } from './list-whole.ts';
 import type { NewProjectLink, PlatformApi } from './platform-api.ts';
-import type { Call, Operation } from './platform-caller.ts';
+import type { CallPlatform, PlatformOperation } from './platform-caller.ts';
 import { DeletedAnswer, type ProjectLink, ProjectLinkAnswer, ProjectLinkList } from './platform-schema.ts';
 
 type LinkCalls = Pick<PlatformApi, 'listProjectLinks' | 'getProjectLink' | 'createProjectLink' | 'deleteProjectLink'>;
 
-export function createLinkCalls(call: Call): LinkCalls {
+export function createLinkCalls(call: CallPlatform): LinkCalls {
   async function listProjectLinks(signal: AbortSignal): Promise<ProjectLink[]> {
     const purpose = 'list the project links';
     return await listWhole({
@@ -38,7 +38,7 @@ export function createLinkCalls(call: Call): LinkCalls {
     },
 
     async createProjectLink(wanted, signal) {
-      const operation: Operation<{ projectLink: ProjectLink }> = {
+      const operation: PlatformOperation<{ projectLink: ProjectLink }> = {
         method: 'POST',
         path: '/project-links',
         body: wanted,
@@ -54,7 +54,7 @@ export function createLinkCalls(call: Call): LinkCalls {
 
     async deleteProjectLink(linkId, signal) {
       const path = `/project-links/${toSegment(linkId)}`;
-      const operation: Operation<DeletedAnswer> = {
+      const operation: PlatformOperation<DeletedAnswer> = {
         method: 'DELETE',
         path,
         purpose: 'delete a project link',

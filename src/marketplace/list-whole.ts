@@ -1,11 +1,11 @@
 import { AppError } from '../domain/errors.ts';
-import { type Page, readPages } from './read-pages.ts';
+import { type ListingPage, readPages } from './read-pages.ts';
 
 interface WholeListing<T> {
   path: string;
   purpose: string;
   /** Reads one page of `path`, which then has its cursor. */
-  readPage: (path: string) => Promise<Page<T>>;
+  readPage: (path: string) => Promise<ListingPage<T>>;
   keyOf: (record: T) => string;
 }
 

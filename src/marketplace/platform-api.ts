@@ -10,7 +10,7 @@ import { createPlatformCaller, type PlatformCallOptions } from './platform-calle
 import {
   type Budget,
   type Contract,
-  type Install,
+  type Grant,
   InstallAnswer,
   OpenapiDocument,
   type Participant,
@@ -26,7 +26,7 @@ export interface PlatformReader {
    *
    * @throws AppError `conflict`, as all of these do, where that is not of the customer of the install
    */
-  getInstall(signal: AbortSignal): Promise<Install>;
+  getInstall(signal: AbortSignal): Promise<Grant>;
   /** All links of the install. */
   listProjectLinks(signal: AbortSignal): Promise<ProjectLink[]>;
   /** @throws AppError `not_found` where there is no such link (any more) */

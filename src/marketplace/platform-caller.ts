@@ -18,7 +18,7 @@ export interface PlatformCallOptions {
   clock?: Clock;
 }
 
-export interface Operation<T> {
+export interface PlatformOperation<T> {
   /** `GET`, unless told. */
   method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Below the base address, with its query. */
@@ -43,12 +43,12 @@ interface Schema<T> {
   safeParse(body: unknown): { success: true; data: T } | { success: false; error: Error };
 }
 
-export type Call = <T>(operation: Operation<T>, signal: AbortSignal) => Promise<T>;
+export type CallPlatform = <T>(operation: PlatformOperation<T>, signal: AbortSignal) => Promise<T>;
 
 /** One install's way to the marketplace: paced, retried where that is harmless, and timed. */
 export interface PlatformCaller {
   /** @throws AppError as `requestJson` says, and `invalid` for an answer of another shape */
-  call: Call;
+  call: CallPlatform;
   clockDriftMs(): number | undefined;
 }
 
@@ -64,7 +64,7 @@ export function createPlatformCaller(options: PlatformCallOptions): PlatformCall
   const onRateLimit = createRateLimit(pacer);
   let clockDriftMs: number | undefined;
 
-  async function send<T>(operation: Operation<T>, signal: AbortSignal): Promise<T> {
+  async function send<T>(operation: PlatformOperation<T>, signal: AbortSignal): Promise<T> {
     const { method = 'GET', path, body, purpose, answer, notes } = operation;
     await pacer.admit(signal);
     const sentAtMs = clock.now().getTime();
@@ -109,7 +109,7 @@ export function createPlatformCaller(options: PlatformCallOptions): PlatformCall
   };
 }
 
-function createAttempt<T>({ doneBefore, notes }: Operation<T>, send: () => Promise<T>): () => Promise<T> {
+function createAttempt<T>({ doneBefore, notes }: PlatformOperation<T>, send: () => Promise<T>): () => Promise<T> {
   let isInDoubt = false;
   return async () => {
     try {

@@ -63,7 +63,7 @@ const Token = z.object({
   scopes: lenient(Words),
 });
 
-export const Install = z.object({
+export const Grant = z.object({
   id: Id,
   status: z.string(),
   /** Those of the grant; what a call may do is said by the token's. */
@@ -73,9 +73,9 @@ export const Install = z.object({
   partnerApp: lenient(z.object({ id: Id })),
   token: lenient(Token),
 });
-export type Install = z.infer<typeof Install>;
+export type Grant = z.infer<typeof Grant>;
 
-export const InstallAnswer = z.object({ install: Install });
+export const InstallAnswer = z.object({ install: Grant });
 
 // --- Project links (section 3)
 

@@ -1,5 +1,5 @@
 /** One answer of a listing, whether or not the listing has pages. */
-export interface Page<T> {
+export interface ListingPage<T> {
   records: T[];
   nextCursor?: string | null | undefined;
   hasMore?: boolean | undefined;
@@ -28,7 +28,7 @@ const maxPages = 1000;
  * more was to come, or none of the records that were to come.
  */
 export async function readPages<T>(
-  readPage: (cursor: string | undefined) => Promise<Page<T>>,
+  readPage: (cursor: string | undefined) => Promise<ListingPage<T>>,
   { keyOf, limit = Number.POSITIVE_INFINITY, wantsMore = () => true }: PageOptions<T>,
 ): Promise<Listing<T>> {
   const records = new Map<string, T>();

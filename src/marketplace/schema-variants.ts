@@ -56,8 +56,8 @@ export function createSchemaReader(document: object): SchemaReader {
     const parts = [
       [toVariant(schema)],
       ...($ref === undefined ? [] : [variantsOf(resolve(schema))]),
-      ...listOf(allOf).map(variantsOf),
-      ...alternatives.map((one) => listOf(one).flatMap((part) => [...variantsOf(part)])),
+      ...toList(allOf).map(variantsOf),
+      ...alternatives.map((one) => toList(one).flatMap((part) => [...variantsOf(part)])),
     ];
     const variants = parts.reduce(combine);
     read.set(schema, variants);
@@ -108,7 +108,7 @@ function toVariant({ type, nullable, properties, required, items, ...schema }: N
     types: types.length === 0 ? null : new Set(nullable === true ? [...types, 'null'] : types),
     words: Array.isArray(words) ? new Set<unknown>(words) : null,
     properties: isNode(properties) ? new Map(Object.entries(properties)) : null,
-    required: new Set(listOf(required).filter((name) => typeof name === 'string')),
+    required: new Set(toList(required).filter((name) => typeof name === 'string')),
     items: items ?? null,
     maximum: typeof schema['maximum'] === 'number' ? schema['maximum'] : null,
   };
@@ -128,6 +128,6 @@ export function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-export function listOf(value: unknown): unknown[] {
+export function toList(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }

@@ -2,7 +2,7 @@ import type { Deviation } from './contract-canary.ts';
 import type { RecordShape, Shape } from './relied-on.ts';
 import type { SchemaReader, Variant } from './schema-variants.ts';
 
-interface Place {
+interface SchemaPath {
   /** `contracts[].status`; empty for the whole of an answer. */
   where: string;
   /** Whether it is part of a request. */
@@ -30,7 +30,7 @@ const sentTypesOf: Record<Shape['is'], readonly string[]> = {
 };
 
 /** Compares what is relied on with a schema. Where any of its variants will do, that is enough. */
-export function compareShape(schemas: SchemaReader, shape: Shape, schema: unknown, place: Place): Deviation[] {
+export function compareShape(schemas: SchemaReader, shape: Shape, schema: unknown, place: SchemaPath): Deviation[] {
   const all = schemas.variantsOf(schema);
   const variants = all.filter(({ types }) => types === null || [...types].some(isNoNull));
   if (variants.every(saysNothing)) return [toDeviation(place, 'it is not described', false)];
@@ -57,7 +57,7 @@ export function compareShape(schemas: SchemaReader, shape: Shape, schema: unknow
   }
 }
 
-function compareMost(atMost: number, variants: Variant[], place: Place): Deviation[] {
+function compareMost(atMost: number, variants: Variant[], place: SchemaPath): Deviation[] {
   const most = Math.max(...variants.map(({ maximum }) => maximum ?? Number.POSITIVE_INFINITY));
   if (!place.isSent || most >= atMost) return [];
   return [toDeviation(place, `it may be ${most} at most, and ${atMost} is sent`)];
@@ -67,7 +67,7 @@ function compareRecord(
   schemas: SchemaReader,
   { firm, loose }: RecordShape,
   variants: Variant[],
-  place: Place,
+  place: SchemaPath,
 ): Deviation[] {
   const described = variants.filter(({ properties }) => properties !== null);
   const unmet = place.isSent ? findUnmet(variants, firm) : [];
@@ -99,7 +99,7 @@ function findUnmet(variants: Variant[], firm: RecordShape['firm']): string[] {
   );
 }
 
-function compareWords(words: readonly string[], variants: Variant[], place: Place): Deviation[] {
+function compareWords(words: readonly string[], variants: Variant[], place: SchemaPath): Deviation[] {
   // Where one of them leaves it open, any word may come.
   if (variants.some((variant) => variant.words === null)) return [];
   const known = new Set(variants.flatMap((variant) => [...(variant.words ?? [])]));
@@ -109,7 +109,7 @@ function compareWords(words: readonly string[], variants: Variant[], place: Plac
 }
 
 /** Several schemas of which any may hold are one with alternatives. */
-function compareAny(schemas: SchemaReader, shape: Shape, given: unknown[], place: Place): Deviation[] {
+function compareAny(schemas: SchemaReader, shape: Shape, given: unknown[], place: SchemaPath): Deviation[] {
   return compareShape(schemas, shape, given.length === 1 ? given[0] : { anyOf: given }, place);
 }
 
@@ -129,10 +129,10 @@ function isNoNull(type: string): boolean {
   return type !== 'null';
 }
 
-function join({ where }: Place, name: string): string {
+function join({ where }: SchemaPath, name: string): string {
   return where === '' ? name : `${where}.${name}`;
 }
 
-function toDeviation({ where, isLoose = false }: Place, says: string, isGrave = true): Deviation {
+function toDeviation({ where, isLoose = false }: SchemaPath, says: string, isGrave = true): Deviation {
   return { where, says, isFailure: isGrave && !isLoose };
 }

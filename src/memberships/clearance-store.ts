@@ -80,7 +80,7 @@ export async function takeBackRemovals(
     .execute();
 }
 
-/** The same of all that these installs have, for the brake to be asked again: the evidence is old by now. */
+/** Sends removals that were cleared but not begun back to the brake, because their evidence is old. */
 export async function askBrakeAgain(
   tx: Transaction,
   installs: readonly string[],

@@ -8,7 +8,7 @@ import { mayBeWorkedOn } from './membership-store.ts';
 
 type MembershipBuilder = ExpressionBuilder<Tables, 'membership'>;
 
-/** Those in which somebody is, or is not, where they are to be. */
+/** The states in which wanted and found agree. */
 const settledStates = ['active', 'invited', 'removed'] as const;
 
 /** Where there is something to do: else it would be due for ever, and never claimed. */
@@ -18,7 +18,7 @@ export function dueAgain(eb: MembershipBuilder, now: string) {
 
 export async function lookAgain(tx: Transaction, membershipIds: number[], now: string): Promise<void> {
   if (membershipIds.length === 0) return;
-  // Not `updatedAt`: what waits for a read of its install is to go on waiting.
+  // `updatedAt` stays, so that a membership that waits for a read of its install still waits.
   await tx
     .updateTable('membership')
     .set((eb) => ({ nextAttemptAt: dueAgain(eb, now) }))
@@ -52,7 +52,7 @@ export async function confirm(tx: Transaction, membershipIds: number[], now: str
     .where('id', 'in', membershipIds)
     .where('state', '=', 'removed')
     .where('memberId', 'is not', null)
-    // Until the link is worthless that everybody has, they may be in again by it.
+    // Until the shared link is reset, a removed trainer may use it to come in again.
     .where((eb) => eb.not(isResetDue(eb)))
     .returning('id')
     .execute();
@@ -70,7 +70,7 @@ function isResetDue(eb: MembershipBuilder): Expression<SqlBool> {
   );
 }
 
-/** Those of an install who are to be seen once more, now that no call can arrive any more. */
+/** The memberships that need one more look, and for which no call can arrive any more. */
 export async function findUnconfirmed(
   db: Transaction,
   install: string,
@@ -87,7 +87,7 @@ export async function findUnconfirmed(
     .execute();
 }
 
-/** The look that is due now confirms it. */
+/** Makes a look due, which confirms the membership. */
 export async function lookToConfirm(tx: Transaction, membershipIds: number[], now: string): Promise<void> {
   if (membershipIds.length === 0) return;
   await tx
@@ -101,12 +101,12 @@ export async function lookToConfirm(tx: Transaction, membershipIds: number[], no
 
 export interface RepeatedRemoval {
   membershipId: number;
-  /** The account that was found: that one and no other. */
+  /** The account that was found. No other account may be removed. */
   memberId: string;
   removeAfter: string;
 }
 
-/** Hands it to the brake, like every other removal. */
+/** Makes the removal due; the brake decides about it as about every other. */
 export async function removeAgain(
   tx: Transaction,
   { membershipId, memberId, removeAfter }: RepeatedRemoval,

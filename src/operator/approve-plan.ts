@@ -56,7 +56,7 @@ export async function approvePlan(
   const { silence, plans, runs, clock } = deps;
   const { patience, isUnread = false } = approval;
   await plans.findOpen(planId);
-  await silence.look();
+  await silence.check();
   const isRead = !isUnread && (await readFor(deps, planId, all, approval));
   // Decided after that, so that it counts as newer.
   const by = { ...deps.by, at: toInstant(clock.now()) };

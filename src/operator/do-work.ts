@@ -4,7 +4,7 @@ import { emptyEvidence } from '../domain/evidence.ts';
 import { type ApplyDeps, applyEvidence } from '../evidence/apply-evidence.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import type { Loop } from '../lib/loop.ts';
-import type { RunStore, Since, Work } from '../reconcile/runs/run-store.ts';
+import type { RunStore, RunWork, Since } from '../reconcile/runs/run-store.ts';
 
 export interface WorkDeps extends ApplyDeps {
   database: Database;
@@ -38,8 +38,8 @@ export async function doWork(
   installs: readonly string[],
   since: Since,
   patience: Patience,
-): Promise<Map<string, Work>> {
-  const leftOf = ({ work, resets }: { work: Map<string, Work>; resets: number }) => countLeft(work) + resets;
+): Promise<Map<string, RunWork>> {
+  const leftOf = ({ work, resets }: { work: Map<string, RunWork>; resets: number }) => countLeft(work) + resets;
   const { work } = await workUntil(deps, patience, leftOf, async (until) => {
     await deriveAll(deps, patience.signal);
     const resets = await deps.countDueResets();
@@ -97,15 +97,15 @@ async function countWork(
   installs: readonly string[],
   since: Since,
   until: string,
-): Promise<Map<string, Work>> {
+): Promise<Map<string, RunWork>> {
   const now = toInstant(clock.now());
-  const counted = new Map<string, Work>();
+  const counted = new Map<string, RunWork>();
   for (const install of installs) {
     counted.set(install, await runs.count(install, since, now, until));
   }
   return counted;
 }
 
-function countLeft(work: Map<string, Work>): number {
+function countLeft(work: Map<string, RunWork>): number {
   return [...work.values()].reduce((sum, { left }) => sum + left, 0);
 }

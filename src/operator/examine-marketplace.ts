@@ -4,7 +4,7 @@ import { mapAtOnce } from '../lib/at-once.ts';
 import { maskText } from '../lib/mask.ts';
 import { findDeviations } from '../marketplace/contract-canary.ts';
 import type { PlatformApi } from '../marketplace/platform-api.ts';
-import type { Install } from '../marketplace/platform-schema.ts';
+import type { Grant } from '../marketplace/platform-schema.ts';
 import { type Check, ok, warning } from './doctor-checks.ts';
 import { checkEndpoints } from './endpoint-checks.ts';
 import { checkGrant, checkJobs, checkUnanswered, nameOf } from './install-checks.ts';
@@ -63,7 +63,7 @@ async function examineInstall(
   const ask = createAsk(timeoutMs, stopping);
   const unanswered = (error: AppError) => [checkUnanswered(install, error)];
   let scopes: readonly string[] = [];
-  const judgeGrant = (grant: Install) => {
+  const judgeGrant = (grant: Grant) => {
     if (grant.status === 'ACTIVE') scopes = grant.token?.scopes ?? grant.scopes ?? [];
     return checkGrant(install, grant);
   };

@@ -1,7 +1,7 @@
 import type { AppError } from '../domain/errors.ts';
 import { provisioningOf } from '../domain/evidence-status.ts';
 import { maskText } from '../lib/mask.ts';
-import type { Install, ProjectLink } from '../marketplace/platform-schema.ts';
+import type { Grant, ProjectLink } from '../marketplace/platform-schema.ts';
 import { type Check, failure, warning } from './doctor-checks.ts';
 import { findMissingScopes } from './needed-scopes.ts';
 
@@ -32,7 +32,7 @@ export function checkUnanswered(install: string, error: AppError): Check {
   }
 }
 
-export function checkGrant(install: string, { status, token, piiConsent }: Install): Check[] {
+export function checkGrant(install: string, { status, token, piiConsent }: Grant): Check[] {
   const name = nameOf(install);
   if (status !== 'ACTIVE') {
     const action = 'ask the customer: without a connection their people are taken out in time';

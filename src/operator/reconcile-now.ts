@@ -47,7 +47,7 @@ export async function reconcileNow(
   const since = { at: toInstant(clock.now()), afterReceipt: await runs.lastReceipt() };
   // The reading may take hours, in which somebody is here.
   const alive = createAliveWorker(silence, clock, logger);
-  await silence.look();
+  await silence.check();
   alive.start();
   try {
     return await reconcileAll(deps, installs, since, patience);

@@ -3,25 +3,25 @@ import type { RateLimit } from './rate-limit.ts';
 import type { StorageGate } from './storage-gate.ts';
 
 /**
- * What keeps one install from taking what is there for all. Asked only after the signature was
- * found right: a stranger must not use up what an install may have.
+ * Keeps one install from using the capacity of the others. It is asked only after the signature was
+ * verified, because a stranger must not use up what an install may have.
  */
 export interface Admission {
-  /** @returns why a delivery is to come again later; undefined where it may be stored now */
+  /** @returns why the delivery is deferred; undefined if it may be stored now */
   check(install: string, bodyBytes: number): Promise<Deferral | undefined>;
 }
 
 export interface Deferral {
   reason: DeferralReason;
-  /** For whoever sent it. */
+  /** For the sender. */
   message: string;
   retryAfterMs: number;
 }
 
-const tooFast = 'More deliveries have come than are taken in so short a time';
-/** What is stored is purged every ten minutes, where there is something to purge. */
+const tooFast = 'There were too many deliveries in a short time';
+/** The purge runs every ten minutes. */
 const storageFull = {
-  message: 'No more can be stored for this install now',
+  message: 'No more deliveries can be stored for this install now',
   retryAfterMs: 600_000,
 };
 

@@ -1,20 +1,20 @@
-/** How many bytes of requests may lie in memory at once, and how they are shared. */
+/** Limits how many bytes of requests are in memory at the same time, and shares them between owners. */
 export interface ByteBudget {
-  /** @param owner who the bytes are for: any text, as it is forgotten with its last share */
-  open(owner: string): Share;
+  /** @param owner any text; it is forgotten with its last share */
+  open(owner: string): ByteShare;
 }
 
-/** What one request holds of it. */
-export interface Share {
-  /** @returns whether there was room; what there was no room for is not counted */
+/** The bytes that one request holds. */
+export interface ByteShare {
+  /** @returns whether there was room; otherwise nothing is counted */
   take(bytes: number): boolean;
-  /** Gives all of it back. Harmless to repeat. */
+  /** Gives all bytes back. It may be called again. */
   release(): void;
 }
 
 /**
- * An owner may hold as much as is still free: one alone at most half, two a third each, and with
- * any number of them something is left for whoever comes next.
+ * An owner may hold as much as is still free. So one owner gets at most half, two get a third each,
+ * and with any number of them something is left for the next one.
  */
 export function createByteBudget(maxBytes: number): ByteBudget {
   const held = new Map<string, number>();

@@ -3,12 +3,12 @@ import type { Logger } from '../lib/logger.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { Quiet } from '../lib/quiet.ts';
 
-/** Why a sender is asked to come again later. */
+/** Why a sender is asked to try again later. */
 export type DeferralReason = 'bytes_in_flight' | 'rate' | 'stored_bytes' | 'disk_reserve';
 
-/** Tells the operator whose deliveries wait, without letting a sender fill the log. */
+/** Reports whose deliveries are deferred. A sender cannot fill the log with it. */
 export interface DeferralLog {
-  /** @param install empty for one that does not exist: its name was chosen by a stranger */
+  /** @param install empty for an unknown install, because a stranger chose its name */
   report(install: string, reason: DeferralReason): void;
 }
 
@@ -17,18 +17,18 @@ interface DeferralLogDeps {
   logger: Logger;
   alerts: Alerts;
   quiet: Quiet;
-  /** Of alerts, which are rarer than lines. */
+  /** For alerts, which are rarer than log lines. */
   alertQuiet: Quiet;
 }
 
 const hints: Record<DeferralReason, string> = {
-  bytes_in_flight: 'too many bodies are under way: is somebody flooding this address?',
-  rate: 'more came in a minute than receiver.limits lets one install have',
-  stored_bytes: 'it has as much stored as receiver.limits.storedBytes lets one install have',
+  bytes_in_flight: 'too many request bodies are under way: is this address being flooded?',
+  rate: 'more deliveries came in a minute than receiver.limits allows for one install',
+  stored_bytes: 'it has stored as much as receiver.limits.storedBytes allows for one install',
   disk_reserve: 'the disk is nearly full, and it has used its share of what is left',
 };
 
-/** One line per install and reason a minute; where it will not pass by itself, an alert an hour. */
+/** One line a minute for each install and reason; and one alert an hour, if an operator must act. */
 export function createDeferralLog(deps: DeferralLogDeps): DeferralLog {
   const { metrics, logger, alerts, quiet, alertQuiet } = deps;
   return {

@@ -4,18 +4,18 @@ import { AppError, httpStatusOf, toAppError } from '../domain/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Quiet } from '../lib/quiet.ts';
 
-/** What every refusal looks like: `{"error", "code"}` (design section 3). */
+/** The body of every refusal: `{"error", "code"}` (docs/design.md, Receiving). */
 export function sendError(response: Response, error: AppError): void {
   setHead(response, error).json({ error: error.message, code: error.code });
 }
 
-/** How long what a sender is still sending is thrown away before the connection is closed. */
+/** How long the rest of a request is read and thrown away before the connection is closed. */
 const lingerMs = 500;
 
 /**
- * Answers a request whose body is not wanted, at once. What was not read stands in the way of the
- * connection's next request, so it is closed: when the sender has finished or a moment later, as
- * closing on bytes that still arrive would take the answer along.
+ * Answers a request at once without reading its body. The unread body blocks the next request on the
+ * connection, so the connection is closed: when the sender has finished or a moment later, because
+ * closing it while bytes arrive would lose the answer.
  */
 export function refuseUnread(request: Request, response: Response, error: AppError): void {
   const body = Buffer.from(JSON.stringify({ error: error.message, code: error.code }));
@@ -33,7 +33,7 @@ function setHead(response: Response, { code, retryAfterMs }: AppError): Response
   return response.status(httpStatusOf(code));
 }
 
-/** What went wrong inside is for the log, once a minute, not for whoever asked. */
+/** An internal error goes to the log, once a minute, and not to the sender. */
 export function createErrorHandler(logger: Logger, quiet: Quiet): ErrorRequestHandler {
   return (thrown, _request, response, next) => {
     if (response.headersSent) return next(thrown);
@@ -43,13 +43,13 @@ export function createErrorHandler(logger: Logger, quiet: Quiet): ErrorRequestHa
     const { code } = toAppError(thrown);
     const alsoFailed = quiet.letThrough(`failed ${code}`);
     if (alsoFailed !== null) {
-      logger.error({ err: thrown, alsoFailed }, 'A request could not be answered as meant');
+      logger.error({ err: thrown, alsoFailed }, 'A request could not be handled');
     }
     sendError(response, new AppError(code, 'The request could not be handled now'));
   };
 }
 
-/** Express marks what the client got wrong with a status. */
+/** Express sets a status on errors that the client caused. */
 function isBadRequest(thrown: unknown): boolean {
   const { status } = thrown as { status?: unknown };
   return !(thrown instanceof AppError) && typeof status === 'number' && status < 500;

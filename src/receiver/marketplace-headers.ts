@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** The marketplace's own headers, under whichever prefix it uses (spec: platform-api.md section 1). */
+/** The marketplace's own headers, by each of the configured prefixes. */
 export interface MarketplaceHeaders {
-  /** In lower case, as Node gives them. */
+  /** In lower case, as in Node. */
   readonly names: readonly string[];
-  /** Every signature that came, by any prefix. */
+  /** The values of every signature header. */
   signaturesOf(headers: IncomingHttpHeaders): string[];
   deliveryIdOf(headers: IncomingHttpHeaders): string | null;
 }
@@ -27,7 +27,7 @@ export function createMarketplaceHeaders(prefixes: readonly string[]): Marketpla
   };
 }
 
-/** The few headers worth keeping beside a delivery, as JSON. Not cookies, not what proxies add. */
+/** The few headers that are kept with a delivery, as JSON. No cookies, and nothing that proxies add. */
 export function keepHeaders(headers: IncomingHttpHeaders, names: readonly string[]): string {
   const kept: Record<string, string> = {};
   for (const name of names) {

@@ -1,12 +1,12 @@
 import type { Clock } from '../lib/clock.ts';
 
-/** How fast one install may have things stored. Each has its own, so none uses up another's. */
+/** How fast deliveries of one install may be stored. Each install has its own limit. */
 export interface RateLimit {
   /**
-   * Takes one delivery of so many bytes from what the install may have.
+   * Takes one delivery and its bytes from the limit of the install.
    *
-   * @param install one that there is, as it is remembered
-   * @returns how many milliseconds to wait before there is enough, and nothing is taken; 0 if it was
+   * @param install one that exists, because it is kept in memory
+   * @returns 0 if it was taken; otherwise how many milliseconds to wait until it can be
    */
   take(install: string, bytes: number): number;
 }
@@ -24,7 +24,7 @@ interface Bucket {
 
 const minuteMs = 60_000;
 
-/** Token buckets that hold what a minute brings, so that a minute's worth may come at once. */
+/** Token buckets that hold the limit of a minute, so that the deliveries of a minute may come at once. */
 export function createRateLimit(rates: Rates, clock: Clock): RateLimit {
   const { deliveriesPerMinute, bytesPerMinute } = rates;
   const buckets = new Map<string, Bucket>();
@@ -33,7 +33,7 @@ export function createRateLimit(rates: Rates, clock: Clock): RateLimit {
     const now = clock.now().getTime();
     const full = { deliveries: deliveriesPerMinute, bytes: bytesPerMinute, filledAt: now };
     const bucket = buckets.get(install) ?? full;
-    // A clock that was set back brings nothing, and takes nothing away.
+    // A clock that was set back adds nothing and takes nothing away.
     const minutes = Math.max(0, now - bucket.filledAt) / minuteMs;
     bucket.deliveries = Math.min(full.deliveries, bucket.deliveries + minutes * deliveriesPerMinute);
     bucket.bytes = Math.min(full.bytes, bucket.bytes + minutes * bytesPerMinute);

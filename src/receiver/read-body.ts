@@ -7,12 +7,12 @@ export type ReadBody =
   | { outcome: 'no_room' }
   | { outcome: 'broken_off' };
 
-/** What a piece costs beside its bytes: a body that is sent byte by byte is mostly that. */
+/** What a chunk costs beside its bytes. A body that is sent byte by byte costs mostly this. */
 const pieceBytes = 256;
 
 /**
- * Reads a body whole, and asks for room for each piece as it arrives: what a header announces costs
- * its sender nothing. A body that is not read to its end is left where it is.
+ * Reads a whole body and asks for room for each chunk when it arrives, because the announced length
+ * costs a sender nothing. A body that is refused is not read to its end.
  */
 export async function readBody(
   request: IncomingMessage,

@@ -1,19 +1,19 @@
+import type { RequestHandler } from 'express';
 import express, { type Express } from 'express';
 import { AppError } from '../domain/errors.ts';
 import type { Readiness } from '../lib/readiness.ts';
 import { createErrorHandler, sendError } from './error-response.ts';
-import { createReadyRoute } from './health-route.ts';
 import { createWebhookRoute, type WebhookRouteDeps } from './webhook-route.ts';
 
 /**
- * The public edge. It promises that a delivery it answers with 200 is stored, that a request it
- * cannot trust costs nothing but a counter, and that no answer waits for a tool.
+ * The public listener. A delivery that it answers with 200 is stored. A request that it cannot trust
+ * costs no more than a counter. No answer waits for a tool.
  */
 export interface ReceiverDeps extends WebhookRouteDeps {
   readiness: Readiness;
 }
 
-/** Without a parameter, which Express would decode, and answer differently where it cannot. */
+/** Without a parameter, because Express would decode it, and would answer differently if it cannot. */
 const webhookPath = /^\/webhooks\/[^/]+\/?$/;
 
 export function createReceiverApp(deps: ReceiverDeps): Express {
@@ -41,4 +41,12 @@ export function createReceiverApp(deps: ReceiverDeps): Express {
   });
   app.use(createErrorHandler(deps.logger, deps.quiet));
   return app;
+}
+
+/** `/readyz` says whether a delivery can be stored now, and nothing more. */
+function createReadyRoute(readiness: Readiness): RequestHandler {
+  return async (_request, response) => {
+    const status = await readiness.ask();
+    response.status(status === 'ok' ? 200 : 503).json({ status });
+  };
 }

@@ -3,9 +3,9 @@ import type { Metrics } from '../lib/metrics.ts';
 import type { Quiet } from '../lib/quiet.ts';
 import type { RefusalReason } from './verify-signature.ts';
 
-/** Tells the operator why requests are refused, without letting a stranger fill the disk. */
+/** Reports why requests are refused. A stranger cannot fill the disk with it. */
 export interface RefusalLog {
-  /** @param install empty for one that does not exist: its name was chosen by a stranger */
+  /** @param install empty for an unknown install, because a stranger chose its name */
   report(install: string, reason: RefusalReason): void;
 }
 
@@ -13,7 +13,7 @@ interface RefusalLogDeps {
   metrics: Metrics;
   logger: Logger;
   quiet: Quiet;
-  /** Told when no secret made a signature, at most once a minute for each install that there is. */
+  /** Called when no secret made a signature, at most once a minute for each known install. */
   onUnmatched(install: string): void;
 }
 
@@ -26,7 +26,7 @@ const hints: Record<RefusalReason, string> = {
     'no configured secret made the signature: was the endpoint re-created, or is a proxy changing the body?',
 };
 
-/** One line per install and reason a minute, with the number that it stands for. */
+/** One line a minute for each install and reason, with the number of requests that it stands for. */
 export function createRefusalLog(deps: RefusalLogDeps): RefusalLog {
   const { metrics, logger, quiet, onUnmatched } = deps;
   return {

@@ -1,12 +1,12 @@
 import type { KeyObject } from 'node:crypto';
 import { toSigningKey } from './verify-signature.ts';
 
-/** The keys that may have signed a delivery to an install; undefined where there is no such install. */
+/** The keys with which a delivery to an install may be signed; undefined if there is no such install. */
 export interface SigningKeys {
   get(install: string): readonly KeyObject[] | undefined;
 }
 
-/** @param installs live: what changes in it counts from the next delivery on */
+/** @param installs a change in the Map applies from the next delivery on */
 export function createSigningKeys(installs: ReadonlyMap<string, { webhookSecrets: readonly string[] }>): SigningKeys {
   const made = new WeakMap<readonly string[], readonly KeyObject[]>();
   return {

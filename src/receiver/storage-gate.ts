@@ -1,65 +1,66 @@
 import { rowOverheadBytes } from '../domain/delivery.ts';
 import type { Clock } from '../lib/clock.ts';
 
-/** Keeps one install from filling the disk for all. */
+/** Keeps one install from filling the disk of all. */
 export interface StorageGate {
   /**
-   * Counts what is let through, so that a flood between two looks is seen too.
+   * Counts the deliveries that it allows, so that it notices a flood between two measurements too.
    *
-   * @returns why the delivery must not be stored now; undefined where it may
+   * @returns why the delivery must not be stored now; undefined if it may
    */
   check(install: string, bodyBytes: number): Promise<'stored_bytes' | 'disk_reserve' | undefined>;
 }
 
 export interface StorageLimits {
-  /** What one install may have stored. */
+  /** How much one install may have stored. */
   storedBytes: number;
-  /** What of the disk is shared out evenly once no more than that is free. */
+  /** When only this much of the disk is free, it is shared evenly between the installs. */
   reserveBytes: number;
 }
 
 interface StorageGateDeps {
   /** What each install has stored, in bytes. */
   readStored(): Promise<ReadonlyMap<string, number>>;
-  /** What is free where it is stored, in bytes; null where that is not known. */
+  /** How many bytes are free on the disk of the database; null if unknown. */
   readFree(): Promise<number | null>;
   countInstalls(): number;
   limits: StorageLimits;
   clock: Clock;
 }
 
-/** How long a look at the database and the disk is good for. */
-const goodForMs = 1000;
+/** How long a measurement of the database and the disk is used. */
+const measuredForMs = 1000;
 /**
- * What is stored is written to the log of the database, and into its file; once it is handled, to
- * the log again. The fourth is for what the engine writes about it.
+ * A delivery is written to the log of the database and to its file, and, once it is handled, to the
+ * log again. The fourth time stands for the evidence that is written because of it.
  */
 const timesWritten = 4;
 
 /**
- * Once the disk is short, each install may store its part of the reserve and no more, however much
- * it had before: who has much from better days is not to be held up by who makes it short now.
+ * When the disk is short, each install may store its share of the reserve and no more. What it had
+ * stored before does not count, so that an install with much stored is not stopped by a flood from
+ * another one.
  */
 export function createStorageGate(deps: StorageGateDeps): StorageGate {
   const { limits, clock, countInstalls } = deps;
   let stored: ReadonlyMap<string, number> = new Map();
   let freeBytes: number | null = null;
-  let lookedAt = Number.NEGATIVE_INFINITY;
-  let looking = Promise.resolve();
+  let measuredAt = Number.NEGATIVE_INFINITY;
+  let measuring = Promise.resolve();
   const unseen = createUnseen();
   /** What each install had when the disk became short. */
   let hadBefore: ReadonlyMap<string, number> | undefined;
 
-  async function look(): Promise<void> {
+  async function measure(): Promise<void> {
     [stored, freeBytes] = await Promise.all([deps.readStored(), deps.readFree()]);
     unseen.turn();
   }
 
-  function lookAgain(now: number): Promise<void> {
-    lookedAt = now;
-    // What is wrong with the database is told by what is to be stored in it.
-    looking = look().catch(() => undefined);
-    return looking;
+  function measureAgain(now: number): Promise<void> {
+    measuredAt = now;
+    // A fault of the database is reported when a delivery cannot be stored.
+    measuring = measure().catch(() => undefined);
+    return measuring;
   }
 
   function isShortWith(bytes: number): boolean {
@@ -81,7 +82,7 @@ export function createStorageGate(deps: StorageGateDeps): StorageGate {
   return {
     async check(install, bodyBytes) {
       const now = clock.now().getTime();
-      await (Math.abs(now - lookedAt) >= goodForMs ? lookAgain(now) : looking);
+      await (Math.abs(now - measuredAt) >= measuredForMs ? measureAgain(now) : measuring);
       const bytes = bodyBytes + rowOverheadBytes;
       const held = amountOf(stored, install) + amountOf(unseen.byInstall(), install);
       if (held + bytes > limits.storedBytes) return 'stored_bytes';
@@ -92,7 +93,7 @@ export function createStorageGate(deps: StorageGateDeps): StorageGate {
   };
 }
 
-/** What was let through since the look before last: the last may have come before it was stored. */
+/** What was allowed since the measurement before the last, which may have missed what was not stored yet. */
 function createUnseen() {
   let since = new Map<string, number>();
   let both = new Map<string, number>();

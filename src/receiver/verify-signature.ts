@@ -2,9 +2,9 @@ import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'no
 
 export type RefusalReason = 'missing' | 'malformed' | 'too_old' | 'too_new' | 'no_secret_matched';
 
-/** What a signature header says, its form and its age being right. */
+/** A signature header whose form and age are valid. */
 export interface Signature {
-  /** As it was written: it is part of what was signed. */
+  /** As it was sent, because it is part of what is signed. */
   timestamp: string;
   /** 32 bytes each. */
   digests: readonly Buffer[];
@@ -14,14 +14,14 @@ export type ReadSignature = { outcome: 'read'; signature: Signature } | { outcom
 
 const toleranceSeconds = 300;
 
-/** Keeps a secret in the form HMAC wants. The whole literal counts, `whsec_` included. */
+/** The secret as a key for HMAC. The whole text is the key, `whsec_` included. */
 export function toSigningKey(secret: string): KeyObject {
   return createSecretKey(Buffer.from(secret, 'utf8'));
 }
 
 /**
- * Reads `t=<unix seconds>,v1=<hex>` (spec: part B section 5.5, platform-api.md section 5): all that
- * can be told of a request before its body is there.
+ * Reads `t=<unix seconds>,v1=<hex>` (docs/design.md, Receiving). This is all that can be checked before
+ * the body is read.
  *
  * @param headers every value of the signature header; more than one is malformed
  * @param now Unix seconds
@@ -39,9 +39,9 @@ export function readSignature(headers: readonly string[], now: number): ReadSign
 }
 
 /**
- * Whether one of the secrets made the signature over `<t>.<raw body>`. Several `v1` and several
- * secrets may be on offer while a secret is being rotated: one match is enough, and all are tried,
- * so that the time taken tells nothing.
+ * Whether one of the secrets made the signature over `<t>.<raw body>`. During a rotation there may be
+ * several `v1` and several secrets. One match is enough, but all are tried, so that the time it takes
+ * reveals nothing.
  */
 export function isSignedWith(
   secrets: readonly KeyObject[],
@@ -56,12 +56,12 @@ export function isSignedWith(
 }
 
 const element = /^([a-z][a-z0-9_]*)=([^\s,]+)$/;
-/** Plain seconds. Long enough for milliseconds, so that those are told "too new". */
+/** Plain seconds. Long enough for milliseconds, so that those are refused as "too new". */
 const unixSeconds = /^(0|[1-9]\d{0,14})$/;
 const sha256Hex = /^[0-9a-f]{64}$/;
 const maxHeaderLength = 2048;
 
-/** Exactly one `t`, at least one `v1`, in any order; schemes of other names are passed over. */
+/** Exactly one `t` and at least one `v1`, in any order. Other schemes are ignored. */
 function parseSignature(header: string): Signature | undefined {
   const elements = header
     .slice(0, maxHeaderLength)

@@ -8,7 +8,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { Quiet } from '../lib/quiet.ts';
 import type { Admission } from './admission.ts';
-import type { ByteBudget, Share } from './byte-budget.ts';
+import type { ByteBudget, ByteShare } from './byte-budget.ts';
 import type { DeferralLog } from './deferral-log.ts';
 import { refuseUnread, sendError } from './error-response.ts';
 import { keepHeaders, type MarketplaceHeaders } from './marketplace-headers.ts';
@@ -20,31 +20,31 @@ import { isSignedWith, type RefusalReason, readSignature, type Signature } from 
 export interface WebhookRouteDeps {
   inbox: Inbox;
   signingKeys: SigningKeys;
-  /** Stands in for the secret of an install that does not exist. */
+  /** Used in place of the secret of an unknown install. */
   decoySecret: KeyObject;
   headers: MarketplaceHeaders;
-  /** Of what was sent and is not answered yet, by the name it was sent to. */
+  /** The bytes of requests that are not answered yet, by the name of the install. */
   budget: ByteBudget;
-  /** Asked once a delivery is known to be the install's own. */
+  /** Asked after the signature is verified. */
   admission: Admission;
   refusals: RefusalLog;
   deferrals: DeferralLog;
   quiet: Quiet;
   metrics: Metrics;
   logger: Logger;
-  /** This machine's: by it a signature is too old. */
+  /** The clock of this machine, which decides whether a signature is too old. */
   clock: Clock;
-  /** By which what is stored is due. */
+  /** The clock of the times that are stored. */
   databaseClock: Clock;
 }
 
 const maxBodyBytes = 256 * 1024;
-/** Whatever lies in memory now is answered, or cut off, by then. */
+/** By then the requests that are in memory now are answered or cut off. */
 const roomAfterMs = 10_000;
 
 /**
- * `POST /webhooks/:install` (design section 3): what the headers tell, then raw bytes, signature,
- * and meaning; durable before the answer; never waiting for a tool.
+ * `POST /webhooks/:install` (docs/design.md, Receiving): first the headers, then raw bytes, signature and
+ * meaning. The delivery is durable before the answer, and the answer never waits for a tool.
  */
 export function createWebhookRoute(deps: WebhookRouteDeps): RequestHandler {
   return async (request, response) => {
@@ -68,10 +68,10 @@ export function createWebhookRoute(deps: WebhookRouteDeps): RequestHandler {
 interface Exchange {
   request: Request;
   response: Response;
-  /** As it was asked for; there may be none of that name. */
+  /** As in the path; such an install may not exist. */
   install: string;
   signature: Signature;
-  share: Share;
+  share: ByteShare;
 }
 
 async function takeDelivery(deps: WebhookRouteDeps, exchange: Exchange): Promise<void> {
@@ -111,13 +111,13 @@ function toAnswer(status: Appended['status']): Buffer {
   return Buffer.from(JSON.stringify({ status }));
 }
 
-/** There are four, so they lie ready: Express would make each anew. */
+/** Made once, because Express would make each answer anew. */
 function answer(response: Response, status: Appended['status']): void {
   const body = answers[status];
   response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': body.length }).end(body);
 }
 
-/** Names need no encoding (`name` in the configuration), so none is undone. */
+/** Names of installs need no encoding, so nothing is decoded. */
 function installOf({ path }: Request): string {
   return path.split('/', 3)[2] ?? '';
 }
@@ -148,7 +148,7 @@ function noRoom(deps: WebhookRouteDeps, install: string): AppError {
   return new AppError('unavailable', message, { retryAfterMs: roomAfterMs });
 }
 
-/** Empty for one that does not exist: what a stranger made up is not written down. */
+/** Empty for an unknown install, because a name that a stranger chose is not logged. */
 function knownName({ signingKeys }: WebhookRouteDeps, install: string): string {
   return signingKeys.get(install) === undefined ? '' : install;
 }
@@ -169,7 +169,7 @@ async function store(
   if (isIdReused) metrics.reusedDeliveryIds.inc({ install });
   const alsoKept = status === 'unprocessable' ? quiet.letThrough(`unread ${install}`) : null;
   if (alsoKept !== null) {
-    logger.warn({ install, alsoKept }, 'A signed delivery is no event that can be read; it is kept');
+    logger.warn({ install, alsoKept }, 'A signed delivery could not be read as an event; it is kept');
   }
   return status;
 }

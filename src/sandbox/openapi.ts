@@ -23,7 +23,7 @@ interface Content {
   'application/json': { schema: JsonSchema };
 }
 
-export interface Operation {
+export interface OpenapiOperation {
   operationId: string;
   summary: string;
   security: Record<string, Scope[]>[];
@@ -36,7 +36,7 @@ export interface OpenApiDocument {
   openapi: '3.1.0';
   info: { title: string; version: string };
   servers: { url: string }[];
-  paths: Record<string, Partial<Record<'get' | 'post' | 'patch' | 'delete', Operation>>>;
+  paths: Record<string, Partial<Record<'get' | 'post' | 'patch' | 'delete', OpenapiOperation>>>;
   components: {
     schemas: Record<string, JsonSchema>;
     securitySchemes: Record<string, { type: 'http'; scheme: 'bearer'; description: string }>;
@@ -65,7 +65,7 @@ export function describePlatformApi(hasCursors: boolean): OpenApiDocument {
   };
 }
 
-function describeItself(): Operation {
+function describeItself(): OpenapiOperation {
   const content = { 'application/json': { schema: { type: 'object' } } };
   return {
     operationId: 'getOpenApi',
@@ -213,7 +213,7 @@ function operation(
   summary: string,
   scope: Scope | undefined,
   { id = false, query = {}, body, status, answer, refusals = [] }: Shape,
-): Operation {
+): OpenapiOperation {
   const statuses = [...(body || query['limit'] ? [400] : []), 401, 403, ...(id ? [404] : []), ...refusals];
   const errors = statuses.map((code) => [code, toResponse(errorNames[code] ?? '', ref('Error'))]);
   return {

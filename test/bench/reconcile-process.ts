@@ -1,5 +1,5 @@
 import type { Adapter, Member } from '../../src/adapters/adapter.ts';
-import { createWorks, openRegistry } from '../../src/app/services.ts';
+import { createServices, openRegistry } from '../../src/app/services.ts';
 import { openStorage } from '../../src/app/storage.ts';
 import { Config } from '../../src/config/config-schema.ts';
 import { createDatabaseClock } from '../../src/db/database-clock.ts';
@@ -53,12 +53,12 @@ async function reconcile(order: ReconcileOrder): Promise<Reconciled> {
   const registry = openRegistry({ config, storage });
   await registry.load();
   const parts = { config, storage, logger, clock, adapters, registry, metrics: createMetrics() };
-  const works = createWorks(parts);
+  const services = createServices(parts);
   const begunAt = performance.now();
   let readMs = 0;
   const pacing = { requestsPerSecond: 1_000_000, burst: 1_000_000 };
   const api = createPlatformApi({ baseUrl, token, pacing });
-  const deps = { ...works, platformApis: new Map([['acme', api]]) };
+  const deps = { ...services, platformApis: new Map([['acme', api]]) };
   const patience = {
     waitMs: 12 * 3_600_000,
     signal: new AbortController().signal,

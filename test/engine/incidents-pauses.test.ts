@@ -26,7 +26,7 @@ describeEachDatabase('a link that was removed before an outage', (openFresh) => 
 
   beforeEach(async () => {
     incident = createIncident(await openFresh());
-    await watch(incident).look();
+    await watch(incident).check();
     await incident.event('contract.started');
     await incident.read({ links, active: on('cml1') });
   });
@@ -36,7 +36,7 @@ describeEachDatabase('a link that was removed before an outage', (openFresh) => 
   async function beAway(ms: number): Promise<void> {
     const { clock } = incident.engine;
     clock.advance(ms);
-    await watch(incident).look();
+    await watch(incident).check();
     await incident.settle();
     clock.advance(1000);
   }
@@ -80,7 +80,7 @@ describeEachDatabase('a link that was removed before an outage', (openFresh) => 
     const createdAt = toInstant(engine.clock.now());
     await engine.deliver([fullEvent({ type: 'project_link.removed', createdAt })]);
     engine.clock.advance(20 * minutes);
-    await watch(incident).look();
+    await watch(incident).check();
     await engine.takeIn();
     await incident.settle();
     expect(members()).toEqual(['cmu1']);
@@ -143,7 +143,7 @@ describeEachDatabase('two customers in one project, one of them not readable', (
     incident = createIncident(await openFresh(), {
       installsReaching: () => new Set(['acme', 'globex']),
     });
-    await watch(incident, ['acme', 'globex']).look();
+    await watch(incident, ['acme', 'globex']).check();
     await incident.event('contract.started');
   });
 
@@ -157,7 +157,7 @@ describeEachDatabase('two customers in one project, one of them not readable', (
   /** Of a backup, or after hours in which nobody was here. */
   async function restore(): Promise<void> {
     incident.engine.clock.advance(5 * minutes);
-    await watch(incident, ['acme', 'globex']).look(true);
+    await watch(incident, ['acme', 'globex']).check(true);
     incident.engine.clock.advance(1000);
   }
 

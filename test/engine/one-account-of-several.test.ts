@@ -44,6 +44,26 @@ describeEachDatabase('an account that several trainers have by its address', (op
   });
 });
 
+describeEachDatabase('an account that one trainer has under the addresses of two customers', (openFresh) => {
+  it('stays while the other customer wants it', async () => {
+    const engine = createEngine(await openFresh());
+    const tool = createMemoryTool();
+    const ofAcme = { contract: 'a', trainer: 'one', workEmail: 'one.1@opentrain.work' };
+    const ofGlobex = { contract: 'g', trainer: 'one', workEmail: 'one.2@opentrain.work' };
+    await engine.apply([fullEvent({ type: 'contract.started', ...ofAcme })], 'acme');
+    await convergeDue(engine, tool);
+    await engine.apply([fullEvent({ type: 'contract.started', ...ofGlobex })], 'globex');
+    await convergeDue(engine, tool);
+
+    const createdAt = engine.clock.now().toISOString();
+    await engine.apply([fullEvent({ type: 'contract.ended', createdAt, ...ofAcme })], 'acme');
+    expect(await convergeDue(engine, tool)).toEqual(['remove kept_for_another']);
+    expect(tool.members('street-signs')).toEqual(['one']);
+    await engine.apply([fullEvent({ type: 'contract.ended', createdAt, ...ofGlobex })], 'globex');
+    expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
+  });
+});
+
 function about(name: string) {
   return { contract: name, trainer: name, workEmail };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Page, readPages } from '../../src/marketplace/read-pages.ts';
+import { type ListingPage, readPages } from '../../src/marketplace/read-pages.ts';
 
 const limit = 3;
 
@@ -9,7 +9,7 @@ type PageSaid = [ids: string, nextCursor?: string | null | undefined, hasMore?: 
 async function read(...pages: PageSaid[]) {
   const asked: (string | undefined)[] = [];
   const listing = await readPages(
-    async (cursor): Promise<Page<{ id: string; page: number }>> => {
+    async (cursor): Promise<ListingPage<{ id: string; page: number }>> => {
       asked.push(cursor);
       const [ids, nextCursor, hasMore] = pages[asked.length - 1] ?? ['', null];
       const records = [...ids].map((id) => ({ id, page: asked.length }));
@@ -89,7 +89,7 @@ describe('a listing', () => {
 describe('who asks for pages', () => {
   it('is asked after each that has another after it whether that is wanted', async () => {
     const asked: string[] = [];
-    const pages: Page<string>[] = [
+    const pages: ListingPage<string>[] = [
       { records: ['a', 'b'], nextCursor: '1' },
       { records: ['c', 'd'], nextCursor: '2' },
       { records: ['e'], nextCursor: null },

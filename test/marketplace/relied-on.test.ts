@@ -8,7 +8,7 @@ import { createPlatformApi, type PlatformApi } from '../../src/marketplace/platf
 import {
   Budget,
   Contract,
-  Install,
+  Grant,
   Participant,
   ProjectLink,
   WebhookEndpoint,
@@ -130,7 +130,7 @@ describe('what is relied on', () => {
   };
 
   it.each<[string, z.ZodObject, RecordShape]>([
-    ['an install', Install, answer('GET /installs/current', 'install')],
+    ['an install', Grant, answer('GET /installs/current', 'install')],
     ['a link', ProjectLink, answer('GET /project-links', 'projectLinks')],
     ['a contract', Contract, answer('GET /contracts', 'contracts')],
     ['a person', Participant, answer('GET /contracts/{id}/participants', 'participants')],

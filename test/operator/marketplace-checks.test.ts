@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import { eventTypes } from '../../src/domain/event.ts';
 import { endpointUrlOf } from '../../src/installs/subscription/endpoint-url.ts';
-import { Install, ProjectLink, WebhookEndpoint } from '../../src/marketplace/platform-schema.ts';
+import { Grant, ProjectLink, WebhookEndpoint } from '../../src/marketplace/platform-schema.ts';
 import { checkEndpoints } from '../../src/operator/endpoint-checks.ts';
 import { checkGrant, checkJobs, checkUnanswered } from '../../src/operator/install-checks.ts';
 import { checkContract, checkDrift } from '../../src/operator/marketplace-checks.ts';
@@ -20,7 +20,7 @@ describe('a check of a grant', () => {
   const grant = (changes: object = {}, granted: string[] | undefined = scopes) =>
     checkGrant(
       'acme',
-      Install.parse({ id: 'cmi1', status: 'ACTIVE', piiConsent: true, token: { scopes: granted }, ...changes }),
+      Grant.parse({ id: 'cmi1', status: 'ACTIVE', piiConsent: true, token: { scopes: granted }, ...changes }),
     );
 
   it('finds nothing amiss with all that is needed, and nothing of what is not told', () => {

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { createByteBudget, type Share } from '../../src/receiver/byte-budget.ts';
+import { type ByteShare, createByteBudget } from '../../src/receiver/byte-budget.ts';
 
 /** Takes byte after byte until there is no more room. */
-function takeAll(share: Share): number {
+function takeAll(share: ByteShare): number {
   for (let taken = 0; ; taken += 1) if (!share.take(1)) return taken;
 }
 

@@ -3,8 +3,8 @@ import { inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import type { PlatformReader } from '../../src/marketplace/platform-api.ts';
-import { leaseMs } from '../../src/reconcile/read/hold-lease.ts';
-import { endRuns } from '../../src/reconcile/runs/end-runs.ts';
+import { installLeaseMs } from '../../src/reconcile/read/hold-lease.ts';
+import { endRuns } from '../../src/reconcile/runs/reconcile-worker.ts';
 import { reconcileNext } from '../../src/reconcile/runs/reconcile-install.ts';
 import { createReconcileWorker } from '../../src/reconcile/runs/reconcile-worker.ts';
 import { describeEachDatabase } from '../support/databases.ts';
@@ -53,7 +53,7 @@ describeEachDatabase('a read that takes long', (openFresh) => {
     const takenByOther: boolean[] = [];
     const slow = answering(async (id) => {
       asked.push(id);
-      engine.clock.advance(leaseMs / 12);
+      engine.clock.advance(installLeaseMs / 12);
       takenByOther.push(await read(incident, whole));
       await endRuns(engine);
     });
@@ -74,11 +74,11 @@ describeEachDatabase('a read that takes long', (openFresh) => {
     const hanging = answering(async (id) => {
       if (isHanging || id === 'c-u0') return;
       isHanging = true;
-      engine.clock.advance(leaseMs);
+      engine.clock.advance(installLeaseMs);
       expect(await engine.installStates.claim(toInstant(engine.clock.now()), later())).not.toBeNull();
-      engine.clock.advance(leaseMs / 2);
+      engine.clock.advance(installLeaseMs / 2);
     });
-    const later = () => instantIn(engine.clock, 2 * leaseMs);
+    const later = () => instantIn(engine.clock, 2 * installLeaseMs);
     await want(incident);
     await read(incident, hanging);
     expect(await engine.rows('run')).toMatchObject([
@@ -143,10 +143,10 @@ describeEachDatabase('a read that takes long', (openFresh) => {
     await want(incident);
     await engine.runs.begin('acme', 'schedule', now());
     engine.clock.advance(hours);
-    await engine.installStates.claim(now(), instantIn(engine.clock, leaseMs));
+    await engine.installStates.claim(now(), instantIn(engine.clock, installLeaseMs));
     await endRuns(engine);
     expect(await engine.rows('run')).toMatchObject([{ endedAt: null }]);
-    engine.clock.advance(leaseMs);
+    engine.clock.advance(installLeaseMs);
     await endRuns(engine);
     expect(await engine.rows('run')).toMatchObject([{ failure: expect.stringMatching(/^Cut off/) }]);
   });

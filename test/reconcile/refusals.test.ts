@@ -248,7 +248,7 @@ describe('nobody is removed, and it is told what is in doubt,', () => {
     await readOn(site);
     await expectNobodyLeaves(site);
     expect(await doubts(site)).toEqual(expected);
-    expect(site.incident.engine.log.text()).toContain('nobody is removed by that alone');
+    expect(site.incident.engine.log.text()).toContain('that removes no member');
     expect((await runs(site)).map(({ failure }) => failure)).toEqual([null, null]);
     // And it is over once the marketplace says again what there is.
     site.front.meddle();

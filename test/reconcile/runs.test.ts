@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { inTransaction } from '../../src/db/database.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
-import { endRuns } from '../../src/reconcile/runs/end-runs.ts';
+import { endRuns } from '../../src/reconcile/runs/reconcile-worker.ts';
 import { createRunStore } from '../../src/reconcile/runs/run-store.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { createIncident, type Incident, type Listing, minutes } from '../support/incident.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { describePlatformApi, type Operation } from '../../src/sandbox/openapi.ts';
+import { describePlatformApi, type OpenapiOperation } from '../../src/sandbox/openapi.ts';
 import { platformRoutes } from '../../src/sandbox/platform-router.ts';
 import { clock, openWorld, request, today, type World } from './sandbox-harness.ts';
 
@@ -179,7 +179,7 @@ describe('the platform API', () => {
   it.each([false, true])('describes the query of the contracts, with cursors: %s', async (cursors) => {
     const { baseUrl } = await openWorld({ cursors });
     const { body } = await request('GET', `${baseUrl}/openapi.json`);
-    const { parameters } = body.paths['/contracts'].get as Operation;
+    const { parameters } = body.paths['/contracts'].get as OpenapiOperation;
     const schemas = parameters?.map(({ name, schema }) => [name, schema]) ?? [];
     expect(Object.fromEntries(schemas)).toEqual({
       projectLinkId: { type: 'string' },
@@ -231,7 +231,7 @@ function envelope(status: number, code: string) {
   return { status, body: { error: text, code, requestId: text } };
 }
 
-async function describedOperation(world: World, { method, path }: Example): Promise<Operation> {
+async function describedOperation(world: World, { method, path }: Example): Promise<OpenapiOperation> {
   const { body } = await request('GET', `${world.baseUrl}/openapi.json`);
   return body.paths[path][method.toLowerCase()];
 }

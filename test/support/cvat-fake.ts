@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
-import type { Fault, Faults, RequestKind } from '../../src/adapters/conformance/harness.ts';
+import type { RequestKind, ToolFault, ToolFaults } from '../../src/adapters/conformance/harness.ts';
 import type { CvatEvent } from './cvat-events.ts';
 import { type CvatAnswer, createCvatRoutes, refuse } from './cvat-routes.ts';
 import { type CvatOptions, type CvatState, createCvatState } from './cvat-state.ts';
@@ -25,7 +25,7 @@ export interface CvatFake {
   events: CvatEvent[];
   /** `method path?query` of every request, and what was with it. */
   requests: { line: string; headers: IncomingMessage['headers']; body: unknown }[];
-  faults: Faults;
+  faults: ToolFaults;
 }
 
 const token = 'pat_Ab12.cd/34+ef==';
@@ -36,7 +36,7 @@ export async function openCvatFake(options: CvatFakeOptions = {}): Promise<CvatF
   const events: CvatEvent[] = [];
   const requests: CvatFake['requests'] = [];
   const route = createCvatRoutes(state, options, events);
-  let begun: { kind: RequestKind; fault: Fault } | undefined;
+  let begun: { kind: RequestKind; fault: ToolFault } | undefined;
   let origin = '';
 
   async function answer(request: IncomingMessage): Promise<CvatAnswer | null> {
@@ -128,7 +128,7 @@ function kindOf(method: string, path: string): RequestKind {
 }
 
 /** Quotes all it should not: its credential, and what it was sent. */
-function toQuoting({ status, retryAfterSeconds }: Fault & { does: 'answers' }, sent: string): CvatAnswer {
+function toQuoting({ status, retryAfterSeconds }: ToolFault & { does: 'answers' }, sent: string): CvatAnswer {
   const detail = `${sent} ${token} ${encodeURIComponent(token)} Bearer ${token}`;
   const headers = {
     ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),

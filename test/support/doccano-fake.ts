@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setImmediate, setTimeout as wait } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
-import type { Fault, Faults, RequestKind } from '../../src/adapters/conformance/harness.ts';
+import type { RequestKind, ToolFault, ToolFaults } from '../../src/adapters/conformance/harness.ts';
 import { type FakeAnswer, fakeRoutes } from './doccano-fake-routes.ts';
 import { addUser, createDoccanoState, type DoccanoState, type FakeUser, showUser } from './doccano-fake-state.ts';
 import type { DoccanoSite } from './doccano-site.ts';
@@ -16,7 +16,7 @@ import type { DoccanoSite } from './doccano-site.ts';
 export interface DoccanoFake extends DoccanoSite {
   /** Of every request so far. */
   requests: { line: string; headers: IncomingMessage['headers'] }[];
-  faults: Faults;
+  faults: ToolFaults;
   /** The next request of this line (`POST /users/create`) does what it should, and is not answered. */
   loseNextAnswer(line: string): void;
   /** Makes the tokens of an account worthless, as logging out does. */
@@ -37,7 +37,7 @@ export async function openDoccanoFake(): Promise<DoccanoFake> {
   const owner = addUser(state, admin.username, admin.password, { isSuperuser: true, isStaff: true });
   const requests: DoccanoFake['requests'] = [];
   const given = new Map<string, FakeAnswer>();
-  let begun: { kind: RequestKind; fault: Fault } | undefined;
+  let begun: { kind: RequestKind; fault: ToolFault } | undefined;
   let endedAt = Number.NEGATIVE_INFINITY;
   let lost = '';
 
@@ -149,7 +149,7 @@ function refused(detail: string): FakeAnswer {
   return { status: 403, body: { detail } };
 }
 
-function misbehave(fault: Fault, call: Call, owner: FakeUser, work: () => FakeAnswer): FakeAnswer | null {
+function misbehave(fault: ToolFault, call: Call, owner: FakeUser, work: () => FakeAnswer): FakeAnswer | null {
   if (fault.does === 'answers') return refuse(fault, call, owner);
   if (fault.does === 'swallows') return pretend(call);
   if (fault.does === 'goes_silent') work();
@@ -179,7 +179,7 @@ function kindOf(line: string): RequestKind | undefined {
 
 /** Quotes all it should not: its credentials, and what it was sent. */
 function refuse(
-  { status, retryAfterSeconds }: Fault & { does: 'answers' },
+  { status, retryAfterSeconds }: ToolFault & { does: 'answers' },
   { url, body }: Call,
   owner: FakeUser,
 ): FakeAnswer {

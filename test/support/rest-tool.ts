@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
-import type { Fault, Faults, RequestKind } from '../../src/adapters/conformance/harness.ts';
+import type { RequestKind, ToolFault, ToolFaults } from '../../src/adapters/conformance/harness.ts';
 import { createRestToolState, type RestAnswer, type RestToolOptions } from './rest-tool-state.ts';
 
 /** A tool with an HTTP API such as many have, on loopback, which misbehaves when it is told to. */
@@ -23,7 +23,7 @@ export interface RestTool {
   /** Gives the id of an account to somebody else. */
   giveOut(id: string, email: string): void;
   hasLogin(email: string): boolean;
-  faults: Faults & { begin(kind: RequestKind | 'any', fault: Fault): void };
+  faults: ToolFaults & { begin(kind: RequestKind | 'any', fault: ToolFault): void };
 }
 
 const token = 'tool-token/1+2==';
@@ -31,7 +31,7 @@ const token = 'tool-token/1+2==';
 export async function openRestTool(options: RestToolOptions = {}): Promise<RestTool> {
   const state = createRestToolState(options);
   const requests: RestTool['requests'] = [];
-  let begun: { kind: RequestKind | 'any'; fault: Fault } | undefined;
+  let begun: { kind: RequestKind | 'any'; fault: ToolFault } | undefined;
   let origin = '';
 
   async function answer(request: IncomingMessage): Promise<RestAnswer | null> {
@@ -97,7 +97,7 @@ function kindOf(method: string, path: string): RequestKind | 'update' {
 }
 
 /** Quotes all it should not: its credential, and what it was sent. */
-function refuse({ status, retryAfterSeconds }: Fault & { does: 'answers' }, sent: string): RestAnswer {
+function refuse({ status, retryAfterSeconds }: ToolFault & { does: 'answers' }, sent: string): RestAnswer {
   const quoted = `${token} ${encodeURIComponent(token)} Authorization: Bearer ${token}`;
   const headers = {
     ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),

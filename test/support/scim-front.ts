@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express, { type Request, type RequestHandler, type Response } from 'express';
 import { onTestFinished } from 'vitest';
-import type { Fault, Faults, RequestKind } from '../../src/adapters/conformance/harness.ts';
+import type { RequestKind, ToolFault, ToolFaults } from '../../src/adapters/conformance/harness.ts';
 
 /** What stands before a SCIM server on loopback: it takes note, and misbehaves when it is told to. */
 export interface ScimTool {
@@ -12,7 +12,7 @@ export interface ScimTool {
   token: string;
   /** `method path?query` of every request, decoded. */
   requests: { line: string; headers: Request['headers']; body: unknown }[];
-  faults: Faults;
+  faults: ToolFaults;
   users(): ScimUser[];
   /** The ids in a group, as often as they are in it. */
   members(group: string): string[];
@@ -34,7 +34,7 @@ export type CountMembers = (groupId: string) => number;
 
 export async function openScimFront(server: RequestHandler, countMembers: CountMembers, token = 'scim-token/1+2==') {
   const requests: ScimTool['requests'] = [];
-  let begun: { kind: RequestKind; fault: Fault } | undefined;
+  let begun: { kind: RequestKind; fault: ToolFault } | undefined;
 
   const app = express();
   app.use(express.json({ type: ['application/scim+json', 'application/json'] }));
@@ -56,7 +56,7 @@ export async function openScimFront(server: RequestHandler, countMembers: CountM
     listener.closeAllConnections();
   });
   const { port } = listener.address() as AddressInfo;
-  const faults: Faults = {
+  const faults: ToolFaults = {
     begin: (kind, fault) => {
       begun = { kind, fault };
     },
@@ -69,7 +69,7 @@ export async function openScimFront(server: RequestHandler, countMembers: CountM
 }
 
 /** @returns whether that was all that happens */
-function misbehave(fault: Fault | undefined, token: string, request: Request, response: Response): boolean {
+function misbehave(fault: ToolFault | undefined, token: string, request: Request, response: Response): boolean {
   switch (fault?.does) {
     case undefined:
       return false;
@@ -102,7 +102,7 @@ function toQuoted(token: string, { originalUrl, body }: Request): string {
   return `${token} ${encodeURIComponent(token)} Authorization: Bearer ${token} ${sent}`;
 }
 
-function refuse(fault: Fault & { does: 'answers' }, response: Response, detail: string): void {
+function refuse(fault: ToolFault & { does: 'answers' }, response: Response, detail: string): void {
   const { status, retryAfterSeconds } = fault;
   if (retryAfterSeconds !== undefined) response.set('retry-after', String(retryAfterSeconds));
   if (status === 302) response.set('location', '/scim/v2/Users');

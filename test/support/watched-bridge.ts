@@ -3,7 +3,7 @@ import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { loadAdapters } from '../../src/adapters/load-adapters.ts';
 import { createApp } from '../../src/app/app.ts';
-import { createWorks, openRegistry } from '../../src/app/services.ts';
+import { createServices, openRegistry } from '../../src/app/services.ts';
 import { openStorage, type Storage } from '../../src/app/storage.ts';
 import { Config } from '../../src/config/config-schema.ts';
 import { createDatabaseClock } from '../../src/db/database-clock.ts';
@@ -71,7 +71,7 @@ export async function openWatchedBridge(
   const registry = openRegistry({ config, storage });
   await registry.load();
   const parts = { config, storage, logger: log.logger, adapters, registry };
-  const { subscription } = createWorks({
+  const { subscription } = createServices({
     ...parts,
     metrics: createMetrics(),
     clock: createDatabaseClock(storage.database, clock),

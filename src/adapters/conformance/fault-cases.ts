@@ -7,13 +7,13 @@ import {
   assertListed,
   type ConformanceCase,
   type ConformanceHarness,
-  type Fault,
-  type Faults,
   find,
   list,
   type RequestKind,
   remove,
   signalOf,
+  type ToolFault,
+  type ToolFaults,
   withMember,
 } from './harness.ts';
 
@@ -37,7 +37,7 @@ export const faultCases: readonly ConformanceCase[] = [
 ];
 
 interface FaultyHarness extends ConformanceHarness {
-  faults: Faults;
+  faults: ToolFaults;
 }
 
 async function withFaults(harness: ConformanceHarness, run: (harness: FaultyHarness) => Promise<void>): Promise<void> {
@@ -66,7 +66,7 @@ interface Failure {
   retryAfterMs?: unknown;
 }
 
-const refusals: [fault: Fault & { does: 'answers' }, expected: Failure][] = [
+const refusals: [fault: ToolFault & { does: 'answers' }, expected: Failure][] = [
   [
     { does: 'answers', status: 302 },
     { code: 'invalid', status: 302 },
@@ -120,7 +120,7 @@ async function timesOut(harness: FaultyHarness): Promise<void> {
   await withMember(harness, present, async (member) => {
     for (const [kind, call] of callsOf(harness, { present, member, absent })) {
       const what = `${kind} without an answer`;
-      const fault: Fault = { does: 'stalls' };
+      const fault: ToolFault = { does: 'stalls' };
       const late = () => call(AbortSignal.timeout(shortMs));
       const error = await failureOf(harness, kind, fault, late, what);
       assert.equal((error as Failure).code, 'unavailable', what);
@@ -209,7 +209,7 @@ function callsOf(
 async function failureOf(
   { faults }: FaultyHarness,
   kind: RequestKind,
-  fault: Fault,
+  fault: ToolFault,
   call: () => Promise<unknown>,
   what: string,
 ): Promise<unknown> {

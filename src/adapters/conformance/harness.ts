@@ -36,14 +36,14 @@ export interface ConformanceHarness {
   /** Does what somebody does with a link, where the tool knows nothing of them until then. */
   accept?(person: Person, added: Added): Promise<void>;
   /** Where the tool can be made to misbehave: a fake one. */
-  faults?: Faults;
+  faults?: ToolFaults;
   /** How long one call may take; 30,000 unless told. Milliseconds. */
   timeoutMs?: number;
 }
 
-export interface Faults {
+export interface ToolFaults {
   /** From now on the tool treats requests of this kind so, until `end`. */
-  begin(kind: RequestKind, fault: Fault): void;
+  begin(kind: RequestKind, fault: ToolFault): void;
   end(): void;
   /** What no error may quote: the tool puts them into what it `answers`. */
   secrets: readonly string[];
@@ -52,7 +52,7 @@ export interface Faults {
 /** `read` is whatever finds or lists; what an adapter reads while it adds is a `read`. */
 export type RequestKind = 'check' | 'read' | 'add' | 'remove';
 
-export type Fault =
+export type ToolFault =
   /** It refuses, with this status and the secrets in its text, and does nothing. */
   | { does: 'answers'; status: number; retryAfterSeconds?: number }
   /** It answers that it did it, and does nothing. */
@@ -98,7 +98,7 @@ export async function find(
 export async function add(harness: ConformanceHarness, person: Person, group = harness.groups[0]): Promise<Member> {
   const added = await harness.adapter.addMember(group, person, signalOf(harness));
   if (!added.isUnlisted) return added;
-  if (harness.accept === undefined) throw new NobodyAccepts();
+  if (harness.accept === undefined) throw new NotAccepted();
   await harness.accept(person, added);
   const member = await find(harness, { ...person, memberId: added.id }, group);
   assert.ok(member, 'who accepted is found');
@@ -106,7 +106,7 @@ export async function add(harness: ConformanceHarness, person: Person, group = h
 }
 
 /** Ends a case that needs somebody to be in where only they can let themselves in. */
-export class NobodyAccepts extends Error {
+export class NotAccepted extends Error {
   override readonly message = 'people let themselves in by a link, and nobody follows it here';
 }
 

@@ -6,7 +6,7 @@ import { createEndAssignments } from './end-assignments.ts';
 import { createCvatMembers, isNewcomer, toMember } from './find-members.ts';
 import { createInvites } from './invite-member.ts';
 import { readEventUsage, readJobUsage } from './read-usage.ts';
-import { createRemoval } from './remove-member.ts';
+import { createCvatRemoval } from './remove-member.ts';
 
 /**
  * CVAT, a server of one's own: an organization is the group, as its projects have no members, and a
@@ -28,7 +28,7 @@ export function createCvatAdapter(settings: CvatSettings): Adapter {
     },
 
     ...createInvites(settings, api, members),
-    removeMember: createRemoval(api, members),
+    removeMember: createCvatRemoval(api, members),
     endAssignments: createEndAssignments(settings, api, members),
 
     async *listMembers(groupId, signal) {

@@ -1,23 +1,23 @@
 import { AppError } from '../../domain/errors.ts';
 import { type HttpRequest, requestBytes, requestJson } from '../../lib/http-client.ts';
-import type { CvatSettings, Page, Reader } from './cvat-schema.ts';
+import type { CvatPage, CvatSettings, Reader } from './cvat-schema.ts';
 
 /** Makes requests to CVAT, each with an end and a bound, with the token and to this server only. */
 export interface CvatApi {
   /** @throws AppError as `requestJson` does, and `invalid` for an answer that is not CVAT's */
-  ask<Answer>(read: Reader<Answer>, call: Call): Promise<Answer>;
+  ask<Answer>(read: Reader<Answer>, call: CvatCall): Promise<Answer>;
   /** Where the answer says no more than that it was done. */
-  tell(call: Call): Promise<void>;
+  tell(call: CvatCall): Promise<void>;
   /**
    * Every page, in the order of the ids. Each page goes on after the last id and not at a number, so
    * that a list that changes meanwhile neither leaves anybody out nor shows them twice.
    */
-  list<Item extends { id: number }>(read: Reader<Page<Item>>, call: Call): AsyncIterable<Item>;
+  list<Item extends { id: number }>(read: Reader<CvatPage<Item>>, call: CvatCall): AsyncIterable<Item>;
   /** A file as it comes in. */
-  download(call: Call): AsyncIterable<Uint8Array>;
+  download(call: CvatCall): AsyncIterable<Uint8Array>;
 }
 
-export interface Call {
+export interface CvatCall {
   method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Below `url`; ids in it are encoded already. */
   path: string;
@@ -49,7 +49,7 @@ const maxFileBytes = 2 * 1024 ** 3;
 const answers = 'application/vnd.cvat+json';
 
 export function createCvatApi({ url, token }: CvatSettings): CvatApi {
-  function toRequest(call: Call, accept: string): HttpRequest {
+  function toRequest(call: CvatCall, accept: string): HttpRequest {
     const { method = 'GET', path, query = {}, secrets = [], body, purpose, signal } = call;
     const search = new URLSearchParams(query).toString();
     return {
@@ -65,7 +65,7 @@ export function createCvatApi({ url, token }: CvatSettings): CvatApi {
     };
   }
 
-  async function ask<Answer>(read: Reader<Answer>, call: Call): Promise<Answer> {
+  async function ask<Answer>(read: Reader<Answer>, call: CvatCall): Promise<Answer> {
     const { body } = await requestJson(toRequest(call, answers));
     return read(body, call.purpose);
   }
@@ -118,6 +118,6 @@ function isInOrder(results: { id: number }[], lastId: number): boolean {
   return results.every(({ id }, index) => id > (results[index - 1]?.id ?? lastId));
 }
 
-function wrongList({ purpose }: Call, why: string): AppError {
+function wrongList({ purpose }: CvatCall, why: string): AppError {
   return new AppError('invalid', `Could not ${purpose}: ${why}`);
 }

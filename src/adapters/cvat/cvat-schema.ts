@@ -62,7 +62,7 @@ const Invitation = z.object({
   /** Null where no mail was sent: it never expires. */
   expired: z.boolean().nullish(),
 });
-export type Invitation = z.output<typeof Invitation>;
+export type CvatInvitation = z.output<typeof Invitation>;
 
 const Export = z.object({ status: z.string(), result_url: z.string().nullish() });
 /** What the server runs with. */
@@ -76,7 +76,7 @@ const AccessToken = z.object({
 /** @throws AppError `invalid` for an answer that is not CVAT's */
 export type Reader<Answer> = (body: unknown, purpose: string) => Answer;
 
-export interface Page<Item> {
+export interface CvatPage<Item> {
   count: number;
   next: string | null;
   results: Item[];
@@ -91,7 +91,7 @@ function reader<Answer>(schema: z.ZodType<Answer>): Reader<Answer> {
   };
 }
 
-function pageReader<Item>(item: z.ZodType<Item>): Reader<Page<Item>> {
+function pageReader<Item>(item: z.ZodType<Item>): Reader<CvatPage<Item>> {
   return reader(z.object({ count: z.int(), next: z.string().nullable(), results: z.array(item) }));
 }
 

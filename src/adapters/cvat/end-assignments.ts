@@ -1,6 +1,6 @@
 import { mapAtOnce } from '../../lib/at-once.ts';
 import type { Adapter, Member } from '../adapter.ts';
-import { type Call, type CvatApi, isExactly, isSet } from './cvat-api.ts';
+import { type CvatApi, type CvatCall, isExactly, isSet } from './cvat-api.ts';
 import { type Assigned, type CvatSettings, readAssigned, toOrganization } from './cvat-schema.ts';
 import type { CvatMembers } from './find-members.ts';
 import { unlessGone } from './remove-member.ts';
@@ -115,7 +115,7 @@ function toCall(
   { organization: org, name, project, secrets, signal }: Wish,
   { path, project: field }: (typeof kinds)[number],
   afterId: number,
-): Call {
+): CvatCall {
   const query = { org, ...(name !== null && { assignee: name }) };
   const filters = [
     ...(name === null ? [isSet('assignee')] : []),

@@ -1,7 +1,7 @@
 import { AppError } from '../../domain/errors.ts';
 import type { Adapter, Added, Invitation, Member, Person } from '../adapter.ts';
 import type { CvatApi } from './cvat-api.ts';
-import { type Invitation as CvatInvitation, type CvatSettings, readInvitation, toOrganization } from './cvat-schema.ts';
+import { type CvatInvitation, type CvatSettings, readInvitation, toOrganization } from './cvat-schema.ts';
 import { type CvatMember, type CvatMembers, toMember } from './find-members.ts';
 
 /** How long an invitation is good for, unless the server was told otherwise, from when it was sent. */

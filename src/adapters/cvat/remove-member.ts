@@ -9,7 +9,7 @@ import type { CvatMembers } from './find-members.ts';
  * server's group `worker`, which open what is assigned to them without any membership
  * (`end-assignments.ts`).
  */
-export function createRemoval(api: CvatApi, members: CvatMembers) {
+export function createCvatRemoval(api: CvatApi, members: CvatMembers) {
   return async (groupId: string, member: Member, signal: AbortSignal): Promise<void> => {
     toOrganization(groupId);
     const found = await members.findById(groupId, member, signal);

@@ -9,12 +9,12 @@ import { type LoginName, logIn } from './doccano-session.ts';
 export interface DoccanoAccounts {
   find(email: string, signal: AbortSignal): Promise<User | null>;
   /** @throws AppError `invalid` for an address or a password that doccano does not take */
-  create(person: Person, signal: AbortSignal): Promise<Account>;
+  create(person: Person, signal: AbortSignal): Promise<DoccanoAccount>;
   /** The same for one that was found: an earlier try may have made it, and its answer was lost. */
-  recognise(person: Person, user: User, signal: AbortSignal): Promise<Account>;
+  recognise(person: Person, user: User, signal: AbortSignal): Promise<DoccanoAccount>;
 }
 
-export interface Account {
+export interface DoccanoAccount {
   user: User;
   /** Whether it was made for this person just now, so that nobody has been told of it. */
   isNew: boolean;
@@ -33,7 +33,7 @@ export function createDoccanoAccounts({ url }: DoccanoSettings, api: DoccanoApi)
   }
 
   /** A password that is asked for is made up for them: an account that it opens was made with it. */
-  async function recognise(person: Person, user: User, signal: AbortSignal): Promise<Account> {
+  async function recognise(person: Person, user: User, signal: AbortSignal): Promise<DoccanoAccount> {
     const { memberId, newPassword: password } = person;
     if (memberId !== null || password === undefined) return { user, isNew: false };
     const isNew = (await logIn(url, { username: user.username, password }, signal)) !== null;

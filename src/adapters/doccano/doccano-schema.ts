@@ -37,7 +37,7 @@ export const DoccanoSettings = z
   });
 export type DoccanoSettings = z.output<typeof DoccanoSettings>;
 
-export type Credentials = { token: string } | { username: string; password: string };
+export type DoccanoCredentials = { token: string } | { username: string; password: string };
 
 interface CredentialKeys {
   username: string | undefined;
@@ -45,7 +45,7 @@ interface CredentialKeys {
   token: string | undefined;
 }
 
-function toCredentials({ username, password, token }: CredentialKeys): Credentials | null {
+function toCredentials({ username, password, token }: CredentialKeys): DoccanoCredentials | null {
   if (token !== undefined) {
     return username === undefined && password === undefined ? { token } : null;
   }

@@ -5,7 +5,7 @@ import { pick, toMember } from './answer.ts';
 import { createHttpApi, type HttpApi } from './http-api.ts';
 import type { HttpSettings } from './http-schema.ts';
 import { createMemberSearch, valuesOfPerson } from './member-search.ts';
-import { expandText, placeholdersOf, type Values } from './template.ts';
+import { expandText, placeholdersOf, type TemplateValues } from './template.ts';
 
 /**
  * Any tool with an HTTP API of JSON, by requests that the settings declare (design section 7). It
@@ -101,7 +101,7 @@ function createUpdate({ requests: { update } }: HttpSettings, api: HttpApi): Pic
   };
 }
 
-function valuesOfMember(groupId: string, { id, email }: Member): Values {
+function valuesOfMember(groupId: string, { id, email }: Member): TemplateValues {
   const values = [
     ['group', groupId],
     ['memberId', id],

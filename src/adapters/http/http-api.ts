@@ -2,9 +2,9 @@ import { AppError } from '../../domain/errors.ts';
 import { type HttpAnswer, requestJson } from '../../lib/http-client.ts';
 import { pick } from './answer.ts';
 import type { HttpSettings, PageSettings } from './http-schema.ts';
-import { firstPage, type NextPage, nextPage, type Page } from './pages.ts';
+import { type AnswerPage, firstPage, type NextPage, nextPage } from './pages.ts';
 import { findSignOfMore } from './signs-of-more.ts';
-import { expandJson, expandPath, expandText, type JsonTemplate, type Values } from './template.ts';
+import { expandJson, expandPath, expandText, type JsonTemplate, type TemplateValues } from './template.ts';
 
 /** Makes the requests that are declared, each with an end and a bound. */
 export interface HttpApi {
@@ -12,11 +12,11 @@ export interface HttpApi {
    * @returns null for a status that is `expected`
    * @throws AppError as `requestJson` does, and `invalid` for a value that a template cannot take
    */
-  send(request: DeclaredRequest, call: Call): Promise<HttpAnswer | null>;
+  send(request: DeclaredRequest, call: HttpCall): Promise<HttpAnswer | null>;
   /** Every page; the items on each are what `itemsOf` says. Nothing for an `expected` status. */
   readPages<Item>(
     request: DeclaredRequest & { items: string; pages: PageSettings },
-    call: Call,
+    call: HttpCall,
     itemsOf: (answer: HttpAnswer) => Item[],
   ): AsyncIterable<Item>;
 }
@@ -29,10 +29,10 @@ interface DeclaredRequest {
   body?: JsonTemplate | undefined;
 }
 
-export interface Call {
+export interface HttpCall {
   /** What it is an attempt at: "add the member". */
   purpose: string;
-  values: Values;
+  values: TemplateValues;
   /** Statuses that are an answer and no error. */
   expected?: readonly number[] | undefined;
   isAnswerIgnored?: boolean;
@@ -53,7 +53,7 @@ export function createHttpApi(settings: HttpSettings): HttpApi {
     return headers;
   }
 
-  async function sendTo(url: string, request: DeclaredRequest, call: Call) {
+  async function sendTo(url: string, request: DeclaredRequest, call: HttpCall) {
     const { purpose, values, signal, isAnswerIgnored = false } = call;
     const headers = toHeaders(request);
     try {
@@ -75,7 +75,7 @@ export function createHttpApi(settings: HttpSettings): HttpApi {
     }
   }
 
-  function toUrl({ path, query }: DeclaredRequest, values: Values, next?: NextPage): string {
+  function toUrl({ path, query }: DeclaredRequest, values: TemplateValues, next?: NextPage): string {
     if (next !== undefined && 'url' in next) return next.url;
     const url = new URL(`${settings.url}${expandPath(path, values)}`);
     for (const [name, value] of Object.entries(query)) {
@@ -113,7 +113,7 @@ export function createHttpApi(settings: HttpSettings): HttpApi {
 /** What is not all must not be taken for all: whoever is missing would count as absent. */
 function findNext(
   { items, pages }: { items: string; pages: PageSettings },
-  page: Page,
+  page: AnswerPage,
   purpose: string,
 ): NextPage | undefined {
   const next = nextPage(pages, page);
@@ -151,7 +151,7 @@ function createRepeatGuard(purpose: string): (items: unknown[]) => void {
 const shortestSecret = 6;
 
 /** What a header holds may be a credential, and tools quote the address that stands in a path. */
-function secretsIn(headers: Headers, values: Values): string[] {
+function secretsIn(headers: Headers, values: TemplateValues): string[] {
   const words = [...headers.values()].flatMap((value) => [value, ...value.split(/\s+/)]);
   return [...words.filter(({ length }) => length >= shortestSecret), values.get('email') ?? ''];
 }

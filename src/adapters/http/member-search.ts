@@ -4,7 +4,7 @@ import type { Adapter, Member, Person } from '../adapter.ts';
 import { pick, toMember } from './answer.ts';
 import type { HttpApi } from './http-api.ts';
 import type { HttpSettings, PageSettings } from './http-schema.ts';
-import type { Values } from './template.ts';
+import type { TemplateValues } from './template.ts';
 
 /** The reading half of the port, by whichever requests the settings declare. */
 export interface MemberSearch {
@@ -73,7 +73,12 @@ export function createMemberSearch(settings: HttpSettings, api: HttpApi): Member
   };
 }
 
-type Read = (request: ReadRequest, purpose: string, values: Values, signal: AbortSignal) => AsyncGenerator<Member>;
+type Read = (
+  request: ReadRequest,
+  purpose: string,
+  values: TemplateValues,
+  signal: AbortSignal,
+) => AsyncGenerator<Member>;
 
 /** Each once, though a list that changes while it is read may show somebody on two pages. */
 function createReader(settings: HttpSettings, api: HttpApi): Read {
@@ -106,7 +111,7 @@ async function pickPerson(members: AsyncIterable<Member>, { memberId, email }: P
 }
 
 /** @param groupId null where a request is about no group */
-export function valuesOfPerson(groupId: string | null, person: Person): Values {
+export function valuesOfPerson(groupId: string | null, person: Person): TemplateValues {
   const { trainerId, email, displayName } = person;
   return new Map([
     ...(groupId === null ? [] : ([['group', groupId]] as const)),

@@ -4,7 +4,7 @@ import { pick } from './answer.ts';
 import type { PageSettings } from './http-schema.ts';
 
 /** A page as it was read. */
-export interface Page {
+export interface AnswerPage {
   answer: HttpAnswer;
   /** Where the answer came from. */
   url: string;
@@ -30,7 +30,7 @@ export function firstPage(settings: PageSettings): NextPage | undefined {
  * @throws AppError `invalid` for a link that leads out of the tool or a total that is none,
  * `unavailable` for a list that ended before its total
  */
-export function nextPage(settings: PageSettings, page: Page): NextPage | undefined {
+export function nextPage(settings: PageSettings, page: AnswerPage): NextPage | undefined {
   const { body, headers } = page.answer;
   switch (settings.by) {
     case 'none':
@@ -60,7 +60,7 @@ export function nextPage(settings: PageSettings, page: Page): NextPage | undefin
  * A page is the last when nobody stands on it: a tool may give fewer at a time than it was asked
  * for, so a short page proves nothing.
  */
-function hasEnded(totalPath: string | undefined, { answer, count, gathered }: Page): boolean {
+function hasEnded(totalPath: string | undefined, { answer, count, gathered }: AnswerPage): boolean {
   if (totalPath === undefined) return count === 0;
   const total = pick(answer.body, totalPath);
   if (!Number.isSafeInteger(total)) {

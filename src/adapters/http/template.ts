@@ -5,7 +5,7 @@ import { pathSegment } from '../../lib/path-segment.ts';
  * Texts with placeholders. Values are put in once and never looked at again, as strangers chose
  * them: one that reads `{email}` stays as it is.
  */
-export type Values = ReadonlyMap<string, string>;
+export type TemplateValues = ReadonlyMap<string, string>;
 
 /** Any JSON; its strings are templates, its keys are not. */
 export type JsonTemplate = string | number | boolean | null | JsonTemplate[] | { [key: string]: JsonTemplate };
@@ -20,17 +20,17 @@ export function placeholdersOf(template: JsonTemplate): string[] {
 }
 
 /** @throws AppError `invalid` for a placeholder without a value */
-export function expandText(template: string, values: Values): string {
+export function expandText(template: string, values: TemplateValues): string {
   return template.replace(pattern, (_, name: string) => toValue(name, values));
 }
 
 /** @throws AppError `invalid` also for a value that cannot be one segment of a path */
-export function expandPath(template: string, values: Values): string {
+export function expandPath(template: string, values: TemplateValues): string {
   return template.replace(pattern, (_, name: string) => pathSegment(toValue(name, values)));
 }
 
 /** @throws AppError `invalid` for a placeholder without a value */
-export function expandJson(template: JsonTemplate, values: Values): JsonTemplate {
+export function expandJson(template: JsonTemplate, values: TemplateValues): JsonTemplate {
   if (typeof template === 'string') return expandText(template, values);
   if (template === null || typeof template !== 'object') return template;
   if (Array.isArray(template)) return template.map((item) => expandJson(item, values));
@@ -38,7 +38,7 @@ export function expandJson(template: JsonTemplate, values: Values): JsonTemplate
   return Object.fromEntries(entries.map(([key, value]) => [key, expandJson(value, values)]));
 }
 
-function toValue(name: string, values: Values): string {
+function toValue(name: string, values: TemplateValues): string {
   const value = values.get(name);
   if (value !== undefined) return value;
   throw new AppError('invalid', `The request needs {${name}}, and there is none for this member`);

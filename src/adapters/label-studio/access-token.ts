@@ -2,7 +2,7 @@ import { AppError } from '../../domain/errors.ts';
 import { TokenClaims } from './label-studio-schema.ts';
 
 /** What a request is authorised with. */
-export interface Credentials {
+export interface RequestCredentials {
   /** The value of `Authorization`. */
   header(signal: AbortSignal): Promise<string>;
   /** To be told of a 401 to what `header` gave: whether it may give something better now. */
@@ -21,7 +21,10 @@ const refreshTimeoutMs = 15_000;
  *
  * @param exchange asks Label Studio for an access token
  */
-export function createCredentials(token: string, exchange: (signal: AbortSignal) => Promise<string>): Credentials {
+export function createCredentials(
+  token: string,
+  exchange: (signal: AbortSignal) => Promise<string>,
+): RequestCredentials {
   if (!isPersonalToken(token)) {
     return {
       header: async () => `Token ${token}`,

@@ -5,19 +5,19 @@ import { AccessToken, type LabelStudioSettings } from './label-studio-schema.ts'
 
 /** Requests with the token, each with an end and a bound, whose answers are what a schema says. */
 export interface AuthorizedRequests {
-  read<T>(schema: Schema<T>, call: Call): Promise<T>;
+  read<T>(schema: Schema<T>, call: LabelStudioCall): Promise<T>;
   /** The same without the token, which what stands at a wrong address is not told. */
-  readOpenly<T>(schema: Schema<T>, call: Call): Promise<T>;
+  readOpenly<T>(schema: Schema<T>, call: LabelStudioCall): Promise<T>;
   /** The same as somebody who is logged in. */
-  readBySession<T>(schema: Schema<T>, session: string, call: Call): Promise<T>;
+  readBySession<T>(schema: Schema<T>, session: string, call: LabelStudioCall): Promise<T>;
   /** Null where there is no such thing: 404. */
-  readOrNull<T>(schema: Schema<T>, call: Call): Promise<T | null>;
+  readOrNull<T>(schema: Schema<T>, call: LabelStudioCall): Promise<T | null>;
   /** Whatever is answered; that there is no such thing any more is no error. */
-  remove(call: Call): Promise<void>;
-  post(call: Call): Promise<void>;
+  remove(call: LabelStudioCall): Promise<void>;
+  post(call: LabelStudioCall): Promise<void>;
 }
 
-export interface Call {
+export interface LabelStudioCall {
   path: string;
   /** What it is an attempt at: "list the users". */
   purpose: string;
@@ -50,7 +50,7 @@ export function createAuthorizedRequests({ url, token }: LabelStudioSettings): A
     return parse(AccessToken, body, purpose).access;
   }
 
-  const toRequest = ({ path, purpose, signal }: Call): HttpRequest => ({
+  const toRequest = ({ path, purpose, signal }: LabelStudioCall): HttpRequest => ({
     method: 'GET',
     url: `${url}${path}`,
     purpose,
@@ -60,11 +60,11 @@ export function createAuthorizedRequests({ url, token }: LabelStudioSettings): A
     secrets: credentials.secrets(),
   });
 
-  async function sendAs(authorization: string, call: Call, more: Partial<HttpRequest>): Promise<HttpAnswer> {
+  async function sendAs(authorization: string, call: LabelStudioCall, more: Partial<HttpRequest>): Promise<HttpAnswer> {
     return await requestJson({ ...toRequest(call), headers: { authorization }, ...more });
   }
 
-  async function send(call: Call, more: Partial<HttpRequest> = {}): Promise<HttpAnswer> {
+  async function send(call: LabelStudioCall, more: Partial<HttpRequest> = {}): Promise<HttpAnswer> {
     const authorization = await credentials.header(call.signal);
     try {
       return await sendAs(authorization, call, more);

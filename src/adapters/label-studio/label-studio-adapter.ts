@@ -6,7 +6,7 @@ import { findUser, isMember, toMember } from './find-user.ts';
 import { createLabelStudioApi } from './label-studio-api.ts';
 import type { LabelStudioSettings } from './label-studio-schema.ts';
 import { invite, type OnboardDeps, signUp, toInvitation } from './onboard.ts';
-import { createRemoval } from './remove-member.ts';
+import { createLabelStudioRemoval } from './remove-member.ts';
 import { createSignUpPage } from './sign-up.ts';
 import { readWork } from './work.ts';
 
@@ -51,7 +51,7 @@ export function createLabelStudioAdapter(settings: LabelStudioSettings): Adapter
       return await invite(deps, person, signal);
     },
 
-    ...createRemoval(settings, { api, users }, refuseOthers),
+    ...createLabelStudioRemoval(settings, { api, users }, refuseOthers),
 
     async *listMembers(groupId, signal) {
       refuseOthers(groupId);

@@ -2,7 +2,7 @@ import { AppError, type ErrorCode } from '../../domain/errors.ts';
 import type { Added, Invitation, Person } from '../adapter.ts';
 import { findByAddress, isUserId, type SharedUsers } from './find-user.ts';
 import type { LabelStudioApi } from './label-studio-api.ts';
-import { type Account, type SignUpPage, toSearch } from './sign-up.ts';
+import { type NewAccount, type SignUpPage, toSearch } from './sign-up.ts';
 
 /** The two ways to an account: Gangway fills the form in, or the person does. */
 export interface OnboardDeps {
@@ -43,7 +43,7 @@ export async function signUp(deps: OnboardDeps, person: Person, signal: AbortSig
 }
 
 /** A removal that is under way at the same time makes the link worthless: there is a new one. */
-async function submit({ api, page }: OnboardDeps, account: Account, signal: AbortSignal): Promise<string> {
+async function submit({ api, page }: OnboardDeps, account: NewAccount, signal: AbortSignal): Promise<string> {
   const inviteToken = await api.inviteToken(signal);
   try {
     return await page.signUp(account, inviteToken, signal);

@@ -8,7 +8,7 @@ import type { LabelStudioSettings } from './label-studio-schema.ts';
  * Two ways out: the membership of the organization is ended, or the whole user is deleted, where that
  * was chosen. The owner, and whoever the token belongs to, goes by neither.
  */
-export function createRemoval(
+export function createLabelStudioRemoval(
   { organization, offboarding }: LabelStudioSettings,
   { api, users }: { api: LabelStudioApi; users: SharedUsers },
   refuseOthers: (groupId: string) => void,

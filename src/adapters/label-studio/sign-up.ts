@@ -14,7 +14,7 @@ export interface SignUpPage {
    * @throws AppError `conflict` where it knows the address after all, `invalid` where it does not
    * like it or the password, `forbidden` for a token that is not good any more
    */
-  signUp(account: Account, inviteToken: string, signal: AbortSignal): Promise<string>;
+  signUp(account: NewAccount, inviteToken: string, signal: AbortSignal): Promise<string>;
   /**
    * Whether the form would be looked at: it is sent empty, which makes no account. Without a token
    * it asks for anybody, with one for those who have the link.
@@ -22,7 +22,7 @@ export interface SignUpPage {
   isOpen(inviteToken: string | null, signal: AbortSignal): Promise<boolean>;
 }
 
-export interface Account {
+export interface NewAccount {
   email: string;
   password: string;
 }

@@ -1,12 +1,12 @@
-import type { Step } from './climb.ts';
-import { type Call, type ScimApi, toPatch } from './scim-api.ts';
+import { type ScimApi, type ScimCall, toPatch } from './scim-api.ts';
+import type { ChangeAttempt } from './try-changes.ts';
 
 /** As the RFC has it; as Okta does; whole; and as Entra did before it followed the RFC. */
-export function activeSteps(api: ScimApi, active: boolean, hasPatch: boolean, call: Call): Step[] {
-  const patch = (operation: object): Step => ({
+export function activeSteps(api: ScimApi, active: boolean, hasPatch: boolean, call: ScimCall): ChangeAttempt[] {
+  const patch = (operation: object): ChangeAttempt => ({
     send: (resource) => api.change('PATCH', { type: 'Users', resource }, toPatch(operation), call),
   });
-  const put: Step = {
+  const put: ChangeAttempt = {
     send: (resource) => api.change('PUT', { type: 'Users', resource }, { ...resource, active }, call),
   };
   if (!hasPatch) return [put];

@@ -1,5 +1,5 @@
 import { isObject, type Resource, textAt, toResource } from './resource.ts';
-import { type Call, type ScimApi, unless } from './scim-api.ts';
+import { type ScimApi, type ScimCall, unless } from './scim-api.ts';
 
 /**
  * Whether the server's filters mind the case of a name. By the RFC they do not; where they do,
@@ -8,7 +8,7 @@ import { type Call, type ScimApi, unless } from './scim-api.ts';
 export function createCaseProbe(api: ScimApi): (signal: AbortSignal) => Promise<boolean> {
   let known: boolean | undefined;
 
-  async function firstUser(filter: object, call: Call): Promise<Resource | undefined> {
+  async function firstUser(filter: object, call: ScimCall): Promise<Resource | undefined> {
     const query = { ...filter, startIndex: 1, count: 1 };
     const answer = await unless([400, 404, 501], api.get('/Users', query, call));
     const { Resources: users } = isObject(answer) ? answer : {};

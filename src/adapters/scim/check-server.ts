@@ -4,7 +4,7 @@ import type { Dialect, Discovery } from './discovery.ts';
 import type { Groups } from './groups.ts';
 import { withRemedy } from './remedy.ts';
 import { isObject } from './resource.ts';
-import { type Call, type ScimApi, unless } from './scim-api.ts';
+import { type ScimApi, type ScimCall, unless } from './scim-api.ts';
 import type { ScimSettings } from './scim-schema.ts';
 import type { Search } from './search.ts';
 import { tokenExpiry } from './token-expiry.ts';
@@ -66,7 +66,7 @@ function patchFinding({ group, ifMatch }: ScimSettings, { hasPatch }: Dialect): 
 
 /** Nobody has this address, so whoever is shown was not filtered. */
 async function filterFinding({ api }: CheckDeps, { hasFilter }: Dialect, signal: AbortSignal): Promise<Finding | null> {
-  const call: Call = { purpose: 'try a filter', signal };
+  const call: ScimCall = { purpose: 'try a filter', signal };
   const query = { filter: 'userName eq "nobody@gangway.invalid"', startIndex: 1, count: 1 };
   const answer = await unless([400, 404, 501], api.get('/Users', query, call));
   const isFiltered = !isObject(answer) || Number(answer['totalResults'] ?? 0) === 0;

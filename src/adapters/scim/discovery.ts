@@ -1,5 +1,5 @@
 import { isObject } from './resource.ts';
-import { type Call, type ScimApi, unless } from './scim-api.ts';
+import { type ScimApi, type ScimCall, unless } from './scim-api.ts';
 
 /** What a server says of itself at `/ServiceProviderConfig`, as far as it matters. */
 export interface Dialect {
@@ -21,7 +21,7 @@ export function createDiscovery(api: ScimApi): Discovery {
   let known: Dialect | undefined;
 
   async function refresh(signal: AbortSignal): Promise<Dialect> {
-    const call: Call = { purpose: 'read what the server supports', signal };
+    const call: ScimCall = { purpose: 'read what the server supports', signal };
     // Not everybody has it, or shows it: what matters is then tried.
     const none = [400, 403, 404, 405, 501];
     known = toDialect(await unless(none, api.get('/ServiceProviderConfig', {}, call)));

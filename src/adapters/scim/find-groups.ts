@@ -1,6 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
 import { isPathSegment } from '../../lib/path-segment.ts';
-import { membersOf, type Resource, textAt, toResource } from './resource.ts';
+import { type Resource, rawMembersOf, textAt, toResource } from './resource.ts';
 import { pathOf, type ScimApi, unless } from './scim-api.ts';
 import type { Search } from './search.ts';
 
@@ -21,7 +21,7 @@ export function createGroupFinder(api: ScimApi, search: Search): GroupFinder {
   async function byId(id: string, signal: AbortSignal): Promise<Resource | null> {
     const call = { purpose: 'read the group', signal };
     const group = toResource(await unless([404, 410], api.get(pathOf('Groups', id), {}, call)));
-    hasShownMembers ||= group !== undefined && membersOf(group) !== undefined;
+    hasShownMembers ||= group !== undefined && rawMembersOf(group) !== undefined;
     return group ?? null;
   }
 

@@ -1,12 +1,12 @@
 import { AppError } from '../../domain/errors.ts';
-import { climb, type Step } from './climb.ts';
 import type { Discovery } from './discovery.ts';
 import { createGroupFinder, quote } from './find-groups.ts';
 import { createMemberSteps } from './member-steps.ts';
 import { groupSchema, memberIds, type Resource } from './resource.ts';
-import { type Call, type ScimApi, unless } from './scim-api.ts';
+import { type ScimApi, type ScimCall, unless } from './scim-api.ts';
 import type { ScimSettings } from './scim-schema.ts';
 import type { Search } from './search.ts';
+import { type ChangeAttempt, tryChanges } from './try-changes.ts';
 
 /** Groups, by their display names, and who is in them. */
 export interface Groups {
@@ -32,7 +32,7 @@ export function createGroups({ api, search, discovery, settings }: GroupDeps): G
       const remedy = 'create it there, or set "createGroups": true';
       throw new AppError('invalid', `The tool has no group ${quote(name)}: ${remedy}`);
     }
-    const call: Call = { purpose: 'create the group', hidden: [userId], signal };
+    const call: ScimCall = { purpose: 'create the group', hidden: [userId], signal };
     const body = { schemas: [groupSchema], displayName: name, members: [{ value: userId }] };
     const answer = await unless([409], api.post('/Groups', body, call));
     const group = await finder.byName(name, signal);
@@ -47,13 +47,13 @@ export function createGroups({ api, search, discovery, settings }: GroupDeps): G
   async function change(
     group: Resource,
     did: string,
-    steps: readonly Step[],
+    attempts: readonly ChangeAttempt[],
     isDone: (members: Set<string>) => boolean,
     signal: AbortSignal,
   ): Promise<void> {
-    await climb(group, {
+    await tryChanges(group, {
       did,
-      steps,
+      attempts,
       read: () => finder.byId(group.id, signal),
       isDone: (current) => isDone(current === null ? new Set() : memberIds(current)),
     });

@@ -1,33 +1,33 @@
 import { AppError } from '../../domain/errors.ts';
-import { climb, type Step } from './climb.ts';
 import type { GroupFinder } from './find-groups.ts';
-import { type Entry, entriesOf, isEntryOf, membersOf, type Resource } from './resource.ts';
-import { type Call, type ScimApi, toPatch } from './scim-api.ts';
+import { entriesOf, type GroupEntry, isEntryOf, type Resource, rawMembersOf } from './resource.ts';
+import { type ScimApi, type ScimCall, toPatch } from './scim-api.ts';
+import { type ChangeAttempt, tryChanges } from './try-changes.ts';
 
 /** The ways to change who is in a group, none of which may cost somebody else their place. */
 export interface MemberSteps {
-  toAdd(added: readonly Entry[], hasPatch: boolean, call: Call): Step[];
-  toRemove(id: string, hasPatch: boolean, call: Call): Step[];
+  toAdd(added: readonly GroupEntry[], hasPatch: boolean, call: ScimCall): ChangeAttempt[];
+  toRemove(id: string, hasPatch: boolean, call: ScimCall): ChangeAttempt[];
 }
 
 export function createMemberSteps(api: ScimApi, finder: GroupFinder): MemberSteps {
   let emptiesGroups = false;
 
-  const patch = (operation: object, call: Call): Step => ({
+  const patch = (operation: object, call: ScimCall): ChangeAttempt => ({
     send: (resource) => api.change('PATCH', { type: 'Groups', resource }, toPatch(operation), call),
   });
 
   /** The whole group, with all that is in it besides. */
-  const put = (edit: (members: unknown[]) => unknown[], call: Call): Step => ({
+  const put = (edit: (members: unknown[]) => unknown[], call: ScimCall): ChangeAttempt => ({
     async send(resource) {
-      const members = membersOf(resource);
+      const members = rawMembersOf(resource);
       if (members === undefined && !finder.showsMembers()) throw hidesMembers(call.purpose);
       const body = { ...resource, members: edit(members ?? []) };
       await api.change('PUT', { type: 'Groups', resource }, body, call);
     },
   });
 
-  function toAdd(added: readonly Entry[], hasPatch: boolean, call: Call): Step[] {
+  function toAdd(added: readonly GroupEntry[], hasPatch: boolean, call: ScimCall): ChangeAttempt[] {
     const ids = added.map(({ value }) => value);
     const hiding = { ...call, hidden: ids };
     const isOther = (one: unknown) => !isEntryOf(one, ids);
@@ -37,14 +37,14 @@ export function createMemberSteps(api: ScimApi, finder: GroupFinder): MemberStep
   }
 
   /** Strict servers read "remove these members" as "remove the members". */
-  async function review(before: Resource, after: Resource | null, id: string, call: Call) {
+  async function review(before: Resource, after: Resource | null, id: string, call: ScimCall) {
     const lost = lostBetween(before, after, id);
     if (after === null || lost.length === 0) return;
     emptiesGroups = true;
-    const back: Call = { ...call, purpose: 'put the others back into the group' };
-    await climb(after, {
+    const back: ScimCall = { ...call, purpose: 'put the others back into the group' };
+    await tryChanges(after, {
       did: 'put them back',
-      steps: toAdd(lost, true, back),
+      attempts: toAdd(lost, true, back),
       read: () => finder.byId(after.id, call.signal),
       isDone: (current) => lostBetween(before, current, id).length === 0,
     }).catch((error: unknown) => {
@@ -63,7 +63,7 @@ export function createMemberSteps(api: ScimApi, finder: GroupFinder): MemberStep
       if (!hasPatch) return [whole];
       const path = `members[value eq ${JSON.stringify(id)}]`;
       const asRfc = patch({ op: 'remove', path }, hiding);
-      const asEntra: Step = {
+      const asEntra: ChangeAttempt = {
         ...patch({ op: 'remove', path: 'members', value: [{ value: id }] }, hiding),
         isRisky: true,
         review: (before, after) => review(before, after, id, call),
@@ -74,7 +74,7 @@ export function createMemberSteps(api: ScimApi, finder: GroupFinder): MemberStep
 }
 
 /** Whoever was there and is not, besides the one that was to go. */
-function lostBetween(before: Resource, after: Resource | null, id: string): Entry[] {
+function lostBetween(before: Resource, after: Resource | null, id: string): GroupEntry[] {
   const there = after === null ? [] : entriesOf(after).map(({ value }) => value);
   const kept = new Set([...there, id]);
   return entriesOf(before).filter(({ value }) => !kept.has(value));

@@ -61,21 +61,21 @@ function emailsOf(user: Resource): string[] {
 }
 
 /** The entries as they are; undefined where the group shows no list of them. */
-export function membersOf(group: Resource): unknown[] | undefined {
+export function rawMembersOf(group: Resource): unknown[] | undefined {
   const members = group['members'];
   return Array.isArray(members) ? members : undefined;
 }
 
 /** Somebody in a group, or a group in it: what is needed to put it there. */
-export interface Entry {
+export interface GroupEntry {
   value: string;
   type?: string;
 }
 
 /** Each once. */
-export function entriesOf(group: Resource): Entry[] {
-  const entries = new Map<string, Entry>();
-  for (const entry of (membersOf(group) ?? []).filter(isObject)) {
+export function entriesOf(group: Resource): GroupEntry[] {
+  const entries = new Map<string, GroupEntry>();
+  for (const entry of (rawMembersOf(group) ?? []).filter(isObject)) {
     const value = toId(entry['value']);
     const type = entry['type'];
     if (value !== undefined) entries.set(value, { value, ...(typeof type === 'string' && { type }) });
@@ -85,7 +85,7 @@ export function entriesOf(group: Resource): Entry[] {
 
 /** The users among the members; groups in groups are left out. */
 export function memberIds(group: Resource): Set<string> {
-  const isUser = ({ type = 'User' }: Entry) => type.toLowerCase() !== 'group';
+  const isUser = ({ type = 'User' }: GroupEntry) => type.toLowerCase() !== 'group';
   return new Set(
     entriesOf(group)
       .filter(isUser)

@@ -7,17 +7,17 @@ import type { ScimSettings } from './scim-schema.ts';
 /** SCIM over HTTP (RFC 7644): one request each, with an end and a bound. */
 export interface ScimApi {
   /** @throws AppError as `requestJson` does */
-  get(path: string, query: Query, call: Call): Promise<unknown>;
-  post(path: string, body: object, call: Call): Promise<unknown>;
+  get(path: string, query: Query, call: ScimCall): Promise<unknown>;
+  post(path: string, body: object, call: ScimCall): Promise<unknown>;
   /**
    * Changes a resource, of the version that was read where the settings want that.
    *
    * @throws AppError `unavailable` where it has been changed since
    */
-  change(method: 'PATCH' | 'PUT', at: Place, body: object, call: Call): Promise<void>;
+  change(method: 'PATCH' | 'PUT', at: TypedResource, body: object, call: ScimCall): Promise<void>;
 }
 
-export interface Call {
+export interface ScimCall {
   /** What it is an attempt at: "create the account". */
   purpose: string;
   /** Addresses, and ids that may be addresses: what an error must not quote. */
@@ -27,7 +27,7 @@ export interface Call {
 
 export type Query = Record<string, string | number>;
 
-export interface Place {
+export interface TypedResource {
   type: ResourceType;
   resource: Resource;
 }
@@ -46,7 +46,7 @@ export function createScimApi(settings: ScimSettings): ScimApi {
   const { url: root, token, ifMatch } = settings;
   let contentType: ScimSettings['contentType'] = settings.contentType;
 
-  async function sendOnce(method: string, url: string, call: Call, rest: Rest): Promise<unknown> {
+  async function sendOnce(method: string, url: string, call: ScimCall, rest: Rest): Promise<unknown> {
     const { purpose, hidden = [], signal } = call;
     const headers = {
       accept: 'application/scim+json, application/json',
@@ -62,7 +62,7 @@ export function createScimApi(settings: ScimSettings): ScimApi {
   }
 
   /** Some know only one label for a body: what they refuse by it has not been looked at. */
-  async function send(method: string, url: string, call: Call, rest: Rest): Promise<unknown> {
+  async function send(method: string, url: string, call: ScimCall, rest: Rest): Promise<unknown> {
     try {
       return await sendOnce(method, url, call, rest);
     } catch (error) {

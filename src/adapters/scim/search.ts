@@ -1,19 +1,19 @@
 import type { Discovery } from './discovery.ts';
 import { readPages } from './read-pages.ts';
 import type { Resource } from './resource.ts';
-import { type Call, type Query, type ResourceType, type ScimApi, statusOf } from './scim-api.ts';
+import { type Query, type ResourceType, type ScimApi, type ScimCall, statusOf } from './scim-api.ts';
 
 /** Looking for users and groups, at servers that filter, that refuse to, and that do not care. */
 export interface Search {
   /** Every page of everything. */
-  all(type: ResourceType, call: Call): AsyncGenerator<Resource>;
+  all(type: ResourceType, call: ScimCall): AsyncGenerator<Resource>;
   /**
    * Those that have a value, and whatever else the server shows: one that ignores filters shows
    * everything. Look at each.
    */
-  by(type: ResourceType, filter: Filter, call: Call): AsyncGenerator<Resource>;
+  by(type: ResourceType, filter: Filter, call: ScimCall): AsyncGenerator<Resource>;
   /** Proves that the list can be read. */
-  probe(type: ResourceType, call: Call): Promise<void>;
+  probe(type: ResourceType, call: ScimCall): Promise<void>;
 }
 
 export interface Filter {
@@ -26,14 +26,14 @@ export interface Filter {
 }
 
 export function createSearch(api: ScimApi, discovery: Discovery): Search {
-  const readAt = (type: ResourceType, query: Query, call: Call) => api.get(`/${type}`, query, call);
+  const readAt = (type: ResourceType, query: Query, call: ScimCall) => api.get(`/${type}`, query, call);
 
-  async function* all(type: ResourceType, call: Call): AsyncGenerator<Resource> {
+  async function* all(type: ResourceType, call: ScimCall): AsyncGenerator<Resource> {
     const { pageSize: count } = await discovery.read(call.signal);
     yield* readPages(call.purpose, (startIndex) => readAt(type, { startIndex, count }, call));
   }
 
-  async function probe(type: ResourceType, call: Call): Promise<void> {
+  async function probe(type: ResourceType, call: ScimCall): Promise<void> {
     const first = readAt(type, { startIndex: 1, count: 1 }, call);
     await readPages(call.purpose, () => first).next();
   }

@@ -1,13 +1,13 @@
 import { AppError } from '../../domain/errors.ts';
 import type { Person } from '../adapter.ts';
 import { activeSteps } from './active-steps.ts';
-import { climb } from './climb.ts';
 import type { Discovery } from './discovery.ts';
 import { createUserFinder, type UserFinder } from './find-users.ts';
 import { createAccountMaker, found, type Provided } from './make-account.ts';
 import { hasAddress, isActive, type Resource } from './resource.ts';
 import type { ScimApi } from './scim-api.ts';
 import type { Search } from './search.ts';
+import { tryChanges } from './try-changes.ts';
 
 /** Accounts: found, made, and made active or not. */
 export interface Users extends Pick<UserFinder, 'byId' | 'byAddress'> {
@@ -34,9 +34,9 @@ export function createUsers(api: ScimApi, search: Search, discovery: Discovery):
       ? ['activate the account', 'activated the account']
       : ['deactivate the account', 'deactivated the account'];
     const { hasPatch } = await discovery.read(signal);
-    return await climb(user, {
+    return await tryChanges(user, {
       did,
-      steps: activeSteps(api, active, hasPatch, { purpose, signal }),
+      attempts: activeSteps(api, active, hasPatch, { purpose, signal }),
       read: () => byId(user.id, signal),
       isDone: (current) => (current !== null && isActive(current)) === active,
     });

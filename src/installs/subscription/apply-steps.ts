@@ -4,21 +4,20 @@ import { eventTypes } from '../../domain/event.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';
 import type { EndpointChanges } from '../../marketplace/platform-api.ts';
-import type { Step, StepAbout } from './decide-subscription.ts';
-import type { Hold } from './hold-subscription.ts';
+import type { StepAbout, SubscriptionStep } from './decide-subscription.ts';
+import type { SubscriptionHold } from './hold-subscription.ts';
 import type { Look, SubscriptionDeps } from './look-at-subscription.ts';
 
 /**
- * Does what was decided, one step after the other. Whatever may have cost deliveries has the install
- * read whole.
+ * Applies the steps in order. A step that may have lost deliveries has the whole install read.
  *
- * @returns the id of the endpoint that was made, if one was
+ * @returns the id of the new endpoint, if one was made
  */
 export async function applySteps(
   deps: SubscriptionDeps,
   look: Look,
-  hold: Hold,
-  steps: readonly Step[],
+  hold: SubscriptionHold,
+  steps: readonly SubscriptionStep[],
   signal: AbortSignal,
 ): Promise<string | null> {
   let created: string | null = null;
@@ -26,13 +25,13 @@ export async function applySteps(
     await hold.renew();
     if (step.kind === 'create') created = await create(deps, look, hold, step, signal);
     else if (step.kind === 'settle') await deps.subscriptions.giveUpCreating(look.install, null);
-    else await mend(deps, look, step, signal);
-    deps.logger.info({ install: look.install, ...step }, 'A webhook endpoint was looked after');
+    else await changeEndpoint(deps, look, step, signal);
+    deps.logger.info({ install: look.install, ...step }, 'A webhook endpoint was changed');
   }
   return created;
 }
 
-async function mend(deps: SubscriptionDeps, look: Look, step: StepAbout, signal: AbortSignal): Promise<void> {
+async function changeEndpoint(deps: SubscriptionDeps, look: Look, step: StepAbout, signal: AbortSignal): Promise<void> {
   const { install } = look;
   const { endpointId } = step;
   switch (step.kind) {
@@ -62,12 +61,12 @@ async function change(
   await wantRead(deps, install);
 }
 
-/** Its secret is told once: that it may be there is known before, and it is stored at once. */
+/** The secret is shown only once, so the beginning is noted before, and the secret is stored at once. */
 async function create(
   deps: SubscriptionDeps,
   look: Look,
-  hold: Hold,
-  { replaces, eventTypes: types = eventTypes }: Extract<Step, { kind: 'create' }>,
+  hold: SubscriptionHold,
+  { replaces, eventTypes: types = eventTypes }: Extract<SubscriptionStep, { kind: 'create' }>,
   signal: AbortSignal,
 ): Promise<string> {
   const { subscriptions, endpoints } = deps;
@@ -80,7 +79,7 @@ async function create(
   await hold.renew();
   const wanted = { url: view.url, eventTypes: types };
   const { endpoint, secret } = await api.createWebhookEndpoint(wanted, signal).catch(async (error: unknown) => {
-    // What was deleted for it is still to be made up for, by whoever looks next.
+    // If endpoints were deleted for it, the next check must still make one.
     const isRefused = (toAppError(error).status ?? 500) < 500 && replaces.length === 0;
     if (isRefused) await subscriptions.giveUpCreating(install, view.creatingSince);
     throw error;
@@ -97,7 +96,7 @@ async function adopt(deps: SubscriptionDeps, install: string, endpointId: string
   await subscriptions.adopted(install);
 }
 
-/** Noted before it is done: a process that dies each time would else enable it for ever. */
+/** Noted before the call, or a process that dies each time would enable it for ever. */
 async function enable(
   deps: SubscriptionDeps,
   { install, api, view }: Look,
@@ -111,12 +110,12 @@ async function enable(
   deps.alerts.raise(
     'endpoint_disabled',
     { install, endpointId, reason: maskText(disabledReason ?? '') },
-    'The marketplace had disabled a webhook endpoint: it is enabled again, and what was missed is asked for',
+    'The marketplace had disabled a webhook endpoint: it is enabled again, and missed deliveries are requested',
   );
   await api.redeliver(endpointId, undefined, signal);
 }
 
-/** What it had still to deliver is discarded. */
+/** The marketplace discards what it had still to deliver. */
 async function remove(
   deps: SubscriptionDeps,
   { install, api }: Look,

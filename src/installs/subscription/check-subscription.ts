@@ -2,26 +2,31 @@ import { type AppError, isTransient, toAppError } from '../../domain/errors.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { applySteps } from './apply-steps.ts';
 import { decideSubscription } from './decide-subscription.ts';
-import { type Hold, holdSubscription } from './hold-subscription.ts';
+import { holdSubscription, type SubscriptionHold } from './hold-subscription.ts';
 import { lookAtSubscription, type SubscriptionDeps } from './look-at-subscription.ts';
 import { type Trouble, troubleOfError } from './troubles.ts';
 
 /**
- * Looks whether an install's deliveries can come, mends what may be mended, and writes down what may
- * not. Told once: a trouble that stays is quiet.
+ * Checks whether an install's deliveries can come, repairs what it may, and stores the trouble that
+ * is left. A trouble that stays raises no second alert.
  *
- * @returns false where another process looks after it just now
+ * @returns false if another process holds the subscription now
  */
 export async function checkSubscription(
   deps: SubscriptionDeps,
   install: string,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const work = (hold: Hold) => check(deps, install, hold, signal);
+  const work = (hold: SubscriptionHold) => check(deps, install, hold, signal);
   return (await holdSubscription(deps, install, { patienceMs: 0, signal }, work)) ?? false;
 }
 
-async function check(deps: SubscriptionDeps, install: string, hold: Hold, signal: AbortSignal): Promise<true> {
+async function check(
+  deps: SubscriptionDeps,
+  install: string,
+  hold: SubscriptionHold,
+  signal: AbortSignal,
+): Promise<true> {
   const { subscriptions, alerts, clock } = deps;
   const { trouble: before } = await subscriptions.find(install);
   try {
@@ -43,7 +48,7 @@ async function check(deps: SubscriptionDeps, install: string, hold: Hold, signal
   return true;
 }
 
-/** What will pass by itself takes nothing away from what is known to be wrong, and alarms nobody. */
+/** A transient error raises no alert, and does not replace a known trouble. */
 async function report(
   { subscriptions, alerts, logger }: SubscriptionDeps,
   install: string,

@@ -1,6 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
 import type { WebhookEndpoint } from '../../marketplace/platform-schema.ts';
-import { create, type Step, tidy } from './decide-subscription.ts';
+import { create, type SubscriptionStep, tidy } from './decide-subscription.ts';
 import { type SortedEndpoints, type SubscriptionView, sortEndpoints } from './sort-endpoints.ts';
 import { toShownUrl } from './troubles.ts';
 
@@ -8,17 +8,17 @@ export type EnsuredHow = 'created' | 'adopted' | 'replaced' | 'moved' | 'kept';
 
 export interface EnsureDecision {
   how: EnsuredHow;
-  /** The endpoint that it comes to; null where that is yet to be made. */
+  /** The endpoint that will deliver; null if it is yet to be made. */
   endpointId: string | null;
-  steps: Step[];
+  steps: SubscriptionStep[];
 }
 
 /**
- * What it takes until an endpoint delivers here whose secret is known: what an operator asks for
- * with `gangway connect`, and so bolder than the watch.
+ * The steps until an endpoint with a known secret delivers here. An operator asks for it with
+ * `gangway connect`, so it may do more than the watch.
  *
- * @param mayMove whether one that delivers elsewhere may be had deliver here
- * @throws AppError `conflict` where only moving would help, and it may not be moved
+ * @param mayMove whether an endpoint that delivers to another address may be changed to deliver here
+ * @throws AppError `conflict` if only that would help and it is not allowed
  */
 export function decideEnsured(install: string, view: SubscriptionView, mayMove: boolean): EnsureDecision {
   const sorted = sortEndpoints(view);
@@ -43,12 +43,12 @@ export function decideEnsured(install: string, view: SubscriptionView, mayMove: 
 }
 
 function keep(view: SubscriptionView, sorted: SortedEndpoints, current: WebhookEndpoint): EnsureDecision {
-  const enabled: Step[] = current.status === 'DISABLED' ? [{ kind: 'enable', endpointId: current.id }] : [];
+  const enabled: SubscriptionStep[] = current.status === 'DISABLED' ? [{ kind: 'enable', endpointId: current.id }] : [];
   const steps = [...enabled, ...tidy(view, sorted, current)];
   return { how: 'kept', endpointId: current.id, steps };
 }
 
-/** One of ours that delivers elsewhere; where none is known as ours, the only one there is. */
+/** One of ours that delivers to another address; if none is known as ours, the only one of the install. */
 function findDistant(
   { listed, stored }: SubscriptionView,
   { elsewhere: [moved] }: SortedEndpoints,
@@ -65,7 +65,7 @@ function move(view: SubscriptionView, sorted: SortedEndpoints, distant: WebhookE
     return { how: 'replaced', endpointId: null, steps: create([distant], sorted.gone) };
   }
   const { endpointId, steps } = keep(view, sorted, distant);
-  const adopted: Step[] = known === undefined ? [{ kind: 'adopt', endpointId: distant.id }] : [];
+  const adopted: SubscriptionStep[] = known === undefined ? [{ kind: 'adopt', endpointId: distant.id }] : [];
   const moved = { kind: 'move' as const, endpointId: distant.id };
   return { how: 'moved', endpointId, steps: [moved, ...adopted, ...steps] };
 }

@@ -3,42 +3,42 @@ import type { WebhookEndpoint } from '../../marketplace/platform-schema.ts';
 import { type SortedEndpoints, type SubscriptionView, sortEndpoints } from './sort-endpoints.ts';
 import { type Trouble, toTroubles } from './troubles.ts';
 
-/** One thing to be done at the marketplace, or to what is stored of it. */
-export type Step =
-  /** Deletes those first, as their place may be needed. For all event types, unless told. */
+/** One change at the marketplace, or of what is stored about it. */
+export type SubscriptionStep =
+  /** Deletes the replaced ones first, because the number of endpoints is limited. All event types by default. */
   | { kind: 'create'; replaces: readonly string[]; eventTypes?: readonly EventType[] }
-  /** Nothing is being created any more. */
+  /** No endpoint is being created any more. */
   | { kind: 'settle' }
   | StepAbout;
 
-/** What is done to an endpoint that is there, or was. */
+/** A change of an endpoint that exists or existed. */
 export type StepAbout =
   | { kind: 'adopt' | 'move' | 'enable' | 'delete' | 'forget'; endpointId: string }
   | { kind: 'subscribe'; endpointId: string; eventTypes: readonly string[] };
 
 export interface SubscriptionDecision {
-  steps: Step[];
-  /** What is not to be mended by itself. */
+  steps: SubscriptionStep[];
+  /** What Gangway does not repair by itself. */
   trouble: Trouble | null;
 }
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-/** So often in a day, because what disables it again and again is not mended by enabling it. */
+/** At most this often a day, because enabling does not repair what disables it again and again. */
 export const maxEnabled = 3;
-/** How long two endpoints stand side by side, so that every instance has loaded the new secret. */
+/** How long two endpoints exist side by side, so that every instance loads the new secret. */
 export const overlapMs = 5000;
 
 /**
- * What the watch is to do about an install's subscription. It never makes the first endpoint and
- * never changes one that delivers elsewhere: that is asked for with `gangway connect`.
+ * What the watch does about an install's subscription. It never makes the first endpoint and never
+ * changes one that delivers to another address. An operator does that with `gangway connect`.
  */
 export function decideSubscription(install: string, view: SubscriptionView): SubscriptionDecision {
   const sorted = sortEndpoints(view);
   const { usable, strangers, elsewhere, gone } = sorted;
   const troubles = toTroubles(install);
   const [current] = usable;
-  if (current !== undefined) return tend(install, view, sorted, current);
+  if (current !== undefined) return maintain(install, view, sorted, current);
   if (view.creatingSince !== null) return { steps: create(strangers, gone), trouble: null };
   const [newest, ...others] = strangers;
   if (newest !== undefined) {
@@ -46,8 +46,8 @@ export function decideSubscription(install: string, view: SubscriptionView): Sub
       return { steps: [], trouble: troubles.secretUnknown(newest.id) };
     }
     const adopted = { ...sorted, strangers: others };
-    // When another one was enabled says nothing about this one.
-    const { steps, trouble } = tend(install, { ...view, enabledAt: [] }, adopted, newest);
+    // The times at which another endpoint was enabled say nothing about this one.
+    const { steps, trouble } = maintain(install, { ...view, enabledAt: [] }, adopted, newest);
     return { steps: [{ kind: 'adopt', endpointId: newest.id }, ...steps], trouble };
   }
   const [moved] = elsewhere;
@@ -56,12 +56,12 @@ export function decideSubscription(install: string, view: SubscriptionView): Sub
   return { steps: [], trouble: troubles.none };
 }
 
-/** Forgets what is gone last: as long as it is known, an endpoint is made again. */
-export function create(replaced: readonly WebhookEndpoint[], gone: readonly string[]): Step[] {
+/** Forgets the gone endpoints last: as long as one is stored, an endpoint is made again. */
+export function create(replaced: readonly WebhookEndpoint[], gone: readonly string[]): SubscriptionStep[] {
   return [{ kind: 'create', replaces: replaced.map(({ id }) => id) }, ...forget(gone)];
 }
 
-function tend(
+function maintain(
   install: string,
   view: SubscriptionView,
   sorted: SortedEndpoints,
@@ -81,12 +81,12 @@ function tend(
   };
 }
 
-/** Everything but enabling it: what an endpoint needs that is there and known. */
+/** Everything except enabling that a known endpoint needs. */
 export function tidy(
   view: SubscriptionView,
   { usable, strangers, gone }: SortedEndpoints,
   current: WebhookEndpoint,
-): Step[] {
+): SubscriptionStep[] {
   const deleted = [
     ...(view.creatingSince === null ? [] : strangers),
     ...(isOverlapOver(view, current) ? usable.filter(({ id }) => id !== current.id) : []),
@@ -99,16 +99,16 @@ export function tidy(
   ];
 }
 
-function forget(gone: readonly string[]): Step[] {
+function forget(gone: readonly string[]): SubscriptionStep[] {
   return gone.map((endpointId) => ({ kind: 'forget', endpointId }));
 }
 
-/** Those that a marketplace does not tell are taken to be all there. */
+/** If the marketplace does not show the event types, none counts as missing. */
 export function missingTypesOf({ eventTypes: types }: WebhookEndpoint): string[] {
   return types === undefined ? [] : eventTypes.filter((type) => !types.includes(type));
 }
 
-function subscribe(endpoint: WebhookEndpoint): Step[] {
+function subscribe(endpoint: WebhookEndpoint): SubscriptionStep[] {
   const missing = missingTypesOf(endpoint);
   if (missing.length === 0) return [];
   const types = [...(endpoint.eventTypes ?? []), ...missing];
@@ -120,12 +120,12 @@ function isOverlapOver({ stored, now }: SubscriptionView, current: WebhookEndpoi
   return known !== undefined && Date.parse(now) - Date.parse(known.storedAt) >= overlapMs;
 }
 
-/** Whether what came last was refused, as no secret of it is known here. */
+/** Whether the last delivery was refused because no known secret matched. */
 function isUnmatched({ unmatchedAt, acceptedAt }: SubscriptionView): boolean {
   return unmatchedAt !== null && (acceptedAt ?? '') < unmatchedAt;
 }
 
-/** A marketplace that has failed at nothing did not send it. */
+/** If the marketplace counts no failures, it did not send the refused request. */
 function findRefused(
   install: string,
   view: SubscriptionView,
@@ -150,7 +150,7 @@ function decideEnabling(install: string, view: SubscriptionView, endpoint: Webho
   const lastAt = lately.at(-1);
   if (lastAt !== undefined && nowMs - Date.parse(lastAt) < hourMs) {
     const hasHelped = (acceptedAt ?? '') >= lastAt;
-    // Whoever disabled it by hand has none: that is not what enabling it did not help against.
+    // An endpoint that was disabled by hand has no failures, so enabling it has not failed.
     const hasFailed = (endpoint.consecutiveFailures ?? 0) > 0;
     if (hasFailed && !hasHelped) return { steps: [], trouble: troubles.failedAgain(lastAt) };
   }

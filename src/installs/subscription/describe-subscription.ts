@@ -5,24 +5,24 @@ import { apiOf, listEndpoints, lookAtSubscription, type SubscriptionDeps } from 
 import { type SubscriptionView, sortEndpoints } from './sort-endpoints.ts';
 import { toShownUrl } from './troubles.ts';
 
-/** How an install's deliveries are doing right now, and what the watch noted. */
+/** The state of an install's webhook endpoint now, and what the watch noted. */
 export interface DescribedSubscription {
   install: string;
-  /** The endpoint that matters: the one that delivers here, else one of ours. */
+  /** The endpoint that delivers here, else one of ours. */
   endpointId: string | null;
   url: string | null;
-  /** What the marketplace calls it: `ACTIVE` or `DISABLED`. */
+  /** The status at the marketplace: `ACTIVE` or `DISABLED`. */
   status: string | null;
   missingEventTypes: string[];
   consecutiveFailures: number | null;
-  /** When the watch last looked; null where it never did. */
+  /** When the watch last checked it; null if it never did. */
   checkedAt: string | null;
   trouble: string | null;
   /** What to do about the trouble. */
   action: string | null;
 }
 
-/** Asks the marketplace, and changes nothing. @throws AppError as `lookAtSubscription` */
+/** Asks the marketplace and changes nothing. @throws AppError as `lookAtSubscription` */
 export async function describeSubscription(
   deps: SubscriptionDeps,
   install: string,
@@ -53,15 +53,15 @@ function mainOf(view: SubscriptionView): WebhookEndpoint | undefined {
 export interface Redelivered {
   endpointId: string;
   status: string;
-  /** How many there are; null where the marketplace did not say. */
+  /** How many deliveries; null if the marketplace did not say. */
   requeued: number | null;
 }
 
 /**
- * Has the marketplace send again what failed, or one delivery whatever became of it. Where no
- * endpoint is known, and no public address either, the only one there is is meant.
+ * Has the marketplace send the failed deliveries again, or one delivery whatever its status. Without
+ * a stored endpoint and without a public address, it takes the only endpoint of the install.
  *
- * @throws AppError `not_found` where there is no such endpoint or delivery
+ * @throws AppError `not_found` if there is no such endpoint or delivery
  */
 export async function redeliver(
   deps: SubscriptionDeps,

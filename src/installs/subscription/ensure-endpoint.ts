@@ -1,21 +1,21 @@
 import { AppError } from '../../domain/errors.ts';
 import { applySteps } from './apply-steps.ts';
 import { decideEnsured, type EnsuredHow } from './decide-ensured.ts';
-import { type Hold, holdSubscription } from './hold-subscription.ts';
+import { holdSubscription, type SubscriptionHold } from './hold-subscription.ts';
 import { lookAtSubscription, type SubscriptionDeps } from './look-at-subscription.ts';
 
 export interface Ensured {
   endpointId: string;
   /**
-   * `created`: there was none. `adopted`: one that was made by hand, with a secret of the
-   * configuration. `replaced`: there was one whose secret nobody here knows. `moved`: it delivered
-   * elsewhere. `kept`: it was in order, or is now.
+   * `created`: there was none. `adopted`: it was made by hand, with a secret of the configuration.
+   * `replaced`: the secret of the old one was unknown. `moved`: it delivered to another address.
+   * `kept`: it was in order, or is now.
    */
   how: EnsuredHow;
 }
 
 interface EnsureOptions {
-  /** Whether one that delivers elsewhere may be had deliver here. */
+  /** Whether an endpoint that delivers to another address may be changed to deliver here. */
   mayMove: boolean;
   signal: AbortSignal;
 }
@@ -23,16 +23,16 @@ interface EnsureOptions {
 const patienceMs = 30_000;
 
 /**
- * Has an endpoint at the marketplace deliver to this install whose secret is known here: looks what
- * there is, and then creates, adopts, replaces, moves or keeps one. Its secret is stored, sealed, when
- * this resolves, and every instance accepts it within a second or two; the install is then read whole.
- * Repeating it is harmless, also after a failure: whatever was left half done is looked for first, and
- * a watch that runs finishes it. The install must be in `deps.platformApis`.
+ * Makes sure that an endpoint with a known secret delivers to this install: it creates, adopts,
+ * replaces, moves or keeps one. When it resolves, the secret is stored encrypted, every instance
+ * accepts it within a second or two, and a read of the whole install is requested. It may be repeated
+ * at any time, also after a failure: it looks first for what is half done, and the watch finishes it
+ * too. The install must be in `deps.platformApis`.
  *
- * @throws AppError `invalid` without `receiver.publicUrl`; `conflict` where one delivers elsewhere
- * that may not be moved, or there are as many endpoints as may be; `unavailable` where another
- * process looks after it for longer than half a minute, or the marketplace does not answer;
- * `unauthenticated` and `forbidden` where it refuses the token
+ * @throws AppError `invalid` without `receiver.publicUrl`; `conflict` if an endpoint delivers to
+ * another address and may not be moved, or if there are too many endpoints; `unavailable` if another
+ * process holds the subscription for more than half a minute, or the marketplace does not answer;
+ * `unauthenticated` and `forbidden` if it refuses the token
  */
 export async function ensureEndpoint(
   deps: SubscriptionDeps,
@@ -48,14 +48,14 @@ export async function ensureEndpoint(
   });
 }
 
-/** For a command, which waits its turn. @throws AppError `unavailable` where that does not come */
+/** For a command, which waits for its turn. @throws AppError `unavailable` if it waits too long */
 export async function whileHeld<T>(
   deps: SubscriptionDeps,
   install: string,
   signal: AbortSignal,
-  work: (hold: Hold) => Promise<T>,
+  work: (hold: SubscriptionHold) => Promise<T>,
 ): Promise<T> {
-  // In a box, so that a result of null is no sign of anything.
+  // In an object, so that a result of null is not taken for "not held".
   const boxed = await holdSubscription(deps, install, { patienceMs, signal }, async (hold) => ({
     result: await work(hold),
   }));

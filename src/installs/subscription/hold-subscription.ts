@@ -4,12 +4,12 @@ import type { LockStore } from '../../db/lock-store.ts';
 import { AppError } from '../../domain/errors.ts';
 import { type Clock, instantIn, toInstant } from '../../lib/clock.ts';
 
-/** A subscription that nobody else changes meanwhile: no other instance, and no command. */
-export interface Hold {
+/** While it is held, no other instance and no command changes the subscription. */
+export interface SubscriptionHold {
   /**
-   * Keeps it for as long as a call to the marketplace may take; to be asked before each.
+   * Renews the lock for as long as one call to the marketplace may take. Call it before each call.
    *
-   * @throws AppError `unavailable` where it was held for too long, and another has it by now
+   * @throws AppError `unavailable` if it was held too long and another process has it now
    */
   renew(): Promise<void>;
 }
@@ -20,28 +20,28 @@ interface HoldDeps {
 }
 
 interface HoldOptions {
-  /** How long to wait while another has it. */
+  /** How long to wait while another process has it. */
   patienceMs: number;
   signal: AbortSignal;
 }
 
-/** Longer than any call to the marketplace takes, with its tries. */
-export const leaseMs = 120_000;
-const lookEveryMs = 200;
+/** Longer than any call to the marketplace takes with its retries. */
+export const subscriptionLeaseMs = 120_000;
+const retryEveryMs = 200;
 
-/** @returns null where another has it, for as long as the patience lasts */
+/** @returns null if another process has it until the patience ends */
 export async function holdSubscription<T>(
   { locks, clock }: HoldDeps,
   install: string,
   { patienceMs, signal }: HoldOptions,
-  work: (hold: Hold) => Promise<T>,
+  work: (hold: SubscriptionHold) => Promise<T>,
 ): Promise<T | null> {
   const [name, token] = [`subscription:${install}`, randomUUID()];
-  const take = () => locks.hold(name, token, toInstant(clock.now()), instantIn(clock, leaseMs));
+  const take = () => locks.hold(name, token, toInstant(clock.now()), instantIn(clock, subscriptionLeaseMs));
   const deadline = performance.now() + patienceMs;
   while (!(await take())) {
     if (signal.aborted || performance.now() >= deadline) return null;
-    await wait(lookEveryMs, undefined, { signal }).catch(() => undefined);
+    await wait(retryEveryMs, undefined, { signal }).catch(() => undefined);
   }
   try {
     return await work({
@@ -55,6 +55,6 @@ export async function holdSubscription<T>(
 }
 
 function lost(install: string): AppError {
-  const message = `The webhook endpoint of ${install} was looked after for too long, and another process does so now`;
+  const message = `The webhook endpoint of ${install} was held for too long, and another process holds it now`;
   return new AppError('unavailable', message);
 }

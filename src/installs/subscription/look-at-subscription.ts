@@ -13,9 +13,9 @@ import type { SubscriptionView } from './sort-endpoints.ts';
 import type { SubscriptionRecord, SubscriptionStore } from './subscription-store.ts';
 
 /**
- * Sees to it that deliveries keep coming: the webhook endpoint of each install at the marketplace.
- * It promises that a secret is stored before it is needed, and that nothing is made twice; it never
- * touches an endpoint that delivers elsewhere unless it was asked to.
+ * This folder keeps deliveries coming. It watches the webhook endpoint of each install at the
+ * marketplace. It stores a secret before it is needed, and makes no endpoint twice. It never changes
+ * an endpoint that delivers to another address, unless an operator asks for it.
  */
 export interface SubscriptionDeps {
   database: Database;
@@ -23,18 +23,18 @@ export interface SubscriptionDeps {
   endpoints: EndpointStore;
   subscriptions: SubscriptionStore;
   installStates: Pick<InstallStateStore, 'wantRead'>;
-  /** By install; live. */
+  /** By the name of the install. The Map always has what was loaded last. */
   platformApis: ReadonlyMap<string, PlatformApi>;
-  /** Whether the configuration has secrets for an install, whatever is stored. */
+  /** Whether the configuration has webhook secrets for an install. */
   hasConfiguredSecrets(install: string): boolean;
-  /** `receiver.publicUrl`: where the marketplace reaches the listener. */
+  /** `receiver.publicUrl`: the address at which the marketplace reaches the listener. */
   publicUrl: string | undefined;
   alerts: Alerts;
   logger: Logger;
   clock: Clock;
 }
 
-/** What is there, and how to change it. */
+/** The state of a subscription, and the API to change it. */
 export interface Look {
   install: string;
   api: PlatformApi;
@@ -42,10 +42,10 @@ export interface Look {
 }
 
 /**
- * Asks the marketplace what endpoints an install has. An endpoint of ours that is not in the list is
- * asked for by its id: an empty list alone would have it made a second time.
+ * Asks the marketplace for the endpoints of an install. A stored endpoint that is not in the list is
+ * asked for by its id, because an empty list alone would make it a second time.
  *
- * @throws AppError `invalid` without a public address; whatever the marketplace answers
+ * @throws AppError `invalid` without a public address; otherwise the error of the marketplace
  */
 export async function lookAtSubscription(deps: SubscriptionDeps, install: string, signal: AbortSignal): Promise<Look> {
   const { endpoints, subscriptions, clock } = deps;
@@ -74,12 +74,12 @@ export async function lookAtSubscription(deps: SubscriptionDeps, install: string
   return { install, api, view };
 }
 
-/** @throws AppError `invalid` where none is configured */
+/** @throws AppError `invalid` if no public address is configured */
 function urlOf({ publicUrl }: SubscriptionDeps, install: string): string {
   if (publicUrl !== undefined) return endpointUrlOf(publicUrl, install);
   throw new AppError(
     'invalid',
-    'receiver.publicUrl is not configured: without it the marketplace cannot be told where to deliver',
+    'receiver.publicUrl is not configured: without it the marketplace does not know where to deliver',
   );
 }
 
@@ -90,7 +90,7 @@ export function apiOf({ platformApis }: Pick<SubscriptionDeps, 'platformApis'>, 
   throw new AppError('not_found', `There is no install ${install}`);
 }
 
-/** All that are listed, and those of these that are there without being listed. */
+/** All listed endpoints, and those of `ids` that exist without being listed. */
 export async function listEndpoints(
   api: PlatformApi,
   ids: readonly string[],
@@ -109,7 +109,7 @@ export async function listEndpoints(
   return [...listed, ...found];
 }
 
-/** Counted only where it is asked about: where an endpoint is disabled, or something was refused. */
+/** Only if it matters: if an endpoint is disabled, or if a delivery was refused. */
 async function findAccepted(
   { subscriptions }: SubscriptionDeps,
   install: string,

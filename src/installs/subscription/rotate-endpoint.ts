@@ -2,43 +2,43 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { AppError, toAppError } from '../../domain/errors.ts';
 import { eventTypes } from '../../domain/event.ts';
 import { applySteps } from './apply-steps.ts';
-import { type Step, overlapMs as usualOverlapMs } from './decide-subscription.ts';
+import { type SubscriptionStep, overlapMs as usualOverlapMs } from './decide-subscription.ts';
 import { whileHeld } from './ensure-endpoint.ts';
-import type { Hold } from './hold-subscription.ts';
+import type { SubscriptionHold } from './hold-subscription.ts';
 import { type Look, lookAtSubscription, type SubscriptionDeps } from './look-at-subscription.ts';
 import { sortEndpoints } from './sort-endpoints.ts';
 
-export interface Rotated {
+export interface RotatedEndpoint {
   endpointId: string;
-  /** Those that it takes the place of. */
+  /** The endpoints that it replaces. */
   replaced: string[];
-  /** Whether there was no room for two, so that for a moment there was none. */
+  /** Whether no second endpoint was possible, so that for a moment there was none. */
   hadGap: boolean;
-  /** Whether the configuration has secrets for the install, which nothing is signed with any more. */
+  /** Whether the configuration has secrets for the install. They sign nothing any more. */
   hasConfiguredSecrets: boolean;
 }
 
 interface RotateOptions {
   signal: AbortSignal;
-  /** Twice so long both stand side by side. */
+  /** Both endpoints exist side by side for twice this long. */
   overlapMs?: number;
 }
 
-/** Hardly anything: nothing is to be refused because an instance does not know the secret yet. */
+/** Very rare events, so that no delivery is refused by an instance that does not know the secret yet. */
 const quietTypes = ['install.revoked'] as const;
 
 /**
- * Replaces the endpoint of an install, and with it the secret: makes a second one that is quiet until
- * every instance knows its secret, has both deliver until the first has delivered what it was at, and
- * deletes that. Cut off at any point, a watch finishes it.
+ * Replaces the endpoint of an install, and with it the secret. It makes a second endpoint that is
+ * quiet until every instance knows its secret, then lets both deliver until the first has finished,
+ * and then deletes the first. If it stops at any point, the watch finishes it.
  *
- * @throws AppError as `ensureEndpoint`, and `not_found` where no endpoint delivers here
+ * @throws AppError as `ensureEndpoint`, and `not_found` if no endpoint delivers here
  */
 export async function rotateEndpoint(
   deps: SubscriptionDeps,
   install: string,
   { signal, overlapMs = usualOverlapMs }: RotateOptions,
-): Promise<Rotated> {
+): Promise<RotatedEndpoint> {
   return await whileHeld(deps, install, signal, async (hold) => {
     const look = await lookAtSubscription(deps, install, signal);
     const { usable, strangers } = sortEndpoints(look.view);
@@ -60,12 +60,12 @@ export async function rotateEndpoint(
 async function makeSecond(
   deps: SubscriptionDeps,
   look: Look,
-  hold: Hold,
+  hold: SubscriptionHold,
   replaced: string[],
   signal: AbortSignal,
-): Promise<Pick<Rotated, 'endpointId' | 'hadGap'>> {
-  const make = async (step: Step) => (await applySteps(deps, look, hold, [step], signal)) ?? '';
-  // While a second one is made, what is known is left in peace whoever comes in between.
+): Promise<Pick<RotatedEndpoint, 'endpointId' | 'hadGap'>> {
+  const make = async (step: SubscriptionStep) => (await applySteps(deps, look, hold, [step], signal)) ?? '';
+  // While the second one is made, another process changes no stored endpoint, so all must be stored.
   await applySteps(deps, look, hold, adoptable(look), signal);
   try {
     return {
@@ -78,11 +78,11 @@ async function makeSecond(
   }
 }
 
-function toDeleted(endpointId: string): Step {
+function toDeleted(endpointId: string): SubscriptionStep {
   return { kind: 'delete', endpointId };
 }
 
-function adoptable({ view }: Look): Step[] {
+function adoptable({ view }: Look): SubscriptionStep[] {
   if (!view.hasConfiguredSecrets || view.creatingSince !== null) return [];
   return sortEndpoints(view).strangers.map(({ id }) => ({ kind: 'adopt', endpointId: id }));
 }

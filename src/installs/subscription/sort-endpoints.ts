@@ -1,22 +1,22 @@
 import type { WebhookEndpoint } from '../../marketplace/platform-schema.ts';
 import { isAt } from './endpoint-url.ts';
 
-/** What is known of an install's subscription here, and what the marketplace says of it. */
+/** What is stored of an install's subscription, and what the marketplace says about it. */
 export interface SubscriptionView {
-  /** Where its deliveries are to go. */
+  /** The address to which the marketplace should deliver. */
   url: string;
-  /** What the marketplace has, of those that are stored each by its id too. */
+  /** The endpoints that the marketplace has. Stored ones were also asked for by their ids. */
   listed: readonly WebhookEndpoint[];
   stored: readonly KnownEndpoint[];
-  /** Whether the configuration has a secret for it: an endpoint made by hand is taken to use it. */
+  /** Whether the configuration has a secret. An endpoint that was made by hand is taken to use it. */
   hasConfiguredSecrets: boolean;
-  /** Since when an endpoint may be there whose secret nobody stored. */
+  /** Since when an endpoint may exist whose secret is not stored. */
   creatingSince: string | null;
-  /** When it was enabled again: the last three times, oldest first. */
+  /** The last three times at which it was enabled again, oldest first. */
   enabledAt: readonly string[];
   /** When a delivery was last refused because no secret matched. */
   unmatchedAt: string | null;
-  /** When a delivery was last accepted, as far as that is later than what it is compared with. */
+  /** When a delivery was last accepted, if that is later than the times it is compared with. */
   acceptedAt: string | null;
   now: string;
 }
@@ -27,15 +27,15 @@ export interface KnownEndpoint {
   storedAt: string;
 }
 
-/** The endpoints of an install by what they are to us. */
+/** The endpoints of an install by what they mean to Gangway. */
 export interface SortedEndpoints {
-  /** They deliver here, and we can verify what they sign; the one stored last first. */
+  /** They deliver here and their signatures can be verified; the one stored last comes first. */
   usable: WebhookEndpoint[];
-  /** They deliver here, and whether we have their secret is not known; the newest first. */
+  /** They deliver here, but it is unknown whether their secret is known; the newest comes first. */
   strangers: WebhookEndpoint[];
-  /** Ours, but they deliver to another address. */
+  /** Stored here, but they deliver to another address. */
   elsewhere: WebhookEndpoint[];
-  /** Ours, and the marketplace has them no more. */
+  /** Stored here, but the marketplace does not have them any more. */
   gone: string[];
 }
 

@@ -6,33 +6,33 @@ import { claimRows, isFree } from '../../db/lease.ts';
 import { maxEnabled } from './decide-subscription.ts';
 import type { Trouble } from './troubles.ts';
 
-/** The only SQL of how the delivery of events to an install is doing. */
+/** The only SQL about the state of webhook endpoints as the watch sees it. */
 export interface SubscriptionStore {
-  /** Has installs checked at once. */
+  /** Makes a check of these installs due. */
   wantCheck(installs: readonly string[], now: string): Promise<void>;
-  /** Takes some of these installs that are to be checked. */
+  /** Claims some of these installs whose check is due. */
   claim(installs: readonly string[], now: string, leasedUntil: string): Promise<string[]>;
-  /** Lets go of a claim. */
+  /** Ends a claim. */
   release(install: string, nextCheckAt: string): Promise<void>;
   find(install: string): Promise<SubscriptionRecord>;
-  /** Those with trouble. */
+  /** The installs with trouble. */
   listTroubled(): Promise<{ install: string; trouble: Trouble }[]>;
-  /** Nobody checks them any more, so nobody would notice that it is over. */
+  /** For when nothing is checked any more, so that no trouble would ever end. */
   forgetTroubles(): Promise<void>;
-  /** @param checkedAt null: it could not be looked at */
+  /** @param checkedAt null if the check failed */
   check(install: string, checkedAt: string | null, trouble: Trouble | null): Promise<void>;
-  /** Durable when it resolves: an endpoint may be there from now on whose secret nobody stored. */
+  /** Durable when it resolves. From now on an endpoint may exist whose secret is not stored. */
   beginCreating(install: string, now: string): Promise<void>;
-  /** None can be there that was not there before. */
+  /** No new endpoint can exist. */
   giveUpCreating(install: string, before: string | null): Promise<void>;
-  /** The secret is stored, and what was learnt of endpoints before is not about this one. */
+  /** The secret is stored. What is known about earlier endpoints does not apply to this one. */
   created(install: string): Promise<void>;
-  /** When others were enabled again says nothing about the one that is watched from now on. */
+  /** The times at which others were enabled do not apply to the one that is watched from now on. */
   adopted(install: string): Promise<void>;
-  /** Durable when it resolves, so that nobody enables it more often than is noted. */
+  /** Durable when it resolves, so that it is never enabled more often than is noted. */
   enabled(install: string, at: string): Promise<void>;
   unmatched(install: string, at: string): Promise<void>;
-  /** When the last delivery came that was accepted since then; null where none was. */
+  /** When the last delivery was accepted since then; null if none was. */
   lastAccepted(install: string, since: string): Promise<string | null>;
 }
 
@@ -47,7 +47,7 @@ export interface SubscriptionRecord {
 
 type Row = Selectable<SubscriptionTable>;
 
-/** So many are checked at the same time. */
+/** How many are checked at the same time. */
 const claimsAtOnce = 4;
 
 export function createSubscriptionStore(database: Database): SubscriptionStore {

@@ -1,41 +1,41 @@
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
 import { checkSubscription } from './check-subscription.ts';
-import { leaseMs } from './hold-subscription.ts';
+import { subscriptionLeaseMs } from './hold-subscription.ts';
 import type { SubscriptionDeps } from './look-at-subscription.ts';
 
 export interface SubscriptionWorker extends Loop {
-  /** A request for an install was signed with none of its secrets. Costs nothing but memory. */
+  /** Call it when no secret of an install made the signature of a request. It only writes to memory. */
   noteUnmatched(install: string): void;
 }
 
 interface SubscriptionWorkerDeps extends SubscriptionDeps {
-  /** By name; live. */
+  /** By name. The Map always has what was loaded last. */
   installs: ReadonlyMap<string, unknown>;
   everyMs: number;
 }
 
 const pollMs = 1000;
-/** While a command has it, and after a failure of ours. */
+/** The next check after a failure, or while a command holds the subscription. */
 const busyMs = 10_000;
-/** Several requests to a slow marketplace, each with its tries. */
+/** Long enough for several requests to a slow marketplace, each with its retries. */
 const stallMs = 10 * 60_000;
 
-/** Checks the subscription of each install: at the start, when it is new, and ever again. */
+/** Checks the subscription of each install: at the start, when the install is new, and regularly. */
 export function createSubscriptionWorker(deps: SubscriptionWorkerDeps): SubscriptionWorker {
   const { subscriptions, installs, everyMs, logger, clock } = deps;
-  let welcome: ReadonlySet<string> = new Set();
+  let seen: ReadonlySet<string> = new Set();
   const unmatched = new Map<string, string>();
 
-  /** What this process has not seen yet: after its start that is all. */
-  async function welcomeNew(): Promise<void> {
+  /** Requests a check of each install that this process has not seen yet; at the start that is all. */
+  async function checkNew(): Promise<void> {
     const present = new Set(installs.keys());
-    const isNew = [...present].filter((install) => !welcome.has(install));
+    const isNew = [...present].filter((install) => !seen.has(install));
     if (isNew.length > 0) await subscriptions.wantCheck(isNew, toInstant(clock.now()));
-    welcome = present;
+    seen = present;
   }
 
-  /** Before anything is checked, as it may depend on that. */
+  /** Runs before the checks, because they may depend on it. */
   async function writeUnmatched(): Promise<void> {
     for (const [install, at] of unmatched) {
       if (installs.has(install)) await subscriptions.unmatched(install, at);
@@ -60,9 +60,9 @@ export function createSubscriptionWorker(deps: SubscriptionWorkerDeps): Subscrip
     stallMs,
     async run(signal) {
       await writeUnmatched();
-      await welcomeNew();
+      await checkNew();
       const now = toInstant(clock.now());
-      const claimed = await subscriptions.claim([...installs.keys()], now, instantIn(clock, leaseMs));
+      const claimed = await subscriptions.claim([...installs.keys()], now, instantIn(clock, subscriptionLeaseMs));
       const checks = await Promise.allSettled(claimed.map((install) => check(install, signal)));
       const failed = checks.find(({ status }) => status === 'rejected');
       if (failed?.status === 'rejected') throw failed.reason;

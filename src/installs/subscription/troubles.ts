@@ -1,13 +1,13 @@
 import { type AppError, isTransient } from '../../domain/errors.ts';
 import { maskText } from '../../lib/mask.ts';
 
-/** What keeps deliveries from coming and is not to be mended by itself, and what to do about it. */
+/** What keeps deliveries from coming and is not repaired by itself, and what to do about it. */
 export interface Trouble {
   says: string;
   action: string;
 }
 
-/** In the words of the command line, where `install` stands for the name. */
+/** The texts name the commands that help. */
 export function toTroubles(install: string) {
   const connect = `gangway connect ${install}`;
   const rotate = `gangway endpoint rotate ${install}`;
@@ -22,7 +22,7 @@ export function toTroubles(install: string) {
     }),
     another: (endpointId: string): Trouble => ({
       says: `another webhook endpoint of ${install}, ${endpointId}, delivers to the same address with a secret that is not known here`,
-      action: 'delete it at the marketplace, if nobody needs it',
+      action: 'delete it at the marketplace, if it is not needed',
     }),
     elsewhere: (endpointId: string, url: string | undefined): Trouble => ({
       says: `${install}'s webhook endpoint ${endpointId} delivers to ${toShownUrl(url)}`,
@@ -47,23 +47,23 @@ export function toTroubles(install: string) {
   };
 }
 
-/** Whoever set it may have put a password into it. */
+/** It may contain a password. */
 export function toShownUrl(url: string | undefined): string {
-  return url === undefined ? 'an address that is not told' : maskText(url).slice(0, 200);
+  return url === undefined ? 'an address that the marketplace does not show' : maskText(url).slice(0, 200);
 }
 
-/** The marketplace did not do, or say, what was asked of it. */
+/** The marketplace refused a request or did not answer. */
 export function troubleOfError(install: string, error: AppError): Trouble {
-  const says = `${install}'s webhook endpoint could not be looked after: ${maskText(error.message)}`;
+  const says = `${install}'s webhook endpoint could not be checked or changed: ${maskText(error.message)}`;
   if (error.code === 'unauthenticated' || error.code === 'forbidden') {
     const action = `check the token of ${install}, and that it has the scope webhooks:manage`;
     return { says, action };
   }
   if (error.code === 'conflict') {
-    return { says, action: 'delete an endpoint that nobody needs at the marketplace' };
+    return { says, action: 'delete an endpoint that is not needed at the marketplace' };
   }
   const action = isTransient(error)
-    ? 'it is tried again by itself; if it does not pass, check marketplace.baseUrl'
+    ? 'it is tried again by itself; if it keeps failing, check marketplace.baseUrl'
     : `look at it: gangway endpoint status ${install}`;
   return { says, action };
 }

@@ -7,7 +7,7 @@ import { createGrantStore } from '../../installs/grant-store.ts';
 import type { Ensured } from '../../installs/subscription/ensure-endpoint.ts';
 import { toInstant } from '../../lib/clock.ts';
 import type { PlatformApi } from '../../marketplace/platform-api.ts';
-import type { Install as Grant } from '../../marketplace/platform-schema.ts';
+import type { Grant } from '../../marketplace/platform-schema.ts';
 import type { Patience } from '../do-work.ts';
 import type { Check } from '../doctor-checks.ts';
 import { checkGrant, checkJobs, checkUnanswered } from '../install-checks.ts';

@@ -6,58 +6,58 @@ import type { Logger } from '../../lib/logger.ts';
 import { maskText } from '../../lib/mask.ts';
 import type { Metrics } from '../../lib/metrics.ts';
 import type { Group } from './drift-store.ts';
-import type { Verdict } from './judge-drift.ts';
+import type { DriftVerdict } from './judge-drift.ts';
 import {
   findGroups,
   type GroupVerdicts,
+  groupKeyOf,
   idsOf,
   type JudgeGroupDeps,
   judgeFoundAgain,
   judgeGroup,
-  judgeReturns,
-  keyOf,
+  judgeMissing,
   type ListedGroup,
   listGroup,
   maxChanges,
-  toId,
+  membershipIdOf,
 } from './judge-group.ts';
 import type { GroupDrift, ReportDrift } from './report-drift.ts';
 
 export interface CheckDriftDeps extends JudgeGroupDeps {
   database: Database;
   evidence: Pick<EvidenceStore, 'lock'>;
-  /** How long a removal waits that nothing but a listing speaks for. */
+  /** How long a removal waits that has only a listing as evidence. */
   graceMs: number;
   report: ReportDrift;
   metrics: Metrics;
   logger: Logger;
-  /** Called when there is something to be done in a tool. */
+  /** Call it when a membership is due. */
   onMembershipDue(): void;
 }
 
-/** Compares what an install's groups list with what is known. Never throws. */
+/** Compares the listed members of an install's groups with the known memberships. Never throws. */
 export type CheckDrift = (install: string, signal: AbortSignal) => Promise<void>;
 
-/** However many groups there are: what is left then comes first in the next run. */
+/** A run ends after this time; the groups that are left come first in the next run. */
 const runMs = 5 * 60_000;
-/** A group of several installs that are read one after the other is listed once. */
+/** Several installs may share a group; reading them one after the other lists it once. */
 const listedAgainAfterMs = 60_000;
 
 /**
- * Drift (design section 4.3): whoever is missing is looked at again and added back, whoever we had
- * removed is removed again, everything else is reported. A listing that failed judges nobody, and an
- * empty one only has everybody looked at: what a listing does not show is never a reason to remove.
+ * Drift (docs/design.md, Reconciling): a missing member is looked at and added back, a member that
+ * Gangway had removed is removed again, everything else is reported. A failed listing changes
+ * nothing, and an empty one only makes looks due: absence from a listing is never a reason to remove.
  */
 export function createCheckDrift(deps: CheckDriftDeps): CheckDrift {
   const { logger, clock } = deps;
-  /** By group, when it was last tried. */
+  /** When each group was last tried. */
   const triedAt = new Map<string, number>();
 
   async function check(install: string, signal: AbortSignal): Promise<void> {
     const endsAt = clock.now().getTime() + runMs;
-    const lastTried = (group: Group) => triedAt.get(keyOf(group)) ?? 0;
+    const lastTried = (group: Group) => triedAt.get(groupKeyOf(group)) ?? 0;
     const isDue = (group: Group) =>
-      // Either way: a clock that was ahead and is right again keeps no group from being listed.
+      // The absolute value, so that a clock that was ahead and is right again delays no group.
       Math.abs(clock.now().getTime() - lastTried(group)) >= listedAgainAfterMs;
     const groups = (await findGroups(deps, install)).filter(isDue).sort((a, b) => lastTried(a) - lastTried(b));
     await lookAtUnlisted(deps, install);
@@ -65,7 +65,7 @@ export function createCheckDrift(deps: CheckDriftDeps): CheckDrift {
     for (const group of groups) {
       if (signal.aborted || clock.now().getTime() > endsAt) return;
       if (silent.has(group.tool)) continue;
-      triedAt.set(keyOf(group), clock.now().getTime());
+      triedAt.set(groupKeyOf(group), clock.now().getTime());
       const isAnswered = await checkGroup(deps, group, signal);
       if (!isAnswered) silent.add(group.tool);
     }
@@ -81,7 +81,7 @@ export function createCheckDrift(deps: CheckDriftDeps): CheckDrift {
   };
 }
 
-/** Where nothing is listed, each of those who are to be seen once more is looked at. */
+/** A tool without a list needs a look for each membership that waits for confirmation. */
 async function lookAtUnlisted(
   { database, drifts, adapters, clock, onMembershipDue }: CheckDriftDeps,
   install: string,
@@ -96,7 +96,7 @@ async function lookAtUnlisted(
   onMembershipDue();
 }
 
-/** @returns false where the tool is better not asked for another group now */
+/** @returns false if the tool should not be asked for another group now */
 async function checkGroup(deps: CheckDriftDeps, group: Group, signal: AbortSignal): Promise<boolean> {
   const { adapters, metrics } = deps;
   const { tool } = group;
@@ -121,7 +121,7 @@ function reportFailure({ metrics, logger }: CheckDriftDeps, { tool, groupId }: G
   const message = maskText(error.message).slice(0, 300);
   logger.warn(
     { tool, group: groupId, errorCode: error.code, message },
-    'The members of a group could not be listed: nobody is judged by that',
+    'The members of a group could not be listed, so no membership is changed',
   );
   const isRefused = error.code === 'unauthenticated' || error.code === 'forbidden';
   return !isTransient(error) && !isRefused;
@@ -136,7 +136,7 @@ async function judgeAndWrite(
   const judge = (db: Transaction) => judgeGroup(deps, db, group, listing);
   const listed = listing.members.length;
   const nothing = { listed, lookedAt: 0, removedAgain: [], vanishing: [] };
-  // Mostly there is nothing to write, and so nobody has to wait for a large group to be judged.
+  // Usually there is nothing to write, and then the comparison holds no lock.
   const { verdicts, stillIn, confirmed } = await judge(database.kysely);
   if (!verdicts.some(isToWrite) && stillIn.length + confirmed.length === 0) {
     return { verdicts, ...nothing };
@@ -151,7 +151,7 @@ async function judgeAndWrite(
   });
 }
 
-function isToWrite({ kind }: Verdict): boolean {
+function isToWrite({ kind }: DriftVerdict): boolean {
   return kind !== 'stranger' && kind !== 'leak';
 }
 
@@ -161,8 +161,8 @@ async function lookAgain(
   { verdicts, stillIn }: GroupVerdicts,
 ): Promise<Pick<GroupDrift, 'lookedAt' | 'vanishing'>> {
   const { drifts, clock } = deps;
-  const returns = await judgeReturns(deps, tx, verdicts);
-  const due = returns.filter(({ isDue }) => isDue).map(toId);
+  const returns = await judgeMissing(deps, tx, verdicts);
+  const due = returns.filter(({ isDue }) => isDue).map(membershipIdOf);
   const undecided = await drifts.undecided(tx, stillIn);
   const ids = [
     ...due,
@@ -176,12 +176,12 @@ async function lookAgain(
 }
 
 /** @returns the memberships */
-async function removeAgain(deps: CheckDriftDeps, tx: Transaction, verdicts: Verdict[]): Promise<number[]> {
+async function removeAgain(deps: CheckDriftDeps, tx: Transaction, verdicts: DriftVerdict[]): Promise<number[]> {
   const { drifts, graceMs, clock } = deps;
   const decided = await judgeFoundAgain(deps, tx, verdicts);
   const removeAfter = instantIn(clock, graceMs);
   for (const { membershipId, memberId } of decided) {
     await drifts.removeAgain(tx, { membershipId, memberId, removeAfter }, toInstant(clock.now()));
   }
-  return decided.map(toId);
+  return decided.map(membershipIdOf);
 }

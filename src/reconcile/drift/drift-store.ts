@@ -10,32 +10,32 @@ import {
   type RepeatedRemoval,
   removeAgain,
 } from '../../memberships/look-store.ts';
-import type { Arrival, KnownMembership } from './judge-drift.ts';
+import type { Arrival, ComparedMembership } from './judge-drift.ts';
 
-/** The only SQL of drift: which groups an install has people in, who they are, and what follows. */
+/** The only SQL of drift: the groups an install has members in, these members, and what follows from a comparison. */
 export interface DriftStore {
-  /** Groups in which somebody of the install is, or was removed after `since`, as `tool`, `groupId`. */
+  /** Groups in which a trainer of the install is a member, or was removed after `since`. Ordered by tool and group. */
   groupsOf(install: string, since: string): Promise<Group[]>;
-  /** All links that an install ever had. */
+  /** Every link that the install ever had. */
   linksOf(install: string): Promise<DriftLink[]>;
-  /** In a transaction nobody else changes these memberships until it ends. */
-  membersOf(tx: Transaction, group: Group, listedAt: string): Promise<KnownMembership[]>;
-  /** How they came to be where they are wanted now, oldest first. */
+  /** In a transaction this locks the memberships until the transaction ends. */
+  membersOf(tx: Transaction, group: Group, listedAt: string): Promise<ComparedMembership[]>;
+  /** How each trainer came into the group in the current generation, oldest first. */
   arrivalsOf(tx: Transaction, membershipIds: number[]): Promise<Map<number, Arrival[]>>;
   /**
-   * Those about whom something may be known elsewhere that is not known here yet.
+   * The memberships for which evidence may exist that is not derived yet.
    *
-   * @param reading an install of which all is known now
+   * @param reading an install whose evidence is complete now
    */
   undecided(tx: Transaction, membershipIds: number[], reading?: string): Promise<Set<number>>;
   lookAgain(tx: Transaction, membershipIds: number[], now: string): Promise<void>;
-  /** Nothing is left to be confirmed: what we made is not ours any more where it is gone. */
+  /** Ends the waiting for confirmation. A membership that is gone does not count as ours any more. */
   confirm(tx: Transaction, membershipIds: number[], now: string): Promise<void>;
-  /** Who is to be seen once more, now that no call can arrive any more. */
+  /** The memberships that need one more look, and for which no call can arrive any more. */
   unconfirmed(install: string, now: string): Promise<(Group & { id: number })[]>;
-  /** The look that is due now confirms it. */
+  /** Makes a look due, which confirms the membership. */
   lookToConfirm(tx: Transaction, membershipIds: number[], now: string): Promise<void>;
-  /** Hands it to the brake, like every other removal. */
+  /** Makes the removal due; the brake decides about it as about every other. */
   removeAgain(tx: Transaction, removal: RepeatedRemoval, now: string): Promise<void>;
 }
 
@@ -78,7 +78,7 @@ export function createDriftStore(database: Database): DriftStore {
         .select(['lateUntil', 'missedAt'])
         .orderBy('id');
       const rows = await lockRows(database, ofGroup).execute();
-      // Asked only now that nobody can add to it.
+      // Only after the rows are locked, because from then on no call can be added.
       const called = await calledSince(tx, group, listedAt);
       const outcomes = await lastOutcomesIn(tx, group);
       const people = await addressesIn(tx, group);
@@ -117,7 +117,7 @@ export function createDriftStore(database: Database): DriftStore {
 
     async undecided(tx, membershipIds, reading = '') {
       if (membershipIds.length === 0) return new Set();
-      // What an install has that was not read since a silence may be a reason for anybody.
+      // An install that was not read since a silence may hold a reason for any trainer.
       const unread = await tx
         .selectFrom('installState')
         .select('install')
@@ -147,7 +147,7 @@ function inGroup(db: Transaction, { tool, groupId }: Group) {
   return db.selectFrom('membership').where('membership.tool', '=', tool).where('membership.groupId', '=', groupId);
 }
 
-/** In one go for all: receipt by receipt from the newest, PostgreSQL would go through the table for each. */
+/** One query for the whole group, because PostgreSQL would otherwise scan the table once for each membership. */
 async function lastOutcomesIn(tx: Transaction, group: Group): Promise<Map<number, ReceiptOutcome>> {
   const newest = inGroup(tx, group)
     .innerJoin('receipt', 'receipt.membershipId', 'membership.id')
@@ -162,7 +162,7 @@ async function lastOutcomesIn(tx: Transaction, group: Group): Promise<Map<number
   return new Map(rows.map(({ membershipId, outcome }) => [membershipId, outcome]));
 }
 
-/** Of whom a call was begun, or came to an end, since. */
+/** The memberships for which a call began or ended since then. */
 async function calledSince(tx: Transaction, group: Group, since: string): Promise<Set<number>> {
   const begun = await inGroup(tx, group)
     .innerJoin('intent', 'intent.membershipId', 'membership.id')
@@ -181,13 +181,13 @@ interface KnownAddress {
   id: number;
   digest: string;
   isCurrent: boolean;
-  /** Whether somebody was ever let in under it. */
+  /** Whether access was ever given under this address. */
   wasGiven: boolean;
-  /** Whether they were not seen out under it since. */
+  /** Whether access was given under it and no look since then found it ended. */
   isOpen: boolean;
 }
 
-/** By membership: every address that it is, or was, for. */
+/** By membership: every address that the trainer has or had. */
 async function addressesIn(tx: Transaction, group: Group): Promise<Map<number, KnownAddress[]>> {
   const rows = await inGroup(tx, group)
     .innerJoin('membershipAddress', 'membershipAddress.membershipId', 'membership.id')

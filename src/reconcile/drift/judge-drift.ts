@@ -1,58 +1,58 @@
 import type { MembershipState, ReceiptOutcome } from '../../domain/membership.ts';
 
-/** What a tool lists compared with what is known: pure, and on the side of leaving people alone. */
+/** Compares the members that a tool lists with the memberships that are known. Pure. In doubt it leaves people alone. */
 
-/** An account in a group, as far as it has to be known to tell whose it is. */
+/** A listed account, with what is needed to tell whose it is. */
 export interface ListedAccount {
   id: string;
-  /** Of its address, under every key; none where the tool does not tell it. */
+  /** The digests of its address, one for each key. Empty if the tool does not show the address. */
   digests: readonly string[];
-  /** Whether its address is of a domain that only we give out. */
+  /** Whether its address belongs to a managed domain, in which only the marketplace gives out addresses. */
   isManaged: boolean;
   isProtected: boolean;
 }
 
-export interface KnownMembership {
+export interface ComparedMembership {
   id: number;
   wanted: boolean;
   state: MembershipState;
   memberId: string | null;
-  /** Digests of every address that it is, or was, for. */
+  /** The digests of every address that the trainer has or had. */
   addresses: readonly string[];
-  /** Those of them under which somebody was let in by us. */
+  /** Those of them under which Gangway gave access. */
   given: readonly string[];
-  /** The digest of the address that it is for now. */
+  /** The digest of the current address. */
   address: string | null;
-  /** Those of these under which they may be in by now. */
+  /** Those of `given` under which the access may still exist. */
   open: readonly string[];
-  /** Whether it is to be seen once more, now that no call can arrive any more. */
+  /** Whether it needs one more look, because no call can arrive any more. */
   isToConfirm: boolean;
-  /** How the last call or look ended that was conclusive and found somebody. */
+  /** The outcome of the last conclusive call or look that found a member. */
   lastOutcome: ReceiptOutcome | null;
-  /** Whether a call may have been made for it since the listing began: then nothing is known. */
+  /** Whether a call may have been made since the listing began. Then the listing says nothing about it. */
   wasCalled: boolean;
   updatedAt: string;
 }
 
-export type Verdict =
-  /** Wanted, and not listed: to be looked at again, and added where the look finds nobody. */
+export type DriftVerdict =
+  /** Wanted and not listed. A look follows, and an add if the look does not find the trainer. */
   | { kind: 'missing'; membershipId: number }
-  /** In by their address, and not by the id that is known: to be looked at, so that it is learnt. */
+  /** Listed by the address, but with another id than the known one. A look follows, which learns the new id. */
   | { kind: 'id_changed'; membershipId: number }
-  /** Removed by us, without a reason since, and listed again. */
+  /** Removed by Gangway, still without a reason, and listed again. */
   | { kind: 'found_again'; membershipId: number; memberId: string }
-  /** In under another address than the registers have by now; or their id is, under one nobody told. */
+  /** The account has another address than the registers; not `isKnown`: an address that was never theirs. */
   | { kind: 'address_changed'; membershipId: number; address: string; isKnown: boolean }
-  /** Nobody of ours. */
+  /** An account that belongs to no known trainer. */
   | { kind: 'stranger'; memberId: string }
-  /** Nobody of ours with an address that only we give out. */
+  /** A stranger with an address of a managed domain. */
   | { kind: 'leak'; memberId: string };
 
-/** What every member of a group comes to; those who are as they should be come to nothing. */
-export function judgeDrift(known: readonly KnownMembership[], listed: readonly ListedAccount[]): Verdict[] {
+/** A verdict for each member that is not as it should be. */
+export function judgeDrift(known: readonly ComparedMembership[], listed: readonly ListedAccount[]): DriftVerdict[] {
   const find = createFinder(known);
-  const present = new Set<KnownMembership>();
-  const moved = new Set<KnownMembership>();
+  const present = new Set<ComparedMembership>();
+  const moved = new Set<ComparedMembership>();
   const verdicts = listed.flatMap((account) => {
     const { owners, strays } = find(account);
     for (const owner of owners) (isKnownBy(owner, account) ? present : moved).add(owner);
@@ -66,18 +66,18 @@ export function judgeDrift(known: readonly KnownMembership[], listed: readonly L
     ...withoutDoubts(verdicts, listed),
     ...unseen
       .sort((a, b) => (a.updatedAt < b.updatedAt ? -1 : 1))
-      .map((one): Verdict => {
+      .map((one): DriftVerdict => {
         return { kind: moved.has(one) ? 'id_changed' : 'missing', membershipId: one.id };
       }),
   ];
 }
 
 /**
- * What a listing says of those who are to be seen once more. Whoever is listed and is to be out is
- * looked at, and taken out where the look finds them; whoever is missing is looked at anyway.
+ * What a listing says about the memberships that need one more look. `stillIn` are listed although
+ * they count as removed; a look follows, and a removal if it finds them. The others are `confirmed`.
  */
 export function judgeUnconfirmed(
-  known: readonly KnownMembership[],
+  known: readonly ComparedMembership[],
   listed: readonly ListedAccount[],
 ): { stillIn: number[]; confirmed: number[] } {
   const find = createFinder(known);
@@ -88,16 +88,16 @@ export function judgeUnconfirmed(
   return { stillIn: stillIn.map(({ id }) => id), confirmed: confirmed.map(({ id }) => id) };
 }
 
-/** Whether it counts as out by looks alone. */
-function isSeenOut({ isToConfirm, wanted, state }: KnownMembership): boolean {
+/** Whether only looks say that the trainer is out. */
+function isSeenOut({ isToConfirm, wanted, state }: ComparedMembership): boolean {
   return isToConfirm && !wanted && state === 'removed';
 }
 
 /**
- * By an address, or by the tool's own id: whoever might be meant. Tools give ids out again: who has
- * the id and none of the addresses is a stray.
+ * Finds the memberships that an account may belong to: `owners` by an address, or by the tool's id.
+ * Tools give ids out again, so a membership with the id and none of the addresses is a stray.
  */
-function createFinder(known: readonly KnownMembership[]) {
+function createFinder(known: readonly ComparedMembership[]) {
   const byId = Map.groupBy(known, ({ memberId }) => memberId);
   const byAddress = Map.groupBy(
     known.flatMap((membership) => membership.addresses.map((digest) => ({ digest, membership }))),
@@ -105,7 +105,7 @@ function createFinder(known: readonly KnownMembership[]) {
   );
   return ({ id, digests }: ListedAccount) => {
     const named = digests.flatMap((digest) => byAddress.get(digest) ?? []);
-    const [owners, strays] = [new Set<KnownMembership>(), new Set<KnownMembership>()];
+    const [owners, strays] = [new Set<ComparedMembership>(), new Set<ComparedMembership>()];
     for (const one of byId.get(id) ?? []) {
       const isTheirs = digests.length === 0 || isOneOf(one.addresses, digests);
       (isTheirs ? owners : strays).add(one);
@@ -115,25 +115,25 @@ function createFinder(known: readonly KnownMembership[]) {
   };
 }
 
-/** Renamed in the tool, or given out again: a look tells, and until then nobody is missing. */
-function judgeStray(strays: KnownMembership[]) {
+/** The account was renamed, or its id was given out again. Until a look tells which, it is not missing. */
+function judgeStray(strays: ComparedMembership[]) {
   const [membership, ...others] = strays.filter(isSettledIn);
   if (membership?.address == null || others.length > 0) return null;
   const { id: membershipId, address } = membership;
-  const verdict: Verdict = { kind: 'address_changed', membershipId, address, isKnown: false };
+  const verdict: DriftVerdict = { kind: 'address_changed', membershipId, address, isKnown: false };
   return { membership, verdict };
 }
 
-/** Who has another id by now than is known is looked at, so that the new one is learnt. */
-function isKnownBy({ memberId }: KnownMembership, { id }: ListedAccount): boolean {
+/** An account with another id than the known one needs a look, which learns the new id. */
+function isKnownBy({ memberId }: ComparedMembership, { id }: ListedAccount): boolean {
   return memberId === null || memberId === id || memberId.startsWith('invited:');
 }
 
-function isSettledIn({ wanted, state, wasCalled }: KnownMembership): boolean {
+function isSettledIn({ wanted, state, wasCalled }: ComparedMembership): boolean {
   return wanted && (state === 'active' || state === 'invited') && !wasCalled;
 }
 
-function judgeAccount(account: ListedAccount, owners: KnownMembership[]): Verdict | null {
+function judgeAccount(account: ListedAccount, owners: ComparedMembership[]): DriftVerdict | null {
   if (owners.some(({ wasCalled }) => wasCalled)) return null;
   if (owners.some(isSeenOut)) return null;
   const kept = owners.filter(({ state }) => state !== 'removed');
@@ -145,25 +145,26 @@ function judgeAccount(account: ListedAccount, owners: KnownMembership[]): Verdic
     : toUnknown(account);
 }
 
-function toUnknown({ id, isManaged }: ListedAccount): Verdict {
+function toUnknown({ id, isManaged }: ListedAccount): DriftVerdict {
   return { kind: isManaged ? 'leak' : 'stranger', memberId: id };
 }
 
 /**
- * Only who is beyond confusion, and only where what ended last was our own removal, or nobody has seen
- * them yet whom a call of ours let in, or none but we give out such an address. Ids may be given out
- * again: where there is an address it decides.
+ * Whether Gangway may remove the account again. It must be certain who it is, and one of these must
+ * hold: Gangway removed the trainer last; or a late call of Gangway let the trainer in and no look
+ * has seen that yet; or the address is managed. Tools give ids out again, so an address decides
+ * where there is one.
  */
-function isToGoAgain({ id, digests, isManaged }: ListedAccount, gone: KnownMembership): boolean {
-  // Without an address of theirs nobody could look for them.
+function isToGoAgain({ id, digests, isManaged }: ListedAccount, gone: ComparedMembership): boolean {
+  // Without an address a look could not find the trainer.
   if (gone.wanted || gone.given.length === 0) return false;
   const isLate = gone.memberId === null && isOneOf(gone.open, digests);
   if (gone.lastOutcome !== 'removed' && !isManaged && !isLate) return false;
   return digests.length === 0 ? gone.memberId === id : isOneOf(gone.given, digests);
 }
 
-/** The account is known by its id, so that nothing but its address can have changed. */
-function judgeAddress({ id, digests }: ListedAccount, kept: KnownMembership[]): Verdict | null {
+/** The account has the known id, so only its address can have changed. */
+function judgeAddress({ id, digests }: ListedAccount, kept: ComparedMembership[]): DriftVerdict | null {
   const [owner, ...others] = kept;
   if (owner === undefined || others.length > 0 || !isSettledIn(owner)) return null;
   const { address, memberId } = owner;
@@ -171,8 +172,8 @@ function judgeAddress({ id, digests }: ListedAccount, kept: KnownMembership[]): 
   return digests.includes(address) ? null : { kind: 'address_changed', membershipId: owner.id, address, isKnown: true };
 }
 
-/** One person with two accounts: which of them we removed, nobody can tell. */
-function withoutDoubts(verdicts: Verdict[], listed: readonly ListedAccount[]): Verdict[] {
+/** If two accounts match one removed trainer, it is unknown which one was removed, so neither is. */
+function withoutDoubts(verdicts: DriftVerdict[], listed: readonly ListedAccount[]): DriftVerdict[] {
   const returned = Map.groupBy(verdicts, (verdict) => (verdict.kind === 'found_again' ? verdict.membershipId : null));
   const accounts = new Map(listed.map((account) => [account.id, account]));
   return verdicts.map((verdict) => {
@@ -187,16 +188,16 @@ function isOneOf(some: readonly string[], others: readonly string[]): boolean {
   return others.some((other) => some.includes(other));
 }
 
-/** One time that somebody was found in a group or put there, under what is wanted now. */
+/** One time that the trainer was found in the group or added to it, in the current generation. */
 export interface Arrival {
   outcome: ReceiptOutcome;
   at: string;
 }
 
-export interface Return {
-  /** Whether they are to be looked at now, and added if they are missing. */
+export interface AddBack {
+  /** Whether a look is due now, which adds the trainer if they are missing. */
   isDue: boolean;
-  /** How often we put them back in the last 24 hours. */
+  /** How often Gangway added them back in the last 24 hours. */
   timesAddedBack: number;
 }
 
@@ -204,12 +205,12 @@ const vanishingWindowMs = 24 * 3_600_000;
 const vanishingRetryMs = 3_600_000;
 
 /**
- * Who is missing is put back at once; who was put back already in the last 24 hours, once an hour:
- * another hand takes them out, and the two are not to fight.
+ * A missing trainer is added back at once; if that happened already in the last 24 hours, once an
+ * hour, because Gangway must not fight with whatever keeps removing them.
  *
- * @param arrivals the oldest first: the first is how they came in
+ * @param arrivals oldest first; the first is how the trainer came in
  */
-export function judgeReturn(arrivals: readonly Arrival[], now: Date): Return {
+export function judgeAddBack(arrivals: readonly Arrival[], now: Date): AddBack {
   const since = new Date(now.getTime() - vanishingWindowMs).toISOString();
   const recent = arrivals.slice(1).filter(({ outcome, at }) => outcome !== 'already_member' && at > since);
   const last = recent.at(-1);

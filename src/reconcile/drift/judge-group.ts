@@ -7,32 +7,32 @@ import type { RouteLink } from '../../memberships/link-router.ts';
 import { isProtected } from '../../tools/protected-account.ts';
 import { type ListMembers, readGroup } from '../../tools/read-group.ts';
 import type { DriftStore, Group } from './drift-store.ts';
-import { judgeDrift, judgeReturn, judgeUnconfirmed, type ListedAccount, type Verdict } from './judge-drift.ts';
+import { type DriftVerdict, judgeAddBack, judgeDrift, judgeUnconfirmed, type ListedAccount } from './judge-drift.ts';
 import type { GroupDrift } from './report-drift.ts';
 
-/** Listing a group and judging what it shows: the same for the run and the dry run. Writes nothing. */
+/** Lists a group and compares it, in the same way for a run and a dry run. Writes nothing. */
 export interface JudgeGroupDeps {
   drifts: DriftStore;
   box: Pick<SecretBox, 'digests'>;
   adapters: ReadonlyMap<string, Adapter>;
-  /** By tool: accounts that are never touched, as addresses or the tool's ids. */
+  /** By tool: the accounts that Gangway never touches, as addresses or as the tool's ids. */
   protectedAccounts: ReadonlyMap<string, readonly string[]>;
   managedDomains: readonly string[];
   routeLink: RouteLink;
   clock: Clock;
 }
 
-/** By how much two instances may differ in the time: a call of just before the listing counts too. */
+/** The clocks of two instances may differ by this, so a call from just before the listing counts too. */
 const clockMarginMs = 5000;
 const listingTimeoutMs = 60_000;
-/** Beyond that a group is not compared. */
+/** A larger group is not compared. */
 const maxMembers = 50_000;
-/** Per group and run; the rest, those that were looked at last, are left to the next. */
+/** Changes for each group and run. The rest waits for the next run; the longest waiting come first. */
 export const maxChanges = 200;
-/** Groups that nobody was in for that long are no longer listed. */
+/** Groups without members for this long are no longer listed. */
 const lookBackMs = 30 * 24 * 3_600_000;
 
-/** Those that the configuration leads to: an install never acts, or looks, outside of its walls. */
+/** The groups that the configuration routes to: an install never looks outside of its projects. */
 export async function findGroups(
   { drifts, adapters, routeLink, clock }: JudgeGroupDeps,
   install: string,
@@ -40,14 +40,14 @@ export async function findGroups(
   const routed = new Set<string>();
   for (const link of await drifts.linksOf(install)) {
     const route = routeLink(link);
-    if (route !== undefined) routed.add(keyOf(route));
+    if (route !== undefined) routed.add(groupKeyOf(route));
   }
   const groups = await drifts.groupsOf(install, instantIn(clock, -lookBackMs));
   const isListed = (group: Group) => adapters.get(group.tool)?.listMembers !== undefined;
-  return groups.filter((group) => isListed(group) && routed.has(keyOf(group)));
+  return groups.filter((group) => isListed(group) && routed.has(groupKeyOf(group)));
 }
 
-/** What the tool lists in a group, and since when that may be so. @throws AppError */
+/** What the tool lists in a group, and the earliest time from which that may hold. @throws AppError */
 export async function listGroup(
   { adapters, clock }: Pick<JudgeGroupDeps, 'adapters' | 'clock'>,
   { tool, groupId }: Group,
@@ -67,10 +67,10 @@ export interface ListedGroup {
 }
 
 export interface GroupVerdicts extends ReturnType<typeof judgeUnconfirmed> {
-  verdicts: Verdict[];
+  verdicts: DriftVerdict[];
 }
 
-/** What the listing says of everybody. */
+/** What the listing says about each member. */
 export async function judgeGroup(
   deps: JudgeGroupDeps,
   db: Transaction,
@@ -82,44 +82,44 @@ export async function judgeGroup(
   return { verdicts: judgeDrift(known, accounts), ...judgeUnconfirmed(known, accounts) };
 }
 
-/** Whom the listing misses, and whether they are to be put back now. */
-export async function judgeReturns(
+/** The wanted members that the listing does not show, and whether they are added back now. */
+export async function judgeMissing(
   { drifts, clock }: JudgeGroupDeps,
   tx: Transaction,
-  verdicts: Verdict[],
+  verdicts: DriftVerdict[],
 ): Promise<GroupDrift['vanishing']> {
   const missing = idsOf(verdicts, 'missing');
   const arrivals = await drifts.arrivalsOf(tx, missing);
   return missing.map((membershipId) => ({
     membershipId,
-    ...judgeReturn(arrivals.get(membershipId) ?? [], clock.now()),
+    ...judgeAddBack(arrivals.get(membershipId) ?? [], clock.now()),
   }));
 }
 
 /**
- * Whom we had removed and who are to go again; not those for whom there may be a reason that is not
- * known yet.
+ * The members that Gangway had removed and removes again, without those for which there may be a
+ * reason that is not derived yet.
  *
- * @param reading an install of which all is known now
+ * @param reading an install whose evidence is complete now
  */
 export async function judgeFoundAgain(
   { drifts }: JudgeGroupDeps,
   tx: Transaction,
-  verdicts: Verdict[],
+  verdicts: DriftVerdict[],
   reading?: string,
 ): Promise<{ membershipId: number; memberId: string }[]> {
   const found = verdicts.filter((verdict) => verdict.kind === 'found_again').slice(0, maxChanges);
-  const undecided = await drifts.undecided(tx, found.map(toId), reading);
-  return found.filter((one) => !undecided.has(toId(one)));
+  const undecided = await drifts.undecided(tx, found.map(membershipIdOf), reading);
+  return found.filter((one) => !undecided.has(membershipIdOf(one)));
 }
 
-export function toId({ membershipId }: { membershipId: number }): number {
+export function membershipIdOf({ membershipId }: { membershipId: number }): number {
   return membershipId;
 }
 
 type LookedAt = 'missing' | 'id_changed' | 'address_changed';
 
-export function idsOf(verdicts: Verdict[], kind: LookedAt): number[] {
+export function idsOf(verdicts: DriftVerdict[], kind: LookedAt): number[] {
   const ids = verdicts.flatMap((verdict) => (verdict.kind === kind ? [verdict.membershipId] : []));
   return ids.slice(0, maxChanges);
 }
@@ -138,6 +138,6 @@ function toAccount(
   };
 }
 
-export function keyOf({ tool, groupId }: Group): string {
+export function groupKeyOf({ tool, groupId }: Group): string {
   return JSON.stringify([tool, groupId]);
 }

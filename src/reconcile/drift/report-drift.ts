@@ -3,19 +3,19 @@ import type { Logger } from '../../lib/logger.ts';
 import { maskText } from '../../lib/mask.ts';
 import type { Metrics } from '../../lib/metrics.ts';
 import type { Group } from './drift-store.ts';
-import type { Return, Verdict } from './judge-drift.ts';
+import type { AddBack, DriftVerdict } from './judge-drift.ts';
 
-/** What a listing of a group came to, and what was done about it. */
+/** The result of one comparison of a group, and what was done about it. */
 export interface GroupDrift {
-  verdicts: Verdict[];
-  /** How many members the tool has in the group. */
+  verdicts: DriftVerdict[];
+  /** How many members the tool listed. */
   listed: number;
-  /** How many memberships are looked at again. */
+  /** How many memberships have a look due now. */
   lookedAt: number;
   removedAgain: number[];
-  /** Who was put back before, and is missing again. */
-  vanishing: (Return & { membershipId: number })[];
-  /** Whether accounts that are ours are given the address that their person has by now. */
+  /** Members that were added back before and are missing again. */
+  vanishing: (AddBack & { membershipId: number })[];
+  /** Whether the tool lets Gangway change the address of an account that it made. */
   followsAddresses: boolean;
 }
 
@@ -27,11 +27,11 @@ interface ReportDriftDeps {
   logger: Logger;
 }
 
-type Kind = Verdict['kind'];
+type Kind = DriftVerdict['kind'];
 type Counts = Record<Kind, number>;
 
-/** What is worth an operator's attention; it is told anew only where it was not so the last time. */
-interface Finding {
+/** What an operator should look at. It is reported again only if the last comparison did not find it. */
+interface DriftFinding {
   key: string;
   alert: AlertKind;
   fields: object;
@@ -42,18 +42,18 @@ const kinds: readonly Kind[] = [
   ...(['missing', 'id_changed', 'found_again', 'address_changed', 'stranger', 'leak'] as const),
 ];
 
-/** Tells an operator once, as long as it stays as it is and this process lives. */
+/** Reports each finding once while it stays the same and this process runs. */
 export function createReportDrift({ alerts, metrics, logger }: ReportDriftDeps): ReportDrift {
-  const last = new Map<string, { tool: string; counts: Counts; told: ReadonlySet<string> }>();
+  const last = new Map<string, { tool: string; counts: Counts; reported: ReadonlySet<string> }>();
   return ({ tool, groupId }, drift) => {
     const counts = countKinds(drift.verdicts);
     const findings = findingsOf(drift);
     const key = JSON.stringify([tool, groupId]);
     const before = last.get(key);
-    last.set(key, { tool, counts, told: new Set(findings.map((finding) => finding.key)) });
+    last.set(key, { tool, counts, reported: new Set(findings.map((finding) => finding.key)) });
     for (const kind of kinds) metrics.drift.set({ tool, kind }, sum(last, tool, kind));
     for (const { key: about, alert, fields, message } of findings) {
-      if (!before?.told.has(about)) alerts.raise(alert, { tool, group: groupId, ...fields }, message);
+      if (!before?.reported.has(about)) alerts.raise(alert, { tool, group: groupId, ...fields }, message);
     }
     if (JSON.stringify(before?.counts) === JSON.stringify(counts)) return;
     if (before === undefined && kinds.every((kind) => counts[kind] === 0)) return;
@@ -65,7 +65,7 @@ export function createReportDrift({ alerts, metrics, logger }: ReportDriftDeps):
   };
 }
 
-function countKinds(verdicts: Verdict[]): Counts {
+function countKinds(verdicts: DriftVerdict[]): Counts {
   const counts = {
     missing: 0,
     id_changed: 0,
@@ -84,7 +84,7 @@ function sum(last: ReadonlyMap<string, { tool: string; counts: Counts }>, tool: 
   return total;
 }
 
-function findingsOf(drift: GroupDrift): Finding[] {
+function findingsOf(drift: GroupDrift): DriftFinding[] {
   const { verdicts, removedAgain, vanishing, followsAddresses } = drift;
   return [
     ...findLeaks(verdicts),
@@ -95,25 +95,26 @@ function findingsOf(drift: GroupDrift): Finding[] {
       key: `removed_again ${membership}`,
       alert: 'removed_member_returned' as const,
       fields: { membership },
-      message: 'Somebody whom we removed is in again, and is removed again unless a contract begins',
+      message: 'A member whom we removed is back, and is removed again unless a contract begins',
     })),
     ...vanishing.map(({ membershipId: membership, timesAddedBack }) => ({
       key: `vanishing ${membership} ${timesAddedBack}`,
       alert: 'member_keeps_vanishing' as const,
       fields: { membership, timesAddedBack },
-      message: 'Another hand keeps taking somebody out whom we put back: from now on once an hour',
+      message:
+        'A member whom we add back keeps being removed by another hand: from now on it is added back once an hour',
     })),
   ];
 }
 
-/** So many are named; the number says the rest. */
+/** At most this many accounts are named. */
 const maxNamed = 5;
 
-/** One alert for all of a group: a tool full of them is one thing to look at. */
-function findLeaks(verdicts: Verdict[]): Finding[] {
+/** One alert for the whole group, however many leaks it has. */
+function findLeaks(verdicts: DriftVerdict[]): DriftFinding[] {
   const ids = verdicts.flatMap((verdict) => (verdict.kind === 'leak' ? [verdict.memberId] : []));
   if (ids.length === 0) return [];
-  // Ids are the tool's: in some they are addresses.
+  // In some tools the ids are addresses.
   const members = ids.slice(0, maxNamed).map((id) => maskText(id).slice(0, 60));
   return [
     {
@@ -126,16 +127,16 @@ function findLeaks(verdicts: Verdict[]): Finding[] {
 }
 
 function toAddressChanged(
-  { membershipId: membership, address, isKnown }: Extract<Verdict, { kind: 'address_changed' }>,
+  { membershipId: membership, address, isKnown }: Extract<DriftVerdict, { kind: 'address_changed' }>,
   isFollowed: boolean,
-): Finding {
+): DriftFinding {
   const todo = isFollowed ? 'it follows, if the account is ours' : 'change it there';
   return {
     key: `address_changed ${membership} ${address}`,
     alert: 'address_changed',
     fields: { membership },
     message: isKnown
-      ? `Somebody is in under another address than their work email is now: ${todo}`
-      : 'The account of somebody shows an address that nobody told for them: it is looked at whether it is still theirs',
+      ? `A member has another address in the tool than their work email is now: ${todo}`
+      : 'The account of a member shows an address that was never theirs: a look checks whether the account is still theirs',
   };
 }

@@ -13,8 +13,8 @@ import type { MembershipStore } from '../../memberships/membership-store.ts';
 import type { InstallStateStore } from './install-state-store.ts';
 
 /**
- * Keeps the clock right, and notices that it was ahead: readings of the future would outweigh all
- * that is read and delivered until then, and what is leased or put off would wait for it.
+ * Corrects the clock, and notices if it was ahead. Otherwise readings from the future would outweigh
+ * everything that is read and delivered until then, and leases and delays would last until then.
  */
 
 export interface ClockWorkerDeps {
@@ -23,20 +23,20 @@ export interface ClockWorkerDeps {
   evidence: Pick<EvidenceStore, 'lock'>;
   memberships: Pick<MembershipStore, 'postponeInstalls'>;
   installStates: Pick<InstallStateStore, 'hold'>;
-  /** By name; live. */
+  /** By name. The Map always has what was loaded last. */
   installs: ReadonlyMap<string, unknown>;
   rules: { graces: Graces };
   alerts: Alerts;
   logger: Logger;
-  /** Called when there is something to be asked of the marketplace. */
+  /** Call it when an install is to be read. */
   onReadWanted(): void;
 }
 
 const pollMs = 1000;
 const correctEveryMs = 10_000;
-/** How far the clock has come is written down so often, for whoever starts after this one. */
+/** How often the latest time is stored, for the next process. */
 const noteEveryMs = 60_000;
-/** What is stamped so far ahead is waited for: clocks are put right by a little all the time. */
+/** A smaller step back is ignored, because clocks are corrected by a little all the time. */
 const waitedForMs = 60_000;
 
 export function createClockWorker(deps: ClockWorkerDeps): Loop {
@@ -54,7 +54,7 @@ export function createClockWorker(deps: ClockWorkerDeps): Loop {
         await clock.correct();
         correctedAt = performance.now();
       }
-      // Not forgotten before it is mended, or written down.
+      // It is kept until it is mended or stored.
       latestMs = Math.max(latestMs, clock.takeLatest().getTime());
       if (Math.abs(latestMs - notedMs) < noteEveryMs && !isAhead(latestMs, clock)) return 'idle';
       if (await mendAfterSetBack(deps, latestMs)) deps.onReadWanted();
@@ -69,11 +69,11 @@ function isAhead(latestMs: number, clock: DatabaseClock): boolean {
 }
 
 /**
- * Cuts back what is stamped ahead of the present, where anybody's clock was ahead, and has every
- * install read before anything older is acted on. To be asked at start and again and again.
+ * If a clock of any instance was ahead, cuts back all stored times to the present, and has every
+ * install read before anything older is acted on. Runs at the start and then regularly.
  *
- * @param latestMs how far this clock has come
- * @returns whether it was
+ * @param latestMs the latest time that this clock has shown
+ * @returns whether a clock was ahead
  */
 export async function mendAfterSetBack(
   deps: Omit<ClockWorkerDeps, 'onReadWanted'>,
@@ -83,7 +83,7 @@ export async function mendAfterSetBack(
   const aheadMs = await measureAhead(database, clock, latestMs);
   if (aheadMs < waitedForMs) return false;
   const installs = [...deps.installs.keys()];
-  // First: should this end here, it is found ahead again.
+  // First, so that a process that dies here finds it ahead again.
   await installStates.hold(installs, toInstant(clock.now()));
   await inTransaction(database, async (tx) => {
     await evidence.lock(tx);
@@ -94,15 +94,15 @@ export async function mendAfterSetBack(
   alerts.raise(
     'clock_set_back',
     { aheadSeconds: Math.round(aheadMs / 1000) },
-    'The clock was ahead and has been set back: what it had stamped is cut back to now, and every install is read before anything older is acted on',
+    'The clock was ahead and has been set back: stored times are cut back to now, and every install is read before anything older is acted on',
   );
   return true;
 }
 
 /**
- * Writes down how far the clock has come.
+ * Stores the latest time that the clock has shown.
  *
- * @returns by how much that, or the last reading of an install, is ahead of now
+ * @returns by how much that time, or the last read of an install, is ahead of now
  */
 async function measureAhead(database: Database, clock: DatabaseClock, latestMs: number): Promise<number> {
   return await inTransaction(database, async (tx) => {
@@ -117,9 +117,9 @@ async function measureAhead(database: Database, clock: DatabaseClock, latestMs: 
 }
 
 /**
- * What was read while the clock was ahead would outweigh all that is read until then.
+ * A read that began while the clock was ahead would outweigh every read until then.
  *
- * @throws AppError `conflict` where it began later than now, by more than is waited for
+ * @throws AppError `conflict` if the read began in the future
  */
 export function checkBegan(clock: Clock, install: string, beganAt: string): void {
   if (Date.parse(beganAt) - clock.now().getTime() < waitedForMs) return;

@@ -1,11 +1,14 @@
+import type { Logger } from '../../lib/logger.ts';
+import type { Metrics } from '../../lib/metrics.ts';
 import type { Participant } from '../../marketplace/platform-schema.ts';
 import type { InstallListing, KnownInstall } from './read-install.ts';
 
 /**
- * What a read that was answered did not say, although it was asked: `empty_list`, of contracts where
- * there were some; `cut_off_list`, that may have been longer; `unknown_status`, of a contract;
- * `unlisted_link` and `unlisted_contract`, that are known; `unknown_contract` (404) and
- * `nobody_on_contract`, where it was asked who is on it. None of them alone removes anybody.
+ * What an answered read left in doubt. `empty_list`: no active contract although some are known.
+ * `cut_off_list`: the list of active contracts may have been longer. `unknown_status`: a contract has
+ * one that Gangway does not know. `unlisted_link`, `unlisted_contract`: a known one is in no list.
+ * `unknown_contract`: its participants were asked for and answered 404. `nobody_on_contract`: they
+ * were answered with an empty list. No doubt removes a member.
  */
 export const doubtKinds = [
   'empty_list',
@@ -19,7 +22,7 @@ export const doubtKinds = [
 
 export type DoubtKind = (typeof doubtKinds)[number];
 
-/** How many there are of each. */
+/** The number of each. */
 export type Doubts = Record<DoubtKind, number>;
 
 export function doubtsOfListing(
@@ -41,7 +44,7 @@ export function doubtsOfListing(
 
 const knownStatuses: ReadonlySet<string> = new Set(['active', 'ended']);
 
-/** Adds what came of asking who is on some contracts. */
+/** Adds the doubts of the answers about participants. */
 export function addDoubts(
   doubts: Doubts,
   asked: readonly string[],
@@ -51,4 +54,23 @@ export function addDoubts(
   for (const present of participants.values()) {
     if (present.length === 0) doubts.nobody_on_contract += 1;
   }
+}
+
+/** Reports the doubts of a read in the log, and as metrics until the next read. */
+export function reportDoubts(
+  { metrics, logger }: { metrics: Pick<Metrics, 'readDoubts'>; logger: Logger },
+  install: string,
+  doubts: Doubts,
+): void {
+  for (const kind of doubtKinds) metrics.readDoubts.set({ install, kind }, doubts[kind]);
+  const found = doubtKinds.filter((kind) => doubts[kind] > 0);
+  if (found.length === 0) {
+    logger.info({ install }, 'An install was read');
+    return;
+  }
+  const counts = Object.fromEntries(found.map((kind) => [kind, doubts[kind]]));
+  logger.warn(
+    { install, ...counts },
+    'An install was read, and part of the answer is in doubt: that removes no member',
+  );
 }

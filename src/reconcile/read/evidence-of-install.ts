@@ -15,19 +15,19 @@ import type { InstallRead, KnownInstall } from './read-install.ts';
 type Participants = InstallRead['participants'];
 type Listing = Omit<InstallRead, 'participants'>;
 
-/** By contract, those who were on it, where others are now. */
+/** By contract: the known trainers whom an answer with other trainers left out. */
 type Absent = ReadonlyMap<string, string[]>;
 
-/** So many contracts, or links, are one transaction. */
+/** How many contracts, or links, one transaction takes. */
 export const contractsAtOnce = 50;
 const linksAtOnce = 10;
 
 /**
- * What reading a whole install adds, as steps to be applied in their order: what is there, links
- * before what hangs on them; then what is gone, so that whoever is in two places has the one before
- * they lose the other; last that a link's contracts are known. Absence adds no end: of links and of
- * people it is counted (design section 2), and only where the read could have shown them; that a
- * contract is in no list says nothing.
+ * The evidence of a whole read, as steps in the order in which they are applied. First comes what is
+ * there, links before their contracts. Then comes what is gone, so that a trainer who moves has the
+ * new access before the old one ends. Last comes that the contracts of a link are known. Absence ends
+ * nothing: for links and trainers it is counted (docs/design.md, Evidence), and only if the read
+ * could have shown them; a contract that is in no list is no evidence.
  */
 export function evidenceOfInstall(read: InstallRead, known: KnownInstall): Evidence[] {
   const { participants } = read;
@@ -42,7 +42,7 @@ export function evidenceOfInstall(read: InstallRead, known: KnownInstall): Evide
   ];
 }
 
-/** The grant and the links that are there. */
+/** The grant and the listed links. */
 export function evidenceOfLinks({ install, beganAt, grant, links }: Listing): Evidence {
   const isActive = grant.status === 'ACTIVE';
   return {
@@ -51,13 +51,13 @@ export function evidenceOfLinks({ install, beganAt, grant, links }: Listing): Ev
   };
 }
 
-/** A contract that no list had. */
+/** A known contract that is in no list. */
 interface Unlisted {
   id: string;
   status?: never;
 }
 
-/** Contracts that have not ended, and all others of which is asked who is on them. */
+/** Contracts that have not ended, and every other contract whose participants are asked for. */
 export function contractsThere({ contracts }: Listing, asked: Iterable<string>): (Contract | Unlisted)[] {
   const there: (Contract | Unlisted)[] = contracts.filter((contract) => !hasEnded(contract));
   const listed = new Set(there.map(({ id }) => id));
@@ -65,7 +65,7 @@ export function contractsThere({ contracts }: Listing, asked: Iterable<string>):
   return there;
 }
 
-/** Of some contracts that they are there, and who is on them: nothing that takes anything away. */
+/** The contracts that are there and their trainers. This step takes no access away. */
 export function evidenceOfThere(
   { install, beganAt }: Listing,
   there: readonly (Contract | Unlisted)[],
@@ -90,7 +90,7 @@ export function evidenceOfThere(
   };
 }
 
-/** What has ended, and what was missed. */
+/** What has ended, and what was absent. */
 export function evidenceOfGone(read: Listing, known: KnownInstall, absent: Absent): Evidence[] {
   const { install, beganAt, grant, contracts, missingLinkIds } = read;
   const absences = beganAt;
@@ -104,7 +104,7 @@ export function evidenceOfGone(read: Listing, known: KnownInstall, absent: Absen
     ...chunksOf(findMoved(read, known), contractsAtOnce).map((pairs) => ({ ...emptyEvidence(), pairs })),
     ...chunksOf([...absent], contractsAtOnce).map((chunk) => ({
       ...emptyEvidence(),
-      // Only now, or a read that failed in between would have it not asked again for hours.
+      // Only in this step: if the read failed in between, the contract would not be asked for hours.
       contracts: chunk.map(([id]) => toAsked(install, id, beganAt)),
       participations: chunk.flatMap(([contractId, trainerIds]) =>
         trainerIds.map((trainerId) => ({ install, contractId, trainerId, seenAt: null, absences })),
@@ -114,8 +114,8 @@ export function evidenceOfGone(read: Listing, known: KnownInstall, absent: Absen
 }
 
 /**
- * Contracts that are listed on links of another job, and not on one that is there too. That a list
- * names no links, or forgets one of the same job, says nothing.
+ * The pairs that a contract has left: it is listed on links of another job, and not on this link. A
+ * contract without links in the list, or without one link of the same job, is no evidence.
  */
 function findMoved({ install, beganAt, links, contracts }: Listing, known: KnownInstall) {
   const linkBy = new Map(links.map((link) => [link.id, link]));
@@ -135,10 +135,10 @@ function findMoved({ install, beganAt, links, contracts }: Listing, known: Known
   });
 }
 
-/** Few links at a time: everyone on them is looked at again where it was not known before. */
+/** Few links at a time, because each trainer on a newly known link is derived again. */
 export function evidenceOfKnownContracts({ install, beganAt, links, isActiveWhole }: Listing): Evidence[] {
-  const told = isActiveWhole ? links : [];
-  return chunksOf(told, linksAtOnce).map((chunk) => ({
+  const knownLinks = isActiveWhole ? links : [];
+  return chunksOf(knownLinks, linksAtOnce).map((chunk) => ({
     ...emptyEvidence(),
     links: chunk.map(({ id }) => ({ ...emptyLink(install, id), contractsReadAt: beganAt })),
   }));
@@ -148,7 +148,7 @@ export function trainersOf({ contracts }: KnownInstall): ReadonlyMap<string, str
   return new Map(contracts.map(({ contractId, trainerIds }) => [contractId, trainerIds]));
 }
 
-/** A list with nobody on it is no evidence about anybody. */
+/** An empty list of participants is no evidence. */
 export function findAbsent(participants: Participants, known: ReadonlyMap<string, string[]>): Absent {
   const absent = new Map<string, string[]>();
   for (const [id, present] of participants) {
@@ -167,7 +167,7 @@ function hasEnded({ status }: Contract): boolean {
   return status === 'ended';
 }
 
-/** That it was read who is on a contract. */
+/** Records that the participants of a contract were read. */
 export function toAsked(install: string, contractId: string, participantsReadAt: string) {
   return { ...emptyContract(install, contractId), participantsReadAt };
 }

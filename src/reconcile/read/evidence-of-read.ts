@@ -8,18 +8,18 @@ import {
 } from '../../domain/evidence.ts';
 import type { Contract, Participant, ProjectLink } from '../../marketplace/platform-schema.ts';
 
-/** What was read of one install. Only what stands in it counts: nothing follows from absence. */
+/** What was read of one install. Only what it contains is evidence; nothing follows from absence. */
 export interface MarketplaceRead {
   install: string;
-  /** When the first request of it was sent: what it says may be as old as that. */
+  /** When its first request was sent. The answers may be as old as that. */
   beganAt: string;
   links: ProjectLink[];
   contracts: Contract[];
-  /** By contract id. */
+  /** By the id of the contract. */
   participants: ReadonlyMap<string, Participant[]>;
 }
 
-/** What a read adds (design section 2). */
+/** The evidence of a read (docs/design.md, Evidence). */
 export function evidenceOfRead({ install, beganAt, links, contracts, participants }: MarketplaceRead): Evidence {
   const version = versionOfRead(beganAt);
   const people = [...participants].flatMap(([contractId, present]) =>

@@ -3,37 +3,41 @@ import { type Clock, instantIn } from '../../lib/clock.ts';
 import type { PlatformReader } from '../../marketplace/platform-api.ts';
 import type { InstallClaim, InstallStateStore } from './install-state-store.ts';
 
-/** As long as a dead worker may hold things up. */
-export const leaseMs = 30_000;
-const renewEveryMs = leaseMs / 3;
+/** A dead worker delays a read by at most this long. */
+export const installLeaseMs = 30_000;
+const renewEveryMs = installLeaseMs / 3;
 
 interface LeaseDeps {
   installStates: Pick<InstallStateStore, 'renew'>;
   clock: Clock;
 }
 
-/** A claimed install, for as long as its read comes further. */
-export interface Lease {
-  /** As it was last renewed. */
+/** The claim of an install, held as long as its read makes progress. */
+export interface InstallLease {
+  /** The claim as it was last renewed. */
   claim(): InstallClaim;
   /**
-   * Called with every step of the read: by its progress and by no timer is the lease renewed, so that
-   * a read which hangs is taken over.
+   * Renews the lease. Each step of the read calls it, and no timer does, so that another instance
+   * takes over a read that hangs.
    *
-   * @throws AppError `conflict` once another instance has taken over
+   * @throws AppError `conflict` if another instance has taken over
    */
   progress(): Promise<void>;
 }
 
-/** @param beat is told of every step, too */
-export function createLease({ installStates, clock }: LeaseDeps, claimed: InstallClaim, beat: () => void): Lease {
+/** @param beat called at every step too */
+export function createInstallLease(
+  { installStates, clock }: LeaseDeps,
+  claimed: InstallClaim,
+  beat: () => void,
+): InstallLease {
   let claim = claimed;
   const now = () => clock.now().getTime();
-  /** Several requests are under way at once: one of them renews, the others wait for that. */
+  /** Several requests run at the same time; one of them renews, and the others wait for it. */
   let renewing: Promise<void> | undefined;
 
   async function renew(): Promise<void> {
-    const renewed = await installStates.renew(claim, instantIn(clock, leaseMs));
+    const renewed = await installStates.renew(claim, instantIn(clock, installLeaseMs));
     if (renewed === null) {
       const message = `Could not go on reading ${claim.install}: another instance has taken over`;
       throw new AppError('conflict', message);
@@ -46,8 +50,8 @@ export function createLease({ installStates, clock }: LeaseDeps, claimed: Instal
     claim: () => claim,
     async progress() {
       beat();
-      const heldForMs = now() - (Date.parse(claim.leasedUntil) - leaseMs);
-      // One that was taken by a clock that was ahead has been cut back, and is nobody's.
+      const heldForMs = now() - (Date.parse(claim.leasedUntil) - installLeaseMs);
+      // A lease from a clock that was ahead has been cut back, so it must be renewed.
       if (heldForMs >= 0 && heldForMs < renewEveryMs) return;
       renewing ??= renew();
       await renewing;
@@ -55,24 +59,24 @@ export function createLease({ installStates, clock }: LeaseDeps, claimed: Instal
   };
 }
 
-/** The same, told of to `progress`: every answer, and every page of a long listing. */
-export function withProgress(api: PlatformReader, progress: Lease['progress']): PlatformReader {
-  async function tell<T>(asked: Promise<T>): Promise<T> {
+/** The same reader, which calls `progress` at every answer and at every page of a long listing. */
+export function withProgress(api: PlatformReader, progress: InstallLease['progress']): PlatformReader {
+  async function noting<T>(asked: Promise<T>): Promise<T> {
     const answer = await asked;
     await progress();
     return answer;
   }
   return {
-    getInstall: (signal) => tell(api.getInstall(signal)),
-    listProjectLinks: (signal) => tell(api.listProjectLinks(signal)),
-    getProjectLink: (id, signal) => tell(api.getProjectLink(id, signal)),
-    listParticipants: (id, signal) => tell(api.listParticipants(id, signal)),
+    getInstall: (signal) => noting(api.getInstall(signal)),
+    listProjectLinks: (signal) => noting(api.listProjectLinks(signal)),
+    getProjectLink: (id, signal) => noting(api.getProjectLink(id, signal)),
+    listParticipants: (id, signal) => noting(api.listParticipants(id, signal)),
     listContracts(filter, signal) {
       const wantsMore: typeof filter.wantsMore = async (page) => {
         await progress();
         return (await filter.wantsMore?.(page)) ?? true;
       };
-      return tell(api.listContracts({ ...filter, wantsMore }, signal));
+      return noting(api.listContracts({ ...filter, wantsMore }, signal));
     },
   };
 }

@@ -2,13 +2,13 @@ import { type Database, inTransaction, type Transaction } from '../../db/databas
 import { isAskedFor, removalCauses, weakerCauses } from '../../domain/standing.ts';
 import { askBrakeAgain } from '../../memberships/clearance-store.ts';
 
-/** The SQL of holding what is due until installs have been read again, which is asked for with it. */
+/** The SQL that holds what is due until installs are read again, and that has them read. */
 export interface HoldStore {
-  /** Has nothing older than `now` converged before the installs have been read. */
+  /** Nothing older than `now` is converged before the installs are read. */
   hold(installs: string[], now: string): Promise<void>;
-  /** The same for removals on weaker evidence alone. */
+  /** The same, but only for removals on weaker evidence. */
   holdRemovals(installs: string[], now: string): Promise<void>;
-  /** Lets go of what is held since then or before: an install may be unreadable for good. */
+  /** Ends holds that are as old as this or older, because an install may never be readable again. */
   release(since: string): Promise<void>;
 }
 

@@ -7,20 +7,20 @@ import { leftSince, movedSince, statusOfContract, statusOfLink } from '../../dom
 import type { RunTrigger } from '../../domain/run.ts';
 import { createSameText, type SameText } from '../../lib/same-text.ts';
 import { createHoldStore, type HoldStore } from './hold-store.ts';
-import type { KnownContract, KnownInstall } from './read-install.ts';
+import type { KnownInstall, StoredContract } from './read-install.ts';
 
-/** The only SQL about reading whole installs: which are to be read, and what is known of them. */
+/** The only SQL about reads of whole installs: which ones are due, and what is known of them. */
 export interface InstallStateStore extends HoldStore {
-  /** Has an install read soon. */
+  /** Makes a read of these installs due. */
   wantRead(tx: Transaction, installs: readonly string[], now: string, trigger?: RunTrigger): Promise<void>;
   hasDue(now: string): Promise<boolean>;
-  /** @param which of this install, or of none of these; of any by default */
+  /** @param which only this install, or all except these; by default any */
   claim(now: string, leasedUntil: string, which?: WhichInstall): Promise<InstallClaim | null>;
-  /** @returns the claim as it is then; null where it ran out and another has taken the install */
+  /** @returns the renewed claim; null if it ran out and another instance took the install */
   renew(claim: InstallClaim, leasedUntil: string): Promise<InstallClaim | null>;
-  /** Ends what waited for a read that began then, and lets go of what was held. */
+  /** Settles the requests for a read that are not younger than this one, and ends the holds. */
   settle(claim: InstallClaim, beganAt: string): Promise<void>;
-  /** Does nothing where another has taken the install. */
+  /** Does nothing if another instance took the install. */
   postpone(claim: InstallClaim, failure: string, nextAttemptAt: string): Promise<void>;
   known(install: string): Promise<KnownInstall>;
   find(install: string): Promise<InstallState | undefined>;
@@ -34,7 +34,7 @@ export interface WhichInstall {
 
 export interface InstallClaim {
   install: string;
-  /** Which claim it is: nobody else has one until then, and whoever comes after has a later one. */
+  /** Identifies the claim: no other claim exists until then, and the next one ends later. */
   leasedUntil: string;
   readWantedAt: string;
   trigger: RunTrigger;
@@ -94,7 +94,7 @@ export function createInstallStateStore(database: Database): InstallStateStore {
         const done = { readBeganAt: beganAt, attempts: 0, failure: null };
         await tx.updateTable('installState').set(done).where('install', '=', install).execute();
         await updateClaimed(tx, claim).set({ leasedUntil: null }).execute();
-        // One that was asked for after this one began is still to be made.
+        // A read that was requested after this one began is still due.
         await tx
           .updateTable('installState')
           .set({ readWantedAt: null, nextAttemptAt: null })
@@ -164,25 +164,25 @@ function selectStates(db: Transaction) {
     .select(['install', 'heldSince', 'readWantedAt', 'readBeganAt', 'attempts', 'failure']);
 }
 
-/** Nobody says any more who is on these, unless an install of another name does. */
+/** Contracts that no read tells about any more, unless another install has them too. */
 async function findOrphanedContracts({ kysely }: Database, install: string): Promise<Set<string>> {
   const rows = await kysely
     .selectFrom('membership')
     .innerJoin('reason', 'reason.membershipId', 'membership.id')
     .select('contractId')
     .distinct()
-    // In these words, or the index of these few is not used.
+    // The condition must have this form, or the partial index is not used.
     .where(sql<boolean>`membership.state = 'orphaned'`)
     .where('reason.install', '<>', install)
     .execute();
   return new Set(rows.map(({ contractId }) => contractId));
 }
 
-/** So many contracts are looked at together, so that what is kept of them is all that is held. */
+/** How many contracts are loaded together, so that only what is kept of them stays in memory. */
 const pageSize = 1000;
 
-async function loadOpenContracts({ kysely }: Database, install: string): Promise<KnownContract[]> {
-  const known: KnownContract[] = [];
+async function loadOpenContracts({ kysely }: Database, install: string): Promise<StoredContract[]> {
+  const known: StoredContract[] = [];
   const same = createSameText();
   for (let after = ''; ; ) {
     const page = await kysely
@@ -206,7 +206,7 @@ function isOpen(contract: ContractEvidence): boolean {
   return status === 'active' || status === 'disputed';
 }
 
-async function toKnown(kysely: Transaction, same: SameText, contracts: ContractEvidence[]): Promise<KnownContract[]> {
+async function toKnown(kysely: Transaction, same: SameText, contracts: ContractEvidence[]): Promise<StoredContract[]> {
   const [first] = contracts;
   if (first === undefined) return [];
   const { install } = first;
@@ -223,12 +223,12 @@ async function toKnown(kysely: Transaction, same: SameText, contracts: ContractE
     .where('install', '=', install)
     .where('contractId', 'in', ids)
     .execute();
-  // What has left is not missed again: that would only put off when that was.
+  // A trainer who has left is not counted as absent again, because that would only delay the end.
   const linked = pairs.filter((pair) => movedSince(pair) === null);
   const linksBy = Map.groupBy(linked, ({ contractId }) => contractId);
   const present = participations.filter((participation) => leftSince(participation) === null);
   const trainersBy = Map.groupBy(present, ({ contractId }) => contractId);
-  // One absence proves nothing, and whether they are gone is to be known soon.
+  // One absence proves nothing, so the contract is asked again soon.
   const doubtful = new Set(
     present.filter(({ absences, seenAt }) => isMissed(absences, seenAt)).map(({ contractId }) => contractId),
   );

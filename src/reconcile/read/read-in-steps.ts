@@ -14,7 +14,7 @@ import {
 } from './evidence-of-install.ts';
 import { askParticipants, type KnownInstall, listInstall } from './read-install.ts';
 
-/** What a read came to. */
+/** The result of a read. */
 export interface ReadSummary {
   /** How many contracts were listed. */
   contracts: number;
@@ -22,12 +22,12 @@ export interface ReadSummary {
 }
 
 /**
- * Reads an install, and gives what that adds while it is still being read: the same as
- * `evidenceOfInstall`, and in its order. Asking who is on many contracts takes hours; what is known
- * by then is not held in memory, and not lost where the rest cannot be read. A read that fails has
- * only added: what is gone comes after the last request.
+ * Reads an install and yields the evidence during the read, the same and in the same order as
+ * `evidenceOfInstall`. To ask for the participants of many contracts takes hours, so the evidence must
+ * neither fill the memory nor be lost if a later request fails. A read that fails has taken nothing
+ * away, because what is gone comes after the last request.
  *
- * @throws AppError where any of it could not be read
+ * @throws AppError if a request failed
  */
 export async function* readInSteps(
   api: PlatformReader,

@@ -2,62 +2,62 @@ import { AppError } from '../../domain/errors.ts';
 import { mapAtOnce } from '../../lib/at-once.ts';
 import { createSameText } from '../../lib/same-text.ts';
 import type { ContractPage, PlatformReader } from '../../marketplace/platform-api.ts';
-import type { Contract, Install, Participant, ProjectLink } from '../../marketplace/platform-schema.ts';
+import type { Contract, Grant, Participant, ProjectLink } from '../../marketplace/platform-schema.ts';
 
-/** What an install is known to have: what a read may find missing. */
+/** What is known of an install, to be compared with a read. */
 export interface KnownInstall {
   /** Links that count as live. */
   linkIds: string[];
-  /** Contracts that no source says have ended, with the trainers who count as on them. */
-  contracts: KnownContract[];
-  /** Contracts that somebody is in a tool by whom the configuration leads to no longer. */
+  /** Contracts that have not ended by any evidence. */
+  contracts: StoredContract[];
+  /** Contracts that are a reason of an orphaned membership. */
   orphanedContractIds?: ReadonlySet<string>;
 }
 
-export interface KnownContract {
+export interface StoredContract {
   contractId: string;
-  /** Those that it counts as being on. */
+  /** The links that it counts as being on. */
   linkIds: string[];
   trainerIds: string[];
-  /** Null also where that read missed somebody, so that it is asked again. */
+  /** Null also if the last read left out a known trainer; then it is asked for again. */
   participantsReadAt: string | null;
 }
 
-/** All that the marketplace says of one install, and what it had nothing to say of. */
+/** Everything that the marketplace answered about one install, and what it left out. */
 export interface InstallRead {
   install: string;
-  /** When the first request of it was sent: what it says may be as old as that. */
+  /** When its first request was sent. The answers may be as old as that. */
   beganAt: string;
-  grant: Install;
+  grant: Grant;
   links: ProjectLink[];
-  /** Known links that were not listed and answered 404 by their id. */
+  /** Known links that are not listed, and that answer 404 by their id. */
   missingLinkIds: string[];
   contracts: Contract[];
-  /** Whether the list of active contracts was whole, and had something in it. */
+  /** Whether the list of active contracts was complete and not empty. */
   isActiveWhole: boolean;
-  /** By contract, where it was asked and answered. */
+  /** By contract: the answers to the requests for participants. */
   participants: ReadonlyMap<string, Participant[]>;
 }
 
-/** Who is on a contract is asked again after this long. */
+/** The participants of a contract are asked for again after this long. */
 const participantsStaleMs = 6 * 3_600_000;
 
-/** So many contracts are asked at the same time, as far as the pace allows. */
+/** How many contracts are asked at the same time; the pacer may allow fewer. */
 const asksAtOnce = 8;
 
-/** What the listings of an install say, before anybody is asked who is on its contracts. */
+/** The listings of an install, before the participants of its contracts are asked for. */
 export interface InstallListing extends Omit<InstallRead, 'participants'> {
-  /** Known contracts of links that are still there, which no list had. */
+  /** Known contracts of live links that are in no list. */
   unlisted: ReadonlySet<string>;
-  /** Those, and active ones, of which it is not known, or not lately, who is on them. */
+  /** The unlisted and the active contracts whose participants are unknown or were read too long ago. */
   toAsk: ReadonlySet<string>;
 }
 
 /**
- * Reads the whole of an install: grant, links, contracts (active before ended, so that one that ends
- * in between is seen as ended and never as neither), and who is on them.
+ * Reads a whole install: grant, links, contracts and their participants. Active contracts are listed
+ * before ended ones, so that a contract that ends in between is in the second list.
  *
- * @throws AppError where any of it could not be read: half a read is none
+ * @throws AppError if a request failed; there is no half read
  */
 export async function readInstall(
   api: PlatformReader,
@@ -70,7 +70,7 @@ export async function readInstall(
   return { ...listing, participants: await askParticipants(api, [...toAsk], signal) };
 }
 
-/** @throws AppError where any of it could not be read */
+/** @throws AppError if a request failed */
 export async function listInstall(
   api: PlatformReader,
   install: string,
@@ -93,7 +93,7 @@ export async function listInstall(
     links,
     missingLinkIds,
     contracts: [...active.contracts, ...ended],
-    // An empty list is what a hiccup looks like, and nothing follows from it.
+    // An empty list may be a fault of the marketplace, so nothing follows from it.
     isActiveWhole: active.isComplete && active.contracts.length > 0,
     unlisted: new Set(unlisted),
     toAsk: new Set([
@@ -116,7 +116,7 @@ function idsOf(contracts: readonly Contract[]): string[] {
   return contracts.map(({ id }) => id);
 }
 
-/** @returns by contract, where it was answered @throws AppError where one could not be asked */
+/** @returns the answers by contract, without those of 404 @throws AppError if a request failed */
 export async function askParticipants(
   api: PlatformReader,
   contractIds: readonly string[],
@@ -146,7 +146,7 @@ async function findMissingLinks(
   return missing;
 }
 
-/** In one listing where they fit into one, else by link. */
+/** One listing if they fit into one, else one for each link. */
 export async function listActive(
   api: PlatformReader,
   links: ProjectLink[],
@@ -166,12 +166,12 @@ export async function listActive(
 }
 
 /**
- * The newest that have ended, and of those before them as many as it takes to find all that are
- * sought, by the links these are known to have: there is no bound to how many have ended.
+ * The newest ended contracts, and as many older ones as it takes to find all that are sought, by
+ * their known links. All ended contracts would be too many to list.
  */
 async function listEnded(
   api: PlatformReader,
-  sought: KnownContract[],
+  sought: StoredContract[],
   links: ProjectLink[],
   signal: AbortSignal,
 ): Promise<Contract[]> {
@@ -179,7 +179,7 @@ async function listEnded(
   const collect = (page: readonly Contract[]) => {
     for (const contract of page) contracts.set(contract.id, contract);
   };
-  const isMissing = ({ contractId }: KnownContract) => !contracts.has(contractId);
+  const isMissing = ({ contractId }: StoredContract) => !contracts.has(contractId);
   const wantsMore = (page: readonly Contract[]) => {
     collect(page);
     return sought.some(isMissing);
@@ -189,7 +189,7 @@ async function listEnded(
   collect(whole.contracts);
   if (whole.isComplete) return [...contracts.values()];
   for (const { id: projectLinkId } of links) {
-    const isOnIt = (one: KnownContract) => one.linkIds.includes(projectLinkId) && isMissing(one);
+    const isOnIt = (one: StoredContract) => one.linkIds.includes(projectLinkId) && isMissing(one);
     if (!sought.some(isOnIt)) continue;
     const page = await api.listContracts({ ...filter, projectLinkId }, signal);
     collect(page.contracts);
@@ -197,7 +197,7 @@ async function listEnded(
   return [...contracts.values()];
 }
 
-/** Only what is evidence, and what is the same in many but once: there may be very many. */
+/** Keeps only what is evidence, and shares equal texts, because there may be very many contracts. */
 function createPacking(): (contract: Contract) => Contract {
   const same = createSameText();
   return ({ id, status, title, jobId = null, startDate, endDate, projectLinkIds }) => ({
@@ -211,8 +211,8 @@ function createPacking(): (contract: Contract) => Contract {
   });
 }
 
-/** Known contracts of links that are still there, which the list did not have. */
-function findUnlisted(known: KnownInstall, links: ProjectLink[], contracts: Contract[]): KnownContract[] {
+/** Known contracts of live links that the list does not have. */
+function findUnlisted(known: KnownInstall, links: ProjectLink[], contracts: Contract[]): StoredContract[] {
   const listed = new Set(idsOf(contracts));
   const live = new Set(links.map(({ id }) => id));
   return known.contracts.filter(({ contractId, linkIds }) => {

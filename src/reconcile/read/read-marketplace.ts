@@ -4,11 +4,11 @@ import type { Contract, Participant } from '../../marketplace/platform-schema.ts
 import type { MarketplaceRead } from './evidence-of-read.ts';
 
 /**
- * Reads what is known of some contracts: the links, the contracts' listings (by link where a page
- * may have been cut off), and who is on each.
+ * Reads some contracts: the links, the listings of contracts (one for each link if a page may have
+ * been cut off), and the participants of each.
  *
- * @throws AppError where any of it could not be read: half a read is none. A contract that the
- * marketplace does not know (yet) is no such failure; nothing is said of it then.
+ * @throws AppError if a request failed; there is no half read. A contract that the marketplace does
+ * not know (yet) is no failure, and adds no evidence.
  */
 export async function readMarketplace(
   api: PlatformReader,
@@ -31,7 +31,7 @@ export async function readMarketplace(
     return page.isComplete;
   }
 
-  // Active before ended: a contract that ends in between is then seen as ended, never as neither.
+  // Active before ended, so that a contract that ends in between is in the second list.
   for (const status of ['active', 'ended'] as const) {
     if (!isMissing()) break;
     const isComplete = await collect(status);

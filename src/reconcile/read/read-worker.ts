@@ -16,33 +16,33 @@ import { evidenceOfRead, type MarketplaceRead } from './evidence-of-read.ts';
 import { readMarketplace } from './read-marketplace.ts';
 
 /**
- * Asks the marketplace what events left out, and adds the answers as evidence. It promises that a
- * read which failed, or came back without something, changes nothing.
+ * Asks the marketplace for what events left out, and adds the answers as evidence. A read that fails
+ * or that lacks something takes nothing away.
  */
 export interface ReadWorkerDeps extends ApplyDeps {
   database: Database;
   readRequests: ReadRequestStore;
   report: ReportEvidence;
-  /** By install. */
+  /** By the name of the install. */
   platformApis: ReadonlyMap<string, PlatformReader>;
   metrics: Metrics;
   logger: Logger;
   clock: Clock;
-  /** Called when there is something to be done in a tool. */
+  /** Call it when a membership is due. */
   onMembershipDue(): void;
 }
 
-/** Of one install, so that they share what has to be listed for them. */
+/** Contracts of one install in one read, so that they share its listings. */
 const batchSize = 20;
-/** So many installs are read side by side. */
+/** How many installs are read at the same time. */
 const installsAtOnce = 8;
-/** As long as a dead worker may hold things up. A read that takes longer is at worst made twice. */
+/** A dead worker delays a read by at most this long. A read that takes longer may be made twice. */
 const leaseMs = 30_000;
-/** Many contracts of a slow marketplace, each request with its tries. */
+/** Long enough for many contracts of a slow marketplace, each request with its retries. */
 const stallMs = 5 * 60_000;
 const pollMs = 1000;
 
-/** Installs take turns, one read at a time for each: none waits for the answers of another's. */
+/** Installs take turns and have one read each at a time, so no install waits for another's answers. */
 export function createReadWorker(deps: ReadWorkerDeps): Loop {
   const { readRequests, logger, clock } = deps;
   const turns = createTurns();
@@ -103,7 +103,7 @@ async function readInstall(
   return await readMarketplace(api, install, contractIds, toInstant(clock.now()), signal);
 }
 
-/** Adds what was read, and keeps asking for what was still missing in it. */
+/** Adds what was read. A contract that is still incomplete is asked for again later. */
 async function apply(deps: ReadWorkerDeps, read: MarketplaceRead, requests: ReadRequest[]): Promise<void> {
   const { database, evidence, readRequests, clock } = deps;
   const now = toInstant(clock.now());
@@ -120,13 +120,13 @@ async function apply(deps: ReadWorkerDeps, read: MarketplaceRead, requests: Read
   for (const request of requests) if (!isAnswered(read, request)) await putOff(deps, request);
 }
 
-/** Whether there is nothing left that provisioning would need: place, people and their addresses. */
+/** Whether provisioning has all it needs: the links of the contract, its trainers and their addresses. */
 function isAnswered({ contracts, participants }: MarketplaceRead, { contractId }: ReadRequest) {
   const contract = contracts.find(({ id }) => id === contractId);
   if (contract?.status === 'ended') return true;
   const present = participants.get(contractId) ?? [];
-  const hasPlace = contract !== undefined && contract.projectLinkIds.length > 0;
-  return hasPlace && present.length > 0 && present.every(({ workEmail }) => workEmail !== null);
+  const isOnLink = contract !== undefined && contract.projectLinkIds.length > 0;
+  return isOnLink && present.length > 0 && present.every(({ workEmail }) => workEmail !== null);
 }
 
 async function putOff(deps: ReadWorkerDeps, request: ReadRequest, error?: AppError): Promise<void> {

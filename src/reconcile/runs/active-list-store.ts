@@ -2,22 +2,22 @@ import { type Database, inTransaction, type Transaction } from '../../db/databas
 import { inParts } from '../../db/key-in.ts';
 import { onSame } from '../../db/on-same.ts';
 
-/** The SQL of the lists of active contracts that removals wait for: one at a time for each install. */
+/** The SQL of the lists of active contracts that removals wait for. One at a time for each install. */
 export interface ActiveListStore {
   installsDue(now: string): Promise<string[]>;
-  /** @returns since when it is wanted; null where there is nothing to be listed, or another does it */
+  /** @returns since when the list is wanted; null if none is due, or if another process lists it */
   claim(install: string, now: string, leasedUntil: string): Promise<string | null>;
   postpone(install: string, dueAt: string): Promise<void>;
-  /** Nobody waits for it any more. */
+  /** Withdraws the request, because no removal waits any more. */
   giveUp(install: string): Promise<void>;
-  /** All that such a list told is evidence by now, whoever had it made. */
+  /** Records that every contract of such a list is evidence now, whichever process listed it. */
   noteListed(install: string, beganAt: string): Promise<void>;
   /**
-   * Those of these contracts of which it was never read who is on them: first those on which nobody
-   * is known to be. An event names one person of a contract, and that of the next may be lost.
+   * The contracts whose participants were never read, first those without a known trainer. An event
+   * names one trainer of a contract, and the event of the next trainer may be lost.
    */
   findUnread(install: string, contractIds: readonly string[]): Promise<string[]>;
-  /** Whether it is known of all of these links where they lead. */
+  /** Whether the project of each of these links is known. */
   knowsLinks(install: string, linkIds: readonly string[]): Promise<boolean>;
 }
 
@@ -76,7 +76,7 @@ export function createActiveListStore(database: Database): ActiveListStore {
           .set({ activeListedAt: beganAt })
           .where((eb) => eb.or([eb('activeListedAt', 'is', null), eb('activeListedAt', '<', beganAt)]))
           .execute();
-        // Whoever came to wait for it after this one began says so again.
+        // A removal that began to wait after this list began requests another one.
         await state.set({ listWantedAt: null, listDueAt: null }).where('listWantedAt', '<=', beganAt).execute();
       });
     },

@@ -12,21 +12,21 @@ import { askParticipants, listActive } from '../read/read-install.ts';
 import { addEvidence, deriveAll, findApi, type ReconcileDeps } from './reconcile-install.ts';
 
 export interface ActiveListDeps extends ReconcileDeps {
-  /** Called when there is something for the brake to look at. */
+  /** Call it when a removal is due. */
   onRemovalDue(): void;
 }
 
-/** So many installs are asked side by side. */
+/** How many installs are asked at the same time. */
 const installsAtOnce = 8;
-/** As long as a dead worker may hold things up. A list that takes longer is at worst made twice. */
+/** A dead worker delays a list by at most this long. A list that takes longer may be made twice. */
 const leaseMs = 10_000;
-/** So soon is one that failed tried again, as long as somebody waits for it. */
+/** How soon a failed list is tried again while a removal waits for it. */
 const againMs = 5000;
 const pollMs = 1000;
 
 /**
- * Lists the active contracts of an install before an end takes somebody's last known reason: the
- * start of a renewal may have been lost, or be late. One list serves all ends that wait for it.
+ * Lists the active contracts of an install before the end of a contract takes a trainer's last known
+ * reason, because the start of a renewal may be lost or late. One list serves all ends that wait.
  */
 export function createActiveListWorker(deps: ActiveListDeps): Loop {
   const { activeLists, logger, clock } = deps;
@@ -52,7 +52,7 @@ export function createActiveListWorker(deps: ActiveListDeps): Loop {
   });
 }
 
-/** @param wantedAt since when somebody waits for it */
+/** @param wantedAt since when a removal waits for it */
 export async function answerList(
   deps: ActiveListDeps,
   install: string,
@@ -79,7 +79,7 @@ export async function answerList(
   }
 }
 
-/** What is active, and who is on that of which this was never read. */
+/** Adds the active contracts, and the participants of those that were never asked for. */
 async function listAndAdd(deps: ReconcileDeps, install: string, beganAt: string, signal: AbortSignal): Promise<void> {
   const { activeLists } = deps;
   const api = findApi(deps, install);
@@ -104,7 +104,7 @@ async function listAndAdd(deps: ReconcileDeps, install: string, beganAt: string,
   await deriveAll(deps, install, async () => signal.throwIfAborted());
 }
 
-/** In one listing where they fit into one, else by link. */
+/** One listing if they fit into one, else one for each link. */
 async function listAll(api: PlatformReader, signal: AbortSignal) {
   const whole = await listActive(api, [], signal);
   if (whole.isComplete) return whole.contracts;

@@ -2,7 +2,7 @@ import { inTransaction, type Transaction } from '../../db/database.ts';
 import { inParts } from '../../db/key-in.ts';
 import type { MembershipRow } from '../../db/tables.ts';
 import { applyBrake, type BrakeLimits } from '../../domain/brake.ts';
-import type { Evidence } from '../../domain/evidence.ts';
+import { type Evidence, emptyEvidence } from '../../domain/evidence.ts';
 import type { MembershipCore } from '../../domain/membership.ts';
 import type { RemovalCause } from '../../domain/standing.ts';
 import { chunksOf } from '../../lib/chunks.ts';
@@ -12,7 +12,6 @@ import { loadKnown } from '../../memberships/derive-memberships.ts';
 import { type MembershipChange, planMemberships } from '../../memberships/plan-memberships.ts';
 import type { BrakeStore } from '../../removals/brake-store.ts';
 import type { PreviewDrift } from '../drift/preview-drift.ts';
-import { evidenceAbout } from '../read/evidence-about.ts';
 import { evidenceOfInstall } from '../read/evidence-of-install.ts';
 import { readInstall } from '../read/read-install.ts';
 import type { PreviewStore } from './preview-store.ts';
@@ -29,8 +28,8 @@ export interface PreviewDeps
 
 /**
  * What reconciling would do about one membership. `waiting`: it would be added if an address were
- * known; `held`: the brake would hold its removal; `later`: it is removed after `at`, unless
- * something else is found out before.
+ * known; `held`: the brake would hold its removal; `later`: it would be removed after `at`, unless
+ * new evidence comes before.
  */
 export interface PreviewedChange extends Place {
   change: 'add' | 'waiting' | 'remove' | 'held' | 'later';
@@ -38,24 +37,23 @@ export interface PreviewedChange extends Place {
   at: string | null;
 }
 
-/** What reading an install would come to, as its memberships are then. */
+/** What a read of an install would lead to. */
 export interface PreviewedInstall {
   changes: PreviewedChange[];
-  /** What would wait for somebody to decide, what waits already included. */
+  /** How many removals would wait for an operator, including those that wait already. */
   held: number;
-  /** What a tool has refused, and would refuse again. */
+  /** How many memberships a tool has refused and would refuse again. */
   failed: number;
 }
 
-/** Trainers per transaction, so that others need not wait for it. */
+/** Trainers for each transaction, so that no other transaction waits long. */
 const chunkSize = 50;
 
 /**
- * Reads an install and what its groups list, and says what would follow from that, by the decisions
- * of a run. Changes nothing: what is merged to see what it means is rolled back, and no tool is asked
- * for more than its lists.
+ * Reads an install and lists its groups, and says what a run would do. It changes nothing: the merge
+ * is rolled back, and tools are only asked for their lists.
  *
- * @throws AppError where it could not be read
+ * @throws AppError if the install could not be read
  */
 export async function previewInstall(
   deps: PreviewDeps,
@@ -80,7 +78,7 @@ export async function previewInstall(
   );
 }
 
-/** Everyone about whom something else would be known than before. */
+/** The trainers whose evidence would change. */
 async function findTouched(deps: PreviewDeps, steps: Evidence[]): Promise<string[]> {
   const { evidence, previews } = deps;
   const touched = new Set<string>();
@@ -95,7 +93,7 @@ async function findTouched(deps: PreviewDeps, steps: Evidence[]): Promise<string
   return [...touched].sort();
 }
 
-/** What would change about some trainers once all that was read is known. */
+/** How the memberships of some trainers would change with the evidence of the read. */
 async function plan(
   deps: PreviewDeps,
   install: string,
@@ -109,7 +107,7 @@ async function plan(
   });
 }
 
-/** Carries what was found out of a transaction that must not be committed. */
+/** Carries the result out of a transaction that must not be committed. */
 class RolledBack<T> extends Error {
   readonly found: T;
 
@@ -140,18 +138,18 @@ function isCausedBy(error: unknown, marker: Error | undefined): boolean {
 }
 
 interface Ahead {
-  place: Place;
+  key: Place;
   before: MembershipRow | undefined;
   core: MembershipCore;
-  /** Whether it is tried anew, whatever became of it before. */
+  /** Whether it would be tried anew, even if a tool refused it before. */
   isAnew: boolean;
 }
 
 function toAhead({ place, before, after }: MembershipChange): Ahead {
-  return { place, before, core: after, isAnew: true };
+  return { key: place, before, core: after, isAnew: true };
 }
 
-/** What is due already, and what the reading would not change. */
+/** What is under way already and would not change by the read. */
 async function underwayBeside(
   { previews }: PreviewDeps,
   install: string,
@@ -164,10 +162,10 @@ async function underwayBeside(
 
 function toStanding(row: MembershipRow, changed: Partial<MembershipCore> = {}): Ahead {
   const core = { ...row, wanted: row.wanted === 1, ...changed };
-  return { place: row, before: row, core, isAnew: false };
+  return { key: row, before: row, core, isAnew: false };
 }
 
-/** Whom the tools list otherwise than is known, and of whom nothing else is to be done. */
+/** Drift of memberships that would not change otherwise. */
 async function driftBeside(
   { previews, previewDrift }: PreviewDeps,
   install: string,
@@ -190,7 +188,7 @@ async function driftBeside(
   });
 }
 
-/** As the brake would decide if it were asked now. */
+/** Asks the brake as a run would. */
 async function weigh(deps: PreviewDeps, install: string, ahead: Ahead[]): Promise<PreviewedInstall> {
   const { database, brakes, limits, canReturn, clock, previews } = deps;
   const now = clock.now();
@@ -201,32 +199,32 @@ async function weigh(deps: PreviewDeps, install: string, ahead: Ahead[]): Promis
   );
   const anew = new Set(ahead.flatMap(({ before, isAnew }) => (isAnew ? [before?.id] : [])));
   const failed = (await previews.failed(install)).filter(({ id }) => !anew.has(id));
-  const due = ahead.flatMap(({ place, before, core: { cause, generation, removeAfter } }) => {
+  const due = ahead.flatMap(({ key, before, core: { cause, generation, removeAfter } }) => {
     if (before === undefined || cause === null) return [];
     if (removeAfter === null || removeAfter > toInstant(now)) return [];
     const removal = { membershipId: before.id, generation, cause, isOurs: before.isOurs === 1 };
-    return [{ ...removal, canReturn: canReturn(place.tool) }];
+    return [{ ...removal, canReturn: canReturn(key.tool) }];
   });
   const counts = { ...counted, waiting: waiting.length };
   const { held, exceeded } = applyBrake(due, counts, limits);
-  // What was let pass before and is not begun is held with them.
+  // Removals that were cleared before but are not begun are held too.
   const takenBack =
     held.length === 0 ? [] : await inTransaction(database, (tx) => brakes.unbegun(tx, install, exceeded, now));
   const heldIds = new Set([...held, ...takenBack].map(({ membershipId }) => membershipId));
   const changes = ahead.flatMap((one) => toPreviewed(one, heldIds, toInstant(now)));
   return {
-    changes: changes.sort(byPlace),
+    changes: changes.sort(byMembership),
     held: waiting.length + changes.filter(({ change }) => change === 'held').length,
     failed: failed.length,
   };
 }
 
 function toPreviewed(one: Ahead, heldIds: ReadonlySet<number>, now: string): PreviewedChange[] {
-  const { place, before, core } = one;
+  const { key, before, core } = one;
   const isHeld = before !== undefined && heldIds.has(before.id);
   const change = changeOf(one, isHeld, now);
   if (change === null) return [];
-  const { tool, groupId, trainerId } = place;
+  const { tool, groupId, trainerId } = key;
   const at = change === 'later' ? core.removeAfter : null;
   return [{ tool, groupId, trainerId, change, cause: core.cause, at }];
 }
@@ -243,7 +241,29 @@ function changeOf(
   return isHeld ? 'held' : 'remove';
 }
 
-function byPlace(a: Place, b: Place): number {
+function byMembership(a: Place, b: Place): number {
   const keyOf = ({ tool, groupId, trainerId }: Place) => JSON.stringify([tool, groupId, trainerId]);
   return keyOf(a) < keyOf(b) ? -1 : 1;
+}
+
+/** The part of a read that decides about some trainers: these contracts, and the others they are on. */
+function evidenceAbout(
+  steps: readonly Evidence[],
+  trainerIds: readonly string[],
+  contractIds: readonly string[],
+): Evidence {
+  const trainers = new Set(trainerIds);
+  const isAbout = ({ trainerId }: { trainerId: string }) => trainers.has(trainerId);
+  const participations = steps.flatMap((step) => step.participations.filter(isAbout));
+  const contracts = new Set([...contractIds, ...participations.map((one) => one.contractId)]);
+  const isOn = ({ contractId }: { contractId: string }) => contracts.has(contractId);
+  return {
+    ...emptyEvidence(),
+    participations,
+    grants: steps.flatMap((step) => step.grants),
+    links: steps.flatMap((step) => step.links),
+    contracts: steps.flatMap((step) => step.contracts.filter(isOn)),
+    pairs: steps.flatMap((step) => step.pairs.filter(isOn)),
+    people: steps.flatMap((step) => step.people.filter(isAbout)),
+  };
 }

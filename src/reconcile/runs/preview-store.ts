@@ -1,19 +1,19 @@
 import type { Database, Transaction } from '../../db/database.ts';
 import type { MembershipRow } from '../../db/tables.ts';
 
-/** The SQL of looking ahead: whom a reading touches, and what is under way already. */
+/** The SQL of the dry run: whom a read affects, and what is under way already. */
 export interface PreviewStore {
-  /** Trainers that are left to be derived. */
+  /** Trainers whose memberships are still to be derived. */
   postponed(tx: Transaction): Promise<string[]>;
-  /** Which of an install's contracts these trainers are known to be on. */
+  /** The contracts of an install that these trainers are known to be on. */
   contractsOf(tx: Transaction, install: string, trainerIds: string[]): Promise<string[]>;
-  /** Memberships of an install that are to be brought in line. */
+  /** Memberships of an install that are not converged. */
   underway(install: string): Promise<MembershipRow[]>;
-  /** Those that wait in a plan that nobody has decided. */
+  /** Memberships in open plans. */
   held(install: string): Promise<MembershipRow[]>;
-  /** Those that a tool refuses, or could not do. */
+  /** Memberships that a tool refused, or whose last call failed. */
   failed(install: string): Promise<MembershipRow[]>;
-  /** At most some hundred. */
+  /** @param ids at most a few hundred */
   find(ids: number[]): Promise<MembershipRow[]>;
 }
 

@@ -10,13 +10,13 @@ import type { Logger } from '../../lib/logger.ts';
 import { maskText } from '../../lib/mask.ts';
 import type { Metrics } from '../../lib/metrics.ts';
 import type { PlatformApi, PlatformReader } from '../../marketplace/platform-api.ts';
-import type { Install as Grant } from '../../marketplace/platform-schema.ts';
+import type { Grant } from '../../marketplace/platform-schema.ts';
 import type { CheckDrift } from '../drift/check-drift.ts';
 import { checkBegan } from '../read/clock-worker.ts';
-import { createLease, type Lease, leaseMs, withProgress } from '../read/hold-lease.ts';
+import { reportDoubts } from '../read/doubts.ts';
+import { createInstallLease, type InstallLease, installLeaseMs, withProgress } from '../read/hold-lease.ts';
 import type { InstallClaim, InstallStateStore, WhichInstall } from '../read/install-state-store.ts';
 import { type ReadSummary, readInSteps } from '../read/read-in-steps.ts';
-import { reportRead } from '../read/report-read.ts';
 import type { ActiveListStore } from './active-list-store.ts';
 import type { ReportClock } from './report-clock.ts';
 import type { ReportSuspects } from './report-suspects.ts';
@@ -25,11 +25,11 @@ import type { RunStore } from './run-store.ts';
 export interface ReconcileDeps extends ApplyDeps {
   database: Database;
   installStates: InstallStateStore;
-  /** Binds an install to the customer whom it was read for first. */
+  /** Binds an install to the customer of its first read. */
   learnCustomer(install: string, grant: Grant): Promise<void>;
   activeLists: ActiveListStore;
   runs: RunStore;
-  /** By install. */
+  /** By the name of the install. */
   platformApis: ReadonlyMap<string, PlatformReader & Pick<PlatformApi, 'clockDriftMs'>>;
   report: ReportEvidence;
   reportSuspects: ReportSuspects;
@@ -39,16 +39,15 @@ export interface ReconcileDeps extends ApplyDeps {
   metrics: Metrics;
   logger: Logger;
   clock: Clock;
-  /** Called when there is something to be done in a tool. */
+  /** Call it when a membership is due. */
   onMembershipDue(): void;
 }
 
 /**
- * Takes an install that is to be read, if one is, and reads it. Every instance does so by this, the
- * command line too.
+ * Claims an install whose read is due, and reads it. Every instance uses this, the command line too.
  *
- * @param which this install; any by default
- * @returns false where there was none to take: another has it, or it need not be read
+ * @param which only this install; by default any
+ * @returns false if there was none to claim: another instance reads it, or no read is due
  */
 export async function reconcileNext(
   deps: ReconcileDeps,
@@ -59,22 +58,22 @@ export async function reconcileNext(
   if (taken === null) return false;
   await reconcile(
     deps,
-    createLease(deps, taken, () => undefined),
+    createInstallLease(deps, taken, () => undefined),
     signal,
   );
   return true;
 }
 
-/** The same, in two steps: whoever takes it is the one to read it. */
+/** Only claims the install; the caller reads it with `reconcile`. */
 export async function takeNext(
   { installStates, clock }: ReconcileDeps,
   which: WhichInstall,
 ): Promise<InstallClaim | null> {
-  return await installStates.claim(toInstant(clock.now()), instantIn(clock, leaseMs), which);
+  return await installStates.claim(toInstant(clock.now()), instantIn(clock, installLeaseMs), which);
 }
 
-/** Reads a claimed install, adds what it says as evidence, and writes down how that went. */
-export async function reconcile(deps: ReconcileDeps, lease: Lease, signal: AbortSignal): Promise<void> {
+/** Reads a claimed install, adds the answers as evidence, and records the run. */
+export async function reconcile(deps: ReconcileDeps, lease: InstallLease, signal: AbortSignal): Promise<void> {
   const { installStates, runs, clock } = deps;
   const { install, trigger, attempts } = lease.claim();
   const beganAt = toInstant(clock.now());
@@ -82,7 +81,7 @@ export async function reconcile(deps: ReconcileDeps, lease: Lease, signal: Abort
   try {
     const { contracts, doubts } = await readAndApply(deps, lease, beganAt, signal);
     checkBegan(clock, install, beganAt);
-    reportRead(deps, install, doubts);
+    reportDoubts(deps, install, doubts);
     await runs.read(run, contracts, toInstant(clock.now()));
     await deps.activeLists.noteListed(install, beganAt);
     await installStates.settle(lease.claim(), beganAt);
@@ -101,7 +100,7 @@ export async function reconcile(deps: ReconcileDeps, lease: Lease, signal: Abort
 
 async function readAndApply(
   deps: ReconcileDeps,
-  lease: Lease,
+  lease: InstallLease,
   beganAt: string,
   signal: AbortSignal,
 ): Promise<ReadSummary> {
@@ -116,7 +115,7 @@ async function readAndApply(
       return step.value;
     }
     checkBegan(deps.clock, install, beganAt);
-    // What is active comes before what has ended, which then needs no list of its own.
+    // All active contracts are evidence before the first end, so ends need no list of their own.
     const isEnd = step.value.contracts.some(({ endedReadAt }) => endedReadAt !== null);
     if (isEnd) await deps.activeLists.noteListed(install, beganAt);
     await addEvidence(deps, step.value);
@@ -136,7 +135,7 @@ function learning(deps: ReconcileDeps, install: string): PlatformReader {
   };
 }
 
-/** All that follows from the read, before what was held until then is let go. */
+/** Derives everything that follows from the read, before the holds end. */
 export async function deriveAll(deps: AddDeps, install: string, onStep: () => Promise<void>): Promise<void> {
   while (await deps.memberships.hasPostponed(install)) {
     await addEvidence(deps, emptyEvidence());
@@ -166,7 +165,7 @@ export function findApi({ platformApis }: Pick<ReconcileDeps, 'platformApis'>, i
 function reportFailure({ alerts, logger }: ReconcileDeps, install: string, error: AppError): void {
   logger.warn({ err: error, install }, 'An install could not be read');
   if (error.code === 'conflict') {
-    const message = 'The token of an install is not of its customer: nothing is read or done by it';
+    const message = 'The token of an install belongs to another customer: nothing is read or changed with it';
     alerts.raise('other_customer', { install, reason: error.message }, message);
     return;
   }
@@ -174,6 +173,6 @@ function reportFailure({ alerts, logger }: ReconcileDeps, install: string, error
   alerts.raise(
     'marketplace_refuses',
     { install, status: error.status },
-    'The marketplace refuses the token of an install: nobody is removed by that, and nothing is read',
+    'The marketplace refuses the token of an install: nothing is read, and no member is removed because of it',
   );
 }

@@ -1,18 +1,18 @@
 import { toInstant } from '../../lib/clock.ts';
 import { createLanes } from '../../lib/lanes.ts';
 import type { Loop } from '../../lib/loop.ts';
-import { createLease } from '../read/hold-lease.ts';
-import { endRuns } from './end-runs.ts';
+import { createInstallLease } from '../read/hold-lease.ts';
 import { type ReconcileDeps, reconcile, takeNext } from './reconcile-install.ts';
+import type { OpenRun } from './run-store.ts';
 
 const stallMs = 15 * 60_000;
 const pollMs = 1000;
-/** So many installs are read side by side: to read a large one takes hours. */
+/** How many installs are read at the same time. A large one takes hours. */
 const installsAtOnce = 4;
 
 /**
- * Reads whole installs where that was asked for, and adds what they say as evidence. A read that
- * failed, or came back without something, removes nobody. Who waits for longest is next.
+ * Reads whole installs when a read is due, and adds the answers as evidence. A read that fails or
+ * that lacks something removes no member. The install that waits longest is next.
  */
 export function createReconcileWorker(deps: ReconcileDeps): Loop {
   const { installStates, logger, clock } = deps;
@@ -28,8 +28,39 @@ export function createReconcileWorker(deps: ReconcileDeps): Loop {
       if (!(await installStates.hasDue(toInstant(clock.now())))) return null;
       const taken = await takeNext(deps, { except: [...underway] });
       if (taken === null) return null;
-      const work = (beat: () => void) => reconcile(deps, createLease(deps, taken, beat), signal);
+      const work = (beat: () => void) => reconcile(deps, createInstallLease(deps, taken, beat), signal);
       return { name: taken.install, work };
     },
   });
+}
+
+/** After this time, work that is not done counts as left over. */
+const workMs = 60_000;
+/** After this time without a result of the read, the process that began it is taken for dead. */
+const readMs = 15 * 60_000;
+/** A command ends its own runs, unless it is killed. */
+const commandMs = 60 * 60_000;
+
+/** Ends the runs whose work is done, or was not done in time. */
+export async function endRuns(deps: Pick<ReconcileDeps, 'runs' | 'memberships' | 'clock'>): Promise<void> {
+  for (const run of await deps.runs.listOpen()) await endRun(deps, run);
+}
+
+async function endRun(
+  { runs, memberships, clock }: Parameters<typeof endRuns>[0],
+  { id, install, beganAt, afterReceipt, readAt, trigger, leasedUntil }: OpenRun,
+): Promise<void> {
+  const now = toInstant(clock.now());
+  const ageMs = Date.parse(now) - Date.parse(beganAt);
+  if (trigger === 'command' && ageMs < commandMs) return;
+  if (readAt === null) {
+    const isBeingRead = leasedUntil !== null && leasedUntil > now;
+    if (ageMs >= readMs && !isBeingRead) await runs.fail(id, 'Cut off while it was being read', now);
+    return;
+  }
+  // First, so that what is derived in between is counted below.
+  const hasPostponed = await memberships.hasPostponed(install);
+  const work = await runs.count(install, { at: beganAt, afterReceipt }, now, now);
+  const isDone = work.left === 0 && !hasPostponed;
+  if (isDone || ageMs >= workMs) await runs.end(id, work, now);
 }

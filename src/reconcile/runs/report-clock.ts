@@ -6,9 +6,9 @@ import { createQuiet } from '../../lib/quiet.ts';
 import { notableDriftMs } from '../../marketplace/clock-drift.ts';
 
 /**
- * Tells an operator that this machine's clock is off, and writes it down for those who ask.
+ * Raises an alert if this machine's clock is wrong, and stores the drift for `doctor` and `status`.
  *
- * @param driftMs by how much it is ahead of the marketplace's; undefined where that is not known
+ * @param driftMs by how much it is ahead of the marketplace's clock; undefined if unknown
  */
 export type ReportClock = (driftMs: number | undefined) => Promise<void>;
 
@@ -20,7 +20,7 @@ interface ReportClockDeps {
 
 const repeatMs = 3_600_000;
 
-/** Once an hour, as long as it stays so: all installs are measured by the same clock. */
+/** At most one alert an hour, because all installs are measured by the same clock. */
 export function createReportClock({ database, alerts, clock }: ReportClockDeps): ReportClock {
   const quiet = createQuiet(clock, repeatMs);
   let written: number | undefined;

@@ -2,7 +2,7 @@ import type { Alerts } from '../../lib/alerts.ts';
 import { type Clock, instantIn } from '../../lib/clock.ts';
 import type { SuspectStore } from './suspect-store.ts';
 
-/** Tells an operator of contracts of an install that could not be confirmed for a day. */
+/** Raises an alert for contracts of an install that are in no list for a day. */
 export type ReportSuspects = (install: string) => Promise<void>;
 
 interface ReportSuspectsDeps {
@@ -11,21 +11,21 @@ interface ReportSuspectsDeps {
   clock: Clock;
 }
 
-const tellAfterMs = 24 * 3_600_000;
-/** So many are named; the number says the rest. */
+const alertAfterMs = 24 * 3_600_000;
+/** At most this many contracts are named. */
 const maxNamed = 5;
 
-/** Once, as long as none is added and this process lives. */
+/** One alert, until another contract is added or the process ends. */
 export function createReportSuspects(deps: ReportSuspectsDeps): ReportSuspects {
   const { suspects, alerts, clock } = deps;
-  /** By install, which ones. */
-  const told = new Map<string, ReadonlySet<string>>();
+  /** By install: the contracts that were reported. */
+  const reported = new Map<string, ReadonlySet<string>>();
   return async (install) => {
-    const tellBefore = instantIn(clock, -tellAfterMs);
-    const old = (await suspects.list(install)).filter(({ since }) => since <= tellBefore);
-    const before = told.get(install);
+    const suspectBefore = instantIn(clock, -alertAfterMs);
+    const old = (await suspects.list(install)).filter(({ since }) => since <= suspectBefore);
+    const before = reported.get(install);
     const ids = old.map(({ contractId }) => contractId);
-    told.set(install, new Set(ids));
+    reported.set(install, new Set(ids));
     if (ids.every((id) => before?.has(id))) return;
     alerts.raise(
       'contract_suspect',

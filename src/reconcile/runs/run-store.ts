@@ -3,25 +3,25 @@ import type { RunTable } from '../../db/tables.ts';
 import { outcomeOfRun, type RunNumbers, type RunTrigger } from '../../domain/run.ts';
 import { isHeldBack, mayBeWorkedOn } from '../../memberships/membership-store.ts';
 
-/** The only SQL of runs: what was read, and what was done in the tools since. */
+/** The only SQL of runs: what was read, and what was done in the tools since then. */
 export interface RunStore {
   begin(install: string, trigger: RunTrigger, beganAt: string): Promise<number>;
-  /** Everything that was read is evidence now; what follows from it may still be under way. */
+  /** Everything that was read is evidence now; the changes in the tools may still be under way. */
   read(runId: number, contracts: number, readAt: string): Promise<void>;
   fail(runId: number, failure: string, endedAt: string): Promise<void>;
-  /** The runs of an install that nobody has ended, and that were read or given up. */
+  /** The runs that have not ended. */
   listOpen(): Promise<OpenRun[]>;
-  end(runId: number, work: Work, endedAt: string): Promise<void>;
+  end(runId: number, work: RunWork, endedAt: string): Promise<void>;
   lastReceipt(): Promise<number>;
   /**
-   * What was done for an install since a receipt, what waits, and what is left.
+   * What was done for an install since a receipt, what is held, and what is left.
    *
-   * @param until what is tried (again) by then counts as left
+   * @param until what is due by then counts as left
    */
-  count(install: string, since: Since, now: string, until: string): Promise<Work>;
-  /** The newest plan that holds removals of an install; null where none does. */
+  count(install: string, since: Since, now: string, until: string): Promise<RunWork>;
+  /** The newest open plan of an install; null if there is none. */
   openPlan(install: string): Promise<number | null>;
-  /** What has become of the removals that an approved plan has let pass. */
+  /** The progress of the removals of an approved plan. */
   countPlan(planId: number): Promise<PlanWork>;
 }
 
@@ -36,16 +36,16 @@ export interface Since {
   afterReceipt: number;
 }
 
-export interface Work extends RunNumbers {
-  /** The newest plan that holds removals of it. */
+export interface RunWork extends RunNumbers {
+  /** The newest open plan of the install. */
   plan: number | null;
-  /** Memberships that are due, or being worked on. */
+  /** Memberships that are due or claimed. */
   left: number;
 }
 
 export type OpenRun = Pick<RunTable, 'install' | 'trigger' | 'beganAt' | 'afterReceipt' | 'readAt'> & {
   id: number;
-  /** Until when somebody has the install to read it; null where nobody does. */
+  /** Until when a process has the install claimed; null if none has. */
   leasedUntil: string | null;
 };
 
@@ -104,7 +104,7 @@ export function createRunStore(database: Database): RunStore {
     },
 
     async count(install, since, now, until) {
-      // In the order of the way: what is no longer left is held by the time that is asked, or done.
+      // In this order, because work goes from due to held to done: what leaves one count is in a later one.
       return {
         ...(await countNow(database, install, now, until)),
         ...(await countHeld(database, install)),
@@ -124,7 +124,7 @@ export function createRunStore(database: Database): RunStore {
           eb.fn
             .countAll<number>()
             .filterWhere('membership.state', 'in', ['removing', 'failed'])
-            // Whom a look found nowhere is looked for once more, and nothing waits for that.
+            // A member that a look did not find needs one more look, and no command waits for that.
             .filterWhere('missedAt', 'is', null)
             .as('left'),
         ])

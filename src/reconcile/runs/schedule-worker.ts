@@ -11,18 +11,17 @@ export interface ScheduleDeps {
   installStates: Pick<InstallStateStore, 'wantRead'>;
   /** A cron pattern, in UTC. */
   schedule: string;
-  /** All that are configured. */
-  /** By name; live. */
+  /** By name. The Map always has what was loaded last. */
   installs: ReadonlyMap<string, unknown>;
   logger: Logger;
   clock: Clock;
-  /** Called when there is something to be asked of the marketplace. */
+  /** Call it when an install is to be read. */
   onReadWanted(): void;
 }
 
 const pollMs = 1000;
 
-/** Has every install read whenever the schedule says so. */
+/** Has every install read at each tick of the schedule. */
 export function createScheduleWorker(deps: ScheduleDeps): Loop {
   const { schedule, logger, clock } = deps;
   let seen: string | undefined;
@@ -42,10 +41,10 @@ export function createScheduleWorker(deps: ScheduleDeps): Loop {
 }
 
 /**
- * Of all instances on a database the first to come asks for the reads of a tick; ticks that were
- * missed make one. Before the first that anybody lived to see, none was missed.
+ * The first of all instances requests the reads of a tick. Missed ticks count as one. On a new
+ * database no tick was missed.
  *
- * @returns whether reads were asked for
+ * @returns whether reads were requested
  */
 export async function wantTick(
   { database, installStates, installs, clock }: ScheduleDeps,

@@ -8,26 +8,26 @@ import { createLoop, type Loop } from '../../lib/loop.ts';
 import type { InstallStateStore } from '../read/install-state-store.ts';
 
 /**
- * Notices that nobody was here for a while, or that the database comes from a backup: what lies due
- * may be wrong then, and is not acted on before the marketplace has been asked (section 4.5).
+ * Notices that no instance ran for a while, or that the database comes from a backup. What is due may
+ * be wrong then, so no loop acts on it before the installs are read (docs/design.md, Reconciling).
  */
 export interface Silence {
   /**
-   * To be asked before anything is acted on, at the start and then always: a machine may sleep.
+   * Call it before anything is acted on, at the start and always after it, because a machine may sleep.
    *
    * @param isRestored whether an operator says that the database comes from a backup
    * @returns what is held from now on
    */
-  look(isRestored?: boolean): Promise<Hold>;
+  check(isRestored?: boolean): Promise<SilenceHold>;
 }
 
-/** `removals`: those on weaker evidence; `all`: whatever is older. */
-export type Hold = 'nothing' | 'removals' | 'all';
+/** `removals`: removals on weaker evidence; `all`: everything older. */
+export type SilenceHold = 'nothing' | 'removals' | 'all';
 
 export interface SilenceDeps {
   database: Database;
   installStates: Pick<InstallStateStore, 'hold' | 'holdRemovals' | 'release'>;
-  /** All that are configured; live. */
+  /** By name. The Map always has what was loaded last. */
   installs: ReadonlyMap<string, unknown>;
   graces: { revokedGraceMs: number };
   logger: Logger;
@@ -35,27 +35,27 @@ export interface SilenceDeps {
 }
 
 /**
- * So long nobody can be sure that nothing was missed: short beside the shortest grace that is usual,
- * and long beside a restart, which then holds up nothing.
+ * After a longer pause something may have been missed. Short compared with the usual grace period,
+ * and long compared with a restart, which therefore holds nothing.
  */
 const longestPauseMs = 2 * 60_000;
 const longestSilenceMs = 3_600_000;
-const lookEveryMs = 1000;
+const checkEveryMs = 1000;
 const beatEveryMs = 20_000;
 
 export interface Alive {
-  /** When anybody was here last, as the database says; null where nobody has been. */
+  /** When an instance ran last, as the database says; null if none has run. */
   aliveAt: string | null;
-  /** The same, as this process wrote it last. */
+  /** The same time as this process wrote it last. */
   wroteAt: string | null;
   wasPutBack: boolean;
 }
 
-/** Pure. */
-export function findHold({ aliveAt, wroteAt, wasPutBack }: Alive, now: Date): Hold {
+/** Decides what is held. Pure. */
+export function findHold({ aliveAt, wroteAt, wasPutBack }: Alive, now: Date): SilenceHold {
   if (wasPutBack) return 'all';
   if (aliveAt === null) return 'nothing';
-  // Older than what was written into it: it is another one by now.
+  // The database is older than what this process wrote into it, so it was replaced.
   if (wroteAt !== null && msBetween(aliveAt, wroteAt) > lostAtMostMs) return 'all';
   const silentMs = now.getTime() - Date.parse(aliveAt);
   if (silentMs > longestSilenceMs) return 'all';
@@ -66,24 +66,24 @@ export function createSilence(deps: SilenceDeps): Silence {
   const { database, installStates, installs, graces, logger, clock } = deps;
   const mark = createDatabaseMark(database);
   let wroteAt: string | null = null;
-  let lookedAtMs: number | null = null;
-  let looking: Promise<Hold> | undefined;
+  let checkedAtMs: number | null = null;
+  let checking: Promise<SilenceHold> | undefined;
 
-  async function lookNow(isRestored: boolean): Promise<Hold> {
+  async function checkNow(isRestored: boolean): Promise<SilenceHold> {
     const now = clock.now();
     const aliveAt = (await readSetting(database.kysely, 'last_alive_at')) ?? null;
     const isFirst = wroteAt === null && aliveAt !== null;
     const wasPutBack = isRestored || (isFirst && (await mark.wasPutBack(aliveAt)));
     const hold = findHold({ aliveAt, wroteAt, wasPutBack }, now);
     await apply(hold, toInstant(now));
-    if (hold !== 'nothing') logger.warn({ hold, aliveAt, wasPutBack }, sayings[hold]);
+    if (hold !== 'nothing') logger.warn({ hold, aliveAt, wasPutBack }, messages[hold]);
     const isDue = aliveAt === null || Math.abs(msBetween(aliveAt, toInstant(now))) >= beatEveryMs;
     if (hold !== 'nothing' || isDue || wroteAt === null) await beat(now);
-    lookedAtMs = now.getTime();
+    checkedAtMs = now.getTime();
     return hold;
   }
 
-  async function apply(hold: Hold, now: string): Promise<void> {
+  async function apply(hold: SilenceHold, now: string): Promise<void> {
     if (hold === 'all') await installStates.hold([...installs.keys()], now);
     if (hold === 'removals') await installStates.holdRemovals([...installs.keys()], now);
   }
@@ -94,25 +94,25 @@ export function createSilence(deps: SilenceDeps): Silence {
     wroteAt = aliveAt;
     await installStates.release(toInstant(new Date(now.getTime() - graces.revokedGraceMs)));
     await mark.write(aliveAt).catch((error: unknown) => {
-      logger.warn({ err: error }, 'A restored database may not be known as such');
+      logger.warn({ err: error }, 'If this database is restored from a backup, that may not be noticed');
     });
   }
 
   return {
-    async look(isRestored = false) {
-      const sinceMs = lookedAtMs === null ? null : clock.now().getTime() - lookedAtMs;
-      const isFresh = sinceMs !== null && sinceMs >= 0 && sinceMs < lookEveryMs;
+    async check(isRestored = false) {
+      const sinceMs = checkedAtMs === null ? null : clock.now().getTime() - checkedAtMs;
+      const isFresh = sinceMs !== null && sinceMs >= 0 && sinceMs < checkEveryMs;
       if (isFresh && !isRestored) return 'nothing';
-      looking ??= lookNow(isRestored).finally(() => {
-        looking = undefined;
+      checking ??= checkNow(isRestored).finally(() => {
+        checking = undefined;
       });
-      return await looking;
+      return await checking;
     },
   };
 }
 
-const sayings = {
-  removals: 'After a pause, every install is read before anybody is let go on weaker evidence',
+const messages = {
+  removals: 'After a pause, every install is read before a member is removed on weaker evidence',
   all: 'After a silence, every install is read before anything older is acted on',
 };
 
@@ -120,12 +120,12 @@ function msBetween(from: string, to: string): number {
   return Date.parse(to) - Date.parse(from);
 }
 
-/** What was to be done before a silence is not taken up as if there had been none. */
-export function lookingBefore(silence: Silence, claims: ClaimStore): ClaimStore {
+/** The claims, which check for a silence before each claim. */
+export function withSilenceCheck(silence: Silence, claims: ClaimStore): ClaimStore {
   return {
     ...claims,
     async claim(order) {
-      await silence.look();
+      await silence.check();
       return await claims.claim(order);
     },
   };
@@ -138,7 +138,7 @@ export function createAliveWorker(silence: Silence, clock: Clock, logger: Logger
     logger,
     clock,
     async run() {
-      await silence.look();
+      await silence.check();
       return 'idle';
     },
   });

@@ -2,20 +2,20 @@ import type { Database } from '../../db/database.ts';
 import { onSame } from '../../db/on-same.ts';
 import { confirmedAt, isSuspect, movedSince, provisioningOf, statusOfLink } from '../../domain/evidence-status.ts';
 
-/** The SQL of suspects: contracts that are in no list any more (design section 4.2). */
+/** The SQL of suspects: contracts that are in no list any more (docs/design.md, Reconciling). */
 export interface SuspectStore {
-  /** Those of one install, or of all; the oldest first. */
+  /** The suspects of one install, or of all installs, oldest first. */
   list(install?: string): Promise<Suspect[]>;
 }
 
 export interface Suspect {
   install: string;
   contractId: string;
-  /** When the first reading began that did not find it any more. */
+  /** When the first read began that did not list it any more. */
   since: string;
 }
 
-type Candidate = Awaited<ReturnType<typeof loadCandidates>>[number];
+type SuspectRow = Awaited<ReturnType<typeof loadCandidates>>[number];
 
 export function createSuspectStore(database: Database): SuspectStore {
   return {
@@ -33,7 +33,7 @@ export function createSuspectStore(database: Database): SuspectStore {
   };
 }
 
-/** Contracts that the last reading did not list, once for each link that they have. */
+/** Contracts that the last read did not list, one row for each of their links. */
 function loadCandidates({ kysely }: Database, install: string | undefined) {
   let rows = kysely
     .selectFrom('contract')
@@ -50,8 +50,8 @@ function loadCandidates({ kysely }: Database, install: string | undefined) {
   return rows.execute();
 }
 
-/** Whether it is on the link, and that gives access by us: else nothing hangs on the contract. */
-function isHere({ linkAbsences: absences, ...link }: Candidate): boolean {
+/** Whether the contract is still on the link and the link gives access through Gangway. Only then it matters. */
+function isHere({ linkAbsences: absences, ...link }: SuspectRow): boolean {
   return (
     movedSince(link) === null &&
     statusOfLink({ ...link, absences }) === 'live' &&
@@ -59,7 +59,7 @@ function isHere({ linkAbsences: absences, ...link }: Candidate): boolean {
   );
 }
 
-async function addSince({ kysely }: Database, install: string, suspects: Candidate[]): Promise<Suspect[]> {
+async function addSince({ kysely }: Database, install: string, suspects: SuspectRow[]): Promise<Suspect[]> {
   const confirmed = suspects.map((one) => confirmedAt(one) ?? '');
   const oldest = confirmed.reduce((a, b) => (b < a ? b : a));
   const readings = await kysely

@@ -2,15 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { membershipStates, receiptOutcomes } from '../../../src/domain/membership.ts';
 import {
+  type ComparedMembership,
+  judgeAddBack,
   judgeDrift,
-  judgeReturn,
-  type KnownMembership,
   type ListedAccount,
 } from '../../../src/reconcile/drift/judge-drift.ts';
 
 const at = '2026-03-15T11:00:00.000Z';
 
-function known(id: number, changes: Partial<KnownMembership> = {}): KnownMembership {
+function known(id: number, changes: Partial<ComparedMembership> = {}): ComparedMembership {
   return {
     id,
     wanted: true,
@@ -35,7 +35,7 @@ function account(id: string, changes: Partial<ListedAccount> = {}): ListedAccoun
 }
 
 describe('judging what a tool lists', () => {
-  const cases: [string, KnownMembership[], ListedAccount[], string[]][] = [
+  const cases: [string, ComparedMembership[], ListedAccount[], string[]][] = [
     ['a member by its id', [known(1)], [account('m1')], []],
     [
       'a member by the address, whose id is another by now',
@@ -186,7 +186,7 @@ describe('judging who is missing again', () => {
       ...([true, 0] as const),
     ],
   ])('%s', (_, arrivals, isDue, timesAddedBack) => {
-    expect(judgeReturn(arrivals, now)).toEqual({ isDue, timesAddedBack });
+    expect(judgeAddBack(arrivals, now)).toEqual({ isDue, timesAddedBack });
   });
 });
 

@@ -4,7 +4,7 @@ import type { Evidence } from '../../../src/domain/evidence.ts';
 import type { ContractPage, PlatformReader } from '../../../src/marketplace/platform-api.ts';
 import type { Contract, Participant, ProjectLink } from '../../../src/marketplace/platform-schema.ts';
 import { evidenceOfInstall } from '../../../src/reconcile/read/evidence-of-install.ts';
-import { type KnownContract, type KnownInstall, readInstall } from '../../../src/reconcile/read/read-install.ts';
+import { type KnownInstall, readInstall, type StoredContract } from '../../../src/reconcile/read/read-install.ts';
 
 const { signal } = new AbortController();
 const beganAt = '2026-03-15T12:00:00.000Z';
@@ -28,7 +28,7 @@ const person = (opentrainUserId: string): Participant => ({
   displayName: null,
   workEmail: `${opentrainUserId}@opentrain.work`,
 });
-const known = (contractId: string, changes: Partial<KnownContract> = {}): KnownContract => ({
+const known = (contractId: string, changes: Partial<StoredContract> = {}): StoredContract => ({
   contractId,
   linkIds: ['l1'],
   trainerIds: ['u1'],
@@ -120,7 +120,7 @@ describe('reading an install', () => {
     expect(asked).toEqual(['install', 'links', 'active', 'ended']);
   });
 
-  it.each<[string, Partial<KnownContract>, boolean]>([
+  it.each<[string, Partial<StoredContract>, boolean]>([
     ['not of one that was read within 6 hours', {}, false],
     ['of one that was read longer ago', { participantsReadAt: longAgo }, true],
     ['of one that was never read', { participantsReadAt: null }, true],
@@ -182,7 +182,7 @@ describe('reading an install', () => {
     expect(await read()).toMatchObject({ links: [link('l2')], missingLinkIds: ['l1'] });
   });
 
-  it.each<[string, Partial<KnownContract>, boolean]>([
+  it.each<[string, Partial<StoredContract>, boolean]>([
     ['not where that was read within 6 hours', {}, false],
     ['where it was read longer ago', { participantsReadAt: longAgo }, true],
   ])('asks who is on a contract that no list has: %s', async (_, changes, isAsked) => {

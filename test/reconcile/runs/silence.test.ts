@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
 import { inTransaction } from '../../../src/db/database.ts';
 import { writeSetting } from '../../../src/db/setting-store.ts';
-import { type Alive, createSilence, findHold, type Hold } from '../../../src/reconcile/runs/silence.ts';
+import { type Alive, createSilence, findHold, type SilenceHold } from '../../../src/reconcile/runs/silence.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { createEngine, type Engine } from '../../support/engine-harness.ts';
 
@@ -17,7 +17,7 @@ describe('what is held', () => {
   const ago = (ms: number) => new Date(now.getTime() - ms).toISOString();
   const alive = { aliveAt: ago(0), wroteAt: null, wasPutBack: false };
 
-  it.each<[string, Partial<Alive>, Hold]>([
+  it.each<[string, Partial<Alive>, SilenceHold]>([
     ['nothing where nobody has ever been here', { aliveAt: null }, 'nothing'],
     ['nothing after a restart', { aliveAt: ago(2 * minutes) }, 'nothing'],
     ['what is weaker after a pause', { aliveAt: ago(2 * minutes + 1) }, 'removals'],
@@ -39,7 +39,7 @@ describeEachDatabase('a silence', (openFresh) => {
 
   async function open() {
     const engine = createEngine(await openFresh());
-    await watch(engine).look();
+    await watch(engine).check();
     return engine;
   }
 
@@ -47,12 +47,12 @@ describeEachDatabase('a silence', (openFresh) => {
     const engine = await open();
     const silence = watch(engine);
     for (let look = 0; look < 20; look += 1) {
-      expect(await silence.look()).toBe('nothing');
+      expect(await silence.check()).toBe('nothing');
       engine.clock.advance(30 * seconds);
     }
     engine.clock.advance(20 * minutes);
-    expect(await Promise.all([silence.look(), silence.look()])).toEqual(['removals', 'removals']);
-    expect(await silence.look()).toBe('nothing');
+    expect(await Promise.all([silence.check(), silence.check()])).toEqual(['removals', 'removals']);
+    expect(await silence.check()).toBe('nothing');
     expect(await engine.installStates.list()).toMatchObject([
       { install: 'acme', heldSince: null, readWantedAt: engine.clock.now().toISOString() },
     ]);
@@ -61,24 +61,24 @@ describeEachDatabase('a silence', (openFresh) => {
   it('is none while another instance is here', async () => {
     const engine = await open();
     const frozen = watch(engine);
-    await frozen.look();
+    await frozen.check();
     const other = watch(engine);
     for (let look = 0; look < 40; look += 1) {
       engine.clock.advance(30 * seconds);
-      await other.look();
+      await other.check();
     }
-    expect(await frozen.look()).toBe('nothing');
+    expect(await frozen.check()).toBe('nothing');
   });
 
   it('ends after a day at the latest, whatever cannot be read', async () => {
     const engine = await open();
     engine.clock.advance(2 * hours);
     const silence = watch(engine);
-    await silence.look();
+    await silence.check();
     expect(await held(engine)).toEqual([true]);
     for (let minute = 0; minute < 24 * 60; minute += 1) {
       engine.clock.advance(minutes);
-      await silence.look();
+      await silence.check();
     }
     expect(await held(engine)).toEqual([false]);
   }, 60_000);
@@ -86,21 +86,21 @@ describeEachDatabase('a silence', (openFresh) => {
   it('is a database that was put back while nobody was here, by what lies beside it', async () => {
     const engine = await open();
     engine.clock.advance(5 * minutes);
-    await watch(engine).look();
+    await watch(engine).check();
     engine.clock.advance(10 * seconds);
     await putBack(engine);
-    expect(await watch(engine).look()).toBe('all');
-    expect(await watch(engine).look()).toBe('nothing');
+    expect(await watch(engine).check()).toBe('all');
+    expect(await watch(engine).check()).toBe('nothing');
   });
 
   it('is a database that was put back under a running instance', async () => {
     const engine = await open();
     engine.clock.advance(90 * seconds);
     const running = watch(engine);
-    await running.look();
+    await running.check();
     await setBack(engine.database, engine, 90 * seconds);
     engine.clock.advance(seconds);
-    expect(await running.look()).toBe('all');
+    expect(await running.check()).toBe('all');
     expect(await held(engine)).toEqual([true]);
   });
 
@@ -108,7 +108,7 @@ describeEachDatabase('a silence', (openFresh) => {
     const engine = await open();
     const { url } = engine.database;
     if (url.startsWith('sqlite:')) rmSync(`${url.slice('sqlite:'.length)}.alive`);
-    expect(await watch(engine).look()).toBe('nothing');
+    expect(await watch(engine).check()).toBe('nothing');
   });
 });
 

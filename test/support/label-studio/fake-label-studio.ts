@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
-import type { Fault, Faults, RequestKind } from '../../../src/adapters/conformance/harness.ts';
+import type { RequestKind, ToolFault, ToolFaults } from '../../../src/adapters/conformance/harness.ts';
 import { createFakeForms, type FormSettings } from './fake-forms.ts';
 import { createFakeRoutes, type FakeAnswer, refuse } from './fake-routes.ts';
 import { createFakeTokens, type FakeTokens } from './fake-tokens.ts';
@@ -28,7 +28,7 @@ export interface FakeLabelStudio extends LabelStudioSite {
   settings: FormSettings & { version: object };
   /** Told of every request after its effect. */
   watch: (call: string) => void;
-  faults: Faults;
+  faults: ToolFaults;
 }
 
 const owner = {
@@ -50,7 +50,7 @@ export async function openFakeLabelStudio(now = () => new Date()): Promise<FakeL
   const personalToken = tokens.createPersonal(users.ownerId);
   const [requests, authorizations]: [string[], string[]] = [[], []];
   const happenings = new Map<string, () => void>();
-  let begun: { kind: RequestKind; fault: Fault } | undefined;
+  let begun: { kind: RequestKind; fault: ToolFault } | undefined;
 
   async function answer(request: IncomingMessage): Promise<FakeAnswer | null> {
     const { method = '', headers } = request;
@@ -70,7 +70,7 @@ export async function openFakeLabelStudio(now = () => new Date()): Promise<FakeL
     return fault?.does === 'goes_silent' ? null : given;
   }
 
-  function faultFor(kind: RequestKind | undefined): Fault | undefined {
+  function faultFor(kind: RequestKind | undefined): ToolFault | undefined {
     return begun !== undefined && begun.kind === kind ? begun.fault : undefined;
   }
 
@@ -182,7 +182,7 @@ function send(response: ServerResponse, { status, body, headers = {} }: FakeAnsw
 }
 
 /** Quotes all that it should not. */
-function misbehave({ status, retryAfterSeconds }: Fault & { does: 'answers' }, quoted: string): FakeAnswer {
+function misbehave({ status, retryAfterSeconds }: ToolFault & { does: 'answers' }, quoted: string): FakeAnswer {
   const headers = {
     ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
     ...(status === 302 && { location: '/user/login/' }),

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Adapter } from '../../../src/adapters/adapter.ts';
-import { createEngine } from '../../../src/app/loops.ts';
-import { createWorks, type Works, type WorksDeps } from '../../../src/app/services.ts';
+import { createLoops } from '../../../src/app/loops.ts';
+import { createServices, type Services, type ServicesDeps } from '../../../src/app/services.ts';
 import { openStorage, type Storage } from '../../../src/app/storage.ts';
 import { Config } from '../../../src/config/config-schema.ts';
 import { createClaimStore } from '../../../src/converge/claim-store.ts';
@@ -28,7 +28,7 @@ import { createActiveListStore, wantLists } from '../../../src/reconcile/runs/ac
 import { answerList } from '../../../src/reconcile/runs/active-list-worker.ts';
 import { reconcileNext } from '../../../src/reconcile/runs/reconcile-install.ts';
 import { createScheduleWorker } from '../../../src/reconcile/runs/schedule-worker.ts';
-import { lookingBefore } from '../../../src/reconcile/runs/silence.ts';
+import { withSilenceCheck } from '../../../src/reconcile/runs/silence.ts';
 import { createAwaitedReadingStore } from '../../../src/removals/awaited-reading-store.ts';
 import { createFinalReadingStore } from '../../../src/removals/final-reading-store.ts';
 import { createPlanStore, type PlanStore } from '../../../src/removals/plan-store.ts';
@@ -88,27 +88,27 @@ export async function openBridge(setup: BridgeSetup, start?: { isRestored: boole
   const errors: string[] = [];
   const deps = toDeps(setup, storage, errors);
   if (start !== undefined) {
-    await createEngine({ ...deps, isBusy: () => false }).prepare({
+    await createLoops({ ...deps, isBusy: () => false }).prepare({
       acceptsOrphans: true,
       isRestored: start.isRestored,
     });
   }
-  const works = createWorks(deps);
-  const turn = createTurn(deps, works);
+  const services = createServices(deps);
+  const turn = createTurn(deps, services);
   const plans = createPlanStore(storage.database);
   return {
     errors,
     turn,
-    beat: async () => void (await works.silence.look()),
+    beat: async () => void (await services.silence.check()),
     receive: async (deliveries) => void (await storage.inbox.append(deliveries)),
     wantRead: (installs) =>
       storage.database.kysely
         .transaction()
-        .execute((tx) => works.installStates.wantRead(tx, installs, toInstant(clock.now()))),
+        .execute((tx) => services.installStates.wantRead(tx, installs, toInstant(clock.now()))),
     async approve(installs) {
       const open = await plans.list({ state: 'open' });
       const ours = open.filter(({ install }) => installs.has(install));
-      for (const { id } of ours) await approve(works, plans, id);
+      for (const { id } of ours) await approve(services, plans, id);
     },
     async toldRemoved() {
       const rows = await storage.database.kysely
@@ -119,20 +119,20 @@ export async function openBridge(setup: BridgeSetup, start?: { isRestored: boole
       return [...places].flatMap(([place, ones]) => (ones.every(({ state }) => state === 'removed') ? [place] : []));
     },
     async close() {
-      await works.alertsTold();
+      await services.alertsStored();
       await storage.database.close();
     },
   };
 }
 
 /** Where the marketplace cannot be asked, nothing is approved. */
-async function approve(works: Works, plans: PlanStore, id: number): Promise<void> {
-  const by = { actor: 'an operator', at: toInstant(works.clock.now()) };
+async function approve(services: Services, plans: PlanStore, id: number): Promise<void> {
+  const by = { actor: 'an operator', at: toInstant(services.clock.now()) };
   const patience = { waitMs: 0, signal, onProgress: () => undefined };
   // Another process does what is approved: this one goes on with its turn.
-  const deps = { ...works, plans, by, loops: [] };
+  const deps = { ...services, plans, by, loops: [] };
   try {
-    await approvePlan(deps, id, [...works.installs.keys()], { patience });
+    await approvePlan(deps, id, [...services.installs.keys()], { patience });
   } catch (error) {
     if (toAppError(error).code !== 'unavailable') throw error;
   }
@@ -142,7 +142,7 @@ function toDeps(
   { clock, adapter, apis, readEveryMin, isBraked, toolUrl }: BridgeSetup,
   storage: Storage,
   errors: string[],
-): WorksDeps {
+): ServicesDeps {
   const installs = new Map(
     [...apis.keys()].map((name): [string, Install] => [
       name,
@@ -206,21 +206,21 @@ function bindAll(apis: ReadonlyMap<string, MarketApi>, { database }: Storage): R
 }
 
 /** What every loop would do now, until none of them has anything left to do. */
-function createTurn(deps: WorksDeps, works: Works): () => Promise<void> {
-  const { clock, readRequests, silence } = works;
-  const tick = createTick(deps, works);
-  const takeIn = createTakeIn(deps, works);
-  const brake = createBrake(works);
-  const converge = createConverge(deps, works);
+function createTurn(deps: ServicesDeps, services: Services): () => Promise<void> {
+  const { clock, readRequests, silence } = services;
+  const tick = createTick(deps, services);
+  const takeIn = createTakeIn(deps, services);
+  const brake = createBrake(services);
+  const converge = createConverge(deps, services);
 
   return async () => {
-    await silence.look();
+    await silence.check();
     await tick();
     for (let turns = 0; turns < 100; turns += 1) {
       await takeIn();
-      while (await reconcileNext(works, signal));
+      while (await reconcileNext(services, signal));
       const toAsk = await readRequests.installsDue(toInstant(clock.now()));
-      if (toAsk.length > 0) await once(createReadWorker(works));
+      if (toAsk.length > 0) await once(createReadWorker(services));
       await brake();
       if ((await converge()) === 0) return;
     }
@@ -229,21 +229,21 @@ function createTurn(deps: WorksDeps, works: Works): () => Promise<void> {
 }
 
 /** The brake, and what it has listed before it lets anything pass. */
-function createBrake(works: Works): () => Promise<void> {
-  const { database, clock, installs, rules, silence } = works;
+function createBrake(services: Services): () => Promise<void> {
+  const { database, clock, installs, rules, silence } = services;
   const { graces, routeLink } = rules;
   const activeLists = createActiveListStore(database);
   const installsReaching = createInstallsReaching(installs, routeLink);
   const removing = {
-    ...works,
-    beforeDeciding: () => silence.look(),
-    lockEvidence: works.evidence.lock,
+    ...services,
+    beforeDeciding: () => silence.check(),
+    lockEvidence: services.evidence.lock,
     onListWanted: () => undefined,
     awaitedReadings: createAwaitedReadingStore({ graces, installs, installsReaching, wantLists }),
     // The tool of stories does not tell of work.
     mayPass: createFinalReadingStore({ placeOf: () => undefined, wantRead: () => Promise.resolve() }).mayPass,
   };
-  const listing = { ...works, activeLists };
+  const listing = { ...services, activeLists };
   return async () => {
     const now = toInstant(clock.now());
     await brakeDue(removing);
@@ -259,9 +259,9 @@ function createBrake(works: Works): () => Promise<void> {
 const onReadWanted = () => undefined;
 
 /** Has installs read where the schedule says so. */
-function createTick(deps: WorksDeps, works: Works): () => Promise<void> {
+function createTick(deps: ServicesDeps, services: Services): () => Promise<void> {
   const { database } = deps.storage;
-  const { clock, logger, installStates, installs } = works;
+  const { clock, logger, installStates, installs } = services;
   const { schedule } = deps.config.reconcile;
   let seen = '';
   return async () => {
@@ -274,12 +274,12 @@ function createTick(deps: WorksDeps, works: Works): () => Promise<void> {
 }
 
 /** Takes in all that was stored. */
-function createTakeIn(deps: WorksDeps, works: Works): () => Promise<void> {
+function createTakeIn(deps: ServicesDeps, services: Services): () => Promise<void> {
   const { inbox } = deps.storage;
-  const { clock, memberships, installStates } = works;
+  const { clock, memberships, installStates } = services;
   const intake = () =>
     createIntakeWorker({
-      ...works,
+      ...services,
       inbox,
       onReadWanted,
       staleAfterMs: deps.config.retention.deliveriesMs,
@@ -299,15 +299,15 @@ async function once(loop: Loop): Promise<void> {
 }
 
 /** As the worker of the tool does, but one after the other. */
-function createConverge(deps: WorksDeps, works: Works): () => Promise<number> {
+function createConverge(deps: ServicesDeps, services: Services): () => Promise<number> {
   const { database, box } = deps.storage;
-  const { clock, alerts, managedDomains, rules } = works;
-  const claims = lookingBefore(works.silence, createClaimStore(database, box));
+  const { clock, alerts, managedDomains, rules } = services;
+  const claims = withSilenceCheck(services.silence, createClaimStore(database, box));
   const settling = createSettleStore(database, box, rules.routeLink);
   const given = deps.adapters.get('studio');
   if (given === undefined) throw new Error('There is no tool');
   const place = placeOf(deps.config.tools.get('studio')?.settings ?? {});
-  const adapter = bindTool(works, 'studio', given, place);
+  const adapter = bindTool(services, 'studio', given, place);
   const parts = {
     claims,
     settling,

@@ -151,6 +151,7 @@ export function createChecks(story: Story, nowMs: () => number): Checks {
     wrongs: () => [...wrongs],
     onAdd(place, isStrange) {
       if (isStrange) wrong('added in another tool', place, 'the configured one is not theirs');
+      story.addedAt.set(place, nowMs());
       if (mustBeOut(place) && !isToBeLearnt(place)) wrong('added without a reason', place, 'none for long');
     },
     onRemove(place, isStrange) {
@@ -164,13 +165,14 @@ export function createChecks(story: Story, nowMs: () => number): Checks {
       for (const place of truth.places()) {
         const reason = roster.has(place) ? undefined : mustBeIn(place);
         if (reason !== undefined) wrong('not in', place, `${reason.contract} since ${clockOf(reason.fromMs)}`);
-        if (roster.has(place) && mustBeOut(place) && !isLetBe(place)) wrong('still in', place, 'long after the end');
+        if (roster.has(place) && mustBeOut(place) && !isLetBe(place) && !story.forgotten.has(place))
+          wrong('still in', place, 'long after the end');
       }
     },
     lookAtTold(isTold) {
       const roster = tool.roster();
       for (const place of truth.places()) {
-        if (!roster.has(place) || !isTold.has(place)) {
+        if (!roster.has(place) || !isTold.has(place) || story.forgotten.has(place)) {
           leaking.delete(place);
           continue;
         }

@@ -143,7 +143,9 @@ function comeBack(story: Story, nowMs: number, backupMs: number | null, isTold: 
   story.log(`the bridge comes back${older}`);
   story.disturb(nowMs);
   rename(story, nowMs);
-  if (backupMs !== null) story.told.forget(backupMs);
+  if (backupMs === null) return;
+  story.told.forget(backupMs);
+  for (const [place, atMs] of story.addedAt) if (atMs >= backupMs) story.forgotten.add(place);
 }
 
 interface Living {
@@ -235,6 +237,7 @@ function toAdapter({ tool, strangeTool }: BridgeLife, lives: readonly Life[], st
     if (one === undefined) throw new Error(`no story ${run}`);
     const { story, checks } = one;
     const watch = {
+      onLook: (group: string, trainer: string) => void story.forgotten.delete(`${group}/${trainer}`),
       onAdd: (group: string, trainer: string) => checks.onAdd(`${group}/${trainer}`, strange.isThere),
       onRemove: (group: string, trainer: string) => checks.onRemove(`${group}/${trainer}`, strange.isThere),
     };

@@ -107,6 +107,8 @@ export function runOf(id: string): string {
 }
 
 export interface ToolWatch {
+  /** Called when a person was looked for, and the tool has answered. */
+  onLook(group: string, trainer: string): void;
   onAdd(group: string, trainer: string): void;
   onRemove(group: string, trainer: string): void;
 }
@@ -133,7 +135,11 @@ export function createFleetAdapter({ kind, find, isStrange, identifies }: Fleet)
     check: async () => [],
     ...(identifies && { identify: async () => (isStrange() ? 'another' : 'ours') }),
     groupFor: ({ externalProjectId }) => externalProjectId,
-    findMember: (group, person, signal) => adapterAt(group).findMember(group, person, signal),
+    async findMember(group, person, signal) {
+      const found = await adapterAt(group).findMember(group, person, signal);
+      if (!isStrange()) at(group).watch.onLook(group, person.trainerId);
+      return found;
+    },
     addMember(group, person, signal) {
       at(group).watch.onAdd(group, person.trainerId);
       return adapterAt(group).addMember(group, person, signal);

@@ -27,6 +27,10 @@ export interface Story {
   disturb(untilMs: number): void;
   /** When another hand took somebody out. */
   handsAt: Map<string, number>;
+  /** When the bridge added a person, as `project/trainer`. */
+  addedAt: Map<string, number>;
+  /** Whom the bridge had added, and neither knows of nor has looked for since its database was put back. */
+  forgotten: Set<string>;
   log(text: string): void;
   lines(): string[];
 }
@@ -89,6 +93,8 @@ export function createStory(plan: StoryPlan, run: string, kind: ToolKind, world:
     toRename: new Set(),
     disturbedUntilMs: () => disturbedUntilMs,
     handsAt: new Map(),
+    addedAt: new Map(),
+    forgotten: new Set(),
     lines: () => lines,
   };
   story.truth.note(world.beginMs, 'contract_ended');
@@ -222,7 +228,8 @@ const troubles: Record<Trouble, (story: Story, world: World, step: Step, atMs: n
     tell(story, `${customer}: the token is refused`, untilMs);
   },
   tokens_swapped(story, world, { forMin }, atMs) {
-    const untilMs = atMs + (forMin ?? 60) * minute;
+    // Longer than anything is waited for, where nobody looks into it.
+    const untilMs = atMs + (forMin ?? 40 * 60) * minute;
     for (const name of customerNames) readingOf(story, name).swappedUntilMs = untilMs;
     tell(story, 'the tokens of both are swapped', untilMs);
     for (const name of customerNames) readOften(story, world, name, untilMs);

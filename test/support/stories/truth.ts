@@ -61,6 +61,12 @@ export function createTruth(market: Market): Truth {
   }
 
   const of = (place: string) => places.get(place) ?? [];
+  /** Of the links that a contract had to one project, the last one counts. */
+  const isSucceeded = ({ place, customer, contract, link }: Reason, untilMs: number) =>
+    of(place).some(
+      (other) =>
+        other.customer === customer && other.contract === contract && other.link !== link && other.fromMs >= untilMs,
+    );
   return {
     note,
     of,
@@ -68,11 +74,15 @@ export function createTruth(market: Market): Truth {
     standing: (place) => of(place).filter(({ untilMs }) => untilMs === null),
     places: () => [...places.keys()],
     protects(reason, nowMs) {
-      const { untilMs, ending, contract, customer, trainer } = reason;
+      const { untilMs, ending, contract, customer, trainer, link } = reason;
       if (untilMs === null || ending === null) return true;
-      const found = market.of(customer).contracts.find(({ id }) => id === contract);
+      const { contracts, links, isActive } = market.of(customer);
+      const found = contracts.find(({ id }) => id === contract);
       const isHired = found?.status === 'active' && (ending === 'left' || found.people.has(trainer));
-      return isHired && nowMs < untilMs + keptForMin[ending] * minute;
+      if (!isHired || isSucceeded(reason, untilMs)) return false;
+      // What the marketplace provisions itself, it provisions for as long as the link is there.
+      if (ending === 'managed') return isActive && links.some(({ id }) => id === link);
+      return nowMs < untilMs + keptForMin[ending] * minute;
     },
   };
 }

@@ -3,7 +3,7 @@ import type { Resource } from './resource.ts';
 import { statusOf } from './scim-api.ts';
 
 /** One way to ask for a change, among several that different servers understand. */
-export interface Step {
+export interface ChangeAttempt {
   send(current: Resource): Promise<void>;
   /** Does harm where an earlier way is understood: for servers that refused every earlier one. */
   isRisky?: boolean;
@@ -11,8 +11,8 @@ export interface Step {
   review?(before: Resource, after: Resource | null): Promise<void>;
 }
 
-export interface Climb {
-  steps: readonly Step[];
+export interface ChangeAttempts {
+  attempts: readonly ChangeAttempt[];
   /** Null where it is gone. */
   read(): Promise<Resource | null>;
   isDone(current: Resource | null): boolean;
@@ -30,18 +30,21 @@ const refusals = [400, 404, 405, 409, 415, 422, 501];
  * @throws AppError what the first way was refused with, where all were; `unavailable` where one was
  * accepted and nothing came of it
  */
-export async function climb(resource: Resource, { steps, read, isDone, did }: Climb): Promise<Resource | null> {
+export async function tryChanges(
+  resource: Resource,
+  { attempts, read, isDone, did }: ChangeAttempts,
+): Promise<Resource | null> {
   let current = resource;
   let refusal: unknown;
   let wasAccepted = false;
-  for (const step of steps) {
-    if (step.isRisky && wasAccepted) continue;
-    const refused = await refusalOf(step.send(current));
+  for (const attempt of attempts) {
+    if (attempt.isRisky && wasAccepted) continue;
+    const refused = await refusalOf(attempt.send(current));
     refusal ??= refused;
     if (refused !== undefined) continue;
     wasAccepted = true;
     const after = await read();
-    await step.review?.(current, after);
+    await attempt.review?.(current, after);
     if (isDone(after)) return after;
     if (after === null) break;
     current = after;

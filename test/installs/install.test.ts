@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Install } from '../../src/installs/install.ts';
-import { warningsOfInstalls } from '../../src/installs/install-warnings.ts';
+import { warningsOfInstalls } from '../../src/installs/install.ts';
 
 const acme: Install = {
   token: 'ot_ptk_1',
@@ -12,7 +12,7 @@ const acme: Install = {
 const publicUrl = 'https://bridge.example.com';
 
 it.each([
-  ['nobody is connected', [], publicUrl, [/^Nobody is connected/]],
+  ['nobody is connected', [], publicUrl, [/^No customer is connected/]],
   ['all is well', [acme], publicUrl, []],
   ['nothing could be verified', [{ ...acme, webhookSecrets: [] }], publicUrl, [/secret of acme /]],
   ['nothing is delivered anyway', [{ ...acme, webhookSecrets: [] }], undefined, []],

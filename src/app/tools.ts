@@ -1,0 +1,79 @@
+import type { Adapter } from '../adapters/adapter.ts';
+import { createClaimStore } from '../converge/claim-store.ts';
+import { usualSecondLookMs } from '../converge/converge-steps.ts';
+import { createConvergeWorker } from '../converge/converge-worker.ts';
+import { createResetStore } from '../converge/reset-store.ts';
+import { createResetWorker } from '../converge/reset-worker.ts';
+import { createSettleStore, type SettleStore } from '../converge/settle-store.ts';
+import { createToolTroubleStore } from '../converge/tool-trouble-store.ts';
+import { createLockStore } from '../db/lock-store.ts';
+import type { Alerts } from '../lib/alerts.ts';
+import type { Loop } from '../lib/loop.ts';
+import type { RouteLink } from '../memberships/link-router.ts';
+import { type Silence, withSilenceCheck } from '../reconcile/runs/silence.ts';
+import { bindTool, placeOf } from '../tools/bind-tool.ts';
+import type { ServicesDeps } from './services.ts';
+
+/** Each adapter answers only while the tool is the server that its members are in. */
+export function bindTools(
+  { config, storage: { database }, clock, isDry, ...given }: ServicesDeps,
+  alerts: Alerts,
+): Map<string, Adapter> {
+  const deps = { database, alerts, clock, isDry };
+  const addressOf = (tool: string) => placeOf(config.tools.get(tool)?.settings ?? {});
+  const adapters = [...given.adapters];
+  return new Map(adapters.map(([tool, adapter]) => [tool, bindTool(deps, tool, adapter, addressOf(tool))]));
+}
+
+interface ConvergeRules {
+  alerts: Alerts;
+  routeLink: RouteLink;
+  silence: Silence;
+  /** Whether Gangway may end, rename or activate accounts of a tool. */
+  mayChange(tool: string): boolean;
+}
+
+/** For each tool the worker that converges its memberships, and the one that resets its invitations. */
+export function createConvergeWorkers(
+  deps: ServicesDeps,
+  { alerts, routeLink, silence, mayChange }: ConvergeRules,
+): Loop[] {
+  const { config, storage, logger, clock, metrics, adapters } = deps;
+  const { secondLookMs = usualSecondLookMs } = deps;
+  const { database, box } = storage;
+  const resets = createResetStore(database, box);
+  const troubles = createToolTroubleStore(database);
+  const shared = { logger, clock, metrics, alerts, locks: createLockStore(database), troubles };
+  const claims = withSilenceCheck(silence, createClaimStore(database, box));
+  const settling = createSettleStore(database, box, routeLink);
+  return [...config.tools].flatMap(([tool, { concurrency, timeoutMs, ...settings }]) => {
+    const adapter = adapters.get(tool);
+    if (adapter === undefined) return [];
+    const given = { ...shared, tool, adapter, claims, concurrency, timeoutMs };
+    const known = {
+      protectedAccounts: settings.protected,
+      managedDomains: config.marketplace.managedDomains,
+      mayChangeAccounts: () => mayChange(tool),
+      secondLookMs,
+    };
+    if (adapter.resetInvitations === undefined) {
+      return [createConvergeWorker({ ...given, ...known, settling })];
+    }
+    const onMembershipDue = () => worker.wake();
+    const resetter = createResetWorker({ ...given, resets, onMembershipDue });
+    const onResetWanted = () => resetter.wake();
+    const worker = createConvergeWorker({ ...given, ...known, settling: wakingResetter(settling, onResetWanted) });
+    return [worker, resetter];
+  });
+}
+
+/** Wakes the resetter after a removal is settled, because the reset may follow at once. */
+function wakingResetter(settling: SettleStore, onResetWanted: () => void): SettleStore {
+  return {
+    ...settling,
+    async settle(claim, result, now) {
+      await settling.settle(claim, result, now);
+      if (result.wantsReset) onResetWanted();
+    },
+  };
+}
