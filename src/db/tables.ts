@@ -128,7 +128,7 @@ export interface PersonTable extends Omit<PersonEvidence, 'workEmail'> {
 export interface DerivationTable {
   /** Counts up. */
   arrival: Generated<number>;
-  /** On whose word; empty where an older version had queued them. */
+  /** On whose word. */
   install: Generated<string>;
   trainerId: string;
   /** When evidence about them came in last; empty where it is not for that that they wait. */

@@ -1,12 +1,33 @@
 import { type Kysely, sql } from 'kysely';
 import { columnTypesOf } from '../src/db/column-types.ts';
 
-/** Every reading of a whole install: who wanted it, and what came of it. */
+/** Which installs are to be read or listed, what waits for that, and every reading and what came of it. */
 export async function up(db: Kysely<unknown>): Promise<void> {
+  await createInstallStates(db);
+  await createRuns(db);
+}
+
+async function createInstallStates(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('install_state')
+    .addColumn('install', 'text', (column) => column.primaryKey())
+    .addColumn('held_since', 'text')
+    .addColumn('removals_held_since', 'text')
+    .addColumn('read_wanted_at', 'text')
+    .addColumn('read_wanted_by', 'text')
+    .addColumn('read_began_at', 'text')
+    .addColumn('attempts', 'integer', (column) => column.notNull().defaultTo(0))
+    .addColumn('next_attempt_at', 'text')
+    .addColumn('leased_until', 'text')
+    .addColumn('failure', 'text')
+    .addColumn('list_wanted_at', 'text')
+    .addColumn('list_due_at', 'text')
+    .addColumn('active_listed_at', 'text')
+    .execute();
+}
+
+async function createRuns(db: Kysely<unknown>): Promise<void> {
   const { id } = columnTypesOf(db);
-
-  await db.schema.alterTable('install_state').addColumn('read_wanted_by', 'text').execute();
-
   await db.schema
     .createTable('run')
     .addColumn('id', id)

@@ -1,10 +1,14 @@
 import type { Kysely } from 'kysely';
 import { columnTypesOf } from '../src/db/column-types.ts';
 
-/** What somebody is to be told of, and how far that has come in each channel. */
+/** What people outside are to be told of, and how far that has come in each channel. */
 export async function up(db: Kysely<unknown>): Promise<void> {
-  const { id } = columnTypesOf(db);
+  await createNotices(db);
+  await createDispatches(db);
+}
 
+async function createNotices(db: Kysely<unknown>): Promise<void> {
+  const { id } = columnTypesOf(db);
   await db.schema
     .createTable('notice')
     .addColumn('id', id)
@@ -14,7 +18,14 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('occurred_at', 'text', (column) => column.notNull())
     .addColumn('is_repeat', 'integer', (column) => column.notNull())
     .addColumn('budget', 'text', (column) => column.notNull())
+    .addColumn('alert', 'text')
+    .addColumn('subject_digest', 'text')
     .execute();
+  await db.schema.createIndex('notice_of_subject').on('notice').columns(['subject_digest', 'occurred_at']).execute();
+}
+
+async function createDispatches(db: Kysely<unknown>): Promise<void> {
+  const { id } = columnTypesOf(db);
   await db.schema
     .createTable('dispatch')
     .addColumn('id', id)
@@ -29,21 +40,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('created_at', 'text', (column) => column.notNull())
     .addColumn('settled_at', 'text')
     .execute();
-  await createIndexes(db);
-}
-
-async function createIndexes(db: Kysely<unknown>): Promise<void> {
-  const indexes = [
-    ['dispatch_due', ['channel', 'next_attempt_at']],
-    ['dispatch_settled', ['settled_at']],
-    ['dispatch_of_notice', ['notice_id']],
-    ['dispatch_of_lease', ['lease_token']],
-  ] as const;
-  for (const [name, columns] of indexes) {
-    await db.schema
-      .createIndex(name)
-      .on('dispatch')
-      .columns([...columns])
-      .execute();
-  }
+  await db.schema.createIndex('dispatch_due').on('dispatch').columns(['channel', 'next_attempt_at']).execute();
+  await db.schema.createIndex('dispatch_settled').on('dispatch').column('settled_at').execute();
+  await db.schema.createIndex('dispatch_of_notice').on('dispatch').column('notice_id').execute();
+  await db.schema.createIndex('dispatch_of_lease').on('dispatch').column('lease_token').execute();
 }
