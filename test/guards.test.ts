@@ -1,8 +1,8 @@
 import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { builtInAdapters } from '../src/adapters/create-adapter.ts';
-import { createProgram } from '../src/cli/cli.ts';
 import { configJsonSchema, type JsonSchema } from '../src/config/json-schema.ts';
+import { commandTree, visibleCommands } from './docs/command-tree.ts';
 
 /** What is written down in two places, held together. */
 
@@ -15,28 +15,25 @@ describe('the adapters', () => {
   });
 
   it('are in the table of the README', () => {
-    const named = rowsOf('adapter').map(([first = '']) => first.replaceAll('`', ''));
+    const named = rowsOf('adapter').map(([first = '']) => /`([^`]+)`/.exec(first)?.[1]);
     expect(named.sort()).toEqual([...builtInAdapters].sort());
   });
 });
 
 describe('the commands', () => {
-  const { stdin, stdout, stderr } = process;
-  const program = createProgram({ stdin, stdout, stderr, signal: AbortSignal.any([]) });
-  const commands = program
-    .createHelp()
-    .visibleCommands(program)
-    .filter((command) => command.name() !== 'help');
+  const commands = visibleCommands(commandTree());
+  const page = readFileSync('docs/commands.md', 'utf8');
 
-  it('are those in the table of the README', () => {
-    const named = rowsOf('command').map(([first = '']) => /^`gangway (\S+)`$/.exec(first)?.[1]);
-    expect(named.sort()).toEqual(commands.map((command) => command.name()).sort());
+  it('are those in the table of docs/commands.md', () => {
+    const [overview = ''] = page.split('<!--');
+    const named = [...overview.matchAll(/^\|.*\|$/gm)].flatMap(([row]) => [...row.matchAll(/`gangway ([a-z]+)/g)]);
+    const names = new Set(named.map(([, name]) => name));
+    expect([...names].sort()).toEqual(commands.map((command) => command.name()).sort());
   });
 
   it.each(commands.filter((command) => command.commands.length > 0))('$_name names its own there', (command) => {
-    const row = rowsOf('command').find(([first]) => first === `\`gangway ${command.name()}\``);
-    const subcommands = command.commands.map((child) => child.name());
-    expect(subcommands.filter((name) => !row?.[1]?.includes(`\`${name}`))).toEqual([]);
+    const subcommands = command.commands.map((child) => `\n### \`gangway ${command.name()} ${child.name()}`);
+    expect(subcommands.filter((heading) => !page.includes(heading))).toEqual([]);
   });
 });
 

@@ -133,7 +133,7 @@ export interface Adapter {
    * of everything is gone from the tool. A part that cannot be read is an error, never an end;
    * `not_found` says that there is no such place (any more).
    */
-  readUsage?(scope: string, request: UsageRequest, signal: AbortSignal): AsyncIterable<UsageSighting | UsageNote>;
+  readUsage?(scope: string, request: UsageRequest, signal: AbortSignal): AsyncIterable<UsageObservation | UsageNote>;
 }
 
 export interface Capabilities {
@@ -247,7 +247,7 @@ export interface UsageRequest {
 }
 
 /** What a member has done; counts that the tool does not have are left out. */
-export type UsageSighting = {
+export type UsageObservation = {
   memberId: string;
   /** As `Member.email`, at the time of the reading: whose the work is by now. */
   email?: string | null;

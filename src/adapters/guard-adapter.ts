@@ -1,5 +1,5 @@
 import { AppError } from '../domain/errors.ts';
-import type { Adapter, Member, UsageNote, UsageRequest, UsageSighting } from './adapter.ts';
+import type { Adapter, Member, UsageNote, UsageObservation, UsageRequest } from './adapter.ts';
 import { memberFaults } from './adapter-faults.ts';
 
 /**
@@ -127,7 +127,7 @@ async function* guardReading(
   scope: string,
   request: UsageRequest,
   signal: AbortSignal,
-): AsyncGenerator<UsageSighting | UsageNote> {
+): AsyncGenerator<UsageObservation | UsageNote> {
   try {
     signal.throwIfAborted();
     yield* read(scope, request, signal);

@@ -10,8 +10,8 @@ import { createInstanceStore } from '../db/instance-store.ts';
 import { sqliteFileOf } from '../db/sqlite-database.ts';
 import { createInbox } from '../inbox/inbox.ts';
 import { createThreadedAppend, type ThreadedAppend } from '../inbox/threaded-append.ts';
-import type { InstallRegistry } from '../installs/install-registry.ts';
 import { warningsOfInstalls } from '../installs/install.ts';
+import type { InstallRegistry } from '../installs/install-registry.ts';
 import { createSealerNotice, type SealerNotice } from '../keys/sealer-notice.ts';
 import { createSealerStore } from '../keys/sealer-store.ts';
 import { type Clock, systemClock, toInstant } from '../lib/clock.ts';
@@ -20,7 +20,7 @@ import type { Logger } from '../lib/logger.ts';
 import { createMetrics } from '../lib/metrics.ts';
 import { createReadiness } from '../lib/readiness.ts';
 import { listRemoved } from '../removals/removal-total-store.ts';
-import { findSharedAccounts, saySharedAccounts } from '../tools/account-rules.ts';
+import { describeSharedAccounts, findSharedAccounts } from '../tools/account-rules.ts';
 import { createReceiver } from './listeners.ts';
 import { createLoops } from './loops.ts';
 import { openRegistry } from './services.ts';
@@ -153,7 +153,7 @@ function sayWarnings(
   for (const warning of warningsOfInstalls(installs, publicUrl)) logger.warn(warning);
   const { managedDomains } = config.marketplace;
   for (const shared of findSharedAccounts(adapters, installs, managedDomains)) {
-    logger.warn(saySharedAccounts(shared));
+    logger.warn(describeSharedAccounts(shared));
   }
 }
 

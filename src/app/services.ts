@@ -6,8 +6,7 @@ import type { DatabaseClock } from '../db/database-clock.ts';
 import { createLockStore } from '../db/lock-store.ts';
 import type { BrakeLimits } from '../domain/brake.ts';
 import { createEvidenceStore } from '../evidence/evidence-store.ts';
-import type { ReadRequestStore } from '../evidence/read-request-store.ts';
-import { createReadRequestStore } from '../evidence/read-request-store.ts';
+import { createReadRequestStore, type ReadRequestStore } from '../evidence/read-request-store.ts';
 import { createReportEvidence } from '../evidence/report-evidence.ts';
 import { createBindingStore } from '../installs/binding-store.ts';
 import { createEndpointStore } from '../installs/endpoint-store.ts';
@@ -21,7 +20,7 @@ import type { Loop } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { createSendMail } from '../mail/send-mail.ts';
 import { createAddressStore } from '../memberships/address-store.ts';
-import type { Rules } from '../memberships/collect-candidates.ts';
+import type { MembershipRules } from '../memberships/collect-candidates.ts';
 import type { OrphanDeps } from '../memberships/find-orphans.ts';
 import { createInstallsReaching, createLinkRouter } from '../memberships/link-router.ts';
 import { createOrphanStore } from '../memberships/orphan-store.ts';
@@ -43,15 +42,14 @@ import { createRunStore } from '../reconcile/runs/run-store.ts';
 import { createSilence, type Silence } from '../reconcile/runs/silence.ts';
 import { createSuspectStore } from '../reconcile/runs/suspect-store.ts';
 import { createAwaitedReadingStore } from '../removals/awaited-reading-store.ts';
-import type { BrakeStore } from '../removals/brake-store.ts';
-import { createBrakeStore } from '../removals/brake-store.ts';
+import { type BrakeStore, createBrakeStore } from '../removals/brake-store.ts';
 import { createFinalReadingStore } from '../removals/final-reading-store.ts';
 import { createRemovalWorker } from '../removals/removal-worker.ts';
-import { canReturn, mayChangeAccounts } from '../tools/account-rules.ts';
+import { canBeReadded, mayChangeAccounts } from '../tools/account-rules.ts';
 import { createUsage, type Usage } from '../usage/create-usage.ts';
-import { createImportSightings } from '../usage/import/import-sightings.ts';
-import { createPlaceOf } from '../usage/read/find-places.ts';
-import { createPlaceStore } from '../usage/read/place-store.ts';
+import { createImportObservations } from '../usage/import/import-observations.ts';
+import { createScopeOf } from '../usage/read/find-scopes.ts';
+import { createScopeStore } from '../usage/read/scope-store.ts';
 import type { Storage } from './storage.ts';
 import { bindTools, createConvergeWorkers } from './tools.ts';
 
@@ -115,9 +113,9 @@ export function createServices(given: ServicesDeps): Services {
   const deps = { ...given, adapters };
   const mayChange = (tool: string) => mayChangeAccounts(tool, installs, managedDomains);
   const routeLink = createLinkRouter(installs, adapters);
-  const graces = config.removals;
+  const gracePeriods = config.removals;
   const installStates = createInstallStateStore(database);
-  const silence = createSilence({ database, installStates, installs, graces, logger, clock });
+  const silence = createSilence({ database, installStates, installs, gracePeriods, logger, clock });
   const convergeWorkers = createConvergeWorkers(deps, { alerts, routeLink, mayChange, silence });
   const resets = createResetStore(database, box);
   const resetting = [...adapters].flatMap(([tool, one]) => (one.resetInvitations ? [tool] : []));
@@ -135,13 +133,13 @@ export function createServices(given: ServicesDeps): Services {
     alertsStored: settled,
     managedDomains,
     limits: config.removals,
-    rules: { routeLink, graces, ...assignmentsOf(adapters) },
+    rules: { routeLink, gracePeriods, ...assignmentsOf(adapters) },
     ...createStores(storage),
     installStates,
     silence,
     beforeDeciding: () => silence.check(),
     awaitedReadings: createAwaitedReadingStore({
-      graces,
+      gracePeriods,
       installs,
       installsReaching: createInstallsReaching(installs, routeLink),
       wantLists,
@@ -150,10 +148,10 @@ export function createServices(given: ServicesDeps): Services {
     reportSuspects: createReportSuspects({ suspects: createSuspectStore(database), alerts, clock }),
     reportClock: createReportClock({ database, alerts, clock }),
     mayPass: createFinalReadingStore({
-      placeOf: createPlaceOf({ adapters, routeLink, links: config.links }),
-      wantRead: createPlaceStore(database).want,
+      scopeOf: createScopeOf({ adapters, routeLink, links: config.links }),
+      wantRead: createScopeStore(database).want,
     }).mayPass,
-    canReturn: (tool: string) => canReturn(adapters.get(tool), mayChange(tool)),
+    canReturn: (tool: string) => canBeReadded(adapters.get(tool), mayChange(tool)),
     countDueResets: () => resets.countDue(resetting, toInstant(clock.now())),
     onMembershipDue() {
       for (const worker of convergeWorkers) worker.wake();
@@ -223,7 +221,7 @@ function createUsageOf(
     links: config.links,
     routeLink: services.rules.routeLink,
     onAnswer: keepAnswer,
-    otherSightings: [createImportSightings(services.database)],
+    otherObservations: [createImportObservations(services.database)],
   });
 }
 
@@ -232,13 +230,13 @@ function createDriftDeps(
   { config, storage: { box }, adapters }: ServicesDeps,
   services: UnwiredServices,
 ): CheckDriftDeps {
-  const { routeLink, graces } = services.rules;
+  const { routeLink, gracePeriods } = services.rules;
   return {
     ...services,
     adapters,
     box,
     routeLink,
-    graceMs: graces.graceMs,
+    graceMs: gracePeriods.graceMs,
     drifts: createDriftStore(services.database),
     protectedAccounts: new Map([...config.tools].map(([name, tool]) => [name, tool.protected])),
     report: createReportDrift(services),
@@ -267,7 +265,7 @@ export function openRegistry({
 }
 
 /** The tools in which assignments stay with a removed member unless Gangway ends them. */
-function assignmentsOf(adapters: ReadonlyMap<string, Adapter>): Pick<Rules, 'endsAssignments'> {
+function assignmentsOf(adapters: ReadonlyMap<string, Adapter>): Pick<MembershipRules, 'endsAssignments'> {
   const tools = new Set([...adapters].flatMap(([tool, { endAssignments }]) => (endAssignments ? [tool] : [])));
   return tools.size === 0 ? {} : { endsAssignments: (tool) => tools.has(tool) };
 }

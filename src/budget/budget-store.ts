@@ -3,18 +3,18 @@ import { type Database, inTransaction, type Transaction } from '../db/database.t
 import { lockRows } from '../db/lease.ts';
 import type { BudgetState } from '../domain/budget.ts';
 
-/** The only SQL about what is known of a budget: one row per contract. */
+/** The only SQL of what is known of budgets: one row per contract. */
 export interface BudgetStore {
-  /** The row as nobody else changes it until the transaction ends; a new one where there is none. */
+  /** Reads the row and locks it until the transaction ends; adds one where there is none. */
   lock(tx: Transaction, key: BudgetKey): Promise<BudgetRow>;
   save(tx: Transaction, row: BudgetRow): Promise<void>;
-  /** Does nothing where a reading was asked for or came in meanwhile. */
+  /** Changes nothing where a reading was asked for or came in meanwhile. */
   postpone(due: DueBudget, failed: FailedReading): Promise<void>;
-  /** Of contracts that are under way. */
+  /** Budgets of active contracts. */
   countByState(): Promise<{ install: string; state: BudgetState; count: number }[]>;
-  /** Of contracts that are under way, by install, those of which reading has failed so often. */
+  /** How many active contracts of each install have failed to be read so often. */
   countFailing(times: number): Promise<{ install: string; count: number }[]>;
-  /** Of every install that has a contract of this id. */
+  /** The budgets of every install that has a contract of this id. */
   find(contractId: string): Promise<BudgetRow[]>;
 }
 
@@ -32,7 +32,7 @@ export interface FailedReading {
   askedAt: string;
   failure: string;
   nextReadAt: string;
-  /** Whether the answer was that there is no such contract. */
+  /** Whether the marketplace answered that the contract does not exist. */
   isNotFound: boolean;
 }
 

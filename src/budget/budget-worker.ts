@@ -3,18 +3,18 @@ import { createLoop, type Loop } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { BudgetStore } from './budget-store.ts';
 import { type ReadBudgetsDeps, readNextInstall } from './read-budgets.ts';
-import { type SweepDeps, sweepContracts } from './sweep-contracts.ts';
+import { type SweepContractsDeps, sweepContracts } from './sweep-contracts.ts';
 
-export interface BudgetWorkerDeps extends ReadBudgetsDeps, SweepDeps {}
+export interface BudgetWorkerDeps extends ReadBudgetsDeps, SweepContractsDeps {}
 
 const pollMs = 1000;
-/** So often the evidence is looked through for what asks for a reading. */
+/** How often the evidence is searched for contracts whose budget is to be read. */
 const sweepEveryMs = 60_000;
-/** So many installs are read side by side. */
+/** How many installs are read side by side. */
 const installsAtOnce = 4;
 const stallMs = 5 * 60_000;
 
-/** Reads budgets when their contracts begin, when events speak of them, and from time to time. */
+/** Reads budgets when contracts begin, when events mention a budget, and from time to time. */
 export function createBudgetWorker(deps: BudgetWorkerDeps): Loop {
   const { readers, platformApis, logger, clock } = deps;
   let sweptAt = Number.NEGATIVE_INFINITY;

@@ -8,9 +8,8 @@ import { createSweepStore } from './sweep-store.ts';
 export type BudgetParts = Omit<BudgetWorkerDeps, 'budgets' | 'readers' | 'sweeps'>;
 
 /**
- * What is left of the money that a contract was funded with. An attribute that readings alone set:
- * an event only asks for a reading, and a later asking beats an earlier one. Nothing here changes who
- * is in a tool or what is reported.
+ * What is left of the money that a contract was funded with. Only readings set it: an event asks for a reading, and a
+ * later request beats an earlier one. Nothing here changes memberships or reports.
  */
 export interface Budgets {
   keepAnswer: KeepAnswer;

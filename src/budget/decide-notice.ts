@@ -1,8 +1,8 @@
-import type { BudgetState, ToldState } from '../domain/budget.ts';
+import type { BudgetState, NotifiedBudgetState } from '../domain/budget.ts';
 
-/** What somebody was told of last. */
-export interface Told {
-  state: ToldState;
+/** What the last notice said. */
+export interface LastNotice {
+  state: NotifiedBudgetState;
   at: string;
   fundedVolume: number | null;
 }
@@ -17,47 +17,51 @@ export interface Found {
 
 export interface NoticeRules {
   now: Date;
-  /** When to say once more what is still so; null is never. */
+  /** After what time an unchanged state is noticed again; null for never. */
   repeatMs: number | null;
 }
 
-export interface Decision {
-  state: ToldState;
+export interface NoticeDecision {
+  state: NotifiedBudgetState;
   isRepeat: boolean;
 }
 
-/** For so long a better state has to last, unless it was paid for. */
+/** How long a better state has to last, unless it was paid for. */
 const quietMs = 3_600_000;
 
-const severities: Record<ToldState, number> = { ok: 0, low: 1, depleted: 2 };
+const severities: Record<NotifiedBudgetState, number> = { ok: 0, low: 1, depleted: 2 };
 
 /**
- * Pure: what somebody is to be told of now. What is worse than they know is told at once. What is
- * better is told when more was funded, or else once it has lasted: corrections of usage may take it
- * to and fro. Where nobody was told anything, all counted as well.
+ * Pure: whether a notice is due now. A worse state is noticed at once. A better state is noticed when more was
+ * funded, or once it has lasted, because corrections of usage may move it to and fro. Before the first notice the
+ * state counts as well funded.
  */
-export function decideNotice(told: Told | null, found: Found, { now, repeatMs }: NoticeRules): Decision | null {
+export function decideNotice(
+  last: LastNotice | null,
+  found: Found,
+  { now, repeatMs }: NoticeRules,
+): NoticeDecision | null {
   const { state } = found;
   if (state === 'unknown') return null;
-  if (state === (told?.state ?? 'ok')) {
-    if (told === null || state === 'ok' || repeatMs === null) return null;
-    return hasPassed(told.at, repeatMs, now) ? { state, isRepeat: true } : null;
+  if (state === (last?.state ?? 'ok')) {
+    if (last === null || state === 'ok' || repeatMs === null) return null;
+    return hasPassed(last.at, repeatMs, now) ? { state, isRepeat: true } : null;
   }
-  if (told !== null && isUnsettled(told, found) && !hasPassed(found.since, quietMs, now)) {
+  if (last !== null && isUnsettled(last, found) && !hasPassed(found.since, quietMs, now)) {
     return null;
   }
   return { state, isRepeat: false };
 }
 
-/** When what is better will have lasted for long enough; null where nothing waits for that. */
-export function settlesAt(told: Told | null, found: Found): string | null {
-  if (told === null || !isUnsettled(told, found)) return null;
+/** When a better state will have lasted long enough; null where nothing waits for that. */
+export function settlesAt(last: LastNotice | null, found: Found): string | null {
+  if (last === null || !isUnsettled(last, found)) return null;
   return new Date(Date.parse(found.since) + quietMs).toISOString();
 }
 
-function isUnsettled(told: Told, { state, fundedVolume }: Found): boolean {
-  if (state === 'unknown' || severities[state] >= severities[told.state]) return false;
-  return !(told.fundedVolume !== null && (fundedVolume ?? 0) > told.fundedVolume);
+function isUnsettled(last: LastNotice, { state, fundedVolume }: Found): boolean {
+  if (state === 'unknown' || severities[state] >= severities[last.state]) return false;
+  return !(last.fundedVolume !== null && (fundedVolume ?? 0) > last.fundedVolume);
 }
 
 function hasPassed(since: string, ms: number, now: Date): boolean {

@@ -15,26 +15,26 @@ export interface SweptContract extends ContractRegisters {
 export interface ContractFooting {
   /** Whether any of its links is live. */
   isLinked: boolean;
-  /** Whether its install's grant is live. */
+  /** Whether the grant of its install is live. */
   isGranted: boolean;
 }
 
-/** To have a budget read now, to read it no more, or to leave all as it is. */
+/** To read the budget now, to stop reading it, or to change nothing. */
 export type Judgement = 'read' | 'end' | 'leave';
 
 /**
- * Pure: whether the evidence asks for a reading. It does when a contract begins, when an event spoke
- * of its budget since the last was asked for, and when there is word of a contract that was not found.
+ * Pure: whether the evidence asks for a reading. It does when a contract begins, when an event has mentioned its
+ * budget since the last request, and when there is new evidence of a contract that was not found.
  */
 export function judgeContract(contract: SweptContract, footing: ContractFooting): Judgement {
   const { nextReadAt, budgetEventAt, metEventAt } = contract;
-  if (!isUnderWay(contract, footing)) return nextReadAt === null ? 'leave' : 'end';
+  if (!isActive(contract, footing)) return nextReadAt === null ? 'leave' : 'end';
   if (nextReadAt === null) return 'read';
   if (budgetEventAt !== null && budgetEventAt > (metEventAt ?? '')) return 'read';
   return isHeardOfAgain(contract) ? 'read' : 'leave';
 }
 
-function isUnderWay(contract: ContractRegisters, { isLinked, isGranted }: ContractFooting) {
+function isActive(contract: ContractRegisters, { isLinked, isGranted }: ContractFooting) {
   const status = statusOfContract(contract);
   return isLinked && isGranted && (status === 'active' || status === 'disputed');
 }

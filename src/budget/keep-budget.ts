@@ -8,20 +8,20 @@ import type { Budget } from '../marketplace/platform-schema.ts';
 import type { BudgetStore } from './budget-store.ts';
 import { type BudgetReading, takeReading } from './take-reading.ts';
 
-export interface KeepDeps {
+export interface KeepBudgetDeps {
   database: Database;
   budgets: BudgetStore;
-  /** Called in the transaction that writes down that it was told. */
+  /** Called in the transaction that stores the notice as sent. */
   addNotice(tx: Transaction, notice: BudgetNotice): Promise<void>;
-  /** When to say once more what is still so; null is never. */
+  /** After what time an unchanged state is noticed again; null for never. */
   repeatMs: number | null;
   alerts: Alerts;
   logger: Logger;
   clock: Clock;
 }
 
-/** Keeps what was read, and with it what somebody is to be told. */
-export async function keepBudget(deps: KeepDeps, reading: BudgetReading): Promise<void> {
+/** Stores what was read, together with the notice that is due. */
+export async function keepBudget(deps: KeepBudgetDeps, reading: BudgetReading): Promise<void> {
   const { database, budgets, addNotice, repeatMs, clock } = deps;
   const rules = { now: clock.now(), repeatMs };
   const notice = await inTransaction(database, async (tx) => {
@@ -33,31 +33,31 @@ export async function keepBudget(deps: KeepDeps, reading: BudgetReading): Promis
   if (notice !== null) raise(deps, notice);
 }
 
-/** Keeps the budget that came with the answer to a report of usage. */
+/** Stores the budget that came with the answer to a usage report. */
 export type KeepAnswer = (
   install: string,
   contractId: string,
-  /** Null where the answer had none that could be read. */
+  /** Null where the answer had no readable budget. */
   budget: Budget | null,
   /** When the request began. */
   askedAt: string,
 ) => Promise<void>;
 
-export function createKeepAnswer(deps: KeepDeps): KeepAnswer {
+export function createKeepAnswer(deps: KeepBudgetDeps): KeepAnswer {
   return async (install, contractId, budget, askedAt) => {
     if (budget === null || budget.contractId !== contractId) return;
     try {
       await keepBudget(deps, { install, contractId, budget, askedAt, dueAt: null });
     } catch (error) {
-      // It is read again by itself, and the usage was taken: no reason to send that once more.
+      // The usage was accepted and must not be sent again; the budget is read again later.
       const fields = { err: toAppError(error), install, contractId };
       deps.logger.warn(fields, 'The budget of an answer could not be kept');
     }
   };
 }
 
-/** An operator is alerted once for each thing told; that it is still so is no news. */
-function raise({ alerts, logger }: KeepDeps, notice: BudgetNotice): void {
+/** Operators are alerted once per notice. A repeated notice raises no alert. */
+function raise({ alerts, logger }: KeepBudgetDeps, notice: BudgetNotice): void {
   const { kind, install, contractId, isRepeat, budget } = notice;
   const fields = { install, contractId, notice: kind, isRepeat, ...budget };
   if (isRepeat) logger.info(fields, 'The budget of a contract is still as it was');

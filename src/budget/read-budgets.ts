@@ -5,28 +5,28 @@ import { maskText } from '../lib/mask.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { PlatformApi } from '../marketplace/platform-api.ts';
 import type { DueBudget } from './budget-store.ts';
-import { type KeepDeps, keepBudget } from './keep-budget.ts';
+import { type KeepBudgetDeps, keepBudget } from './keep-budget.ts';
 import type { ReaderClaim, ReaderStore } from './reader-store.ts';
 
 type BudgetApi = Pick<PlatformApi, 'readBudget'>;
 
-export interface ReadBudgetsDeps extends KeepDeps {
+export interface ReadBudgetsDeps extends KeepBudgetDeps {
   readers: ReaderStore;
-  /** By install; live. */
+  /** By install, always up to date. */
   platformApis: ReadonlyMap<string, BudgetApi>;
   metrics: Metrics;
 }
 
-/** One request with all its tries fits into it. */
+/** One request with all its retries fits into it. */
 const leaseMs = 90_000;
-/** So many budgets of an install are read before the next one has its turn. */
+/** How many budgets of an install are read before the next install has its turn. */
 const batchSize = 20;
 const dayMs = 24 * 3_600_000;
-/** A token that is refused is good again when somebody has seen to it. */
+/** A refused token may be replaced in the meantime. */
 const refusedRestMs = 15 * 60_000;
 
 /**
- * Reads what is due of one install, one request after the other.
+ * Reads the due budgets of one install, one request after the other.
  *
  * @returns false where nothing is due, or all that is due is being read
  */
@@ -47,7 +47,7 @@ export async function readNextInstall(deps: ReadBudgetsDeps, signal: AbortSignal
 
 interface Answered {
   hasAnswered: boolean;
-  /** Why the install is not to be asked any more for now. */
+  /** Why the install is not asked any more for now. */
   failure: AppError | null;
 }
 
@@ -66,7 +66,7 @@ async function readDue(deps: ReadBudgetsDeps, claim: ReaderClaim, signal: AbortS
   return { hasAnswered, failure: null };
 }
 
-/** @returns why it is not known now */
+/** @returns why the budget is not known now */
 async function readOne(
   deps: ReadBudgetsDeps,
   api: BudgetApi,
@@ -91,7 +91,7 @@ async function readOne(
   }
 }
 
-/** What the install is refused is still due: it says nothing about the contract. */
+/** When the whole install is refused, the contract stays due: the refusal says nothing about it. */
 async function putOff(
   { budgets, clock }: ReadBudgetsDeps,
   due: DueBudget,
@@ -111,7 +111,7 @@ async function rest({ readers, clock }: ReadBudgetsDeps, claim: ReaderClaim, err
   await readers.rest(claim, maskText(error.message), instantIn(clock, waitMs));
 }
 
-/** Whether others of the install need not be asked about now. */
+/** Whether the other contracts of the install need not be asked about now. */
 function concernsInstall(error: AppError): boolean {
   return isRefused(error) || error.code === 'rate_limited' || error.code === 'unavailable';
 }

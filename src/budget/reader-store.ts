@@ -3,22 +3,22 @@ import { type Database, inTransaction, type Transaction } from '../db/database.t
 import { isFree } from '../db/lease.ts';
 import type { DueBudget } from './budget-store.ts';
 
-/** The only SQL about who reads the budgets of an install: one at a time, whoever that is. */
+/** The only SQL of the leases for reading budgets: one reader per install. */
 export interface ReaderStore {
   hasDue(now: string, installs: readonly string[]): Promise<boolean>;
-  /** Leases the install whose turn it is, of these; null where none has anything due. */
-  claim(order: ClaimOrder): Promise<ReaderClaim | null>;
-  /** False where the lease ran out and another has taken the install. */
+  /** Leases the next of these installs; null where none has anything due. */
+  claim(order: ReaderClaimOrder): Promise<ReaderClaim | null>;
+  /** False where the lease ran out and another reader has the install. */
   hold(claim: ReaderClaim, leasedUntil: string): Promise<boolean>;
-  /** Lets go of the install, which has answered. */
+  /** Releases the install, which has answered. */
   release(claim: ReaderClaim, hasAnswered: boolean): Promise<void>;
-  /** Has nobody ask for the budgets of the install before that. */
+  /** Releases the install and lets no reader ask for its budgets before that time. */
   rest(claim: ReaderClaim, failure: string, restUntil: string): Promise<void>;
   /** Installs that could not be asked so often in a row, and why. */
   listFailing(times: number): Promise<{ install: string; failure: string }[]>;
 }
 
-export interface ClaimOrder {
+export interface ReaderClaimOrder {
   now: string;
   leasedUntil: string;
   installs: readonly string[];
@@ -29,9 +29,9 @@ export interface ClaimOrder {
 export interface ReaderClaim {
   install: string;
   token: string;
-  /** Times in a row that the install was left to rest. */
+  /** How often in a row the install was left to rest. */
   attempts: number;
-  /** What has waited longest comes first. */
+  /** Those that have waited longest come first. */
   due: DueBudget[];
 }
 
@@ -118,7 +118,7 @@ interface Lease {
   now: string;
 }
 
-/** @returns its attempts; undefined where somebody else was faster */
+/** @returns its attempts; undefined where another reader was faster */
 async function lease(tx: Transaction, { install, token, leasedUntil, now }: Lease) {
   const leased = { leaseToken: token, leasedUntil };
   const reader = await tx

@@ -7,18 +7,18 @@ import type { BudgetKey } from './budget-store.ts';
 import { type Judgement, judgeContract, type SweptContract } from './judge-contract.ts';
 import type { SweepStore } from './sweep-store.ts';
 
-export interface SweepDeps {
+export interface SweepContractsDeps {
   database: Database;
   sweeps: SweepStore;
   clock: Clock;
 }
 
 const pageSize = 500;
-/** No write transaction is to be long. */
+/** Keeps write transactions short. */
 const writeSize = 100;
 
-/** Looks through the evidence for what asks for readings: a page at a time, as others wait. */
-export async function sweepContracts(deps: SweepDeps, signal: AbortSignal): Promise<void> {
+/** Searches the evidence for budgets to read, page by page, so that others are not blocked. */
+export async function sweepContracts(deps: SweepContractsDeps, signal: AbortSignal): Promise<void> {
   const grants = Map.groupBy(await deps.sweeps.grants(), ({ install }) => install);
   const isGranted = (install: string) => revokedGrant(grants.get(install) ?? []) === null;
   let after: BudgetKey | null = null;
@@ -33,7 +33,7 @@ export async function sweepContracts(deps: SweepDeps, signal: AbortSignal): Prom
 }
 
 async function judgePage(
-  { database, sweeps, clock }: SweepDeps,
+  { database, sweeps, clock }: SweepContractsDeps,
   page: readonly SweptContract[],
   isGranted: (install: string) => boolean,
 ): Promise<void> {

@@ -5,14 +5,14 @@ import type { LinkRegisters } from '../domain/evidence-status.ts';
 import type { BudgetKey } from './budget-store.ts';
 import type { SweptContract } from './judge-contract.ts';
 
-/** The SQL of finding out whose budgets the evidence asks to be read. */
+/** The SQL that finds the budgets which the evidence asks to be read. */
 export interface SweepStore {
-  /** Contracts that may be under way, and those whose budget is read, in the order of their key. */
+  /** Contracts that may be active, and those whose budget is read, in the order of their key. */
   page(after: BudgetKey | null, limit: number): Promise<SweptContract[]>;
-  /** Of all contracts from `first` to `last`. */
+  /** All contracts from `first` to `last`. */
   linksOf(first: BudgetKey, last: BudgetKey): Promise<LinkOfContract[]>;
   grants(): Promise<GrantEvidence[]>;
-  /** Does nothing to one that was changed since it was swept. */
+  /** Changes nothing where the contract changed since it was swept. */
   want(tx: Transaction, contracts: readonly SweptContract[], now: string): Promise<void>;
   end(tx: Transaction, contract: SweptContract): Promise<void>;
 }
@@ -29,7 +29,7 @@ export function createSweepStore({ kysely }: Pick<Database, 'kysely'>): SweepSto
         .select(['startedEventAt', 'endedEventAt', 'activeReadAt', 'endedReadAt'])
         .select(['endedByOperatorAt', 'reopenedAt', 'nextReadAt', 'metEventAt', 'notFoundAt'])
         .select('budget.install as known')
-        // What a reading has found to have ended has ended for good.
+        // A contract that a reading found ended has ended for good.
         .where((eb) => eb.or([eb('endedReadAt', 'is', null), eb('nextReadAt', 'is not', null)]))
         .orderBy('contract.install')
         .orderBy('contract.contractId')

@@ -2,15 +2,22 @@ import type { BudgetRow } from '../db/budget-tables.ts';
 import type { BudgetState } from '../domain/budget.ts';
 import type { BudgetNotice } from '../domain/notice.ts';
 import type { Budget } from '../marketplace/platform-schema.ts';
-import { type Decision, decideNotice, type Found, type NoticeRules, settlesAt, type Told } from './decide-notice.ts';
+import {
+  decideNotice,
+  type Found,
+  type LastNotice,
+  type NoticeDecision,
+  type NoticeRules,
+  settlesAt,
+} from './decide-notice.ts';
 
 export interface BudgetReading {
   install: string;
   contractId: string;
   budget: Budget;
-  /** When the request began whose answer it is. */
+  /** When the request began whose answer this is. */
   askedAt: string;
-  /** When it fell due, where it was asked for; an answer to a report is by the way. */
+  /** When the reading fell due, where it was asked for. The answer to a report was not. */
   dueAt: string | null;
 }
 
@@ -23,16 +30,16 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
 /**
- * Pure: what is known of a budget after one more answer, and what somebody is to be told. An answer
- * whose request began before that of the one that is known says nothing about the budget.
+ * Pure: what is known of a budget after one more answer, and which notice is due. The answer to an older request than
+ * the stored one says nothing about the budget.
  */
 export function takeReading(known: BudgetRow, reading: BudgetReading, rules: NoticeRules): Taken {
   const isOlder = known.askedAt !== null && reading.askedAt < known.askedAt;
   const answered = { ...known, attempts: 0, failure: null, notFoundAt: null };
   const read = isOlder ? answered : { ...answered, ...toFacts(known, reading) };
   const found = foundIn(read);
-  const decision = found && decideNotice(toldOf(known), found, rules);
-  const row = decision === null ? read : { ...read, ...toTold(decision, read, rules.now) };
+  const decision = found && decideNotice(lastNoticeOf(known), found, rules);
+  const row = decision === null ? read : { ...read, ...toNoticeColumns(decision, read, rules.now) };
   const isMet = isDueFor(known, reading, rules.now);
   return {
     row: isMet ? { ...row, nextReadAt: nextReadAt(row, rules.now) } : row,
@@ -40,7 +47,7 @@ export function takeReading(known: BudgetRow, reading: BudgetReading, rules: Not
   };
 }
 
-/** What was asked for since, and whether to read it at all, is not for an earlier answer to say. */
+/** An earlier answer does not change what was asked for since, nor whether to read at all. */
 function isDueFor({ nextReadAt }: BudgetRow, { dueAt }: BudgetReading, now: Date): boolean {
   if (nextReadAt === null) return false;
   return dueAt === null ? nextReadAt > now.toISOString() : nextReadAt === dueAt;
@@ -77,25 +84,25 @@ function foundIn({ state, stateSince, fundedVolume }: BudgetRow): Found | null {
   return state === null || stateSince === null ? null : { state, since: stateSince, fundedVolume };
 }
 
-function toldOf({ toldState, toldAt, toldFundedVolume }: BudgetRow): Told | null {
+function lastNoticeOf({ toldState, toldAt, toldFundedVolume }: BudgetRow): LastNotice | null {
   if (toldState === null || toldAt === null) return null;
   return { state: toldState, at: toldAt, fundedVolume: toldFundedVolume };
 }
 
-function toTold({ state }: Decision, { fundedVolume }: BudgetRow, now: Date): Partial<BudgetRow> {
+function toNoticeColumns({ state }: NoticeDecision, { fundedVolume }: BudgetRow, now: Date): Partial<BudgetRow> {
   return { toldState: state, toldAt: now.toISOString(), toldFundedVolume: fundedVolume };
 }
 
-/** Hourly where the budget runs out, daily elsewhere, and when somebody waits to be told. */
+/** Hourly where the budget runs out, daily elsewhere, and when a notice will be due. */
 function nextReadAt(row: BudgetRow, now: Date): string {
   const isShort = row.state === 'low' || row.state === 'depleted';
   const regular = new Date(now.getTime() + (isShort ? hourMs : dayMs)).toISOString();
   const found = foundIn(row);
-  const settled = found && settlesAt(toldOf(row), found);
+  const settled = found && settlesAt(lastNoticeOf(row), found);
   return settled !== null && settled < regular ? settled : regular;
 }
 
-function toNotice(row: BudgetRow, { state, isRepeat }: Decision, occurredAt: string): BudgetNotice {
+function toNotice(row: BudgetRow, { state, isRepeat }: NoticeDecision, occurredAt: string): BudgetNotice {
   const { install, contractId } = row;
   const { fundedVolume, fundedAmountUsd, consumedVolume, remainingVolume, consumedFraction } = row;
   return {

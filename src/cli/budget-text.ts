@@ -7,15 +7,15 @@ export function toPercent(fraction: number | null): string {
   return fraction === null ? '' : `${Math.floor(fraction * 100 + 1e-6)} %`;
 }
 
-/** Lines of text: how it stands, when it was read and what was told. */
+/** Lines of text: how it stands, when it was read, and the last notice of it. */
 export function toBudgetText(budget: ExplainedBudget): string {
-  const { install, contractId, askedAt, nextReadAt, failure, told } = budget;
+  const { install, contractId, askedAt, nextReadAt, failure, lastNotice } = budget;
   const next = nextReadAt === null ? 'no other reading is planned' : `to be read after ${nextReadAt}`;
   const lines = [
     `The budget of contract ${contractId} of ${install}`,
     `  state  ${toStateText(budget)}`,
     `  read   ${askedAt === null ? 'not yet' : `at ${askedAt}`}; ${next}`,
-    `  told   ${told === null ? 'nothing yet' : `${told.state}, at ${told.at}`}`,
+    `  notice ${lastNotice === null ? 'none yet' : `${lastNotice.state}, at ${lastNotice.at}`}`,
   ];
   if (failure !== null) lines.push(`  fails  ${failure}`);
   return lines.map(stripControl).join('\n');

@@ -9,7 +9,7 @@ import { createInstallStore } from '../installs/install-store.ts';
 import { ensureEndpoint } from '../installs/subscription/ensure-endpoint.ts';
 import { maskText } from '../lib/mask.ts';
 import { type Connected, type Connecting, connectInstall } from '../operator/connect/connect-install.ts';
-import { settlePlace } from '../operator/connect/settle-place.ts';
+import { settleDestination } from '../operator/connect/settle-destination.ts';
 import { askSecret, confirm } from './ask.ts';
 import { toCheckText } from './check-text.ts';
 import { decidedBy, print, toQuery } from './command-context.ts';
@@ -83,12 +83,12 @@ async function toWish(
   const configured = config.installs.get(install);
   if (configured !== undefined) {
     if (tokenFile === undefined && tool === undefined && projects === undefined) {
-      return { install, token: configured.token, place: null, ...accepts };
+      return { install, token: configured.token, destination: null, ...accepts };
     }
     throw new AppError('invalid', `${install} stands in the configuration: change its token, tool or projects there`);
   }
   const others = [...registry.installs].filter(([other]) => other !== install);
-  const place = settlePlace(
+  const destination = settleDestination(
     { ...(tool !== undefined && { tool }), ...(projects !== undefined && { projects }) },
     {
       before: registry.installs.get(install),
@@ -99,7 +99,7 @@ async function toWish(
   const stored = await createInstallStore(storage.database, storage.box).find(install);
   const handed = readConnectToken(tokenFile, env);
   const token = handed ?? (await findToken(terminal, install, stored?.token));
-  return { install, token, place, ...accepts };
+  return { install, token, destination, ...accepts };
 }
 
 async function findToken(terminal: Terminal, install: string, stored: string | undefined): Promise<string> {

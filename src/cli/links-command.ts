@@ -33,14 +33,14 @@ function createListCommand(terminal: Terminal): Command {
         const { installs, platformApis, rules } = works;
         const all = [...installs.keys()];
         const chosen = install === undefined ? all : [pickInstall(command, installs, install)];
-        const { placeOf, places } = works.usage.deps;
+        const { scopeOf, scopes } = works.usage.deps;
         const deps = {
           installs,
           adapters,
           platformApis,
           routeLink: rules.routeLink,
-          placeOf,
-          places: await places.list(),
+          scopeOf,
+          scopes: await scopes.list(),
         };
         const listed = await listLinks(deps, chosen, terminal.signal);
         print(terminal, json, listed, () => toTable(listed));

@@ -1,12 +1,12 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { type PlanState, planStates } from '../domain/brake.ts';
 import { AppError } from '../domain/errors.ts';
-import { sayCause } from '../domain/standing.ts';
+import { describeCause } from '../domain/standing.ts';
 import { createEvidenceStore } from '../evidence/evidence-store.ts';
 import { maskText } from '../lib/mask.ts';
 import { type Approved, approvePlan } from '../operator/approve-plan.ts';
 import { decidePlan, type PlanDecision } from '../operator/decide-plan.ts';
-import { createPlanStore, type Decided, type Plan, type PlanItem } from '../removals/plan-store.ts';
+import { createPlanStore, type Plan, type PlanItem, type PlanResult } from '../removals/plan-store.ts';
 import { decidedBy, print, withStorage } from './command-context.ts';
 import { toRowNumber } from './count-option.ts';
 import { waitOption } from './duration-option.ts';
@@ -84,7 +84,7 @@ function createShowCommand(terminal: Terminal): Command {
 function toShown(item: PlanItem) {
   const { displayName, cause } = item;
   const name = displayName === null ? null : maskText(displayName);
-  return { ...item, because: sayCause(cause), displayName: name };
+  return { ...item, because: describeCause(cause), displayName: name };
 }
 
 function toItems(items: ReturnType<typeof toShown>[]): string {
@@ -161,7 +161,7 @@ function createRejectCommand(terminal: Terminal): Command {
     );
 }
 
-function toDecided(decision: PlanDecision, { decided, stale }: Decided): string {
+function toDecided(decision: PlanDecision, { decided, stale }: PlanResult): string {
   const rest = stale === 0 ? '' : ` ${stale} are stale and stay.`;
   return `${decisions[decision].done(decided)}${rest}`;
 }

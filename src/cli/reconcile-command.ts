@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import type { Services } from '../app/services.ts';
 import { exitStatusOf } from '../domain/run.ts';
-import { sayCause } from '../domain/standing.ts';
+import { describeCause } from '../domain/standing.ts';
 import { maskText } from '../lib/mask.ts';
 import { type Previewed, type PreviewedChange, previewAll } from '../operator/preview-all.ts';
 import { type Reconciled, reconcileNow } from '../operator/reconcile-now.ts';
@@ -98,7 +98,7 @@ function toDiff(installs: Previewed[]): string {
     change.tool,
     change.groupId,
     change.trainerId,
-    change.cause === null ? '' : sayCause(change.cause),
+    change.cause === null ? '' : describeCause(change.cause),
     remarkOn(change),
   ]);
   const diff =

@@ -20,7 +20,7 @@ import {
   createUsageImportsCommand,
   createUsageTemplateCommand,
 } from './usage-import-command.ts';
-import { listReadings, type PlaceReading, toAges } from './usage-readings.ts';
+import { listReadings, type ScopeReading, toAges } from './usage-readings.ts';
 import { createUsageShowCommand } from './usage-show-command.ts';
 import { withWorks } from './with-works.ts';
 
@@ -125,7 +125,7 @@ function toTable(installs: InstallReport[]): string {
   );
 }
 
-function preview(terminal: Terminal, json: true | undefined, plans: InstallPlan[], readings: PlaceReading[]): void {
+function preview(terminal: Terminal, json: true | undefined, plans: InstallPlan[], readings: ScopeReading[]): void {
   const shown = plans.map((plan) => ({ ...plan, outcome: outcomeOf(plan) }));
   print(terminal, json, { installs: shown, readings }, () => [toDiff(plans), ...toAges(readings)].join('\n'));
   endWith(exitStatusOf(shown.map(({ outcome }) => outcome)));

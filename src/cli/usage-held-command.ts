@@ -68,10 +68,19 @@ function toTable(held: ListedHeld[]): string {
   if (held.length === 0) return 'No work is held.';
   const right = (title: string) => ({ title, align: 'right' as const });
   return formatTable(
-    ['id', 'source', 'place', 'trainer', 'day', ...['seconds', 'tasks', 'labels'].map(right), 'because', 'contracts'],
-    held.map(({ id, sighting, reason, contracts }) => {
-      const { source, place, trainerId, day, counts } = sighting;
-      const where = Object.values(place).at(-1) ?? '';
+    [
+      'id',
+      'source',
+      'worked on',
+      'trainer',
+      'day',
+      ...['seconds', 'tasks', 'labels'].map(right),
+      'because',
+      'contracts',
+    ],
+    held.map(({ id, observation, reason, contracts }) => {
+      const { source, workedOn, trainerId, day, counts } = observation;
+      const where = Object.values(workedOn).at(-1) ?? '';
       const { seconds, tasks, labels } = counts;
       return [
         id,

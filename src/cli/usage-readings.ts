@@ -1,9 +1,9 @@
 import type { Clock } from '../lib/clock.ts';
-import type { PlaceStore } from '../usage/read/place-store.ts';
+import type { ScopeStore } from '../usage/read/scope-store.ts';
 import { formatTable } from './table.ts';
 
-/** How old what is known of the work at a place is. */
-export interface PlaceReading {
+/** How old what is known of the work in a scope is. */
+export interface ScopeReading {
   tool: string;
   scope: string;
   /** When the last reading that ended began; null where there was none. */
@@ -14,21 +14,21 @@ export interface PlaceReading {
 }
 
 export async function listReadings({
-  places,
+  scopes,
   clock,
 }: {
-  places: Pick<PlaceStore, 'list'>;
+  scopes: Pick<ScopeStore, 'list'>;
   clock: Clock;
-}): Promise<PlaceReading[]> {
+}): Promise<ScopeReading[]> {
   const now = clock.now().getTime();
-  return (await places.list()).map(({ tool, scope, readBeganAt, failure }) => {
+  return (await scopes.list()).map(({ tool, scope, readBeganAt, failure }) => {
     const ageMs = readBeganAt === null ? null : now - Date.parse(readBeganAt);
     const ageSeconds = ageMs === null ? null : Math.max(0, Math.round(ageMs / 1000));
     return { tool, scope, readBeganAt, ageSeconds, failure };
   });
 }
 
-export function toAges(readings: readonly PlaceReading[]): string[] {
+export function toAges(readings: readonly ScopeReading[]): string[] {
   if (readings.length === 0) return ['', 'No work was ever read in a tool.'];
   const rows = readings.map(({ tool, scope, readBeganAt, ageSeconds, failure }) => [
     tool,
@@ -37,7 +37,7 @@ export function toAges(readings: readonly PlaceReading[]): string[] {
     toAge(ageSeconds),
     failure ?? '',
   ]);
-  return ['', 'By these readings:', formatTable(['tool', 'place', 'read at', 'ago', ''], rows)];
+  return ['', 'By these readings:', formatTable(['tool', 'scope', 'read at', 'ago', ''], rows)];
 }
 
 function toAge(seconds: number | null): string {

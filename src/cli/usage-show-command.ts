@@ -8,7 +8,7 @@ import { createImportStore } from '../usage/import/import-store.ts';
 import { type ConsumedExplanation, explainConsumed } from '../usage/show/explain-consumed.ts';
 import type { WhyDifferent } from '../usage/show/explain-day.ts';
 import { type ContractGaps, showGaps } from '../usage/show/show-gaps.ts';
-import { type ShownContract, type ShownDay, type ShownSighting, showUsage } from '../usage/show/show-usage.ts';
+import { type ShownContract, type ShownDay, type ShownObservation, showUsage } from '../usage/show/show-usage.ts';
 import { print } from './command-context.ts';
 import { formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
@@ -50,7 +50,7 @@ type Shown = Omit<ShownContract, 'ledger'>;
 
 /** By the source that a file is. */
 async function nameFiles({ database }: Services, { days }: Shown): Promise<Record<string, string>> {
-  const sources = new Set(days.flatMap(({ sightings }) => sightings.map(({ source }) => source)));
+  const sources = new Set(days.flatMap(({ observations }) => observations.map(({ source }) => source)));
   const imports = createImportStore(database);
   const files: Record<string, string> = {};
   for (const source of sources) {
@@ -97,8 +97,8 @@ function toTable({ days }: Shown, files: Record<string, string>): string {
       one.day,
       one.trainerId,
       ...countNames.flatMap((name) => [one.seen?.[name] ?? '', one.sent?.[name] ?? '']),
-      one.sightings.map((sighting) => toSource(sighting, files)).join(', '),
-      one.sightings.map(({ seenAt }) => seenAt).reduce(laterOf, ''),
+      one.observations.map((observation) => toSource(observation, files)).join(', '),
+      one.observations.map(({ seenAt }) => seenAt).reduce(laterOf, ''),
       one.state ?? 'not sent',
       one.sentAt ?? '',
       one.requestId ?? '',
@@ -107,10 +107,10 @@ function toTable({ days }: Shown, files: Record<string, string>): string {
   );
 }
 
-function toSource({ source, place }: ShownSighting, files: Record<string, string>): string {
+function toSource({ source, workedOn }: ShownObservation, files: Record<string, string>): string {
   const file = files[source];
   if (file !== undefined) return `${source} ${file}`;
-  return place.by === 'scope' ? `${place.tool} ${place.scope}` : source;
+  return workedOn.by === 'scope' ? `${workedOn.tool} ${workedOn.scope}` : source;
 }
 
 function laterOf(one: string, other: string): string {
@@ -150,7 +150,7 @@ function explain({ days, held }: Shown): string[] {
     return some.length === 0 ? [] : [`${toDays(some)}: ${remark}.`];
   });
   if (held.length === 0) return lines;
-  const ofHeld = held.map(({ sighting }) => ({ day: sighting.day }));
+  const ofHeld = held.map(({ observation }) => ({ day: observation.day }));
   return [...lines, `${toDays(ofHeld)}: held, see "gangway usage held".`];
 }
 

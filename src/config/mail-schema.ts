@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { inBraces, placeholders } from '../domain/invitation.ts';
+import { placeholderPattern, placeholders } from '../domain/invitation.ts';
 import { toMailServer } from '../lib/mail-server.ts';
 import { suggestNearest } from './nearest.ts';
 
@@ -26,7 +26,7 @@ const mailbox = z
 /** Braces that mean nothing would reach people as they are. */
 function withPlaceholders(allowed: readonly string[]) {
   return z.string().superRefine((text, context) => {
-    for (const [whole, name = ''] of text.matchAll(inBraces)) {
+    for (const [whole, name = ''] of text.matchAll(placeholderPattern)) {
       if (allowed.includes(name)) continue;
       context.addIssue(`nothing can stand for ${whole} here${suggestNearest(name, allowed)}`);
     }

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import { httpStatusOf, toAppError } from '../domain/errors.ts';
-import { type Instance, isRunning } from '../domain/instance.ts';
+import { type Instance, isInstanceRunning } from '../domain/instance.ts';
 import type { InboxStore } from '../inbox/inbox-store.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Loop } from '../lib/loop.ts';
@@ -93,7 +93,7 @@ async function measureStores({ metrics, ...stores }: ConsoleDeps): Promise<void>
 
 function measureInstances(metrics: Metrics, instances: readonly Instance[], now: Date): void {
   const unstopped = instances.filter(({ stoppedAt }) => stoppedAt === null);
-  const running = unstopped.filter((instance) => isRunning(instance, now)).length;
+  const running = unstopped.filter((instance) => isInstanceRunning(instance, now)).length;
   metrics.instances.set({ state: 'running' }, running);
   metrics.instances.set({ state: 'silent' }, unstopped.length - running);
   metrics.beatAge.reset();

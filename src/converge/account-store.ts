@@ -4,42 +4,42 @@ import type { Transaction } from '../db/database.ts';
 import type { MembershipRow, Tables } from '../db/tables.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { bindAccount, isAccountOurs } from '../memberships/account-owner-store.ts';
-import { dueAgain } from '../memberships/look-store.ts';
+import { dueIfWorkable } from '../memberships/look-store.ts';
 import type { Claim } from './claim-store.ts';
-import { type AccountRules, managedPlaces } from './managed-place-store.ts';
-import type { Result } from './settle-store.ts';
+import { type AccountRules, managedGroups } from './managed-group-store.ts';
+import type { ConvergeResult } from './settle-store.ts';
 
-/** The SQL of accounts: several memberships, and several people, may share one (design section 2). */
+/** The SQL of accounts: several memberships, and several trainers, may share one (`docs/design.md`, *Memberships*). */
 
-/** What else the account is in use for, asked in the transaction that holds the intent. */
-export interface Begun {
-  /** Another membership of ours is of the same account in this group. */
+/** What else the account is used for, read in the transaction that stores the intent. */
+export interface AccountUse {
+  /** Another membership of ours uses the same account in this group. */
   isShared: boolean;
-  /** Somebody else has the same account, or has it under another address. */
+  /** Another trainer uses the same account, or the account is used under another address. */
   isOfAnother: boolean;
-  /** Nothing else in the whole tool keeps the account. */
+  /** Nothing else in the whole tool uses the account. */
   isLastOfAccount: boolean;
   /** Whether it is known that we made the account. */
   isAccountOurs: boolean;
-  /** Other groups that the account is to leave by now: it goes out of them before it is ended. */
-  leaving: readonly string[];
+  /** Other groups that the account must leave too. It is removed from them before it is ended. */
+  groupsToLeave: readonly string[];
 }
 
-export const unshared: Begun = {
+export const unsharedAccount: AccountUse = {
   isShared: false,
   isOfAnother: false,
   isLastOfAccount: false,
   isAccountOurs: false,
-  leaving: [],
+  groupsToLeave: [],
 };
 
-/** Asks of every other membership of the account whether it is still to be there. */
-export async function askOthers(
+/** Checks whether any other membership of the account is still in use. */
+export async function findAccountUse(
   tx: Transaction,
   { box, routeLink }: AccountRules,
   claim: Claim,
   found: Member | null,
-): Promise<Begun> {
+): Promise<AccountUse> {
   const foundId = found?.id ?? null;
   const shown = found?.email ?? null;
   const all = await tx
@@ -50,7 +50,7 @@ export async function askOthers(
       eb.case().when(isInUse(eb)).then(1).else(0).end().as('isInUse'),
       eb
         .case()
-        .when(isOfAddress(eb, box, claim))
+        .when(isCurrentlyUnder(eb, box, claim))
         .then(1)
         .else(0)
         .end()
@@ -73,28 +73,29 @@ export async function askOthers(
   const others = ofAccount
     .filter(({ isInUse: inUse }) => Number(inUse) === 1)
     .map((other) => ({ ...other, isOfAddress: Number(other.isOfAddress) === 1 }));
-  const managed = await managedPlaces(tx, { box, routeLink }, claim);
+  const managed = await managedGroups(tx, { box, routeLink }, claim);
   const isManagedHere = managed.some(({ groupId }) => groupId === claim.groupId);
   const leaving = ofAccount.filter(
     ({ isInUse: inUse, state, memberId }) => Number(inUse) === 0 && state === 'removing' && memberId === foundId,
   );
   return {
-    isShared: isManagedHere || others.some((other) => other.groupId === claim.groupId && isSame(other, claim, foundId)),
+    isShared:
+      isManagedHere || others.some((other) => other.groupId === claim.groupId && isSameAccount(other, claim, foundId)),
     isOfAnother: others.some(
       (other) => other.memberId === foundId && (other.trainerId !== claim.trainerId || !other.isOfAddress),
     ),
     isLastOfAccount: others.length === 0 && managed.length === 0,
     isAccountOurs: found !== null && (await isAccountOurs(tx, claim, found)),
-    leaving: [...new Set(leaving.map(({ groupId }) => groupId))].filter((groupId) => groupId !== claim.groupId),
+    groupsToLeave: [...new Set(leaving.map(({ groupId }) => groupId))].filter((groupId) => groupId !== claim.groupId),
   };
 }
 
 /**
- * By the tool's id. Of whom nothing is known in the tool yet, by the address that they are wanted
- * under: the same trainer by another install's word, or whoever was invited by a link and may be in by
- * now. Whether two other people of one address are one account, only the tool's own id can tell.
+ * Compares by the tool's id. If the tool has no id for the other member yet, the same trainer with the same address
+ * counts, and so does a trainer invited by a link, who may be in by now. For other trainers only the tool's id can tell
+ * whether one address is one account.
  */
-function isSame(
+function isSameAccount(
   { memberId, trainerId, wanted, isOfAddress }: KnownOther,
   claim: Claim,
   foundId: string | null,
@@ -104,11 +105,11 @@ function isSame(
 }
 
 interface KnownOther extends Pick<MembershipRow, 'memberId' | 'trainerId' | 'wanted'> {
-  /** Whether it is for the address that the account was looked for by. */
+  /** Whether its current address is the one that the account was searched by. */
   isOfAddress: boolean;
 }
 
-/** Of somebody who was invited by a link of which the tool does not know who has it. */
+/** Whether the member was invited by a link and the tool does not know who has it. */
 function isUnlistedId(memberId: string): boolean {
   return memberId.startsWith('invited:');
 }
@@ -116,9 +117,9 @@ function isUnlistedId(memberId: string): boolean {
 type MembershipBuilder = ExpressionBuilder<Tables, 'membership'>;
 
 /**
- * By the tool's own id, or by an address that it is for, or that somebody was let in under: a trainer
- * may have several accounts, and several trainers one. Each by its index, one after the other: as
- * alternatives of one condition, PostgreSQL would look at the whole tool.
+ * Finds memberships by the tool's id, by their current address, or by an address that access was given under. A trainer
+ * may have several accounts, and several trainers may share one. The union lets each part use its own index: with one
+ * OR condition PostgreSQL would scan the whole tool.
  */
 function isOfAccount(
   eb: MembershipBuilder,
@@ -138,8 +139,8 @@ function isOfAccount(
   return eb.and([eb('id', '<>', id), eb('tool', '=', tool), sql<SqlBool>`membership.id in ${ofAccount}`]);
 }
 
-/** Not opened one by one: another customer may give any number of people this address. */
-function isOfAddress(eb: MembershipBuilder, box: SecretBox, { email }: Pick<Claim, 'email'>): Expression<SqlBool> {
+/** Compares digests in SQL, because another customer may give any number of trainers this address. */
+function isCurrentlyUnder(eb: MembershipBuilder, box: SecretBox, { email }: Pick<Claim, 'email'>): Expression<SqlBool> {
   const ofAddress = eb
     .selectFrom('membershipAddress')
     .select('membershipId')
@@ -148,7 +149,7 @@ function isOfAddress(eb: MembershipBuilder, box: SecretBox, { email }: Pick<Clai
   return eb('membership.id', 'in', ofAddress);
 }
 
-/** Whether one of these addresses is one that a membership is, or was, for. */
+/** Whether one of these addresses is, or was, an address of the membership. */
 export function isKnownUnder(eb: MembershipBuilder, box: SecretBox, addresses: readonly string[]): Expression<SqlBool> {
   const digests = addresses.flatMap((address) => box.digests(address));
   const known = eb
@@ -158,32 +159,32 @@ export function isKnownUnder(eb: MembershipBuilder, box: SecretBox, addresses: r
   return eb('membership.id', 'in', known);
 }
 
-/** Wanted, there before us, or not yet let go of: by grace, by the brake, or by an operator. */
+/** Whether the trainer is wanted, was there before us, or is not cleared for removal yet. */
 function isInUse(eb: MembershipBuilder): Expression<SqlBool> {
-  const isLetGo = eb('clearedGeneration', '=', eb.ref('generation'));
+  const isCleared = eb('clearedGeneration', '=', eb.ref('generation'));
   return eb.or([
     eb('wanted', '=', 1),
     eb('state', '=', 'released'),
     eb.and([
       eb('state', 'in', ['removing', 'held', 'failed']),
-      eb.or([eb('clearedGeneration', 'is', null), eb.not(isLetGo)]),
+      eb.or([eb('clearedGeneration', 'is', null), eb.not(isCleared)]),
     ]),
   ]);
 }
 
-/** What was done, or left, may concern whoever else has the account. */
-export async function tellAccount(
+/** Updates the other memberships of the account after a call. */
+export async function updateAccountSharers(
   tx: Transaction,
   box: SecretBox,
   claim: Claim,
-  { operation, outcome, memberId, state, isOurs = claim.isOurs }: Result,
+  { operation, outcome, memberId, state, isOurs = claim.isOurs }: ConvergeResult,
   now: string,
 ): Promise<void> {
   const accountId = memberId ?? claim.memberId;
   const isAdded = operation === 'add' && state === 'active' && claim.state !== state;
   if (isAdded && isOurs && accountId !== null) await shareOwnership(tx, claim, accountId);
   if (outcome === 'kept_for_another' && claim.isOurs) await handOver(tx, box, claim, accountId);
-  // By now or late: what a call did of which nobody knew the end, it may have done to all of them.
+  // A call with unknown outcome may have affected all of them, and may do so late.
   const mayBeLate = claim.lateUntil !== null;
   const isDone = outcome === 'already_absent' || outcome === 'added';
   if (outcome === 'removed' || (mayBeLate && isDone)) {
@@ -192,8 +193,8 @@ export async function tellAccount(
 }
 
 /**
- * Who was found in the group while our call was under way is in by that call: it is ours for them as
- * well, also for who was let go of meanwhile as not ours.
+ * A member found in the group during our call is in because of that call. So we own those memberships too, even if they
+ * were released meanwhile.
  */
 async function shareOwnership(
   tx: Transaction,
@@ -222,9 +223,9 @@ async function shareOwnership(
     .execute();
 }
 
-/** What we made stays ours, by whoever keeps it now; also where that was not looked at yet. */
+/** Hands what we made over to the memberships that still use the account, even if they were not looked at yet. */
 async function handOver(tx: Transaction, box: SecretBox, claim: Claim, accountId: string | null): Promise<void> {
-  // No more than the address by which the account was found.
+  // Only the address by which the account was found.
   const addresses = claim.addresses.filter(({ address }) => address === claim.email);
   await tx
     .updateTable('membership')
@@ -255,7 +256,10 @@ async function handOver(tx: Transaction, box: SecretBox, claim: Claim, accountId
   if (keeper !== undefined) await bindAccount(tx, claim, accountId, keeper.trainerId);
 }
 
-/** What else the account was in may be gone with it, and is put back where it is wanted. */
+/**
+ * Has the account's other wanted memberships looked at again: the account may have lost them too, and then they are
+ * added again.
+ */
 async function lookAtAccount(
   tx: Transaction,
   box: SecretBox,
@@ -265,7 +269,7 @@ async function lookAtAccount(
 ): Promise<void> {
   await tx
     .updateTable('membership')
-    .set((eb) => ({ lookAgain: 1, nextAttemptAt: dueAgain(eb, now) }))
+    .set((eb) => ({ lookAgain: 1, nextAttemptAt: dueIfWorkable(eb, now) }))
     .where('wanted', '=', 1)
     .where((eb) => isOfAccount(eb, box, claim, accountId))
     .execute();

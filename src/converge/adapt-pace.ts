@@ -1,45 +1,45 @@
 /**
- * How much is asked of a tool at once (additive increase, multiplicative decrease): begins with one,
- * one more for each round that is answered quickly, and half as much when an answer does not come. A
- * tool that is out of breath gets through more that way: what it answers too late was done for nothing.
+ * How many calls a tool gets at once (additive increase, multiplicative decrease). It begins with one, adds one for
+ * each round of quick answers, and halves when an answer does not come. An overloaded tool does more that way, because
+ * late answers are wasted work.
  */
 export interface Pace {
-  /** Memberships at once; whole ones count. */
+  /** Memberships at once. Only whole ones count. */
   atOnce: number;
-  /** When it was halved last. What was begun before that has nothing new to say. */
+  /** When it was halved last. Samples that began before that are ignored. */
   slowedAtMs: number;
 }
 
-/** One membership that was worked on. Instants by one clock. */
-export interface Trip {
+/** The times of one membership's calls, by one clock. */
+export interface PaceSample {
   begunAtMs: number;
   endedAtMs: number;
-  /** Whether the tool did not answer, or said that it has too much to do. */
+  /** Whether the tool did not answer, or said that it is overloaded. */
   isUnanswered: boolean;
-  /** Whether as many as allowed were under way when it began: else it says nothing of more. */
+  /** Whether all slots were in use when it began. Otherwise it does not show that more would work. */
   isFull: boolean;
 }
 
 export interface PaceLimits {
-  /** However quick the tool is. */
-  most: number;
+  /** The upper limit, however quick the tool is. */
+  maxAtOnce: number;
   quickMs: number;
 }
 
 export const firstPace: Pace = { atOnce: 1, slowedAtMs: Number.NEGATIVE_INFINITY };
 
 /** Pure. */
-export function adaptPace(pace: Pace, trip: Trip, { most, quickMs }: PaceLimits): Pace {
+export function adaptPace(pace: Pace, trip: PaceSample, { maxAtOnce, quickMs }: PaceLimits): Pace {
   if (trip.begunAtMs < pace.slowedAtMs) return pace;
   if (trip.isUnanswered) {
     return { atOnce: Math.max(1, Math.floor(pace.atOnce) / 2), slowedAtMs: trip.endedAtMs };
   }
   const isQuick = trip.endedAtMs - trip.begunAtMs <= quickMs;
   if (!isQuick || !trip.isFull) return pace;
-  return { ...pace, atOnce: Math.min(most, pace.atOnce + 1 / Math.floor(pace.atOnce)) };
+  return { ...pace, atOnce: Math.min(maxAtOnce, pace.atOnce + 1 / Math.floor(pace.atOnce)) };
 }
 
-/** Whole memberships. */
+/** The number of memberships that may be worked on at once. */
 export function slotsOf({ atOnce }: Pace): number {
   return Math.floor(atOnce);
 }

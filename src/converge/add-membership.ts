@@ -1,34 +1,33 @@
 import type { Added, Member, Person } from '../adapters/adapter.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
+import { isProtected } from '../tools/account-rules.ts';
 import { callTool } from '../tools/call-tool.ts';
 import { createPassword } from '../tools/new-password.ts';
-import { isProtected } from '../tools/protected-account.ts';
 import type { Claim } from './claim-store.ts';
-import { toNewInvitation } from './converge-invitation.ts';
-import { begin, type ConvergeDeps, maxListAgeMs, readUntil, toFailure } from './converge-steps.ts';
-import { refuseBound } from './doubted-account.ts';
-import { restIn } from './rest-in.ts';
-import type { Result } from './settle-store.ts';
-import { isAccountMadeByUs, toMadeAt } from './whose.ts';
+import { beginCall, type ConvergeDeps, maxListAgeMs, readUntil, settledAs, toFailure } from './converge-steps.ts';
+import { refuseAccountOfAnother } from './doubted-account.ts';
+import { isAccountMadeByUs, toMadeAt } from './ownership.ts';
+import { toNewInvitation } from './renew-invitation.ts';
+import type { ConvergeResult } from './settle-store.ts';
 
 /**
- * Adds somebody whom the look did not find in the group. Whose their account is, is asked of the tool
- * as a whole before that, and written down with the intent.
+ * Adds a member whom the look did not find in the group. Before the call it asks the tool as a whole for the account,
+ * and stores with the intent whether there was one.
  *
- * @returns null where the claim no longer holds and nothing was done
+ * @returns null if the claim no longer holds and nothing was done
  */
 export async function addMembership(
   deps: ConvergeDeps,
   claim: Claim,
   person: Person,
   signal: AbortSignal,
-): Promise<Result | null> {
+): Promise<ConvergeResult | null> {
   const account = await lookAtAccount(deps, person, signal);
   const isOursBefore = await isAccountOurs(deps, claim, account);
   const password = passwordFor(deps, claim);
   const isAccountAbsent = account === undefined ? null : account === null;
   const intent = { operation: 'add', found: null, isAccountAbsent, password } as const;
-  if ((await begin(deps, claim, intent)) === null) return null;
+  if ((await beginCall(deps, claim, intent)) === null) return null;
   const newcomer: Person = {
     ...person,
     isAccountOurs: isOursBefore && deps.mayChangeAccounts(),
@@ -39,32 +38,32 @@ export async function addMembership(
     deps.adapter.addMember(claim.groupId, newcomer, callSignal),
   );
   await refuseProtected(deps, claim, added, signal);
-  await refuseBound(deps, claim, added);
+  await refuseAccountOfAnother(deps, claim, added);
   const isMade = added.account === 'made' || (added.account === undefined && isAccountAbsent);
   const learnt = {
     isOurs: true,
     isAccountOurs: isMade === true || isOursBefore || isAccountMadeByUs(claim, added),
     ...toMadeAt(added),
   };
-  const told = toTold(added, learnt.isAccountOurs ? password : null, password !== null);
+  const invitation = toInvitation(added, learnt.isAccountOurs ? password : null, password !== null);
   if (added.isUnlisted === true) {
-    const invited = { ...learnt, isAccountOurs: false, memberId: added.id, ...told };
-    return { operation: 'add', outcome: 'invited', ...invited, ...restIn(deps.clock, 'invited') };
+    const invited = { ...learnt, isAccountOurs: false, memberId: added.id, ...invitation };
+    return { operation: 'add', outcome: 'invited', ...invited, ...settledAs(deps.clock, 'invited') };
   }
-  return await readBack(deps, claim, { person, added, learnt: { ...learnt, ...told } }, signal);
+  return await readBack(deps, claim, { person, added, learnt: { ...learnt, ...invitation } }, signal);
 }
 
 /**
- * What the tool shows of them decides, whatever it said.
+ * The tool's list decides, whatever its answer to the call was.
  *
- * @returns with what was learnt where they are there; else as a failure
+ * @returns the result with what was learnt if the member is listed, otherwise a failure
  */
 async function readBack(
   deps: ConvergeDeps,
   claim: Claim,
-  { person, added, learnt }: { person: Person; added: Added; learnt: Partial<Result> },
+  { person, added, learnt }: { person: Person; added: Added; learnt: Partial<ConvergeResult> },
   signal: AbortSignal,
-): Promise<Result> {
+): Promise<ConvergeResult> {
   const { adapter, clock } = deps;
   try {
     const seen = await readUntil(deps, claim, { ...person, memberId: added.id }, signal);
@@ -72,16 +71,16 @@ async function readBack(
     const { id: memberId, isInvited } = shown;
     const [outcome, state] = isInvited ? (['invited', 'invited'] as const) : (['added', 'active'] as const);
     const settled = { ...learnt, ...toMadeAt(shown), memberId };
-    return { ...settled, operation: 'add', outcome, ...restIn(clock, state) };
+    return { ...settled, operation: 'add', outcome, ...settledAs(clock, state) };
   } catch (thrown) {
     if (signal.aborted || adapter.capabilities.removesUnseen !== true) throw thrown;
-    // It has answered, and does not show them, but may have them: by this id they can be taken out.
+    // The tool accepted the member but does not list it. The member may be in, and can be removed by this id.
     const { isUnanswered: _, ...failed } = toFailure(claim, toAppError(thrown), clock);
     return { ...failed, memberId: added.id };
   }
 }
 
-/** Undefined where nobody can tell. */
+/** Undefined if the tool cannot tell. */
 async function lookAtAccount(
   { adapter, timeoutMs, protectedAccounts }: ConvergeDeps,
   person: Person,
@@ -103,7 +102,7 @@ async function isAccountOurs(
   return isAccountMadeByUs(claim, account) || (await settling.isAccountOurs(claim, account));
 }
 
-/** Where nobody could tell before whose account it is, it is out again at once. */
+/** If the tool could not show the account before, a protected account is removed again at once. */
 async function refuseProtected(
   { adapter, timeoutMs, protectedAccounts }: ConvergeDeps,
   { groupId }: Claim,
@@ -116,21 +115,21 @@ async function refuseProtected(
 }
 
 function protectedError(): AppError {
-  return new AppError('invalid', 'The account is a protected one of the tool: it is not added');
+  return new AppError('invalid', 'The account is protected: it is not added');
 }
 
-/** The same at every try, as any of them may have made the login. */
+/** Every try uses the same password, because any of them may have made the login. */
 function passwordFor({ adapter }: ConvergeDeps, { password }: Claim): string | null {
   if (adapter.capabilities.invitation !== 'password') return null;
   return password ?? createPassword();
 }
 
 /**
- * What is to be told to whoever was added, so that they get in.
+ * The invitation that the trainer needs to get in.
  *
- * @param password of an account that we made; nobody else's is told
+ * @param password of an account that we made; null for any other account
  */
-function toTold({ invitation }: Added, password: string | null, hasPassword: boolean): Partial<Result> {
+function toInvitation({ invitation }: Added, password: string | null, hasPassword: boolean): Partial<ConvergeResult> {
   const given = toNewInvitation(invitation, password);
   return { hasPassword, ...(given !== undefined && { invitation: given }) };
 }

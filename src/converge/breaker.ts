@@ -1,42 +1,41 @@
 import type { ErrorCode } from '../domain/errors.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { Result } from './settle-store.ts';
+import type { ConvergeResult } from './settle-store.ts';
 
 /**
- * Leaves a tool alone that does not answer, or no longer lets us in: after that one probe at a time
- * asks whether it does again. Without, everybody's retries would find out, each for themselves.
- * What is refused about one group is that group's trouble: only where the check of the whole tool
- * fails as well is the tool left alone.
+ * Leaves a tool alone if it does not answer or refuses our token. Then one probe at a time asks whether it works again.
+ * Without a breaker, the retries of all memberships would ask. A refusal that concerns one group is not the tool's:
+ * only if the check of the whole tool fails too is the tool left alone.
  */
 export interface Breaker {
   isOpen(): boolean;
   isProbeDue(): boolean;
-  /** When the next probe is due; null where it is not open. */
+  /** When the next probe is due; null if the breaker is closed. */
   probesAt(): Date | null;
-  /** Whether a result has put the tool in doubt, so that it is to be checked now. */
+  /** Whether results raise doubt about the tool, so that it must be checked now. */
   isCheckDue(): boolean;
-  report(result: Pick<Result, 'errorCode' | 'retryAfterMs'>): void;
-  /** A check has begun: there is one at a time, and not more often than every few seconds. */
+  report(result: Pick<ConvergeResult, 'errorCode' | 'retryAfterMs'>): void;
+  /** Says that a check has begun. There is one check at a time, and a pause between checks. */
   checking(): void;
-  /** @returns whether it has opened just now */
-  checked(finding: Pick<Result, 'errorCode' | 'retryAfterMs'>): boolean;
-  /** @param isWell what the probe found: it closes, or waits longer for the next */
+  /** @returns whether the breaker has just opened */
+  checked(finding: Pick<ConvergeResult, 'errorCode' | 'retryAfterMs'>): boolean;
+  /** @param isWell the result of the probe: the breaker closes, or waits longer for the next probe */
   probed(isWell: boolean): void;
 }
 
-/** So many in a row may be the tool's trouble and not a person's. */
+/** After this many failures in a row the tool itself may be in trouble, and not only one member. */
 const failuresInARow = 5;
 const longestWaitMs = 60_000;
-/** Whoever asks to be left alone for longer means what was asked for, and not the tool as a whole. */
+/** A longer request to wait concerns the call that was refused, and not the whole tool. */
 const longestLeaveMs = 600_000;
-/** However often one group is refused, the tool is not asked more often. */
+/** The pause between checks, however often one group is refused. */
 const checkEveryMs = 10_000;
 
 export function createBreaker(clock: Clock, random = Math.random): Breaker {
   let [failures, probes] = [0, 0];
   let probeAtMs: number | null = null;
-  /** Until when the tool wants to be left alone, as far as it has told. */
+  /** Until when the tool asked to be left alone. */
   let leaveUntilMs = 0;
   let [isInDoubt, isChecking] = [false, false];
   let mayCheckAtMs = Number.NEGATIVE_INFINITY;
@@ -61,7 +60,7 @@ export function createBreaker(clock: Clock, random = Math.random): Breaker {
       if (retryAfterMs > longestLeaveMs) return;
       if (!concernsTool(errorCode)) {
         failures = 0;
-        // What refuses one person lets others in; only an answer that is none keeps counting.
+        // A refusal for one member proves that the tool answers. Only missing answers keep counting.
         if (errorCode === undefined) probes = 0;
         return;
       }
@@ -93,7 +92,7 @@ export function createBreaker(clock: Clock, random = Math.random): Breaker {
   };
 }
 
-/** Also where the clock was ahead, and is right again: nobody is left alone for so long. */
+/** Also true if the clock was ahead and was corrected: no tool is left alone for that long. */
 function hasCome(ms: number, nowMs: number): boolean {
   return nowMs >= ms || ms - nowMs > longestLeaveMs;
 }

@@ -3,9 +3,9 @@ import type { MembershipRow } from '../db/tables.ts';
 import { credentialContext } from '../keys/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 
-/** The SQL of what a claim has to know beside its membership: about the person, and how they get in. */
+/** The SQL of what a claim needs beside its membership: about the trainer, and about the invitation. */
 
-/** As this install knows them: a name is for showing only. */
+/** The names that this install knows. A name is only shown. */
 export async function findNames(
   tx: Transaction,
   install: string,
@@ -25,7 +25,7 @@ export async function findNames(
   return new Map(people.map(({ trainerId, displayName }) => [trainerId, displayName]));
 }
 
-/** Whose invitation is to be made anew. */
+/** The memberships whose invitation must be renewed. */
 export async function findRenewals(tx: Transaction, rows: MembershipRow[]): Promise<Set<number>> {
   const invited = rows.filter(({ state }) => state === 'invited').map(({ id }) => id);
   if (invited.length === 0) return new Set();
@@ -58,13 +58,13 @@ export async function findPasswords(
     .execute();
   return new Map(
     intents.map(({ membershipId, generation, credential }) => {
-      const place = credentialContext(membershipId, generation);
-      return [membershipId, box.open(credential ?? Buffer.of(), place).toString('utf8')];
+      const context = credentialContext(membershipId, generation);
+      return [membershipId, box.open(credential ?? Buffer.of(), context).toString('utf8')];
     }),
   );
 }
 
-/** By trainer and account, of those whose it is known to be: when the tool made it. */
+/** By trainer and account id: when the tool made the account, for accounts that are known to be the trainer's. */
 export async function findMadeAt(
   tx: Transaction,
   tool: string,

@@ -5,45 +5,45 @@ import type { MembershipRow, Tables } from '../db/tables.ts';
 import type { MembershipState } from '../domain/membership.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { createAddressStore, type GivenAddress } from '../memberships/address-store.ts';
-import { isHeldBack, mayBeWorkedOn } from '../memberships/membership-store.ts';
+import { isHeldBack, isWorkable } from '../memberships/membership-store.ts';
 import { findMadeAt, findNames, findPasswords, findRenewals } from './claim-details-store.ts';
 
 /**
- * The SQL of claiming: a claim is a lease with a token. Whoever lost the lease can no longer settle,
- * and whoever decided under an older generation can no longer begin a call. A removal that the brake
- * has not let pass is never claimed.
+ * The SQL of claiming. A claim is a lease with a token. A worker that lost the lease can no longer settle, and a worker
+ * that decided under an older generation can no longer begin a call. A removal that the brake has not cleared is never
+ * claimed.
  */
 export interface ClaimStore {
-  /** The installs for which something is due in the tool. */
+  /** The installs with a membership that is due in the tool. */
   installsDue(tool: string, now: string): Promise<string[]>;
-  claim(order: ClaimOrder): Promise<Claim[]>;
-  /** @returns false where the claim no longer holds, so that nothing more may be done under it */
+  claim(order: MembershipClaimOrder): Promise<Claim[]>;
+  /** @returns false if the claim no longer holds, so that nothing more may be done under it */
   prolong(claim: Claim, now: string, leasedUntil: string): Promise<boolean>;
-  /** Gives a claim back without having done anything, to be taken again at `nextAttemptAt`. */
+  /** Gives a claim back without any change, to be claimed again at `nextAttemptAt`. */
   putBack(claim: Claim, nextAttemptAt: string): Promise<void>;
-  /** Makes due what has failed and waits for another try: the tool answers again. */
-  tryAgain(tool: string, now: string): Promise<void>;
+  /** Makes failed memberships due again, because the tool answers again. */
+  retryFailed(tool: string, now: string): Promise<void>;
   /**
-   * Makes due whom the tool has refused by refusing our token, as far as one call can tell: it lets
-   * us in.
+   * Makes memberships due that failed because the tool seemed to refuse our token. Its check has shown that it accepts
+   * the token.
    *
-   * @param mostAttempts only whom it has not refused more often
+   * @param mostAttempts leaves out memberships that were refused more often
    */
-  tryRefused(tool: string, now: string, mostAttempts?: number): Promise<void>;
-  /** Whether there is anybody of that kind. */
+  retryRefused(tool: string, now: string, mostAttempts?: number): Promise<void>;
+  /** Whether there are such memberships. */
   hasRefused(tool: string, now: string): Promise<boolean>;
 }
 
-export interface ClaimOrder {
+export interface MembershipClaimOrder {
   tool: string;
   install: string;
   token: string;
   now: string;
   leasedUntil: string;
   limit: number;
-  /** Of what there may be only one claim at a time: a group, a trainer's account. */
+  /** What only one claim at a time may hold: a group, or a trainer's account. */
   exclusiveBy: readonly ('groupId' | 'trainerId')[];
-  /** Whether adding somebody makes a login with a password of ours. */
+  /** Whether adding a member makes a login with a password of ours. */
   makesLogins?: boolean;
 }
 
@@ -58,34 +58,34 @@ export interface Claim {
   generation: number;
   state: MembershipState;
   memberId: string | null;
-  /** An account that was theirs, of which nobody knows whose it is by now. */
+  /** An account that was the trainer's, and of which nobody knows whose it is now. */
   doubtedId: string | null;
-  /** By the tool's id: when it made the accounts that are known to be theirs. */
+  /** By the tool's id: when it made the accounts that are known to be the trainer's. */
   madeAt: ReadonlyMap<string, string>;
   /** Whether we made the membership of `memberId`. */
   isOurs: boolean;
   attempts: number;
-  /** Until when a call from before it may still arrive, of which nobody knows the end. */
+  /** Until when an earlier call with unknown outcome may still take effect. */
   lateUntil: string | null;
-  /** When a look found nobody who is to be out, for the first time. */
+  /** When a look first did not find a member who is not wanted. */
   missedAt: string | null;
   /** Since when it is due. */
   dueAt: string;
-  /** The address that it is for now. */
+  /** Its current address. */
   email: string | null;
-  /** All that it is, or was, for. */
+  /** All its addresses, current and former. */
   addresses: readonly GivenAddress[];
   displayName: string | null;
-  /** The password of a try to add them that may have been made: it is to be the same again. */
+  /** The password of an earlier try whose outcome is unknown. The next try must use the same one. */
   password: string | null;
-  /** Whether somebody who was invited is to be invited anew. */
+  /** Whether a pending invitation must be renewed. */
   isRenewalWanted: boolean;
 }
 
 export function createClaimStore(database: Database, box: SecretBox): ClaimStore {
   return {
     async installsDue(tool, now) {
-      // Leaps from install to install in the index, however many memberships each has due.
+      // Skips from install to install in the index, however many memberships each has due.
       const { rows } = await sql<{ install: string }>`
         with recursive turn (install) as (
           select min(install) from membership
@@ -141,7 +141,7 @@ export function createClaimStore(database: Database, box: SecretBox): ClaimStore
           .updateTable('membership')
           .set((eb) => ({
             ...noLease,
-            // What was derived meanwhile says by itself when it is due.
+            // If a derivation changed the membership meanwhile, it has set the time itself.
             nextAttemptAt: eb
               .case()
               .when('generation', '=', generation)
@@ -155,7 +155,7 @@ export function createClaimStore(database: Database, box: SecretBox): ClaimStore
       );
     },
 
-    async tryAgain(tool, now) {
+    async retryFailed(tool, now) {
       await inTransaction(database, (tx) =>
         tx
           .updateTable('membership')
@@ -167,7 +167,7 @@ export function createClaimStore(database: Database, box: SecretBox): ClaimStore
       );
     },
 
-    async tryRefused(tool, now, mostAttempts) {
+    async retryRefused(tool, now, mostAttempts) {
       await inTransaction(database, async (tx) => {
         const refused = tx.updateTable('membership').set({ nextAttemptAt: now }).where(isRefused(tool, now));
         const few = mostAttempts && refused.where('attempts', '<=', mostAttempts);
@@ -182,7 +182,7 @@ export function createClaimStore(database: Database, box: SecretBox): ClaimStore
   };
 }
 
-/** By its last receipt: a tool that refuses a token answers 401 or 403 to everything. */
+/** Decides by the last receipt: a tool that refuses a token answers 401 or 403 to everything. */
 function isRefused(tool: string, now: string): Condition {
   return (eb) => {
     const last = eb
@@ -205,10 +205,10 @@ function isRefused(tool: string, now: string): Condition {
 
 export const noLease = { leaseToken: null, leasedUntil: null };
 
-async function leaseDue(database: Database, tx: Transaction, order: ClaimOrder): Promise<MembershipRow[]> {
+async function leaseDue(database: Database, tx: Transaction, order: MembershipClaimOrder): Promise<MembershipRow[]> {
   const { token, leasedUntil, limit, exclusiveBy } = order;
   const isShared = exclusiveBy.length > 0;
-  // Two instances that look at the same time would both find nobody at it.
+  // Without a lock, two instances that look at the same time would both find it free.
   if (isShared) await takeTurn(database, tx, `claim ${order.tool}`);
   const due = tx
     .selectFrom('membership')
@@ -230,14 +230,14 @@ async function leaseDue(database: Database, tx: Transaction, order: ClaimOrder):
 
 type Condition = (eb: ExpressionBuilder<Tables, 'membership'>) => Expression<SqlBool>;
 
-function isClaimable({ tool, install, now, exclusiveBy }: ClaimOrder): Condition {
+function isClaimable({ tool, install, now, exclusiveBy }: MembershipClaimOrder): Condition {
   return (eb) =>
     eb.and([
       eb('tool', '=', tool),
       eb('membership.install', '=', install),
       eb('membership.nextAttemptAt', '<=', now),
       isFree('membership', now),
-      mayBeWorkedOn(eb),
+      isWorkable(eb),
       eb.not(isHeldBack(eb)),
       ...exclusiveBy.map((column) => eb.not(isWorkedOn(eb, column, now))),
     ]);
@@ -260,7 +260,7 @@ function isWorkedOn(
 
 function firstOfEach<Row extends { groupId: string; trainerId: string }>(
   rows: Row[],
-  columns: ClaimOrder['exclusiveBy'],
+  columns: MembershipClaimOrder['exclusiveBy'],
 ): Row[] {
   const taken = new Set<string>();
   return rows.filter((row) => {

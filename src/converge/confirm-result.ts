@@ -1,39 +1,38 @@
 import type { Claim } from './claim-store.ts';
-import type { Result } from './settle-store.ts';
+import type { ConvergeResult } from './settle-store.ts';
 
 /**
- * When what a look shows counts for good (design section 2, *Identity*). A call of which nobody knows
- * the end may still be done, an add as well as a removal, until its time-out has passed once more. And
- * a look that finds nobody, with no call of ours after it, may be wrong: an answer was empty, a page
- * shifted, a list lags behind. Both are looked at again when that is over, and at the next reading.
- * Pure.
+ * When the result of a look is final (`docs/design.md`, *Identity*). A call with unknown outcome may still take effect
+ * until its time-out has passed once more, whether it adds or removes. And a look that finds no member, without a call
+ * of ours before it, may be wrong: an empty answer, a shifted page, a list that lags behind. In both cases the
+ * membership is looked at again after that time, and at the next reading. Pure.
  */
 export interface Unconfirmed {
-  /** Until when a call may still arrive of which nobody knows the end. */
+  /** Until when a call with unknown outcome may still take effect. */
   lateUntil: string | null;
-  /** When a look found nobody who is to be out, for the first time. */
+  /** When a look first did not find a member who is not wanted. */
   missedAt: string | null;
 }
 
 type Known = Pick<Claim, 'wanted' | 'state' | keyof Unconfirmed>;
 
-interface Look {
+interface LookFacts {
   /** When it began. */
   lookedAt: string;
-  /** Whether each access that was given was taken away by a call that has ended. */
+  /** Whether a call that has ended took away each access that was given. */
   isCalled: boolean;
-  /** How long a second look waits after one that found nobody. */
+  /** How long the second look waits after the first one that found no member. */
   secondLookMs: number;
 }
 
-/** @returns what is to be settled: where it does not count yet, when it is to be looked at again */
-export function confirmResult(claim: Known, result: Result, look: Look): Result {
+/** @returns the result to settle; if it is not final yet, with the time of the next look */
+export function confirmResult(claim: Known, result: ConvergeResult, look: LookFacts): ConvergeResult {
   if (claim.wanted) return confirmIn(claim, result, look);
   if (result.state !== 'removed' || result.outcome === 'kept_for_another') return result;
   return confirmOut(claim, result, look);
 }
 
-function confirmIn({ lateUntil }: Known, result: Result, { lookedAt }: Look): Result {
+function confirmIn({ lateUntil }: Known, result: ConvergeResult, { lookedAt }: LookFacts): ConvergeResult {
   const unconfirmed = { lateUntil, missedAt: null };
   const isIn = result.state === 'active' || result.state === 'invited';
   const nextAttemptAt = isIn && mayArrive(lateUntil, lookedAt) ? lateUntil : null;
@@ -43,13 +42,13 @@ function confirmIn({ lateUntil }: Known, result: Result, { lookedAt }: Look): Re
 
 function confirmOut(
   { state, lateUntil, missedAt }: Known,
-  result: Result,
-  { lookedAt, isCalled, secondLookMs }: Look,
-): Result {
+  result: ConvergeResult,
+  { lookedAt, isCalled, secondLookMs }: LookFacts,
+): ConvergeResult {
   if (isCalled && !mayArrive(lateUntil, lookedAt)) {
     return { ...result, unconfirmed: { lateUntil: null, missedAt: null } };
   }
-  // Whoever counts as out already is looked for by a reading, or once a link has become worthless.
+  // A member who already counts as removed is looked for by a reading, or after a link was reset.
   if (state === 'removed') return keepOurs(result, { lateUntil, missedAt });
   const since = missedAt ?? lookedAt;
   const countsFrom = latest(after(since, secondLookMs), lateUntil ?? '');
@@ -62,8 +61,8 @@ function mayArrive(lateUntil: string | null, lookedAt: string): boolean {
   return lateUntil !== null && lookedAt < lateUntil;
 }
 
-/** What we made stays ours until nothing is left to be confirmed. */
-function keepOurs(result: Result, unconfirmed: Unconfirmed): Result {
+/** What we made stays ours until nothing is left to confirm. */
+function keepOurs(result: ConvergeResult, unconfirmed: Unconfirmed): ConvergeResult {
   if (unconfirmed.missedAt === null) return { ...result, unconfirmed };
   const { isOurs: _, ...kept } = result;
   return { ...kept, unconfirmed };

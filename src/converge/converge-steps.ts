@@ -1,50 +1,52 @@
 import type { Adapter, Member, Person } from '../adapters/adapter.ts';
 import { AppError, isTransient } from '../domain/errors.ts';
+import type { MembershipState } from '../domain/membership.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import { retry } from '../lib/retry.ts';
 import { callTool } from '../tools/call-tool.ts';
-import type { Begun } from './account-store.ts';
+import type { AccountUse } from './account-store.ts';
 import type { Claim, ClaimStore } from './claim-store.ts';
 import type { Intent } from './intent-store.ts';
-import type { Result, SettleStore } from './settle-store.ts';
-import { judgeId } from './whose.ts';
+import { judgeAccountId } from './ownership.ts';
+import type { ConvergeResult, SettleStore } from './settle-store.ts';
 
-/** What bringing a membership in line is made of: a look, an intent, a call, and a read back. */
+/** The steps that bring a membership in line: a look, an intent, a call, and a read-back. */
 
 export interface ConvergeDeps {
   claims: ClaimStore;
   settling: SettleStore;
   adapter: Adapter;
-  /** The longest a call may take: half a lease at most, so that none outlives its lease. */
+  /** The longest that a call may take: half a lease at most, so that no call outlives its lease. */
   timeoutMs: number;
   /** Accounts that are never touched: addresses, or the tool's ids. */
   protectedAccounts: readonly string[];
-  /** Whoever has an address of these is ours, whoever put them there. */
+  /** A member with an address of these domains is ours, whoever added it. */
   managedDomains: readonly string[];
   /**
-   * Whether accounts may be ended, renamed or activated: not where customers share the tool and any
-   * of them may name an address of anybody's.
+   * Whether accounts may be ended, renamed or activated. Not allowed if customers share the tool and any of them may
+   * name any address.
    */
   mayChangeAccounts(): boolean;
   alerts: Alerts;
   clock: Clock;
-  /** How long a second look waits after one that found nobody who is to be out. */
+  /** How long the second look waits after the first one that did not find an unwanted member. */
   secondLookMs: number;
 }
 
-/** A dead worker's work is taken over after this long. */
-export const leaseMs = 30_000;
+/** The work of a dead worker is taken over after this time. */
+export const convergeLeaseMs = 30_000;
 
-/** How long a look that found nobody waits for the second one, unless the app says otherwise. */
+/** How long the second look waits, unless the app says otherwise. */
 export const usualSecondLookMs = 60_000;
 
-export const refusedRetryMs = 3_600_000;
+const hourMs = 3_600_000;
+export const refusedRetryMs = hourMs;
 
-/** What may pass is tried again soon, then ever later; a refusal once an hour. */
-export function toFailure(claim: Claim, error: AppError, clock: Clock): Result {
+/** Transient failures are retried soon, then less and less often; refusals once an hour. */
+export function toFailure(claim: Claim, error: AppError, clock: Clock): ConvergeResult {
   const { attempts, state, wanted } = claim;
   const mayHaveBeenDone = error.code === 'unavailable' || error.code === 'internal';
   const transient = isTransient(error);
@@ -58,50 +60,67 @@ export function toFailure(claim: Claim, error: AppError, clock: Clock): Result {
     ...(mayHaveBeenDone && { isUnanswered: true }),
     retryAfterMs: error.retryAfterMs,
     toolStatus: error.status,
-    // Adapters are others' code, and what they throw may quote an address.
+    // Adapters are foreign code, and their errors may quote an address.
     message: maskText(error.message).slice(0, 300),
   };
 }
 
-/** Commits what is meant before the call that does it. @returns null where it must not be made */
-export async function begin(
+/** A settled state, with the time of the next look. */
+export function settledAs(clock: Clock, state: MembershipState) {
+  return { state, nextAttemptAt: state === 'invited' ? nextFullHour(clock.now()) : null };
+}
+
+/**
+ * No tool reports accepted invitations. All invited members are looked for at the same time, so that one list serves
+ * them all.
+ */
+function nextFullHour(now: Date): string {
+  return new Date((Math.floor(now.getTime() / hourMs) + 1) * hourMs).toISOString();
+}
+
+/**
+ * Commits the intent before the call that carries it out.
+ *
+ * @returns null if the call must not be made
+ */
+export async function beginCall(
   { settling, clock }: Pick<ConvergeDeps, 'settling' | 'clock'>,
   claim: Claim,
   intent: Intent,
-): Promise<Begun | null> {
+): Promise<AccountUse | null> {
   const now = toInstant(clock.now());
   const begunAt = performance.now();
-  const begun = await settling.begin(claim, intent, now, instantIn(clock, leaseMs));
-  // A process that was frozen meanwhile wakes up with a lease that is somebody else's by now.
-  return performance.now() - begunAt > leaseMs / 2 ? null : begun;
+  const begun = await settling.begin(claim, intent, now, instantIn(clock, convergeLeaseMs));
+  // If the process was frozen meanwhile, another worker may hold the lease by now.
+  return performance.now() - begunAt > convergeLeaseMs / 2 ? null : begun;
 }
 
-export interface Looked {
+export interface LookResult {
   found: Member | null;
-  /** What has the id by now that was theirs, where that is not known to be theirs any more. */
+  /** The account that has the known id now, if it may belong to another person. */
   stray: Member | null;
 }
 
 /**
- * Finds somebody in the group. An id is believed only with an address that they have or had: else
- * they are looked for anew, by whatever else identifies a person in the tool.
+ * Finds a member in the group. An id is believed only together with a current or former address of the trainer.
+ * Otherwise the member is searched without the id.
  */
 export async function look(
   deps: Pick<ConvergeDeps, 'adapter' | 'timeoutMs'>,
   claim: Claim,
   person: Person,
   signal: AbortSignal,
-): Promise<Looked> {
-  const found = await findIn(deps, claim, person, signal);
+): Promise<LookResult> {
+  const found = await findInGroup(deps, claim, person, signal);
   if (found === null || found.id !== person.memberId) return { found, stray: null };
-  const belief = judgeId(claim, found);
-  if (belief === 'theirs' || belief === 'untold') return { found, stray: null };
-  const anew = await findIn(deps, claim, { ...person, memberId: null }, signal);
+  const identity = judgeAccountId(claim, found);
+  if (identity === 'confirmed' || identity === 'unverifiable') return { found, stray: null };
+  const anew = await findInGroup(deps, claim, { ...person, memberId: null }, signal);
   return { found: anew, stray: anew?.id === found.id ? null : found };
 }
 
-/** Without asking whether who has the id is still who had it. */
-export async function findIn(
+/** Finds a member without checking whom the id belongs to. */
+export async function findInGroup(
   { adapter, timeoutMs }: Pick<ConvergeDeps, 'adapter' | 'timeoutMs'>,
   { groupId }: Claim,
   person: Person,
@@ -111,11 +130,11 @@ export async function findIn(
 }
 
 /**
- * Whether somebody was invited by a link of which the tool does not know who has it: it does not
- * show them before they have used it, and that is no reason to invite them again.
+ * Whether the trainer was invited by a link of which the tool does not know who has it. The tool does not list such
+ * members before they use the link, so they must not be invited again.
  */
 export function isUnlisted({ capabilities }: Adapter, { state, memberId }: Claim): boolean {
-  // It was set up otherwise since: whoever still waits for a link is given a login.
+  // The tool is configured to make logins now, so a member who still waits for a link gets a login.
   if (capabilities.invitation === 'password') return false;
   return state === 'invited' && memberId !== null && memberId.startsWith('invited:');
 }
@@ -123,9 +142,9 @@ export function isUnlisted({ capabilities }: Adapter, { state, memberId }: Claim
 const longestListAgeMs = 15_000;
 
 /**
- * How old a list may be in which somebody is looked for, so that one serves all who are due at about
- * the same time. Never older than the wish; and where a call may have let them in, or they are to be
- * out, what was so before proves nothing.
+ * How old a list may be in which a member is searched, so that one list serves all memberships that are due at about
+ * the same time. The list must be newer than the due time. It must be fresh if a call may have added the member, or if
+ * the member is not wanted.
  */
 export function maxListAgeMs({ adapter, clock }: ConvergeDeps, claim: Claim): number {
   const wasLetIn = claim.addresses.some(({ givenAt }) => givenAt !== null);
@@ -134,7 +153,7 @@ export function maxListAgeMs({ adapter, clock }: ConvergeDeps, claim: Claim): nu
   return Math.max(0, Math.min(dueForMs, longestListAgeMs));
 }
 
-/** Tools may need a moment to show what they did; one that never does has not done it. */
+/** A tool may need a moment to show a change. If it never does, the change was not made. */
 export async function readUntil(
   deps: ConvergeDeps,
   claim: Claim,
@@ -143,22 +162,22 @@ export async function readUntil(
 ): Promise<Member | null> {
   const readBack = async () => {
     const { found: member } = await look(deps, claim, person, signal);
-    // Somebody else may have the address by now: who was taken out is known by their id.
+    // Another account may have the address by now, so a removed member is recognised by id.
     const isThere = member !== null && (claim.wanted || member.id === person.memberId);
     if (isThere === claim.wanted) return member;
     const [did, shows] = claim.wanted ? ['added', 'does not list'] : ['removed', 'still lists'];
     throw new AppError('unavailable', `The tool says it ${did} the member but ${shows} them`);
   };
-  return await soon(readBack, signal);
+  return await retrySoon(readBack, signal);
 }
 
-/** Where a look at the group alone would not show an account that was only hidden. */
+/** Checks the whole tool, because the group alone does not show an account that is only hidden. */
 export async function readUntilEnded(
   { adapter, timeoutMs }: Pick<ConvergeDeps, 'adapter' | 'timeoutMs'>,
   { id }: Member,
   signal: AbortSignal,
 ): Promise<void> {
-  await soon(async () => {
+  await retrySoon(async () => {
     const account = await callTool(timeoutMs, signal, (callSignal) =>
       Promise.resolve(adapter.findAccountById?.(id, callSignal)),
     );
@@ -167,17 +186,17 @@ export async function readUntilEnded(
   }, signal);
 }
 
-async function soon<T>(readBack: () => Promise<T>, signal: AbortSignal): Promise<T> {
+async function retrySoon<T>(readBack: () => Promise<T>, signal: AbortSignal): Promise<T> {
   return await retry(readBack, { attempts: 3, firstWaitMs: 100, maxWaitMs: 500, signal });
 }
 
 const mostParts = 1000;
 
 /**
- * Takes away what is assigned to whoever was taken out, where the tool leaves it with them: part by
- * part, each in a time of its own. Nobody counts as out before.
+ * Ends the assignments of a removed member, if the tool leaves them. It works in parts, and each part has a time limit
+ * of its own. Only after the last part does the member count as removed.
  *
- * @returns false where the claim no longer holds
+ * @returns false if the claim no longer holds
  */
 export async function endAssignments(
   { adapter, claims, timeoutMs, clock }: ConvergeDeps,
@@ -188,12 +207,12 @@ export async function endAssignments(
   const { endAssignments: end } = adapter;
   if (end === undefined) return true;
   for (let parts = 0; parts < mostParts; parts += 1) {
-    const leasedUntil = instantIn(clock, leaseMs);
+    const leasedUntil = instantIn(clock, convergeLeaseMs);
     if (!(await claims.prolong(claim, toInstant(clock.now()), leasedUntil))) return false;
     const left = await callTool(timeoutMs, signal, (callSignal) =>
       end.call(adapter, claim.groupId, member, project, callSignal),
     );
     if (left === 'done') return true;
   }
-  throw new AppError('unavailable', 'What is assigned to the member does not come to an end');
+  throw new AppError('unavailable', 'The tool keeps reporting assignments of the member that are left');
 }

@@ -9,18 +9,18 @@ import { maskText } from '../lib/mask.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { createTurns } from '../lib/turns.ts';
 import { callTool } from '../tools/call-tool.ts';
-import { adaptPace, firstPace, slotsOf, type Trip } from './adapt-pace.ts';
+import { adaptPace, firstPace, type PaceSample, slotsOf } from './adapt-pace.ts';
 import { type Breaker, createBreaker } from './breaker.ts';
-import type { Claim, ClaimOrder } from './claim-store.ts';
+import type { Claim, MembershipClaimOrder } from './claim-store.ts';
 import { convergeMembership } from './converge-membership.ts';
-import { type ConvergeDeps, leaseMs } from './converge-steps.ts';
-import type { Result } from './settle-store.ts';
+import { type ConvergeDeps, convergeLeaseMs } from './converge-steps.ts';
+import type { ConvergeResult } from './settle-store.ts';
 import { shareSlots } from './share-slots.ts';
 import type { ToolTroubleStore } from './tool-trouble-store.ts';
 
 export interface ConvergeWorkerDeps extends ConvergeDeps {
   tool: string;
-  /** How many memberships of the tool are worked on at once, as long as it keeps up. */
+  /** How many memberships of the tool are worked on at once, if the tool keeps up. */
   concurrency: number;
   locks: LockStore;
   troubles: ToolTroubleStore;
@@ -30,16 +30,16 @@ export interface ConvergeWorkerDeps extends ConvergeDeps {
 }
 
 const pollMs = 1000;
-/** Of the longest that one call may take: a membership that took no longer was no trouble. */
+/** A membership that took less than this share of the call time-out shows that the tool is quick. */
 const quickShare = 0.25;
 
 /**
- * Brings one tool in line with what is wanted in it. Works on several memberships at once and takes
- * the next as soon as one is done, so that a slow call holds up nothing but itself.
+ * Brings one tool in line with the wanted memberships. It works on several memberships at once and takes the next as
+ * soon as one is done, so that a slow call holds up nothing else.
  */
 export function createConvergeWorker(given: ConvergeWorkerDeps): Loop {
-  // A look and a call fit into the lease, whatever was configured.
-  const deps = { ...given, timeoutMs: Math.min(given.timeoutMs, leaseMs / 2) };
+  // A look and a call must fit into the lease, whatever is configured.
+  const deps = { ...given, timeoutMs: Math.min(given.timeoutMs, convergeLeaseMs / 2) };
   const { tool, adapter, claims, logger, clock, locks } = deps;
   const token = randomUUID();
   const isToolExclusive = adapter.capabilities.exclusive === 'tool';
@@ -58,7 +58,7 @@ export function createConvergeWorker(given: ConvergeWorkerDeps): Loop {
       if (await watch.isLeftAlone(signal)) return 'idle';
       const waiting = turns.inOrder(await claims.installsDue(tool, toInstant(clock.now())));
       if (waiting.length === 0 && underway.size === 0) return 'idle';
-      // Held again at every turn, so that it is never lost to others while this one lives.
+      // Renew the lock in every round, so that no other instance gets it while this one lives.
       if (isToolExclusive && !(await holdTool(deps, token))) return 'idle';
       const slots = pacer.slots();
       const claimed = await claimShares(deps, waiting, underway, slots);
@@ -94,7 +94,7 @@ export function createConvergeWorker(given: ConvergeWorkerDeps): Loop {
   };
 }
 
-/** Whether a tool is to be left alone, by checks beside what goes on. */
+/** Decides whether the tool must be left alone. Its checks run beside the other work. */
 function createWatch(deps: ConvergeWorkerDeps, breaker: Breaker) {
   const { tool, claims, troubles, clock } = deps;
   let checking: Promise<void> = Promise.resolve();
@@ -104,14 +104,14 @@ function createWatch(deps: ConvergeWorkerDeps, breaker: Breaker) {
   return {
     async isLeftAlone(signal: AbortSignal): Promise<boolean> {
       if (!hasBegun) {
-        // Who was refused before may wait for an hour, and the token have been mended meanwhile.
+        // Refused memberships may wait up to an hour, but the token may have been fixed meanwhile.
         isForRefused = await claims.hasRefused(tool, toInstant(clock.now()));
-        // Whoever wrote down that it is in trouble may be gone, and nobody else would find out more.
+        // The process that recorded the trouble may be gone, so this one checks the tool again.
         const isTroubled = (await troubles.list()).some((trouble) => trouble.tool === tool);
         if (isForRefused || isTroubled) breaker.report({ errorCode: 'forbidden' });
         hasBegun = true;
       }
-      // What is refused about one group holds up no other.
+      // A refusal for one group holds up no other group.
       if (breaker.isCheckDue()) {
         checking = check(deps, breaker, signal, isForRefused);
         isForRefused = false;
@@ -122,28 +122,28 @@ function createWatch(deps: ConvergeWorkerDeps, breaker: Breaker) {
   };
 }
 
-/** By what is under way, the install it is for. */
+/** By running work: the install that it is for. */
 type Underway = Map<Promise<void>, string>;
 
-/** How many are worked on at once, from what has become of them. */
+/** Decides how many memberships are worked on at once, from earlier results. */
 function createPacer({ tool, adapter, concurrency, timeoutMs, logger, clock }: ConvergeWorkerDeps) {
-  const most = adapter.capabilities.exclusive === 'tool' ? 1 : concurrency;
-  const limits = { most, quickMs: timeoutMs * quickShare };
+  const maxAtOnce = adapter.capabilities.exclusive === 'tool' ? 1 : concurrency;
+  const limits = { maxAtOnce, quickMs: timeoutMs * quickShare };
   let pace = firstPace;
   return {
     slots: () => slotsOf(pace),
-    report({ errorCode }: Result, begun: Pick<Trip, 'begunAtMs' | 'isFull'>) {
+    report({ errorCode }: ConvergeResult, begun: Pick<PaceSample, 'begunAtMs' | 'isFull'>) {
       const before = slotsOf(pace);
       const isUnanswered = errorCode === 'unavailable' || errorCode === 'rate_limited';
       const trip = { ...begun, endedAtMs: clock.now().getTime(), isUnanswered };
       pace = adaptPace(pace, trip, limits);
       const slots = slotsOf(pace);
-      if (slots < before) logger.info({ tool, slots }, 'A tool does not keep up: it is asked less');
+      if (slots < before) logger.info({ tool, slots }, 'A tool does not keep up: it gets fewer calls at once');
     },
   };
 }
 
-/** Fills the free slots; what an install leaves, because its work is held up, others may have. */
+/** Fills the free slots. Slots that one install cannot use go to the others. */
 async function claimShares(
   deps: ConvergeWorkerDeps,
   waiting: string[],
@@ -161,25 +161,24 @@ async function claimShares(
       counts.set(install, (counts.get(install) ?? 0) + claims.length);
       if (claims.length === limit) satisfied.push(install);
     }
-    // All got what they were given: what is left over now was not theirs to take.
+    // If every install used its full share, no slot is left over.
     if (satisfied.length === shares.size) break;
     candidates = satisfied;
   }
   return claimed;
 }
 
-function toOrder(deps: ConvergeWorkerDeps, install: string, limit: number): ClaimOrder {
+function toOrder(deps: ConvergeWorkerDeps, install: string, limit: number): MembershipClaimOrder {
   const { tool, clock } = deps;
-  const times = { now: toInstant(clock.now()), leasedUntil: instantIn(clock, leaseMs) };
+  const times = { now: toInstant(clock.now()), leasedUntil: instantIn(clock, convergeLeaseMs) };
   const exclusiveBy = toExclusiveBy(deps);
   const makesLogins = deps.adapter.capabilities.invitation === 'password';
   return { tool, install, token: randomUUID(), limit, exclusiveBy, makesLogins, ...times };
 }
 
 /**
- * Asks a tool that was refused to somebody whether it lets us in at all. Where it does, its refusal
- * may have been of the token, which is good by now: who was refused is tried once more, and after a
- * start everybody.
+ * Asks a tool that refused a call whether it accepts us at all. If it does, the refusal may have concerned a token that
+ * is fixed by now. Then refused memberships are retried once, and after a start all of them.
  */
 async function check(
   deps: ConvergeWorkerDeps,
@@ -192,14 +191,14 @@ async function check(
   try {
     await callTool(timeoutMs, signal, (callSignal) => adapter.check(callSignal));
     breaker.checked({});
-    await deps.claims.tryRefused(tool, toInstant(deps.clock.now()), isForRefused ? undefined : 1);
-    await tellTrouble(deps, breaker, null);
-    logger.info({ tool }, 'A tool answers: what it refuses is the trouble of those whom it concerns');
+    await deps.claims.retryRefused(tool, toInstant(deps.clock.now()), isForRefused ? undefined : 1);
+    await recordTrouble(deps, breaker, null);
+    logger.info({ tool }, 'The check of a tool passes: its refusals concern single memberships');
   } catch (thrown) {
     if (signal.aborted) return;
     const { code: errorCode, retryAfterMs, message } = toAppError(thrown);
     if (!breaker.checked({ errorCode, retryAfterMs })) return;
-    await tellTrouble(deps, breaker, toAppError(thrown));
+    await recordTrouble(deps, breaker, toAppError(thrown));
     const fields = { tool, errorCode, message: maskText(message).slice(0, 300) };
     alerts.raise('tool_left_alone', fields, 'A tool is left alone for a while');
   }
@@ -214,19 +213,19 @@ async function probe(deps: ConvergeWorkerDeps, breaker: Breaker, signal: AbortSi
   } catch (error) {
     breaker.probed(false);
     logger.warn({ tool, err: toAppError(error) }, 'A tool is still left alone');
-    if (!signal.aborted) await tellTrouble(deps, breaker, toAppError(error));
+    if (!signal.aborted) await recordTrouble(deps, breaker, toAppError(error));
     return false;
   }
-  // Before it counts as well: should the database be away, the next probe has them tried again.
-  await claims.tryAgain(tool, toInstant(clock.now()));
+  // Retry before closing the breaker. If the database is down, the next probe tries again.
+  await claims.retryFailed(tool, toInstant(clock.now()));
   breaker.probed(true);
-  await tellTrouble(deps, breaker, null);
+  await recordTrouble(deps, breaker, null);
   logger.info({ tool }, 'A tool answers again');
   return true;
 }
 
-/** For other processes. Nothing waits for it but what is shown to an operator. */
-async function tellTrouble(
+/** Records the trouble for other processes. Only what operators see depends on it. */
+async function recordTrouble(
   { tool, troubles, logger, clock }: ConvergeWorkerDeps,
   breaker: Breaker,
   error: AppError | null,
@@ -236,17 +235,17 @@ async function tellTrouble(
     if (error === null || asksAgainAt === null) return await troubles.clear(tool);
     const message = maskText(error.message).slice(0, 300);
     const times = { since: toInstant(clock.now()), asksAgainAt: toInstant(asksAgainAt) };
-    await troubles.note({ tool, errorCode: error.code, message, ...times });
+    await troubles.record({ tool, errorCode: error.code, message, ...times });
   } catch (thrown) {
-    logger.warn({ tool, err: thrown }, 'How a tool is could not be written down');
+    logger.warn({ tool, err: thrown }, 'The state of a tool could not be stored');
   }
 }
 
-/** What must not be changed by two calls at once, beyond the membership itself. */
-function toExclusiveBy({ adapter }: ConvergeWorkerDeps): ClaimOrder['exclusiveBy'] {
+/** What two calls must not change at the same time, beside the membership itself. */
+function toExclusiveBy({ adapter }: ConvergeWorkerDeps): MembershipClaimOrder['exclusiveBy'] {
   return [
     ...(adapter.capabilities.exclusive === 'group' ? (['groupId'] as const) : []),
-    // Their account is one, by whatever words and in however many groups they are wanted.
+    // A trainer has one account, however many installs and groups want it.
     'trainerId',
   ];
 }
@@ -261,12 +260,12 @@ function lockName(tool: string): string {
   return `tool:${tool}`;
 }
 
-/** Where two calls at once could undo each other (a file), one instance at a time has the tool. */
+/** If two calls at once could undo each other (for example in a file), one instance at a time works on the tool. */
 async function holdTool({ tool, locks, clock }: ConvergeWorkerDeps, token: string) {
-  return await locks.hold(lockName(tool), token, toInstant(clock.now()), instantIn(clock, leaseMs));
+  return await locks.hold(lockName(tool), token, toInstant(clock.now()), instantIn(clock, convergeLeaseMs));
 }
 
-async function converge(deps: ConvergeWorkerDeps, claim: Claim, signal: AbortSignal): Promise<Result | null> {
+async function converge(deps: ConvergeWorkerDeps, claim: Claim, signal: AbortSignal): Promise<ConvergeResult | null> {
   const { tool, metrics, alerts, logger } = deps;
   const subject = { tool, membership: claim.id, group: claim.groupId, trainer: claim.trainerId };
   try {
@@ -283,12 +282,12 @@ async function converge(deps: ConvergeWorkerDeps, claim: Claim, signal: AbortSig
     else logger.info({ ...subject, operation, outcome }, 'A membership is in line');
     if (mayBeIn !== undefined) {
       const says =
-        'Somebody who is to be out may be in as one of these accounts: remove theirs in the tool, and protect the others';
+        "A trainer who must be out may be in as one of these accounts: remove the trainer's account in the tool, and protect the others";
       alerts.raise('absence_unproven', { ...subject, accounts: mayBeIn }, says);
     }
     return result;
   } catch (error) {
-    // The lease runs out, and the membership is taken again.
+    // The lease expires, and the membership is claimed again.
     logger.error({ ...subject, err: error }, 'The outcome of a membership could not be stored');
     return null;
   }

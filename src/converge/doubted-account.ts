@@ -4,46 +4,46 @@ import { instantIn } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import { callTool } from '../tools/call-tool.ts';
 import type { Claim } from './claim-store.ts';
-import { type ConvergeDeps, findIn, type Looked } from './converge-steps.ts';
+import { type ConvergeDeps, findInGroup, type LookResult } from './converge-steps.ts';
+import { isAccountMadeByUs, judgeAccountId } from './ownership.ts';
 import { removeMembership } from './remove-membership.ts';
-import type { Result } from './settle-store.ts';
-import { isAccountMadeByUs, judgeId } from './whose.ts';
+import type { ConvergeResult } from './settle-store.ts';
 
 /**
- * Accounts that are known by their id alone (design section 2, *Identity*): those of which the id may
- * mean somebody else by now, and those of ours that no look shows any more.
+ * Accounts that are known by their id alone (`docs/design.md`, *Identity*): ids that may belong to another person now,
+ * and accounts of ours that no look shows any more.
  */
 
 const heldRetryMs = 3_600_000;
 
-/** From now on the id is nobody's: what is there under it is neither taken out nor believed to be theirs. */
-export async function disown(
+/** Forgets the id. The account with that id is neither removed nor taken for the trainer's. */
+export async function disownAccount(
   { settling, alerts }: Pick<ConvergeDeps, 'settling' | 'alerts'>,
   claim: Claim,
   stray: Member,
 ): Promise<Claim> {
-  // Of whom we did not let in nobody has to be taken out.
-  const isInDoubt = claim.isOurs && judgeId(claim, stray) !== 'another';
+  // A member whom we did not add need not be removed.
+  const isInDoubt = claim.isOurs && judgeAccountId(claim, stray) !== 'other_account';
   const disowned = isInDoubt ? { ...claim, doubtedId: stray.id } : claim;
-  if (!(await settling.disown(claim, stray.id, isInDoubt))) return disowned;
+  if (!(await settling.forgetMemberId(claim, stray.id, isInDoubt))) return disowned;
   const { tool, groupId: group, trainerId: trainer, id: membership } = claim;
-  // Ids are the tool's: in some they are addresses.
+  // Ids are the tool's. In some tools they are addresses.
   const account = maskText(stray.id).slice(0, 60);
   alerts.raise(
     'id_of_another',
     { tool, group, trainer, membership, account },
     isInDoubt
-      ? `The account ${account}, which was theirs, shows an address that nobody told for them: it is left alone, and its work is not reported. See in ${tool} whose it is, then: ${adviseOnDoubt(membership)}`
-      : `The tool has given the id of somebody's account to another one, as after a restored backup: that one is left alone, and they are looked for by their address`,
+      ? `The trainer's account ${account} now shows an address that no install named for the trainer: it is left alone, and its work is not reported. Find out in ${tool} whose account it is, then: ${adviseOnDoubt(membership)}`
+      : `The tool has given the id of the trainer's account to another account, as after a restored backup: that account is left alone, and the trainer is looked for by address`,
   );
   return disowned;
 }
 
 /**
- * An id that shows no address is that of whoever is known by it, and never accepted for another
- * trainer: nothing could tell them apart.
+ * Refuses an account without an address if its id is known as another trainer's, because nothing could tell the two
+ * apart.
  */
-export async function refuseBound(
+export async function refuseAccountOfAnother(
   { settling, alerts }: Pick<ConvergeDeps, 'settling' | 'alerts'>,
   claim: Claim,
   { id, email }: Member,
@@ -52,41 +52,41 @@ export async function refuseBound(
   if (!(await settling.isBoundToAnother(claim, id))) return;
   const { tool, groupId: group, trainerId: trainer, id: membership } = claim;
   const account = maskText(id).slice(0, 60);
-  const message = `The account ${account} is known as that of another trainer, and ${tool} shows no address to tell whose it is: see there, and end the membership that it is not`;
-  // Once, and not at every try.
+  const message = `The account ${account} is known as another trainer's, and ${tool} shows no address to tell whose account it is: find out there, and end the wrong membership`;
+  // Raise the alert once, and not at every try.
   if (claim.attempts === 0) {
     alerts.raise('id_of_another', { tool, group, trainer, membership, account }, message);
   }
   throw new AppError('conflict', message);
 }
 
-/** What settles a doubt; also shown by `explain`. */
+/** How an operator resolves the doubt. `explain` shows it too. */
 export function adviseOnDoubt(membership: number): string {
-  return `gangway members adopt ${membership} --address <the address it shows> if it is theirs, gangway members release ${membership} if it is somebody else's`;
+  return `gangway members adopt ${membership} --address <the address it shows> if it is the trainer's, gangway members release ${membership} if it is another person's`;
 }
 
 /**
- * An account that we made and that no look at the group shows: whoever is masked there, or was taken
- * out by another hand, may get in by it. Asked where leaving is having the account ended.
+ * Finds an account that we made and that no look at the group shows. A hidden member, or one whom others removed, could
+ * still get in by it. Only needed if a removal also ends the account.
  */
-export async function findHidden(
+export async function findHiddenAccount(
   deps: ConvergeDeps,
   claim: Claim,
   person: Person,
   signal: AbortSignal,
-): Promise<Looked> {
+): Promise<LookResult> {
   const nobody = { found: null, stray: null };
   if (deps.adapter.removeAccount === undefined || !deps.mayChangeAccounts()) return nobody;
-  const account = await lookForAccount(deps, person, signal);
+  const account = await searchAccount(deps, person, signal);
   if (account === null) return nobody;
   const isOurs = isAccountMadeByUs(claim, account) || (await deps.settling.isAccountOurs(claim, account));
   if (!isOurs) return nobody;
-  const isTheirs = account.id !== person.memberId || judgeId(claim, account) === 'theirs';
+  const isTheirs = account.id !== person.memberId || judgeAccountId(claim, account) === 'confirmed';
   return isTheirs ? { found: account, stray: null } : { found: null, stray: account };
 }
 
-/** The strongest look there is: by the id where they are known by one, else by their address. */
-async function lookForAccount(
+/** The strongest look: by id if it is known, otherwise by address. */
+async function searchAccount(
   { adapter, timeoutMs }: ConvergeDeps,
   person: Person,
   signal: AbortSignal,
@@ -99,13 +99,13 @@ async function lookForAccount(
   });
 }
 
-/** Whoever may still be in under an account that is in doubt is not out before somebody says so. */
-export async function settleDoubt(
+/** A member who may still be in by a doubted account does not count as removed until an operator decides. */
+export async function resolveDoubt(
   deps: ConvergeDeps,
   claim: Claim,
-  result: Result,
+  result: ConvergeResult,
   signal: AbortSignal,
-): Promise<Result | null> {
+): Promise<ConvergeResult | null> {
   const { doubtedId: id, email } = claim;
   if (id === null || email === null) return result;
   const person = {
@@ -114,16 +114,16 @@ export async function settleDoubt(
     email,
     memberId: id,
   };
-  const inGroup = await findIn(deps, claim, person, signal);
+  const inGroup = await findInGroup(deps, claim, person, signal);
   const found = inGroup?.id === id ? inGroup : await lookById(deps, id, signal);
-  const belief = found === null ? 'another' : judgeId(claim, found);
-  if (found === null || belief === 'another') return { ...result, isDoubtSettled: true };
-  if (belief === 'theirs') {
+  const identity = found === null ? 'other_account' : judgeAccountId(claim, found);
+  if (found === null || identity === 'other_account') return { ...result, isDoubtSettled: true };
+  if (identity === 'confirmed') {
     const own = { ...claim, memberId: id };
     const removed = await removeMembership(deps, own, { person, found }, signal);
     return removed && { ...removed, isDoubtSettled: true };
   }
-  const message = `An account that was theirs shows an address that nobody told for them, and may be theirs: ${adviseOnDoubt(claim.id)}`;
+  const message = `An account of the trainer now shows an address that no install named, and may still be the trainer's: ${adviseOnDoubt(claim.id)}`;
   if (result.outcome !== 'removed') throw new AppError('conflict', message);
   return { ...result, state: 'failed', nextAttemptAt: instantIn(deps.clock, heldRetryMs), message };
 }

@@ -4,18 +4,17 @@ import { domainOf } from '../domain/marketplace-text.ts';
 import { isSameAddress } from '../lib/same-address.ts';
 import { callTool } from '../tools/call-tool.ts';
 import type { Claim } from './claim-store.ts';
-import { begin, type ConvergeDeps, readUntil } from './converge-steps.ts';
-import { restIn } from './rest-in.ts';
-import type { Result } from './settle-store.ts';
-import { isAccountMadeByUs, isOneOf } from './whose.ts';
+import { beginCall, type ConvergeDeps, readUntil, settledAs } from './converge-steps.ts';
+import { isAccountMadeByUs, isAmong } from './ownership.ts';
+import type { ConvergeResult } from './settle-store.ts';
 
 type FollowRules = Pick<ConvergeDeps, 'managedDomains' | 'mayChangeAccounts'> & {
   adapter: Pick<Adapter, 'updateEmail'>;
 };
 
 /**
- * Whether an account may be to be given the address that its person has by now: one that is known by
- * its id, and may be changed. Who is only invited, or shows no address, is left as they are.
+ * Whether an account should get the trainer's current address: it is known by its id, and it may be changed. A member
+ * who is only invited, or shows no address, is left as it is.
  */
 export function isToFollow(
   { adapter, managedDomains, mayChangeAccounts }: FollowRules,
@@ -27,10 +26,10 @@ export function isToFollow(
   if (!isOurs || !mayChangeAccounts()) return false;
   if (found.id !== memberId || found.email === null) return false;
   if (isSameAddress(found.email, email)) return false;
-  // One that nobody told of: a hand has changed it, or the tool gave the id to somebody else.
-  if (!isOneOf(addresses, found.email)) return false;
+  // No install named this address: a person changed it, or the tool gave the id to another account.
+  if (!isAmong(addresses, found.email)) return false;
   if (managedDomains.length === 0) return true;
-  // Nobody is let in by another address, and what has one was not made by us, or changed by a hand.
+  // Only managed addresses get access. An account with another address was not made by us, or a person changed it.
   return [found.email, email].every((address) => managedDomains.includes(domainOf(address)));
 }
 
@@ -40,30 +39,30 @@ interface Followed {
 }
 
 /**
- * Gives an account of ours the address that its person has by now.
+ * Gives an account of ours the trainer's current address.
  *
- * @returns `left` where we did not make the account, or it is somebody else's as well, or theirs by
- * another install's word; null where the call must not be made
+ * @returns `unchanged` if we did not make the account, or if another membership uses it; null if the call must not be
+ * made
  */
 export async function followAddress(
   deps: ConvergeDeps,
   claim: Claim,
   { person, found }: Followed,
   signal: AbortSignal,
-): Promise<Result | null | 'left'> {
+): Promise<ConvergeResult | null | 'unchanged'> {
   const { settling, adapter, timeoutMs } = deps;
   const isMade = isAccountMadeByUs(claim, found) || (await settling.isAccountOurs(claim, found));
-  if (!isMade) return 'left';
-  const begun = await begin(deps, claim, { operation: 'update', found });
+  if (!isMade) return 'unchanged';
+  const begun = await beginCall(deps, claim, { operation: 'update', found });
   if (begun === null) return null;
-  if (begun.isOfAnother) return 'left';
+  if (begun.isOfAnother) return 'unchanged';
   await callTool(timeoutMs, signal, async (callSignal) =>
     adapter.updateEmail?.(claim.groupId, found, person.email, callSignal),
   );
   const readBack = await readUntil(deps, claim, { ...person, memberId: found.id }, signal);
   if (readBack !== null && isSameAddress(readBack.email, person.email)) {
     const learnt = { memberId: readBack.id, isOurs: true, isAccountOurs: true };
-    return { operation: 'update', outcome: 'updated', ...learnt, ...restIn(deps.clock, 'active') };
+    return { operation: 'update', outcome: 'updated', ...learnt, ...settledAs(deps.clock, 'active') };
   }
   const says = 'The tool says it changed the address but shows another';
   throw new AppError('unavailable', says);

@@ -7,19 +7,19 @@ import type { InvitationContent } from '../domain/invitation.ts';
 import { invitationContext } from '../keys/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { isReachable } from '../memberships/address-store.ts';
-import { isUntold } from '../memberships/membership-list-store.ts';
+import { isInvitationUndelivered } from '../memberships/membership-list-store.ts';
 import { createInvitationStore, handOver } from './invitation-store.ts';
 
-/** The SQL of telling people how they get in, as far as operators do it or look at it. */
+/** The SQL of handing invitations over, as far as operators do it or look at it. */
 export interface HandoverStore {
   /**
-   * Gives what somebody gets in with, this once: it is told by whoever asks, and not kept.
+   * Returns an invitation this once: the caller hands it over, and it is not kept.
    *
-   * @throws AppError `not_found`, or `conflict` where there is nothing to give
+   * @throws AppError `not_found`, or `conflict` where there is nothing to hand over
    */
   take(membershipId: number, by: By): Promise<Handover>;
   /**
-   * Has the tool invite somebody anew.
+   * Has the tool invite a trainer again.
    *
    * @param canRenew whether a tool can do that
    * @throws AppError `not_found`, or `conflict` where it cannot be done
@@ -68,7 +68,7 @@ export function createHandoverStore(database: Database, box: SecretBox): Handove
           throw new AppError('conflict', `Membership ${id} is in already: there is no need to`);
         }
         if (!canRenew(membership.tool)) {
-          const message = `${membership.tool} cannot invite anybody anew: do so in the tool`;
+          const message = `${membership.tool} cannot renew an invitation: do so in the tool`;
           throw new AppError('conflict', message);
         }
         await invitations.renew(tx, id, by.at);
@@ -77,8 +77,8 @@ export function createHandoverStore(database: Database, box: SecretBox): Handove
   };
 }
 
-/** The invitations of which nobody has been told, of everybody or of these memberships. */
-export async function listUntold(
+/** The invitations that were not handed over yet: all, or those of these memberships. */
+export async function listUndelivered(
   db: Transaction,
   managedDomains: readonly string[],
   membershipIds?: number[],
@@ -90,24 +90,24 @@ export async function listUntold(
     .select(['membershipId', 'kind', 'expiresAt', 'isRenewalWanted'])
     .select(['invitation.nextAttemptAt', 'invitation.failure'])
     .select((eb) => isReachable(eb, managedDomains).as('isReachable'))
-    .where((eb) => isUntold(eb));
+    .where((eb) => isInvitationUndelivered(eb));
   if (membershipIds !== undefined) query = query.where('membershipId', 'in', membershipIds);
   return await query.execute();
 }
 
-/** Nobody else changes either until the transaction ends. */
+/** Locks both rows until the transaction ends. */
 async function findOne(database: Database, tx: Transaction, id: number) {
   const memberships = tx.selectFrom('membership').selectAll().where('id', '=', id);
   const membership = await lockRows(database, memberships).executeTakeFirst();
   if (membership === undefined) throw new AppError('not_found', `There is no membership ${id}`);
   const { wanted, state } = membership;
   if (wanted === 0 || (state !== 'invited' && state !== 'active')) {
-    throw new AppError('conflict', `Membership ${id} is ${state}: nobody is to be told anything`);
+    throw new AppError('conflict', `Membership ${id} is ${state}: no invitation is to be handed over`);
   }
   const rows = tx.selectFrom('invitation').selectAll().where('membershipId', '=', id);
   const invitation = await lockRows(database, rows).executeTakeFirst();
   if (invitation !== undefined) return { membership, invitation };
-  const message = `Membership ${id} has no invitation: they have a login, or the tool has told them`;
+  const message = `Membership ${id} has no invitation: they have a login, or the tool has sent it`;
   throw new AppError('conflict', message);
 }
 

@@ -1,23 +1,23 @@
 import type { Member } from '../adapters/adapter.ts';
 import type { Transaction } from '../db/database.ts';
-import type { Operation } from '../domain/membership.ts';
+import type { ToolOperation } from '../domain/membership.ts';
 import { credentialContext } from '../keys/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import type { Claim } from './claim-store.ts';
 
-/** The SQL of intents: what is committed before a call that changes a tool (design section 2). */
+/** The SQL of intents: what is committed before a call that changes a tool (`docs/design.md`, *Memberships*). */
 
 export interface Intent {
-  operation: Operation;
+  operation: ToolOperation;
   /** What the look before the call found in the group. */
   found: Member | null;
-  /** Before adding: whether a look at the whole tool found no account of the address. */
+  /** Before adding: whether a look at the whole tool found no account with the address. */
   isAccountAbsent?: boolean | null;
-  /** For the login that the call may make: kept, as nobody can say whether it did. */
+  /** The password of the login that the call may make. It is kept, because the outcome may stay unknown. */
   password?: string | null;
 }
 
-/** @returns false where the claim no longer holds */
+/** @returns false if the claim no longer holds */
 export async function prolong(
   tx: Transaction,
   { id, token, generation }: Claim,
@@ -26,12 +26,12 @@ export async function prolong(
   leasedUntil: string,
 ): Promise<boolean> {
   const isAbsentBeforeAdding = operation === 'add' && found === null;
-  // Whoever is about to be taken out is found by no look after that: only their id leads to the rest.
+  // After the removal no look finds the member. Only the id leads to what is left.
   const foundId = operation === 'remove' ? found?.id : undefined;
   const held = await tx
     .updateTable('membership')
     .set((eb) => ({
-      // A lease is twice as long as a call may take: one that was given up arrives no later than that.
+      // A lease is twice as long as a call may take. A call that was given up takes effect before that.
       leasedUntil,
       lateUntil: leasedUntil,
       missedAt: null,
@@ -54,15 +54,15 @@ export async function insertIntent(
   now: string,
 ): Promise<void> {
   const wasFound = found === null ? 0 : 1;
-  const place = credentialContext(membershipId, generation);
-  const credential = password === null ? null : box.seal(Buffer.from(password), place);
+  const context = credentialContext(membershipId, generation);
+  const credential = password === null ? null : box.seal(Buffer.from(password), context);
   await tx
     .insertInto('intent')
     .values({ membershipId, generation, operation, wasFound, createdAt: now, credential })
     .execute();
 }
 
-/** Once they got in, or are out, a password that was made up for them is nobody's any more. */
+/** After the member got in, or is removed, the generated password is no longer needed. */
 export async function forgetPasswords(tx: Transaction, membershipIds: readonly number[]): Promise<void> {
   await tx
     .updateTable('intent')

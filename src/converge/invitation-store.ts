@@ -5,24 +5,24 @@ import type { DeliveredBy, InvitationContent } from '../domain/invitation.ts';
 import { invitationContext } from '../keys/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 
-/** What a tool gave for somebody to get in with. */
+/** What a tool returned for the trainer to get in with. */
 export interface NewInvitation {
   content: InvitationContent;
-  /** An instant; null where it holds until it is used. */
+  /** An instant; null if it is valid until it is used. */
   expiresAt: string | null;
 }
 
-/** The SQL of invitations, as far as bringing a membership in line is concerned with them. */
+/** The SQL of invitations, as far as converging needs it. */
 export interface InvitationStore {
-  /** Keeps one until its person was told, in the place of any before. */
+  /** Keeps an invitation until it was delivered. It replaces any earlier one. */
   keep(tx: Transaction, membershipId: number, invitation: NewInvitation, now: string): Promise<void>;
-  /** They are in, or are to be out: nobody is to be told any more. */
+  /** Drops the invitation: the member is in, or is no longer wanted. */
   drop(tx: Transaction, membershipId: number): Promise<void>;
-  /** The same, where it is a way in that is used up once they are in. */
+  /** The same for a link only. A link is useless once the member is in. */
   dropLink(tx: Transaction, membershipId: number): Promise<void>;
-  /** Somebody who was invited is to be invited anew. */
+  /** Requests a new invitation for an invited member. */
   renew(tx: Transaction, membershipId: number, now: string): Promise<void>;
-  /** The one link of a tool is worthless now: everybody who still waits is to have another. */
+  /** The shared link of a tool is worthless now, so every invited member needs a new one. */
   renewAll(tx: Transaction, tool: string, now: string): Promise<void>;
 }
 

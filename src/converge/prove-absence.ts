@@ -1,21 +1,24 @@
 import type { Member } from '../adapters/adapter.ts';
 import { instantIn } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
+import { isProtected } from '../tools/account-rules.ts';
 import { callTool } from '../tools/call-tool.ts';
-import { isProtected } from '../tools/protected-account.ts';
 import type { Claim } from './claim-store.ts';
 import { type ConvergeDeps, refusedRetryMs } from './converge-steps.ts';
-import type { Result } from './settle-store.ts';
+import type { ConvergeResult } from './settle-store.ts';
 
 /**
- * Whether somebody whom a look did not find is out. Where a call that adds them was never answered,
- * or met somebody of their address whom it could not name, they may be in under an id that nobody has
- * told us. A tool that shows addresses would have shown them; one that shows none is asked who came
- * since (design section 2, *Identity*).
+ * Proves that a member whom a look did not find is out. If a call to add the member got no answer, or the tool could
+ * not name the account, the member may be in under an unknown id. A tool that shows addresses would have shown the
+ * member. A tool that shows none is asked for newcomers (`docs/design.md`, *Identity*).
  *
- * @returns null where they are out; else what is to be settled instead
+ * @returns null if the member is out; otherwise the result to settle instead
  */
-export async function proveAbsence(deps: ConvergeDeps, claim: Claim, signal: AbortSignal): Promise<Result | null> {
+export async function proveAbsence(
+  deps: ConvergeDeps,
+  claim: Claim,
+  signal: AbortSignal,
+): Promise<ConvergeResult | null> {
   const since = unansweredSince(claim);
   if (since === null) return null;
   const strangers = await findStrangers(deps, claim, since, signal);
@@ -26,18 +29,18 @@ export async function proveAbsence(deps: ConvergeDeps, claim: Claim, signal: Abo
     state: 'failed',
     errorCode: 'conflict',
     nextAttemptAt: instantIn(deps.clock, refusedRetryMs),
-    message: sayWhoMayBe(claim, strangers),
+    message: describeStrangers(claim, strangers),
     mayBeIn: strangers.map(({ id, name }) => (name === undefined ? id : `${id} ${maskText(name)}`)),
   };
 }
 
-/** Since when they may have been let in; null where nobody tried, or the tool has told their id. */
+/** Since when the member may be in; null if no call was made, or the tool has given the id. */
 function unansweredSince({ memberId, addresses }: Claim): string | null {
   if (memberId !== null) return null;
   return addresses.flatMap(({ givenAt }) => givenAt ?? []).sort()[0] ?? null;
 }
 
-/** Newcomers of whom nobody knows who they are. */
+/** Newcomers that belong to no known membership. */
 async function findStrangers(
   { adapter, settling, timeoutMs, protectedAccounts }: ConvergeDeps,
   claim: Claim,
@@ -54,9 +57,9 @@ async function findStrangers(
 
 const mostShown = 5;
 
-/** By their ids: names stay out of what is kept. */
-function sayWhoMayBe({ tool }: Claim, strangers: readonly Member[]): string {
+/** Names the accounts by id, because receipts must not contain names. */
+function describeStrangers({ tool }: Claim, strangers: readonly Member[]): string {
   const shown = strangers.slice(0, mostShown).map(({ id }) => id);
   const more = strangers.length > shown.length ? ` and ${strangers.length - shown.length} more` : '';
-  return `They may still be in, as one of these accounts, as adding them was never answered: ${shown.join(', ')}${more}. Remove the one that is theirs in ${tool}; put the ids of the others into tools.${tool}.protected`;
+  return `The trainer may still be in, as one of these accounts, because a call to add the trainer got no answer: ${shown.join(', ')}${more}. Remove the trainer's account in ${tool}; put the ids of the others into tools.${tool}.protected`;
 }

@@ -4,15 +4,22 @@ import { backoffMs } from '../lib/backoff.ts';
 import { instantIn } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import type { GivenAddress } from '../memberships/address-store.ts';
+import { isProtected } from '../tools/account-rules.ts';
 import { callTool } from '../tools/call-tool.ts';
-import { isProtected } from '../tools/protected-account.ts';
-import type { Begun } from './account-store.ts';
+import type { AccountUse } from './account-store.ts';
 import type { Claim } from './claim-store.ts';
-import { withReset } from './converge-invitation.ts';
-import { begin, type ConvergeDeps, endAssignments, look, readUntil, readUntilEnded } from './converge-steps.ts';
-import { restIn } from './rest-in.ts';
-import type { Result } from './settle-store.ts';
-import { formerOf, isAccountMadeByUs, isMembershipOurs } from './whose.ts';
+import {
+  beginCall,
+  type ConvergeDeps,
+  endAssignments,
+  look,
+  readUntil,
+  readUntilEnded,
+  settledAs,
+} from './converge-steps.ts';
+import { formerAddresses, isAccountMadeByUs, isMembershipOurs } from './ownership.ts';
+import { withReset } from './renew-invitation.ts';
+import type { ConvergeResult } from './settle-store.ts';
 
 interface Removal {
   person: Person;
@@ -20,23 +27,23 @@ interface Removal {
 }
 
 /**
- * Takes somebody out of the group whom a look found there, by our doing. Their login in the whole
- * tool is ended only where we made it and nothing else is wanted for it.
+ * Removes a member whom we added from the group. It ends the account in the whole tool only if we made the account and
+ * nothing else uses it.
  *
- * @returns null where the claim no longer holds and nothing was done
+ * @returns null if the claim no longer holds and nothing was done
  */
 export async function removeMembership(
   deps: ConvergeDeps,
   claim: Claim,
   { person, found }: Removal,
   signal: AbortSignal,
-): Promise<Result | null> {
-  const begun = await begin(deps, claim, { operation: 'remove', found });
+): Promise<ConvergeResult | null> {
+  const begun = await beginCall(deps, claim, { operation: 'remove', found });
   if (begun === null) return null;
   if (begun.isShared) {
     const learnt = { memberId: found.id, isOurs: false };
     const outcome = 'kept_for_another';
-    return { operation: 'remove', outcome, ...learnt, ...restIn(deps.clock, 'removed') };
+    return { operation: 'remove', outcome, ...learnt, ...settledAs(deps.clock, 'removed') };
   }
   const isOurs = begun.isAccountOurs || isAccountMadeByUs(claim, found);
   const endsAccount = begun.isLastOfAccount && isOurs && deps.mayChangeAccounts();
@@ -45,8 +52,8 @@ export async function removeMembership(
     if (!endsAccount || removeAccount === undefined) {
       return await deps.adapter.removeMember(claim.groupId, found, callSignal);
     }
-    // Nobody finds an account that is ended, nor sees that it is left in a group.
-    for (const groupId of begun.leaving) {
+    // Leave the other groups first: an ended account can no longer be found in them.
+    for (const groupId of begun.groupsToLeave) {
       await deps.adapter.removeMember(groupId, found, callSignal);
     }
     await removeAccount.call(deps.adapter, claim.groupId, found, callSignal);
@@ -54,28 +61,29 @@ export async function removeMembership(
   await readUntil(deps, claim, { ...person, memberId: found.id }, signal);
   if (endsAccount) await readUntilEnded(deps, found, signal);
   if (!(await endAssignments(deps, claim, { member: found }, signal))) return null;
-  const message = sayWhatIsLeft(deps, begun, endsAccount, isOurs);
-  const removed: Result = {
+  const message = describeRemainingAccess(deps, begun, endsAccount, isOurs);
+  const removed: ConvergeResult = {
     operation: 'remove',
     outcome: 'removed',
     memberId: found.id,
-    // Whoever is found again after a removal was not added by us.
+    // If the member is found again after a removal, we did not add it.
     isOurs: false,
     ...(message !== null && { message }),
-    ...restIn(deps.clock, 'removed'),
+    ...settledAs(deps.clock, 'removed'),
   };
   return withReset(deps, claim, removed);
 }
 
-/** How somebody who was taken out could still get in; null where they cannot. */
-function sayWhatIsLeft(
+/** How a removed member could still get in; null if that is impossible. */
+function describeRemainingAccess(
   { adapter: { capabilities, removeAccount }, mayChangeAccounts }: ConvergeDeps,
-  { isLastOfAccount }: Begun,
+  { isLastOfAccount }: AccountUse,
   endsAccount: boolean,
   isOurs: boolean,
 ): string | null {
-  const removal = endsAccount || removeAccount === undefined ? capabilities.removal : kept(capabilities);
-  // Something else is wanted for the account, so that it is to stay.
+  const removal =
+    endsAccount || removeAccount === undefined ? capabilities.removal : removalKeepingAccount(capabilities);
+  // Something else uses the account, so it must stay.
   if (removal.effect === 'locks_out' || !isLastOfAccount) return null;
   const why = mayChangeAccounts() ? '' : ' (customers share the tool, and no account is ended in it)';
   const whose =
@@ -83,29 +91,29 @@ function sayWhatIsLeft(
   return `They may still get in: ${removal.reason}${why || whose}`;
 }
 
-function kept({ keepingAccount, removal }: Adapter['capabilities']) {
+function removalKeepingAccount({ keepingAccount, removal }: Adapter['capabilities']) {
   return keepingAccount?.removal ?? removal;
 }
 
 interface FormerRemoved {
-  result: Result;
-  /** Whether each of them was found and taken out; true where there are none. */
+  result: ConvergeResult;
+  /** Whether each of them was found and removed; true if there are none. */
   isCalled: boolean;
 }
 
 /**
- * Takes out whoever was let in under an address that the membership was for before. Every try begins
- * with the one it is for now, so that what goes wrong here holds up nothing else.
+ * Removes accounts that were added under former addresses. Each try begins with the current address, so that a failure
+ * here holds up nothing else.
  */
-export async function removeFormer(
+export async function removeFormerAddresses(
   deps: ConvergeDeps,
   claim: Claim,
-  result: Result,
+  result: ConvergeResult,
   signal: AbortSignal,
 ): Promise<FormerRemoved> {
   let settled = result;
   let isCalled = true;
-  for (const given of formerOf(claim, deps.managedDomains)) {
+  for (const given of formerAddresses(claim, deps.managedDomains)) {
     try {
       const removed = await removeUnder(deps, claim, given, signal);
       isCalled &&= removed?.outcome === 'removed' || given.givenAt === null;
@@ -114,12 +122,12 @@ export async function removeFormer(
       if (signal.aborted) throw thrown;
       const { message, retryAfterMs } = toAppError(thrown);
       const waitMs = backoffMs(claim.attempts + 1, retryAfterMs);
-      const failed: Result = {
+      const failed: ConvergeResult = {
         ...settled,
         state: 'removing',
         nextAttemptAt: instantIn(deps.clock, waitMs),
         isUnanswered: true,
-        message: maskText(`An address they had before is not out yet: ${message}`).slice(0, 300),
+        message: maskText(`A former address of the trainer is not removed yet: ${message}`).slice(0, 300),
       };
       return { result: failed, isCalled: false };
     }
@@ -132,7 +140,7 @@ async function removeUnder(
   claim: Claim,
   { address: email }: GivenAddress,
   signal: AbortSignal,
-): Promise<Result | null> {
+): Promise<ConvergeResult | null> {
   const { trainerId, displayName } = claim;
   const person = { trainerId, displayName, email, memberId: null };
   const former = { ...claim, email, memberId: null, isOurs: false };

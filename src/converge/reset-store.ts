@@ -1,35 +1,35 @@
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import { dueAgain } from '../memberships/look-store.ts';
-import { leaseMs } from './converge-steps.ts';
+import { dueIfWorkable } from '../memberships/look-store.ts';
+import { convergeLeaseMs } from './converge-steps.ts';
 import { createInvitationStore, type NewInvitation } from './invitation-store.ts';
 
 /**
- * The SQL of making the links worthless that let everybody in. Each wish is counted, in the
- * transaction that settles the removal it comes from: a reset serves those that were counted when it
- * was claimed, and no crash forgets one. A claim moves the next try behind its lease.
+ * The SQL of resetting links that let everybody in. Each request is counted in the transaction that settles its
+ * removal. A reset serves the requests that were counted when it was claimed, so a crash loses none. A claim moves the
+ * next try behind its lease.
  */
 export interface ResetStore {
-  /** All groups of a tool whose link is due. */
+  /** All groups of a tool whose reset is due. */
   claim(tool: string, now: string, leasedUntil: string): Promise<ResetClaim[]>;
-  /** These are worthless now: whoever still waits in the tool is to have another link. */
+  /** These links are worthless now. Every invited member of the tool needs a new link. */
   settleDone(claims: readonly ResetClaim[], now: string): Promise<void>;
   settleFailed(claim: ResetClaim, nextAttemptAt: string): Promise<void>;
-  /** How many are due in these tools. */
+  /** The number of resets that are due in these tools. */
   countDue(tools: readonly string[], now: string): Promise<number>;
 }
 
 export interface ResetClaim {
   tool: string;
   groupId: string;
-  /** How many wishes there were. */
+  /** The number of requests at the time of the claim. */
   wanted: number;
   attempts: number;
 }
 
-/** Every reset has all who wait invited anew: so it is made for a batch of removals. */
+/** Each reset renews all pending invitations, so one reset serves a batch of removals. */
 const windowMs = 15 * 60_000;
-/** Where an operator has to hand the new link to somebody again. */
+/** The window if an operator must hand a new link to a person again. */
 const handedWindowMs = 60 * 60_000;
 
 export function createResetStore(database: Database, box: SecretBox): ResetStore {
@@ -41,7 +41,7 @@ export function createResetStore(database: Database, box: SecretBox): ResetStore
         .select('groupId')
         .where('tool', '=', tool)
         .where('nextAttemptAt', '<=', now);
-      // Mostly there is none, and then nobody is held up.
+      // Mostly there is none, and then no transaction is needed.
       if ((await due.executeTakeFirst()) === undefined) return [];
       return await inTransaction(database, (tx) =>
         tx
@@ -57,7 +57,7 @@ export function createResetStore(database: Database, box: SecretBox): ResetStore
     settleDone: (claims, now) =>
       inTransaction(database, async (tx) => {
         for (const claim of claims) await settleDone(tx, claim, now);
-        // Also where the lease had run out: whatever was out there is worthless.
+        // This also holds if the lease has expired: the old links are worthless.
         const tools = new Set(claims.map(({ tool }) => tool));
         for (const tool of tools) await invitations.renewAll(tx, tool, now);
       }),
@@ -94,7 +94,7 @@ async function settleDone(tx: Transaction, { tool, groupId, wanted }: ResetClaim
     .set((eb) => ({
       resetAt: now,
       attempts: 0,
-      // Somebody was taken out meanwhile, and may know the link that there is now.
+      // A member was removed meanwhile and may know the current link.
       nextAttemptAt: eb.case().when('wanted', '>', wanted).then(windowAfter(now)).else(null).end(),
     }))
     .where('tool', '=', tool)
@@ -104,8 +104,8 @@ async function settleDone(tx: Transaction, { tool, groupId, wanted }: ResetClaim
 }
 
 /**
- * Whoever was taken out may have come in by the link before it was worthless: they are looked for once
- * more, unless somebody else was taken out meanwhile, who has it made worthless again.
+ * A removed member may have come in by the link before the reset, so it is looked for once more. If another removal has
+ * requested a reset meanwhile, that reset does it.
  */
 async function lookAgain(
   tx: Transaction,
@@ -114,7 +114,7 @@ async function lookAgain(
 ): Promise<void> {
   await tx
     .updateTable('membership')
-    .set((eb) => ({ nextAttemptAt: dueAgain(eb, now) }))
+    .set((eb) => ({ nextAttemptAt: dueIfWorkable(eb, now) }))
     .where('tool', '=', tool)
     .where('groupId', '=', groupId)
     .where('state', '=', 'removed')
@@ -145,8 +145,8 @@ async function lookAgain(
 }
 
 /**
- * Somebody was taken out who may know the link. At once where nobody waits with it; else for all who
- * are taken out until a window is over, as everybody who waits needs another.
+ * Requests a reset, because a removed member may know the link. It is due at once if no invited member has the link.
+ * Otherwise it waits until a window is over, because every invited member will need a new link.
  */
 export async function wantReset(
   tx: Transaction,
@@ -169,8 +169,8 @@ export async function wantReset(
 }
 
 /**
- * Whether a link that was asked for under a lease may have been made worthless before it was kept.
- * Call while the claim still has its lease.
+ * Whether a link that was requested under a lease may have been reset before it was stored. Call it while the claim
+ * still holds its lease.
  */
 export async function isOutdated(
   { dialect }: Pick<Database, 'dialect'>,
@@ -180,7 +180,7 @@ export async function isOutdated(
 ): Promise<boolean> {
   if (invitation?.content.kind !== 'link') return false;
   const resets = tx.selectFrom('linkReset').select('resetAt').where('tool', '=', tool);
-  // A reset that is being settled is waited for: it would not see this link, nor be seen by it.
+  // Wait for a reset that is being settled: it would not see this link, and this check would not see the reset.
   const rows = await (dialect === 'postgres' ? resets.forShare() : resets).execute();
   const lease = await tx
     .selectFrom('membership')
@@ -189,11 +189,11 @@ export async function isOutdated(
     .where('leaseToken', '=', token)
     .executeTakeFirst();
   if (!lease?.leasedUntil) return false;
-  const askedAt = new Date(Date.parse(lease.leasedUntil) - leaseMs).toISOString();
+  const askedAt = new Date(Date.parse(lease.leasedUntil) - convergeLeaseMs).toISOString();
   return rows.some(({ resetAt }) => resetAt !== null && resetAt > askedAt);
 }
 
-/** When a link of the tool was last made worthless; null where none was. */
+/** When a link of the tool was last reset; null if none was. */
 async function lastResetOf(tx: Transaction, tool: string): Promise<string | null> {
   const { resetAt } = await tx
     .selectFrom('linkReset')
@@ -203,7 +203,7 @@ async function lastResetOf(tx: Transaction, tool: string): Promise<string | null
   return resetAt;
 }
 
-/** For how long removals are gathered, by who has a link in their hands. */
+/** How long resets are gathered, depending on who has a link. */
 async function windowOfWaiting(tx: Transaction, tool: string): Promise<number> {
   const rows = await tx
     .selectFrom('membership')

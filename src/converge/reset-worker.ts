@@ -6,42 +6,42 @@ import type { Logger } from '../lib/logger.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
 import { maskText } from '../lib/mask.ts';
 import { callTool } from '../tools/call-tool.ts';
-import { leaseMs } from './converge-steps.ts';
+import { convergeLeaseMs } from './converge-steps.ts';
 import type { ResetClaim, ResetStore } from './reset-store.ts';
 
 export interface ResetDeps {
   tool: string;
   adapter: Adapter;
   resets: ResetStore;
-  /** The longest a call may take. */
+  /** The longest that a call may take. */
   timeoutMs: number;
-  /** Called when there is somebody to be invited anew. */
+  /** Called when invitations must be renewed. */
   onMembershipDue(): void;
   logger: Logger;
   clock: Clock;
 }
 
 const pollMs = 1000;
-/** What is refused is not taken later either, until somebody changes something. */
+/** A refused reset is refused again until something is changed. */
 const refusedRetryMs = 3_600_000;
 
-/** Makes the link of a tool worthless after people were taken out, for all of them together. */
+/** Resets the shared link of a tool after removals, once for all of them. */
 export function createResetWorker(deps: ResetDeps): Loop {
   const { tool, logger, clock } = deps;
   const run = createResetting(deps);
   return createLoop({ name: `reset ${tool}`, intervalMs: pollMs, logger, clock, run });
 }
 
-/** Resets what is due: first all of it, and then whoever waits is invited anew, once. */
+/** Resets all links that are due, then has the invitations renewed once. */
 export function createResetting(deps: ResetDeps): (signal: AbortSignal) => Promise<'idle'> {
   const { tool, resets, clock, logger, onMembershipDue } = deps;
   return async (signal) => {
     const now = toInstant(clock.now());
-    const claims = await resets.claim(tool, now, instantIn(clock, leaseMs));
+    const claims = await resets.claim(tool, now, instantIn(clock, convergeLeaseMs));
     const done: ResetClaim[] = [];
-    const endsAt = instantIn(clock, leaseMs / 2);
+    const endsAt = instantIn(clock, convergeLeaseMs / 2);
     for (const claim of claims) {
-      // What there is no time for is taken again when the lease has run out.
+      // What does not fit into the time is claimed again after the lease.
       if (toInstant(clock.now()) >= endsAt) break;
       if (await reset(deps, claim, signal)) done.push(claim);
     }
@@ -53,7 +53,7 @@ export function createResetting(deps: ResetDeps): (signal: AbortSignal) => Promi
   };
 }
 
-/** @returns whether the link is worthless now; where nobody knows, it is done again */
+/** @returns whether the link is worthless now; if that is unknown, the reset is repeated */
 async function reset(
   { adapter, resets, timeoutMs, clock, logger }: ResetDeps,
   claim: ResetClaim,
@@ -61,12 +61,12 @@ async function reset(
 ): Promise<boolean> {
   const { tool, groupId, attempts } = claim;
   try {
-    await callTool(Math.min(timeoutMs, leaseMs / 2), signal, async (callSignal) =>
+    await callTool(Math.min(timeoutMs, convergeLeaseMs / 2), signal, async (callSignal) =>
       adapter.resetInvitations?.(groupId, callSignal),
     );
     return true;
   } catch (thrown) {
-    // The lease runs out, and it is taken again.
+    // The lease expires, and the reset is claimed again.
     if (signal.aborted) return false;
     const error = toAppError(thrown);
     const waitMs = isTransient(error) ? backoffMs(attempts, error.retryAfterMs) : refusedRetryMs;
@@ -75,7 +75,7 @@ async function reset(
     const message = maskText(error.message).slice(0, 300);
     logger.warn(
       { tool, group: groupId, errorCode: error.code, message, nextAttemptAt },
-      'The sign-up link of a tool could not be reset: whoever was removed may still use it',
+      'The sign-up link of a tool could not be reset: removed members may still use it',
     );
     return false;
   }

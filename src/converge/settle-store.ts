@@ -1,18 +1,25 @@
 import type { Member } from '../adapters/adapter.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import type { ErrorCode } from '../domain/errors.ts';
-import type { MembershipState, Operation, ReceiptOutcome } from '../domain/membership.ts';
+import type { MembershipState, ReceiptOutcome, ToolOperation } from '../domain/membership.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import { isAccountOurs, knownMembers, noteAccount } from '../memberships/account-owner-store.ts';
-import { dueLeftProjects, nextLeaving, noteEnded } from '../memberships/left-project-store.ts';
+import { findKnownMembers, isAccountOurs, recordAccount } from '../memberships/account-owner-store.ts';
+import { dueEndedProjects, nextProjectEndAt, recordAssignmentsEnded } from '../memberships/ended-project-store.ts';
 import type { RouteLink } from '../memberships/link-router.ts';
-import { dueAgain } from '../memberships/look-store.ts';
-import { unreadNote } from '../removals/final-reading-store.ts';
+import { dueIfWorkable } from '../memberships/look-store.ts';
+import { describeUnreadWork } from '../removals/final-reading-store.ts';
 import { countRemoved } from '../removals/removal-total-store.ts';
-import { askOthers, type Begun, tellAccount, unshared } from './account-store.ts';
+import {
+  forgetMemberId,
+  isBoundToAnother,
+  recordAccessGiven,
+  recordAccessSettled,
+  unbindFromOthers,
+  withOwnership,
+} from './access-store.ts';
+import { type AccountUse, findAccountUse, unsharedAccount, updateAccountSharers } from './account-store.ts';
 import { type Claim, noLease } from './claim-store.ts';
 import type { Unconfirmed } from './confirm-result.ts';
-import { bindId, disown, isBoundToAnother, noteAddresses, noteGiven, withOwnership } from './given-store.ts';
 import { forgetPasswords, type Intent, insertIntent, prolong } from './intent-store.ts';
 import { createInvitationStore, type InvitationStore, type NewInvitation } from './invitation-store.ts';
 import { addReceipt } from './receipt-store.ts';
@@ -21,62 +28,62 @@ import { isOutdated, wantReset } from './reset-store.ts';
 /** The SQL of acting on a claim: the intent before a call, and the receipt after it. */
 export interface SettleStore {
   /**
-   * Commits the intent that must stand before a call, and prolongs the lease for it.
+   * Commits the intent before a call, and prolongs the lease for the call.
    *
-   * @returns null where the claim no longer holds, so that the call must not be made
+   * @returns null if the claim no longer holds, so that the call must not be made
    */
-  begin(claim: Claim, intent: Intent, now: string, leasedUntil: string): Promise<Begun | null>;
+  begin(claim: Claim, intent: Intent, now: string, leasedUntil: string): Promise<AccountUse | null>;
   /** Whether it is known that we made an account of the tool. */
   isAccountOurs(claim: Pick<Claim, 'tool' | 'trainerId'>, found: Pick<Member, 'id' | 'madeAt'>): Promise<boolean>;
-  /** Whether an id is known as that of another trainer who is, or may be, in. */
+  /** Whether an id is known as that of another trainer who is, or may be, in the tool. */
   isBoundToAnother(claim: Pick<Claim, 'tool' | 'trainerId'>, id: string): Promise<boolean>;
   /**
-   * Lets go of an id that means another account by now, or may.
+   * Forgets an id that belongs to another account now, or may belong to one.
    *
-   * @returns whether it was believed until now
+   * @returns whether the id was still recorded
    */
-  disown(claim: Claim, id: string, isInDoubt: boolean): Promise<boolean>;
-  /** Which of these ids belong to somebody else, or to another access of the same trainer that stands. */
+  forgetMemberId(claim: Claim, id: string, isInDoubt: boolean): Promise<boolean>;
+  /** Which of these ids belong to another trainer, or to another current access of the same trainer. */
   knownMembers(claim: Claim, ids: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Projects that they have left, in which what is assigned to them is to be taken away by now. */
-  leftProjects(claim: Claim, now: string): Promise<string[]>;
-  noteEnded(claim: Claim, project: string, now: string): Promise<void>;
-  /** Writes the receipt, and the result where the claim still holds; else asks for another look. */
-  settle(claim: Claim, result: Result, now: string): Promise<void>;
+  /** The projects that have ended and in which the member's assignments must be ended now. */
+  endedProjects(claim: Claim, now: string): Promise<string[]>;
+  recordAssignmentsEnded(claim: Claim, project: string, now: string): Promise<void>;
+  /** Writes the receipt, and the result if the claim still holds. Otherwise it requests another look. */
+  settle(claim: Claim, result: ConvergeResult, now: string): Promise<void>;
 }
 
-export interface Result {
-  operation: Operation;
+export interface ConvergeResult {
+  operation: ToolOperation;
   outcome: ReceiptOutcome;
   state: MembershipState;
-  /** What was learnt of the member; stays as it was where nothing was. */
+  /** The member's id as it was learnt. If it is left out, the stored one stays. */
   memberId?: string;
   isOurs?: boolean;
-  /** Whether we made the account; left out where that was not learnt. */
+  /** Whether we made the account. It is left out if that was not learnt. */
   isAccountOurs?: boolean;
-  /** When the tool made it. */
+  /** When the tool made the account. */
   madeAt?: string;
-  /** Whether nothing is left of an account of which it was not known whose it is. */
+  /** Whether the doubted account no longer matters. */
   isDoubtSettled?: true;
-  /** When to try again; null when there is nothing left to do. */
+  /** When to try again; null if there is nothing left to do. */
   nextAttemptAt: string | null;
   errorCode?: ErrorCode;
-  /** False where what went wrong says nothing of how the tool is. */
+  /** False if the failure says nothing about the state of the tool. */
   isOfToolItself?: false;
   retryAfterMs?: number | undefined;
   toolStatus?: number | undefined;
   message?: string | undefined;
-  /** How they get in, where they have to be told. */
+  /** The invitation that the trainer needs to get in. */
   invitation?: NewInvitation;
-  /** Whether a password was made up for them, which is not needed any more. */
+  /** Whether a generated password is no longer needed. */
   hasPassword?: boolean;
-  /** As whom they may be in, where it cannot be proven that they are out: accounts, as they are shown. */
+  /** The accounts that the member may be in by, if absence cannot be proven, as they are shown. */
   mayBeIn?: readonly string[];
-  /** Whether a call was made of which nobody knows whether it was done. */
+  /** Whether a call has an unknown outcome. */
   isUnanswered?: true;
-  /** What is to be looked at again; stays as it was where it is not told. */
+  /** What must be confirmed by another look. If it is left out, the stored values stay. */
   unconfirmed?: Unconfirmed;
-  /** Whether the link that lets everybody in is to be made worthless. */
+  /** Whether the shared link must be reset. */
   wantsReset?: boolean;
 }
 
@@ -88,10 +95,10 @@ export function createSettleStore(database: Database, box: SecretBox, routeLink:
         if (!(await prolong(tx, claim, intent, now, leasedUntil))) return null;
         await insertIntent(tx, box, claim, intent, now);
         if (intent.operation !== 'add') {
-          return await askOthers(tx, { box, routeLink }, claim, intent.found);
+          return await findAccountUse(tx, { box, routeLink }, claim, intent.found);
         }
-        await noteGiven(tx, claim, intent, now);
-        return unshared;
+        await recordAccessGiven(tx, claim, intent, now);
+        return unsharedAccount;
       };
       return await inTransaction(database, write, { isDurable: true });
     },
@@ -100,13 +107,14 @@ export function createSettleStore(database: Database, box: SecretBox, routeLink:
 
     isBoundToAnother: (claim, id) => isBoundToAnother(database.kysely, claim, id),
 
-    disown: (claim, id, isInDoubt) => inTransaction(database, (tx) => disown(tx, claim, id, isInDoubt)),
+    forgetMemberId: (claim, id, isInDoubt) => inTransaction(database, (tx) => forgetMemberId(tx, claim, id, isInDoubt)),
 
-    knownMembers: (claim, ids) => knownMembers(database.kysely, claim, ids),
+    knownMembers: (claim, ids) => findKnownMembers(database.kysely, claim, ids),
 
-    leftProjects: ({ id }, now) => dueLeftProjects(database.kysely, id, now),
+    endedProjects: ({ id }, now) => dueEndedProjects(database.kysely, id, now),
 
-    noteEnded: (claim, project, now) => inTransaction(database, (tx) => noteEnded(tx, claim.id, project, now)),
+    recordAssignmentsEnded: (claim, project, now) =>
+      inTransaction(database, (tx) => recordAssignmentsEnded(tx, claim.id, project, now)),
 
     settle: (claim, result, now) =>
       inTransaction(database, async (tx) => {
@@ -115,9 +123,9 @@ export function createSettleStore(database: Database, box: SecretBox, routeLink:
         if (isNews(claim, known)) await insertReceipt(tx, claim, known, now);
         const isHeld = await settleHeld(tx, claim, known, now);
         if (!isHeld) await settleLost(tx, claim, known, now);
-        await bindId(tx, box, claim, known, now);
-        await noteAccount(tx, claim, known, now);
-        await tellAccount(tx, box, claim, known, now);
+        await unbindFromOthers(tx, box, claim, known, now);
+        await recordAccount(tx, claim, known, now);
+        await updateAccountSharers(tx, box, claim, known, now);
         if (isHeld) await settleOurs(tx, invitations, claim, { ...known, isWorthless }, now);
         if (known.wantsReset) await wantReset(tx, claim, now);
         await countRemoved(tx, claim, known);
@@ -129,19 +137,19 @@ async function settleOurs(
   tx: Transaction,
   invitations: InvitationStore,
   claim: Claim,
-  result: Result & { isWorthless: boolean },
+  result: ConvergeResult & { isWorthless: boolean },
   now: string,
 ): Promise<void> {
-  await noteAddresses(tx, claim, result, now);
+  await recordAccessSettled(tx, claim, result, now);
   await settleInvitation(tx, invitations, claim, result, now);
 }
 
-/** Who is in, or out, needs no link any more; who is out, nothing at all. */
+/** A member who is in needs no link any more. A member who is out needs no invitation at all. */
 async function settleInvitation(
   tx: Transaction,
   invitations: InvitationStore,
   claim: Claim,
-  { state, invitation, hasPassword = false, isWorthless }: Result & { isWorthless: boolean },
+  { state, invitation, hasPassword = false, isWorthless }: ConvergeResult & { isWorthless: boolean },
   now: string,
 ): Promise<void> {
   const { id } = claim;
@@ -153,8 +161,8 @@ async function settleInvitation(
   if (isSettled && (claim.password !== null || hasPassword)) await forgetPasswords(tx, [id]);
 }
 
-/** A look that shows what was known is nothing to keep. */
-function isNews(claim: Claim, { outcome, state }: Result): boolean {
+/** A look that only confirms what was known needs no receipt. */
+function isNews(claim: Claim, { outcome, state }: ConvergeResult): boolean {
   const isUnchanged = outcome === 'already_member' || outcome === 'already_absent';
   return !isUnchanged || claim.state !== state;
 }
@@ -162,10 +170,10 @@ function isNews(claim: Claim, { outcome, state }: Result): boolean {
 async function insertReceipt(
   tx: Transaction,
   claim: Claim,
-  { operation, outcome, toolStatus, message, memberId }: Result,
+  { operation, outcome, toolStatus, message, memberId }: ConvergeResult,
   now: string,
 ): Promise<void> {
-  const note = outcome === 'removed' ? await unreadNote(tx, claim, memberId) : null;
+  const note = outcome === 'removed' ? await describeUnreadWork(tx, claim, memberId) : null;
   const said = [message ?? null, note].filter((part) => part !== null);
   await addReceipt(tx, {
     membershipId: claim.id,
@@ -178,10 +186,10 @@ async function insertReceipt(
   });
 }
 
-async function settleHeld(tx: Transaction, claim: Claim, result: Result, now: string): Promise<boolean> {
+async function settleHeld(tx: Transaction, claim: Claim, result: ConvergeResult, now: string): Promise<boolean> {
   const { id, token, generation, attempts } = claim;
   const { outcome, state, memberId, isOurs, nextAttemptAt, message, isDoubtSettled } = result;
-  // Taken out, and another account of theirs may be left.
+  // The member was removed, but another account of the trainer may be left.
   const hasFailed = outcome === 'failed' || outcome === 'refused' || state === 'failed';
   const settled = await tx
     .updateTable('membership')
@@ -196,7 +204,7 @@ async function settleHeld(tx: Transaction, claim: Claim, result: Result, now: st
         .case()
         .when('lookAgain', '=', 1)
         .then(now)
-        .else(eb.fn.coalesce(eb.val(nextAttemptAt), nextLeaving(eb)))
+        .else(eb.fn.coalesce(eb.val(nextAttemptAt), nextProjectEndAt(eb)))
         .end(),
       lookAgain: 0,
       attempts: hasFailed ? attempts + 1 : 0,
@@ -210,43 +218,48 @@ async function settleHeld(tx: Transaction, claim: Claim, result: Result, now: st
   return settled.numUpdatedRows === 1n;
 }
 
-/** A call whose end is known arrives no more: what is told of those before it stands as it did. */
+/** A call with a known outcome takes no late effect, so its own deadline is dropped and the earlier one stays. */
 function toUnconfirmed(
   { lateUntil }: Claim,
-  { isUnanswered, unconfirmed }: Pick<Result, 'isUnanswered' | 'unconfirmed'>,
+  { isUnanswered, unconfirmed }: Pick<ConvergeResult, 'isUnanswered' | 'unconfirmed'>,
 ): Partial<Unconfirmed> {
-  const told = { lateUntil, ...unconfirmed };
-  if (!isUnanswered) return told;
-  const { lateUntil: _, ...kept } = told;
+  const known = { lateUntil, ...unconfirmed };
+  if (!isUnanswered) return known;
+  const { lateUntil: _, ...kept } = known;
   return kept;
 }
 
 /**
- * Something else is wanted by now, or somebody else took the work over. What was done may have
- * undone theirs, also after they looked: whatever they come to settle, the tool is looked at again.
+ * The membership changed meanwhile, or another worker took it over. Our call may have undone that worker's call, even
+ * after its look, so the tool is looked at again.
  */
 async function settleLost(
   tx: Transaction,
   claim: Claim,
-  { outcome, memberId, isUnanswered }: Result,
+  { outcome, memberId, isUnanswered }: ConvergeResult,
   now: string,
 ): Promise<void> {
   const { id, token, lateUntil } = claim;
   const learnt = {
     ...(memberId !== undefined && { memberId }),
-    // Whatever was settled meanwhile: this one was put there by us.
+    // Whatever was settled meanwhile, we added this member.
     ...(outcome === 'added' && { isOurs: 1 }),
   };
   const kept = await tx
     .updateTable('membership')
-    .set((eb) => ({ ...noLease, ...learnt, ...(!isUnanswered && { lateUntil }), nextAttemptAt: dueAgain(eb, now) }))
+    .set((eb) => ({
+      ...noLease,
+      ...learnt,
+      ...(!isUnanswered && { lateUntil }),
+      nextAttemptAt: dueIfWorkable(eb, now),
+    }))
     .where('id', '=', id)
     .where('leaseToken', '=', token)
     .executeTakeFirst();
   if (kept.numUpdatedRows === 1n) return;
   await tx
     .updateTable('membership')
-    .set((eb) => ({ ...learnt, lookAgain: 1, nextAttemptAt: dueAgain(eb, now) }))
+    .set((eb) => ({ ...learnt, lookAgain: 1, nextAttemptAt: dueIfWorkable(eb, now) }))
     .where('id', '=', id)
     .execute();
 }

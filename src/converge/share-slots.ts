@@ -1,10 +1,10 @@
 /**
- * Installs take turns in a tool: the one that has least under way is next, and while others wait
- * none gets more than half. Pure.
+ * Installs take turns in a tool. The install with the fewest running calls is next, and while others wait no install
+ * gets more than half of the slots. Pure.
  *
- * @param waiting installs for which something is due; of two that have the same, the first is next
- * @param underway how many calls each has under way now
- * @returns how many of the free slots each gets
+ * @param waiting installs with work that is due; of two with the same number of calls, the first is next
+ * @param underway the number of running calls of each install
+ * @returns how many of the free slots each install gets
  */
 export function shareSlots(
   waiting: readonly string[],

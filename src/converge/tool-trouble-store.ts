@@ -1,24 +1,24 @@
 import { type Database, inTransaction } from '../db/database.ts';
 import type { ToolTrouble } from '../domain/tool-trouble.ts';
-import { isHeldBack, mayBeWorkedOn } from '../memberships/membership-store.ts';
+import { isHeldBack, isWorkable } from '../memberships/membership-store.ts';
 
-/** The SQL of tools in trouble: what a breaker knows is of use to others only if it is written down. */
+/** The SQL of tools in trouble, so that other processes know what a breaker knows. */
 export interface ToolTroubleStore {
-  /** It began when that was first noted, as long as it is the same trouble. */
-  note(trouble: ToolTrouble): Promise<void>;
+  /** Records trouble. As long as it is the same trouble, it keeps the time when it began. */
+  record(trouble: ToolTrouble): Promise<void>;
   clear(tool: string): Promise<void>;
   list(): Promise<ToolTrouble[]>;
-  /** Whose call is due, or has failed and is to be tried again, grouped by what they are waiting for. */
-  listWaiting(): Promise<Waiting[]>;
-  /** Some of them, who have waited for longest first. */
+  /** Counts memberships whose call is due, or has failed and will be retried, grouped by what they wait for. */
+  listWaiting(): Promise<WaitingMemberships[]>;
+  /** Names some of these trainers, those who have waited longest first. */
   nameWaiting(tool: string, limit: number): Promise<string[]>;
 }
 
-export interface Waiting {
+export interface WaitingMemberships {
   tool: string;
-  /** Whether they wait to be in; else to be out. */
+  /** Whether they wait to be added; otherwise to be removed. */
   isWanted: boolean;
-  /** Whether the tool refuses them: that needs somebody, and is told of apart. */
+  /** Whether the tool refuses them. That needs an operator and is shown separately. */
   isRefused: boolean;
   failure: string | null;
   count: number;
@@ -29,7 +29,7 @@ export interface Waiting {
 export function createToolTroubleStore(database: Database): ToolTroubleStore {
   const { kysely } = database;
   return {
-    async note({ tool, errorCode, message, since, asksAgainAt }) {
+    async record({ tool, errorCode, message, since, asksAgainAt }) {
       await inTransaction(database, (tx) =>
         tx
           .insertInto('toolTrouble')
@@ -108,6 +108,6 @@ function selectWaiting({ kysely }: Database) {
     )
     .where('nextAttemptAt', 'is not', null)
     .where('state', 'in', ['pending', 'removing', 'failed'])
-    .where(mayBeWorkedOn)
+    .where(isWorkable)
     .where((eb) => eb.not(isHeldBack(eb)));
 }

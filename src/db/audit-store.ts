@@ -6,7 +6,7 @@ export interface By {
   at: string;
 }
 
-/** @param subject what was decided about, by names and ids: no addresses */
+/** @param subject what was decided about, by names and ids, without addresses */
 export async function writeAudit(tx: Transaction, { actor, at }: By, action: string, subject: string): Promise<void> {
   await tx.insertInto('audit').values({ actor, action, subject, at }).execute();
 }

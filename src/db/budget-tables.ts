@@ -1,5 +1,5 @@
 import type { Generated, Selectable } from 'kysely';
-import type { BudgetState, ToldState } from '../domain/budget.ts';
+import type { BudgetState, NotifiedBudgetState } from '../domain/budget.ts';
 import type { BudgetFacts } from '../domain/notice.ts';
 
 /** Tables of `tables.ts` that are about budgets: ids and numbers, and so kept for good. */
@@ -31,7 +31,7 @@ interface BudgetTable extends BudgetFacts {
   attempts: Generated<number>;
   failure: string | null;
   /** What somebody was told of last, when, and what was funded by then. */
-  toldState: ToldState | null;
+  toldState: NotifiedBudgetState | null;
   toldAt: string | null;
   toldFundedVolume: number | null;
 }

@@ -9,7 +9,7 @@ import type {
   PersonEvidence,
 } from '../domain/evidence.ts';
 import type { DeliveredBy, InvitationKind } from '../domain/invitation.ts';
-import type { MembershipState, Operation, ReceiptOutcome } from '../domain/membership.ts';
+import type { MembershipState, ReceiptOutcome, ToolOperation } from '../domain/membership.ts';
 import type { RunOutcome, RunTrigger } from '../domain/run.ts';
 import type { RemovalCause } from '../domain/standing.ts';
 import type { BudgetTables } from './budget-tables.ts';
@@ -222,7 +222,7 @@ export interface IntentTable {
   id: Generated<number>;
   membershipId: number;
   generation: number;
-  operation: Operation;
+  operation: ToolOperation;
   /** What the look before the call found. */
   wasFound: number;
   createdAt: string;
@@ -253,7 +253,7 @@ export interface ReceiptTable {
   id: Generated<number>;
   membershipId: number;
   generation: number;
-  operation: Operation;
+  operation: ToolOperation;
   outcome: ReceiptOutcome;
   toolStatus: number | null;
   message: string | null;

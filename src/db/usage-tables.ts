@@ -133,7 +133,7 @@ export type UsageTroubleKind = 'work' | 'lowering' | 'refused';
 /** What an operator has decided about work that could not be told to be of one contract. */
 export interface UsageDecisionTable {
   id: Generated<number>;
-  /** The key of the sighting. */
+  /** The key of the observation. */
   work: string;
   /** Null where it is not to be reported at all. */
   install: string | null;

@@ -1,12 +1,12 @@
 /**
- * Reads that looked for something and did not find it, as a register. One absence is a hiccup; two,
- * at least 10 minutes apart and with no sighting after the first, are evidence that it is gone.
+ * A register of reads that looked for something and did not find it. One absence proves nothing. Two absences, at least
+ * 10 minutes apart and with no observation after the first, prove that it is gone.
  *
- * Kept are the latest of each 10 minutes, and of those the last three: enough for two that are far
- * enough apart, however often is read. Merging is commutative, associative and idempotent.
+ * The register keeps the latest absence of each 10 minutes, and the last three of those. That is enough to find two
+ * that are far enough apart, however often reads happen. Merging is commutative, associative and idempotent.
  */
 
-/** Instants, oldest first, separated by spaces; null where nothing was ever missed. */
+/** Instants, oldest first, separated by spaces. Null when there is no absence. */
 export type Absences = string | null;
 
 const apartMs = 10 * 60_000;
@@ -23,7 +23,7 @@ export function mergeAbsences(a: Absences, b: Absences): Absences {
   return instants.length === 0 ? null : instants.join(' ');
 }
 
-/** @returns when the absences since it was last seen were enough; null where they are not */
+/** @returns the instant of the absence that proved it gone; null while the absences do not prove it */
 export function goneSince(absences: Absences, lastSeenAt: string | null): string | null {
   const since = listAbsences(absences).filter((at) => lastSeenAt === null || at > lastSeenAt);
   const [first] = since;
@@ -31,7 +31,7 @@ export function goneSince(absences: Absences, lastSeenAt: string | null): string
   return since.find((at) => Date.parse(at) - Date.parse(first) >= apartMs) ?? null;
 }
 
-/** Whether it was looked for and not found since it was last seen. */
+/** Whether there is an absence after the last observation. */
 export function isMissed(absences: Absences, lastSeenAt: string | null): boolean {
   return listAbsences(absences).some((at) => lastSeenAt === null || at > lastSeenAt);
 }

@@ -1,21 +1,24 @@
 import type { Instant } from './evidence.ts';
-import { type Graces, isAskedFor, isExplicit, type RemovalCause } from './standing.ts';
+import { type GracePeriods, isByOperator, isExplicit, type RemovalCause } from './standing.ts';
 
 /**
- * What a removal that is due waits for: that the marketplace was asked late enough for everything to
- * be known that may keep somebody in (design section 2, *Removing*, and section 4.5). Each wait has
- * an end: access falls then, whatever could not be asked.
+ * What a removal that is due waits for: the marketplace must have been asked late enough that Gangway knows everything
+ * that may keep the trainer in (`docs/design.md`, *Removing* and *Reconciling*). Each wait has an end. After it the
+ * trainer is removed, even if the marketplace could not be asked.
  */
 
-/** Access falls so long after an explicit end at the latest, whether or not its install was asked. */
+/** The longest that a removal after an explicit end waits for a list of active contracts. */
 export const longestLookMs = 30_000;
 
-/** How far an install has been read, as far as a removal may wait for it. */
-export interface Readings {
+/** How far an install has been read. Removals wait for this. */
+export interface InstallReadings {
   install: string;
-  /** Nothing older counts before it has been read: after a silence, or in a restored database. */
+  /**
+   * Evidence before this instant does not count until the install has been read again. Set after a silence and in a
+   * restored database.
+   */
   heldSince: Instant | null;
-  /** No weaker evidence that is older counts before that: also after a shorter pause. */
+  /** The same for weaker evidence only. It is also set after a pause that is too short to be a silence. */
   removalsHeldSince: Instant | null;
   /** When the last list of its active contracts began. */
   activeListedAt: Instant | null;
@@ -23,64 +26,64 @@ export interface Readings {
 
 export interface DueEnd {
   cause: RemovalCause;
-  /** Whose reason fell last. */
+  /** The install whose reason ended last. */
   install: string;
-  /** When it was derived that they are to go. */
+  /** When Gangway decided that the trainer must be removed. */
   derivedAt: Instant;
   dueAt: Instant;
-  /** When it was first made to wait; null where it was not yet. */
+  /** When the removal began to wait; null if it has not waited yet. */
   waitsSince: Instant | null;
 }
 
-/** An install that was ever a reason for the membership. */
-export interface Source extends Readings {
-  /** When the last of its contracts that were a reason was said outright to have ended. */
+/** An install that has, or had, a reason for the membership. */
+export interface ReasonInstall extends InstallReadings {
+  /** The latest explicit end among its contracts that were a reason. */
   endedAt: Instant | null;
-  /** Not where it is no longer configured. */
+  /** False if the install is no longer configured. */
   canBeAsked: boolean;
 }
 
-export interface Wait {
+export interface ReadingWait {
   isOver: boolean;
-  /** Installs whose active contracts are to be listed for it. */
+  /** Installs whose active contracts must be listed before this removal. */
   toList: string[];
 }
 
 /**
- * @param sources all that were ever a reason for the membership
- * @param others that may reach its group beside them
+ * @param sources all installs that have, or had, a reason for the membership
+ * @param others other installs whose trainers may be in the same group
  */
-export function findWait(
+export function findReadingWait(
   due: DueEnd,
-  sources: readonly Source[],
-  others: readonly Readings[],
+  sources: readonly ReasonInstall[],
+  others: readonly InstallReadings[],
   now: Instant,
-  graces: Graces,
-): Wait {
-  // An operator's word stands by itself.
-  if (isAskedFor(due.cause)) return { isOver: true, toList: [] };
+  gracePeriods: GracePeriods,
+): ReadingWait {
+  // An operator's decision needs no confirmation.
+  if (isByOperator(due.cause)) return { isOver: true, toList: [] };
   const since = due.waitsSince ?? now;
   const own = sources.filter(({ install }) => install === due.install);
   const neighbours = [...sources.filter(({ install }) => install !== due.install), ...others];
   const isUnread = isExplicit(due.cause)
-    ? own.some((one) => isOlder(one, due)) || neighbours.some((one) => isBlindTo(one, due))
-    : [...own, ...neighbours].some((one) => isHeld(one, due, graces)) ||
+    ? own.some((one) => isOlder(one, due)) || neighbours.some((one) => mayHaveMissedHire(one, due))
+    : [...own, ...neighbours].some((one) => isHeld(one, due, gracePeriods)) ||
       neighbours.some(({ heldSince }) => heldSince !== null);
   const look = isExplicit(due.cause)
     ? findLook(due, sources, neighbours, { since, now })
     : { isOver: true, toList: [] };
-  const isReadingOver = !isUnread || msBetween(since, now) >= graces.revokedGraceMs;
+  const isReadingOver = !isUnread || msBetween(since, now) >= gracePeriods.revokedGraceMs;
   return { ...look, isOver: isReadingOver && look.isOver };
 }
 
-/** The start of a renewal may have been lost: what is active is looked at once, but not for long. */
+/** The event that starts a renewal may be lost. So active contracts are listed once, but not for long. */
 function findLook(
   due: DueEnd,
-  sources: readonly Source[],
-  neighbours: readonly Readings[],
+  sources: readonly ReasonInstall[],
+  neighbours: readonly InstallReadings[],
   { since, now }: { since: Instant; now: Instant },
-): Wait {
-  // While nobody was here nobody could ask.
+): ReadingWait {
+  // Nobody could ask during a silence, so the time counts from its end.
   const here = sources.map(({ removalsHeldSince }) => removalsHeldSince ?? since);
   if (msBetween(latestOf([since, ...here]), now) >= longestLookMs) {
     return { isOver: true, toList: [] };
@@ -90,40 +93,40 @@ function findLook(
   return { isOver: toList.length === 0 && isAllRead, toList };
 }
 
-/** An end that was said before a silence, or is told by a restored database. */
-function isOlder({ heldSince }: Readings, { derivedAt }: DueEnd): boolean {
+/** The end is older than a silence, or comes from a restored database. */
+function isOlder({ heldSince }: InstallReadings, { derivedAt }: DueEnd): boolean {
   return heldSince !== null && derivedAt < heldSince;
 }
 
 /**
- * Whether an install may have hired somebody unheard whom another lets go. What another was told
- * after that acts at once.
+ * Whether an install may have missed the hire of a trainer whom another install lets go. An end that the other install
+ * delivered after the silence acts at once.
  */
-function isBlindTo(other: Readings, due: DueEnd): boolean {
+function mayHaveMissedHire(other: InstallReadings, due: DueEnd): boolean {
   return other.heldSince !== null && (due.cause !== 'contract_ended' || isOlder(other, due));
 }
 
-/** Whether weaker evidence is older than what its install has been read after. */
+/** Whether weaker evidence is older than the last full reading of its install. */
 function isHeld(
-  { heldSince, removalsHeldSince }: Readings,
+  { heldSince, removalsHeldSince }: InstallReadings,
   { derivedAt, dueAt }: DueEnd,
-  { graceMs }: Graces,
+  { graceMs }: GracePeriods,
 ): boolean {
   const held = latestOf([heldSince ?? '', removalsHeldSince ?? '']);
   if (held === '') return false;
-  // Also what was delivered before and taken in only after it.
+  // This includes evidence that was delivered before the pause and taken in after it.
   return derivedAt < held || msBetween(held, dueAt) <= graceMs;
 }
 
-/** Whether what is active was listed after all ends that took a reason away had been said. */
-function wasListed(source: Source, { install, cause, derivedAt, dueAt }: DueEnd): boolean {
+/** Whether active contracts were listed after the last end that took a reason away. */
+function wasListed(source: ReasonInstall, { install, cause, derivedAt, dueAt }: DueEnd): boolean {
   const { activeListedAt, endedAt, removalsHeldSince } = source;
-  const own = source.install !== install ? endedAt : toldAt();
+  const own = source.install !== install ? endedAt : endKnownAt();
   if (own === null || !source.canBeAsked) return true;
   return activeListedAt !== null && activeListedAt >= latestOf([own, removalsHeldSince ?? '']);
 
-  /** By our own clock where a delivery told it. A reading that shows an end lists what is active. */
-  function toldAt(): Instant {
+  /** For a delivered end this is our own clock. A reading that shows an end has listed the active contracts itself. */
+  function endKnownAt(): Instant {
     return cause === 'contract_ended' ? derivedAt : dueAt;
   }
 }

@@ -1,10 +1,10 @@
 /**
- * What an install and a tool are bound to when they are first seen, so that a token or an address
- * that was swapped in the configuration touches nobody: another customer, or another server, is a
- * mistake until an operator says otherwise. Pure.
+ * An install and a tool are bound to the customer and the server that they are first seen with. If the configuration
+ * then names another customer or server, Gangway treats that as a mistake and touches nobody until an operator accepts
+ * it. Pure.
  */
 
-/** Whose a token is, as the marketplace tells; null where it does not. */
+/** The customer that a token belongs to, as the marketplace says; null where it does not say. */
 export interface Customer {
   grantId: string;
   organizationId: string | null;
@@ -12,36 +12,40 @@ export interface Customer {
 }
 
 /**
- * How the customer of a token is another than the one that an install is bound to, to go behind "the
- * token is"; null where it is the same, as far as can be told. A reconnect has a new grant.
+ * Describes how the customer of a token differs from the customer that an install is bound to. The text goes behind
+ * "the token is". Null if they are the same, as far as the marketplace says. After a reconnect only the grant is new.
  *
  * @param holder another install that is bound to the grant of the token
  */
-export function differsFrom(bound: Customer | undefined, told: Customer, holder: string | undefined): string | null {
-  if (holder !== undefined && bound?.grantId !== told.grantId) return `that of ${holder}`;
-  if (isOther(bound?.organizationId, told.organizationId)) {
-    return `of another customer (${told.organizationId}) than before (${bound?.organizationId})`;
+export function describeOtherCustomer(
+  bound: Customer | undefined,
+  seen: Customer,
+  holder: string | undefined,
+): string | null {
+  if (holder !== undefined && bound?.grantId !== seen.grantId) return `that of ${holder}`;
+  if (isOther(bound?.organizationId, seen.organizationId)) {
+    return `of another customer (${seen.organizationId}) than before (${bound?.organizationId})`;
   }
-  if (isOther(bound?.appId, told.appId)) {
-    return `for another app (${told.appId}) than before (${bound?.appId})`;
+  if (isOther(bound?.appId, seen.appId)) {
+    return `for another app (${seen.appId}) than before (${bound?.appId})`;
   }
   return null;
 }
 
-/** What tells the installation of a tool from another. */
+/** What distinguishes one installation of a tool from another. */
 export interface Server {
-  /** What the server says of itself, wherever it stands; null where it has nothing of the kind. */
+  /** What the server says about itself; null if it has no such identity. */
   identity: string | null;
-  /** Where it stands, as configured; null where that is not known. */
+  /** The configured address or path; null if unknown. */
   place: string | null;
 }
 
-/** Whether a tool is another than the one it is bound to. What has an identity may move. */
-export function isOtherServer(bound: Server, told: Server): boolean {
-  if (bound.identity !== null && told.identity !== null) return bound.identity !== told.identity;
-  return isOther(bound.place, told.place);
+/** Whether a tool is another server than the one it is bound to. A server with an identity may move. */
+export function isOtherServer(bound: Server, seen: Server): boolean {
+  if (bound.identity !== null && seen.identity !== null) return bound.identity !== seen.identity;
+  return isOther(bound.place, seen.place);
 }
 
-function isOther(bound: string | null | undefined, told: string | null): boolean {
-  return bound !== null && bound !== undefined && told !== null && bound !== told;
+function isOther(bound: string | null | undefined, seen: string | null): boolean {
+  return bound !== null && bound !== undefined && seen !== null && bound !== seen;
 }

@@ -1,9 +1,9 @@
-/** How far what was funded of a contract is used up (spec: platform-api.md section 4). */
+/** How much of a contract's funding is used up (spec: platform-api.md section 4). */
 
 export const budgetStates = ['ok', 'low', 'depleted', 'unknown'] as const;
 
-/** `unknown` is a word of the marketplace that came later than this. */
+/** `unknown` stands for any state that the marketplace introduced after this version. */
 export type BudgetState = (typeof budgetStates)[number];
 
-/** What somebody can be told of. */
-export type ToldState = Exclude<BudgetState, 'unknown'>;
+/** The states that a person can be notified of. */
+export type NotifiedBudgetState = Exclude<BudgetState, 'unknown'>;

@@ -1,10 +1,9 @@
 /** One request of the marketplace as it was stored, and what became of it. */
 
 /**
- * `pending`: not looked at yet, or to be looked at again. `handled`: its evidence is merged.
- * `ignored`: a type that nothing uses, whose body is not kept. `unprocessable`: signed, but not an
- * event this version can read. `failed`: looking at it went wrong too often, or not all of it could
- * be taken in; it waits for a repeat or for `replay`.
+ * `pending`: not handled yet, or to be handled again. `handled`: its evidence is merged. `ignored`: a type that nothing
+ * uses; the body is not kept. `unprocessable`: signed, but this version cannot read it as an event. `failed`: handling
+ * failed too often, or some of its evidence is held; it waits for a repeat or for `replay`.
  */
 export const deliveryStates = ['pending', 'handled', 'ignored', 'unprocessable', 'failed'] as const;
 
@@ -16,18 +15,18 @@ export interface NewDelivery {
   body: Uint8Array;
   /** The few headers worth keeping, capped, as JSON. */
   headers: string;
-  /** The sender's id for the delivery; unsigned, so a hint and never a key. */
+  /** The sender's id for the delivery. It is not signed, so it is a hint and never a key. */
   deliveryId: string | null;
   receivedAt: string;
 }
 
-/** A delivery that is stored now, or was before. */
+/** The result of storing a delivery, which may have been stored before. */
 export interface Appended {
-  /** What the marketplace is answered (design section 3). */
+  /** What the marketplace gets as answer (`docs/design.md`, *Receiving*). */
   status: 'accepted' | 'duplicate' | 'ignored' | 'unprocessable';
-  /** Whether its delivery id was known with another body. */
+  /** Whether another delivery with the same id but another body was stored before. */
   isIdReused: boolean;
 }
 
-/** What a stored delivery takes beside its body and headers, about. */
+/** The approximate size of a stored delivery beside its body and headers. */
 export const rowOverheadBytes = 512;

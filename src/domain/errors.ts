@@ -1,6 +1,6 @@
 /**
- * The words Gangway has for going wrong. One class, a closed set of codes, and one table that says
- * what a code means at the edges: its HTTP status, and whether trying again can help.
+ * How Gangway names errors: one class, a closed set of codes, and one table that says what a code means at the edges:
+ * its HTTP status, and whether a retry can help.
  */
 
 export type ErrorCode =
@@ -37,17 +37,17 @@ const meanings: Record<ErrorCode, Meaning> = {
 
 interface AppErrorOptions {
   cause?: unknown;
-  /** What another system answered, where one did. */
+  /** The status that another system answered, if it answered. */
   status?: number;
   /** How long that system asked to be left alone. */
   retryAfterMs?: number;
-  /** The marketplace's name for the request, to quote to its support. */
+  /** The marketplace's id of the request, to quote to its support. */
   requestId?: string;
 }
 
 /**
- * The only error that is thrown on purpose. `message` says what was attempted and why it did not
- * work, for a person, without any secret, address or body.
+ * The only error that is thrown on purpose. `message` says what was attempted and why it failed, for a person, without
+ * any secret, address or body.
  */
 export class AppError extends Error {
   override readonly name = 'AppError';
@@ -65,7 +65,7 @@ export class AppError extends Error {
   }
 }
 
-/** What is not an `AppError` was not foreseen: it becomes `internal` and keeps its cause. */
+/** Any other error was not foreseen. It becomes `internal` and keeps its cause. */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   const message = error instanceof Error ? error.message : String(error);
@@ -76,7 +76,7 @@ export function httpStatusOf(code: ErrorCode): number {
   return meanings[code].httpStatus;
 }
 
-/** Whether the same call may succeed later without anybody changing anything. */
+/** Whether the same call may succeed later without any change. */
 export function isTransient(error: AppError): boolean {
   return meanings[error.code].isTransient;
 }

@@ -1,4 +1,4 @@
-/** What a delivery means, in Gangway's words (spec: platform-api.md section 6). */
+/** What a delivery means, in Gangway's terms (spec: platform-api.md section 6). */
 
 export const eventTypes = [
   'contract.started',
@@ -13,13 +13,13 @@ export const eventTypes = [
 
 export type EventType = (typeof eventTypes)[number];
 
-/** Everything but `type` and `resourceId` may be missing; what is missing is null. */
+/** Everything but `type` and `resourceId` may be missing. A missing value is null. */
 export interface LifecycleEvent {
   id: string | null;
   type: EventType;
-  /** When the marketplace says it happened: an instant, or null. */
+  /** When the marketplace says it happened. */
   createdAt: string | null;
-  /** The contract, link, install or milestone it is about, by `type`. */
+  /** The id of the contract, link, install or milestone, depending on `type`. */
   resourceId: string;
   contract: EventContract | null;
   trainer: { id: string | null; displayName: string | null; workEmail: string | null } | null;

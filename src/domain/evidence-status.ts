@@ -8,18 +8,18 @@ import type {
   ParticipationEvidence,
 } from './evidence.ts';
 
-/** What is true, as pure functions of the registers (the table of design section 2). */
+/** Status as pure functions of the registers (`docs/design.md`, *Evidence*). */
 
 /**
- * `disputed`: a delivered end that a later read contradicts, so that access stays. That a contract is
- * in no list any more says nothing: lists come back cut off without a sign.
+ * `disputed`: a later read contradicts a delivered end, so access stays. If a contract is missing from all lists, that
+ * proves nothing: lists may be cut off without a sign.
  */
 export const contractStatuses = ['unknown', 'active', 'disputed', 'ended'] as const;
 
 export type ContractStatus = (typeof contractStatuses)[number];
 export type LinkStatus = 'unknown' | 'live' | 'removed' | 'absent';
 
-/** A read may have been under way when the event was raised; after this long it was not. */
+/** A read may have been under way when the event was raised. After this long it was not. */
 const disputeAfterMs = 10 * 60_000;
 
 export type ContractRegisters = Pick<
@@ -38,15 +38,15 @@ export function statusOfContract(contract: ContractRegisters): ContractStatus {
   return 'unknown';
 }
 
-/** When somebody last said that it is under way. */
+/** The latest event, read or operator's word that the contract is active. */
 export function confirmedAt(contract: ContractRegisters): Instant | null {
   const { startedEventAt, activeReadAt, reopenedAt } = contract;
   return latest([startedEventAt, activeReadAt, reopenedAt]);
 }
 
 /**
- * Whether the contract counts as active although the last reading of its install found it neither
- * among those that are active nor among those that have ended: it may go on like that for ever.
+ * Whether the contract counts as active although the last reading of its install listed it neither as active nor as
+ * ended. It can stay so for ever.
  *
  * @param readBeganAt when that reading began
  */
@@ -73,19 +73,21 @@ export function absentSince({ absences, seenAt }: LinkRegisters): Instant | null
   return goneSince(absences, seenAt);
 }
 
-/** Who brings people into the project of a link; `unknown` where a word says so that nobody knows. */
+/**
+ * Who adds members to the project of a link. `unknown`: the marketplace names a mode that this version does not know.
+ */
 export type Provisioning = 'ours' | 'of_marketplace' | 'unknown';
 
-/** @param mode as the marketplace writes it; where it says nothing, it is ours */
+/** @param mode as the marketplace writes it; if missing, Gangway provisions */
 export function provisioningOf(mode: string | null): Provisioning {
   if (mode === null || mode === 'PARTNER_WEBHOOK') return 'ours';
   return mode === 'MANAGED_ADAPTER' ? 'of_marketplace' : 'unknown';
 }
 
-/** A listing of contracts may be some seconds old, and not know of a new link yet. */
+/** A listing of contracts may be some seconds old and miss a new link. */
 const listedAfterMs = 60_000;
 
-/** Whether who is on its contracts was read since the link has been there. */
+/** Whether the contracts of the link were read after the link was created. */
 export function areContractsRead({
   firstSeenAt,
   contractsReadAt,
@@ -95,8 +97,8 @@ export function areContractsRead({
 }
 
 /**
- * Whether a link that is gone went together with the grant it was made under: it was not seen since
- * another one came, or it went after that was revoked. It may be about to be made again.
+ * Whether a link ended together with its grant: it was not seen since another grant came, or it ended after its grant
+ * was revoked. The customer may create it again soon.
  *
  * @param goneAt since when the link counts as gone
  */
@@ -110,22 +112,21 @@ export function wentWithGrant(
   return revokedAt !== null && goneAt >= revokedAt;
 }
 
-/** @returns when the trainer had left the contract; null while they count as on it */
+/** @returns when the trainer left the contract; null while the trainer counts as on it */
 export function leftSince({ absences, seenAt }: Pick<ParticipationEvidence, 'absences' | 'seenAt'>): Instant | null {
   return goneSince(absences, seenAt);
 }
 
-/** @returns when the contract had left the link for another; null while it counts as on it */
+/** @returns when the contract moved from the link to another; null while it counts as on it */
 export function movedSince({ omissions, namedAt }: Pick<PairEvidence, 'omissions' | 'namedAt'>): Instant | null {
   return goneSince(omissions, namedAt);
 }
 
 /**
- * Of all grants an install ever had, the one that was last answered ACTIVE is the one that counts:
- * a late `install.revoked` for an old one says nothing about it. Where none was ever read, any that
- * was revoked counts.
+ * Of all grants that an install ever had, the one that was last answered ACTIVE counts: a late `install.revoked` for an
+ * old grant says nothing about it. If no grant was ever read, any revoked one counts.
  *
- * @returns the grant that is revoked, or null where the install's grant is live
+ * @returns the revoked grant, or null if the install's grant is live
  */
 export function revokedGrant(grants: readonly GrantEvidence[]): GrantEvidence | null {
   const current = currentGrant(grants);

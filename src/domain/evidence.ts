@@ -1,11 +1,11 @@
 import { type Absences, mergeAbsences } from './absences.ts';
 
 /**
- * What is known, as registers: one row per (install, id), merged by maximum (where they tell of the
- * first time of something, by minimum). Merging is commutative, associative and idempotent, so events and reads may come in any order, any number of times, from
- * any instance. What is *true* is never stored: it is a pure function of the registers.
+ * What is known, as registers: one row per (install, id), merged by maximum, or by minimum where a register holds the
+ * first time of something. Merging is commutative, associative and idempotent. So events and reads may come in any
+ * order, any number of times, from any instance. Status is never stored: it is a pure function of the registers.
  *
- * Instants are ISO-8601 UTC text; null is a register that nothing has set.
+ * Instants are ISO-8601 UTC text. Null is a register that nothing has set.
  */
 
 export type Instant = string;
@@ -21,50 +21,50 @@ export interface ContractEvidence {
   activeReadAt: Instant | null;
   /** When the latest read that listed it ended began. */
   endedReadAt: Instant | null;
-  /** An operator said that it has ended, or that it has not; the later word counts. */
+  /** When an operator said that it has ended, or that it has not. The later decision counts. */
   endedByOperatorAt: Instant | null;
   reopenedAt: Instant | null;
-  /** When the latest read of who is on it began. */
+  /** When the latest read of its participants began. */
   participantsReadAt: Instant | null;
-  /** The latest `milestone.*`: its budget is worth reading again. */
+  /** The latest `milestone.*`. After it the budget is read again. */
   budgetEventAt: Instant | null;
   title: string | null;
   titleVersion: string | null;
-  /** When work on it begins and ends, as far as a reading told. */
+  /** When work on it begins and ends, as far as a reading says. */
   startDate: Instant | null;
   startDateVersion: string | null;
   endDate: Instant | null;
   endDateVersion: string | null;
 }
 
-/** Where a link leads never changes: re-pointing a project deletes one link and creates another. */
+/** The target of a link never changes: re-pointing a project deletes one link and creates another. */
 export interface LinkEvidence {
   install: string;
   linkId: string;
-  /** When `project_link.removed` came in: others that undo it may be on their way since then. */
+  /** When `project_link.removed` was received. An event that undoes it may follow. */
   removedEventAt: Instant | null;
   /** The earliest event or listing that had it. */
   firstSeenAt: Instant | null;
   /** The latest event or listing that had it. */
   seenAt: Instant | null;
-  /** Complete listings it was not in, each with a 404 by its id and the grant ACTIVE. */
+  /** Complete listings without this link, each with a 404 by its id while the grant was ACTIVE. */
   absences: Absences;
   /** When the latest complete listing of its contracts began. */
   contractsReadAt: Instant | null;
   externalProjectId: string | null;
   externalProjectName: string | null;
   externalProjectUrl: string | null;
-  /** Who is to bring people in; it may change in place. */
+  /** Who adds members: the marketplace's mode. It may change in place. */
   provisioningMode: string | null;
   provisioningModeVersion: string | null;
-  /** What it links to, as far as a reading told: with that it can be made again. */
+  /** The job it links to, as far as a reading says. With it the link can be created again. */
   jobId: string | null;
 }
 
 export interface GrantEvidence {
   install: string;
   grantId: string;
-  /** When the marketplace says it was revoked, and when that came in. */
+  /** When the marketplace says it was revoked, and when that was received. */
   revokedEventAt: Instant | null;
   revokedReceivedAt: Instant | null;
   /** When the earliest and the latest read that was answered ACTIVE for it began. */
@@ -72,14 +72,14 @@ export interface GrantEvidence {
   activeReadAt: Instant | null;
 }
 
-/** Only from a record that names both sides. */
+/** Comes only from a record that names both the contract and the link. */
 export interface PairEvidence {
   install: string;
   contractId: string;
   linkId: string;
   /** The latest record that named both. */
   namedAt: Instant | null;
-  /** Reads that listed the contract, active, on other links, and the link too. */
+  /** Reads that listed the active contract on other links, and listed the link too. */
   omissions: Absences;
 }
 
@@ -88,11 +88,11 @@ export interface ParticipationEvidence {
   contractId: string;
   trainerId: string;
   seenAt: Instant | null;
-  /** Reads of who is on the contract that had others, and not them. */
+  /** Non-empty reads of the contract's participants without this trainer. */
   absences: Absences;
 }
 
-/** Addresses are kept per install: one customer's consent is not another's. */
+/** Addresses are kept per install: the consent given to one customer does not count for another. */
 export interface PersonEvidence {
   install: string;
   trainerId: string;
@@ -113,8 +113,8 @@ export interface Evidence {
 }
 
 /**
- * Orders what sources say of an attribute: reads beat events, later reads beat earlier, greater
- * event ids beat smaller. Versions compare as text.
+ * Orders the sources of an attribute: reads beat events, later reads beat earlier ones, greater event ids beat smaller
+ * ones. Versions compare as text.
  */
 export function versionOfRead(beganAt: Instant): string {
   return `1:${beganAt}`;
@@ -129,7 +129,7 @@ export function versionOfEvent(eventId: string | null): string {
   return `0:${String(number.length).padStart(3, '0')}:${number}`;
 }
 
-/** Attributes that change stand beside the version of the source that said them last. */
+/** Each attribute that changes has a column for the version of the source that set it last. */
 const versionOf: Record<string, string> = {
   title: 'titleVersion',
   startDate: 'startDateVersion',
@@ -139,12 +139,12 @@ const versionOf: Record<string, string> = {
   workEmail: 'workEmailVersion',
 };
 const versionColumns = new Set(Object.values(versionOf));
-/** Registers of the first time of something. */
+/** Registers that keep the first time of something. */
 const firstTimes: ReadonlySet<string> = new Set(['firstSeenAt', 'firstActiveReadAt']);
 
 /**
- * Two rows of the same key as one: every register at its maximum, every attribute from its
- * greatest version. Commutative, associative, idempotent.
+ * Merges two rows of the same key: every register at its maximum, every attribute from its greatest version.
+ * Commutative, associative and idempotent.
  */
 export function mergeRegisters<Row extends object>(a: Row, b: Row): Row {
   const left = a as Fields;
@@ -166,7 +166,7 @@ export function mergeRegisters<Row extends object>(a: Row, b: Row): Row {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** By version, then by value, so that a tie between two sources is settled the same everywhere. */
+/** Compares by version, then by value, so that every instance settles a tie between two sources alike. */
 function isNewer(a: Fields, b: Fields, name: string, version: string): boolean {
   return isGreater(a[version], b[version]) || (!isGreater(b[version], a[version]) && isGreater(a[name], b[name]));
 }
@@ -177,12 +177,12 @@ function mergeValues(name: string, a: unknown, b: unknown): unknown {
   return isGreater(b, a) ? b : (a ?? b);
 }
 
-/** Texts in their order, and what is not set below all of them, the empty one too. */
+/** Compares texts. An unset register is smaller than any text, even the empty one. */
 function isGreater(a: unknown, b: unknown): boolean {
   return typeof a === 'string' && (typeof b !== 'string' || a > b);
 }
 
-/** Nothing known yet; what is added to it says only what its source says. */
+/** A row without knowledge. A source then sets only what it says. */
 export function emptyContract(install: string, contractId: string): ContractEvidence {
   return {
     install,

@@ -1,18 +1,18 @@
-/** How somebody gets in who has no login yet. Held to be secret, and kept until they were told. */
+/** How a trainer without a login gets into the tool. It is a secret, and it is kept until it was delivered. */
 export type InvitationContent =
   | { kind: 'link'; url: string }
-  /** `url` is null where a crash left open what the tool answered. */
+  /** `url` is null if a crash lost the tool's answer. */
   | { kind: 'password'; url: string | null; username: string; password: string };
 
 export type InvitationKind = InvitationContent['kind'];
 
-/** Who told them: a mail, or an operator who was shown it once. */
+/** Who delivered it: a mail, or an operator to whom it was shown once. */
 export type DeliveredBy = 'mail' | 'operator';
 
-/** What a text that tells them may name, as `{link}`. */
+/** The placeholders that an invitation text may contain, as `{link}`. */
 export const placeholders = ['link', 'project', 'name', 'expires'] as const;
 
 export type Placeholder = (typeof placeholders)[number];
 
-/** Every word in braces, whether it is one of ours or not. */
-export const inBraces = /\{([A-Za-z]\w*)\}/g;
+/** Every word in braces, whether it is a known placeholder or not. */
+export const placeholderPattern = /\{([A-Za-z]\w*)\}/g;

@@ -1,6 +1,6 @@
 /**
- * What the marketplace may say, before anything believes it. Its strings come from customers and
- * trainers: they are values, bounded and free of control characters, or they are refused.
+ * Checks every string of the marketplace before it is used. The strings come from customers and trainers. They are
+ * values, bounded and free of control characters, or they are refused.
  */
 
 const maxIdLength = 200;
@@ -10,7 +10,7 @@ const maxEmailLength = 254;
 const control = /\p{Cc}/u;
 const email = /^[^\s@<>",;:()[\]\\]+@[^\s@<>",;:()[\]\\]+\.[^\s@<>",;:()[\]\\]+$/;
 
-/** An opaque id as a key may hold it; undefined where it cannot be one. */
+/** An opaque id that can be a key; undefined if the value cannot be one. */
 export function toId(value: unknown): string | undefined {
   // Beyond the safe integers two ids may have become the same number.
   const text = Number.isSafeInteger(value) ? String(value) : value;
@@ -18,14 +18,14 @@ export function toId(value: unknown): string | undefined {
   return control.test(text) || !text.isWellFormed() ? undefined : text;
 }
 
-/** A name or title for people: control characters become spaces, and it is cut where it is long. */
+/** A name or title to show: control characters become spaces, and long text is cut. */
 export function toText(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined;
   const text = value.replace(/\p{Cc}+/gu, ' ').trim();
   return text === '' ? undefined : text.slice(0, maxTextLength).toWellFormed();
 }
 
-/** An address that mail could reach; anything else counts as no address. */
+/** An address that can receive mail; anything else counts as no address. */
 export function toEmail(value: unknown): string | undefined {
   if (typeof value !== 'string' || value.length > maxEmailLength) return undefined;
   return email.test(value) && !control.test(value) && value.isWellFormed() ? value : undefined;
@@ -34,14 +34,14 @@ export function toEmail(value: unknown): string | undefined {
 /** The part after the last `@`, in lower case. */
 export function domainOf(address: string): string {
   const at = address.lastIndexOf('@');
-  // A name that is no address is of no domain, whatever it looks like.
+  // A name without `@` has no domain.
   return at < 0 ? '' : address.slice(at + 1).toLowerCase();
 }
 
-/** What leaves nothing to guess: with its zone, and a year of four digits. */
+/** An unambiguous instant: with its zone, and a year of four digits. */
 const instant = /^\d{4}-\d{2}-\d{2}[T ][\d:.]+(Z|[+-]\d{2}:?\d{2})$/i;
 
-/** An instant in the one form that sorts like time; undefined where it is none. */
+/** The instant in the one form that sorts like time; undefined if the value is no instant. */
 export function toInstantText(value: unknown): string | undefined {
   if (typeof value !== 'string' || value.length > 40 || !instant.test(value)) return undefined;
   const ms = Date.parse(value);

@@ -1,7 +1,7 @@
 import type { Instant } from './evidence.ts';
 import type { RemovalCause } from './standing.ts';
 
-/** A trainer in a group of a tool: who is wanted there, and what is known of the tool's side. */
+/** A trainer in a group of a tool: whether the trainer is wanted there, and what is known about the tool's side. */
 
 export const membershipStates = [
   'waiting_email',
@@ -18,7 +18,7 @@ export const membershipStates = [
 
 export type MembershipState = (typeof membershipStates)[number];
 
-/** Those in which somebody is, or may be, in the tool by our doing. */
+/** The states in which the trainer is, or may be, in the tool because of us. */
 export const heldStates = [
   'pending',
   'invited',
@@ -29,14 +29,14 @@ export const heldStates = [
   'orphaned',
 ] as const satisfies readonly MembershipState[];
 
-/** `update` gives an account the address that its person has by now. */
-export type Operation = 'add' | 'remove' | 'update';
+/** `update` changes the address of an account to the trainer's current one. */
+export type ToolOperation = 'add' | 'remove' | 'update';
 
 /**
- * `added`, `invited`, `removed` and `updated` were done and read back; `already_member` and `already_absent`
- * were so before; `released` is a member who was there before us and stays; `protected` is an
- * account that is never touched; `kept_for_another` shares an account with somebody who stays;
- * `failed` may succeed later; `refused` waits for somebody to change something.
+ * `added`, `invited`, `removed` and `updated` were done and read back. `already_member` and `already_absent` needed no
+ * call. `released`: the member was there before us and stays. `protected`: the account is never touched.
+ * `kept_for_another`: another trainer, who stays, uses the same account. `failed` may succeed later. `refused` waits
+ * until something is changed.
  */
 export const receiptOutcomes = [
   'added',
@@ -54,42 +54,42 @@ export const receiptOutcomes = [
 
 export type ReceiptOutcome = (typeof receiptOutcomes)[number];
 
-/** What derivation decides and remembers; the tool's side is not its business. */
+/** What derivation decides and stores. It does not depend on the tool. */
 export interface MembershipCore {
   wanted: boolean;
   generation: number;
   state: MembershipState;
-  /** Whose brake counts it: an install whose reason stands, or whose reason fell last. */
+  /** The install whose brake counts it: one with a standing reason, or the one whose reason ended last. */
   install: string;
   /** Why it is to be removed. */
   cause: RemovalCause | null;
-  /** From when the brake may let its removal pass; null when nothing waits for that. */
+  /** When the brake may clear its removal; null if no removal waits for that. */
   removeAfter: Instant | null;
 }
 
-/** What all reasons for a membership say together. */
-export type Verdict =
+/** The conclusion from all reasons for a membership. */
+export type MembershipVerdict =
   | { kind: 'wanted'; install: string }
-  /** A reason stands that the configuration no longer leads here, which is no evidence. */
+  /** A reason stands, but the configuration no longer routes it here. Configuration is not evidence. */
   | { kind: 'orphaned' }
-  /** The marketplace itself provisions the project by now. */
+  /** The marketplace itself provisions the project now. */
   | { kind: 'managed' }
   | { kind: 'unwanted'; install: string; cause: RemovalCause; removeAfter: Instant };
 
 interface Situation {
   hasEmail: boolean;
-  /** Whether a call that changes the tool may ever have been made for it, or it was found there. */
+  /** Whether we may ever have called the tool for it, or found the member there. */
   wasTouched: boolean;
 }
 
 /**
- * What a membership becomes when the evidence has changed: the same object where nothing changes,
- * null where there is none to have. Each change of `wanted` is a new generation, so that a call
- * decided under the old one is not made, and one under way does not settle it.
+ * The membership that follows from new evidence: the same object if nothing changes, null if there is none. Each change
+ * of `wanted` starts a new generation. Then calls that were decided under the old one are not made, and calls under way
+ * do not settle it.
  */
 export function deriveMembership(
   current: MembershipCore | null,
-  verdict: Verdict,
+  verdict: MembershipVerdict,
   situation: Situation,
 ): MembershipCore | null {
   if (current === null) {
@@ -101,20 +101,20 @@ export function deriveMembership(
     case 'unwanted':
       return deriveUnwanted(current, verdict, situation.wasTouched);
     default:
-      return leave(current, verdict.kind, situation.wasTouched);
+      return toOrphanedOrReleased(current, verdict.kind, situation.wasTouched);
   }
 }
 
 function deriveWanted(current: MembershipCore, install: string, hasEmail: boolean): MembershipCore {
   const { generation, state } = current;
   if (!current.wanted || state === 'orphaned') return toWanted(generation + 1, install, hasEmail);
-  // What was refused may have been about what is different now, an address for one.
+  // The reason for a refusal may be gone now, for example because the address has changed.
   const isOpen = state === 'failed' || (state === 'waiting_email' && hasEmail);
   if (isOpen) return toWanted(generation, install, hasEmail);
   return current.install === install ? current : { ...current, install };
 }
 
-type Unwanted = Extract<Verdict, { kind: 'unwanted' }>;
+type Unwanted = Extract<MembershipVerdict, { kind: 'unwanted' }>;
 
 function deriveUnwanted(current: MembershipCore, verdict: Unwanted, wasTouched: boolean): MembershipCore {
   const { state, generation } = current;
@@ -122,13 +122,13 @@ function deriveUnwanted(current: MembershipCore, verdict: Unwanted, wasTouched: 
     if (!wasTouched) return toGone(current, 'removed');
     return toRemoving(verdict, generation + 1);
   }
-  // Out once before by what ended, which says nothing new: it must not lead past the brake now.
+  // The trainer was removed once before because of the same end. That end must not bypass the brake now.
   if (current.cause === 'found_again') return resume(current);
-  // What an operator has to decide about, or has decided, was decided on other evidence.
+  // The operator decides, or has decided, about other evidence.
   if (state === 'held' && verdict.cause !== current.cause) {
     return toRemoving(verdict, generation + 1);
   }
-  // Begun by a version that had no brake, which has never been asked about it.
+  // A version without the brake began this removal, so the brake must still decide.
   if (current.cause === null && (state === 'removing' || state === 'failed')) {
     return toRemoving(verdict, generation);
   }
@@ -140,7 +140,7 @@ function resume(current: MembershipCore): MembershipCore {
   return current.state === 'failed' ? { ...current, state: 'removing' } : current;
 }
 
-/** Until the brake has been asked, other evidence may change when and why; later never by itself. */
+/** Until the brake has decided, new evidence may change cause and time. After that nothing changes them. */
 function deriveRemoving(current: MembershipCore, verdict: Unwanted): MembershipCore {
   const { cause, removeAfter, generation } = current;
   if (removeAfter === null) return current;
@@ -152,8 +152,12 @@ function toRemoving({ install, cause, removeAfter }: Unwanted, generation: numbe
   return { wanted: false, generation, state: 'removing', install, cause, removeAfter };
 }
 
-/** It stays as it is in the tool, and so no call that is under way may settle it. */
-function leave(current: MembershipCore, kind: 'orphaned' | 'managed', wasTouched: boolean): MembershipCore {
+/** The member stays in the tool. A new generation keeps calls under way from settling it. */
+function toOrphanedOrReleased(
+  current: MembershipCore,
+  kind: 'orphaned' | 'managed',
+  wasTouched: boolean,
+): MembershipCore {
   const isOut = current.state === 'removed' || current.state === 'released';
   if (isOut || current.state === (kind === 'orphaned' ? 'orphaned' : 'released')) return current;
   // An operator has decided about this one.
@@ -173,21 +177,21 @@ function toGone(current: MembershipCore, state: 'removed' | 'released'): Members
   return { ...current, wanted: false, generation, state, cause: null, removeAfter: null };
 }
 
-/** What is to be done about a membership, given what a look at the tool found. */
-export type Step =
-  | { act: 'call'; operation: Operation }
+/** What to do about a membership after a look at the tool. */
+export type ConvergeStep =
+  | { act: 'call'; operation: ToolOperation }
   | { act: 'settle'; state: MembershipState; outcome: ReceiptOutcome };
 
-export interface Finding {
+export interface MemberFinding {
   isFound: boolean;
   isInvited: boolean;
-  /** Whether we added the person: only those are ever removed. */
+  /** Whether we added the member. Only such members are ever removed. */
   isOurs: boolean;
-  /** Whether the operator put the account out of bounds. */
+  /** Whether the operator has protected the account. */
   isProtected: boolean;
 }
 
-export function decideStep(wanted: boolean, { isFound, isInvited, isOurs, isProtected }: Finding): Step {
+export function decideStep(wanted: boolean, { isFound, isInvited, isOurs, isProtected }: MemberFinding): ConvergeStep {
   if (isFound && isProtected) return { act: 'settle', state: 'released', outcome: 'protected' };
   if (wanted) {
     if (!isFound) return { act: 'call', operation: 'add' };

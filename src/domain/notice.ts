@@ -1,16 +1,16 @@
 /**
- * What somebody is to be told of, wherever they want to be told. By ids alone: names and titles would
- * have to be found again by whoever is asked to forget them.
+ * What Gangway notifies people of, in any channel. Notices contain ids only: names and titles would have to be deleted
+ * again when a person must be forgotten.
  */
 
-/** What a channel may be for. */
+/** The topics that a channel may choose. */
 export const noticeTopics = ['budgets', 'alerts'] as const;
 
 export type NoticeTopic = (typeof noticeTopics)[number];
 
 export type BudgetKind = 'budget.low' | 'budget.depleted' | 'budget.ok';
 
-/** An alert by its kind: what an operator should look at. */
+/** The kind of an alert that an operator should look at. */
 export type NoticeKind = BudgetKind | `alert.${string}`;
 
 export type NewNotice = BudgetNotice | AlertNotice;
@@ -18,9 +18,9 @@ export type NewNotice = BudgetNotice | AlertNotice;
 export interface AlertNotice {
   kind: `alert.${string}`;
   occurredAt: string;
-  /** A sentence of ours. */
+  /** A sentence of Gangway's. */
   message: string;
-  /** Ids and names, by what they are of. */
+  /** Ids and names, by what they identify. */
   about: Record<string, string>;
 }
 
@@ -29,17 +29,17 @@ export interface BudgetNotice {
   install: string;
   contractId: string;
   occurredAt: string;
-  /** Whether it was told before and still is so. */
+  /** Whether this is a reminder of an earlier notice. */
   isRepeat: boolean;
   budget: BudgetFacts;
 }
 
-/** What there was of a contract's budget (spec: platform-api.md section 4). Null is not known. */
+/** The budget of a contract (spec: platform-api.md section 4). Null means unknown. */
 export interface BudgetFacts {
   fundedVolume: number | null;
   fundedAmountUsd: number | null;
   consumedVolume: number | null;
   remainingVolume: number | null;
-  /** Of what was funded: 0.8 is 80 %. */
+  /** A fraction of the funding: 0.8 is 80 %. */
   consumedFraction: number | null;
 }

@@ -1,21 +1,21 @@
-/** One reconciliation of an install: why it was made, and what came of it. */
+/** One reconciliation of an install: why it ran, and its result. */
 
 export type RunTrigger = 'schedule' | 'event' | 'silence' | 'command';
 
 /**
- * `clean`: nothing had to be done; `applied`: it was done; `pending`: it would be done, which only a
- * dry run says, instead of `applied`; `held`: removals wait for somebody to decide; `failed`: the install could not be
- * read, a tool refuses something, or not all was done in time.
+ * `clean`: there was nothing to do. `applied`: it was done. `pending`: only from a dry run, instead of `applied`.
+ * `held`: removals wait for a decision. `failed`: the install could not be read, a tool refused something, or the time
+ * was too short.
  */
 export type RunOutcome = 'clean' | 'applied' | 'pending' | 'held' | 'failed';
 
-/** Of the memberships of one install. */
+/** Counts memberships of one install. */
 export interface RunNumbers {
   added: number;
   removed: number;
-  /** What waits in plans that nobody has decided yet. */
+  /** Removals in plans that are still open. */
   held: number;
-  /** What a tool refuses, or could not do. */
+  /** Calls that a tool refused or could not do. */
   failed: number;
 }
 
@@ -30,7 +30,7 @@ const exitStatuses = { clean: 0, applied: 0, failed: 1, pending: 2, held: 3 } as
 
 export type RunExit = (typeof exitStatuses)[RunOutcome];
 
-/** Of several: what failed comes before what is held, and that before what is only pending. */
+/** The exit status of several runs: failed before held, held before pending. */
 export function exitStatusOf(outcomes: readonly RunOutcome[]): RunExit {
   const seen = new Set(outcomes.map((outcome) => exitStatuses[outcome]));
   return ([1, 3, 2] as const).find((status) => seen.has(status)) ?? 0;

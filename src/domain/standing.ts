@@ -12,15 +12,14 @@ import {
 } from './evidence-status.ts';
 
 /**
- * Whether one reason to be in a group stands, and where it does not: since when, by what, and when
- * access may fall by it (design section 2, *Removing*).
+ * Whether one reason to be in a group stands. If not: since when, why, and when the trainer may be removed because of
+ * it (`docs/design.md`, *Removing*).
  */
 
 /**
- * Why somebody is to be taken out. The first three are said outright and act at once (`retired`
- * too: an operator's word); everything else is weaker and waits. `found_again` is somebody whom we
- * had removed: a listing alone shows them, and so it waits and is counted by the brake like all that
- * is weaker, though what ended may have been said outright.
+ * Why a trainer is removed. The first three and `retired` are explicit and act at once. Everything else is weaker and
+ * waits. `found_again` is a trainer whom we removed and who is in the tool again: only a listing shows that, so it
+ * waits and the brake counts it, even if the contract ended explicitly.
  */
 export const removalCauses = [
   'contract_ended',
@@ -38,11 +37,11 @@ export const removalCauses = [
 export type RemovalCause = (typeof removalCauses)[number];
 
 /**
- * Why somebody is to be taken out, for people: goes behind “because”.
+ * Describes the cause to people. The text goes behind “because”.
  *
- * @param cause also one that only another version of Gangway knows, as it stands in the database
+ * @param cause may also be one in the database that only another version of Gangway knows
  */
-export function sayCause(cause: string): string {
+export function describeCause(cause: string): string {
   return causeWords.get(cause) ?? cause.replaceAll('_', ' ');
 }
 
@@ -61,36 +60,33 @@ const wordsOfCauses: Record<RemovalCause, string> = {
 
 const causeWords = new Map<string, string>(Object.entries(wordsOfCauses));
 
-export interface Fall {
+export interface ReasonEnd {
   cause: RemovalCause;
   since: Instant;
-  /** When access may fall by it. */
+  /** When the trainer may be removed because of it. */
   dueAt: Instant;
-  /** The same, while another link is about to take over: until that was read, but not for ever. */
-  dueWithHeirAt: Instant;
+  /** The same while a successor link is about to take over: until its contracts were read, but not for ever. */
+  dueWithSuccessorAt: Instant;
 }
 
-/**
- * In how many ways it fell, what acts first before the others: none where it cannot have been the
- * reason for anything yet.
- */
-export type Standing = { stands: true } | { stands: false; falls: readonly Fall[] };
+/** The ends of a reason, the first to act before the others. No ends: it cannot have been a reason for anything yet. */
+export type Standing = { stands: true } | { stands: false; ends: readonly ReasonEnd[] };
 
 export interface ReasonFacts {
   contract: ContractRegisters;
   link: LinkRegisters;
   pair: Pick<PairEvidence, 'omissions' | 'namedAt'>;
   participation: Pick<ParticipationEvidence, 'absences' | 'seenAt'>;
-  /** All that its install ever had. */
+  /** All grants that its install ever had. */
   grants: readonly GrantEvidence[];
 }
 
-export interface Graces {
+export interface GracePeriods {
   graceMs: number;
   revokedGraceMs: number;
 }
 
-/** What is said outright, and by whom a removal may be asked for that nobody has to confirm. */
+/** Whether the marketplace or an operator said it directly, so that nothing has to confirm it. */
 export function isExplicit(cause: RemovalCause): boolean {
   return explicitCauses.has(cause);
 }
@@ -102,22 +98,25 @@ const explicitCauses: ReadonlySet<RemovalCause> = new Set([
   'retired',
 ]);
 
-/** What may be wrong by itself, and waits for a grace. */
+/** Causes that may be wrong and therefore wait for a grace period. */
 export const weakerCauses: readonly RemovalCause[] = removalCauses.filter((cause) => !isExplicit(cause));
 
-/** What an operator said, which nothing has to confirm. */
-export function isAskedFor(cause: RemovalCause): boolean {
+/** Whether an operator decided it. */
+export function isByOperator(cause: RemovalCause): boolean {
   return cause === 'retired' || cause === 'contract_ended_by_operator';
 }
 
-export function standingOf(facts: ReasonFacts, graces: Graces): Standing {
-  const falls = fallsOf(facts).map((fall) => withDue(fall, graces));
-  if (falls.length === 0 && canStand(facts)) return { stands: true };
-  return { stands: false, falls: falls.sort(byActing) };
+export function standingOf(facts: ReasonFacts, gracePeriods: GracePeriods): Standing {
+  const ends = endsOf(facts).map((end) => withDueTime(end, gracePeriods));
+  if (ends.length === 0 && canStand(facts)) return { stands: true };
+  return { stands: false, ends: ends.sort(explicitThenDue) };
 }
 
-/** What is weaker may be waited for, taken over or held; an end that was said outright is not. */
-export function byActing<Way extends Pick<Fall, 'cause' | 'dueAt'>>(a: Way, b: Way): number {
+/**
+ * Explicit ends come first, then the earliest. A weaker end may wait, be taken over or be held. An explicit end may
+ * not.
+ */
+export function explicitThenDue<End extends Pick<ReasonEnd, 'cause' | 'dueAt'>>(a: End, b: End): number {
   const outrightFirst = Number(isExplicit(b.cause)) - Number(isExplicit(a.cause));
   return outrightFirst || Date.parse(a.dueAt) - Date.parse(b.dueAt);
 }
@@ -126,52 +125,55 @@ function canStand({ contract, link }: ReasonFacts): boolean {
   return statusOfContract(contract) !== 'unknown' && statusOfLink(link) !== 'unknown';
 }
 
-interface RawFall extends Pick<Fall, 'cause' | 'since'> {
-  /** Whether it is of a link that went with its grant, and may be about to be made again. */
-  isWithGrant?: boolean;
+interface UndatedEnd extends Pick<ReasonEnd, 'cause' | 'since'> {
+  /** Whether the link ended with its grant. The customer may create it again soon. */
+  endedWithGrant?: boolean;
 }
 
-function fallsOf({ contract, link, pair, participation, grants }: ReasonFacts): RawFall[] {
+function endsOf({ contract, link, pair, participation, grants }: ReasonFacts): UndatedEnd[] {
   const revoked = revokedGrant(grants);
-  const falls: (RawFall | null)[] = [
-    contractFall(contract),
-    linkFall(link, grants),
-    toFall('contract_moved', movedSince(pair)),
-    toFall('participation_left', leftSince(participation)),
-    revoked && toFall('grant_revoked', revoked.revokedReceivedAt ?? revoked.revokedEventAt),
+  const ends: (UndatedEnd | null)[] = [
+    contractEnd(contract),
+    linkEnd(link, grants),
+    toEnd('contract_moved', movedSince(pair)),
+    toEnd('participation_left', leftSince(participation)),
+    revoked && toEnd('grant_revoked', revoked.revokedReceivedAt ?? revoked.revokedEventAt),
   ];
-  return falls.filter((fall) => fall !== null);
+  return ends.filter((end) => end !== null);
 }
 
-function linkFall(link: LinkRegisters, grants: readonly GrantEvidence[]): RawFall | null {
+function linkEnd(link: LinkRegisters, grants: readonly GrantEvidence[]): UndatedEnd | null {
   const status = statusOfLink(link);
   const isRemoved = status === 'removed';
   const since = isRemoved ? link.removedEventAt : absentSince(link);
   if (since === null) return null;
   const cause = isRemoved ? 'link_removed' : 'link_absent';
-  return { cause, since, isWithGrant: wentWithGrant(link, since, grants) };
+  return { cause, since, endedWithGrant: wentWithGrant(link, since, grants) };
 }
 
-function contractFall(contract: ContractRegisters): RawFall | null {
+function contractEnd(contract: ContractRegisters): UndatedEnd | null {
   if (statusOfContract(contract) !== 'ended') return null;
   const { endedEventAt, endedReadAt, endedByOperatorAt } = contract;
-  // An end that was delivered is the one that says most; who said it first does not matter.
-  if (endedEventAt !== null) return toFall('contract_ended', endedEventAt);
-  if (endedReadAt !== null) return toFall('contract_read_ended', endedReadAt);
-  return toFall('contract_ended_by_operator', endedByOperatorAt);
+  // A delivered end is the strongest one. It does not matter who reported the end first.
+  if (endedEventAt !== null) return toEnd('contract_ended', endedEventAt);
+  if (endedReadAt !== null) return toEnd('contract_read_ended', endedReadAt);
+  return toEnd('contract_ended_by_operator', endedByOperatorAt);
 }
 
-function toFall(cause: RemovalCause, since: Instant | null): RawFall | null {
+function toEnd(cause: RemovalCause, since: Instant | null): UndatedEnd | null {
   return since === null ? null : { cause, since };
 }
 
-function withDue({ cause, since, isWithGrant = false }: RawFall, { graceMs, revokedGraceMs }: Graces): Fall {
-  if (isExplicit(cause)) return { cause, since, dueAt: since, dueWithHeirAt: since };
+function withDueTime(
+  { cause, since, endedWithGrant = false }: UndatedEnd,
+  { graceMs, revokedGraceMs }: GracePeriods,
+): ReasonEnd {
+  if (isExplicit(cause)) return { cause, since, dueAt: since, dueWithSuccessorAt: since };
   const after = (ms: number) => new Date(Date.parse(since) + ms).toISOString();
-  const dueAt = after(isWithGrant || cause === 'grant_revoked' ? revokedGraceMs : graceMs);
+  const dueAt = after(endedWithGrant || cause === 'grant_revoked' ? revokedGraceMs : graceMs);
   if (cause !== 'link_removed' && cause !== 'link_absent') {
-    return { cause, since, dueAt, dueWithHeirAt: dueAt };
+    return { cause, since, dueAt, dueWithSuccessorAt: dueAt };
   }
-  // One that is linked again at the end of its day has as long again.
-  return { cause, since, dueAt, dueWithHeirAt: after(revokedGraceMs * (isWithGrant ? 2 : 1)) };
+  // A project that is linked again at the end of this period gets another one.
+  return { cause, since, dueAt, dueWithSuccessorAt: after(revokedGraceMs * (endedWithGrant ? 2 : 1)) };
 }

@@ -1,26 +1,26 @@
 import type { ErrorCode } from './errors.ts';
 import type { Instant } from './evidence.ts';
 
-/** A tool that fails its check, so that it is left alone, as any process can see it. */
+/** A tool that fails its check and is therefore left alone. Every process can see this. */
 export interface ToolTrouble {
   tool: string;
   errorCode: ErrorCode;
-  /** Of the adapter; nothing secret in it, and no address. */
+  /** The adapter's message. It contains no secret and no address. */
   message: string;
   since: Instant;
   asksAgainAt: Instant;
 }
 
-/** Whoever left it alone is gone when it has not even asked by then. */
+/** If the process that left the tool alone has not asked again by then, it is gone. */
 const lateMs = 5 * 60_000;
 
-/** Pure: whether anybody leaves the tool alone still. */
-export function isCurrent({ asksAgainAt }: ToolTrouble, now: Date): boolean {
+/** Whether a process still leaves the tool alone. Pure. */
+export function isTroubleCurrent({ asksAgainAt }: ToolTrouble, now: Date): boolean {
   return now.getTime() < Date.parse(asksAgainAt) + lateMs;
 }
 
-/** Pure: what is the matter, to go behind the tool's name. */
-export function sayTrouble({ errorCode, since }: ToolTrouble): string {
+/** What is wrong. The text goes behind the tool's name. Pure. */
+export function describeToolTrouble({ errorCode, since }: ToolTrouble): string {
   return `${words[errorCode] ?? 'fails its check'} since ${since}`;
 }
 
@@ -31,7 +31,7 @@ const words: Partial<Record<ErrorCode, string>> = {
   unavailable: 'does not answer as it should',
 };
 
-/** Pure: what is to be done about it. */
+/** What an operator can do about it. Pure. */
 export function adviseOnTrouble({ tool, errorCode, asksAgainAt }: ToolTrouble): string {
   const again = `it is asked again by itself at ${asksAgainAt}`;
   if (errorCode === 'unauthenticated' || errorCode === 'forbidden') {

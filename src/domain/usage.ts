@@ -12,18 +12,18 @@ export interface Counts {
   labels: number | null;
 }
 
-/** Where work was done, as its source knows that. */
-export type WorkPlace =
+/** What the work was done on, as its source knows it. */
+export type WorkedOn =
   /** What an adapter's `usageScopeFor` gives. */
   | { by: 'scope'; tool: string; scope: string }
   | { by: 'project'; install: string; externalProjectId: string }
   | { by: 'contract'; install: string; contractId: string };
 
-/** All that one source has seen of one person's work at one place on one day. */
-export interface Sighting {
+/** All that one source has seen of one trainer's work on one project, scope or contract on one day. */
+export interface Observation {
   /** `tool:<name>`, or `import:<id>`. */
   source: string;
-  place: WorkPlace;
+  workedOn: WorkedOn;
   trainerId: string;
   day: Day;
   counts: Counts;

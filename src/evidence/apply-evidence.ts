@@ -1,48 +1,48 @@
 import type { Transaction } from '../db/database.ts';
 import type { Evidence } from '../domain/evidence.ts';
-import { type DeriveDeps, type Derived, deriveMemberships } from '../memberships/derive-memberships.ts';
+import { type DeriveDeps, type DerivedWork, deriveMemberships } from '../memberships/derive-memberships.ts';
 import type { EvidenceStore } from './evidence-store.ts';
-import { type Held, holdEvidence } from './hold-evidence.ts';
+import { type HeldEvidence, holdEvidence } from './hold-evidence.ts';
 
 export interface ApplyDeps extends DeriveDeps {
   evidence: EvidenceStore;
 }
 
-/** What one link's end can touch is not bounded; what one transaction does must be. */
+/** The end of one link can touch any number of trainers, but one transaction must be short. */
 const maxTrainersAtOnce = 100;
-/** So many participations are looked at in a few hundredths of a second. */
+/** A transaction reads this many participations in a few hundredths of a second. */
 export const maxContractsAtOnce = 500;
-/** Whatever comes in, of those who were left before there is somebody derived too. */
-const leastRoom = maxContractsAtOnce / 5;
+/** Room that is kept in every transaction for trainers who already wait to be derived. */
+const minRoom = maxContractsAtOnce / 5;
 
-export interface Applied extends Derived {
-  /** The rows from which something else follows than before. */
+export interface AppliedEvidence extends DerivedWork {
+  /** The rows that change what follows from them. */
   changed: Evidence;
-  /** What was not taken in. */
-  held: Held[];
+  /** Evidence that was not taken in. */
+  held: HeldEvidence[];
 }
 
-/** A trainer whom an event names, and the contract that it is about. */
-export interface Named {
+/** A trainer whom an event names, and the contract that the event is about. */
+export interface NamedTrainer {
   install: string;
   contractId: string;
   trainerId: string;
 }
 
 /**
- * Merges evidence, wherever it came from, and derives what follows: for whomever an event names at
- * once, for all others as installs take turns, some now and the rest in later transactions. Call
- * inside a transaction that holds `evidence.lock`.
+ * Merges evidence from any source and derives memberships from it. It derives the trainers whom an event names at once.
+ * All other trainers wait, and installs take turns: some of them are derived now and the rest in later transactions.
+ * Call it inside a transaction that holds `evidence.lock`.
  *
- * @param named so few that one transaction can derive them all
+ * @param named few enough for one transaction to derive them all
  */
 export async function applyEvidence(
   deps: ApplyDeps,
   tx: Transaction,
   evidence: Evidence,
   now: string,
-  named: readonly Named[] = [],
-): Promise<Applied> {
+  named: readonly NamedTrainer[] = [],
+): Promise<AppliedEvidence> {
   const { memberships } = deps;
   const { kept, held } = await holdEvidence(tx, evidence);
   const changed = await deps.evidence.merge(tx, kept);
@@ -51,14 +51,14 @@ export async function applyEvidence(
   await memberships.dropPostponed(tx, first);
   const used = await memberships.countContracts(tx, first);
   const room = maxContractsAtOnce - [...used.values()].reduce((sum, count) => sum + count, 0);
-  const others = await memberships.takePostponed(tx, maxTrainersAtOnce, Math.max(room, leastRoom));
+  const others = await memberships.takePostponed(tx, maxTrainersAtOnce, Math.max(room, minRoom));
   const derived = await deriveMemberships(deps, tx, [...first, ...others], now);
   return { ...derived, changed, held };
 }
 
-function findTouched(named: readonly Named[], { contracts, pairs, participations, people }: Evidence): string[] {
-  const contractKey = (one: Omit<Named, 'trainerId'>) => `${one.install}/${one.contractId}`;
-  const trainerKey = (one: Omit<Named, 'contractId'>) => `${one.install}/${one.trainerId}`;
+function findTouched(named: readonly NamedTrainer[], { contracts, pairs, participations, people }: Evidence): string[] {
+  const contractKey = (one: Omit<NamedTrainer, 'trainerId'>) => `${one.install}/${one.contractId}`;
+  const trainerKey = (one: Omit<NamedTrainer, 'contractId'>) => `${one.install}/${one.trainerId}`;
   const touched = new Set([...contracts, ...pairs].map(contractKey));
   const trainers = new Set([...participations, ...people].map(trainerKey));
   const first = named.filter((one) => touched.has(contractKey(one)) || trainers.has(trainerKey(one)));

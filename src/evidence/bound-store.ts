@@ -2,12 +2,12 @@ import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import { inParts, keyIn } from '../db/key-in.ts';
 import type { PairEvidence, ParticipationEvidence } from '../domain/evidence.ts';
-import type { Bounded } from './hold-evidence.ts';
+import type { EvidenceBound } from './hold-evidence.ts';
 
-/** The SQL of how much an install has said of a contract or a trainer so far. */
+/** The SQL that counts how much an install has said about a contract or a trainer. */
 
-/** Those of the rows that are not stored yet. */
-export async function findNew<Row extends PairEvidence | ParticipationEvidence>(
+/** Returns the rows that are not stored yet. */
+export async function findNewRows<Row extends PairEvidence | ParticipationEvidence>(
   tx: Transaction,
   table: 'contractLink' | 'participation',
   key: readonly (keyof Row & string)[],
@@ -24,27 +24,31 @@ export async function findNew<Row extends PairEvidence | ParticipationEvidence>(
   return rows.filter((row) => !known.has(keyOf(row)));
 }
 
-/** Of what a bound is counted, and for which install. */
-export interface Counted {
+/** What a bound counts for: a contract or a trainer of an install. */
+export interface BoundedSubject {
   install: string;
   id: string;
 }
 
-/** How many there are of each, by `keyOfCounted`; none where there are none. */
-export async function countAll(tx: Transaction, bound: Bounded, of: readonly Counted[]): Promise<Map<string, number>> {
+/** Counts the stored rows of each subject, by `subjectKey`. A subject without rows has no entry. */
+export async function countStored(
+  tx: Transaction,
+  bound: EvidenceBound,
+  of: readonly BoundedSubject[],
+): Promise<Map<string, number>> {
   const { table, id } = countedBy[bound];
   const counts = new Map<string, number>();
   for (const part of inParts(of)) {
     const rows = part.map((one) => ({ install: one.install, [id]: one.id }));
-    const found = await sql<Counted & { count: number }>`
+    const found = await sql<BoundedSubject & { count: number }>`
       select install, ${sql.ref(id)} as id, count(*) as count from ${sql.table(table)}
       where ${keyIn(['install', id], rows)} group by install, ${sql.ref(id)}`.execute(tx);
-    for (const { count, ...one } of found.rows) counts.set(keyOfCounted(one), Number(count));
+    for (const { count, ...one } of found.rows) counts.set(subjectKey(one), Number(count));
   }
   return counts;
 }
 
-export function keyOfCounted({ install, id }: Counted): string {
+export function subjectKey({ install, id }: BoundedSubject): string {
   return JSON.stringify([install, id]);
 }
 
@@ -52,4 +56,4 @@ const countedBy = {
   trainers_of_contract: { table: 'participation', id: 'contractId' },
   contracts_of_trainer: { table: 'participation', id: 'trainerId' },
   links_of_contract: { table: 'contractLink', id: 'contractId' },
-} as const satisfies Record<Bounded, { table: string; id: string }>;
+} as const satisfies Record<EvidenceBound, { table: string; id: string }>;

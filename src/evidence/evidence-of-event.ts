@@ -12,29 +12,28 @@ import {
 
 export interface EventEvidence {
   evidence: Evidence;
-  /** A contract about which the event left something to be asked of the marketplace. */
+  /** A contract that must be read from the marketplace because the event left something out. */
   contractToRead: string | null;
-  /** Whether it names something whose contracts only a listing tells: a link. */
+  /** True if the event names a new link: only a listing names the contracts of a link. */
   isInstallToRead: boolean;
 }
 
-/** When something was said, by its source and by us. */
-interface Told {
+/** What all parts of one event share. */
+interface EventContext {
   install: string;
   /** When the marketplace says it happened. */
   at: string;
   receivedAt: string;
-  /** Whether it is so old that it gives nobody access until a read confirms it. */
+  /** Whether it is so old that it gives no access until a read confirms it. */
   isStale: boolean;
 }
 
 /**
- * What one event adds (spec: platform-api.md section 6). Only what it names: a pair comes from a
- * record that holds both contract and link, never from sharing a job.
+ * The evidence of one event (spec: platform-api.md section 6). It contains only what the event names: a pair comes from
+ * a record that holds both contract and link, never from a shared job.
  *
- * @param receivedAt stands in for `createdAt` where that is missing or lies in the future
- * @param staleAfterMs for so long what an event led to is remembered; an older one may long have
- * been undone
+ * @param receivedAt replaces a `createdAt` that is missing or in the future
+ * @param staleAfterMs how long evidence of events is kept; an older event may have been undone since
  */
 export function evidenceOfEvent(
   install: string,
@@ -44,18 +43,18 @@ export function evidenceOfEvent(
 ): EventEvidence {
   const at = earlier(event.createdAt ?? receivedAt, receivedAt);
   const isStale = Date.parse(receivedAt) - Date.parse(at) > staleAfterMs;
-  const told = { install, at, receivedAt, isStale };
+  const context = { install, at, receivedAt, isStale };
   const evidence = emptyEvidence();
-  addContract(evidence, event, told);
-  addLink(evidence, event, told);
-  addPeople(evidence, event, told);
+  addContract(evidence, event, context);
+  addLink(evidence, event, context);
+  addPeople(evidence, event, context);
   if (event.type === 'install.revoked') {
     const grant = emptyGrant(install, event.resourceId);
     evidence.grants.push({ ...grant, revokedEventAt: at, revokedReceivedAt: receivedAt });
   }
   return {
     evidence,
-    contractToRead: findContractToRead(event, told),
+    contractToRead: findContractToRead(event, context),
     isInstallToRead: event.type === 'project_link.created',
   };
 }
@@ -64,13 +63,13 @@ function earlier(a: string, b: string): string {
   return a < b ? a : b;
 }
 
-function addContract(evidence: Evidence, event: LifecycleEvent, told: Told): void {
+function addContract(evidence: Evidence, event: LifecycleEvent, context: EventContext): void {
   if (event.contract === null) return;
   const { id, title, startDate } = event.contract;
   const version = versionOfEvent(event.id);
   const said = {
-    ...emptyContract(told.install, id),
-    ...registerOf(event.type, told),
+    ...emptyContract(context.install, id),
+    ...registerOf(event.type, context),
     title,
     titleVersion: title === null ? null : version,
     startDate,
@@ -79,16 +78,16 @@ function addContract(evidence: Evidence, event: LifecycleEvent, told: Told): voi
   evidence.contracts.push(said);
 }
 
-function registerOf(type: LifecycleEvent['type'], { at, isStale }: Told): Partial<ContractEvidence> {
+function registerOf(type: LifecycleEvent['type'], { at, isStale }: EventContext): Partial<ContractEvidence> {
   if (type === 'contract.started') return isStale ? {} : { startedEventAt: at };
   if (type === 'contract.ended') return { endedEventAt: at };
   return type.startsWith('milestone.') ? { budgetEventAt: at } : {};
 }
 
-function addLink(evidence: Evidence, event: LifecycleEvent, told: Told): void {
+function addLink(evidence: Evidence, event: LifecycleEvent, context: EventContext): void {
   const { type, link, contract } = event;
   if (link === null) return;
-  const { install, at, receivedAt, isStale } = told;
+  const { install, at, receivedAt, isStale } = context;
   const { id, ...attributes } = link;
   const { provisioningMode: mode } = attributes;
   const provisioningModeVersion = mode === null ? null : versionOfEvent(event.id);
@@ -100,8 +99,8 @@ function addLink(evidence: Evidence, event: LifecycleEvent, told: Told): void {
   evidence.pairs.push(toPair(install, contract.id, id, at));
 }
 
-function addPeople(evidence: Evidence, event: LifecycleEvent, told: Told): void {
-  const { install, at, isStale } = told;
+function addPeople(evidence: Evidence, event: LifecycleEvent, context: EventContext): void {
+  const { install, at, isStale } = context;
   const { contract, trainer } = event;
   if (contract === null || trainer === null || trainer.id === null) return;
   const { id: trainerId, displayName, workEmail } = trainer;
@@ -120,8 +119,11 @@ function addPeople(evidence: Evidence, event: LifecycleEvent, told: Told): void 
   });
 }
 
-/** Part B guarantees little: whatever provisioning needs beyond it is read. */
-function findContractToRead({ type, contract, link, trainer }: LifecycleEvent, { isStale }: Told): string | null {
+/** The marketplace guarantees few fields. Whatever provisioning needs beyond them is read. */
+function findContractToRead(
+  { type, contract, link, trainer }: LifecycleEvent,
+  { isStale }: EventContext,
+): string | null {
   if (contract === null || type !== 'contract.started') return null;
   if (isStale) return contract.id;
   const hasPlace = link !== null && link.externalProjectId !== null;

@@ -15,21 +15,21 @@ import { areContractsRead, leftSince, movedSince, statusOfContract, statusOfLink
 import { domainOf } from '../domain/marketplace-text.ts';
 import { workEmailContext } from '../keys/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import { postponeTouched } from '../memberships/touched-store.ts';
+import { postponeTouchedTrainers } from '../memberships/touched-store.ts';
 
-/** The only SQL about the registers. Merging reads, merges by the domain's rule, and writes back. */
+/** The only SQL about the registers. Merging reads the stored rows, merges by the domain's rule and writes back. */
 export interface EvidenceStore {
   /**
-   * Lets one instance at a time change evidence, until the transaction ends. Two that derived
-   * memberships side by side could each count on a reason that the other is taking away.
+   * Lets one instance at a time change evidence, until the transaction ends. Otherwise two instances that derive
+   * memberships at the same time could each count on a reason that the other one ends.
    */
   lock(tx: Transaction): Promise<void>;
-  /** @returns only the rows from which something else follows than before */
+  /** @returns only the rows that change what follows from them */
   merge(tx: Transaction, evidence: Evidence): Promise<Evidence>;
   /**
-   * Leaves everybody to be derived whose memberships these rows touch: there may be very many.
+   * Marks all trainers whose memberships these rows touch as waiting to be derived. There may be very many.
    *
-   * @param at when they came in; empty where they can wait for what an install is to be asked
+   * @param at when the rows came in; empty if they can wait until the install was read
    */
   postponeTrainersOf(tx: Transaction, changed: Evidence, at: string): Promise<void>;
 }
@@ -64,24 +64,24 @@ export function createEvidenceStore(database: Database, box: SecretBox): Evidenc
       people: await mergeInto(tx, 'person', ['install', 'trainerId'], evidence.people, {
         toRow: (person) => sealPerson(box, person),
         fromRow: (row) => openPerson(box, row as unknown as PersonTable),
-        // Nobody is in or out by their name.
+        // A name never decides about access.
         meaningOf: ({ workEmail }) => workEmail,
       }),
     }),
 
-    postponeTrainersOf: postponeTouched,
+    postponeTrainersOf: postponeTouchedTrainers,
   };
 }
 
 interface Merging<T> {
-  /** How rows of a table differ from the domain's; most do not. */
+  /** Converts between the domain's object and the row, if they differ. */
   toRow?(evidence: T): Row;
   fromRow?(row: Row): T;
-  /** What follows from a row: where that is the same, one that says more changes nothing. */
+  /** What follows from a row. If it stays the same, the change of the row has no consequences. */
   meaningOf?(evidence: T): unknown;
 }
 
-/** A later read of the same is written down, and no more. */
+/** A later read with the same content is stored, but changes nothing else. */
 function meaningOfContract(contract: ContractEvidence): unknown {
   const { endedEventAt, endedReadAt, endedByOperatorAt } = contract;
   const ends = [endedEventAt, endedReadAt !== null, endedByOperatorAt];
@@ -91,7 +91,7 @@ function meaningOfContract(contract: ContractEvidence): unknown {
 function meaningOfLink(link: LinkEvidence): unknown {
   const { externalProjectId, provisioningMode, seenAt } = link;
   const status = statusOfLink(link);
-  // Of one that is gone it matters whether it was seen under the grant that counts.
+  // For a link that is gone it matters under which grant it was last seen.
   const lastSeenAt = status === 'live' ? null : seenAt;
   return [status, externalProjectId, provisioningMode, areContractsRead(link), lastSeenAt];
 }
@@ -141,7 +141,7 @@ function foldByKey<T extends object>(rows: T[], keyOf: (row: T) => string): Map<
   return byKey;
 }
 
-/** Only the columns that this version knows: what another one keeps beside them stays as it is. */
+/** Reads only the columns that this version knows. Columns of another version keep their values. */
 async function load(
   tx: Transaction,
   table: Table,

@@ -1,50 +1,53 @@
 import type { Transaction } from '../db/database.ts';
 import type { Evidence, PairEvidence, ParticipationEvidence } from '../domain/evidence.ts';
-import { type Counted, countAll, findNew, keyOfCounted } from './bound-store.ts';
+import { type BoundedSubject, countStored, findNewRows, subjectKey } from './bound-store.ts';
 
-export type Bounded = 'trainers_of_contract' | 'contracts_of_trainer' | 'links_of_contract';
+export type EvidenceBound = 'trainers_of_contract' | 'contracts_of_trainer' | 'links_of_contract';
 
 /**
- * How much one install may say of one contract or one trainer: with each, what has to be looked at
- * for every one of its people grows, for good, and everybody waits for that. Many times what a
- * marketplace has: a contract is one hire, and a trainer has a few in a year.
+ * How much one install may say about one contract or one trainer. Every entry makes each later derivation slower, for
+ * ever and for all installs. The bounds are many times what a marketplace has: a contract is one hire, and a trainer
+ * has a few contracts a year.
  */
-const bounds: Record<Bounded, number> = {
+const bounds: Record<EvidenceBound, number> = {
   trainers_of_contract: 1000,
   contracts_of_trainer: 500,
   links_of_contract: 10,
 };
 
-/** What was said and is not taken in: it would be beyond a bound. */
-export interface Held {
-  bound: Bounded;
+/** Evidence that is not taken in because it exceeds a bound. */
+export interface HeldEvidence {
+  bound: EvidenceBound;
   install: string;
   contractId: string;
-  /** The one beyond it. */
+  /** The trainer or the link that exceeds it. */
   trainerId?: string;
   linkId?: string;
 }
 
 /**
- * Leaves out what would be beyond a bound. Whatever is known already stays, and ends are taken in:
- * nobody is removed by what is left out, and nobody keeps access by it.
+ * Leaves out evidence that exceeds a bound. Known rows keep being updated, and ends are taken in. So left-out evidence
+ * neither removes a trainer nor keeps one in.
  */
-export async function holdEvidence(tx: Transaction, evidence: Evidence): Promise<{ kept: Evidence; held: Held[] }> {
+export async function holdEvidence(
+  tx: Transaction,
+  evidence: Evidence,
+): Promise<{ kept: Evidence; held: HeldEvidence[] }> {
   const participations = await holdParticipations(tx, evidence.participations);
   const pairs = await holdPairs(tx, evidence.pairs);
   const held = [...participations, ...pairs];
   if (held.length === 0) return { kept: evidence, held };
-  const left = new Set(held.map(keyOf));
+  const left = new Set(held.map(evidenceKey));
   const kept = {
     ...evidence,
-    participations: evidence.participations.filter((one) => !left.has(keyOf(one))),
-    pairs: evidence.pairs.filter((one) => !left.has(keyOf(one))),
+    participations: evidence.participations.filter((one) => !left.has(evidenceKey(one))),
+    pairs: evidence.pairs.filter((one) => !left.has(evidenceKey(one))),
   };
   return { kept, held };
 }
 
-/** Why, for an operator. */
-export function reasonOf({ bound, contractId, trainerId }: Held): string {
+/** Explains the hold to an operator. */
+export function describeHold({ bound, contractId, trainerId }: HeldEvidence): string {
   const [what, of] = {
     trainers_of_contract: ['trainers', `contract ${contractId}`],
     contracts_of_trainer: ['contracts', `trainer ${trainerId}`],
@@ -53,13 +56,13 @@ export function reasonOf({ bound, contractId, trainerId }: Held): string {
   return `Held: there are ${bounds[bound]} ${what} of the ${of} already`;
 }
 
-/** The same for a row and for what is held of it. */
-export function keyOf({ install, contractId, ...row }: Omit<Held, 'bound'>): string {
+/** The same key for a row and for its held evidence. */
+export function evidenceKey({ install, contractId, ...row }: Omit<HeldEvidence, 'bound'>): string {
   return JSON.stringify([install, contractId, row.trainerId ?? null, row.linkId ?? null]);
 }
 
-async function holdParticipations(tx: Transaction, rows: ParticipationEvidence[]): Promise<Held[]> {
-  const added = distinct(await findNew(tx, 'participation', ['install', 'contractId', 'trainerId'], rows));
+async function holdParticipations(tx: Transaction, rows: ParticipationEvidence[]): Promise<HeldEvidence[]> {
+  const added = distinct(await findNewRows(tx, 'participation', ['install', 'contractId', 'trainerId'], rows));
   const onContract = await createCount(tx, 'trainers_of_contract', added.map(toContract));
   const ofTrainer = await createCount(tx, 'contracts_of_trainer', added.map(toTrainer));
   return added.flatMap((one) => {
@@ -75,8 +78,8 @@ async function holdParticipations(tx: Transaction, rows: ParticipationEvidence[]
   });
 }
 
-async function holdPairs(tx: Transaction, rows: PairEvidence[]): Promise<Held[]> {
-  const added = distinct(await findNew(tx, 'contractLink', ['install', 'contractId', 'linkId'], rows));
+async function holdPairs(tx: Transaction, rows: PairEvidence[]): Promise<HeldEvidence[]> {
+  const added = distinct(await findNewRows(tx, 'contractLink', ['install', 'contractId', 'linkId'], rows));
   const ofContract = await createCount(tx, 'links_of_contract', added.map(toContract));
   return added.flatMap((one) => {
     const { install, contractId, linkId } = one;
@@ -86,25 +89,25 @@ async function holdPairs(tx: Transaction, rows: PairEvidence[]): Promise<Held[]>
   });
 }
 
-async function createCount(tx: Transaction, bound: Bounded, of: readonly Counted[]) {
-  const each = [...new Map(of.map((one) => [keyOfCounted(one), one])).values()];
-  const counts = await countAll(tx, bound, each);
-  const countOf = (one: Counted) => counts.get(keyOfCounted(one)) ?? 0;
+async function createCount(tx: Transaction, bound: EvidenceBound, of: readonly BoundedSubject[]) {
+  const each = [...new Map(of.map((one) => [subjectKey(one), one])).values()];
+  const counts = await countStored(tx, bound, each);
+  const countOf = (one: BoundedSubject) => counts.get(subjectKey(one)) ?? 0;
   return {
     bound,
-    isFull: (one: Counted) => countOf(one) >= bounds[bound],
-    add: (one: Counted) => void counts.set(keyOfCounted(one), countOf(one) + 1),
+    isFull: (one: BoundedSubject) => countOf(one) >= bounds[bound],
+    add: (one: BoundedSubject) => void counts.set(subjectKey(one), countOf(one) + 1),
   };
 }
 
-function distinct<Row extends Omit<Held, 'bound'>>(rows: readonly Row[]): Row[] {
-  return [...new Map(rows.map((row) => [keyOf(row), row])).values()];
+function distinct<Row extends Omit<HeldEvidence, 'bound'>>(rows: readonly Row[]): Row[] {
+  return [...new Map(rows.map((row) => [evidenceKey(row), row])).values()];
 }
 
-function toContract({ install, contractId }: { install: string; contractId: string }): Counted {
+function toContract({ install, contractId }: { install: string; contractId: string }): BoundedSubject {
   return { install, id: contractId };
 }
 
-function toTrainer({ install, trainerId }: ParticipationEvidence): Counted {
+function toTrainer({ install, trainerId }: ParticipationEvidence): BoundedSubject {
   return { install, id: trainerId };
 }

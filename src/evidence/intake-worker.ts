@@ -9,8 +9,8 @@ import type { Logger } from '../lib/logger.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { type ApplyDeps, applyEvidence, maxContractsAtOnce } from './apply-evidence.ts';
-import { type Held, keyOf, reasonOf } from './hold-evidence.ts';
-import { collect, type ReadDelivery, readDelivery } from './read-delivery.ts';
+import { describeHold, evidenceKey, type HeldEvidence } from './hold-evidence.ts';
+import { collectDeliveries, type ReadDelivery, readDelivery } from './read-delivery.ts';
 import type { ReadRequestStore } from './read-request-store.ts';
 import type { ReportEvidence } from './report-evidence.ts';
 
@@ -18,21 +18,21 @@ export interface IntakeDeps extends ApplyDeps {
   database: Database;
   inbox: InboxStore;
   readRequests: ReadRequestStore;
-  /** Asks for whole installs to be read, in the transaction that takes in why. */
+  /** Requests a reading of whole installs, in the transaction that takes in the cause. */
   wantInstallRead(tx: Transaction, installs: string[], now: string): Promise<void>;
   report: ReportEvidence;
-  /** An event that was older than this when it came gives nobody access by itself. */
+  /** An event that was older than this when it was received gives no access by itself. */
   staleAfterMs: number;
   metrics: Metrics;
   logger: Logger;
   clock: Clock;
   /** Whether deliveries are being stored right now. */
   isReceiverBusy(): boolean;
-  /** Called when there is something to be done in a tool. */
+  /** Called when a tool must be called. */
   onMembershipDue(): void;
-  /** Called when there is something for the brake to look at. */
+  /** Called when the brake must decide. */
   onRemovalDue(): void;
-  /** Called when there is something to be asked of the marketplace. */
+  /** Called when the marketplace must be read. */
   onReadWanted(): void;
 }
 
@@ -41,21 +41,21 @@ const batchSize = 50;
 /** After this many failures, about an hour, a delivery waits for a repeat or for `replay`. */
 const maxAttempts = 12;
 const pollMs = 1000;
-/** So many came in since the last turn that requests must be queueing. */
+/** If a batch is this large, requests are probably queueing. */
 const manyAtOnce = 10;
-/** A twentieth of the time: enough not to stand still, and too little to be felt. */
+/** Intake takes a twentieth of the time: it still makes progress, and the receiver is hardly slower. */
 const restFactor = 19;
 const longestRestMs = 500;
 /**
- * A batch that takes longer is followed by a breath as long, in which others have the database: else
- * somebody's hire would wait for a batch at each of its many steps.
+ * After a batch that takes longer than this, intake pauses for the same time so that other work gets the database.
+ * Otherwise a hire would wait for a batch at each of its many steps.
  */
 const unfeltMs = 4;
 const breathMs = 50;
-/** In a rest, what others send is seen after this long. */
+/** How often a pause checks for deliveries of other installs. */
 const lookEveryMs = 25;
 
-/** Turns stored deliveries into evidence, once each: both are one transaction. */
+/** Turns stored deliveries into evidence, once each: both happen in one transaction. */
 export function createIntakeWorker(deps: IntakeDeps): Loop {
   const { logger, clock, inbox, memberships } = deps;
   return createLoop({
@@ -70,18 +70,18 @@ export function createIntakeWorker(deps: IntakeDeps): Loop {
       const beganAt = performance.now();
       const { count, installs } = await takeBatch(deps);
       const tookMs = performance.now() - beganAt;
-      if (count >= manyAtOnce && deps.isReceiverBusy()) await giveWay(tookMs, installs, signal);
+      if (count >= manyAtOnce && deps.isReceiverBusy()) await yieldToReceiver(tookMs, installs, signal);
       else if (tookMs > unfeltMs) await wait(Math.min(tookMs, breathMs), undefined, { signal });
-      // What is due by then is looked for before anything else is done.
+      // Check for due deliveries before anything else.
       return 'more';
     },
   });
 
   /**
-   * While many come in, most of the time is theirs: what is stored can wait longer. But not what
-   * somebody else sends meanwhile, whose turn would be next.
+   * While many deliveries arrive, the receiver gets most of the time, and stored deliveries wait. Deliveries of other
+   * installs do not wait, because it is their turn.
    */
-  async function giveWay(tookMs: number, but: ReadonlySet<string>, signal: AbortSignal) {
+  async function yieldToReceiver(tookMs: number, but: ReadonlySet<string>, signal: AbortSignal) {
     const until = performance.now() + Math.min(tookMs * restFactor, longestRestMs);
     for (let left = until - performance.now(); left > 0; left = until - performance.now()) {
       await wait(Math.min(left, lookEveryMs), undefined, { signal });
@@ -90,24 +90,24 @@ export function createIntakeWorker(deps: IntakeDeps): Loop {
   }
 }
 
-interface Taken {
-  /** How many deliveries were looked at. */
+interface TakenBatch {
+  /** The number of deliveries in the batch. */
   count: number;
-  /** Whose they were. */
+  /** The installs of these deliveries. */
   installs: ReadonlySet<string>;
 }
 
-async function takeBatch(deps: IntakeDeps): Promise<Taken> {
+async function takeBatch(deps: IntakeDeps): Promise<TakenBatch> {
   try {
     return await takeDue(deps, (tx, now) => deps.inbox.due(tx, now, batchSize));
   } catch (error) {
     if (toAppError(error).code === 'unavailable') throw error;
-    // One delivery spoils its batch: taken one at a time, it is found and does not hold up others.
-    return await takeSingly(deps);
+    // One delivery may fail the whole batch. Taken one at a time, it is found and holds up no other.
+    return await takeOneByOne(deps);
   }
 }
 
-async function takeSingly(deps: IntakeDeps): Promise<Taken> {
+async function takeOneByOne(deps: IntakeDeps): Promise<TakenBatch> {
   const { database, inbox, clock } = deps;
   const batch = await inbox.due(database.kysely, toInstant(clock.now()), batchSize);
   for (const delivery of batch) {
@@ -115,15 +115,15 @@ async function takeSingly(deps: IntakeDeps): Promise<Taken> {
       await takeDue(deps, (tx, now) => inbox.dueById(tx, now, delivery.id));
     } catch (error) {
       const failure = toAppError(error);
-      // That the database is away is the fault of no delivery, and none is to be given up for it.
+      // If the database is unavailable, that is not the delivery's fault, so it does not count as a failure.
       if (failure.code === 'unavailable') throw failure;
-      await putOff(deps, delivery, failure);
+      await postponeDelivery(deps, delivery, failure);
     }
   }
   return { count: batch.length, installs: new Set(batch.map(({ install }) => install)) };
 }
 
-async function putOff(deps: IntakeDeps, delivery: DueDelivery, error: AppError): Promise<void> {
+async function postponeDelivery(deps: IntakeDeps, delivery: DueDelivery, error: AppError): Promise<void> {
   const { inbox, logger, metrics, clock } = deps;
   const { id, install, attempts } = delivery;
   const isLast = attempts + 1 >= maxAttempts;
@@ -135,14 +135,14 @@ async function putOff(deps: IntakeDeps, delivery: DueDelivery, error: AppError):
 async function takeDue(
   deps: IntakeDeps,
   choose: (tx: Transaction, now: string) => Promise<DueDelivery[]>,
-): Promise<Taken> {
+): Promise<TakenBatch> {
   const { database, inbox, metrics, clock } = deps;
   const now = toInstant(clock.now());
   const taken = await inTransaction(database, async (tx) => {
     await deps.evidence.lock(tx);
     const due = (await choose(tx, now)).map((one) => readDelivery(inbox, one, deps.staleAfterMs));
     const batch = await withinBounds(deps, tx, due);
-    const { evidence, toRead, installs, named } = collect(batch);
+    const { evidence, toRead, installs, named } = collectDeliveries(batch);
     const applied = await applyEvidence(deps, tx, evidence, now, named);
     await deps.readRequests.request(tx, toRead, now);
     await deps.wantInstallRead(tx, installs, now);
@@ -158,7 +158,7 @@ async function takeDue(
   return { count: batch.length, installs: new Set(batch.map(({ install }) => install)) };
 }
 
-/** The first of them, for whose people one transaction has room; but always one. */
+/** Returns as many deliveries as fit into one transaction, but at least one. */
 async function withinBounds(
   { memberships }: IntakeDeps,
   tx: Transaction,
@@ -173,18 +173,18 @@ async function withinBounds(
   });
 }
 
-/** One of which something is held waits, as failed, until there is room for it. */
+/** A delivery with held evidence waits, as failed, until there is room for the evidence. */
 async function settleAll(
   inbox: InboxStore,
   tx: Transaction,
   batch: readonly ReadDelivery[],
-  held: readonly Held[],
+  held: readonly HeldEvidence[],
 ): Promise<void> {
-  const reasons = new Map(held.map((one) => [keyOf(one), reasonOf(one)]));
+  const reasons = new Map(held.map((one) => [evidenceKey(one), describeHold(one)]));
   const handled: number[] = [];
   for (const { id, evidence, unread } of batch) {
     const rows = [...evidence.participations, ...evidence.pairs];
-    const [reason] = rows.flatMap((row) => reasons.get(keyOf(row)) ?? []);
+    const [reason] = rows.flatMap((row) => reasons.get(evidenceKey(row)) ?? []);
     if (unread !== null) await inbox.settleUnread(tx, id, unread);
     else if (reason !== undefined) await inbox.refuse(tx, id, reason);
     else handled.push(id);

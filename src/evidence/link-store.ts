@@ -1,22 +1,22 @@
 import type { Database } from '../db/database.ts';
 import type { LinkEvidence } from '../domain/evidence.ts';
 
-/** The SQL of looking at links. */
+/** The SQL that reads links. */
 export interface LinkStore {
-  /** Those whose removal nobody has told; whether they are still there is for their registers to say. */
+  /** Links without a reported removal. Their registers say whether they still exist. */
   live(): Promise<LinkEvidence[]>;
   liveOf(install: string): Promise<LinkEvidence[]>;
 }
 
 export function createLinkStore({ kysely }: Database): LinkStore {
-  const untold = kysely
+  const unreported = kysely
     .selectFrom('link')
     .selectAll()
     .where('removedEventAt', 'is', null)
     .orderBy('install')
     .orderBy('linkId');
   return {
-    live: () => untold.execute(),
-    liveOf: (install) => untold.where('install', '=', install).execute(),
+    live: () => unreported.execute(),
+    liveOf: (install) => unreported.where('install', '=', install).execute(),
   };
 }

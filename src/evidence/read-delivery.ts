@@ -2,25 +2,25 @@ import { type Evidence, emptyEvidence } from '../domain/evidence.ts';
 import type { DueDelivery } from '../inbox/due-store.ts';
 import { readEvent } from '../inbox/event-schema.ts';
 import type { InboxStore, Unread } from '../inbox/inbox-store.ts';
-import type { Named } from './apply-evidence.ts';
+import type { NamedTrainer } from './apply-evidence.ts';
 import { evidenceOfEvent } from './evidence-of-event.ts';
 import type { ReadTarget } from './read-request-store.ts';
 
-/** A stored delivery, and what it adds. */
+/** A stored delivery and its evidence. */
 export interface ReadDelivery {
   id: number;
   install: string;
   evidence: Evidence;
-  /** Whom it names; at most one. */
-  named: Named[];
-  /** About what it left something to be asked. */
+  /** The trainer that it names; at most one. */
+  named: NamedTrainer[];
+  /** Contracts that must be read because the event left something out. */
   toRead: ReadTarget[];
   isInstallToRead: boolean;
-  /** What it is, where that is no event. */
+  /** Why it could not be read as an event; null if it could. */
   unread: Unread | null;
 }
 
-/** @throws AppError `internal` when the stored body does not open */
+/** @throws AppError `internal` if the stored body cannot be decrypted */
 export function readDelivery(
   inbox: Pick<InboxStore, 'openBody'>,
   delivery: DueDelivery,
@@ -51,8 +51,8 @@ export function readDelivery(
   };
 }
 
-/** What several add together. */
-export function collect(deliveries: readonly ReadDelivery[]) {
+/** Joins the evidence of several deliveries. */
+export function collectDeliveries(deliveries: readonly ReadDelivery[]) {
   const toRead = deliveries.flatMap((delivery) => delivery.toRead);
   const unread = deliveries.filter(({ isInstallToRead }) => isInstallToRead);
   return {

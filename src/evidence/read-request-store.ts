@@ -2,14 +2,14 @@ import { sql } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { claimRows, isFree } from '../db/lease.ts';
 
-/** The only SQL about what is still to be asked of the marketplace: one row per contract. */
+/** The only SQL about requests to read a contract from the marketplace: one row per contract. */
 export interface ReadRequestStore {
   request(tx: Transaction, wanted: ReadTarget[], now: string): Promise<void>;
-  /** The installs for which something is to be asked now. */
+  /** The installs with a request that is due. */
   installsDue(now: string): Promise<string[]>;
   /**
-   * Leases what an install asked for first, so that its contracts are read together. Contracts that
-   * have ended since need no asking any more.
+   * Leases the oldest requests of an install, so that its contracts are read together. Requests for contracts that have
+   * ended since are dropped.
    */
   claim(install: string, now: string, leasedUntil: string, limit: number): Promise<ReadRequest[]>;
   /** Removes a request, unless it was made again while it was being answered. */
@@ -27,7 +27,7 @@ export interface ReadRequest extends ReadTarget {
   attempts: number;
 }
 
-/** So many more of them are looked at in a claim, so that it is short. */
+/** A claim checks at most this many more requests for ended contracts, so that it stays short. */
 const maxDropped = 500;
 
 export function createReadRequestStore(database: Database): ReadRequestStore {
@@ -43,7 +43,7 @@ export function createReadRequestStore(database: Database): ReadRequestStore {
     },
 
     async installsDue(now) {
-      // Leaps from install to install in the index, however much each has to ask.
+      // Skips from install to install in the index, however many requests each has.
       const { rows } = await sql<{ install: string }>`
         with recursive turn (install) as (
           select min(install) from read_request
@@ -105,7 +105,7 @@ export function createReadRequestStore(database: Database): ReadRequestStore {
   };
 }
 
-/** As many as there are among those that come first: whoever claims comes again for the others. */
+/** Drops only among the first requests. The next claim drops more. */
 async function dropEnded(tx: Transaction, install: string, now: string, limit: number): Promise<void> {
   const first = tx
     .selectFrom('readRequest')

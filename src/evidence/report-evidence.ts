@@ -2,30 +2,30 @@ import type { Evidence, LinkEvidence } from '../domain/evidence.ts';
 import { statusOfContract } from '../domain/evidence-status.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import { outsideOf, usageScopeOf, type Walls } from '../memberships/wall.ts';
-import { type Held, reasonOf } from './hold-evidence.ts';
+import { describeHold, type HeldEvidence } from './hold-evidence.ts';
 
-/** Tells an operator what evidence, once it is stored, means that they should know. */
-export type ReportEvidence = (changed: Evidence, held: readonly Held[]) => void;
+/** Raises alerts about stored evidence that an operator should know of. */
+export type ReportEvidence = (changed: Evidence, held: readonly HeldEvidence[]) => void;
 
-/** So many are remembered as told; an alert too much harms nobody. */
-const maxTold = 10_000;
+/** How many reports are remembered. A repeated alert does no harm. */
+const maxReported = 10_000;
 
 export function createReportEvidence(walls: Walls, alerts: Alerts): ReportEvidence {
-  const told = new Set<string>();
+  const reported = new Set<string>();
 
-  /** Once for each contract or trainer, however much more is said of it. */
-  function reportHeld(held: readonly Held[]): void {
+  /** Raises one alert for each contract or trainer, however often more evidence of it is held. */
+  function reportHeld(held: readonly HeldEvidence[]): void {
     for (const one of held) {
       const { install, bound, contractId, trainerId } = one;
       const subject = bound === 'contracts_of_trainer' ? { trainer: trainerId } : { contract: contractId };
       const key = JSON.stringify([install, bound, subject]);
-      if (told.has(key)) continue;
-      if (told.size >= maxTold) told.clear();
-      told.add(key);
+      if (reported.has(key)) continue;
+      if (reported.size >= maxReported) reported.clear();
+      reported.add(key);
       alerts.raise(
         'evidence_held',
-        { install, ...subject, reason: reasonOf(one) },
-        'An install says more of a contract or a trainer than is taken in: the rest is held',
+        { install, ...subject, reason: describeHold(one) },
+        'An install says more about a contract or a trainer than Gangway takes in: the rest is held',
       );
     }
   }
@@ -38,7 +38,7 @@ export function createReportEvidence(walls: Walls, alerts: Alerts): ReportEviden
       alerts.raise(
         'contract_disputed',
         { install, contract: contractId },
-        'A contract whose end was delivered is listed as active: its people keep access',
+        'A contract is listed as active although its end was delivered: its trainers keep access',
       );
     }
   };
@@ -50,14 +50,13 @@ function reportLink(walls: Walls, alerts: Alerts, link: LinkEvidence): void {
   const reason = outsideOf(walls, link);
   if (reason !== null) {
     const fields = { install, link: linkId, project, tool, reason };
-    const says =
-      'A link is outside the projects of its install, or of a mode that is not known: it gives nobody access';
+    const says = 'A link is outside the projects of its install, or its mode is unknown: it gives no access';
     alerts.raise('link_outside', fields, says);
     return;
   }
   const adapter = walls.adapters.get(tool ?? '');
   if (project === null || adapter?.usageScopeFor === undefined) return;
   if (usageScopeOf(adapter, link) !== undefined) return;
-  const says = 'The adapter has no place for the work on a link: none is read';
+  const says = 'The adapter has no scope for the work on a link: no work is read';
   alerts.raise('usage_unread', { install, link: linkId, project, tool }, says);
 }

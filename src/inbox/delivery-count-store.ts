@@ -24,7 +24,7 @@ export async function countTroubled(kysely: Database['kysely']): Promise<{ state
   return await kysely
     .selectFrom('delivery')
     .select(['state', kysely.fn.countAll<number>().as('count')])
-    // By that they are found among millions that are not in trouble.
+    // By this condition they are found among millions that are not in trouble.
     .where('failure', 'is not', null)
     .where('state', 'in', ['failed', 'unprocessable'])
     .groupBy('state')

@@ -1,5 +1,5 @@
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
-import { type Customer, differsFrom } from '../domain/binding.ts';
+import { type Customer, describeOtherCustomer } from '../domain/binding.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Grant } from '../marketplace/platform-schema.ts';
 
@@ -29,7 +29,7 @@ export function createBindingStore(database: Database): BindingStore {
         .execute();
       const bound = rows.find((row) => row.install === install);
       const holder = rows.find((row) => isHolder(row) && installs.has(row.install));
-      const how = differsFrom(bound, found, holder?.install);
+      const how = describeOtherCustomer(bound, found, holder?.install);
       if (how !== null) throw otherCustomer(install, how);
 
       function isHolder(row: (typeof rows)[number]): boolean {

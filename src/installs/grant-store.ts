@@ -1,6 +1,6 @@
 import type { Database } from '../db/database.ts';
 
-/** The SQL of looking at which grants stand behind which installs. */
+/** The SQL that reads which grants stand behind which installs. */
 export interface GrantStore {
   /** The grants that an install is known to have had. */
   of(install: string): Promise<string[]>;

@@ -1,15 +1,15 @@
-import { inBraces, type Placeholder } from '../domain/invitation.ts';
+import { type Placeholder, placeholderPattern } from '../domain/invitation.ts';
 import { domainOf } from '../domain/marketplace-text.ts';
 import { stripControl } from '../lib/strip-control.ts';
 import { withoutLinks } from '../lib/without-links.ts';
 import type { Mail } from './send-mail.ts';
 
-/** How mails are to look, as configured. */
+/** How mails look, as configured. */
 export interface MailStyle {
   from: string;
   replyTo?: string | undefined;
   subject: string;
-  /** The text, where it is not to be the usual one. */
+  /** The text that replaces the usual one. */
   template?: string | undefined;
 }
 
@@ -34,9 +34,8 @@ The link holds {expires}. It is meant for you: please do not pass it on.
 `;
 
 /**
- * Pure: the mail that tells somebody how they get in; null where the tool gave nothing that is safe
- * to click on. Names and titles are strangers' words: they are put in, and never looked at for
- * further placeholders.
+ * Pure: the mail that says how a trainer gets in; null where the tool gave nothing that is safe to click on. Names
+ * and titles come from strangers: they are inserted and never searched for placeholders.
  */
 export function composeInvitation(style: MailStyle, invited: Invited, date: Date): Mail | null {
   if (!isWebLink(invited.url)) return null;
@@ -58,9 +57,9 @@ export function composeInvitation(style: MailStyle, invited: Invited, date: Date
   };
 }
 
-/** In one go: what is put in is not looked at again. */
+/** In one pass: inserted text is not searched again. */
 function fill(text: string, values: Record<Placeholder, string>): string {
-  return text.replace(inBraces, (whole, name: string) => new Map(Object.entries(values)).get(name) ?? whole);
+  return text.replace(placeholderPattern, (whole, name: string) => new Map(Object.entries(values)).get(name) ?? whole);
 }
 
 function isWebLink(url: string): boolean {
@@ -69,9 +68,9 @@ function isWebLink(url: string): boolean {
 
 const longestName = 100;
 
-/** On one line, and without a link of its own: the mail vouches for the one it brings. */
+/** On one line, and without a link of its own: the mail vouches for the link it brings. */
 function toPlain(text: string | null): string {
-  // Cut before it is looked at: what is left of an address may be another one.
+  // Cut first and searched afterwards: the rest of an address may be another address.
   const plain = stripControl(text ?? '')
     .trim()
     .slice(0, longestName)
@@ -84,7 +83,7 @@ function sayExpiry(expiresAt: string | null): string {
   return `until ${expiresAt.slice(0, 10)} ${expiresAt.slice(11, 16)} UTC`;
 }
 
-/** Of the invitation, not of the try to mail it: a repeat after a crash is recognised by it. */
+/** Of the invitation and not of the try: a repeat after a crash has the same id. */
 function messageIdOf({ membershipId, createdAt }: Invited, from: string): string {
   const at = Date.parse(createdAt).toString(36);
   return `<gangway.invitation.${membershipId}.${at}@${domainOf(from).replace('>', '')}>`;

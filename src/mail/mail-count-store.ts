@@ -5,16 +5,15 @@ import type { Tables } from '../db/tables.ts';
 import { toInstant } from '../lib/clock.ts';
 
 /**
- * The SQL of how many mails somebody had today. They are counted by install and address: no customer
- * uses up what another may send. A mail is counted before it is sent, and once, however often it is
- * tried.
+ * The SQL of how many mails an address had today. They are counted by install and address: no customer uses up the
+ * mails of another. A mail is counted before it is sent, and once, however often it is tried.
  */
 
-/** How many mails somebody may have in a day from one install. */
+/** How many mails an address may have in a day from one install. */
 const mailsADay = 3;
 const dayMs = 24 * 3_600_000;
 
-/** Whether the person of an invitation may have another mail by now. */
+/** Whether the trainer of an invitation may get another mail now. */
 export function hasRoom(
   eb: ExpressionBuilder<Tables, 'invitation' | 'membership'>,
   now: string,
@@ -38,7 +37,7 @@ export function hasRoom(
   return eb(others, '<', mailsADay);
 }
 
-/** Call before `hasRoom`: two instances would each find room for the last mail of a day. */
+/** Call it before `hasRoom`: otherwise two instances would each find room for the last mail of a day. */
 export async function lockCounts(database: Pick<Database, 'dialect'>, tx: Transaction): Promise<void> {
   await takeTurn(database, tx, 'mail');
 }
@@ -61,17 +60,17 @@ export async function countMail(
     .execute();
 }
 
-/** It did not get to anybody. */
+/** The mail did not arrive. */
 export async function uncountMail(tx: Transaction, { membershipId, createdAt }: Counted): Promise<void> {
   await tx.deleteFrom('mailed').where('membershipId', '=', membershipId).where('invitedAt', '=', createdAt).execute();
 }
 
-/** Of these memberships nobody is mailed any more. */
+/** Deletes what was counted for these memberships. */
 export async function forgetMailed(tx: Transaction, membershipIds: readonly number[]): Promise<void> {
   await tx.deleteFrom('mailed').where('membershipId', 'in', membershipIds).execute();
 }
 
-/** Who was mailed before is nobody's matter any more. */
+/** Deletes counts that are no longer needed. */
 export async function purgeCounts(tx: Transaction, now: string): Promise<void> {
   await tx.deleteFrom('mailed').where('mailedAt', '<=', dayBefore(now)).execute();
 }

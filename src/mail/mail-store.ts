@@ -10,24 +10,24 @@ import type { Invited } from './compose-invitation.ts';
 import { countMail, hasRoom, lockCounts, purgeCounts, uncountMail } from './mail-count-store.ts';
 
 /**
- * The SQL of mailing invitations. A claim moves the next try behind its lease and counts the try:
- * whoever claimed before, or has an invitation that was replaced meanwhile, settles nothing.
+ * The SQL of mailing invitations. A claim moves the next try behind its lease and counts the try. An earlier claim,
+ * or a claim on an invitation that was replaced meanwhile, settles nothing.
  */
 export interface MailStore {
-  /** One that is due; null where none is. */
+  /** An invitation that is due; null where none is. */
   claim(order: MailOrder): Promise<MailClaim | null>;
-  /** The mail server has it: nothing of it is kept. */
+  /** The mail server has the mail: the invitation is not kept. */
   settleSent(claim: MailClaim, now: string): Promise<void>;
-  /** @param nextAttemptAt null where an operator has to see to it */
+  /** @param nextAttemptAt null where an operator has to act */
   settleUnsent(claim: MailClaim, failure: string, nextAttemptAt: string | null): Promise<void>;
-  /** Forgets who was mailed more than a day ago. */
+  /** Deletes counts that are older than a day. */
   purge(now: string): Promise<void>;
 }
 
 export interface MailOrder {
   now: string;
   leasedUntil: string;
-  /** With any, only addresses of these are mailed. */
+  /** Where there are any, only addresses of these domains are mailed. */
   managedDomains: readonly string[];
 }
 
@@ -42,13 +42,13 @@ export function createMailStore(database: Database, box: SecretBox): MailStore {
       const isSettled = await settleMailing(tx, claim, result);
       if (isSettled && !('sentAt' in result)) await uncountMail(tx, claim);
     };
-    // After a power cut it would be mailed again.
+    // Durable: after a power cut it would be mailed again.
     await inTransaction(database, write, { isDurable: true });
   }
 
   return {
     async claim(order) {
-      // Mostly there is none, and then nobody is held up.
+      // Mostly there is none, and then no other writer is blocked.
       if ((await findDue(database.kysely, order).executeTakeFirst()) === undefined) return null;
       const claimed = await inTransaction(database, (tx) => claimOne(database, tx, order));
       return claimed === null ? null : toClaim(box, claimed);
@@ -62,7 +62,7 @@ export function createMailStore(database: Database, box: SecretBox): MailStore {
   };
 }
 
-/** Nobody who is to be out by now, or who is to have another invitation than this. */
+/** Leaves out trainers who are to be out by now, or who get another invitation. */
 function findDue(tx: Transaction, { now, managedDomains }: MailOrder) {
   return tx
     .selectFrom('invitation')
@@ -110,7 +110,7 @@ async function readOne(tx: Transaction, membershipId: number) {
     .executeTakeFirstOrThrow();
 }
 
-/** What their install calls it; several may lead into one group. */
+/** The install's name for the project; several projects may lead into one group. */
 async function findProject(tx: Transaction, membershipId: number): Promise<string | null> {
   const link = await tx
     .selectFrom('membership')

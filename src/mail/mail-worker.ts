@@ -6,7 +6,7 @@ import { createLoop, type Loop } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { composeInvitation, type MailStyle } from './compose-invitation.ts';
 import type { MailClaim, MailStore } from './mail-store.ts';
-import { longestSendMs, type SendMail, type Sent } from './send-mail.ts';
+import { longestSendMs, type MailResult, type SendMail } from './send-mail.ts';
 
 export interface MailDeps {
   mails: MailStore;
@@ -21,10 +21,10 @@ export interface MailDeps {
 
 const pollMs = 1000;
 const purgeMs = 3_600_000;
-/** A send fits into it, and whatever comes before and after. */
+/** A send fits into it, with the work before and after. */
 const leaseMs = 2 * longestSendMs;
 
-/** Mails invitations, one after the other, whichever instance comes first. */
+/** Mails invitations one after the other; any instance may. */
 export function createMailWorker(deps: MailDeps): Loop {
   const { logger, clock, mails } = deps;
   const mailNext = createMailing(deps);
@@ -45,7 +45,7 @@ export function createMailWorker(deps: MailDeps): Loop {
   });
 }
 
-/** Mails what is due, one at each call. While the server can be used by nobody, nothing is tried. */
+/** Mails what is due, one mail per call. While the server is unusable, nothing is tried. */
 export function createMailing(deps: MailDeps): (signal: AbortSignal) => Promise<'more' | 'idle'> {
   const { clock } = deps;
   let failures = 0;
@@ -55,7 +55,7 @@ export function createMailing(deps: MailDeps): (signal: AbortSignal) => Promise<
     const claim = await claimNext(deps);
     if (claim === null) return 'idle';
     const sent = await mail(deps, claim, signal);
-    // Whether it was handed in, nobody knows: it is tried again after the lease, as the same mail.
+    // It is not known whether the server has it: it is tried again after the lease, as the same mail.
     if (signal.aborted && sent.outcome !== 'sent') return 'idle';
     failures = sent.outcome === 'unusable' ? failures + 1 : 0;
     const waitMs = backoffMs(Math.max(failures, claim.attempts));
@@ -69,11 +69,11 @@ async function claimNext({ mails, clock, managedDomains }: MailDeps): Promise<Ma
   const now = toInstant(clock.now());
   const begunAt = performance.now();
   const claim = await mails.claim({ now, leasedUntil: instantIn(clock, leaseMs), managedDomains });
-  // A process that was frozen meanwhile wakes up with what is somebody else's by now.
+  // After a freeze of this process, another instance may have the mail.
   return performance.now() - begunAt > leaseMs / 2 ? null : claim;
 }
 
-async function mail({ send, style, clock }: MailDeps, claim: MailClaim, signal: AbortSignal): Promise<Sent> {
+async function mail({ send, style, clock }: MailDeps, claim: MailClaim, signal: AbortSignal): Promise<MailResult> {
   const composed = composeInvitation(style, claim, clock.now());
   if (composed === null) return { outcome: 'refused', failure: 'the tool gave no http(s) link' };
   return await send(composed, signal);
@@ -82,7 +82,7 @@ async function mail({ send, style, clock }: MailDeps, claim: MailClaim, signal: 
 async function settle(
   { mails, metrics, alerts, logger, clock }: MailDeps,
   claim: MailClaim,
-  sent: Sent,
+  sent: MailResult,
   waitMs: number,
 ): Promise<void> {
   const subject = { tool: claim.tool, membership: claim.membershipId };

@@ -3,38 +3,38 @@ import { isLoopback } from '../lib/loopback.ts';
 import type { MailServer } from '../lib/mail-server.ts';
 
 /**
- * This folder tells people by mail how they get in. It mails nobody who is to be out by now, keeps
- * what it mails no longer than until the mail server has it, and never logs an address or a link.
+ * This folder mails trainers how they get in. It mails no trainer who is to be out by now, keeps what it mails only
+ * until the mail server has it, and never logs an address or a link.
  */
 
 export interface Mail {
   /** An address, or `Name <address>`. */
   from: string;
   replyTo?: string | undefined;
-  /** An address alone, or some. */
+  /** One address, or several. */
   to: string | readonly string[];
   subject: string;
   /** Plain text. */
   text: string;
-  /** The same whenever the same mail is handed in again. */
+  /** The same whenever the same mail is sent again. */
   messageId: string;
   date: Date;
 }
 
 /**
- * `sent`: the server has it. `refused`: it will never take this mail. `deferred`: not now.
- * `unusable`: it takes nothing from us, or cannot be reached.
+ * `sent`: the server has it. `refused`: it will never accept this mail. `deferred`: not now. `unusable`: it accepts
+ * nothing from us, or cannot be reached.
  */
-export type Sent =
-  /** `refused`: how many of several addresses it did not take. */
+export type MailResult =
+  /** `refused`: how many of several addresses it did not accept. */
   | { outcome: 'sent'; refused?: number }
-  /** `failure` is a code and where it came up: no address and nothing that the server wrote. */
+  /** `failure` is a code and the step that failed: no address, and no text of the server. */
   | { outcome: 'refused' | 'deferred' | 'unusable'; failure: string };
 
-/** Hands one mail in. Never throws; where it was aborted, nobody knows whether it was handed in. */
-export type SendMail = (mail: Mail, signal: AbortSignal) => Promise<Sent>;
+/** Hands one mail to the server. Never throws. Where it was aborted, it is not known whether the server has it. */
+export type SendMail = (mail: Mail, signal: AbortSignal) => Promise<MailResult>;
 
-/** Each for a step of its own; `longestSendMs` is the whole. */
+/** Each for one step; `longestSendMs` is for the whole. */
 const timeouts = { dnsTimeout: 10_000, connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 };
 export const longestSendMs = 30_000;
 
@@ -55,7 +55,7 @@ export function createSendMail({ host, port, isEncrypted, login }: MailServer): 
     try {
       const { rejected } = await transport.sendMail({
         ...mail,
-        // As an object it is not searched for further addresses.
+        // An object is not searched for further addresses.
         to: [to].flat().map((address) => ({ name: '', address })),
         headers: { 'Auto-Submitted': 'auto-generated' },
         xMailer: false,
@@ -71,17 +71,17 @@ export function createSendMail({ host, port, isEncrypted, login }: MailServer): 
 }
 
 interface SmtpError {
-  /** Of nodemailer: EENVELOPE, EAUTH … */
+  /** Nodemailer's code: EENVELOPE, EAUTH … */
   code?: string;
   command?: string;
   responseCode?: number;
-  /** What the server wrote, which may quote the address. */
+  /** The server's text, which may quote the address. */
   response?: string;
 }
 
-function toUnsent({ code = 'EUNKNOWN', command = '', responseCode, response }: SmtpError): Sent {
+function toUnsent({ code = 'EUNKNOWN', command = '', responseCode, response }: SmtpError): MailResult {
   if (responseCode === undefined) {
-    // An envelope that is not even sent is at fault itself.
+    // An envelope that is refused before sending is itself at fault.
     return { outcome: code === 'EENVELOPE' ? 'refused' : 'unusable', failure: code };
   }
   const detail = /^\d{3}[ -](\d\.\d{1,3}\.\d{1,3})\b/.exec(response ?? '')?.[1];

@@ -2,7 +2,7 @@ import type { Member } from '../adapters/adapter.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { inParts } from '../db/key-in.ts';
 
-/** The SQL of whose an account of a tool is, by the tool's id (design section 2, *Identity*). */
+/** The SQL of who owns an account of a tool, by the tool's id (`docs/design.md`, *Identity*). */
 
 /** Whose an account may be. */
 interface Owner {
@@ -17,7 +17,7 @@ interface LearntAccount {
   madeAt?: string;
 }
 
-/** By its id, and for the trainer whom it was made for: another account may have the id by now. */
+/** Checks the id, the trainer whom it was made for, and when it was made, because the tool may have reused the id. */
 export async function isAccountOurs(
   db: Transaction,
   { tool, trainerId }: Owner,
@@ -34,8 +34,8 @@ export async function isAccountOurs(
   return madeAt === null || found.madeAt === undefined || madeAt === found.madeAt;
 }
 
-/** Which of these ids belong to somebody else, or to another access of the same trainer that stands. */
-export async function knownMembers(
+/** Which of these ids belong to another trainer, or to another current access of the same trainer. */
+export async function findKnownMembers(
   db: Database['kysely'],
   { tool, trainerId }: Owner,
   ids: readonly string[],
@@ -54,8 +54,8 @@ export async function knownMembers(
   return known;
 }
 
-/** Keeps what was learnt of whose an account is; that it is ours stays so. */
-export async function noteAccount(
+/** Records what was learnt about the owner of an account. An account that is ours stays ours. */
+export async function recordAccount(
   tx: Transaction,
   { tool, trainerId }: Owner,
   { memberId: accountId, isAccountOurs: isOurs, madeAt }: LearntAccount,
@@ -79,7 +79,7 @@ export async function noteAccount(
   }
 }
 
-/** The account is from now on that of somebody else, who stays in it. */
+/** Moves the account to another trainer, who stays in it. */
 export async function bindAccount(
   tx: Transaction,
   { tool, trainerId }: Owner,

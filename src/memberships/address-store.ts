@@ -8,28 +8,28 @@ import { workEmailContext } from '../keys/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 
 /**
- * The only SQL about addresses: which one each install knows of somebody, and under which of them a
- * membership was given. Addresses leave it in the clear, and in lower case.
+ * The only SQL about addresses: which address each install knows for a trainer, and under which addresses a membership
+ * was given. The store returns addresses as plain text in lower case.
  */
 export interface AddressStore {
   /**
-   * What installs know of these trainers, as `install/trainer`.
+   * The addresses that installs know for these trainers, by `install/trainer`.
    *
-   * @param domains only addresses of these count, where there are any
+   * @param domains if not empty, only addresses of these domains count
    */
   known(tx: Transaction, trainerIds: string[], domains: readonly string[]): Promise<Map<string, string>>;
-  /** All that memberships are, or were, for; the oldest first. */
+  /** All addresses that memberships are, or were, for; the oldest first. */
   ofMemberships(tx: Transaction, membershipIds: number[]): Promise<Map<number, GivenAddress[]>>;
-  /** From now on a membership is for the address that an install knows of its trainer. */
+  /** Makes the address that an install knows for the trainer the current one of a membership. */
   setCurrent(
     tx: Transaction,
     membershipId: number,
-    word: { install: string; trainerId: string; address: string },
+    person: { install: string; trainerId: string; address: string },
   ): Promise<void>;
 }
 
-/** Whoever is in under an address of a membership is not there by our doing any more. */
-export async function letGoOf(tx: Transaction, membershipId: number, now: string): Promise<void> {
+/** Records that no access under the addresses of a membership comes from us any more. */
+export async function endGivenAddresses(tx: Transaction, membershipId: number, now: string): Promise<void> {
   await tx
     .updateTable('membershipAddress')
     .set({ endedAt: now })
@@ -39,11 +39,11 @@ export async function letGoOf(tx: Transaction, membershipId: number, now: string
     .execute();
 }
 
-/** Somebody is in under an address that no install told: an operator did. */
-export async function addGiven(
+/** Records access under an address that an operator named, and no install. */
+export async function addGivenAddress(
   tx: Transaction,
   box: SecretBox,
-  { address, ...of }: { membershipId: number; address: string } & Word,
+  { address, ...of }: { membershipId: number; address: string } & PersonKey,
   now: string,
 ): Promise<void> {
   const workEmail = box.seal(Buffer.from(address), workEmailContext(of));
@@ -76,7 +76,7 @@ export async function updateAddress(tx: Transaction, id: number, giving: Partial
   await tx.updateTable('membershipAddress').set(giving).where('id', '=', id).execute();
 }
 
-/** A tool that refused has made nobody an account: what is there later was made by somebody else. */
+/** A tool that refused has not made an account. An account that exists later was made by others. */
 export async function forgetAbsence(tx: Transaction, membershipId: number): Promise<void> {
   await tx
     .updateTable('membershipAddress')
@@ -86,8 +86,8 @@ export async function forgetAbsence(tx: Transaction, membershipId: number): Prom
     .execute();
 }
 
-/** Of memberships that nobody is in by: what is needed to take somebody out stays. */
-export async function dropEndedAddresses(tx: Transaction, people: readonly Word[]): Promise<void> {
+/** Of memberships that no account is in by. What a removal needs stays. */
+export async function dropEndedAddresses(tx: Transaction, people: readonly PersonKey[]): Promise<void> {
   await tx
     .deleteFrom('membershipAddress')
     .where(keyIn(['install', 'trainerId'], people))
@@ -100,13 +100,13 @@ export async function dropEndedAddresses(tx: Transaction, people: readonly Word[
 /** An address that a membership is, or was, for. */
 export interface GivenAddress {
   id: number;
-  /** Whose word it was. */
+  /** The install that named it. */
   install: string;
   address: string;
   isCurrent: boolean;
-  /** Since when somebody may be in the tool under it by our doing; null where nobody is. */
+  /** Since when the trainer may be in the tool under it because of us; null if there is no such access. */
   givenAt: string | null;
-  /** Whether the tool had no account of that address then; null where that is not known. */
+  /** Whether the tool had no account of that address then; null if unknown. */
   wasAbsent: boolean | null;
 }
 
@@ -157,10 +157,10 @@ export function createAddressStore(box: SecretBox): AddressStore {
   };
 }
 
-type Word = Pick<MembershipAddressRow, 'install' | 'trainerId'>;
+type PersonKey = Pick<MembershipAddressRow, 'install' | 'trainerId'>;
 
-/** As it is sealed there: its seal is bound to whose word it is. */
-async function copyFromPerson(tx: Transaction, membershipId: number, { install, trainerId }: Word): Promise<void> {
+/** Copies the encrypted address as it is: the encryption is bound to the install and the trainer. */
+async function copyFromPerson(tx: Transaction, membershipId: number, { install, trainerId }: PersonKey): Promise<void> {
   const { workEmail, workEmailDigest, workEmailDomain } = await tx
     .selectFrom('person')
     .select(['workEmail', 'workEmailDigest', 'workEmailDomain'])
@@ -186,6 +186,6 @@ function toGiven(box: SecretBox, row: MembershipAddressRow): GivenAddress {
   };
 }
 
-function openAddress(box: SecretBox, { workEmail, ...key }: Word & { workEmail: Buffer }) {
+function openAddress(box: SecretBox, { workEmail, ...key }: PersonKey & { workEmail: Buffer }) {
   return box.open(workEmail, workEmailContext(key)).toString('utf8').toLowerCase();
 }

@@ -4,11 +4,11 @@ import { findOrphans, type Orphan, type OrphanDeps } from './find-orphans.ts';
 import type { RouteLink } from './link-router.ts';
 
 /**
- * Refuses a configuration that no longer leads to people who are in a tool, unless the operator
- * accepts that: an install renamed by mistake must not come to anything.
+ * Refuses a configuration that no longer routes to members who are in a tool, unless the operator accepts it. So an
+ * install that was renamed by mistake has no effect.
  *
- * @returns how many they are, by install and tool, for people to read; null where there are none
- * @throws AppError `conflict`, with who they are and what to do
+ * @returns the number of orphans by install and tool, as text; null if there are none
+ * @throws AppError `conflict`, with the orphans and what to do
  */
 export async function checkOrphans(deps: OrphanDeps, isAccepted: boolean): Promise<string | null> {
   const orphans = await findOrphans(deps);
@@ -29,10 +29,10 @@ export async function checkOrphans(deps: OrphanDeps, isAccepted: boolean): Promi
 }
 
 /**
- * Refuses to have installs lead elsewhere where that would orphan people.
+ * Refuses a new routing of installs that would orphan members.
  *
- * @param routeLink where links would lead then
- * @throws AppError `conflict`, with who they are and what to do
+ * @param routeLink the new routing
+ * @throws AppError `conflict`, with the orphans and what to do
  */
 export async function refuseOrphaning(deps: OrphanDeps, routeLink: RouteLink): Promise<void> {
   const orphans = await findOrphans({ ...deps, rules: { ...deps.rules, routeLink } });
@@ -46,8 +46,8 @@ export async function refuseOrphaning(deps: OrphanDeps, routeLink: RouteLink): P
 
 function summarise(orphans: Orphan[]): string {
   const counts = Map.groupBy(orphans, ({ install, tool }) => `install ${install}, tool ${tool}`);
-  const lines = [...counts].map(([place, { length }]) => ({ place, length }));
-  lines.sort((a, b) => (a.place < b.place ? -1 : 1));
-  const places = lines.map(({ place, length }) => `${length} of ${place}`).join('; ');
-  return `${orphans.length} ${orphans.length === 1 ? 'membership' : 'memberships'} (${places})`;
+  const lines = [...counts].map(([of, { length }]) => ({ of, length }));
+  lines.sort((a, b) => (a.of < b.of ? -1 : 1));
+  const parts = lines.map(({ of, length }) => `${length} of ${of}`).join('; ');
+  return `${orphans.length} ${orphans.length === 1 ? 'membership' : 'memberships'} (${parts})`;
 }

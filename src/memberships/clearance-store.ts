@@ -12,7 +12,7 @@ export interface ClearedRemoval {
   clearance: Clearance;
 }
 
-/** Lets removals pass, and writes down on what grounds. */
+/** Clears removals for execution and records the clearance. */
 export async function clearRemovals(
   tx: Transaction,
   install: string,
@@ -20,7 +20,7 @@ export async function clearRemovals(
   now: string,
 ): Promise<void> {
   for (const part of inParts(cleared)) {
-    await letPass(
+    await markCleared(
       tx,
       part.map(({ removal }) => removal.membershipId),
       now,
@@ -41,7 +41,7 @@ export async function clearRemovals(
   }
 }
 
-async function letPass(tx: Transaction, ids: number[], now: string): Promise<void> {
+async function markCleared(tx: Transaction, ids: number[], now: string): Promise<void> {
   await tx
     .updateTable('membership')
     .set((eb) => ({
@@ -134,7 +134,7 @@ async function dropCurrent(
     .execute();
 }
 
-/** Removals that were let pass, by their grounds. */
+/** Removals that the brake released, by reason. */
 export async function countCleared(
   kysely: Database['kysely'],
   since: string,

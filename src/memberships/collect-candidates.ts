@@ -1,164 +1,176 @@
 import type { MembershipRow, ReasonRow } from '../db/tables.ts';
 import type { GrantEvidence } from '../domain/evidence.ts';
 import { provisioningOf } from '../domain/evidence-status.ts';
-import { type Graces, standingOf } from '../domain/standing.ts';
-import type { Ground, Heir } from './judge-membership.ts';
+import { type GracePeriods, standingOf } from '../domain/standing.ts';
+import type { Reason, SuccessorLink } from './judge-membership.ts';
 import type { RouteLink } from './link-router.ts';
 import type { Participation } from './membership-store.ts';
-import { type Claimant, sharePlace } from './share-place.ts';
+import { type ClaimingInstall, shareSeat } from './share-seat.ts';
 
-export interface Place {
+export interface Seat {
   tool: string;
   groupId: string;
   trainerId: string;
 }
 
-/** All that is known of some trainers. */
-export interface Known {
+/** All that is known about some trainers. */
+export interface TrainerFacts {
   participations: Participation[];
   memberships: MembershipRow[];
-  reasons: ReasonRow[];
+  reasonRows: ReasonRow[];
   grants: GrantEvidence[];
-  heirs: Heir[];
-  /** As `install/trainer`: the address that an install knows and that may be used, in lower case. */
+  successorLinks: SuccessorLink[];
+  /** By `install/trainer`: the address that an install knows and that may be used, in lower case. */
   addresses: ReadonlyMap<string, string>;
-  /** By membership: the address that it is for, in lower case. */
+  /** By membership: its current address, in lower case. */
   current: ReadonlyMap<number, string>;
-  /** By membership: the installs whose word an address was that it is, or was, for. */
-  words: ReadonlyMap<number, ReadonlySet<string>>;
+  /** By membership: the installs that named one of its addresses, current or former. */
+  addressInstalls: ReadonlyMap<number, ReadonlySet<string>>;
 }
 
-export interface Rules {
+export interface MembershipRules {
   routeLink: RouteLink;
-  graces: Graces;
-  /** Whether a tool leaves with somebody what is assigned to them; left out where none does. */
+  gracePeriods: GracePeriods;
+  /**
+   * Whether a tool leaves assignments with a removed member, so that Gangway must end them. Undefined if no tool does.
+   */
   endsAssignments?: (tool: string) => boolean;
 }
 
-/** A membership that there is, or may be, with everything that speaks for it or did. */
-export interface Candidate {
-  place: Place;
+/** A membership that exists, or may come to exist, with all reasons that stand for it or did. */
+export interface MembershipCandidate {
+  seat: Seat;
   before: MembershipRow | undefined;
-  grounds: Ground[];
-  /** Keys of the reasons that stand in the database. */
+  reasons: Reason[];
+  /** Keys of the reasons that are recorded in the database. */
   recorded: ReadonlySet<string>;
 }
 
-/** Pure. Who names which address decides which membership of a place a reason belongs to. */
-export function collectCandidates(known: Known, { routeLink, graces }: Rules): Candidate[] {
+/**
+ * Collects the candidates. The addresses that installs know decide which membership of a seat a reason belongs to.
+ * Pure.
+ */
+export function collectCandidates(
+  known: TrainerFacts,
+  { routeLink, gracePeriods }: MembershipRules,
+): MembershipCandidate[] {
   const candidates = candidatesOf(known);
   const grantsBy = Map.groupBy(known.grants, (grant) => grant.install);
-  const candidatesBy = Map.groupBy([...candidates.values()], ({ place }) => place.trainerId);
+  const candidatesBy = Map.groupBy([...candidates.values()], ({ seat }) => seat.trainerId);
   const routed = known.participations.map((participation) => {
     const route = routeLink(participation);
-    return { participation, place: route && { ...route, trainerId: participation.trainerId } };
+    return { participation, seat: route && { ...route, trainerId: participation.trainerId } };
   });
-  const seatOf = assignSeats(known, routed, candidates);
-  for (const { participation, place } of routed) {
+  const membershipOf = assignMemberships(known, routed, candidates);
+  for (const { participation, seat } of routed) {
     const { install, trainerId } = participation;
-    const ground = toGround(participation, grantsBy.get(install) ?? [], graces);
-    const here = place && candidateAt(candidates, place, seatOf(place, install));
-    here?.grounds.push({ ...ground, isRouted: true });
-    // Where it was a reason before, unless it has only gone to another membership of the same place.
+    const reason = toReason(participation, grantsBy.get(install) ?? [], gracePeriods);
+    const here = seat && candidateAt(candidates, seat, membershipOf(seat, install));
+    here?.reasons.push({ ...reason, isRouted: true });
+    // Memberships in other seats that this reason was recorded for.
     const elsewhere = (candidatesBy.get(trainerId) ?? []).filter(
-      (other) => (place === undefined || keyOf(other.place) !== keyOf(place)) && other.recorded.has(reasonKey(ground)),
+      (other) => (seat === undefined || seatKey(other.seat) !== seatKey(seat)) && other.recorded.has(reasonKey(reason)),
     );
-    for (const other of elsewhere) other.grounds.push({ ...ground, isRouted: false });
+    for (const other of elsewhere) other.reasons.push({ ...reason, isRouted: false });
   }
   return [...candidates.values()].map((candidate) => ({
     ...candidate,
-    grounds: withoutOldNames(candidate.grounds, grantsBy),
+    reasons: withoutOldNames(candidate.reasons, grantsBy),
   }));
 }
 
 /**
- * What an install of another name knew before it was renamed stands still: where an install that the
- * configuration leads here from knows the same customer, or the same contract, its word counts alone.
+ * Leaves out reasons of an install under a former name, whose evidence no longer changes. Such a reason counts only if
+ * no routed install knows the same customer or the same contract.
  */
-function withoutOldNames(grounds: Ground[], grantsBy: ReadonlyMap<string, GrantEvidence[]>): Ground[] {
-  const routed = grounds.filter(({ isRouted }) => isRouted);
-  if (routed.length === grounds.length) return grounds;
+function withoutOldNames(reasons: Reason[], grantsBy: ReadonlyMap<string, GrantEvidence[]>): Reason[] {
+  const routed = reasons.filter(({ isRouted }) => isRouted);
+  if (routed.length === reasons.length) return reasons;
   const grantIds = (install: string) => (grantsBy.get(install) ?? []).map(({ grantId }) => grantId);
-  const isOldNameOf = (old: Ground, one: Ground) =>
+  const isOldNameOf = (old: Reason, one: Reason) =>
     old.install !== one.install &&
     (old.contractId === one.contractId ||
       grantIds(old.install).some((grantId) => grantIds(one.install).includes(grantId)));
-  return grounds.filter((old) => old.isRouted || !routed.some((one) => isOldNameOf(old, one)));
+  return reasons.filter((old) => old.isRouted || !routed.some((one) => isOldNameOf(old, one)));
 }
 
-/** By the id of the membership, or by what a new one is for. */
-type Candidates = Map<string, Candidate>;
+/** By the id of the membership, or by the name of a new one. */
+type Candidates = Map<string, MembershipCandidate>;
 
-function candidatesOf({ memberships, reasons }: Known): Candidates {
-  const reasonsBy = Map.groupBy(reasons, (reason) => reason.membershipId);
+function candidatesOf({ memberships, reasonRows }: TrainerFacts): Candidates {
+  const reasonsBy = Map.groupBy(reasonRows, (reason) => reason.membershipId);
   const inOrder = memberships.toSorted((a, b) => a.id - b.id);
   return new Map(
     inOrder.map((before) => {
       const recorded = new Set((reasonsBy.get(before.id) ?? []).map(reasonKey));
-      const place = toPlace(before);
-      return [seatKey(place, before.id), { place, before, grounds: [], recorded }];
+      const seat = toSeat(before);
+      return [membershipKey(seat, before.id), { seat, before, reasons: [], recorded }];
     }),
   );
 }
 
 interface RoutedParticipation {
   participation: Participation;
-  place: Place | undefined;
+  seat: Seat | undefined;
 }
 
-/** Each install's reasons at a place belong to one membership there (`share-place.ts`). */
-function assignSeats(
-  { addresses, current, reasons, words }: Known,
+/** Assigns each install's reasons for a seat to one membership of the seat (`share-seat.ts`). */
+function assignMemberships(
+  { addresses, current, reasonRows, addressInstalls }: TrainerFacts,
   routed: readonly RoutedParticipation[],
   candidates: Candidates,
-): (place: Place, install: string) => number | string {
-  const installsBy = Map.groupBy(reasons, ({ membershipId }) => membershipId);
-  const seatsBy = Map.groupBy(
-    [...candidates.values()].flatMap(({ place, before }) => (before === undefined ? [] : [{ place, before }])),
-    ({ place }) => keyOf(place),
+): (seat: Seat, install: string) => number | string {
+  const installsBy = Map.groupBy(reasonRows, ({ membershipId }) => membershipId);
+  const membershipsBy = Map.groupBy(
+    [...candidates.values()].flatMap(({ seat, before }) => (before === undefined ? [] : [{ seat, before }])),
+    ({ seat }) => seatKey(seat),
   );
-  const claimantsBy = new Map<string, Map<string, Claimant>>();
-  for (const { participation, place } of routed) {
-    if (place === undefined) continue;
+  const claimantsBy = new Map<string, Map<string, ClaimingInstall>>();
+  for (const { participation, seat } of routed) {
+    if (seat === undefined) continue;
     const { install, trainerId } = participation;
-    const claimants = claimantsBy.get(keyOf(place)) ?? new Map<string, Claimant>();
-    claimantsBy.set(keyOf(place), claimants);
+    const claimants = claimantsBy.get(seatKey(seat)) ?? new Map<string, ClaimingInstall>();
+    claimantsBy.set(seatKey(seat), claimants);
     const address = addresses.get(`${install}/${trainerId}`) ?? null;
     claimants.set(install, { install, address });
   }
   const shared = new Map(
     [...claimantsBy].map(([key, claimants]) => {
-      const seats = (seatsBy.get(key) ?? []).map(({ before }) => ({
+      const memberships = (membershipsBy.get(key) ?? []).map(({ before }) => ({
         id: before.id,
         address: current.get(before.id) ?? null,
         isWanted: before.wanted === 1,
-        installs: toInstalls(installsBy.get(before.id) ?? [], words.get(before.id)),
+        installs: toInstalls(installsBy.get(before.id) ?? [], addressInstalls.get(before.id)),
       }));
-      return [key, sharePlace([...claimants.values()], seats)];
+      return [key, shareSeat([...claimants.values()], memberships)];
     }),
   );
-  return (place, install) => shared.get(keyOf(place))?.get(install) ?? '';
+  return (seat, install) => shared.get(seatKey(seat))?.get(install) ?? '';
 }
 
 function toInstalls(
   reasons: readonly ReasonRow[],
-  words: ReadonlySet<string> = new Set(),
+  addressInstalls: ReadonlySet<string> = new Set(),
 ): Map<string, { isNamed: boolean }> {
-  const named = new Set(words);
+  const named = new Set(addressInstalls);
   for (const { install, isNamed } of reasons) if (isNamed === 1) named.add(install);
   return new Map(reasons.map(({ install }) => [install, { isNamed: named.has(install) }]));
 }
 
-function candidateAt(candidates: Candidates, place: Place, seat: number | string): Candidate {
-  const key = seatKey(place, seat);
+function candidateAt(candidates: Candidates, seat: Seat, membership: number | string): MembershipCandidate {
+  const key = membershipKey(seat, membership);
   const known = candidates.get(key);
   if (known !== undefined) return known;
-  const candidate: Candidate = { place, before: undefined, grounds: [], recorded: new Set() };
+  const candidate: MembershipCandidate = { seat, before: undefined, reasons: [], recorded: new Set() };
   candidates.set(key, candidate);
   return candidate;
 }
 
-function toGround(participation: Participation, grants: GrantEvidence[], graces: Graces): Omit<Ground, 'isRouted'> {
+function toReason(
+  participation: Participation,
+  grants: GrantEvidence[],
+  gracePeriods: GracePeriods,
+): Omit<Reason, 'isRouted'> {
   const { install, contractId, linkId, externalProjectId, provisioningMode } = participation;
   const { jobId, activeReadAt } = participation;
   const facts = {
@@ -175,26 +187,26 @@ function toGround(participation: Participation, grants: GrantEvidence[], graces:
     externalProjectId,
     jobId,
     activeReadAt,
-    standing: standingOf(facts, graces),
+    standing: standingOf(facts, gracePeriods),
     provisioning: provisioningOf(provisioningMode),
   };
 }
 
-/** Whether somebody is, or may be, in the tool by it. */
+/** Whether the trainer is, or may be, in the tool by this membership. */
 export function isTouched({ isOurs, memberId }: MembershipRow): boolean {
   return isOurs === 1 || memberId !== null;
 }
 
-function toPlace({ tool, groupId, trainerId }: Place): Place {
+function toSeat({ tool, groupId, trainerId }: Seat): Seat {
   return { tool, groupId, trainerId };
 }
 
-function keyOf({ tool, groupId, trainerId }: Place): string {
+function seatKey({ tool, groupId, trainerId }: Seat): string {
   return JSON.stringify([tool, groupId, trainerId]);
 }
 
-function seatKey(place: Place, seat: number | string): string {
-  return JSON.stringify([keyOf(place), seat]);
+function membershipKey(seat: Seat, membership: number | string): string {
+  return JSON.stringify([seatKey(seat), membership]);
 }
 
 export function reasonKey({

@@ -5,34 +5,34 @@ import type { Tables } from '../db/tables.ts';
 import { createTurns } from '../lib/turns.ts';
 
 /**
- * The SQL of the trainers who are to be derived in a later transaction. Installs take turns, and
- * within one they are taken in the order in which they were left.
+ * The SQL of trainers whose memberships wait to be derived in a later transaction. Installs take turns. Within one
+ * install the order of arrival counts.
  */
 export interface DerivationStore {
-  /** Leaves trainers to be derived in a transaction of their own. */
-  postponeDerivation(tx: Transaction, waiting: readonly Waiting[]): Promise<void>;
-  /** The same for everybody who is or was on a contract of these installs. */
+  /** Marks trainers as waiting to be derived. */
+  postponeDerivation(tx: Transaction, waiting: readonly PendingDerivation[]): Promise<void>;
+  /** Marks all trainers who are or were on a contract of these installs. */
   postponeInstalls(tx: Transaction, installs: string[]): Promise<void>;
   /**
-   * Those of installs that are to be read first wait for that.
+   * Whether a trainer waits who may be derived now. Trainers of installs that must be read first may not.
    *
-   * @param of on this install's word; on anybody's by default
+   * @param of counts only entries of this install
    */
   hasPostponed(of?: string): Promise<boolean>;
   /**
-   * Takes those whose turn it is, for as many contracts as there is room for; but always one.
+   * Takes the trainers whose turn it is, as many as there is room for, but at least one.
    *
-   * @param room how many participations of theirs may be looked at
+   * @param room how many of their participations may be read
    */
   takePostponed(tx: Transaction, limit: number, room: number): Promise<string[]>;
-  /** Forgets that trainers were left: they are derived now. */
+  /** Removes the marks of trainers who are derived now. */
   dropPostponed(tx: Transaction, trainerIds: readonly string[]): Promise<void>;
-  /** By trainer, how many contracts they are or were on, whoever says so. */
+  /** By trainer: the number of contracts in all installs that the trainer is or was on. */
   countContracts(tx: Transaction, trainerIds: readonly string[]): Promise<Map<string, number>>;
 }
 
-export interface Waiting {
-  /** On whose word. */
+export interface PendingDerivation {
+  /** The install whose evidence touched the trainer. */
   install: string;
   trainerId: string;
 }
@@ -104,7 +104,7 @@ export function createDerivationStore({ kysely }: Database): DerivationStore {
   };
 }
 
-/** Leaps from install to install in the index, however many of each are waiting. */
+/** Skips from install to install in the index, however many trainers of each are waiting. */
 async function installsWaiting(tx: Transaction): Promise<string[]> {
   const { rows } = await sql<{ install: string }>`
     with recursive turn (install) as (
@@ -130,8 +130,8 @@ async function findWaiting(tx: Transaction, install: string, limit: number): Pro
 }
 
 /**
- * Not from what was known before a silence, while the marketplace has not been asked since; but
- * where something new is known of them.
+ * After a silence, evidence from before it must wait until the marketplace was asked. A trainer with newer evidence
+ * need not wait.
  */
 function mayBeDerived(eb: ExpressionBuilder<Tables, 'derivation'>): Expression<SqlBool> {
   return eb.not(

@@ -4,11 +4,11 @@ import { statusOfLink } from '../domain/evidence-status.ts';
 import type { MembershipCore } from '../domain/membership.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import { toInstant } from '../lib/clock.ts';
-import { type AddressStore, type GivenAddress, letGoOf } from './address-store.ts';
-import { collectCandidates, type Known, type Rules } from './collect-candidates.ts';
+import { type AddressStore, endGivenAddresses, type GivenAddress } from './address-store.ts';
+import { collectCandidates, type MembershipRules, type TrainerFacts } from './collect-candidates.ts';
+import { recordEndedProjects } from './ended-project-store.ts';
 import { findDisagreements } from './find-disagreements.ts';
-import { findLeftProjects } from './find-left-projects.ts';
-import { noteLeftProjects } from './left-project-store.ts';
+import { findEndedProjects } from './find-ended-projects.ts';
 import type { MembershipStore, Participation, ProjectKey } from './membership-store.ts';
 import { type MembershipChange, planMemberships } from './plan-memberships.ts';
 
@@ -16,35 +16,35 @@ export interface DeriveDeps {
   memberships: MembershipStore;
   addresses: AddressStore;
   alerts: Pick<Alerts, 'raise'>;
-  rules: Rules;
-  /** Only addresses of these domains are ever used, where there are any. */
+  rules: MembershipRules;
+  /** If not empty, only addresses of these domains are used. */
   managedDomains: readonly string[];
 }
 
-export interface Derived {
-  /** Whether there is now something to be done in a tool. */
+export interface DerivedWork {
+  /** Whether a tool must be called now. */
   isDue: boolean;
-  /** Whether there is now something for the brake to look at. */
+  /** Whether the brake must decide now. */
   isRemovalDue: boolean;
 }
 
 /**
- * Brings the memberships of these trainers in line with the evidence. Level-triggered: it reads all
- * that is known of them, and writes only what differs.
+ * Brings the memberships of these trainers in line with the evidence. Level-triggered: it reads all that is known about
+ * the trainers and writes only differences.
  */
 export async function deriveMemberships(
   deps: DeriveDeps,
   tx: Transaction,
   trainerIds: string[],
   now: string,
-): Promise<Derived> {
+): Promise<DerivedWork> {
   if (trainerIds.length === 0) return { isDue: false, isRemovalDue: false };
-  const known = await loadKnown(deps, tx, trainerIds);
+  const known = await loadTrainerFacts(deps, tx, trainerIds);
   const changes = planMemberships(known, deps.rules);
   await store(deps, tx, changes, now);
-  const isLeft = await noteLeft(deps.rules, tx, known, now);
+  const isLeft = await noteEndedProjects(deps.rules, tx, known, now);
   for (const disagreement of findDisagreements(known, changes)) {
-    deps.alerts.raise('address_disagreement', disagreement, saysOtherwise);
+    deps.alerts.raise('address_disagreement', disagreement, disagreementMessage);
   }
   return {
     isDue: isLeft || changes.some(({ after }) => isDue(after)),
@@ -52,52 +52,58 @@ export async function deriveMemberships(
   };
 }
 
-/** As late as what is weaker: the start of a renewal may come in after the end before it. */
-async function noteLeft(
-  { endsAssignments, ...rules }: Rules,
+/**
+ * Assignments end after the same grace period as weaker evidence, because the start of a renewal may come in after the
+ * end before it.
+ */
+async function noteEndedProjects(
+  { endsAssignments, ...rules }: MembershipRules,
   tx: Transaction,
-  known: Known,
+  known: TrainerFacts,
   now: string,
 ): Promise<boolean> {
   if (endsAssignments === undefined) return false;
   const candidates = collectCandidates(known, rules);
-  const left = findLeftProjects(candidates.filter(({ place }) => endsAssignments(place.tool)));
-  const dueAt = toInstant(new Date(Date.parse(now) + rules.graces.graceMs));
-  return await noteLeftProjects(tx, left, dueAt);
+  const left = findEndedProjects(candidates.filter(({ seat }) => endsAssignments(seat.tool)));
+  const dueAt = toInstant(new Date(Date.parse(now) + rules.gracePeriods.graceMs));
+  return await recordEndedProjects(tx, left, dueAt);
 }
 
-const saysOtherwise = 'Customers know different addresses for one person in one tool: each has an access of its own';
+const disagreementMessage =
+  'Customers know different addresses for one trainer in one tool: each address has an access of its own';
 
-/** All that is known of some trainers, as planning needs it. */
-export async function loadKnown(
+/** Loads all that planning needs to know about some trainers. */
+export async function loadTrainerFacts(
   { memberships, addresses, managedDomains }: Omit<DeriveDeps, 'rules' | 'alerts'>,
   tx: Transaction,
   trainerIds: string[],
-): Promise<Known> {
+): Promise<TrainerFacts> {
   const participations = await memberships.participationsOf(tx, trainerIds);
   const rows = await memberships.membershipsOf(tx, trainerIds);
   const ids = rows.map((row) => row.id);
   return {
     participations,
     memberships: rows,
-    reasons: await memberships.reasonsOf(tx, ids),
+    reasonRows: await memberships.reasonsOf(tx, ids),
     grants: await memberships.grantsOf(tx, [...new Set(participations.map((one) => one.install))]),
-    heirs: await memberships.heirsOf(tx, goneProjects(participations)),
+    successorLinks: await memberships.successorLinksOf(tx, goneProjects(participations)),
     addresses: await addresses.known(tx, trainerIds, managedDomains),
     ...toGiven(await addresses.ofMemberships(tx, ids)),
   };
 }
 
-function toGiven(given: Map<number, GivenAddress[]>): Pick<Known, 'current' | 'words'> {
+function toGiven(given: Map<number, GivenAddress[]>): Pick<TrainerFacts, 'current' | 'addressInstalls'> {
   const current = [...given].flatMap(([id, addresses]) => {
     const one = addresses.find(({ isCurrent }) => isCurrent);
     return one === undefined ? [] : [[id, one.address] as const];
   });
-  const words = [...given].map(([id, addresses]) => [id, new Set(addresses.map(({ install }) => install))] as const);
-  return { current: new Map(current), words: new Map(words) };
+  const addressInstalls = [...given].map(
+    ([id, addresses]) => [id, new Set(addresses.map(({ install }) => install))] as const,
+  );
+  return { current: new Map(current), addressInstalls: new Map(addressInstalls) };
 }
 
-/** Where another link may take over. */
+/** Projects whose link is gone, so that another link may take over. */
 function goneProjects(participations: Participation[]): ProjectKey[] {
   return participations.flatMap(({ install, externalProjectId, ...link }) => {
     const status = statusOfLink({ ...link, externalProjectId, absences: link.linkAbsences });
@@ -116,34 +122,34 @@ async function store(
   const added = changes.filter(isNew);
   const ids = await memberships.insert(
     tx,
-    added.map(({ place, after }) => ({ ...place, isOurs: 0, ...toColumns(after, now) })),
+    added.map(({ seat, after }) => ({ ...seat, isOurs: 0, ...toColumns(after, now) })),
   );
   const changed = changes.filter((change) => !isNew(change));
   await memberships.retractRemovals(tx, changed.flatMap(isReturning));
   for (const { before, after } of changed) {
     if (before === undefined) continue;
     await memberships.update(tx, before.id, toUpdate(before, after, now));
-    if (after.state === 'released') await letGoOf(tx, before.id, now);
+    if (after.state === 'released') await endGivenAddresses(tx, before.id, now);
   }
   const idOf = ({ before }: MembershipChange, index: number) => before?.id ?? ids[index];
   for (const [index, change] of [...added, ...changed].entries()) {
-    const { trainerId } = change.place;
+    const { trainerId } = change.seat;
     const id = idOf(change, index);
     if (change.address === null || id === undefined) continue;
     await addresses.setCurrent(tx, id, { trainerId, ...change.address });
   }
   await memberships.recordReasons(tx, [
-    ...added.flatMap(({ reasons }, index) => withId(reasons, ids[index])),
-    ...changed.flatMap(({ reasons, before }) => withId(reasons, before?.id)),
+    ...added.flatMap(({ newReasons }, index) => withId(newReasons, ids[index])),
+    ...changed.flatMap(({ newReasons, before }) => withId(newReasons, before?.id)),
   ]);
 }
 
-/** Wanted again before anything was done: the brake need not count it. */
+/** The membership is wanted again before the removal started, so the brake need not count the removal. */
 function isReturning({ before, after }: MembershipChange): number[] {
   return before?.state === 'removing' && after.generation !== before.generation ? [before.id] : [];
 }
 
-function withId(reasons: MembershipChange['reasons'], membershipId: number | undefined) {
+function withId(reasons: MembershipChange['newReasons'], membershipId: number | undefined) {
   return membershipId === undefined ? [] : reasons.map((reason) => ({ membershipId, ...reason }));
 }
 
@@ -154,7 +160,7 @@ function toUpdate(before: MembershipRow, after: MembershipCore, now: string) {
     state === before.state &&
     cause === before.cause &&
     removeAfter === before.removeAfter;
-  // Only whose it is has changed, or what else is a reason: nothing has to be done for that.
+  // Only the install or the reasons have changed, so there is nothing to do.
   return isSame ? { install } : toColumns(after, now);
 }
 
@@ -171,7 +177,7 @@ function toColumns(core: MembershipCore, now: string) {
     nextAttemptAt: isDue(core) ? now : null,
     failure: null,
     updatedAt: now,
-    // Whoever the marketplace has taken over is not ours to remove.
+    // The marketplace has taken these members over, so we do not remove them.
     ...(state === 'released' && { isOurs: 0 }),
   } satisfies Partial<MembershipRow>;
 }

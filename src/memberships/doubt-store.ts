@@ -2,20 +2,20 @@ import { type By, writeAudit } from '../db/audit-store.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import { addGiven } from './address-store.ts';
+import { addGivenAddress } from '../memberships/address-store.ts';
 
 /**
- * The SQL of an operator's word about an account that was known to be somebody's, and of which nobody
- * knows whose it is since it shows an address that nobody told.
+ * The SQL of an operator's word about an account in doubt: it was a trainer's, and now shows an address that no
+ * source has reported for that trainer.
  */
 export interface DoubtStore {
   /**
-   * It is theirs, under this address: they leave by it too.
+   * The account is the trainer's, under this address: a removal ends it too.
    *
    * @throws AppError `not_found`, or `conflict` where there is none in doubt
    */
   adopt(membershipId: number, address: string, by: By): Promise<void>;
-  /** It is somebody else's. @returns false where there is none in doubt */
+  /** The account belongs to another person. @returns false where there is none in doubt */
   release(membershipId: number, by: By): Promise<boolean>;
 }
 
@@ -28,7 +28,7 @@ export function createDoubtStore(database: Database, box: SecretBox): DoubtStore
           throw new AppError('conflict', `Membership ${id} has no account of which that is to be said`);
         }
         const { install, trainerId, memberId, doubtedId } = membership;
-        await addGiven(tx, box, { membershipId: id, install, trainerId, address }, by.at);
+        await addGivenAddress(tx, box, { membershipId: id, install, trainerId, address }, by.at);
         await settle(tx, id, by.at, memberId ?? doubtedId);
         await writeAudit(tx, by, 'members adopt --address', `membership ${id}`);
       }),
@@ -53,7 +53,7 @@ async function findDoubted(tx: Transaction, id: number) {
     .executeTakeFirst();
 }
 
-/** What waited for the word is looked at again now. */
+/** What waited for the word is due again now. */
 async function settle(tx: Transaction, id: number, at: string, memberId: string | null): Promise<void> {
   await tx
     .updateTable('membership')

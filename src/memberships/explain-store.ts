@@ -11,36 +11,36 @@ import type { SecretBox } from '../keys/secret-box.ts';
 
 /** The SQL of `gangway explain`. */
 export interface ExplainStore {
-  /** Everything that bears on a trainer, by id or work address, or on a contract, by id. */
+  /** Everything about a trainer, by id or work address, or about a contract, by id. */
   load(subject: string): Promise<Bearing>;
 }
 
-/** Empty where nothing is known of such a person or contract. */
+/** Empty where no such trainer or contract is known. */
 export interface Bearing {
   contracts: ContractEvidence[];
   participations: ParticipationEvidence[];
   pairs: PairEvidence[];
   links: LinkEvidence[];
   grants: GrantEvidence[];
-  people: KnownPerson[];
+  people: ExplainedPerson[];
   memberships: MembershipRow[];
-  /** What was recorded as a reason for these memberships, whatever the configuration says now. */
+  /** The recorded reasons of these memberships, whatever the configuration says now. */
   reasons: ReasonRow[];
-  /** By membership: the open plan it is held in. */
+  /** By membership: the open plan that holds its removal. */
   plans: ReadonlyMap<number, number>;
-  /** By membership: what they get in with, if they have to be told. */
+  /** By membership: the invitation, where there is one to hand over. */
   invitations: ReadonlyMap<number, KnownInvitation>;
 }
 
 export type KnownInvitation = Pick<InvitationTable, 'kind' | 'deliveredAt' | 'deliveredBy'>;
 
-export interface KnownPerson {
+export interface ExplainedPerson {
   install: string;
   trainerId: string;
   displayName: string | null;
   /** Of the work address; null where none is known. */
   workEmailDomain: string | null;
-  /** The same for the same address; nothing to show. */
+  /** The same for the same address. It is not shown. */
   workEmailDigest: string | null;
 }
 
@@ -55,8 +55,8 @@ export function createExplainStore({ kysely }: Database, box: SecretBox): Explai
       return {
         contracts,
         participations,
-        ...(await loadWays(kysely, contracts)),
-        ...(await loadPlaces(kysely, trainerIds)),
+        ...(await loadPaths(kysely, contracts)),
+        ...(await loadMemberships(kysely, trainerIds)),
       };
     },
   };
@@ -93,13 +93,13 @@ async function loadContracts(
     .orderBy('install')
     .orderBy('contractId')
     .execute();
-  // Another install may have a contract of the same id, which nobody asked about.
+  // Another install may have a contract of the same id, which was not asked about.
   const asked = new Set(participations.map(keyOf));
   return contracts.filter((one) => one.contractId === subject || asked.has(keyOf(one)));
 }
 
 /** From the contracts to the projects. Ids repeat between installs: `explain` tells them apart. */
-async function loadWays(kysely: Kysely, contracts: ContractEvidence[]) {
+async function loadPaths(kysely: Kysely, contracts: ContractEvidence[]) {
   const contractIds = distinct(contracts.map(({ contractId }) => contractId));
   const pairs = await ifAny(contractIds, () =>
     kysely.selectFrom('contractLink').selectAll().where('contractId', 'in', contractIds).orderBy('linkId').execute(),
@@ -115,8 +115,8 @@ async function loadWays(kysely: Kysely, contracts: ContractEvidence[]) {
   };
 }
 
-/** Who they are, and where they are in the tools. */
-async function loadPlaces(kysely: Kysely, trainerIds: string[]) {
+/** What is known of the trainers, and their memberships in the tools. */
+async function loadMemberships(kysely: Kysely, trainerIds: string[]) {
   const memberships = await ifAny(trainerIds, () =>
     kysely.selectFrom('membership').selectAll().where('trainerId', 'in', trainerIds).orderBy('id').execute(),
   );
@@ -153,13 +153,13 @@ async function loadPlans(kysely: Kysely, membershipIds: number[]): Promise<[numb
     .select(['membershipId', 'planId'])
     .where('plan.state', '=', 'open')
     .where('membershipId', 'in', membershipIds)
-    // One that holds it on older evidence would be stale.
+    // A plan that holds it on older evidence would be stale.
     .whereRef('membership.generation', '=', 'planItem.generation')
     .execute();
   return items.map(({ membershipId, planId }) => [membershipId, planId]);
 }
 
-/** PostgreSQL takes no empty list. */
+/** PostgreSQL accepts no empty list. */
 async function ifAny<T>(ids: readonly unknown[], load: () => Promise<T[]>): Promise<T[]> {
   return ids.length === 0 ? [] : await load();
 }

@@ -1,11 +1,11 @@
-import type { Known } from './collect-candidates.ts';
+import type { TrainerFacts } from './collect-candidates.ts';
 import type { MembershipChange } from './plan-memberships.ts';
 
-/** Installs that know different addresses for one trainer in one tool: each access stands by itself. */
+/** Installs that know different addresses for one trainer in one tool. Each of them has an access of its own. */
 export interface Disagreement {
   tool: string;
   trainerId: string;
-  /** By name. */
+  /** Sorted by name. */
   installs: string[];
 }
 
@@ -17,9 +17,9 @@ interface Access {
   isNew: boolean;
 }
 
-/** Those that these changes bring up. Pure. */
+/** The disagreements that these changes cause. Pure. */
 export function findDisagreements(
-  { memberships, current }: Pick<Known, 'memberships' | 'current'>,
+  { memberships, current }: Pick<TrainerFacts, 'memberships' | 'current'>,
   changes: readonly MembershipChange[],
 ): Disagreement[] {
   const changed = new Set(changes.map(({ before }) => before?.id));
@@ -28,8 +28,8 @@ export function findDisagreements(
     ...kept.flatMap(({ id, tool, trainerId, install }) =>
       toAccess({ tool, trainerId, install, isNew: false }, current.get(id)),
     ),
-    ...changes.flatMap(({ place, before, after, address }) => {
-      const { tool, trainerId } = place;
+    ...changes.flatMap(({ seat, before, after, address }) => {
+      const { tool, trainerId } = seat;
       const named = address?.address ?? (before && current.get(before.id));
       const access = { tool, trainerId, install: after.install, isNew: address !== null };
       return after.wanted ? toAccess(access, named) : [];

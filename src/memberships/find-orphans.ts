@@ -1,10 +1,10 @@
 import { type Database, inTransaction } from '../db/database.ts';
 import { chunksOf } from '../lib/chunks.ts';
-import { type DeriveDeps, loadKnown } from './derive-memberships.ts';
-import type { LivePlace, OrphanStore } from './orphan-store.ts';
+import { type DeriveDeps, loadTrainerFacts } from './derive-memberships.ts';
+import type { LinkedGroup, OrphanStore } from './orphan-store.ts';
 import { planMemberships } from './plan-memberships.ts';
 
-/** Somebody in a tool whom the configuration no longer leads to. */
+/** A trainer in a tool whom the configuration no longer routes to. */
 export interface Orphan {
   tool: string;
   install: string;
@@ -20,29 +20,29 @@ export interface OrphanDeps extends Omit<DeriveDeps, 'alerts'> {
 const chunkSize = 100;
 
 /**
- * Who would be orphaned if everything were derived by this configuration. Changes nothing:
- * configuration is not evidence, and nobody is removed by it (design section 2).
+ * Finds the trainers who would be orphaned if all memberships were derived with this configuration. It changes nothing:
+ * configuration is not evidence and removes nobody (`docs/design.md`, *Memberships*).
  */
 export async function findOrphans(deps: OrphanDeps): Promise<Orphan[]> {
   const { database, orphans: store, rules } = deps;
-  const places = await store.livePlaces();
-  const lost = places.filter((place) => !isRouted(place, rules.routeLink(place)));
+  const groups = await store.linkedGroups();
+  const lost = groups.filter((group) => !isRouted(group, rules.routeLink(group)));
   if (lost.length === 0) return [];
-  const trainerIds = await store.trainersAt(lost);
+  const trainerIds = await store.trainersIn(lost);
   const orphans: Orphan[] = [];
   for (const chunk of chunksOf(trainerIds, chunkSize)) {
     const changes = await inTransaction(database, async (tx) =>
-      planMemberships(await loadKnown(deps, tx, chunk), rules),
+      planMemberships(await loadTrainerFacts(deps, tx, chunk), rules),
     );
-    for (const { place, before, after } of changes) {
+    for (const { seat, before, after } of changes) {
       if (after.state !== 'orphaned') continue;
-      const { tool, trainerId } = place;
+      const { tool, trainerId } = seat;
       orphans.push({ tool, trainerId, install: before?.install ?? after.install });
     }
   }
   return orphans;
 }
 
-function isRouted(place: LivePlace, route: { tool: string; groupId: string } | undefined): boolean {
-  return route?.tool === place.tool && route.groupId === place.groupId;
+function isRouted(group: LinkedGroup, route: { tool: string; groupId: string } | undefined): boolean {
+  return route?.tool === group.tool && route.groupId === group.groupId;
 }

@@ -1,82 +1,81 @@
 import type { LinkEvidence } from '../domain/evidence.ts';
 import { areContractsRead, type Provisioning, provisioningOf } from '../domain/evidence-status.ts';
-import type { Verdict } from '../domain/membership.ts';
-import { byActing, type Fall, type RemovalCause, type Standing } from '../domain/standing.ts';
+import type { MembershipVerdict } from '../domain/membership.ts';
+import { explicitThenDue, type ReasonEnd, type RemovalCause, type Standing } from '../domain/standing.ts';
 
-/** One reason that is, was or will be for a membership, and how it stands. */
-export interface Ground {
+/** A reason that is, was or will be for a membership, and whether it stands. */
+export interface Reason {
   install: string;
   contractId: string;
   linkId: string;
   externalProjectId: string | null;
-  /** Of the link, as far as it is known. */
+  /** The job of the link, as far as it is known. */
   jobId: string | null;
   /** When the latest read that listed the contract active began. */
   activeReadAt: string | null;
   standing: Standing;
-  /** Only where it is ours it is a reason of ours. */
+  /** The reason counts for us only if we provision the link. */
   provisioning: Provisioning;
-  /** Whether the configuration leads here from its link; if not, only what was recorded does. */
+  /** Whether the configuration routes the link here. If not, only the recorded reason leads here. */
   isRouted: boolean;
 }
 
-/** A live link to a project, that may take over from another. */
-export type Heir = Pick<
+/** A live link to a project that may take over from another link. */
+export type SuccessorLink = Pick<
   LinkEvidence,
   'install' | 'linkId' | 'externalProjectId' | 'provisioningMode' | 'jobId' | 'firstSeenAt' | 'contractsReadAt'
 >;
 
 /**
- * What all reasons for a membership say together. Null where none of them has ever stood, so that
- * nothing follows from them.
+ * The conclusion from all reasons for a membership. Null if no reason has ever stood, so that nothing follows.
  *
  * @param prefer orders the installs whose reasons stand, the best first
  */
 export function judgeMembership(
-  grounds: readonly Ground[],
-  heirs: readonly Heir[],
+  reasons: readonly Reason[],
+  successorLinks: readonly SuccessorLink[],
   prefer: (installs: string[]) => string | undefined,
-): Verdict | null {
-  const install = prefer(grounds.filter(isOurs).map((ground) => ground.install));
+): MembershipVerdict | null {
+  const install = prefer(reasons.filter(isOurReason).map((reason) => reason.install));
   if (install !== undefined) return { kind: 'wanted', install };
-  const standing = grounds.filter((ground) => ground.standing.stands);
-  // Neither what stands nor what ended elsewhere is for this configuration to judge; nor is, by a
-  // mode that nobody knows, whether somebody is to be here: who is in stays until a reason falls.
+  const standing = reasons.filter((reason) => reason.standing.stands);
+  // This configuration must not judge reasons that it does not route here, whether they stand or have ended. Nor can it
+  // judge a link of an unknown mode. The member stays until a reason ends.
   const isOrphaned = standing.some(({ provisioning }) => provisioning !== 'of_marketplace');
-  if (isOrphaned || !grounds.some(({ isRouted }) => isRouted)) return { kind: 'orphaned' };
-  return standing.length > 0 ? { kind: 'managed' } : judgeFallen(grounds, heirs);
+  if (isOrphaned || !reasons.some(({ isRouted }) => isRouted)) return { kind: 'orphaned' };
+  return standing.length > 0 ? { kind: 'managed' } : judgeEnded(reasons, successorLinks);
 }
 
-/** Whether it stands, and is for us to see to. */
-export function isOurs({ standing, isRouted, provisioning }: Ground): boolean {
+/** Whether the reason stands and we provision its link. */
+export function isOurReason({ standing, isRouted, provisioning }: Reason): boolean {
   return standing.stands && isRouted && provisioning === 'ours';
 }
 
-/** Access falls with the last reason. */
-function judgeFallen(grounds: readonly Ground[], heirs: readonly Heir[]): Verdict | null {
-  const all = grounds.flatMap((ground) => findWay(ground, heirs) ?? []);
-  const ways = all.filter((way) => !all.some((other) => tookOver(other, way)));
-  if (ways.some(({ isManaged }) => isManaged)) return { kind: 'managed' };
-  const [first, ...others] = ways;
+/** Access ends with the last reason. */
+function judgeEnded(reasons: readonly Reason[], successorLinks: readonly SuccessorLink[]): MembershipVerdict | null {
+  const all = reasons.flatMap((reason) => findFirstEnd(reason, successorLinks) ?? []);
+  const ends = all.filter((end) => !all.some((other) => tookOver(other, end)));
+  if (ends.some(({ isManaged }) => isManaged)) return { kind: 'managed' };
+  const [first, ...others] = ends;
   if (first === undefined) return null;
   const { install, cause, dueAt: removeAfter } = others.reduce((a, b) => (isLater(b, a) ? b : a), first);
   return { kind: 'unwanted', install, cause, removeAfter };
 }
 
-interface Way
-  extends Pick<Fall, 'cause' | 'since' | 'dueAt'>,
-    Pick<Ground, 'install' | 'contractId' | 'externalProjectId'> {
+interface FirstEnd
+  extends Pick<ReasonEnd, 'cause' | 'since' | 'dueAt'>,
+    Pick<Reason, 'install' | 'contractId' | 'externalProjectId'> {
   /** Whether the marketplace itself is about to take over. */
   isManaged: boolean | undefined;
 }
 
-/** How a reason fell, of all ways the one that acts first. What a link takes over acts later. */
-function findWay({ standing, ...ground }: Ground, heirs: readonly Heir[]): Way | undefined {
+/** The end of a reason that acts first. If a successor link takes over, the end acts later. */
+function findFirstEnd({ standing, ...reason }: Reason, successorLinks: readonly SuccessorLink[]): FirstEnd | undefined {
   if (standing.stands) return undefined;
-  const { install, contractId, externalProjectId } = ground;
-  const ways = standing.falls.map(({ cause, since, dueAt, dueWithHeirAt }): Way => {
-    const heir = findHeir(ground, cause, heirs);
-    const isManaged = heir && provisioningOf(heir.provisioningMode) === 'of_marketplace';
+  const { install, contractId, externalProjectId } = reason;
+  const ends = standing.ends.map(({ cause, since, dueAt, dueWithSuccessorAt }): FirstEnd => {
+    const successor = findSuccessorLink(reason, cause, successorLinks);
+    const isManaged = successor && provisioningOf(successor.provisioningMode) === 'of_marketplace';
     return {
       install,
       contractId,
@@ -84,54 +83,58 @@ function findWay({ standing, ...ground }: Ground, heirs: readonly Heir[]): Way |
       cause,
       since,
       isManaged,
-      dueAt: heir === undefined ? dueAt : dueWithHeirAt,
+      dueAt: successor === undefined ? dueAt : dueWithSuccessorAt,
     };
   });
-  return ways.sort(byActing)[0];
+  return ends.sort(explicitThenDue)[0];
 }
 
 /**
- * Of the links that a contract had to one project, the one that was gone last counts: it had taken
- * over from those before, for which nobody has to wait any longer.
+ * Of the links that a contract had to one project, only the one that ended last counts. It had taken over from the
+ * links before it, so nobody waits for those any longer.
  */
-function tookOver(other: Way, way: Way): boolean {
+function tookOver(other: FirstEnd, end: FirstEnd): boolean {
   return (
-    isOfLink(other.cause) &&
-    isOfLink(way.cause) &&
-    other.install === way.install &&
-    other.contractId === way.contractId &&
-    other.externalProjectId === way.externalProjectId &&
-    other.since > way.since
+    isLinkCause(other.cause) &&
+    isLinkCause(end.cause) &&
+    other.install === end.install &&
+    other.contractId === end.contractId &&
+    other.externalProjectId === end.externalProjectId &&
+    other.since > end.since
   );
 }
 
-function isOfLink(cause: RemovalCause): boolean {
+function isLinkCause(cause: RemovalCause): boolean {
   return cause === 'link_removed' || cause === 'link_absent';
 }
 
-/** Ties are settled by name, so that every instance and every order comes to the same. */
-function isLater(a: Way, b: Way): boolean {
+/** Ties are settled by name, so that every instance decides alike in any order. */
+function isLater(a: FirstEnd, b: FirstEnd): boolean {
   return a.dueAt === b.dueAt ? a.install < b.install : a.dueAt > b.dueAt;
 }
 
 /** Re-pointing a project and reconnecting an install delete one link and create another. */
-function findHeir(ground: Omit<Ground, 'standing'>, cause: RemovalCause, heirs: readonly Heir[]): Heir | undefined {
-  if (!isOfLink(cause)) return undefined;
-  return heirs.find(
-    (heir) =>
-      heir.install === ground.install &&
-      heir.externalProjectId === ground.externalProjectId &&
-      heir.linkId !== ground.linkId &&
-      mayTakeOver(heir, ground),
+function findSuccessorLink(
+  reason: Omit<Reason, 'standing'>,
+  cause: RemovalCause,
+  successorLinks: readonly SuccessorLink[],
+): SuccessorLink | undefined {
+  if (!isLinkCause(cause)) return undefined;
+  return successorLinks.find(
+    (successor) =>
+      successor.install === reason.install &&
+      successor.externalProjectId === reason.externalProjectId &&
+      successor.linkId !== reason.linkId &&
+      mayTakeOver(successor, reason),
   );
 }
 
 /**
- * Until its contracts were read; and where it is of the same job, until the contract was listed
- * itself: a list may be cut off without a sign.
+ * A link may take over until its contracts were read. If it belongs to the same job, it may until the contract itself
+ * was listed, because a list may be cut off without a sign.
  */
-function mayTakeOver(heir: Heir, { jobId, activeReadAt }: Omit<Ground, 'standing'>): boolean {
-  if (!areContractsRead(heir)) return true;
-  const isSameJob = jobId !== null && jobId === heir.jobId;
-  return isSameJob && !areContractsRead({ ...heir, contractsReadAt: activeReadAt });
+function mayTakeOver(successor: SuccessorLink, { jobId, activeReadAt }: Omit<Reason, 'standing'>): boolean {
+  if (!areContractsRead(successor)) return true;
+  const isSameJob = jobId !== null && jobId === successor.jobId;
+  return isSameJob && !areContractsRead({ ...successor, contractsReadAt: activeReadAt });
 }

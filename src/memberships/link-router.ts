@@ -6,10 +6,10 @@ export interface Route {
   groupId: string;
 }
 
-/** Where the people of a link belong; undefined where they are none of our business. Never throws. */
+/** The group where the trainers of a link belong; undefined if the link gives no access. Never throws. */
 export type RouteLink = (link: RoutedLink) => Route | undefined;
 
-/** By Maps, for install names and project ids come from outside. */
+/** Uses Maps, because install names and project ids come from outside. */
 export function createLinkRouter(installs: RoutedInstalls, adapters: ReadonlyMap<string, Adapter>): RouteLink {
   const walls = { installs, adapters };
   return (link) => {
@@ -23,8 +23,8 @@ export function createLinkRouter(installs: RoutedInstalls, adapters: ReadonlyMap
 }
 
 /**
- * Names the installs whose people may be in a group: those that lead to it with one of the projects
- * by which it is known, and those whose every project does.
+ * The installs whose trainers may be in a group: those that lead to it with one of the given projects, and those whose
+ * every project leads to it.
  */
 export type InstallsReaching = (group: Route, projects: readonly Omit<RoutedLink, 'install'>[]) => ReadonlySet<string>;
 
@@ -40,7 +40,7 @@ export function createInstallsReaching(installs: RoutedInstalls, routeLink: Rout
   };
 }
 
-/** A project that a pattern names: where a tool has one group for all, any of them leads there. */
+/** An example project of a pattern. If a tool has one group for all projects, any example leads there. */
 function toExample(pattern: string): Omit<RoutedLink, 'install'> {
   return { externalProjectId: pattern.replace(/\*$/, '1'), externalProjectName: null };
 }

@@ -1,8 +1,8 @@
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import type { Tables } from '../db/tables.ts';
-import { letGoOf } from './address-store.ts';
-import { mayBeWorkedOn } from './membership-store.ts';
+import { endGivenAddresses } from './address-store.ts';
+import { isWorkable } from './membership-store.ts';
 
 /** The SQL of having memberships looked at in their tool, and of what a list of it has shown. */
 
@@ -12,8 +12,8 @@ type MembershipBuilder = ExpressionBuilder<Tables, 'membership'>;
 const settledStates = ['active', 'invited', 'removed'] as const;
 
 /** Where there is something to do: else it would be due for ever, and never claimed. */
-export function dueAgain(eb: MembershipBuilder, now: string) {
-  return eb.case().when(mayBeWorkedOn(eb)).then(now).else(eb.ref('nextAttemptAt')).end();
+export function dueIfWorkable(eb: MembershipBuilder, now: string) {
+  return eb.case().when(isWorkable(eb)).then(now).else(eb.ref('nextAttemptAt')).end();
 }
 
 export async function lookAgain(tx: Transaction, membershipIds: number[], now: string): Promise<void> {
@@ -21,7 +21,7 @@ export async function lookAgain(tx: Transaction, membershipIds: number[], now: s
   // `updatedAt` stays, so that a membership that waits for a read of its install still waits.
   await tx
     .updateTable('membership')
-    .set((eb) => ({ nextAttemptAt: dueAgain(eb, now) }))
+    .set((eb) => ({ nextAttemptAt: dueIfWorkable(eb, now) }))
     .where('id', 'in', membershipIds)
     .execute();
 }
@@ -56,7 +56,7 @@ export async function confirm(tx: Transaction, membershipIds: number[], now: str
     .where((eb) => eb.not(isResetDue(eb)))
     .returning('id')
     .execute();
-  for (const { id } of gone) await letGoOf(tx, id, now);
+  for (const { id } of gone) await endGivenAddresses(tx, id, now);
 }
 
 function isResetDue(eb: MembershipBuilder): Expression<SqlBool> {
@@ -92,7 +92,7 @@ export async function lookToConfirm(tx: Transaction, membershipIds: number[], no
   if (membershipIds.length === 0) return;
   await tx
     .updateTable('membership')
-    .set((eb) => ({ lateUntil: null, missedAt: null, nextAttemptAt: dueAgain(eb, now) }))
+    .set((eb) => ({ lateUntil: null, missedAt: null, nextAttemptAt: dueIfWorkable(eb, now) }))
     .where('id', 'in', membershipIds)
     .where('leaseToken', 'is', null)
     .where('state', 'in', settledStates)

@@ -3,12 +3,12 @@ import type { Transaction } from '../db/database.ts';
 import type { MembershipRow, Tables } from '../db/tables.ts';
 import type { MembershipState } from '../domain/membership.ts';
 
-/** The SQL of showing memberships to people. */
+/** The SQL of listing memberships for people. */
 
 export interface MembershipFilter {
   tool?: string | undefined;
   state?: MembershipState | undefined;
-  /** Only those who wait: for a work email, or for being told how they get in. */
+  /** Only memberships that wait for a work email or for the delivery of an invitation. */
   isWaiting?: true | undefined;
   limit: number;
 }
@@ -60,12 +60,12 @@ export async function listMemberships(
   ]);
   if (tool !== undefined) query = query.where('tool', '=', tool);
   if (state !== undefined) query = query.where('state', '=', state);
-  if (isWaiting) query = query.where((eb) => eb.or([eb('state', '=', 'waiting_email'), isUntold(eb)]));
+  if (isWaiting) query = query.where((eb) => eb.or([eb('state', '=', 'waiting_email'), isInvitationUndelivered(eb)]));
   return await query.orderBy('tool').orderBy('groupId').orderBy('membership.trainerId').limit(limit).execute();
 }
 
-/** Whether somebody who is to be in has not been told how. */
-export function isUntold(eb: ExpressionBuilder<Tables, 'membership'>): Expression<SqlBool> {
+/** Whether the trainer is wanted, but the invitation has not been delivered. */
+export function isInvitationUndelivered(eb: ExpressionBuilder<Tables, 'membership'>): Expression<SqlBool> {
   const invitation = eb
     .selectFrom('invitation')
     .select('invitation.membershipId')

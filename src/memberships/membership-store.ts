@@ -16,23 +16,23 @@ import {
   type MembershipFilter,
 } from './membership-list-store.ts';
 
-/** The only SQL about memberships: what derivation reads and writes, and what a person may see. */
+/** The only SQL about memberships: what derivation reads and writes, and what people may see. */
 export interface MembershipStore extends DerivationStore {
   /** Everything that could be a reason for these trainers, with the registers that decide it. */
   participationsOf(tx: Transaction, trainerIds: string[]): Promise<Participation[]>;
   membershipsOf(tx: Transaction, trainerIds: string[]): Promise<MembershipRow[]>;
   reasonsOf(tx: Transaction, membershipIds: number[]): Promise<ReasonRow[]>;
   grantsOf(tx: Transaction, installs: string[]): Promise<GrantEvidence[]>;
-  /** Live links of these projects. */
-  heirsOf(tx: Transaction, projects: ProjectKey[]): Promise<LinkEvidence[]>;
+  /** The live links of these projects. */
+  successorLinksOf(tx: Transaction, projects: ProjectKey[]): Promise<LinkEvidence[]>;
   /** @returns the new ids, in the order of the rows */
   insert(tx: Transaction, rows: NewMembershipRow[]): Promise<number[]>;
   recordReasons(tx: Transaction, rows: ReasonRow[]): Promise<void>;
-  /** Takes back what the brake let pass and nobody has executed. */
+  /** Deletes removals that the brake cleared and that have not started. */
   retractRemovals(tx: Transaction, membershipIds: number[]): Promise<void>;
   update(tx: Transaction, id: number, values: Partial<MembershipRow>): Promise<void>;
-  /** Has those tried now whom a tool has refused, or could not do, and who wait for another try. */
-  tryAgain(tx: Transaction, installs: readonly string[], now: string): Promise<void>;
+  /** Makes memberships due whose last call failed or was refused. */
+  retryFailed(tx: Transaction, installs: readonly string[], now: string): Promise<void>;
   list(filter: MembershipFilter): Promise<ListedMembership[]>;
   countByState(): Promise<{ tool: string; state: MembershipState; count: number }[]>;
 }
@@ -55,7 +55,7 @@ export interface ProjectKey {
   externalProjectId: string;
 }
 
-/** Whoever is on a contract, by every link that the contract is on. */
+/** Joins trainers on contracts with every link of the contract. */
 export function linkedParticipations(tx: Transaction) {
   return tx
     .selectFrom('participation')
@@ -98,7 +98,7 @@ export function createMembershipStore(database: Database): MembershipStore {
 
     async membershipsOf(tx, trainerIds) {
       const rows = tx.selectFrom('membership').selectAll().where('trainerId', 'in', trainerIds);
-      // What a call is about to do must not change between this reading and the writing after it.
+      // Lock the rows: a claim must not change them between this read and the write after it.
       return await lockRows(database, rows).execute();
     },
 
@@ -114,7 +114,7 @@ export function createMembershipStore(database: Database): MembershipStore {
       return await grants.where('install', 'in', installs).execute();
     },
 
-    async heirsOf(tx, projects) {
+    async successorLinksOf(tx, projects) {
       if (projects.length === 0) return [];
       const values = projects.map((key) => sql`(${key.install}, ${key.externalProjectId})`);
       const links = await tx
@@ -126,7 +126,7 @@ export function createMembershipStore(database: Database): MembershipStore {
     },
 
     async insert(tx, rows) {
-      // One at a time: nothing promises that `returning` keeps the order of the rows.
+      // Insert one row at a time, because `returning` does not guarantee the order of the rows.
       const ids: number[] = [];
       for (const row of rows) {
         const { id } = await tx.insertInto('membership').values(row).returning('id').executeTakeFirstOrThrow();
@@ -150,7 +150,7 @@ export function createMembershipStore(database: Database): MembershipStore {
       await tx.updateTable('membership').set(values).where('id', '=', id).execute();
     },
 
-    async tryAgain(tx, installs, now) {
+    async retryFailed(tx, installs, now) {
       if (installs.length === 0) return;
       await tx
         .updateTable('membership')
@@ -168,17 +168,20 @@ export function createMembershipStore(database: Database): MembershipStore {
 }
 
 /**
- * Neither a removal that nobody has let pass, nor what waits for an address, for a decision or for
- * the configuration.
+ * Leaves out removals that the brake has not cleared, and memberships that wait for an address, a decision or the
+ * configuration.
  */
-export function mayBeWorkedOn(eb: ExpressionBuilder<Tables, 'membership'>): Expression<SqlBool> {
+export function isWorkable(eb: ExpressionBuilder<Tables, 'membership'>): Expression<SqlBool> {
   return eb.and([
     eb.or([eb('wanted', '=', 1), eb('clearedGeneration', '=', eb.ref('membership.generation'))]),
     eb('state', 'not in', ['waiting_email', 'held', 'orphaned', 'released']),
   ]);
 }
 
-/** Older than a silence after which the marketplace has not been read yet (section 4.5). */
+/**
+ * Whether the membership is older than a silence after which the install has not been read yet (`docs/design.md`,
+ * *Reconciling*).
+ */
 export function isHeldBack(eb: ExpressionBuilder<Tables, 'membership'>): Expression<SqlBool> {
   return eb.exists(
     eb

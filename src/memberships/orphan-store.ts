@@ -3,33 +3,33 @@ import { onSame } from '../db/on-same.ts';
 import type { LinkEvidence } from '../domain/evidence.ts';
 import { heldStates } from '../domain/membership.ts';
 
-/** The only SQL about memberships that the configuration may no longer lead to. */
+/** The only SQL about memberships that the configuration may no longer route to. */
 export interface OrphanStore {
-  /** Every place in a tool that somebody of ours is in, by the links that led there. */
-  livePlaces(): Promise<LivePlace[]>;
-  /** Who is in these places by these links. */
-  trainersAt(places: LivePlace[]): Promise<string[]>;
-  /** Has everybody derived again who was orphaned: the configuration may lead there again. */
+  /** Every group in a tool with a member of ours, by the links that led there. */
+  linkedGroups(): Promise<LinkedGroup[]>;
+  /** The trainers in these groups by these links. */
+  trainersIn(groups: LinkedGroup[]): Promise<string[]>;
+  /** Marks all orphaned trainers as waiting to be derived, because the configuration may route there again. */
   postponeOrphans(tx: Transaction): Promise<void>;
 }
 
-export type LivePlace = Pick<LinkEvidence, 'install' | 'linkId' | 'externalProjectId' | 'externalProjectName'> & {
+export type LinkedGroup = Pick<LinkEvidence, 'install' | 'linkId' | 'externalProjectId' | 'externalProjectName'> & {
   tool: string;
   groupId: string;
 };
 
 export function createOrphanStore({ kysely }: Database): OrphanStore {
   return {
-    livePlaces: () =>
+    linkedGroups: () =>
       withReasons(kysely)
         .innerJoin('link', onSame('link', 'reason', ['install', 'linkId']))
         .select(['tool', 'groupId', 'link.install', 'link.linkId', 'externalProjectId', 'externalProjectName'])
         .distinct()
         .execute(),
 
-    async trainersAt(places) {
+    async trainersIn(groups) {
       const trainers = new Set<string>();
-      for (const { tool, groupId, install, linkId } of places) {
+      for (const { tool, groupId, install, linkId } of groups) {
         const found = await withReasons(kysely)
           .select('trainerId')
           .where('tool', '=', tool)
@@ -55,7 +55,7 @@ export function createOrphanStore({ kysely }: Database): OrphanStore {
   };
 }
 
-/** Memberships by which somebody may be in a tool, with what was recorded as a reason for them. */
+/** Memberships by which a trainer may be in a tool, joined with their recorded reasons. */
 function withReasons(db: Transaction) {
   return db
     .selectFrom('membership')

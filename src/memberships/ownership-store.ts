@@ -3,33 +3,33 @@ import { type Database, inTransaction, type Transaction } from '../db/database.t
 import { lockRows } from '../db/lease.ts';
 import type { MembershipRow } from '../db/tables.ts';
 import { AppError } from '../domain/errors.ts';
+import { endGivenAddresses } from '../memberships/address-store.ts';
+import type { MembershipStore } from '../memberships/membership-store.ts';
 import { adoptAccount } from './account-owner-store.ts';
-import { letGoOf } from './address-store.ts';
-import type { MembershipStore } from './membership-store.ts';
 
 /** The SQL of deciding whose a membership is: adopted, released, or retired with its configuration. */
 export interface OwnershipStore {
   /**
-   * From now on the member counts as added by us, and is removed like everybody else: at once, where
-   * nothing speaks for them any more.
+   * From now on the membership counts as ours, and the member is removed like any other: at once, where no reason for
+   * them stands any more.
    *
-   * @param what whether their account counts as made by us too, so that it may be ended or changed
-   * @throws AppError `not_found`, or `conflict` where there is nobody to adopt
+   * @param what whether the account counts as ours too, so that it may be ended or changed
+   * @throws AppError `not_found`, or `conflict` where there is no member to adopt
    */
   adopt(membershipId: number, by: By, what?: { withAccount: boolean }): Promise<Adopted>;
   /**
-   * From now on the member counts as not ours: they stay, whatever ends.
+   * From now on the membership counts as not ours: the member stays, whatever ends.
    *
-   * @param managedDomains whoever has an address of these is ours, whatever is decided
-   * @throws AppError `not_found`, or `conflict` where there is nobody to release
+   * @param managedDomains an account with an address of these domains is ours, whatever is decided
+   * @throws AppError `not_found`, or `conflict` where there is no member to release
    */
   release(membershipId: number, managedDomains: readonly string[], by: By): Promise<'released'>;
   orphans(filter: OrphanFilter): Promise<OrphanedMembership[]>;
   /**
-   * Ends orphaned memberships: those of a configured tool are removed, others let go of. Those that
-   * are no longer orphaned are left alone.
+   * Ends orphaned memberships: those of a configured tool are removed, others released. Memberships that are no
+   * longer orphaned are left alone.
    *
-   * @param tools those that are configured
+   * @param tools the configured tools
    */
   retire(orphans: OrphanedMembership[], tools: ReadonlySet<string>, by: By): Promise<Retired>;
 }
@@ -53,7 +53,7 @@ export interface OrphanedMembership {
 export interface Retired {
   /** How many will be removed from their tool. */
   removing: number;
-  /** How many are let go of, because nobody knows how to reach their tool any more. */
+  /** How many are released, because their tool is no longer configured. */
   released: number;
 }
 
@@ -83,9 +83,9 @@ export function createOwnershipStore(
         const membership = await findOne(database, tx, id);
         await refuseReleasing(tx, membership, managedDomains);
         const isKept = membership.wanted === 1;
-        // What the brake let pass and nobody has executed is not to be counted.
+        // A removal that the brake released and that was not executed must not be counted.
         if (!isKept) await retractRemovals(tx, [id]);
-        await letGoOf(tx, id, by.at);
+        await endGivenAddresses(tx, id, by.at);
         await change(tx, membership, by.at, { isOurs: 0, ...(!isKept && letGo) });
         await writeAudit(tx, by, 'members release', `membership ${id}`);
         return 'released' as const;
@@ -109,7 +109,7 @@ export function createOwnershipStore(
           const membership = await findOne(database, tx, id);
           if (membership.state !== 'orphaned') return false;
           const next = isReachable ? toRetirement(by.at) : { ...letGo, isOurs: 0 };
-          if (!isReachable) await letGoOf(tx, id, by.at);
+          if (!isReachable) await endGivenAddresses(tx, id, by.at);
           await change(tx, membership, by.at, { wanted: 0, ...next });
           await writeAudit(tx, by, 'retire', `membership ${id}`);
           return true;
@@ -121,7 +121,7 @@ export function createOwnershipStore(
   };
 }
 
-/** Nobody else changes it until the transaction ends. */
+/** Locks the row until the transaction ends. */
 async function findOne(database: Database, tx: Transaction, id: number): Promise<MembershipRow> {
   const rows = tx.selectFrom('membership').selectAll().where('id', '=', id);
   const one = await lockRows(database, rows).executeTakeFirst();
@@ -129,7 +129,7 @@ async function findOne(database: Database, tx: Transaction, id: number): Promise
   return one;
 }
 
-/** A new generation: a call that is under way must not settle what it was decided on before. */
+/** A new generation: a call that is running must not settle what it was decided on before. */
 async function change(
   tx: Transaction,
   { id, generation }: MembershipRow,
@@ -175,7 +175,7 @@ async function refuseReleasing(
   if (managed === undefined) return;
   throw new AppError(
     'conflict',
-    `Membership ${id} has an address of ${managed.workEmailDomain}, and whoever has one is ours (marketplace.managedDomains): name the account in tools.${tool}.protected to keep it`,
+    `Membership ${id} has an address of ${managed.workEmailDomain}, and every such account is ours (marketplace.managedDomains): name the account in tools.${tool}.protected to keep it`,
   );
 }
 
@@ -183,7 +183,7 @@ function refuseAbsent({ id, state, memberId }: MembershipRow): void {
   const isOut = state === 'waiting_email' || state === 'removed';
   const isUnknown = (state === 'pending' || state === 'failed') && memberId === null;
   if (!isOut && !isUnknown) return;
-  throw new AppError('conflict', `Membership ${id} is ${state}: nobody is known to be in the tool`);
+  throw new AppError('conflict', `Membership ${id} is ${state}: no member is known to be in the tool`);
 }
 
 const letGo = {
@@ -199,7 +199,7 @@ function toRetirement(at: string) {
   return { ...letGo, state: 'removing', cause: 'retired', removeAfter: at } satisfies Partial<MembershipRow>;
 }
 
-/** What was let pass as not ours is for the brake to look at once more. */
+/** The brake judges again what it released while the membership was not ours. */
 function toRemoval({ state, cause, removeAfter }: MembershipRow, at: string) {
   if (state === 'released' || cause === null) return toRetirement(at);
   return { ...toRetirement(at), cause, removeAfter: removeAfter ?? at };

@@ -1,41 +1,41 @@
 import type { MembershipRow, ReasonRow } from '../db/tables.ts';
-import { deriveMembership, type MembershipCore, type Verdict } from '../domain/membership.ts';
+import { deriveMembership, type MembershipCore, type MembershipVerdict } from '../domain/membership.ts';
 import {
-  type Candidate,
   collectCandidates,
   isTouched,
-  type Known,
-  type Place,
-  type Rules,
+  type MembershipCandidate,
+  type MembershipRules,
   reasonKey,
+  type Seat,
+  type TrainerFacts,
 } from './collect-candidates.ts';
-import { type Ground, isOurs, judgeMembership } from './judge-membership.ts';
-import { addressOf } from './share-place.ts';
+import { isOurReason, judgeMembership, type Reason } from './judge-membership.ts';
+import { chooseAddress } from './share-seat.ts';
 
-/** A membership that the evidence makes, or makes different, or gives another reason. */
+/** A membership to create or to change, or a new reason or address for it. */
 export interface MembershipChange {
-  place: Place;
+  seat: Seat;
   before: MembershipRow | undefined;
   after: MembershipCore;
   /** Reasons that stand and are not recorded yet. */
-  reasons: Reason[];
-  /** The address that it is to be for from now on, and whose word that is; null where it stays. */
+  newReasons: ReasonRecord[];
+  /** Its new address, and the install that named it; null if the address stays. */
   address: { install: string; address: string } | null;
 }
 
-export type Reason = Omit<ReasonRow, 'membershipId'>;
+export type ReasonRecord = Omit<ReasonRow, 'membershipId'>;
 
 /**
- * Pure: from what is known of some trainers to what has to change about their memberships. What the
- * configuration no longer leads to is never ended by that: configuration is not evidence.
+ * Plans what has to change about the memberships of some trainers. A membership that the configuration no longer routes
+ * to does not end: configuration is not evidence. Pure.
  */
-export function planMemberships(known: Known, rules: Rules): MembershipChange[] {
+export function planMemberships(known: TrainerFacts, rules: MembershipRules): MembershipChange[] {
   return collectCandidates(known, rules).flatMap((candidate) => {
-    const { place, before, grounds } = candidate;
+    const { seat, before, reasons } = candidate;
     const named = nameAddress(known, candidate);
-    const addressBy = (install: string) => known.addresses.get(`${install}/${place.trainerId}`);
+    const addressBy = (install: string) => known.addresses.get(`${install}/${seat.trainerId}`);
     const isNamedBy = (install: string) => named !== null && addressBy(install) === named;
-    const verdict = judgeMembership(grounds, known.heirs, (installs) =>
+    const verdict = judgeMembership(reasons, known.successorLinks, (installs) =>
       preferInstall(installs, (install) => addressBy(install) !== undefined, before?.install),
     );
     if (verdict === null) return [];
@@ -44,14 +44,14 @@ export function planMemberships(known: Known, rules: Rules): MembershipChange[] 
       hasEmail: verdict.kind === 'wanted' && named !== null,
       wasTouched: before !== undefined && isTouched(before),
     });
-    const reasons = toRecord(verdict, candidate, isNamedBy);
+    const newReasons = toRecord(verdict, candidate, isNamedBy);
     const address = toAddress(known, candidate, named, isNamedBy);
-    const isSame = after === core && reasons.length === 0 && address === null;
-    return after === null || isSame ? [] : [{ place, before, after, reasons, address }];
+    const isSame = after === core && newReasons.length === 0 && address === null;
+    return after === null || isSame ? [] : [{ seat, before, after, newReasons, address }];
   });
 }
 
-/** One that knows an address, then the one it was, then the first by name. */
+/** Prefers an install that knows an address, then the current one, then the first by name. */
 function preferInstall(
   installs: string[],
   isKnown: (install: string) => boolean,
@@ -62,40 +62,40 @@ function preferInstall(
   return candidates.find((install) => install === current) ?? candidates[0];
 }
 
-function nameAddress({ addresses, current }: Known, { place, before, grounds }: Candidate) {
-  return addressOf(
+function nameAddress({ addresses, current }: TrainerFacts, { seat, before, reasons }: MembershipCandidate) {
+  return chooseAddress(
     before === undefined ? null : (current.get(before.id) ?? null),
-    installsStanding(grounds).map((install) => ({
+    installsStanding(reasons).map((install) => ({
       install,
-      address: addresses.get(`${install}/${place.trainerId}`) ?? null,
+      address: addresses.get(`${install}/${seat.trainerId}`) ?? null,
     })),
   );
 }
 
 function toAddress(
-  { current }: Known,
-  { before, grounds }: Candidate,
+  { current }: TrainerFacts,
+  { before, reasons }: MembershipCandidate,
   named: string | null,
   isNamedBy: (install: string) => boolean,
 ): MembershipChange['address'] {
   if (named === null || (before !== undefined && current.get(before.id) === named)) return null;
-  const install = installsStanding(grounds).find(isNamedBy);
+  const install = installsStanding(reasons).find(isNamedBy);
   return install === undefined ? null : { install, address: named };
 }
 
-function installsStanding(grounds: readonly Ground[]): string[] {
-  return [...new Set(grounds.filter(isOurs).map(({ install }) => install))].sort();
+function installsStanding(reasons: readonly Reason[]): string[] {
+  return [...new Set(reasons.filter(isOurReason).map(({ install }) => install))].sort();
 }
 
-/** What stands is written down, so that an end can later be told from a new configuration. */
+/** Reasons that stand are recorded, so that an end can later be told from a change of the configuration. */
 function toRecord(
-  verdict: Verdict,
-  { grounds, recorded }: Pick<Candidate, 'grounds' | 'recorded'>,
+  verdict: MembershipVerdict,
+  { reasons, recorded }: Pick<MembershipCandidate, 'reasons' | 'recorded'>,
   isNamedBy: (install: string) => boolean,
-): Reason[] {
+): ReasonRecord[] {
   if (verdict.kind !== 'wanted') return [];
-  return grounds
-    .filter(isOurs)
+  return reasons
+    .filter(isOurReason)
     .map(({ install, contractId, linkId }) => ({ install, contractId, linkId, isNamed: isNamedBy(install) ? 1 : 0 }))
     .filter((reason) => !recorded.has(reasonKey(reason)));
 }

@@ -5,13 +5,13 @@ import type { RoutedInstalls } from './wall.ts';
 interface RerouteDeps {
   database: Database;
   memberships: MembershipStore;
-  /** As they are now. */
+  /** The current configuration. */
   installs: RoutedInstalls;
 }
 
 /**
- * Has everybody derived anew whom another configuration of these installs may concern: also the
- * people of others on the same tool, whose walls may lie elsewhere now.
+ * Marks all trainers as waiting to be derived whom a new configuration of these installs may concern. This includes the
+ * trainers of other installs on the same tool, because their walls may have moved.
  *
  * @returns whether there is anything to derive
  */

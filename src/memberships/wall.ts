@@ -2,7 +2,7 @@ import type { Adapter, AdapterLink } from '../adapters/adapter.ts';
 import type { LinkEvidence } from '../domain/evidence.ts';
 import { provisioningOf } from '../domain/evidence-status.ts';
 
-/** What the wall around a customer is made of, as configured. */
+/** The configuration of the walls around customers. */
 export interface Walls {
   installs: RoutedInstalls;
   /** By tool. */
@@ -13,23 +13,23 @@ export type RoutedInstalls = ReadonlyMap<string, RoutedInstall>;
 
 interface RoutedInstall {
   tool: string;
-  /** Project ids, or `prefix*`: the wall around a customer (design section 2). */
+  /** Project ids, or `prefix*`: the wall around a customer (`docs/design.md`, *Memberships*). */
   projects: readonly string[];
 }
 
 export type RoutedLink = Pick<LinkEvidence, 'install' | 'externalProjectId' | 'externalProjectName'>;
 
 /**
- * Why a link gives nobody access: nobody knows the mode in which it is to be provisioned; its id could be resolved to another project than it names, it is
- * another install's (also but for the case or the form of its letters), it is nobody's, or the
- * adapter has no group for it.
+ * Why a link gives no access: its provisioning mode is unknown; a tool could resolve its id to another project; the
+ * project belongs to another install, perhaps in another case or Unicode form; the project belongs to no install; or
+ * the adapter has no group for it.
  */
 export type Crossing = 'unknown_mode' | 'strange_id' | 'anothers' | 'not_named' | 'no_group';
 
 /**
- * Whether a link crosses the wall of its install, and how: a customer creates links by themselves,
- * and ids are a stranger's text. Null where it is inside, or where nothing can be said of it. Never
- * throws, whatever an adapter does: one link must not hold up all the others.
+ * How a link crosses the wall of its install. Customers create links by themselves, and ids are untrusted text. Null if
+ * the link is inside, or if nothing is known about it. Never throws, even if an adapter does: one link must not hold up
+ * the others.
  */
 export function crossingOf({ installs, adapters }: Walls, link: RoutedLink): Crossing | null {
   const { install, externalProjectId } = link;
@@ -51,32 +51,32 @@ export function crossingOf({ installs, adapters }: Walls, link: RoutedLink): Cro
   return adapter === undefined || groupOf(adapter, link) !== undefined ? null : 'no_group';
 }
 
-/** The same, and whether anybody knows who is to provision it. */
+/** The same, and it also checks that the provisioning mode is known. */
 export function outsideOf(walls: Walls, link: RoutedLink & Pick<LinkEvidence, 'provisioningMode'>): Crossing | null {
   const isUnknown = provisioningOf(link.provisioningMode) === 'unknown';
   return crossingOf(walls, link) ?? (isUnknown ? 'unknown_mode' : null);
 }
 
-/** The group of a link's project; undefined where the adapter gives none, or throws. */
+/** The group of a link's project; undefined if the adapter gives none, or throws. */
 export function groupOf(adapter: Adapter, link: RoutedLink): string | undefined {
-  return placeIn(link, (one) => adapter.groupFor(one));
+  return askAdapter(link, (one) => adapter.groupFor(one));
 }
 
-/** The place where work on a link's project is counted, in the same way. */
+/** The scope in which work on a link's project is counted; undefined in the same cases. */
 export function usageScopeOf(adapter: Adapter, link: RoutedLink): string | undefined {
-  return placeIn(link, (one) => adapter.usageScopeFor?.(one));
+  return askAdapter(link, (one) => adapter.usageScopeFor?.(one));
 }
 
-function placeIn(
+function askAdapter(
   { externalProjectId, externalProjectName }: RoutedLink,
-  placeFor: (link: AdapterLink) => unknown,
+  ask: (link: AdapterLink) => unknown,
 ): string | undefined {
   if (externalProjectId === null) return undefined;
-  const place = attempt(() => placeFor({ externalProjectId, externalProjectName }));
-  return typeof place === 'string' && place !== '' ? place : undefined;
+  const answer = attempt(() => ask({ externalProjectId, externalProjectName }));
+  return typeof answer === 'string' && answer !== '' ? answer : undefined;
 }
 
-/** An adapter is others' code. What it threw is not kept: it may quote anything. */
+/** Adapters are foreign code. The error is dropped, because it may quote anything. */
 function attempt(call: () => unknown): unknown {
   try {
     return call();
@@ -85,7 +85,7 @@ function attempt(call: () => unknown): unknown {
   }
 }
 
-/** Only an adapter knows how its tool resolves an id; of the others no id may leave that open. */
+/** Only an adapter knows how its tool resolves an id. Without that knowledge, ambiguous ids are refused. */
 function unfitness(adapter: Adapter | undefined, projectId: string): Crossing | null {
   if (adapter?.canonicalGroup === undefined) return isStrange(projectId) ? 'strange_id' : null;
   const form = attempt(() => adapter.canonicalGroup?.(projectId));
@@ -93,7 +93,7 @@ function unfitness(adapter: Adapter | undefined, projectId: string): Crossing | 
   return form === projectId ? null : 'strange_id';
 }
 
-/** Also in the form that some servers give a text before they read it: `／` is a `/` then. */
+/** Also checks the normalised form, which some servers use: there `／` is a `/`. */
 function isStrange(projectId: string): boolean {
   return [projectId, projectId.normalize('NFKC')].some(
     (id) => id.trim() !== id || /^\.{0,2}$/.test(id) || /[/\\%]|\p{C}/u.test(id),
@@ -101,13 +101,13 @@ function isStrange(projectId: string): boolean {
 }
 
 interface Pattern {
-  /** The whole id, or how it begins. */
+  /** The whole id, or its prefix. */
   text: string;
   isPrefix: boolean;
   folded: string;
 }
 
-/** Folded once, as every link is held against the patterns of every install. */
+/** Patterns are folded once, because every link is compared with the patterns of every install. */
 const known = new WeakMap<readonly string[], Pattern[]>();
 
 function patternsOf(projects: readonly string[]): Pattern[] {
@@ -130,7 +130,7 @@ function fitsFolded({ folded, isPrefix }: Pattern, foldedId: string): boolean {
   return isPrefix ? foldedId.startsWith(folded) : foldedId === folded;
 }
 
-/** How much of the id a pattern has to name to fit; a whole id beats every prefix, -1 is no fit. */
+/** How many characters of the id the best pattern names. A whole id beats every prefix, and -1 means no match. */
 function closestFit(projects: readonly string[], isFit: (pattern: Pattern) => boolean): number {
   const closeness = patternsOf(projects)
     .filter(isFit)
@@ -138,7 +138,7 @@ function closestFit(projects: readonly string[], isFit: (pattern: Pattern) => bo
   return Math.max(-1, ...closeness);
 }
 
-/** What tools that are not exact may take for the same: case, accents, width, what is not seen. */
+/** Removes differences that inexact tools may ignore: case, accents, width, invisible characters. */
 function fold(text: string): string {
   return text
     .normalize('NFKD')

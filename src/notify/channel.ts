@@ -1,15 +1,15 @@
 import type { NewNotice, NoticeTopic } from '../domain/notice.ts';
 
 /**
- * This folder tells people outside of Gangway what they want to know of, each notice once in each
- * channel, however often something breaks in between. Channels never wait for each other, and no
- * address, URL or secret of theirs gets into the database, a log or a metric.
+ * This folder sends notices out of Gangway, each notice once per channel, however often something breaks in between.
+ * Channels never wait for each other. No address, URL or secret of a channel gets into the database, a log or a
+ * metric.
  */
 
-/** Somewhere people are told. Two sends of a message may overlap only where a lease ran out. */
+/** Sends notices to people. Two sends of one message overlap only where a lease ran out. */
 export interface Channel extends ChannelShape {
-  /** Sends a message once. Never throws; where it was aborted, nobody knows whether it arrived. */
-  send(message: Message, signal: AbortSignal): Promise<Sent>;
+  /** Sends a message once. Never throws. Where the send was aborted, it is not known whether it arrived. */
+  send(message: Message, signal: AbortSignal): Promise<MessageResult>;
 }
 
 export interface ChannelShape {
@@ -20,30 +20,30 @@ export interface ChannelShape {
   maxNotices: number;
   /** No send takes longer. */
   longestSendMs: number;
-  /** What it is for; all there is unless told. */
+  /** The kinds of notices that it takes; all unless configured. */
   tells?: readonly NoticeTopic[];
 }
 
 export interface Message {
   /** The same at every try. */
   id: string;
-  /** When the first of its notices was added: the same at every try too. */
+  /** When the first of its notices was added. The same at every try. */
   createdAt: string;
-  /** None in a trial of the channel. */
+  /** Empty in a trial of the channel. */
   notices: readonly NewNotice[];
 }
 
 /**
- * `deferred`: it did not arrive, and may later without anybody changing anything. `refused`: it was
- * not taken, and will not be until somebody changes something. `gone`: nobody wants it any more.
+ * `deferred`: it did not arrive, and a later try may succeed. `refused`: it was not accepted, and will not be until
+ * someone changes a setting. `gone`: the receiver does not want it any more.
  */
-export type Sent =
-  /** With a failure where it was for several, and some of them did not get it. */
+export type MessageResult =
+  /** With a failure where there were several receivers and some did not get it. */
   | { outcome: 'sent'; failure?: string }
   | {
       outcome: 'deferred' | 'refused' | 'gone';
-      /** A code and where it came up: nothing that another system wrote. */
+      /** A code and the step that failed: no text of another system. */
       failure: string;
-      /** How long it asked to be left alone. */
+      /** How long the receiver asked to wait. */
       retryAfterMs?: number | undefined;
     };

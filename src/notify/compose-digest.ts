@@ -2,13 +2,13 @@ import type { BudgetFacts, BudgetKind, NewNotice } from '../domain/notice.ts';
 import { stripControl } from '../lib/strip-control.ts';
 import { withoutLinks } from '../lib/without-links.ts';
 
-/** What a message says to people: a line on the whole, and one for each notice. */
+/** The text of a message for people: one line on the whole, and one for each notice. */
 export interface Digest {
   title: string;
   lines: string[];
 }
 
-/** The gravest first. */
+/** The most serious first. */
 const words = new Map<BudgetKind, string>([
   ['budget.depleted', 'DEPLETED'],
   ['budget.low', 'LOW'],
@@ -17,11 +17,10 @@ const words = new Map<BudgetKind, string>([
 const order = [...words.keys()];
 
 /**
- * Pure: ids and numbers.
+ * Pure: composes ids and numbers.
  *
- * @param maxLength of all of it in characters, with an end of line after each; what has no room is
- * counted
- * @param toPlain makes a line plain text where some characters mean something
+ * @param maxLength of the whole text in characters, with a line end after each line; notices without room are counted
+ * @param toPlain turns a line into plain text where some characters have a meaning
  */
 export function composeDigest(
   notices: readonly NewNotice[],
@@ -92,7 +91,7 @@ function sayBudget(budget: BudgetFacts): string[] {
   ].filter((part) => part !== null);
 }
 
-/** Not rounded up: 99.9 % is not all of it. 0.29 * 100 is a little less than 29. */
+/** Rounded down: 99.9 % is not everything. 0.29 * 100 is a little less than 29. */
 function toPercent(fraction: number): number {
   return Math.floor(Math.round(fraction * 1e6) / 1e4);
 }
@@ -103,7 +102,7 @@ function round(value: number): number {
 
 const longestId = 100;
 
-/** An id is whatever the marketplace says: on one line, no link, and calling nobody's attention. */
+/** The marketplace chooses the ids: shown on one line, without links and mentions. */
 function toShown(id: string): string {
   const shown = stripControl(id).slice(0, longestId).toWellFormed();
   return withoutLinks(shown.replaceAll('@', '(at)'));

@@ -13,7 +13,7 @@ export type ChannelSettings = (WebhookSettings | SlackSettings | MailSettings) &
 export interface ChannelsDeps {
   /** By name, as configured. */
   channels: ReadonlyMap<string, ChannelSettings>;
-  /** Undefined where none is configured: then no channel is of that type. */
+  /** Undefined where no mail is configured: then no channel is of that type. */
   mail: { sender: MailSender; send: SendMail } | undefined;
   clock: Clock;
 }

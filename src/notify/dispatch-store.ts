@@ -5,19 +5,19 @@ import type { AlertNotice, BudgetFacts, BudgetKind, BudgetNotice, NewNotice, Not
 import type { Message } from './channel.ts';
 
 /**
- * The SQL of notices on their way. A claim is a lease with a token, and gives the message its id for
- * good: whoever lost the lease settles nothing, and whoever takes it over sends the same message.
+ * The SQL of notices that are being sent. A claim is a lease with a token, and gives the message its id for good: an
+ * instance that lost the lease settles nothing, and the next one sends the same message.
  */
 export interface DispatchStore {
   /** The message that is due in a channel; null where none is. */
   claim(order: DispatchOrder): Promise<DispatchClaim | null>;
   /** @returns whether the claim still held */
   settle(claim: Pick<DispatchClaim, 'token'>, settlement: Settlement): Promise<boolean>;
-  /** Ends what nobody has cared for since `overdueSince`, as its channel is none of these. */
+  /** Ends dispatches that are older than `overdueSince` and whose channel is none of these. */
   endUnconfigured(channels: readonly string[], overdueSince: string, now: string): Promise<ChannelCount[]>;
   /** Deletes up to `limit` that were settled before `before`. @returns how many */
   purge(before: string, limit: number): Promise<number>;
-  /** What was tried and did not arrive yet. */
+  /** Dispatches that were tried and did not arrive yet. */
   countTroubled(): Promise<ChannelCount[]>;
   /** The newest first. */
   list(filter: DispatchFilter): Promise<ListedDispatch[]>;
@@ -28,14 +28,14 @@ export interface DispatchOrder {
   token: string;
   now: string;
   leasedUntil: string;
-  /** The id that a message gets which has none yet. */
+  /** The id for a message that has none yet. */
   newMessageId: string;
   maxNotices: number;
 }
 
 export interface DispatchClaim extends Message {
   token: string;
-  /** This one included. */
+  /** Including this one. */
   attempts: number;
 }
 
@@ -60,9 +60,9 @@ export interface DispatchFilter {
 export function createDispatchStore(database: Database): DispatchStore {
   return {
     async claim(order) {
-      // Mostly there is none, and then nobody is held up.
+      // Mostly there is none, and then no other writer is blocked.
       if ((await findDue(database.kysely, order)) === undefined) return null;
-      // After a power cut it would go out again with another id.
+      // Durable: after a power cut it would be sent again with another id.
       const write = (tx: Transaction) => claimOne(database, tx, order);
       return await inTransaction(database, write, { isDurable: true });
     },
@@ -75,7 +75,7 @@ export function createDispatchStore(database: Database): DispatchStore {
           .set({ state, nextAttemptAt, failure, settledAt, leaseToken: null })
           .where('leaseToken', '=', token)
           .executeTakeFirst();
-      // After a power cut it would be sent again.
+      // Durable: after a power cut it would be sent again.
       const { numUpdatedRows } = await inTransaction(database, write, { isDurable: true });
       return numUpdatedRows > 0n;
     },
@@ -164,7 +164,7 @@ async function claimOne(
   tx: Transaction,
   order: DispatchOrder,
 ): Promise<DispatchClaim | null> {
-  // Two that look at the same time would each take a part of one message.
+  // Without it, two instances at the same time would each take a part of one message.
   await takeTurn(database, tx, `notify ${order.channel}`);
   const first = await findDue(tx, order);
   if (first === undefined) return null;
@@ -177,7 +177,7 @@ async function claimOne(
     .set((eb) => ({ attempts: eb('attempts', '+', 1), nextAttemptAt: order.leasedUntil }))
     .set({ messageId: id, leaseToken: order.token })
     .where('id', 'in', together.slice(0, order.maxNotices))
-    // Settled in this moment, by somebody whose lease had run out.
+    // Another instance, whose lease had run out, has just settled it.
     .where('nextAttemptAt', 'is not', null)
     .returning(['id', 'attempts', 'createdAt'])
     .execute();
@@ -194,7 +194,7 @@ async function claimOne(
   };
 }
 
-/** All of a message that has an id; else what waits to be one, due or not, the oldest first. */
+/** All notices of a message that has an id; else those that wait, due or not, the oldest first. */
 async function findTogether(
   tx: Transaction,
   { channel, maxNotices }: DispatchOrder,
@@ -250,7 +250,7 @@ function toNotice({ kind, install, contractId, occurredAt, ...rest }: StoredNoti
 async function deleteAll(tx: Transaction, old: { id: number; noticeId: number }[]): Promise<void> {
   const ids = old.map(({ id }) => id);
   await tx.deleteFrom('dispatch').where('id', 'in', ids).execute();
-  // A notice goes with the last of its dispatches.
+  // A notice is deleted with the last of its dispatches.
   await tx
     .deleteFrom('notice')
     .where('id', 'in', [...new Set(old.map(({ noticeId }) => noticeId))])

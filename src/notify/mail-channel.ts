@@ -1,6 +1,6 @@
 import { domainOf } from '../domain/marketplace-text.ts';
 import { longestSendMs, type SendMail } from '../mail/send-mail.ts';
-import type { Channel, Sent } from './channel.ts';
+import type { Channel, MessageResult } from './channel.ts';
 import { composeDigest } from './compose-digest.ts';
 
 export interface MailSettings {
@@ -8,7 +8,7 @@ export interface MailSettings {
   to: readonly string[];
 }
 
-/** Whom all mail is from. */
+/** The sender of all mail. */
 export interface MailSender {
   from: string;
   replyTo?: string | undefined;
@@ -16,7 +16,7 @@ export interface MailSender {
 
 const maxLength = 50_000;
 
-/** What waits together, as one mail to everybody. */
+/** Sends what waits as one mail to all receivers. */
 export function createMailChannel(
   name: string,
   { to }: MailSettings,
@@ -44,7 +44,7 @@ export function createMailChannel(
   };
 }
 
-function toSent(sent: Awaited<ReturnType<SendMail>>, count: number): Sent {
+function toSent(sent: Awaited<ReturnType<SendMail>>, count: number): MessageResult {
   if (sent.outcome === 'sent') {
     const { refused } = sent;
     if (refused === undefined) return { outcome: 'sent' };

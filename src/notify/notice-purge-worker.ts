@@ -7,7 +7,7 @@ import type { DispatchStore } from './dispatch-store.ts';
 
 export interface NoticePurgeDeps {
   dispatches: DispatchStore;
-  /** Those that are configured. */
+  /** The channels that are configured. */
   channels: readonly string[];
   metrics: Metrics;
   logger: Logger;
@@ -16,13 +16,13 @@ export interface NoticePurgeDeps {
 
 const intervalMs = 10 * 60_000;
 const keptMs = 30 * 86_400_000;
-/** An instance that knows the channel would have taken it by then: while a new one is rolled out. */
+/** By then, an instance that knows the channel would have sent it, even while a new version is rolled out. */
 const uncaredMs = 10 * 60_000;
-/** Small, and with a rest after each, so that nobody waits long behind deleting. */
+/** Small chunks with pauses, so that no other writer waits long. */
 const chunkSize = 100;
 const restMs = 20;
 
-/** Ends what no channel is left for, and deletes what was settled long ago. */
+/** Ends notices whose channel is gone, and deletes those that were settled long ago. */
 export function createNoticePurgeWorker(deps: NoticePurgeDeps): Loop {
   const { logger, clock } = deps;
   return createLoop({
@@ -44,7 +44,7 @@ export async function purgeNotices(deps: NoticePurgeDeps): Promise<'more' | 'idl
   const uncaredSince = instantIn(clock, -uncaredMs);
   for (const { channel, count } of await dispatches.endUnconfigured(channels, uncaredSince, now)) {
     metrics.notifications.inc({ channel, outcome: 'unconfigured' }, count);
-    logger.warn({ channel, notices: count }, 'Notices were given up: nobody has their channel');
+    logger.warn({ channel, notices: count }, 'Notices were given up: no instance has their channel');
   }
   const purged = await dispatches.purge(instantIn(clock, -keptMs), chunkSize);
   return purged === 0 ? 'idle' : 'more';

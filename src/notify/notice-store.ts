@@ -3,32 +3,32 @@ import type { AlertNotice, BudgetNotice, NoticeTopic } from '../domain/notice.ts
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import type { ChannelShape } from './channel.ts';
 
-/** The SQL of adding notices: with the transaction that found them, or not at all. */
+/** The SQL that adds notices: in the transaction that found them, or not at all. */
 export interface NoticeStore {
-  /** For each channel that tells of budgets; where there is none, nothing is stored. */
+  /** For each channel that takes budget notices; stores nothing where there is none. */
   add(tx: Transaction, notice: BudgetNotice): Promise<void>;
   /**
-   * For each channel that tells of alerts.
+   * For each channel that takes alerts.
    *
-   * @param subjectDigest the same for alerts that say the same of the same
+   * @param subjectDigest the same for alerts that say the same about the same subject
    */
   addAlert(tx: Transaction, notice: AlertNotice, subjectDigest: string): Promise<void>;
   hasAlertSince(subjectDigest: string, since: string): Promise<boolean>;
 }
 
-type Told = Pick<ChannelShape, 'name' | 'gatherMs'> & Partial<Pick<ChannelShape, 'tells'>>;
+type AddressedChannel = Pick<ChannelShape, 'name' | 'gatherMs'> & Partial<Pick<ChannelShape, 'tells'>>;
 
 export function createNoticeStore(
   { kysely }: Pick<Database, 'kysely'>,
-  channels: readonly Told[],
+  channels: readonly AddressedChannel[],
   clock: Clock,
 ): NoticeStore {
-  /** A channel tells of all there is unless it says of what. */
+  /** A channel takes all notices unless its configuration names kinds. */
   const telling = (topic: NoticeTopic) => channels.filter(({ tells }) => tells === undefined || tells.includes(topic));
 
-  async function dispatch(tx: Transaction, noticeId: number, told: readonly Told[]): Promise<void> {
+  async function dispatch(tx: Transaction, noticeId: number, addressed: readonly AddressedChannel[]): Promise<void> {
     const createdAt = toInstant(clock.now());
-    const dispatches = told.map(({ name, gatherMs }) => ({
+    const dispatches = addressed.map(({ name, gatherMs }) => ({
       noticeId,
       channel: name,
       createdAt,
@@ -39,19 +39,19 @@ export function createNoticeStore(
 
   return {
     async add(tx, { kind, install, contractId, occurredAt, isRepeat, budget }) {
-      const told = telling('budgets');
-      if (told.length === 0) return;
+      const addressed = telling('budgets');
+      if (addressed.length === 0) return;
       const { id } = await tx
         .insertInto('notice')
         .values({ kind, install, contractId, occurredAt, isRepeat: isRepeat ? 1 : 0, budget: JSON.stringify(budget) })
         .returning('id')
         .executeTakeFirstOrThrow();
-      await dispatch(tx, id, told);
+      await dispatch(tx, id, addressed);
     },
 
     async addAlert(tx, { kind, occurredAt, message, about }, subjectDigest) {
-      const told = telling('alerts');
-      if (told.length === 0) return;
+      const addressed = telling('alerts');
+      if (addressed.length === 0) return;
       const { id } = await tx
         .insertInto('notice')
         .values({
@@ -66,7 +66,7 @@ export function createNoticeStore(
         })
         .returning('id')
         .executeTakeFirstOrThrow();
-      await dispatch(tx, id, told);
+      await dispatch(tx, id, addressed);
     },
 
     async hasAlertSince(subjectDigest, since) {

@@ -5,7 +5,7 @@ import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import type { Channel, Sent } from './channel.ts';
+import type { Channel, MessageResult } from './channel.ts';
 import type { DispatchClaim, DispatchStore, Settlement } from './dispatch-store.ts';
 import { settleMessage } from './settle-message.ts';
 
@@ -20,13 +20,13 @@ export interface NotifyDeps {
 
 const pollMs = 1000;
 
-/** Sends what is to be told in one channel, message after message, whichever instance comes first. */
+/** Sends the notices of one channel, message after message; any instance may. */
 export function createNotifyWorker(deps: NotifyDeps): Loop {
   const { channel, logger, clock } = deps;
   return createLoop({ name: `notify ${channel.name}`, intervalMs: pollMs, logger, clock, run: createNotifying(deps) });
 }
 
-/** Sends what is due, one message at each call. A channel that takes nothing is left alone. */
+/** Sends what is due, one message per call. A channel that accepts nothing gets pauses. */
 export function createNotifying(deps: NotifyDeps): (signal: AbortSignal) => Promise<'more' | 'idle'> {
   const { channel, clock } = deps;
   const rest = createRest(clock);
@@ -35,7 +35,7 @@ export function createNotifying(deps: NotifyDeps): (signal: AbortSignal) => Prom
     const claim = await claimNext(deps);
     if (claim === null) return 'idle';
     const sent = await channel.send(claim, signal);
-    // Whether it arrived, nobody knows: it is sent again after the lease, under the same id.
+    // It is not known whether it arrived: it is sent again after the lease, under the same id.
     if (signal.aborted && sent.outcome !== 'sent') return 'idle';
     rest.note(sent);
     await settle(deps, claim, sent);
@@ -43,13 +43,13 @@ export function createNotifying(deps: NotifyDeps): (signal: AbortSignal) => Prom
   };
 }
 
-/** The longer, the more messages in a row a channel did not take; by this instance alone. */
+/** Pauses grow with the messages in a row that a channel did not accept. Each instance counts alone. */
 function createRest(clock: Clock) {
   let failures = 0;
   let until = '';
   return {
     isOn: () => toInstant(clock.now()) < until,
-    note(sent: Sent) {
+    note(sent: MessageResult) {
       const isTaken = sent.outcome === 'sent' || sent.outcome === 'gone';
       failures = isTaken ? 0 : failures + 1;
       if (!isTaken) until = instantIn(clock, backoffMs(failures, sent.retryAfterMs));
@@ -58,7 +58,7 @@ function createRest(clock: Clock) {
 }
 
 async function claimNext({ channel, dispatches, clock }: NotifyDeps) {
-  // A send fits into it, and whatever comes before and after.
+  // A send fits into it, with the work before and after.
   const leaseMs = 2 * channel.longestSendMs;
   const begunAt = performance.now();
   const claim = await dispatches.claim({
@@ -69,11 +69,11 @@ async function claimNext({ channel, dispatches, clock }: NotifyDeps) {
     leasedUntil: instantIn(clock, leaseMs),
     newMessageId: `msg_${randomUUID()}`,
   });
-  // A process that was frozen meanwhile wakes up with what is somebody else's by now.
+  // After a freeze of this process, another instance may have the message.
   return performance.now() - begunAt > leaseMs / 2 ? null : claim;
 }
 
-async function settle(deps: NotifyDeps, claim: DispatchClaim, sent: Sent): Promise<void> {
+async function settle(deps: NotifyDeps, claim: DispatchClaim, sent: MessageResult): Promise<void> {
   const { channel, dispatches, metrics, clock } = deps;
   metrics.notifications.inc({ channel: channel.name, outcome: sent.outcome });
   const settlement = settleMessage(claim, sent, clock.now());
@@ -81,11 +81,11 @@ async function settle(deps: NotifyDeps, claim: DispatchClaim, sent: Sent): Promi
   tell(deps, claim, sent, isOurs ? settlement : null);
 }
 
-/** @param settlement null where another had taken the message over meanwhile */
+/** @param settlement null where another instance has taken the message over */
 function tell(
   { channel, alerts, logger }: NotifyDeps,
   claim: DispatchClaim,
-  sent: Sent,
+  sent: MessageResult,
   settlement: Settlement | null,
 ): void {
   const { id, attempts, notices } = claim;

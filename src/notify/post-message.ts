@@ -1,25 +1,25 @@
 import { AppError, isTransient } from '../domain/errors.ts';
 import { requestJson } from '../lib/http-client.ts';
-import type { Sent } from './channel.ts';
+import type { MessageResult } from './channel.ts';
 
 export interface Post {
   url: string;
   headers?: Record<string, string>;
   body: object;
-  /** For all of it. */
+  /** For the whole request. */
   timeoutMs: number;
 }
 
 export const longestPostMs = 15_000;
-/** Nothing of an answer is needed but its status. */
+/** Only the status of an answer is needed. */
 const maxBytes = 64 * 1024;
 const goneStatus = 410;
 
 /**
- * One POST. What was answered is told by its status alone: the rest may quote the URL. An answer
- * that begins with success is one, however it goes on.
+ * Sends one POST. Only the status of the answer is passed on: the rest may quote the URL. An answer that begins with
+ * success is a success, however it goes on.
  */
-export async function postMessage(post: Post, signal: AbortSignal): Promise<Sent> {
+export async function postMessage(post: Post, signal: AbortSignal): Promise<MessageResult> {
   let answered: number | undefined;
   try {
     await requestJson({
@@ -39,7 +39,7 @@ export async function postMessage(post: Post, signal: AbortSignal): Promise<Sent
   }
 }
 
-function toSent(error: unknown, answered: number | undefined): Sent {
+function toSent(error: unknown, answered: number | undefined): MessageResult {
   if (!(error instanceof AppError)) return { outcome: 'refused', failure: 'it cannot be sent' };
   if (answered === undefined) return { outcome: 'deferred', failure: error.message };
   if (answered >= 200 && answered < 300) return { outcome: 'sent' };
@@ -51,7 +51,7 @@ function toSent(error: unknown, answered: number | undefined): Sent {
   return { outcome: 'refused', failure };
 }
 
-/** Also where the text of a 503 broke off, or was too long. */
+/** Also where the body of a 503 broke off, or was too long. */
 function isWorthRetrying(status: number, error: AppError): boolean {
   return status >= 500 || isTransient(error);
 }

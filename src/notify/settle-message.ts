@@ -1,18 +1,18 @@
 import { backoffMs } from '../lib/backoff.ts';
-import type { Message, Sent } from './channel.ts';
+import type { Message, MessageResult } from './channel.ts';
 import type { Settlement } from './dispatch-store.ts';
 
 const triedForMs = 3 * 86_400_000;
-/** Nobody mends a refusal within seconds. */
+/** A refusal is not corrected within seconds. */
 const refusedWaitMs = 3_600_000;
 
 /**
- * Pure: what becomes of a message after a try. It is tried for three days, the last time at their
- * end, unless it arrived or nobody wants it any more.
+ * Pure: the state of a message after a try. It is tried for three days, the last time at their end, unless it arrived
+ * or the receiver does not want it any more.
  */
 export function settleMessage(
   { createdAt, attempts }: Pick<Message, 'createdAt'> & { attempts: number },
-  sent: Sent,
+  sent: MessageResult,
   now: Date,
   random?: () => number,
 ): Settlement {

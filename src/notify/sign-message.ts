@@ -4,11 +4,11 @@ import { createHmac } from 'node:crypto';
 const prefix = 'whsec_';
 
 /**
- * Pure: the headers by which whoever knows the secret can tell that a message is ours, whole and
- * fresh (https://www.standardwebhooks.com).
+ * Pure: the headers that prove to a receiver with the secret that a message is ours, complete and fresh
+ * (https://www.standardwebhooks.com).
  *
- * @param sentAt of this try: whoever receives it refuses what is old
- * @param body as it goes over the wire
+ * @param sentAt of this try: receivers refuse old messages
+ * @param body exactly as it is sent
  */
 export function signMessage(secret: string, id: string, sentAt: Date, body: string): Record<string, string> {
   const key = Buffer.from(secret.slice(prefix.length), 'base64');

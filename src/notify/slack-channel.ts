@@ -7,10 +7,10 @@ export interface SlackSettings {
   url: string;
 }
 
-/** Discord's, the least of those that take what Slack takes. */
+/** Discord's limit, the lowest of the services that accept Slack's format. */
 const maxLength = 2000;
 
-/** What waits together, as one message. */
+/** Sends what waits as one message. */
 export function createSlackChannel(name: string, { url }: SlackSettings, longestSendMs = longestPostMs): Channel {
   return {
     name,
@@ -25,7 +25,7 @@ export function createSlackChannel(name: string, { url }: SlackSettings, longest
   };
 }
 
-/** The three characters that mean something there (a link, a mention). */
+/** The three characters that have a meaning in Slack (links, mentions). */
 function escapeText(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

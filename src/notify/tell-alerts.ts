@@ -14,23 +14,23 @@ export interface TellAlertsDeps {
   clock: Clock;
 }
 
-/** Has alerts told outside, whichever process raised them. */
+/** Turns alerts into notices, whichever process raised them. */
 export interface TellAlerts {
   tell(kind: AlertKind, fields: object, message: string): void;
-  /** Resolves when all that was to be told so far is stored: a process must not end before. */
+  /** Resolves when all alerts so far are stored. A process must not end before. */
   settled(): Promise<void>;
 }
 
-/** Budgets have notices of their own, and what a channel does not take cannot be told by it. */
-const toldOtherwise: ReadonlySet<AlertKind> = new Set(['budget_low', 'budget_depleted', 'notification_failed']);
+/** Budgets have notices of their own, and a channel that fails cannot report that itself. */
+const notifiedElsewhere: ReadonlySet<AlertKind> = new Set(['budget_low', 'budget_depleted', 'notification_failed']);
 
-/** So long the same of the same is not told again: what lasts is found again by every reading. */
+/** The same alert about the same subject is noticed again after so long: every reading finds it again. */
 const quietMs = 86_400_000;
-/** What may be over and come again is news after an hour. */
+/** Alerts that come and go are news again after an hour. */
 const passing: ReadonlySet<AlertKind> = new Set(['tool_left_alone', 'endpoint_disabled']);
 const passingQuietMs = 3_600_000;
 
-/** What an alert is about, of the fields of its line in the log: ids and names, no numbers. */
+/** What an alert is about, from the fields of its log line: ids and names, no numbers. */
 const subjectFields = [
   'install',
   'tool',
@@ -62,7 +62,7 @@ export function createTellAlerts({ database, notices, logger, clock }: TellAlert
 
   return {
     tell(kind, fields, message) {
-      if (toldOtherwise.has(kind)) return;
+      if (notifiedElsewhere.has(kind)) return;
       const notice: AlertNotice = {
         kind: `alert.${kind}`,
         occurredAt: toInstant(clock.now()),
@@ -72,7 +72,7 @@ export function createTellAlerts({ database, notices, logger, clock }: TellAlert
       pending = pending
         .then(() => store(kind, notice))
         .catch((thrown: unknown) => {
-          logger.warn({ err: thrown, notTold: kind }, 'An alert could not be kept to be told');
+          logger.warn({ err: thrown, notStored: kind }, 'A notice of an alert could not be stored');
         });
     },
     settled: () => pending,

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, toInstant } from '../lib/clock.ts';
-import type { Channel, Sent } from './channel.ts';
+import type { Channel, MessageResult } from './channel.ts';
 
-/** What came of sending something that is no notice. */
+/** The outcome of a trial message. */
 export interface Trial {
   channel: string;
-  outcome: Sent['outcome'];
+  outcome: MessageResult['outcome'];
   failure: string | null;
 }
 
-/** Sends each a message without notices, all at the same time; nothing is tried again. */
+/** Sends a message without notices to each channel, all at the same time, without retries. */
 export async function tryChannels(channels: readonly Channel[], clock: Clock, signal: AbortSignal): Promise<Trial[]> {
   const createdAt = toInstant(clock.now());
   return await Promise.all(

@@ -9,7 +9,7 @@ export interface WebhookSettings {
   secret: string;
 }
 
-/** Each notice in a request of its own, at once, signed. */
+/** Sends each notice in a signed request of its own, at once. */
 export function createWebhookChannel(
   name: string,
   { url, secret }: WebhookSettings,
@@ -23,7 +23,7 @@ export function createWebhookChannel(
     longestSendMs,
     async send(message, signal) {
       const body = toBody(message);
-      // Of what the client sends: JSON of the same object is the same text.
+      // The client sends the JSON of the same object, which is the same text.
       const headers = signMessage(secret, message.id, clock.now(), JSON.stringify(body));
       return await postMessage({ url, headers, body, timeoutMs: longestSendMs }, signal);
     },

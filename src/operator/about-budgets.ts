@@ -2,19 +2,19 @@ import { type BudgetStore, createBudgetStore } from '../budget/budget-store.ts';
 import { createReaderStore } from '../budget/reader-store.ts';
 import type { Database } from '../db/database.ts';
 
-/** What `gangway status` says of budgets: those of contracts that are under way. */
+/** What `gangway status` says of budgets: those of active contracts. */
 export interface BudgetStatus {
   counts: Awaited<ReturnType<BudgetStore['countByState']>>;
-  /** Contracts whose budget is not to be had although the install answers. */
+  /** Contracts whose budget cannot be read although the install answers. */
   failing: number;
   /** Installs that do not answer. */
   silent: { install: string; failure: string }[];
 }
 
-/** A reading that fails once or twice is tried again, and needs nobody. */
+/** A reading that fails once or twice is repeated by itself, and no operator has to act. */
 const worrying = 3;
 
-/** @param configured the installs there are: of others nothing is to be read any more */
+/** @param configured the existing installs: for others nothing is read any more */
 export async function loadBudgets(
   database: Database,
   configured: Pick<ReadonlyMap<string, unknown>, 'has'>,
@@ -29,7 +29,7 @@ export async function loadBudgets(
   };
 }
 
-/** What needs somebody, and what to do about it. */
+/** What an operator has to look at, and what to do about it. */
 export function aboutBudgets({ counts, failing, silent }: BudgetStatus) {
   const inState = (wanted: string) =>
     counts.reduce((total, { state, count }) => total + (state === wanted ? count : 0), 0);

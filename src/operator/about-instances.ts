@@ -2,12 +2,12 @@ import { type Database, inTransaction } from '../db/database.ts';
 import { createDatabaseClock } from '../db/database-clock.ts';
 import { createInstanceStore } from '../db/instance-store.ts';
 import { readSetting } from '../db/setting-store.ts';
-import { type Instance, isRunning, silentSince } from '../domain/instance.ts';
+import { type Instance, isInstanceRunning, silentSince } from '../domain/instance.ts';
 import type { Clock } from '../lib/clock.ts';
 import { loadTools, type ToolStanding } from './about-tools.ts';
 import type { Attention } from './load-status.ts';
 
-/** Who runs on the database and how their tools are, as seen from a process that is none of them. */
+/** Who runs on the database and how their tools are, as another process sees it. */
 export interface Running {
   instances: ShownInstance[];
   tools: ToolStanding[];
@@ -17,7 +17,7 @@ export interface Running {
 
 export interface ShownInstance extends Omit<Instance, 'id'> {
   state: 'running' | 'silent' | 'stopped';
-  /** How long ago it was heard of, by the database's clock. */
+  /** How long ago its heartbeat was, by the database's clock. */
   silentForSeconds: number;
 }
 
@@ -28,13 +28,13 @@ export async function loadRunning(database: Database, local: Clock): Promise<Run
   const instances = await createInstanceStore(database).list();
   const lastAliveAt = await inTransaction(database, (tx) => readSetting(tx, 'last_alive_at'));
   const { tools, attention } = await loadTools(database, now);
-  const isAnyRunning = instances.some((instance) => isRunning(instance, now));
+  const isAnyRunning = instances.some((instance) => isInstanceRunning(instance, now));
   return {
     instances: instances.map((instance) => toShown(instance, now)),
     tools,
     attention: [
       ...aboutInstances(instances, lastAliveAt, now),
-      // While nothing runs, that is what everybody waits for.
+      // While nothing runs, everything waits for that.
       ...(isAnyRunning ? attention : []),
     ],
   };
@@ -52,17 +52,17 @@ function toShown(instance: Instance, now: Date): ShownInstance {
 
 function stateOf(instance: Instance, now: Date): ShownInstance['state'] {
   if (instance.stoppedAt !== null) return 'stopped';
-  return isRunning(instance, now) ? 'running' : 'silent';
+  return isInstanceRunning(instance, now) ? 'running' : 'silent';
 }
 
-/** Versions that leave no heartbeat write down once a minute that they are alive. */
+/** Versions without a heartbeat store once a minute that they are alive. */
 const olderVersionMs = 120_000;
 
-/** Pure. @param lastAliveAt when any version was alive last, to the minute */
+/** Pure. @param lastAliveAt when any version was last alive, to the minute */
 function aboutInstances(instances: readonly Instance[], lastAliveAt: string | undefined, now: Date): Attention[] {
-  if (instances.some((instance) => isRunning(instance, now))) {
+  if (instances.some((instance) => isInstanceRunning(instance, now))) {
     return instances
-      .filter((one) => one.stoppedAt === null && !isRunning(one, now))
+      .filter((one) => one.stoppedAt === null && !isInstanceRunning(one, now))
       .map(({ name, version, beatAt }) => ({
         says: `the instance ${name} (${version}) has not been heard of since ${beatAt}`,
         action: 'see whether it still runs, and what its log says: others have taken over its work',
@@ -75,7 +75,7 @@ function aboutInstances(instances: readonly Instance[], lastAliveAt: string | un
   if (instances.length === 0 && now.getTime() - Date.parse(since) < olderVersionMs) return [];
   return [
     {
-      says: `nothing runs since ${since}: no delivery is stored, and nobody is added or removed`,
+      says: `nothing runs since ${since}: no delivery is stored, and no member is added or removed`,
       action: 'start it: gangway start; the log of what ran before says why it ended',
     },
   ];

@@ -2,7 +2,7 @@ import type { Database } from '../db/database.ts';
 import { createDispatchStore } from '../notify/dispatch-store.ts';
 import type { Attention } from './load-status.ts';
 
-/** Channels that do not take what they are to tell: long before it is given up. */
+/** Channels that have not accepted their notices yet: shown long before the notices are given up. */
 export async function aboutNotices(database: Database): Promise<Attention[]> {
   const troubled = await createDispatchStore(database).countTroubled();
   return troubled.map(({ channel, count }) => ({

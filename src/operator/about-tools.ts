@@ -1,23 +1,23 @@
-import { createToolTroubleStore, type Waiting } from '../converge/tool-trouble-store.ts';
+import { createToolTroubleStore, type WaitingMemberships } from '../converge/tool-trouble-store.ts';
 import type { Database } from '../db/database.ts';
-import { adviseOnTrouble, isCurrent, sayTrouble, type ToolTrouble } from '../domain/tool-trouble.ts';
+import { adviseOnTrouble, describeToolTrouble, isTroubleCurrent, type ToolTrouble } from '../domain/tool-trouble.ts';
 import type { Attention } from './load-status.ts';
 
-/** What running instances know of the tools, and who waits for them. */
+/** What running instances know of the tools, and which trainers wait for a tool. */
 export interface ToolStanding {
   tool: string;
-  /** Null where it is not left alone. */
+  /** Null where calls to the tool are not paused. */
   trouble: ToolTrouble | null;
-  /** People whose call is due, or is to be tried again. */
+  /** Trainers whose call is due, or will be repeated. */
   waiting: number;
   /** Some of them, by id. */
   trainers: string[];
   waitsSince: string | null;
-  /** What most of those were told who were told anything. */
+  /** The answer that most of those got that got one. */
   failure: string | null;
 }
 
-/** A call that takes longer than usual needs nobody; who waits for longer than this may. */
+/** A call that takes longer than usual is no trouble; a trainer who waits for longer than this is. */
 const patienceMs = 2 * 60_000;
 const named = 3;
 
@@ -26,7 +26,7 @@ export async function loadTools(
   now: Date,
 ): Promise<{ tools: ToolStanding[]; attention: Attention[] }> {
   const store = createToolTroubleStore(database);
-  const troubles = (await store.list()).filter((trouble) => isCurrent(trouble, now));
+  const troubles = (await store.list()).filter((trouble) => isTroubleCurrent(trouble, now));
   const waiting = Map.groupBy(await store.listWaiting(), ({ tool }) => tool);
   const names = [...new Set([...troubles.map(({ tool }) => tool), ...waiting.keys()])].sort();
   const tools: ToolStanding[] = [];
@@ -42,29 +42,32 @@ export async function loadTools(
   return { tools, attention };
 }
 
-function toStanding(known: Pick<ToolStanding, 'tool' | 'trouble' | 'trainers'>, all: readonly Waiting[]): ToolStanding {
+function toStanding(
+  known: Pick<ToolStanding, 'tool' | 'trouble' | 'trainers'>,
+  all: readonly WaitingMemberships[],
+): ToolStanding {
   const [most] = all.filter(({ failure }) => failure !== null).sort((a, b) => b.count - a.count);
   const [waitsSince = null] = all.map(({ since }) => since).sort();
   return { ...known, waiting: count(all), waitsSince, failure: most?.failure ?? null };
 }
 
 /** Pure. */
-function aboutTool(standing: ToolStanding, all: readonly Waiting[], now: Date): Attention[] {
+function aboutTool(standing: ToolStanding, all: readonly WaitingMemberships[], now: Date): Attention[] {
   const { tool, trouble } = standing;
   if (trouble !== null) {
-    const who = all.length === 0 ? 'nobody waits for it now' : sayWho(standing, all);
+    const who = all.length === 0 ? 'no trainer waits for it now' : sayWho(standing, all);
     return [
       {
-        says: `${tool} ${sayTrouble(trouble)}: ${trouble.message}; ${who}`,
+        says: `${tool} ${describeToolTrouble(trouble)}: ${trouble.message}; ${who}`,
         action: adviseOnTrouble(trouble),
       },
     ];
   }
-  // Whom it refuses is told of by itself.
+  // A tool that refuses a trainer is reported by the state of the membership.
   const stuck = all.filter(({ isRefused, since }) => !isRefused && now.getTime() - Date.parse(since) >= patienceMs);
   if (stuck.length === 0) return [];
   const slow = toStanding(standing, stuck);
-  const why = slow.failure === null ? '' : `; most were told: ${slow.failure}`;
+  const why = slow.failure === null ? '' : `; most got the answer: ${slow.failure}`;
   return [
     {
       says: `${tool} is slow, or fails for some, since ${slow.waitsSince}; ${sayWho(slow, stuck)}${why}`,
@@ -73,7 +76,7 @@ function aboutTool(standing: ToolStanding, all: readonly Waiting[], now: Date): 
   ];
 }
 
-function sayWho({ waiting, trainers }: ToolStanding, all: readonly Waiting[]): string {
+function sayWho({ waiting, trainers }: ToolStanding, all: readonly WaitingMemberships[]): string {
   const out = count(all.filter(({ isWanted }) => !isWanted));
   const shown = trainers.slice(0, waiting);
   const rest = waiting > shown.length ? ', …' : '';
@@ -84,6 +87,6 @@ function sayWho({ waiting, trainers }: ToolStanding, all: readonly Waiting[]): s
   return `who waits for it: ${waiting} (${parts.join(', ')}): ${shown.join(', ')}${rest}`;
 }
 
-function count(all: readonly Waiting[]): number {
+function count(all: readonly WaitingMemberships[]): number {
   return all.reduce((sum, one) => sum + one.count, 0);
 }

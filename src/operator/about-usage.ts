@@ -1,40 +1,40 @@
 import type { Database } from '../db/database.ts';
 import type { UsagePlaceRow } from '../db/usage-tables.ts';
-import { createPlaceStore } from '../usage/read/place-store.ts';
+import { createScopeStore } from '../usage/read/scope-store.ts';
 import { createWorkStore, type FallenTotal } from '../usage/read/work-store.ts';
 import { createLoweringStore } from '../usage/report/lowering-store.ts';
 import type { Attention } from './load-status.ts';
 
 /**
- * What needs somebody about the work in the tools.
+ * What an operator has to look at in the work that is read.
  *
- * @param configured the installs there are
+ * @param configured the existing installs
  */
 export async function aboutUsage(
   database: Database,
   configured: ReadonlyMap<string, { tool: string }>,
 ): Promise<Attention[]> {
   const tools = new Set([...configured.values()].map(({ tool }) => tool));
-  const places = await createPlaceStore(database).list();
+  const scopes = await createScopeStore(database).list();
   const held = await createLoweringStore(database).countHeld();
   return [
     ...held
       .filter(({ install }) => configured.has(install))
       .map(({ install, days }) => ({
-        says: `days of usage of ${install} that would be lowered, held until somebody has looked: ${days}`,
+        says: `days of usage of ${install} that would be lowered, held until an operator accepts it: ${days}`,
         action: 'gangway usage held, then gangway usage report --accept-lowered',
       })),
     ...aboutCounts(
-      places.filter(({ tool }) => tools.has(tool)),
+      scopes.filter(({ tool }) => tools.has(tool)),
       await createWorkStore(database).listFallen(),
     ),
-    ...aboutPlaces(places.filter(({ tool }) => tools.has(tool))),
+    ...aboutScopes(scopes.filter(({ tool }) => tools.has(tool))),
   ];
 }
 
-/** What is read, and is not the whole truth. */
-function aboutCounts(places: readonly UsagePlaceRow[], fallen: readonly FallenTotal[]): Attention[] {
-  const gaps = places.flatMap(({ tool, scope, gap, gapSince }) =>
+/** Work that is read, but not completely. */
+function aboutCounts(scopes: readonly UsagePlaceRow[], fallen: readonly FallenTotal[]): Attention[] {
+  const gaps = scopes.flatMap(({ tool, scope, gap, gapSince }) =>
     gap === null ? [] : [{ tool, scope, gap, gapSince }],
   );
   return [
@@ -43,17 +43,17 @@ function aboutCounts(places: readonly UsagePlaceRow[], fallen: readonly FallenTo
       action: 'mend that in the tool; what was counted so far stays, and the rest is made up for',
     })),
     ...[...Map.groupBy(fallen, ({ tool, scope }) => `${scope} in ${tool}`)].map(([at, some]) => ({
-      says: `people of whom less is told at ${at} than was counted, as work was taken back or deleted: ${some.length}`,
+      says: `people whose total at ${at} is below what was counted, as work was taken back or deleted: ${some.length}`,
       action: 'gangway usage show <contract> says how much: so much of what they do next does not count',
     })),
   ];
 }
 
-/** A reading that fails once or twice is tried again, and needs nobody. */
+/** A reading that fails once or twice is repeated by itself, and no operator has to act. */
 const worrying = 3;
 
-function aboutPlaces(places: readonly UsagePlaceRow[]): Attention[] {
-  const failing = places.filter(({ failingSince, failure }) => failingSince !== null && failure !== null);
+function aboutScopes(scopes: readonly UsagePlaceRow[]): Attention[] {
+  const failing = scopes.filter(({ failingSince, failure }) => failingSince !== null && failure !== null);
   const gone = failing.filter(({ goneSince }) => goneSince !== null);
   const others = failing.filter(({ goneSince }) => goneSince === null);
   const never = others.filter(({ readBeganAt }) => readBeganAt === null);
@@ -63,15 +63,15 @@ function aboutPlaces(places: readonly UsagePlaceRow[]): Attention[] {
   const again = 'see that its account may read them; it is tried again by itself';
   return [
     ...perTool(gone, (tool, named) => ({
-      says: `${tool} says that places of work are not there: ${named}`,
+      says: `${tool} says that scopes of work are not there: ${named}`,
       action: 'gangway links list says which links lead there: bring the project back, or remove the link',
     })),
     ...perTool(never, (tool, named) => ({
-      says: `places of ${tool} whose work could never be read: ${named}`,
+      says: `scopes of ${tool} whose work could never be read: ${named}`,
       action: again,
     })),
     ...perTool(old, (tool, named) => ({
-      says: `places of ${tool} whose work cannot be read at present: ${named}`,
+      says: `scopes of ${tool} whose work cannot be read at present: ${named}`,
       action: again,
     })),
   ];
@@ -79,8 +79,8 @@ function aboutPlaces(places: readonly UsagePlaceRow[]): Attention[] {
 
 const mostNamed = 5;
 
-function perTool(places: readonly UsagePlaceRow[], say: (tool: string, named: string) => Attention): Attention[] {
-  return [...Map.groupBy(places, ({ tool }) => tool)].map(([tool, some]) => {
+function perTool(scopes: readonly UsagePlaceRow[], say: (tool: string, named: string) => Attention): Attention[] {
+  return [...Map.groupBy(scopes, ({ tool }) => tool)].map(([tool, some]) => {
     const named = some.slice(0, mostNamed).map(({ scope, readBeganAt, failingSince, failure }) => {
       const since = readBeganAt === null ? failingSince : readBeganAt;
       return `${scope} (since ${since}: ${failure ?? 'no answer'})`;

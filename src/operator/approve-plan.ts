@@ -1,26 +1,26 @@
 import { AppError, toAppError } from '../domain/errors.ts';
-import { sayCause } from '../domain/standing.ts';
+import { describeCause } from '../domain/standing.ts';
 import { toInstant } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import type { ReconcileDeps } from '../reconcile/runs/reconcile-install.ts';
 import type { PlanWork } from '../reconcile/runs/run-store.ts';
 import type { Silence } from '../reconcile/runs/silence.ts';
-import type { Decided, PlanItem } from '../removals/plan-store.ts';
+import type { PlanItem, PlanResult } from '../removals/plan-store.ts';
 import { type DecidePlanDeps, decidePlan } from './decide-plan.ts';
 import { type Patience, type WorkDeps, workUntil } from './do-work.ts';
 import { readNow } from './reconcile-now.ts';
 
 /**
- * What operators decide and look up from the command line. Everything here works beside a running
- * `start`, on the same database: it writes down what was decided and leaves the doing to the engine.
+ * This folder holds what operators decide and look up from the command line. Everything works beside a running
+ * `start`, on the same database: it stores decisions and leaves acting on them to the workers.
  */
 
 export type ApprovePlanDeps = WorkDeps & DecidePlanDeps & ReconcileDeps & { silence: Silence };
 
-export interface Approved extends Decided, PlanWork {
-  /** Whether the marketplace was asked before, so that what it knows by now was heeded. */
+export interface Approved extends PlanResult, PlanWork {
+  /** Whether the marketplace was asked before, so that its current word was considered. */
   isRead: boolean;
-  /** Who stays for the time being, as something else is known of them than when the plan was made. */
+  /** Trainers who stay for now, because something else is known of them than when the plan was made. */
   dropped: Dropped[];
 }
 
@@ -30,22 +30,22 @@ export interface Dropped extends Pick<PlanItem, 'membershipId' | 'tool' | 'group
 
 interface Approval {
   patience: Patience;
-  /** Whether to go by what is known, without asking the marketplace: in an outage. */
+  /** Whether to go by what is known without asking the marketplace, as in an outage. */
   isUnread?: boolean;
-  /** For how long at most the marketplace is asked, where the patience is shorter. */
+  /** How long the marketplace is asked at most, if the patience is longer. */
   readWithinMs?: number;
 }
 
 const usualReadMs = 60_000;
 
 /**
- * Lets the removals of a plan pass and carries them out, beside a running bridge or without one.
- * The marketplace is asked first: what the plan was made for may have been undone, unheard. After a
- * silence nothing else that is older is carried out with them.
+ * Approves the removals of a plan and carries them out, beside a running bridge or without one. The marketplace is
+ * asked first: the reason of the plan may have been undone without a delivery. After a silence, no other older
+ * removals are carried out with them.
  *
- * @param all installs that are configured
- * @throws AppError `not_found`, or `conflict` where it was decided before; `unavailable` where the
- * marketplace could not be asked
+ * @param all the configured installs
+ * @throws AppError `not_found`, or `conflict` where it was decided before; `unavailable` where the marketplace could
+ *   not be asked
  */
 export async function approvePlan(
   deps: ApprovePlanDeps,
@@ -58,7 +58,7 @@ export async function approvePlan(
   await plans.findOpen(planId);
   await silence.check();
   const isRead = !isUnread && (await readFor(deps, planId, all, approval));
-  // Decided after that, so that it counts as newer.
+  // Decided after the reading, so that the decision counts as newer.
   const by = { ...deps.by, at: toInstant(clock.now()) };
   const how = isUnread ? ' --without-reading' : '';
   const decided = await decidePlan({ ...deps, by }, 'approve', planId, how);
@@ -69,7 +69,7 @@ export async function approvePlan(
 }
 
 /**
- * Reads all whose word keeps somebody of a plan in, or did.
+ * Reads all installs whose word keeps a trainer of the plan in, or did.
  *
  * @returns false where there was nothing to ask
  * @throws AppError `unavailable` where one could not be read
@@ -82,7 +82,7 @@ async function readFor(
 ): Promise<boolean> {
   const { install: own } = await deps.plans.findOpen(planId);
   const items = (await deps.plans.show(planId)).filter(({ isStale }) => !isStale);
-  // Whom an operator has retired goes by the operator's word.
+  // Retired trainers are removed by the operator's word alone.
   if (items.every(({ cause }) => cause === 'retired')) return false;
   const asked = (await deps.plans.installsOf(planId)).filter(({ install }) => install === own || all.includes(install));
   const revoked = new Set(asked.filter(({ isRevoked }) => isRevoked).map(({ install }) => install));
@@ -101,7 +101,7 @@ async function readFor(
   return true;
 }
 
-/** A customer who has disconnected cannot be read any more: a refusal says the same as the plan. */
+/** A customer who has disconnected can no longer be read: the refusal says the same as the plan. */
 async function isRefused({ platformApis }: ApprovePlanDeps, install: string, signal: AbortSignal): Promise<boolean> {
   try {
     await platformApis.get(install)?.getInstall(signal);
@@ -124,5 +124,5 @@ function whyDropped({ state, wanted, cause }: PlanItem['current']): string {
   if (state === 'removed') return 'they are out already';
   if (state === 'released') return 'they are left in place: they are not ours to remove';
   if (cause === null) return 'something else is known of them by now';
-  return `they are to be out for another reason by now, which is judged by itself: ${sayCause(cause)}`;
+  return `they are to be out for another reason by now, which is judged by itself: ${describeCause(cause)}`;
 }

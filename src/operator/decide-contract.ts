@@ -16,7 +16,7 @@ export interface DecideContractDeps {
 export type ContractDecision = 'end' | 'reopen';
 
 /**
- * Adds an operator's word about a contract as evidence; whoever runs the engine then acts on it.
+ * Adds an operator's word about a contract as evidence. The running workers then act on it.
  *
  * @returns the contract as it was before
  * @throws AppError `not_found`, or `conflict` where the word would change nothing
@@ -76,7 +76,7 @@ function refuseIdle(contract: ContractEvidence, decision: ContractDecision): voi
   }
 }
 
-/** The later word counts, also where an earlier one came from a clock that is ahead of this one. */
+/** The later word counts, even if an earlier one came from a clock that is ahead of this one. */
 function toWord(contract: ContractEvidence, decision: ContractDecision, now: string) {
   const { install, contractId, endedEventAt, endedByOperatorAt, reopenedAt } = contract;
   const contrary = decision === 'end' ? [reopenedAt] : [endedEventAt, endedByOperatorAt];

@@ -1,7 +1,7 @@
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import type { EvidenceStore } from '../evidence/evidence-store.ts';
-import type { Decided, PlanStore } from '../removals/plan-store.ts';
+import type { PlanResult, PlanStore } from '../removals/plan-store.ts';
 
 export interface DecidePlanDeps {
   database: Database;
@@ -13,9 +13,9 @@ export interface DecidePlanDeps {
 export type PlanDecision = 'approve' | 'reject';
 
 /**
- * Writes down what becomes of the removals that a plan holds; whoever runs the engine executes them.
+ * Stores what an operator decided about the removals that a plan holds. The running workers execute them.
  *
- * @param how it was decided, for the audit, where there are several ways
+ * @param how it was decided, for the audit, where there are several kinds
  * @throws AppError `not_found`, or `conflict` where it was decided before
  */
 export async function decidePlan(
@@ -23,9 +23,9 @@ export async function decidePlan(
   decision: PlanDecision,
   planId: number,
   how = '',
-): Promise<Decided> {
+): Promise<PlanResult> {
   return await inTransaction(database, async (tx) => {
-    // What derives memberships must not change them between the looking and the writing.
+    // Deriving memberships must not change them between the look and the write.
     await evidence.lock(tx);
     const decided = await plans[decision](tx, planId, by.at);
     await writeAudit(tx, by, `plans ${decision}${how}`, `plan ${planId}`);

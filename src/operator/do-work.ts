@@ -10,26 +10,26 @@ export interface WorkDeps extends ApplyDeps {
   database: Database;
   runs: RunStore;
   clock: Clock;
-  /** The brake, and what brings each tool in line. */
+  /** The brake and the converge workers. */
   loops: readonly Loop[];
-  /** How many links for everybody are to be made worthless now, as people were taken out. */
+  /** How many shared invitation links are due to be made worthless, because trainers were removed. */
   countDueResets(): Promise<number>;
 }
 
 export interface Patience {
-  /** For how long at most to wait until nothing is left. */
+  /** How long to wait at most until nothing is left. */
   waitMs: number;
   signal: AbortSignal;
   onProgress(says: string): void;
 }
 
 const lookEveryMs = 100;
-/** Of the time, looking takes at most this part: counting very many takes longer than that. */
+/** Looking takes at most this part of the time: to count very many rows takes longer than that. */
 const lookingPart = 0.1;
 
 /**
- * Lets the brake decide and brings the tools in line, as a running bridge would and beside one,
- * until nothing of these installs is due any more or the patience is at its end.
+ * Runs the brake and the converge workers, as a running bridge would and beside one, until nothing of these installs
+ * is due or the patience is over.
  *
  * @returns what was done for each since then, and what is left
  */
@@ -51,7 +51,7 @@ export async function doWork(
 /**
  * The same, for what the caller counts.
  *
- * @param count is told until when another try counts as left
+ * @param count gets the time until which another try counts as left
  */
 export async function workUntil<T>(
   deps: WorkDeps,
@@ -81,7 +81,7 @@ export async function workUntil<T>(
   return leftOf(work) === 0 ? work : await count(until);
 }
 
-/** What one transaction was too small for. */
+/** What did not fit into one transaction. */
 async function deriveAll(deps: WorkDeps, signal: AbortSignal): Promise<void> {
   const { database, evidence, memberships, clock } = deps;
   while (!signal.aborted && (await memberships.hasPostponed())) {

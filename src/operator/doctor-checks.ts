@@ -11,7 +11,7 @@ import { groupOf, outsideOf, type Walls } from '../memberships/wall.ts';
 import { callTool } from '../tools/call-tool.ts';
 import { explainCrossing } from './explain-crossing.ts';
 
-/** One thing that was looked at: how it is, what that means, and what to do. */
+/** The result of one check: how it is, what that means, and what to do. */
 export interface Check {
   name: string;
   status: 'ok' | 'warning' | 'failure';
@@ -44,7 +44,7 @@ export async function checkClock(database: Database, clock: Clock): Promise<Chec
 
 const checkTimeoutMs = 15_000;
 
-/** Whether the tool can be reached, and what the operator should know of its removals. */
+/** Whether the tool can be reached, and what an operator should know of its removals. */
 export async function checkTool(tool: string, adapter: Adapter, stopping: AbortSignal): Promise<Check[]> {
   const name = `tool ${tool}`;
   let findings: readonly Finding[];
@@ -59,14 +59,14 @@ export async function checkTool(tool: string, adapter: Adapter, stopping: AbortS
     removal.effect === 'membership_only' &&
       warning(
         name,
-        `whoever is removed may still get in: ${removal.reason}`,
+        `a removed member may still get in: ${removal.reason}`,
         'see the README of the adapter for what locks people out',
       ),
     readding === 'no' &&
       warning(
         name,
-        'whoever is removed cannot be added again',
-        'expect a plan for every removal that nobody said outright: gangway plans list',
+        'a removed member cannot be added again',
+        'expect a plan for every removal on weak evidence: gangway plans list',
       ),
   ];
   return [
@@ -79,17 +79,17 @@ export async function checkTool(tool: string, adapter: Adapter, stopping: AbortS
 }
 
 export function checkOrphaned(orphans: Orphan[]): Check {
-  if (orphans.length === 0) return ok('orphans', 'the configuration leads to everybody in a tool');
+  if (orphans.length === 0) return ok('orphans', 'the configuration leads to every member in a tool');
   const installs = [...new Set(orphans.map(({ install }) => install))].join(', ');
   return {
     name: 'orphans',
     status: 'failure',
-    says: `the configuration no longer leads to everybody in a tool: ${orphans.length} of ${installs}`,
+    says: `the configuration no longer leads to every member in a tool: ${orphans.length} of ${installs}`,
     action: 'give the install, the tool or the project its name back, or start with --accept-orphans',
   };
 }
 
-/** Links that a customer made outside their projects, and tools in which there are no walls. */
+/** Links that a customer made outside their projects, and tools without walls. */
 export function checkWalls(walls: Walls, links: LinkEvidence[]): Check[] {
   const found = [...checkLinks(walls, links), ...checkSharedGroups(walls)];
   return found.length === 0 ? [ok('walls', 'every link is on a project of its install')] : found;
@@ -106,11 +106,11 @@ function checkLinks(walls: Walls, links: LinkEvidence[]): Check[] {
       const where = `the link ${linkId} of ${install} is on ${externalProjectId}`;
       const why = crossing === 'not_named' ? 'which is not its project' : says;
       const asking = crossing === 'not_named' ? `${action}, or ask them why` : action;
-      return [warning('walls', `${where}, ${why}: nobody gets access by it`, asking)];
+      return [warning('walls', `${where}, ${why}: no trainer gets access by it`, asking)];
     });
 }
 
-/** Whoever is in such a tool is in what every customer of it has. */
+/** A trainer in such a tool is in what every customer of it has. */
 function checkSharedGroups({ installs, adapters }: Walls): Check[] {
   const byTool = Map.groupBy([...installs], ([, { tool }]) => tool);
   return [...byTool].flatMap(([tool, sharing]) => {

@@ -5,10 +5,10 @@ import type { WebhookEndpoint } from '../marketplace/platform-schema.ts';
 import { type Check, failure, warning } from './doctor-checks.ts';
 import { nameOf } from './install-checks.ts';
 
-/** The marketplace gives an endpoint up after so many. */
+/** After so many failures the marketplace disables an endpoint. */
 const fatalFailures = 10;
 
-/** Whether what happens is delivered: only what is not well. @param url as `endpointUrlOf` */
+/** Whether events are delivered; only problems are listed. @param url as `endpointUrlOf` */
 export function checkEndpoints(install: string, endpoints: readonly WebhookEndpoint[], url: string): Check[] {
   const name = nameOf(install);
   if (isPlainBeyondLoopback(url)) {
@@ -40,13 +40,13 @@ function disabled(install: string, { id, status, disabledReason }: WebhookEndpoi
   );
 }
 
-/** Events of which none of them is told. */
+/** Event types that none of the endpoints receives. */
 function findUnsubscribed(name: string, enabled: WebhookEndpoint[]): Check[] {
   if (enabled.some((endpoint) => endpoint.eventTypes === undefined)) return [];
-  const told = new Set(enabled.flatMap((endpoint) => endpoint.eventTypes ?? []));
-  const untold = eventTypes.filter((type) => !told.has(type));
-  if (untold.length === 0) return [];
-  const says = `its webhook endpoint is not told of ${untold.join(', ')}: such is only noticed when it is read`;
+  const received = new Set(enabled.flatMap((endpoint) => endpoint.eventTypes ?? []));
+  const missing = eventTypes.filter((type) => !received.has(type));
+  if (missing.length === 0) return [];
+  const says = `its webhook endpoint does not receive ${missing.join(', ')}: such events are only noticed when the install is read`;
   return [warning(name, says, 'a running "gangway start" adds them; see: gangway endpoint status')];
 }
 

@@ -14,15 +14,15 @@ import { hasScope } from './needed-scopes.ts';
 export interface ExaminedMarketplace {
   /** By install. */
   platformApis: ReadonlyMap<string, ReadingApi>;
-  /** Where the marketplace delivers to; undefined where it does not. */
+  /** Where the marketplace delivers to; undefined where it does not deliver. */
   publicUrl: string | undefined;
   /** When installs are read: cron, UTC. */
   schedule: string;
-  /** How long all that is asked about one install may take. */
+  /** How long all questions about one install may take. */
   timeoutMs?: number;
 }
 
-/** What changes nothing there. */
+/** Operations that change nothing at the marketplace. */
 type ReadingApi = Pick<
   PlatformApi,
   'getInstall' | 'listProjectLinks' | 'listWebhookEndpoints' | 'readOpenapi' | 'clockDriftMs'
@@ -81,7 +81,7 @@ async function examineInstall(
 }
 
 function sayWell(install: string, publicUrl: string | undefined): Check {
-  const delivered = publicUrl === undefined ? '' : ', and its webhook endpoint is told of everything';
+  const delivered = publicUrl === undefined ? '' : ', and its webhook endpoint receives every event';
   const says = `its token is good and has every scope, work addresses are shared${delivered}`;
   return ok(nameOf(install), says);
 }
@@ -100,7 +100,7 @@ async function examineContract(
   );
 }
 
-/** Questions that together take no longer than `timeoutMs`. */
+/** Asks questions that together take no longer than `timeoutMs`. */
 function createAsk(timeoutMs: number, stopping: AbortSignal) {
   const deadline = AbortSignal.timeout(timeoutMs);
   const signal = AbortSignal.any([stopping, deadline]);

@@ -10,14 +10,14 @@ import { findOrphans } from '../memberships/find-orphans.ts';
 import { createLinkRouter } from '../memberships/link-router.ts';
 import { createMembershipStore } from '../memberships/membership-store.ts';
 import { createOrphanStore } from '../memberships/orphan-store.ts';
-import { findSharedAccounts, saySharedAccounts } from '../tools/account-rules.ts';
+import { describeSharedAccounts, findSharedAccounts } from '../tools/account-rules.ts';
 import { loadRunning } from './about-instances.ts';
 import { type Check, checkClock, checkOrphaned, checkWalls, ok, warning } from './doctor-checks.ts';
 import { loadStatus, toMailed } from './load-status.ts';
 
 export interface Examined {
   config: Config;
-  /** All there are, of the configuration and of the database. */
+  /** All installs, of the configuration and of the database. */
   installs: ReadonlyMap<string, Install>;
   database: Database;
   box: SecretBox;
@@ -25,7 +25,7 @@ export interface Examined {
   clock: Clock;
 }
 
-/** Looks at what is in the database, beside the configuration. Changes nothing. */
+/** Checks the database and the configuration. Changes nothing. */
 export async function examine(subject: Examined): Promise<Check[]> {
   const { installs, adapters, database, clock } = subject;
   return [
@@ -55,7 +55,7 @@ function toOrphanDeps({ config, installs, database, box, adapters }: Examined) {
     memberships: createMembershipStore(database),
     addresses: createAddressStore(box),
     managedDomains: config.marketplace.managedDomains,
-    rules: { routeLink: createLinkRouter(installs, adapters), graces: config.removals },
+    rules: { routeLink: createLinkRouter(installs, adapters), gracePeriods: config.removals },
   };
 }
 
@@ -64,7 +64,7 @@ function checkAccounts({ config, installs, adapters }: Examined): Check[] {
   return findSharedAccounts(adapters, installs, managedDomains).map((shared) =>
     warning(
       `tool ${shared.tool}`,
-      saySharedAccounts(shared),
+      describeSharedAccounts(shared),
       'set marketplace.managedDomains to the domains of work addresses, or give each customer a tool of its own',
     ),
   );
@@ -73,6 +73,6 @@ function checkAccounts({ config, installs, adapters }: Examined): Check[] {
 async function checkWork({ config, installs, database, clock }: Examined): Promise<Check[]> {
   const now = toInstant(clock.now());
   const { attention } = await loadStatus(database, now, installs, toMailed(config, now));
-  if (attention.length === 0) return [ok('work', 'nothing waits for somebody')];
+  if (attention.length === 0) return [ok('work', 'nothing waits for an operator')];
   return attention.map(({ says, action }) => warning('work', says, action));
 }

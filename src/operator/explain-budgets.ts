@@ -1,8 +1,8 @@
 import { createBudgetStore } from '../budget/budget-store.ts';
 import type { Database } from '../db/database.ts';
-import type { BudgetState, ToldState } from '../domain/budget.ts';
+import type { BudgetState, NotifiedBudgetState } from '../domain/budget.ts';
 
-/** What is known of a contract's budget, since when, and what was told of it. */
+/** What is known of a contract's budget, since when, and the last notice of it. */
 export interface ExplainedBudget {
   install: string;
   contractId: string;
@@ -11,16 +11,16 @@ export interface ExplainedBudget {
   consumedVolume: number | null;
   remainingVolume: number | null;
   consumedFraction: number | null;
-  /** When the request began whose answer this is; null before there was one. */
+  /** When the request of this answer began; null before the first answer. */
   askedAt: string | null;
-  /** Null while the contract is not under way. */
+  /** Null while the contract is not active. */
   nextReadAt: string | null;
   /** Why the last reading failed; null where it did not. */
   failure: string | null;
-  told: { state: ToldState; at: string } | null;
+  lastNotice: { state: NotifiedBudgetState; at: string } | null;
 }
 
-/** Of several installs where more than one has a contract of this id; empty where nothing is known. */
+/** One budget per install that has a contract of this id; empty where nothing is known. */
 export async function explainBudgets(database: Database, contractId: string): Promise<ExplainedBudget[]> {
   const rows = await createBudgetStore(database).find(contractId);
   return rows.map(({ toldState, toldAt, ...row }) => {
@@ -37,7 +37,7 @@ export async function explainBudgets(database: Database, contractId: string): Pr
       askedAt,
       nextReadAt,
       failure,
-      told: toldState === null || toldAt === null ? null : { state: toldState, at: toldAt },
+      lastNotice: toldState === null || toldAt === null ? null : { state: toldState, at: toldAt },
     };
   });
 }

@@ -14,7 +14,7 @@ export function explainCrossing(
     case 'unknown_mode':
       return {
         says: `${project} is provisioned in the mode ${mode}, which this version does not know`,
-        action: 'see whether a newer version knows it; whoever is in stays, and nobody is added',
+        action: 'see whether a newer version knows it; members stay, and no trainer is added',
       };
     case 'not_named':
       return {

@@ -1,108 +1,108 @@
 import { adviseOnDoubt } from '../converge/doubted-account.ts';
 import type { MembershipRow } from '../db/tables.ts';
-import { isExplicit, sayCause } from '../domain/standing.ts';
-import { adviseOnTrouble, sayTrouble, type ToolTrouble } from '../domain/tool-trouble.ts';
+import { describeCause, isExplicit } from '../domain/standing.ts';
+import { adviseOnTrouble, describeToolTrouble, type ToolTrouble } from '../domain/tool-trouble.ts';
 import { maskText } from '../lib/mask.ts';
 import type { KnownInvitation } from '../memberships/explain-store.ts';
 
-/** What is to be said of one membership, and what to do about it. */
+/** What to say of one membership, and what to do about it. */
 export interface JudgedMembership {
   holds: boolean;
   says: string;
   action: string;
-  /** Whether its action is the one to take even where a reason for it does not hold. */
+  /** Whether its action is the one to take even where a reason does not hold. */
   comesFirst: boolean;
 }
 
 export interface Circumstances {
-  /** Whether the reason that is being explained has fallen by evidence. */
+  /** Whether evidence has ended the reason that is explained. */
   hasFallen: boolean;
-  /** The open plan that it is held in. */
+  /** The open plan that holds its removal. */
   plan: number | undefined;
-  /** What they get in with, if they have to be told. */
+  /** The trainer's invitation, where there is one to hand over. */
   invitation: KnownInvitation | undefined;
-  /** Why its tool is left alone. */
+  /** Why calls to its tool are paused. */
   trouble: ToolTrouble | undefined;
-  /** Whether any reason for it is recorded beside the one that is being explained. */
+  /** Whether another reason is recorded besides the explained one. */
   hasOthers: boolean;
 }
 
-/** Pure: where somebody stands in a tool. */
-export function judgeMembership(membership: MembershipRow, circumstances: Circumstances): JudgedMembership {
+/** Pure: explains where a trainer stands in a tool. */
+export function explainMembership(membership: MembershipRow, circumstances: Circumstances): JudgedMembership {
   const { plan, invitation } = circumstances;
   const { state, failure } = membership;
   const why = failure === null ? '' : `: ${failure}`;
   const isToBeIn = membership.wanted === 1 && (state === 'invited' || state === 'active');
-  const told = isToBeIn ? invitation : undefined;
+  const open = isToBeIn ? invitation : undefined;
   return {
     holds: state === 'active',
-    says: `${sayWhere(membership, plan)}${sayTold(told)}${sayDoubt(membership) || why}`,
-    action: adviseFirst(membership, told) ?? adviseOn(membership, circumstances),
+    says: `${sayWhere(membership, plan)}${sayInvitation(open)}${sayDoubt(membership) || why}`,
+    action: adviseFirst(membership, open) ?? adviseOn(membership, circumstances),
     comesFirst: membership.doubtedId !== null || comesFirst(membership, circumstances),
   };
 }
 
-/** What holds up, or may lead astray, all else. */
-function adviseFirst({ id, tool, doubtedId }: MembershipRow, told: KnownInvitation | undefined): string | null {
+/** Advice that comes before all else. */
+function adviseFirst({ id, tool, doubtedId }: MembershipRow, open: KnownInvitation | undefined): string | null {
   if (doubtedId !== null) return `see in ${tool} whose it is, then: ${adviseOnDoubt(id)}`;
-  return told?.deliveredAt === null ? adviseToTell : null;
+  return open?.deliveredAt === null ? adviseToTell : null;
 }
 
 function sayDoubt({ doubtedId }: MembershipRow): string {
   if (doubtedId === null) return '';
   const account = maskText(doubtedId).slice(0, 60);
-  return `; the account ${account}, which was theirs, shows an address that nobody told for them`;
+  return `; the account ${account}, which was theirs, shows an address that no source has reported for them`;
 }
 
-const adviseToTell = 'see that they are told how they get in: gangway members --waiting says how';
+const adviseToTell = 'hand their invitation over: gangway members --waiting says how';
 
-function sayTold(invitation: KnownInvitation | undefined): string {
+function sayInvitation(invitation: KnownInvitation | undefined): string {
   if (invitation === undefined) return '';
   const { kind, deliveredAt, deliveredBy } = invitation;
   const what = kind === 'link' ? 'their link' : 'their password';
-  if (deliveredAt === null) return `; ${what} waits to be told to them`;
+  if (deliveredAt === null) return `; ${what} waits to be handed over`;
   const how = deliveredBy === 'mail' ? 'mailed to them' : 'shown to an operator';
   return `; ${what} was ${how} at ${deliveredAt}`;
 }
 
 function sayWhere(membership: MembershipRow, plan: number | undefined): string {
   const { tool, groupId, state, wanted, memberId, missedAt } = membership;
-  const place = `${groupId} of ${tool}`;
-  // Whom nobody ever found there may have been let in by a call whose answer was lost.
-  const isIn = `${memberId === null ? 'perhaps still' : 'still'} in ${place}`;
+  const group = `${groupId} of ${tool}`;
+  // A trainer who was never found there may have got in by a call whose answer was lost.
+  const isIn = `${memberId === null ? 'perhaps still' : 'still'} in ${group}`;
   const because = sayBecause(membership);
   if (state === 'removing' && missedAt !== null) {
-    return `not found in ${place}, and looked for once more before they count as out${because}`;
+    return `not found in ${group}, and looked for once more before they count as out${because}`;
   }
   switch (state) {
     case 'removing':
       return `${isIn}, ${sayRemoving(membership)}${because}`;
     case 'failed':
-      return wanted === 1 ? `failed in ${place}` : `${isIn}, as their removal fails${because}`;
+      return wanted === 1 ? `failed in ${group}` : `${isIn}, as their removal fails${because}`;
     case 'held':
       return plan === undefined
         ? `${isIn}, as their removal was rejected${because}`
         : `${isIn}, as plan ${plan} holds their removal${because}`;
     case 'orphaned':
-      return `kept in ${place}, where the configuration no longer leads`;
+      return `kept in ${group}, where the configuration no longer leads`;
     case 'released':
-      return `left in place in ${place}: not ours to remove`;
+      return `left in place in ${group}: not ours to remove`;
     case 'removed':
-      return `removed from ${place}`;
+      return `removed from ${group}`;
     default:
-      return `${state} in ${place}`;
+      return `${state} in ${group}`;
   }
 }
 
 function sayBecause({ cause }: MembershipRow): string {
-  return cause === null ? '' : ` (because ${sayCause(cause)})`;
+  return cause === null ? '' : ` (because ${describeCause(cause)})`;
 }
 
 function sayRemoving({ removeAfter }: MembershipRow): string {
   return removeAfter === null ? 'to be removed now' : `to be removed after ${removeAfter}`;
 }
 
-/** What ended says nothing of somebody who is in all the same. */
+/** The end of one reason does not apply to a trainer who is in for another. */
 function comesFirst(membership: MembershipRow, { hasFallen, trouble }: Circumstances): boolean {
   const { state, wanted, cause, failure } = membership;
   // An operator's word, whatever is configured.
@@ -141,18 +141,18 @@ function adviseOn(membership: MembershipRow, circumstances: Circumstances): stri
   }
 }
 
-/** What is explained has ended, and they are in. */
+/** The explained reason has ended, and the trainer is in. */
 function adviseOnKept({ state, trainerId }: MembershipRow, { hasOthers }: Circumstances): string {
   if (!hasOthers) return 'wait: they are still in, and a running "gangway start" takes them out';
   const keeps = state === 'active' ? 'keeps them in' : 'keeps them invited';
   return `nothing: something else ${keeps}; see "gangway explain ${trainerId}"`;
 }
 
-/** Who was in when the tool was last looked at can log in as long as that is how it is. */
+/** A trainer who was in at the last look can log in for as long as that is so. */
 function adviseOnPresent({ tool, state, nextAttemptAt }: MembershipRow, { trouble }: Circumstances): string {
   if (state === 'invited') return 'have them accept the invitation';
   if (trouble?.errorCode === 'unavailable') {
-    return `see how ${tool} is: they are in, but ${tool} ${sayTrouble(trouble)}`;
+    return `see how ${tool} is: they are in, but ${tool} ${describeToolTrouble(trouble)}`;
   }
   if (nextAttemptAt !== null) {
     return `wait: they were in, and ${tool} is looked at again`;
@@ -182,7 +182,7 @@ function adviseOnMoving(membership: MembershipRow, { trouble }: Circumstances): 
   }
   const isIn = state === 'removing' ? 'they are still in: ' : '';
   if (trouble !== undefined) {
-    return `${adviseOnTrouble(trouble)}; ${isIn}${tool} ${sayTrouble(trouble)}`;
+    return `${adviseOnTrouble(trouble)}; ${isIn}${tool} ${describeToolTrouble(trouble)}`;
   }
   if (failure !== null) {
     return `see how ${tool} is: gangway doctor; ${sayNextTry(membership)}`;

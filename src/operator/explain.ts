@@ -10,25 +10,25 @@ import {
 } from '../domain/evidence-status.ts';
 import type { ToolTrouble } from '../domain/tool-trouble.ts';
 import { maskText } from '../lib/mask.ts';
-import type { Bearing, KnownPerson } from '../memberships/explain-store.ts';
+import type { Bearing, ExplainedPerson } from '../memberships/explain-store.ts';
 import type { RouteLink } from '../memberships/link-router.ts';
 import { outsideOf, type Walls } from '../memberships/wall.ts';
 import { explainCrossing } from './explain-crossing.ts';
-import { judgeMembership } from './explain-membership.ts';
+import { explainMembership } from './explain-membership.ts';
 
-/** Why somebody is in a tool, or is not: every reason or its absence, from contract to login. */
+/** Why a trainer is in a tool or is not: every reason or its absence, from contract to login. */
 export interface Explanation {
   trainerId: string | null;
   displayName: string | null;
   install: string;
   contractId: string;
-  /** In the order of the way; where one does not hold, the rest says what it can. */
-  steps: Step[];
-  /** The one thing to do, if only to wait or to do nothing. */
+  /** From the install to the login. Where one step does not hold, the later ones say what they can. */
+  steps: ExplainedStep[];
+  /** The one thing to do, even if it is to wait or to do nothing. */
   action: string;
 }
 
-export interface Step {
+export interface ExplainedStep {
   step: 'install' | 'contract' | 'person' | 'link' | 'address' | 'membership';
   holds: boolean;
   says: string;
@@ -37,11 +37,11 @@ export interface Step {
 export interface ExplainRules extends Walls {
   routeLink: RouteLink;
   managedDomains: readonly string[];
-  /** By tool: why those are left alone that are. */
+  /** By tool: why its calls are paused, where they are. */
   troubles: ReadonlyMap<string, ToolTrouble>;
 }
 
-/** Pure: one explanation for every person on every contract, and link of it. */
+/** Pure: one explanation for every trainer on every contract, and for each of its links. */
 export function explain(bearing: Bearing, rules: ExplainRules): Explanation[] {
   return bearing.contracts.flatMap((contract) => {
     const { install, contractId } = contract;
@@ -56,48 +56,48 @@ export function explain(bearing: Bearing, rules: ExplainRules): Explanation[] {
   });
 }
 
-interface Way {
+interface Subject {
   contract: ContractEvidence;
   trainerId: string | null;
   linkId: string | null;
 }
 
-interface Judged extends Step {
+interface Judged extends ExplainedStep {
   action: string;
-  /** It held once, and evidence ended it: access falls by that. */
+  /** It held once, and evidence ended it: access ends by that. */
   hasFallen?: true;
-  /** Its action is the one to take even where something before it does not hold. */
+  /** Its action is the one to take even where an earlier step does not hold. */
   comesFirst?: boolean;
 }
 
-function explainOne(bearing: Bearing, rules: ExplainRules, way: Way): Explanation {
-  const { contract, trainerId } = way;
+function explainOne(bearing: Bearing, rules: ExplainRules, subject: Subject): Explanation {
+  const { contract, trainerId } = subject;
   const { install, contractId } = contract;
   const person = bearing.people.find(isOf({ install, trainerId }));
-  const link = bearing.links.find(isOf({ install, linkId: way.linkId }));
+  const link = bearing.links.find(isOf({ install, linkId: subject.linkId }));
   const reasons = [
-    judgeInstall(bearing, rules, way),
+    judgeInstall(bearing, rules, subject),
     judgeContract(contract),
-    judgePerson(bearing, way),
-    judgeLink(rules, link, bearing.pairs.find(isOf({ install, contractId, linkId: way.linkId }))),
+    judgePerson(bearing, subject),
+    judgeLink(rules, link, bearing.pairs.find(isOf({ install, contractId, linkId: subject.linkId }))),
     judgeAddress(rules, person, othersWhoDisagree(bearing, rules, person)),
   ];
-  const judged = [...reasons, ...judgeMemberships(bearing, rules, { ...way, link, reasons })];
+  const judged = [...reasons, ...judgeMemberships(bearing, rules, { ...subject, link, reasons })];
   const decisive = judged.find((one) => one.comesFirst) ?? judged.find(({ holds }) => !holds);
   const displayName = person?.displayName ?? null;
   return {
     trainerId,
     install,
     contractId,
-    // Strangers choose names, and a tool may know people by their addresses.
+    // Strangers choose names, and a tool may know trainers by their addresses.
     displayName: displayName === null ? null : maskText(displayName),
     steps: judged.map(({ step, holds, says }) => ({ step, holds, says: maskText(says) })),
     action: maskText((decisive ?? judged.at(-1))?.action ?? ''),
   };
 }
 
-function judgeInstall({ grants }: Bearing, { installs }: ExplainRules, way: Way): Judged {
-  const { install } = way.contract;
+function judgeInstall({ grants }: Bearing, { installs }: ExplainRules, subject: Subject): Judged {
+  const { install } = subject.contract;
   if (!installs.has(install)) {
     const action = `configure the install ${install} again; or give its people up with "gangway start --accept-orphans", then "gangway retire --install ${install}"`;
     return { step: 'install', holds: false, says: `${install} is not configured`, action };
@@ -133,7 +133,7 @@ function judgeContract(contract: ContractEvidence): Judged {
       return {
         step: 'contract',
         holds: false,
-        says: `${says}: nobody has said that it started`,
+        says: `${says}: no source has said that it started`,
         action: 'wait for its event, or until the marketplace is read again',
       };
   }
@@ -148,15 +148,15 @@ function endOf(contract: ContractEvidence): string {
   return `by an operator, at ${endedByOperatorAt}`;
 }
 
-function judgePerson({ participations }: Bearing, way: Way): Judged {
-  const { install, contractId } = way.contract;
-  const { trainerId } = way;
+function judgePerson({ participations }: Bearing, subject: Subject): Judged {
+  const { install, contractId } = subject.contract;
+  const { trainerId } = subject;
   const participation = participations.find(isOf({ install, contractId, trainerId }));
   if (participation === undefined) {
     return {
       step: 'person',
       holds: false,
-      says: 'nobody is known to be on it',
+      says: 'no trainer is known to be on it',
       action: 'wait until the marketplace is read again: who is on it was not in its event',
     };
   }
@@ -204,8 +204,12 @@ function judgeLink(rules: ExplainRules, link: LinkEvidence | undefined, pair: Pa
   return holds('link', `linked to ${project}`);
 }
 
-/** Installs of the same tool that know another address for them. */
-function othersWhoDisagree({ people }: Bearing, { installs }: ExplainRules, person: KnownPerson | undefined): string[] {
+/** Installs of the same tool that know another address for the trainer. */
+function othersWhoDisagree(
+  { people }: Bearing,
+  { installs }: ExplainRules,
+  person: ExplainedPerson | undefined,
+): string[] {
   if (person?.workEmailDigest == null) return [];
   const tool = installs.get(person.install)?.tool;
   return people
@@ -219,7 +223,7 @@ function othersWhoDisagree({ people }: Bearing, { installs }: ExplainRules, pers
     .map(({ install }) => install);
 }
 
-function judgeAddress({ managedDomains }: ExplainRules, person: KnownPerson | undefined, others: string[]): Judged {
+function judgeAddress({ managedDomains }: ExplainRules, person: ExplainedPerson | undefined, others: string[]): Judged {
   const domain = person?.workEmailDomain ?? null;
   if (domain === null) {
     return {
@@ -243,7 +247,7 @@ function judgeAddress({ managedDomains }: ExplainRules, person: KnownPerson | un
   return holds('address', `${says}; ${names} knows another for them: each access stands by itself`);
 }
 
-interface ReasonedWay extends Way {
+interface SubjectWithReasons extends Subject {
   link: LinkEvidence | undefined;
   reasons: Judged[];
 }
@@ -252,7 +256,7 @@ interface ReasonedWay extends Way {
 function judgeMemberships(
   { memberships, reasons: recorded, plans, invitations }: Bearing,
   { routeLink, troubles }: ExplainRules,
-  { contract, trainerId, linkId, link, reasons }: ReasonedWay,
+  { contract, trainerId, linkId, link, reasons }: SubjectWithReasons,
 ): Judged[] {
   const { install, contractId } = contract;
   const route = link && routeLink(link);
@@ -270,7 +274,7 @@ function judgeMemberships(
   if (here.length > 0) {
     return here.map((one) => ({
       step: 'membership',
-      ...judgeMembership(one, {
+      ...explainMembership(one, {
         hasFallen,
         plan: plans.get(one.id),
         invitation: invitations.get(one.id),
@@ -291,7 +295,7 @@ function judgeMemberships(
   ];
 }
 
-function holds(step: Step['step'], says: string): Judged {
+function holds(step: ExplainedStep['step'], says: string): Judged {
   return { step, holds: true, says, action: '' };
 }
 

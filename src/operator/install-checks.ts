@@ -5,9 +5,9 @@ import type { Grant, ProjectLink } from '../marketplace/platform-schema.ts';
 import { type Check, failure, warning } from './doctor-checks.ts';
 import { findMissingScopes } from './needed-scopes.ts';
 
-/** What the marketplace's answers for one install mean, as checks: only what is not well. */
+/** What the marketplace's answers for one install mean, as checks; only problems are listed. */
 
-/** An answer that did not come, or was a refusal. */
+/** The call failed, or was refused. */
 export function checkUnanswered(install: string, error: AppError): Check {
   const name = nameOf(install);
   switch (error.code) {
@@ -44,7 +44,7 @@ export function checkGrant(install: string, { status, token, piiConsent }: Grant
 function unshared(name: string): Check {
   return warning(
     name,
-    'the customer does not share work addresses: whoever is hired waits for one, and is in no tool',
+    'the customer does not share work addresses: hired trainers wait for one, and are in no tool',
     'ask them to consent to sharing personal data, in the settings of the connection at the marketplace',
   );
 }
@@ -64,7 +64,7 @@ function checkScopes(name: string, granted: readonly string[] | undefined): Chec
 /** So many are named; the number says the rest. */
 const maxNamed = 5;
 
-/** Those that the marketplace provisions by itself need nothing of us. */
+/** Links that the marketplace provisions itself need nothing of us. */
 export function checkJobs(install: string, links: readonly ProjectLink[]): Check[] {
   const idle = links.filter(
     ({ jobId, provisioningMode }) => jobId === null && provisioningOf(provisioningMode) !== 'of_marketplace',
@@ -78,7 +78,7 @@ export function checkJobs(install: string, links: readonly ProjectLink[]): Check
   return [
     warning(
       nameOf(install),
-      `links without a job, by which nobody ever gets in: ${named}${more}`,
+      `links without a job, by which no trainer ever gets in: ${named}${more}`,
       'let the customer link the project to a job: the link is to be deleted, and made again',
     ),
   ];

@@ -7,9 +7,9 @@ import { createSuspectStore } from '../reconcile/runs/suspect-store.ts';
 export interface ContractListFilter {
   install?: string | undefined;
   status?: ContractStatus | undefined;
-  /** Only those that the last reading found in no list. */
+  /** Only contracts that the last reading found in no list. */
   suspects?: boolean | undefined;
-  /** Only those whose budget was last read to be so. */
+  /** Only contracts whose budget was last read to be in this state. */
   budget?: BudgetState | undefined;
   limit: number;
 }
@@ -22,9 +22,9 @@ export interface ListedContract {
   /** The latest that any source said of it. */
   heardAt: string | null;
   people: number;
-  /** As it was last read; null before that. */
+  /** As it was last read; null before the first reading. */
   budgetState: BudgetState | null;
-  /** Of what was funded. */
+  /** Of the funded volume. */
   consumedFraction: number | null;
   /** Since when it was found in no list; null where the last reading found it. */
   suspectSince: string | null;
@@ -37,7 +37,7 @@ export async function listContracts(database: Database, filter: ContractListFilt
   const isAskedFor = (one: ListedContract) =>
     (status === undefined || one.status === status) && (!suspects || one.suspectSince !== null);
   const listed: ListedContract[] = [];
-  // A status follows from the registers and stands in no column.
+  // The status follows from the registers and is stored in no column.
   for (let rows = await contracts.page(filter, undefined); ; rows = await contracts.page(filter, rows.at(-1))) {
     const found = rows.map((row) => toListed(row, since.get(keyOf(row)) ?? null));
     listed.push(...found.filter(isAskedFor));

@@ -5,7 +5,7 @@ import { createInstallStateStore } from '../reconcile/read/install-state-store.t
 /** An install as an operator may see it: without its token. */
 export interface ListedInstall extends Pick<Install, 'livesIn' | 'tool' | 'projects'> {
   install: string;
-  /** When the last reading of all of it began; null before the first. */
+  /** When the last complete reading began; null before the first. */
   readAt: string | null;
   /** Why it could not be read since. */
   failure: string | null;

@@ -1,9 +1,9 @@
-import { listUntold, type WaitingInvitation } from '../converge/handover-store.ts';
+import { listUndelivered, type WaitingInvitation } from '../converge/handover-store.ts';
 import type { Database } from '../db/database.ts';
 import { type ListedMembership, listMemberships } from '../memberships/membership-list-store.ts';
 import { type WaitedFor, waitsFor } from './waits-for.ts';
 
-/** Somebody who waits: for a work email, or for being told how they get in. */
+/** A trainer who waits: for a work email, or for an invitation to be handed over. */
 export interface WaitingMember extends ListedMembership {
   waitsFor: WaitedFor;
   invitation: Pick<WaitingInvitation, 'kind' | 'expiresAt' | 'failure'> | null;
@@ -23,7 +23,7 @@ export async function listWaiting(
 ): Promise<WaitingMember[]> {
   const members = await listMemberships(kysely, { tool, isWaiting: true, limit });
   const ids = members.map(({ id }) => id);
-  const waiting = await listUntold(kysely, managedDomains, ids);
+  const waiting = await listUndelivered(kysely, managedDomains, ids);
   const invitations = new Map(waiting.map((one) => [one.membershipId, one]));
   return members.map((member) => {
     const found = invitations.get(member.id);

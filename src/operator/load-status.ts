@@ -1,5 +1,5 @@
 import type { Config } from '../config/config-schema.ts';
-import { listUntold } from '../converge/handover-store.ts';
+import { listUndelivered } from '../converge/handover-store.ts';
 import { countReceipts } from '../converge/receipt-store.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { readSetting } from '../db/setting-store.ts';
@@ -28,15 +28,15 @@ export interface Status {
   removals: Rows<typeof countCleared>;
   installs: InstallState[];
   plans: Plan[];
-  /** Contracts under way, by install and by what was last read of their budget. */
+  /** Active contracts, by install and by the last read state of their budget. */
   budgets: BudgetStatus['counts'];
   /** Days whose usage was reported lower than before. */
   lowered: InstallDays[];
-  /** Empty where nothing needs anybody. Whatever its age: `since` is not about this. */
+  /** Empty where no operator has to act. It lists things of any age: `since` does not apply. */
   attention: Attention[];
 }
 
-/** Something that needs somebody, and what to do about it. */
+/** Something that an operator has to look at, and what to do about it. */
 export interface Attention {
   says: string;
   action: string;
@@ -45,8 +45,8 @@ export interface Attention {
 type Rows<Count extends (...args: never[]) => unknown> = Awaited<ReturnType<Count>>;
 
 /**
- * @param configured the installs there are: of others nothing is to be read any more
- * @param mailed whom a mail may reach; null where no mail is configured
+ * @param configured the existing installs: for others nothing is read any more
+ * @param mailed the domains that mail may reach; null where no mail is configured
  */
 export async function loadStatus(
   database: Database,
@@ -87,7 +87,7 @@ export async function loadStatus(
 }
 
 export const noInstall: Attention = {
-  says: 'no customer is connected, so nobody is hired into a tool',
+  says: 'no customer is connected, so no trainer is hired into a tool',
   action: 'gangway connect <a name for them>',
 };
 
@@ -108,21 +108,21 @@ export function toMailed({ mail, marketplace }: Config, now: string): Mailed | n
   return mail === undefined ? null : { managedDomains: marketplace.managedDomains, now };
 }
 
-/** Those about whom the mail has met no trouble are none of anybody's. */
+/** Leaves out invitations that the mail delivers without trouble. */
 async function aboutInvitations(database: Database, mailed: Mailed | null): Promise<Attention[]> {
   const { managedDomains, now } = mailed ?? { managedDomains: [], now: '' };
-  const waiting = await listUntold(database.kysely, managedDomains);
+  const waiting = await listUndelivered(database.kysely, managedDomains);
   const left = waiting.filter(
     (one) => one.failure !== null || waitsFor(one, { now, hasMail: mailed !== null }) !== 'mail',
   );
   return ifAny(
-    'people who wait for being told how they get in',
+    'people who wait for their invitation to be handed over',
     left.length,
     'gangway members --waiting says what for, and the command to tell each by',
   );
 }
 
-/** In seconds, as it was last written down; positive where the clock here is ahead. */
+/** In seconds, as last stored; positive where the clock here is ahead. */
 async function loadClockDrift(database: Database): Promise<number> {
   return Number(await inTransaction(database, (tx) => readSetting(tx, 'clock_drift_seconds'))) || 0;
 }
@@ -183,7 +183,7 @@ function findAttention(
   ];
 }
 
-/** What waits for a reading of its install, and what keeps that from succeeding. */
+/** Installs that wait for a reading, and what keeps it from succeeding. */
 function toAttention({ install, heldSince, failure }: InstallState): Attention[] {
   if (heldSince === null && failure === null) return [];
   const waits = heldSince === null ? '' : `, and nothing older than ${heldSince} is acted on before`;

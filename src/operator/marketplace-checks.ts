@@ -2,12 +2,12 @@ import { notableDriftMs } from '../marketplace/clock-drift.ts';
 import type { Deviation } from '../marketplace/contract-canary.ts';
 import { type Check, failure, ok, warning } from './doctor-checks.ts';
 
-/** What concerns the marketplace as such, and no install of its own. */
+/** Checks of the marketplace as a whole, not of one install. */
 
-/** Deliveries are refused from 300 s on, and a delivery takes its time to come. */
+/** Deliveries are refused from 300 s on, and a delivery takes time to arrive. */
 const fatalDriftMs = 240_000;
 
-/** @param driftsMs as measured against its answers; positive where this clock is ahead */
+/** @param driftsMs as measured against the answers; positive where this clock is ahead */
 export function checkDrift(driftsMs: readonly number[]): Check[] {
   const [most] = driftsMs.toSorted((a, b) => Math.abs(b) - Math.abs(a));
   if (most === undefined) return [];
@@ -35,7 +35,7 @@ export function checkContract(deviations: readonly Deviation[]): Check[] {
   return [...failures, ...more, ...sumUp(name, others)];
 }
 
-/** Little of it matters, and nobody would read a page of it. */
+/** Few of these deviations matter, so only the first is shown. */
 function sumUp(name: string, [first, ...others]: Deviation[]): Check[] {
   if (first === undefined) return [];
   const more = others.length === 0 ? '' : `; and ${others.length} more like that`;

@@ -1,9 +1,9 @@
-/** What a platform token must be allowed (spec: platform-api.md), and what does not work without. */
+/** What a platform token must be allowed to do, and what does not work without it. */
 interface NeededScope {
   scope: string;
-  /** What does not work without. */
+  /** What does not work without the scope. */
   without: string;
-  /** Whether nobody gets in without it. */
+  /** Whether no trainer gets in without it. */
   isVital: boolean;
 }
 
@@ -25,7 +25,7 @@ const neededScopes: readonly NeededScope[] = [
   },
   {
     scope: 'participants:email',
-    without: 'nobody has a work address, and so nobody gets in',
+    without: 'no trainer has a work address, and so none gets in',
     isVital: true,
   },
   {
@@ -40,7 +40,7 @@ export function findMissingScopes(granted: readonly string[]): NeededScope[] {
   return neededScopes.filter(({ scope }) => !hasScope(granted, scope));
 }
 
-/** Whoever may write may read. */
+/** The right to write includes the right to read. */
 export function hasScope(granted: readonly string[], scope: string): boolean {
   return granted.includes(scope) || granted.includes(scope.replace(/:read$/, ':write'));
 }

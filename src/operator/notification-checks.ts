@@ -6,14 +6,14 @@ type Channel = Notifications['channels'] extends Map<string, infer Value> ? Valu
 
 const hourMs = 3_600_000;
 
-/** Where people are told, as configured: nothing is sent. */
+/** The channels as configured; nothing is sent. */
 export function checkChannels({ channels, repeatMs }: Notifications): Check[] {
   if (channels.size === 0) return [];
-  const says = `channels: ${channels.size}; a budget that stays as it is, is told of again after ${repeatMs / hourMs} h`;
+  const says = `channels: ${channels.size}; a budget that stays as it is gets another notice after ${repeatMs / hourMs} h`;
   return [ok('notifications', says), ...[...channels].map(([name, channel]) => ok(`channel ${name}`, say(channel)))];
 }
 
-/** Of a URL only the host: the rest may be what lets somebody write there. */
+/** Only the host of a URL: the rest may be a secret that allows to post there. */
 function say(channel: Channel): string {
   const how = 'is well-formed; "gangway notifications test" sends something';
   if (channel.type === 'mail') return `mail to ${channel.to.length} by mail.smtp ${how}`;

@@ -9,7 +9,7 @@ import type { Reconciled } from './reconcile-now.ts';
 
 export type { PreviewedChange };
 
-/** What reconciling would come to; the numbers say what would be done. */
+/** What reconciling would do; the numbers say how much. */
 export interface Previewed extends Reconciled {
   changes: PreviewedChange[];
 }
@@ -28,7 +28,7 @@ export async function previewAll(
   onProgress: (says: string) => void,
 ): Promise<Previewed[]> {
   const deps = { ...given, previews: createPreviewStore(given.database) };
-  // It says what is wrong, and so writes nothing.
+  // It reports problems itself, and so writes nothing.
   if ((await findOrphans(given)).length > 0) await checkOrphans(given, false);
   const previewed: Previewed[] = [];
   for (const install of installs) {

@@ -14,26 +14,26 @@ export type ReconcileNowDeps = ReconcileDeps &
   OrphanDeps &
   WorkDeps & { silence: Silence } & Pick<ClockWorkerDeps, 'clock' | 'memberships' | 'installs'>;
 
-/** What reconciling one install came to. */
+/** The outcome of reconciling one install. */
 export interface Reconciled extends RunNumbers {
   install: string;
-  /** One that holds removals of it and that nobody has decided. */
+  /** The open plan that holds removals of it, if there is one. */
   plan: number | null;
   outcome: RunOutcome;
   /** Why it has failed. */
   failure: string | null;
 }
 
-/** So many installs are read at the same time. */
+/** How many installs are read at the same time. */
 const readsAtOnce = 4;
 const lookEveryMs = 100;
 
 /**
- * Reads installs whole and does what follows from it, now: alone, or beside a bridge that is running
- * and may take part of the work.
+ * Reads installs completely and acts on the result now: alone, or beside a running bridge that may take part of the
+ * work.
  *
- * @param acceptsOrphans whether to go on although the configuration no longer leads to somebody
- * @throws AppError `conflict` where the configuration no longer leads to people in a tool
+ * @param acceptsOrphans whether to go on although the configuration no longer leads to some members
+ * @throws AppError `conflict` where the configuration no longer leads to members in a tool
  */
 export async function reconcileNow(
   deps: ReconcileNowDeps,
@@ -45,7 +45,7 @@ export async function reconcileNow(
   await checkOrphans(deps, acceptsOrphans);
   await mendAfterSetBack(deps);
   const since = { at: toInstant(clock.now()), afterReceipt: await runs.lastReceipt() };
-  // The reading may take hours, in which somebody is here.
+  // The reading may take hours, in which this process counts as a running instance.
   const alive = createAliveWorker(silence, clock, logger);
   await silence.check();
   alive.start();
@@ -63,8 +63,8 @@ async function reconcileAll(
   patience: Patience,
 ): Promise<Reconciled[]> {
   const { database, memberships, runs, clock } = deps;
-  // What a tool has refused may be mended by now: whoever asks is not to wait for the next hour.
-  await inTransaction(database, (tx) => memberships.tryAgain(tx, installs, since.at));
+  // A refusal of a tool may be mended by now, and the operator is not to wait for the next hour.
+  await inTransaction(database, (tx) => memberships.retryFailed(tx, installs, since.at));
   const failures = await readNow(deps, installs, patience);
   const work = await doWork(deps, installs, since, patience);
   for (const run of await runs.listOpen()) {
@@ -85,9 +85,9 @@ function explain({ failed }: RunNumbers, left: number): string | null {
 }
 
 /**
- * Has installs read whole from now on: by this process, or by whoever has them.
+ * Has installs read completely from now on: by this process, or by the instance that leases them.
  *
- * @returns why those could not be read that could not
+ * @returns why installs could not be read
  */
 export async function readNow(
   deps: ReconcileDeps,
@@ -112,7 +112,7 @@ export async function readNow(
   return failures;
 }
 
-/** Reads an install, or waits for whoever is reading it. @returns why not, or null */
+/** Reads an install, or waits for the instance that is reading it. @returns why not, or null */
 async function readOne(
   deps: ReconcileDeps,
   install: string,

@@ -12,10 +12,10 @@ interface RemoveDeps extends OrphanDeps {
 }
 
 /**
- * Forgets an install that was connected by command, with its token and secrets. Nobody is taken out
- * by it: whom it alone led to is orphaned.
+ * Forgets an install that was connected by command, with its token and secrets. No member is removed: memberships
+ * that only this install led to are orphaned.
  *
- * @throws AppError `conflict` where people are in a tool by it and that is not accepted
+ * @throws AppError `conflict` where trainers are in a tool by it and that is not accepted
  */
 export async function removeInstall(deps: RemoveDeps, install: string, acceptsOrphans: boolean): Promise<void> {
   const { database, rules, installStore, by } = deps;

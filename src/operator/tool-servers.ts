@@ -2,12 +2,12 @@ import type { Adapter } from '../adapters/adapter.ts';
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { isOtherServer, type Server } from '../domain/binding.ts';
-import { askServer, placeOf, sayOtherServer } from '../tools/bind-tool.ts';
+import { askServer, describeOtherServer, placeOf } from '../tools/bind-tool.ts';
 import { callTool } from '../tools/call-tool.ts';
 import { createToolBindingStore } from '../tools/tool-binding-store.ts';
 import { type Check, failure } from './doctor-checks.ts';
 
-/** Which server each tool is bound to, and that an operator says which it is to be. */
+/** Which server each tool is bound to, and how an operator binds it to another. */
 
 const askTimeoutMs = 15_000;
 
@@ -19,9 +19,9 @@ export interface ConfiguredTool {
 
 interface ToolServer {
   tool: string;
-  /** Where it stands, as configured. */
+  /** The address of the tool, as configured. */
   place: string | null;
-  /** What its people are in; null where nobody has asked it yet. */
+  /** The server that its members are in; null where the tool has not been asked yet. */
   bound: Server | null;
 }
 
@@ -38,8 +38,7 @@ export async function listServers(
 }
 
 /**
- * Takes the server that answers for a tool by now as the one that its people are in. Running
- * instances go on with it by themselves.
+ * Binds a tool to the server that answers for it now. Running instances go on with it by themselves.
  *
  * @throws AppError where it does not answer
  */
@@ -48,25 +47,25 @@ export async function acceptServer(
   { tool, adapter, settings }: ConfiguredTool,
   signal: AbortSignal,
 ): Promise<Server> {
-  const told = await ask(adapter, settings, signal);
+  const server = await ask(adapter, settings, signal);
   await inTransaction(database, async (tx) => {
-    await createToolBindingStore(database).bind(tx, tool, told);
+    await createToolBindingStore(database).bind(tx, tool, server);
     await writeAudit(tx, by, 'tools accept', tool);
   });
-  return told;
+  return server;
 }
 
-/** What is amiss: nothing where it does not answer, which is told by its own check. */
+/** Empty where the tool does not answer: another check reports that. */
 export async function checkServer(
   database: Database,
   { tool, adapter, settings }: ConfiguredTool,
   signal: AbortSignal,
 ): Promise<Check[]> {
   const bound = await createToolBindingStore(database).find(tool);
-  const told = await ask(adapter, settings, signal).catch(() => undefined);
-  if (bound === undefined || told === undefined || !isOtherServer(bound, told)) return [];
-  const action = 'until then nobody is added or removed in it';
-  return [failure(`tool ${tool}`, new Error(sayOtherServer(tool, bound, told)), action)];
+  const server = await ask(adapter, settings, signal).catch(() => undefined);
+  if (bound === undefined || server === undefined || !isOtherServer(bound, server)) return [];
+  const action = 'until then no member is added or removed in it';
+  return [failure(`tool ${tool}`, new Error(describeOtherServer(tool, bound, server)), action)];
 }
 
 function ask(adapter: Adapter, settings: object, stopping: AbortSignal): Promise<Server> {

@@ -1,8 +1,8 @@
 import type { WaitingInvitation } from '../converge/handover-store.ts';
 
 /**
- * What somebody waits for: an address, the mail, an operator who tells them, another invitation that
- * is being made, or somebody who has it made because theirs has expired.
+ * What a trainer waits for: an address, the mail, an operator who hands the invitation over, another invitation that
+ * is being made, or an operator who renews an expired one.
  */
 export type WaitedFor = 'work_email' | 'mail' | 'operator' | 'new_invitation' | 'renewal';
 

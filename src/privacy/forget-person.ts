@@ -9,7 +9,7 @@ import { maskEmail } from '../lib/mask.ts';
 import { clearWorkTraces, countWorkTraces } from '../usage/read/work-trace-store.ts';
 import { type Names, namesPerson } from './names-person.ts';
 import type { PersonStore } from './person-store.ts';
-import { type ForgetPlan, type KnownPerson, type Need, planForget } from './plan-forget.ts';
+import { type ForgetPlan, type Need, type PersonOnRecord, planForget } from './plan-forget.ts';
 import type { RetentionStore } from './retention-store.ts';
 
 export interface ForgetDeps {
@@ -18,62 +18,61 @@ export interface ForgetDeps {
   inbox: InboxStore;
   people: PersonStore;
   retention: RetentionStore;
-  /** As `EvidenceStore.lock`: what is decided must not change before it is written. */
+  /** As `EvidenceStore.lock`: the evidence must not change between the decision and the write. */
   lockEvidence(tx: Transaction): Promise<void>;
   clock: Clock;
   signal: AbortSignal;
 }
 
-/** What was cleared; or would be. */
+/** What was cleared, or would be. */
 export interface Forgotten {
   trainerId: string;
-  /** The installs that know nothing of them any more. */
+  /** The installs that no longer know anything of the trainer. */
   installs: string[];
-  /** Those that still need to know them: there nothing was cleared. */
+  /** Installs that still need to know the trainer. There, nothing was cleared. */
   neededBy: Need[];
   /** Installs in which a name or address was known. */
   people: number;
-  /** Titles of their contracts. */
+  /** Titles of the trainer's contracts. */
   titles: number;
-  /** Stored requests that named them. */
+  /** Stored requests that named the trainer. */
   deliveries: number;
-  /** Memberships, receipts and invitations with what a tool has said of them, or given them. */
+  /** Memberships, receipts and invitations with data that a tool gave about the trainer. */
   toolTraces: number;
-  /** Requests that name them and are not handled yet: they stay. */
+  /** Requests that name the trainer and are not handled yet. They stay. */
   deliveriesLeft: number;
 }
 
 export interface ForgetWish {
   dryRun: boolean;
-  /** The one install that is to forget them; undefined for every one that can. */
+  /** The only install that is to forget the trainer; undefined for every install that can. */
   install?: string | undefined;
 }
 
-/** Bodies are opened one after the other; between two pages others have the thread. */
+/** Bodies are opened one by one; the thread is free between two pages. */
 const pageSize = 100;
 const restMs = 5;
 
 /**
- * Clears everything personal of one person at once, whatever the retention, in every install that
- * does not need them any more. The ids stay, and a note that keeps what an old delivery brings back
- * from being kept, until they are hired there again.
+ * Clears everything personal of one trainer at once, whatever the retention, in every install that no longer needs
+ * it. The ids stay, with a note: what an old delivery brings back is not kept until the trainer is hired there again.
  *
  * @param who a trainer id, or a work address
- * @throws AppError `not_found`, or `conflict` while every install has a contract with them, or has
- * them in a tool
+ * @throws AppError `not_found`, or `conflict` while every install has a contract with the trainer, or has the trainer
+ *   in a tool
  */
 export async function forgetPerson(deps: ForgetDeps, who: string, { dryRun, install }: ForgetWish): Promise<Forgotten> {
   const { database } = deps;
   const trainerId = await findTrainer(deps, who, install);
   const foreseen = planForget(await loadPerson(deps, database.kysely, trainerId), install);
-  // First, and each chunk for good: by the addresses that are cleared last they are found again.
+  // First, and committed chunk by chunk: after a crash they are found again by the addresses, which are cleared last.
   const scope = await collectNames(deps, trainerId, { install, ...foreseen });
   const deliveries = await clearDeliveries(deps, scope, dryRun);
 
   const cleared = await inTransaction(database, async (tx) => {
     await deps.lockEvidence(tx);
     const known = await loadPerson(deps, tx, trainerId);
-    // Who was hired anywhere meanwhile is not half forgotten.
+    // A trainer who was hired meanwhile must not be half forgotten.
     for (const one of foreseen.cleared) planForget(known, one);
     const plan = planForget(known, install);
     return { plan, ...(await clearKnown(deps, tx, known, plan, dryRun)) };
@@ -85,7 +84,7 @@ export async function forgetPerson(deps: ForgetDeps, who: string, { dryRun, inst
 async function clearKnown(
   { people, retention, clock }: ForgetDeps,
   tx: Transaction,
-  { trainerId, contracts }: KnownPerson,
+  { trainerId, contracts }: PersonOnRecord,
   { cleared, membershipIds, keptMembershipIds }: ForgetPlan,
   dryRun: boolean,
 ): Promise<Pick<Forgotten, 'people' | 'titles' | 'toolTraces'>> {
@@ -114,14 +113,18 @@ async function findTrainer({ people, box }: ForgetDeps, who: string, install: st
   const digests = box.digests(who.trim().toLowerCase());
   const [trainerId, ...others] = await people.findByDigest(digests, install);
   if (trainerId === undefined) {
-    throw new AppError('not_found', `Nobody is known by the address ${maskEmail(who)}`);
+    throw new AppError('not_found', `No person is known by the address ${maskEmail(who)}`);
   }
   if (others.length === 0) return trainerId;
   const ids = [trainerId, ...others].join(', ');
   throw new AppError('conflict', `Several trainers have that address: name one by id (${ids})`);
 }
 
-async function loadPerson({ people, retention }: ForgetDeps, tx: Transaction, trainerId: string): Promise<KnownPerson> {
+async function loadPerson(
+  { people, retention }: ForgetDeps,
+  tx: Transaction,
+  trainerId: string,
+): Promise<PersonOnRecord> {
   const memberships = await retention.membershipsOf(tx, [trainerId]);
   const ids = memberships.map(({ id }) => id);
   const forgotten = await retention.forgottenOf(tx, [trainerId]);
@@ -135,10 +138,10 @@ async function loadPerson({ people, retention }: ForgetDeps, tx: Transaction, tr
   };
 }
 
-/** What a delivery of an install may name them by; undefined for one whose deliveries are kept. */
+/** What a delivery of an install may name the trainer by; undefined where its deliveries are kept. */
 type NamesIn = (install: string) => Names | undefined;
 
-/** Of each install only what it said itself: an address that another made up may be anybody's. */
+/** For each install only its own addresses: an address that another install made up may belong to another person. */
 async function collectNames(
   { database, box, people, retention }: ForgetDeps,
   trainerId: string,
@@ -150,8 +153,8 @@ async function collectNames(
   return (install) => {
     if (only === undefined ? kept.has(install) : install !== only) return undefined;
     const sealed = known.find((person) => person.install === install)?.workEmail ?? null;
-    const place = workEmailContext({ install, trainerId });
-    const addresses = sealed === null ? [] : [box.open(sealed, place).toString('utf8')];
+    const context = workEmailContext({ install, trainerId });
+    const addresses = sealed === null ? [] : [box.open(sealed, context).toString('utf8')];
     const theirs = contracts.filter((contract) => contract.install === install);
     return {
       trainerId,
@@ -161,7 +164,7 @@ async function collectNames(
   };
 }
 
-/** A page at a time, so that no transaction is long; those not handled yet are left and counted. */
+/** Page by page, so that transactions stay short. Deliveries that are not handled yet are left and counted. */
 async function clearDeliveries({ inbox, signal }: ForgetDeps, namesIn: NamesIn, dryRun: boolean) {
   let [deliveries, deliveriesLeft] = [0, 0];
   const names = new Map<string, Names | undefined>();
@@ -182,7 +185,7 @@ async function clearDeliveries({ inbox, signal }: ForgetDeps, namesIn: NamesIn, 
   }
 }
 
-/** What does not open tells nobody anything about anyone. */
+/** A body that cannot be opened names no one. */
 function isAbout(
   inbox: InboxStore,
   delivery: Parameters<InboxStore['openBody']>[0],

@@ -1,4 +1,4 @@
-/** What a delivery may name somebody by. */
+/** What a delivery may name a person by. */
 export interface Names {
   trainerId: string;
   /** In lower case. */
@@ -7,9 +7,8 @@ export interface Names {
 }
 
 /**
- * Whether a stored body is about somebody: names their id or address anywhere, or holds a person
- * without an id, of whom the marketplace says only on which contract they are. What is no JSON is
- * searched as text.
+ * Whether a stored body names a person: by id or address anywhere in it, or by a record without an id on one of the
+ * person's contracts. A body that is not JSON is searched as text.
  */
 export function namesPerson(body: Uint8Array, names: Names): boolean {
   const text = Buffer.from(body).toString('utf8');
@@ -35,7 +34,7 @@ function hasNamelessPerson(json: unknown): boolean {
   return isObject(freelancer) && typeof fieldOf(freelancer, 'opentrainUserId') !== 'string';
 }
 
-/** Every string in it, at whatever depth: a stack rather than recursion, for what strangers nest. */
+/** Every string in it, at any depth. A stack replaces recursion, because strangers may nest very deep. */
 function* stringsOf(json: unknown): Generator<string> {
   const stack = [json];
   while (stack.length > 0) {

@@ -3,20 +3,18 @@ import type { Database, Transaction } from '../db/database.ts';
 import type { PersonTable } from '../db/tables.ts';
 import { clearToolIds } from '../memberships/trace-store.ts';
 
-/** The only SQL that looks for one person, and clears what is known of them alone. */
+/** The only SQL that finds one person and clears what concerns only them. */
 export interface PersonStore {
-  /** Trainers who are known, in one install or any, by one of these digests of their address. */
+  /** The trainers with one of these address digests, in one install or in any. */
   findByDigest(digests: string[], install?: string): Promise<string[]>;
   /** Whether anything is or was known of a trainer. */
   isKnown(trainerId: string): Promise<boolean>;
   peopleOf(tx: Transaction, trainerId: string): Promise<PersonTable[]>;
-  /** Every install that ever named them. */
+  /** Every install that ever named the trainer. */
   installsOf(tx: Transaction, trainerId: string): Promise<string[]>;
-  /**
-   * Clears what a tool has said of members: their ids there, which may be addresses, and messages.
-   */
+  /** Clears what tools have said of members: their ids in the tool, which may be addresses, and messages. */
   clearToolTraces(tx: Transaction, membershipIds: number[]): Promise<void>;
-  /** How many rows have any of that, with their invitations. */
+  /** How many rows have any of that, including invitations. */
   countToolTraces(tx: Transaction, membershipIds: number[]): Promise<number>;
 }
 

@@ -1,44 +1,44 @@
 import type { MembershipRow } from '../db/tables.ts';
 import { AppError } from '../domain/errors.ts';
-import { isRunning } from './retention.ts';
+import { mayBeRunning } from './retention.ts';
 import type { PersonContract } from './retention-store.ts';
 
-/** All that is known of one person, by who knows it. */
-export interface KnownPerson {
+/** All that is known of one person, by install. */
+export interface PersonOnRecord {
   trainerId: string;
-  /** Every install that ever named them. */
+  /** Every install that ever named the trainer. */
   installs: readonly string[];
-  /** Installs that have forgotten them before. */
+  /** Installs that have already forgotten the trainer. */
   forgottenBy: ReadonlySet<string>;
   contracts: readonly PersonContract[];
   memberships: readonly MembershipRow[];
-  /** What was a reason for a membership, and for which install. */
+  /** The reasons of the trainer's memberships, with the install of each. */
   reasons: readonly { membershipId: number; install: string }[];
 }
 
 export interface ForgetPlan {
-  /** Installs that need nothing of them any more. */
+  /** Installs that need nothing of the trainer any more. */
   cleared: string[];
   neededBy: Need[];
-  /** Memberships that no install needs, and that none which is kept was a reason for. */
+  /** Memberships that no install needs, and that no remaining install was a reason for. */
   membershipIds: number[];
   keptMembershipIds: number[];
 }
 
-/** An install that still needs to know somebody, and for what. */
+/** An install that still needs to know the trainer, and what for. */
 export interface Need {
   install: string;
   why: string;
 }
 
 /**
- * Pure: what may be forgotten of a person. Each install needs them by itself: what one customer says
- * of a person keeps nobody else from forgetting them.
+ * Pure: what may be forgotten of a person. Each install is judged by itself: what one customer needs does not keep
+ * others from forgetting.
  *
- * @param only the one install that is to forget them; undefined for all
- * @throws AppError `not_found`, or `conflict` where nobody can forget them yet
+ * @param only the only install that is to forget; undefined for all
+ * @throws AppError `not_found`, or `conflict` where no install can forget the trainer yet
  */
-export function planForget(known: KnownPerson, only?: string): ForgetPlan {
+export function planForget(known: PersonOnRecord, only?: string): ForgetPlan {
   const { trainerId, installs, forgottenBy, memberships } = known;
   const asked = installs.filter((install) => only === undefined || install === only);
   if (only !== undefined && asked.length === 0) {
@@ -58,8 +58,8 @@ export function planForget(known: KnownPerson, only?: string): ForgetPlan {
   };
 }
 
-function needOf({ contracts, memberships }: KnownPerson, install: string): Need | null {
-  const running = contracts.find((one) => one.install === install && isRunning(one));
+function needOf({ contracts, memberships }: PersonOnRecord, install: string): Need | null {
+  const running = contracts.find((one) => one.install === install && mayBeRunning(one));
   if (running !== undefined) {
     return { install, why: `they have an active contract there (${running.contractId})` };
   }
@@ -73,11 +73,11 @@ function isHeld({ wanted, state }: MembershipRow): boolean {
   return wanted === 1 || (state !== 'removed' && state !== 'released');
 }
 
-function ownersOf({ reasons }: KnownPerson, { id, install }: MembershipRow): string[] {
+function ownersOf({ reasons }: PersonOnRecord, { id, install }: MembershipRow): string[] {
   return [install, ...reasons.filter(({ membershipId }) => membershipId === id).map((reason) => reason.install)];
 }
 
-function toRefusal({ trainerId }: KnownPerson, needs: Need[], only?: string): AppError {
+function toRefusal({ trainerId }: PersonOnRecord, needs: Need[], only?: string): AppError {
   const said = needs
     .filter(({ install }) => only === undefined || install === only)
     .map(({ install, why }) => `install ${install}: ${why}`);

@@ -10,19 +10,19 @@ import { clearContractTitles, clearPersonalData } from '../evidence/personal-dat
 import { forgetMailed } from '../mail/mail-count-store.ts';
 import { dropEndedAddresses } from '../memberships/address-store.ts';
 import { clearFailures } from '../memberships/trace-store.ts';
-import type { KnownContract } from './retention.ts';
+import type { RetainedContract } from './retention.ts';
 
-/** The only SQL about how long things are kept. Pages go by key, so that none is long. */
+/** The only SQL of how long data is kept. It reads page by page, by key, so that no query is long. */
 export interface RetentionStore {
-  /** Contracts of which something may have to be noted or cleared. */
+  /** Contracts with something to note or to clear. */
   pageContracts(after: ContractKey | null, limit: number): Promise<ContractKey[]>;
-  /** People of whom something personal is known. */
+  /** Trainers with personal data. */
   pagePeople(after: PersonKey | null, limit: number): Promise<PersonKey[]>;
-  contractsByKey(tx: Transaction, keys: ContractKey[]): Promise<KnownContract[]>;
-  /** Everything these trainers have or had, in every install. */
+  contractsByKey(tx: Transaction, keys: ContractKey[]): Promise<RetainedContract[]>;
+  /** All contracts and memberships of these trainers, in every install. */
   contractsOf(tx: Transaction, trainerIds: string[]): Promise<PersonContract[]>;
   membershipsOf(tx: Transaction, trainerIds: string[]): Promise<MembershipRow[]>;
-  /** What was a reason for these memberships, and for which install. */
+  /** The reasons of these memberships, with the install of each. */
   reasonsOf(tx: Transaction, membershipIds: number[]): Promise<{ membershipId: number; install: string }[]>;
   forgottenOf(tx: Transaction, trainerIds: string[]): Promise<PersonKey[]>;
   noteEnds(tx: Transaction, contracts: ContractKey[], seenAt: string): Promise<void>;
@@ -31,9 +31,9 @@ export interface RetentionStore {
   clearTitles(tx: Transaction, contracts: ContractKey[]): Promise<number>;
   /** @returns how many had something */
   clearPeople(tx: Transaction, people: PersonKey[]): Promise<number>;
-  /** What tools have said about them, which may quote a name. */
+  /** What tools have said about the trainers, which may quote a name. */
   clearMessages(tx: Transaction, membershipIds: number[]): Promise<void>;
-  /** What they were to get in with: nobody tells them any more. */
+  /** Invitations that will not be handed over any more. */
   clearInvitations(tx: Transaction, membershipIds: number[]): Promise<void>;
   remember(tx: Transaction, people: PersonKey[]): Promise<void>;
   forget(tx: Transaction, people: PersonKey[], now: string): Promise<void>;
@@ -49,7 +49,7 @@ export interface PersonKey {
   trainerId: string;
 }
 
-export type PersonContract = KnownContract & { trainerId: string };
+export type PersonContract = RetainedContract & { trainerId: string };
 
 export function createRetentionStore({ kysely }: Pick<Database, 'kysely'>): RetentionStore {
   return {
@@ -185,7 +185,7 @@ export function createRetentionStore({ kysely }: Pick<Database, 'kysely'>): Rete
 const endSeenAt = sql<string | null>`(select seen_at from contract_end
   where contract_end.install = contract.install and contract_end.contract_id = contract.contract_id)`;
 
-/** All of its links were removed: nobody will ever tell when it ends. */
+/** All of its links were removed: no source will ever report its end. */
 const isUnlinked = sql<number | boolean>`(
   exists (select 1 from contract_link as pair
     where pair.install = contract.install and pair.contract_id = contract.contract_id)

@@ -12,10 +12,10 @@ interface RetentionDeps {
 
 /** Retention is counted in days. */
 const intervalMs = 3_600_000;
-/** Others must get to write between two chunks. */
+/** Lets others write between two chunks. */
 const restMs = 20;
 
-/** Clears what is known of people whose time is over. */
+/** Clears what is known of trainers whose retention is over. */
 export function createRetentionWorker({ sweep, logger, clock }: RetentionDeps): Loop {
   return createLoop({
     name: 'retention',

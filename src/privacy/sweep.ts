@@ -1,21 +1,21 @@
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
-import { isNoteStale, isOver, isPersonOver, isRunning, mayBeInTool, needsNote } from './retention.ts';
+import { isNoteStale, isOver, isPersonOver, mayBeInTool, mayBeRunning, needsNote } from './retention.ts';
 import type { ContractKey, PersonKey, RetentionStore } from './retention-store.ts';
 
-export interface SweepDeps {
+export interface SweepPeopleDeps {
   database: Database;
   retention: RetentionStore;
-  /** As `EvidenceStore.lock`: what is decided must not change before it is written. */
+  /** As `EvidenceStore.lock`: the evidence must not change between the decision and the write. */
   lockEvidence(tx: Transaction): Promise<void>;
-  /** How long people are kept after their last contract. */
+  /** How long trainers are kept after their last contract. */
   retentionMs: number;
   clock: Clock;
 }
 
-/** Goes through all contracts and people, a chunk at each step, and clears what is over. */
+/** Goes through all contracts and trainers, one chunk per step, and clears what is over. */
 export interface Sweep {
-  /** @returns whether there is more; else the next step begins anew */
+  /** @returns whether there is more; otherwise the next step begins again */
   step(): Promise<'more' | 'done'>;
 }
 
@@ -23,10 +23,10 @@ export interface Sweep {
 const chunkSize = 100;
 
 /**
- * Level-triggered: what an old delivery brings back after it was cleared is cleared by the next
- * round, as long as the contract is over. Contracts come first, so that their ends are noted.
+ * Level-triggered: what an old delivery brings back after it was cleared is cleared by the next round, as long as the
+ * contract is over. Contracts come first, so that their ends are noted.
  */
-export function createSweep(deps: SweepDeps): Sweep {
+export function createSweep(deps: SweepPeopleDeps): Sweep {
   let contract: ContractKey | null = null;
   let person: PersonKey | null = null;
   let phase: 'contracts' | 'people' = 'contracts';
@@ -46,7 +46,7 @@ export function createSweep(deps: SweepDeps): Sweep {
 }
 
 /** @returns where to go on; null at the end */
-async function sweepContracts(deps: SweepDeps, after: ContractKey | null): Promise<ContractKey | null> {
+async function sweepContracts(deps: SweepPeopleDeps, after: ContractKey | null): Promise<ContractKey | null> {
   const { retention, clock } = deps;
   const page = await retention.pageContracts(after, chunkSize);
   await changeWhereNeeded(
@@ -61,7 +61,7 @@ async function sweepContracts(deps: SweepDeps, after: ContractKey | null): Promi
   return page.length < chunkSize ? null : (page.at(-1) ?? null);
 }
 
-async function planContracts({ retention, clock, retentionMs }: SweepDeps, tx: Transaction, page: ContractKey[]) {
+async function planContracts({ retention, clock, retentionMs }: SweepPeopleDeps, tx: Transaction, page: ContractKey[]) {
   const contracts = await retention.contractsByKey(tx, page);
   const before = instantIn(clock, -retentionMs);
   return {
@@ -71,7 +71,7 @@ async function planContracts({ retention, clock, retentionMs }: SweepDeps, tx: T
   };
 }
 
-async function sweepPeople(deps: SweepDeps, after: PersonKey | null): Promise<PersonKey | null> {
+async function sweepPeople(deps: SweepPeopleDeps, after: PersonKey | null): Promise<PersonKey | null> {
   const { retention } = deps;
   const page = await retention.pagePeople(after, chunkSize);
   await changeWhereNeeded(
@@ -87,15 +87,15 @@ async function sweepPeople(deps: SweepDeps, after: PersonKey | null): Promise<Pe
   return page.length < chunkSize ? null : (page.at(-1) ?? null);
 }
 
-async function planPeople({ retention, clock, retentionMs }: SweepDeps, tx: Transaction, page: PersonKey[]) {
+async function planPeople({ retention, clock, retentionMs }: SweepPeopleDeps, tx: Transaction, page: PersonKey[]) {
   const trainerIds = trainersOf(page);
   const contracts = await retention.contractsOf(tx, trainerIds);
   const memberships = await retention.membershipsOf(tx, trainerIds);
   const forgotten = await retention.forgottenOf(tx, trainerIds);
 
-  // Each install by itself: what one says of a person has no other keep them.
+  // Each install is judged by itself: one install's word does not make others keep a trainer.
   const inTools = new Set(memberships.filter(mayBeInTool).map(keyOf));
-  const running = new Set(contracts.filter(isRunning).map(keyOf));
+  const running = new Set(contracts.filter(mayBeRunning).map(keyOf));
   const isForgotten = new Set(forgotten.map(keyOf));
   const before = instantIn(clock, -retentionMs);
   const isDue = (person: PersonKey) => {
@@ -126,11 +126,11 @@ function trainersOf(people: readonly PersonKey[]): string[] {
 }
 
 /**
- * Looks without holding anybody up, which mostly is all there is to do; what has to be written is
- * decided again under the lock.
+ * Looks without a lock first, because mostly there is nothing to write. What has to be written is decided again under
+ * the lock.
  */
 async function changeWhereNeeded<Plan extends Record<string, readonly unknown[]>>(
-  { database, lockEvidence }: SweepDeps,
+  { database, lockEvidence }: SweepPeopleDeps,
   plan: (tx: Transaction) => Promise<Plan>,
   write: (tx: Transaction, plan: Plan) => Promise<void>,
 ): Promise<void> {

@@ -1,32 +1,38 @@
 import type { Transaction } from '../db/database.ts';
 import { inParts } from '../db/key-in.ts';
 import { onSame } from '../db/on-same.ts';
-import { type DueEnd, findWait, type Readings, type Source, type Wait } from '../domain/awaited-reading.ts';
-import { type Graces, isExplicit } from '../domain/standing.ts';
+import {
+  type DueEnd,
+  findReadingWait,
+  type InstallReadings,
+  type ReadingWait,
+  type ReasonInstall,
+} from '../domain/awaited-reading.ts';
+import { type GracePeriods, isExplicit } from '../domain/standing.ts';
 import { toInstant } from '../lib/clock.ts';
 import type { InstallsReaching } from '../memberships/link-router.ts';
 import type { RoutedLink } from '../memberships/wall.ts';
 import type { DueMembership } from './brake-store.ts';
 
 /**
- * The SQL of waiting for the marketplace to be asked before somebody is taken out: since when each
- * removal waits, and which installs are to have their active contracts listed for it.
+ * The SQL of removals that wait for the marketplace to be asked: since when each one waits, and which installs must
+ * have their active contracts listed for it.
  */
 export interface AwaitedReadingStore {
-  /** Writes down who waits from now on, and what is to be listed for them. */
-  mayPass(tx: Transaction, due: readonly DueMembership[], now: Date): Promise<Passing>;
+  /** Records which removals wait from now on, and which lists they need. */
+  mayPass(tx: Transaction, due: readonly DueMembership[], now: Date): Promise<PassingRemovals>;
 }
 
-export interface Passing {
-  /** Those that need not wait (any longer). */
+export interface PassingRemovals {
+  /** The removals that need not wait (any longer). */
   due: DueMembership[];
-  /** Whether something is to be listed. */
+  /** Whether a list was requested. */
   isListWanted: boolean;
 }
 
 export interface AwaitedReadingRules {
-  graces: Graces;
-  /** All that are configured; live. */
+  gracePeriods: GracePeriods;
+  /** All configured installs, always current. */
   installs: ReadonlyMap<string, unknown>;
   installsReaching: InstallsReaching;
   /** Has the active contracts of these installs listed. */
@@ -38,7 +44,7 @@ export function createAwaitedReadingStore(rules: AwaitedReadingRules): AwaitedRe
     async mayPass(tx, due, now) {
       const passing: DueMembership[] = [];
       const toList = new Set<string>();
-      const readings = due.length === 0 ? new Map<string, Readings>() : await loadReadings(tx);
+      const readings = due.length === 0 ? new Map<string, InstallReadings>() : await loadReadings(tx);
       for (const part of inParts(due)) {
         const waits = await findWaits(tx, rules, part, readings, toInstant(now));
         passing.push(...part.filter((one) => waits.get(one.membershipId)?.isOver));
@@ -50,7 +56,7 @@ export function createAwaitedReadingStore(rules: AwaitedReadingRules): AwaitedRe
   };
 }
 
-async function loadReadings(tx: Transaction): Promise<Map<string, Readings>> {
+async function loadReadings(tx: Transaction): Promise<Map<string, InstallReadings>> {
   const rows = await tx
     .selectFrom('installState')
     .select(['install', 'heldSince', 'removalsHeldSince', 'activeListedAt'])
@@ -62,14 +68,14 @@ async function findWaits(
   tx: Transaction,
   rules: AwaitedReadingRules,
   due: readonly DueMembership[],
-  readings: ReadonlyMap<string, Readings>,
+  readings: ReadonlyMap<string, InstallReadings>,
   now: string,
-): Promise<Map<number, Wait>> {
+): Promise<Map<number, ReadingWait>> {
   const ids = due.map(({ membershipId }) => membershipId);
   const ends = await loadEnds(tx, ids);
   const reasons = Map.groupBy(await loadReasons(tx, ids), ({ membershipId }) => membershipId);
-  const waits = new Map<number, Wait>();
-  const waiting: Waiting[] = [];
+  const waits = new Map<number, ReadingWait>();
+  const waiting: NewWait[] = [];
   for (const { membershipId, generation, cause } of due) {
     const end = ends.get(membershipId);
     if (end === undefined) continue;
@@ -78,7 +84,7 @@ async function findWaits(
     const sources = toSources(rules, end.install, its, readings);
     const others = findOthers(rules, end, its, readings);
     const dueEnd: DueEnd = { ...end, cause, waitsSince: known };
-    const wait = findWait(dueEnd, sources, others, now, rules.graces);
+    const wait = findReadingWait(dueEnd, sources, others, now, rules.gracePeriods);
     waits.set(membershipId, wait);
     const isNew = known === null && !wait.isOver;
     if (isNew) waiting.push({ membershipId, generation, isExplicit: isExplicit(cause), since: now });
@@ -87,10 +93,10 @@ async function findWaits(
   return waits;
 }
 
-type End = Awaited<ReturnType<typeof loadEnds>> extends Map<number, infer Row> ? Row : never;
+type LoadedEnd = Awaited<ReturnType<typeof loadEnds>> extends Map<number, infer Row> ? Row : never;
 
-/** It is another wait once something else is known: an end beside what was weaker, for one. */
-function isSameWait(end: End, generation: number, cause: DueEnd['cause']): boolean {
+/** A new cause starts a new wait, for example an explicit end after weaker evidence. */
+function isSameWait(end: LoadedEnd, generation: number, cause: DueEnd['cause']): boolean {
   return end.generation === generation && end.isExplicit === (isExplicit(cause) ? 1 : 0);
 }
 
@@ -110,7 +116,7 @@ async function loadEnds(tx: Transaction, ids: readonly number[]) {
   );
 }
 
-type Reason = Awaited<ReturnType<typeof loadReasons>>[number];
+type LoadedReason = Awaited<ReturnType<typeof loadReasons>>[number];
 
 async function loadReasons(tx: Transaction, ids: readonly number[]) {
   return await tx
@@ -126,9 +132,9 @@ async function loadReasons(tx: Transaction, ids: readonly number[]) {
 function toSources(
   { installs }: AwaitedReadingRules,
   own: string,
-  reasons: readonly Reason[],
-  readings: ReadonlyMap<string, Readings>,
-): Source[] {
+  reasons: readonly LoadedReason[],
+  readings: ReadonlyMap<string, InstallReadings>,
+): ReasonInstall[] {
   const names = new Set([own, ...reasons.map(({ install }) => install)]);
   return [...names].map((install) => {
     const its = reasons.filter((reason) => reason.install === install);
@@ -142,13 +148,13 @@ function toSources(
   });
 }
 
-/** Only what is held is of interest, and mostly nothing is. */
+/** Only held installs matter, and mostly there are none. */
 function findOthers(
   { installsReaching }: AwaitedReadingRules,
-  { tool, groupId, install }: End,
-  reasons: readonly Reason[],
-  readings: ReadonlyMap<string, Readings>,
-): Readings[] {
+  { tool, groupId, install }: LoadedEnd,
+  reasons: readonly LoadedReason[],
+  readings: ReadonlyMap<string, InstallReadings>,
+): InstallReadings[] {
   const sources = new Set([install, ...reasons.map((reason) => reason.install)]);
   const held = [...readings.values()].filter((one) => one.removalsHeldSince !== null && !sources.has(one.install));
   if (held.length === 0) return [];
@@ -156,7 +162,7 @@ function findOthers(
   return held.filter((one) => reaching.has(one.install));
 }
 
-function toProjects(reasons: readonly Reason[]): Omit<RoutedLink, 'install'>[] {
+function toProjects(reasons: readonly LoadedReason[]): Omit<RoutedLink, 'install'>[] {
   const byId = new Map(reasons.map((reason) => [reason.externalProjectId, reason]));
   return [...byId.values()].map(({ externalProjectId, externalProjectName }) => ({
     externalProjectId,
@@ -164,18 +170,18 @@ function toProjects(reasons: readonly Reason[]): Omit<RoutedLink, 'install'>[] {
   }));
 }
 
-function unread(install: string): Readings {
+function unread(install: string): InstallReadings {
   return { install, heldSince: null, removalsHeldSince: null, activeListedAt: null };
 }
 
-interface Waiting {
+interface NewWait {
   membershipId: number;
   generation: number;
   isExplicit: boolean;
   since: string;
 }
 
-async function saveWaiting(tx: Transaction, waiting: readonly Waiting[]): Promise<void> {
+async function saveWaiting(tx: Transaction, waiting: readonly NewWait[]): Promise<void> {
   if (waiting.length === 0) return;
   await tx
     .insertInto('awaitedReading')

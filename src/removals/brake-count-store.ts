@@ -4,7 +4,7 @@ import type { Tables } from '../db/tables.ts';
 import { type BrakeCounts, brakeWindowMs, countedAfterMs, deliveredWindowMs } from '../domain/brake.ts';
 import { heldStates } from '../domain/membership.ts';
 
-/** What the brake goes by: who is in by an install, and who went, was let go or is held. */
+/** Counts what the brake decides by: an install's members, and its removed, cleared and held removals. */
 export async function countRemovals(tx: Transaction, install: string, now: Date): Promise<BrakeCounts> {
   const before = (ms: number) => new Date(now.getTime() - ms).toISOString();
   const since = before(brakeWindowMs);
@@ -48,7 +48,7 @@ export async function countRemovals(tx: Transaction, install: string, now: Date)
   return { ...passed, held: held.n, waiting: waiting.n };
 }
 
-/** Whether they were found in the tool, or put there, by then. */
+/** Whether the member was found or added in the tool by then. */
 function wasInBefore(at: string) {
   return (eb: ExpressionBuilder<Tables, 'membership'>): Expression<SqlBool> =>
     eb.exists(

@@ -7,17 +7,17 @@ import { type BrakeCounts, brakeWindowMs, type Clearance, type DueRemoval } from
 import { type ClearedRemoval, clearRemovals, holdRemovals, takeBackRemovals } from '../memberships/clearance-store.ts';
 import { countRemovals } from './brake-count-store.ts';
 
-/** The only SQL of the brake: what is due to be removed, what was let pass, and what is held. */
+/** The only SQL of the brake: removals that are due, cleared or held. */
 export interface BrakeStore {
-  /** Installs with removals whose time has come. */
+  /** Installs with removals that are due. */
   installsDue(now: string): Promise<string[]>;
   due(tx: Transaction, install: string, now: string): Promise<DueMembership[]>;
   counts(tx: Transaction, install: string, now: Date): Promise<BrakeCounts>;
-  /** What was let pass within the window on these grounds, and nobody has begun yet. */
-  unbegun(tx: Transaction, install: string, grounds: readonly Clearance[], now: Date): Promise<UnbegunRemoval[]>;
+  /** Removals that were cleared within the window with one of these clearances and have not started. */
+  unstarted(tx: Transaction, install: string, clearances: readonly Clearance[], now: Date): Promise<UnstartedRemoval[]>;
   clear(tx: Transaction, install: string, cleared: ClearedRemoval[], now: string): Promise<void>;
-  /** Takes it back, and gives it as due: what goes beyond the brake holds all of it. */
-  takeBack(tx: Transaction, install: string, grounds: readonly Clearance[], now: Date): Promise<DueMembership[]>;
+  /** Withdraws these clearances and returns the removals as due. If the limit is exceeded, all of them are held. */
+  takeBack(tx: Transaction, install: string, clearances: readonly Clearance[], now: Date): Promise<DueMembership[]>;
   /** @returns the id of the plan */
   hold(tx: Transaction, install: string, held: HeldRemoval[], now: string): Promise<number>;
   lastPlanAt(tx: Transaction, install: string): Promise<string | null>;
@@ -29,8 +29,8 @@ export interface DueMembership extends Omit<DueRemoval, 'canReturn'> {
   tool: string;
 }
 
-export interface UnbegunRemoval extends DueMembership {
-  /** Of having let it pass. */
+export interface UnstartedRemoval extends DueMembership {
+  /** The id of the clearance record. */
   id: number;
 }
 
@@ -65,10 +65,10 @@ export function createBrakeStore({ kysely }: Database): BrakeStore {
 
     clear: clearRemovals,
 
-    unbegun: findUnbegun,
+    unstarted: findUnstarted,
 
-    async takeBack(tx, install, grounds, now) {
-      const rows = await findUnbegun(tx, install, grounds, now);
+    async takeBack(tx, install, clearances, now) {
+      const rows = await findUnstarted(tx, install, clearances, now);
       await takeBackRemovals(tx, rows);
       return rows.map(({ id: _, ...removal }) => removal);
     },
@@ -112,7 +112,7 @@ export function createBrakeStore({ kysely }: Database): BrakeStore {
   };
 }
 
-/** By an operator, before it had to be asked about again. */
+/** Whether an operator approved this removal before. */
 function wasApproved(eb: ExpressionBuilder<Tables, 'membership'>) {
   return eb.exists(
     eb
@@ -124,13 +124,13 @@ function wasApproved(eb: ExpressionBuilder<Tables, 'membership'>) {
   );
 }
 
-async function findUnbegun(
+async function findUnstarted(
   tx: Transaction,
   install: string,
-  grounds: readonly Clearance[],
+  clearances: readonly Clearance[],
   now: Date,
-): Promise<UnbegunRemoval[]> {
-  if (grounds.length === 0) return [];
+): Promise<UnstartedRemoval[]> {
+  if (clearances.length === 0) return [];
   const since = new Date(now.getTime() - brakeWindowMs).toISOString();
   const rows = await tx
     .selectFrom('removal')
@@ -141,9 +141,9 @@ async function findUnbegun(
     ])
     .where('removal.install', '=', install)
     .where('clearedAt', '>', since)
-    .where('clearance', 'in', grounds)
+    .where('clearance', 'in', clearances)
     .where('state', '=', 'removing')
-    // Whom a look found nowhere is executed, and only to be confirmed.
+    // A look has already found no member, so this removal only needs confirmation.
     .where('missedAt', 'is', null)
     .whereRef('removal.generation', '=', 'membership.generation')
     .where(isFree('membership', now.toISOString()))
@@ -151,7 +151,7 @@ async function findUnbegun(
   return rows.flatMap(({ cause, isOurs, ...row }) => (cause === null ? [] : [{ ...row, cause, isOurs: isOurs === 1 }]));
 }
 
-/** Its time has come, and nothing is left to be weighed of what is known of them. */
+/** The time has come, and no newer evidence about the trainer waits to be derived. */
 function isRemovalDue(now: string) {
   return (eb: ExpressionBuilder<Tables, 'membership'>): Expression<SqlBool> =>
     eb.and([

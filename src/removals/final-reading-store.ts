@@ -6,32 +6,32 @@ import type { RoutedLink } from '../memberships/wall.ts';
 import type { DueMembership } from './brake-store.ts';
 
 /**
- * The SQL of waiting for the work of somebody to be read before they are taken out. A removal that is
- * due waits until a reading that began after that has ended, of every place where they may have
- * worked and of no other, and for five minutes at most, or until what is left refuses to be read: then
- * access falls anyway, and its receipt says which could not be read, and why.
+ * The SQL of removals that wait until the trainer's work was read. A removal that is due waits for a reading, begun
+ * after that, of every scope where the trainer may have worked, and of no other. It waits at most five minutes, or
+ * until the remaining scopes refuse to be read. Then the member is removed anyway, and the receipt names the unread
+ * scopes and why they could not be read.
  */
 export interface FinalReadingStore {
-  /** @returns which of those that are due need not wait (any longer) */
+  /** @returns the removals that need not wait (any longer) */
   mayPass(tx: Transaction, due: readonly DueMembership[], now: Date): Promise<ReadonlySet<number>>;
 }
 
 const longestWaitMs = 5 * 60_000;
-/** What is saved so long after the end of a contract counts for it. */
+/** Work that is saved this long after the end of a contract still counts for it. */
 const lateSavingMs = 24 * 60 * 60_000;
 
-/** Where the work on a link's project is counted; undefined where nobody can read it. */
-export type WorkPlaceOf = (link: RoutedLink) => WorkPlace | undefined;
+/** The scope in which work on a link's project is counted; undefined if it cannot be read. */
+export type ToolScopeOf = (link: RoutedLink) => ToolScope | undefined;
 
-interface WorkPlace {
+interface ToolScope {
   tool: string;
   scope: string;
 }
 
 export interface FinalReadingRules {
-  placeOf: WorkPlaceOf;
+  scopeOf: ToolScopeOf;
   /** Has all of these read anew. */
-  wantRead(tx: Transaction, places: readonly WorkPlace[], now: string): Promise<void>;
+  wantRead(tx: Transaction, scopes: readonly ToolScope[], now: string): Promise<void>;
 }
 
 export function createFinalReadingStore(rules: FinalReadingRules): FinalReadingStore {
@@ -48,7 +48,7 @@ export function createFinalReadingStore(rules: FinalReadingRules): FinalReadingS
 
 async function hasWaited(
   tx: Transaction,
-  { placeOf, wantRead }: FinalReadingRules,
+  { scopeOf, wantRead }: FinalReadingRules,
   due: DueMembership,
   now: Date,
 ): Promise<boolean> {
@@ -59,17 +59,17 @@ async function hasWaited(
     .where('membershipId', '=', membershipId)
     .where('generation', '=', generation)
     .executeTakeFirst();
-  const awaited = waiting === undefined ? [] : await awaitedPlaces(tx, membershipId);
-  // A version before this one did not write down which places it waits for.
+  const awaited = waiting === undefined ? [] : await awaitedScopes(tx, membershipId);
+  // An earlier version did not record the scopes that a removal waits for.
   if (waiting === undefined || awaited.length === 0) {
-    const places = await placesOf(tx, placeOf, due);
-    if (places.length === 0) return true;
-    await wantReading(tx, wantRead, due, places, toInstant(now));
+    const scopes = await scopesToRead(tx, scopeOf, due);
+    if (scopes.length === 0) return true;
+    await wantReading(tx, wantRead, due, scopes, toInstant(now));
     return false;
   }
-  if (awaited.every((place) => wasRead(place, waiting.wantedAt))) return true;
+  if (awaited.every((scope) => wasRead(scope, waiting.wantedAt))) return true;
   const hasTime = now.getTime() - Date.parse(waiting.wantedAt) < longestWaitMs;
-  const isRefused = awaited.every((place) => wasRead(place, waiting.wantedAt) || wasRefused(place, waiting.wantedAt));
+  const isRefused = awaited.every((scope) => wasRead(scope, waiting.wantedAt) || wasRefused(scope, waiting.wantedAt));
   if (hasTime && !isRefused) return false;
   await tx.updateTable('finalReading').set({ isUnread: 1 }).where('membershipId', '=', membershipId).execute();
   return true;
@@ -79,7 +79,7 @@ async function wantReading(
   tx: Transaction,
   wantRead: FinalReadingRules['wantRead'],
   { membershipId, generation }: DueMembership,
-  places: readonly WorkPlace[],
+  scopes: readonly ToolScope[],
   wantedAt: string,
 ): Promise<void> {
   const again = { generation, wantedAt, isUnread: 0, reportedAt: null, reportAfter: null };
@@ -89,7 +89,7 @@ async function wantReading(
     .onConflict((conflict) => conflict.column('membershipId').doUpdateSet(again))
     .execute();
   await tx.deleteFrom('finalReadingPlace').where('membershipId', '=', membershipId).execute();
-  const keys = places.map(({ tool, scope }) => ({ tool, scope }));
+  const keys = scopes.map(({ tool, scope }) => ({ tool, scope }));
   await tx
     .insertInto('finalReadingPlace')
     .values(keys.map((key) => ({ membershipId, ...key })))
@@ -110,21 +110,21 @@ export async function noteReported(
     .execute();
 }
 
-/** Who was taken out, as they were known when that was claimed. */
-interface TakenOut {
+/** The removed membership as it was claimed. */
+interface RemovedMembership {
   id: number;
   generation: number;
   memberId: string | null;
 }
 
 /**
- * What is to be said with a removal before which nobody could read the work; or null.
+ * Explains in the receipt why work may be missing; null if it was read.
  *
- * @param foundId the account that was taken out
+ * @param foundId the account that was removed
  */
-export async function unreadNote(
+export async function describeUnreadWork(
   tx: Transaction,
-  { id, generation, memberId }: TakenOut,
+  { id, generation, memberId }: RemovedMembership,
   foundId: string | undefined,
 ): Promise<string | null> {
   const reading = await tx
@@ -135,23 +135,23 @@ export async function unreadNote(
   if (reading === undefined) return null;
   const { wantedAt, isUnread } = reading;
   if (isUnread === 1) {
-    const left = (await awaitedPlaces(tx, id)).filter((place) => !wasRead(place, wantedAt));
+    const left = (await awaitedScopes(tx, id)).filter((scope) => !wasRead(scope, wantedAt));
     const where = left.map(({ scope, failure }) => `${scope} (${failure ?? 'not answered yet'})`);
-    return `Their work could not be read before, from ${wantedAt} on, in ${where.join(', ')}: what they did last may not be reported`;
+    return `The trainer's work could not be read before the removal, from ${wantedAt} on, in ${where.join(', ')}: the last work may not be reported`;
   }
-  // The last reading knew nothing of an account that is found only now.
+  // The last reading did not know this account, because it was found only now.
   if (foundId === undefined || foundId === memberId) return null;
-  return 'Their account was first seen after the last reading of work: what they did in it may not be reported';
+  return 'The account was first seen after the last reading of work: the work in it may not be reported';
 }
 
-interface AwaitedPlace {
+interface AwaitedScope {
   scope: string;
   readBeganAt: string | null;
   refusedAt: string | null;
   failure: string | null;
 }
 
-async function awaitedPlaces(tx: Transaction, membershipId: number): Promise<AwaitedPlace[]> {
+async function awaitedScopes(tx: Transaction, membershipId: number): Promise<AwaitedScope[]> {
   return await tx
     .selectFrom('finalReadingPlace')
     .leftJoin('usagePlace', onSame('usagePlace', 'finalReadingPlace', ['tool', 'scope']))
@@ -162,24 +162,24 @@ async function awaitedPlaces(tx: Transaction, membershipId: number): Promise<Awa
     .execute();
 }
 
-function wasRead({ readBeganAt }: AwaitedPlace, since: string): boolean {
+function wasRead({ readBeganAt }: AwaitedScope, since: string): boolean {
   return readBeganAt !== null && readBeganAt >= since;
 }
 
-/** Whether waiting for it is of no use. */
-function wasRefused({ refusedAt }: AwaitedPlace, since: string): boolean {
+/** Whether waiting for it is useless. */
+function wasRefused({ refusedAt }: AwaitedScope, since: string): boolean {
   return refusedAt !== null && refusedAt >= since;
 }
 
 /**
- * Where they may have worked: by every contract that ever gave them this membership, but for what
- * was read when nothing could count for it any more.
+ * The scopes where the trainer may have worked: those of every contract that was a reason for this membership. It
+ * leaves out scopes that were read so late that no later work can count.
  */
-async function placesOf(
+async function scopesToRead(
   tx: Transaction,
-  placeOf: WorkPlaceOf,
+  scopeOf: ToolScopeOf,
   { membershipId, tool }: DueMembership,
-): Promise<WorkPlace[]> {
+): Promise<ToolScope[]> {
   const reasons = await tx
     .selectFrom('reason')
     .innerJoin('link', onSame('link', 'reason', ['install', 'linkId']))
@@ -188,19 +188,19 @@ async function placesOf(
     .select(['link.externalProjectId', 'link.externalProjectName'])
     .where('reason.membershipId', '=', membershipId)
     .execute();
-  const places = new Map<string, WorkPlace>();
+  const scopes = new Map<string, ToolScope>();
   for (const reason of reasons) {
-    const place = placeOf(reason);
-    if (place?.tool !== tool) continue;
-    const { scope } = place;
-    if (!(await wasReadToTheEnd(tx, { tool, scope }, reason))) places.set(scope, { tool, scope });
+    const toolScope = scopeOf(reason);
+    if (toolScope?.tool !== tool) continue;
+    const { scope } = toolScope;
+    if (!(await wasReadToTheEnd(tx, { tool, scope }, reason))) scopes.set(scope, { tool, scope });
   }
-  return [...places.values()];
+  return [...scopes.values()];
 }
 
 async function wasReadToTheEnd(
   tx: Transaction,
-  { tool, scope }: WorkPlace,
+  { tool, scope }: ToolScope,
   contract: Parameters<typeof statusOfContract>[0] & { endDate: string | null },
 ): Promise<boolean> {
   if (statusOfContract(contract) !== 'ended') return false;

@@ -9,23 +9,23 @@ import { revokedGrant } from '../domain/evidence-status.ts';
 import type { RemovalCause } from '../domain/standing.ts';
 import { clearRemovals } from '../memberships/clearance-store.ts';
 
-/** The only SQL of plans: removals that are held, and what an operator decides about them. */
+/** The only SQL of plans: held removals, and what an operator decides about them. */
 export interface PlanStore {
   list(filter: { install?: string | undefined; state?: PlanState | undefined }): Promise<Plan[]>;
   find(planId: number): Promise<Plan | undefined>;
   show(planId: number): Promise<PlanItem[]>;
-  /** The installs that have, or had, a reason for anybody in it, and its own. */
+  /** The plan's own install, and all installs that have, or had, a reason for one of its memberships. */
   installsOf(planId: number): Promise<PlanInstall[]>;
-  /** @throws AppError `not_found`, or `conflict` where it was decided before */
+  /** @throws AppError `not_found`, or `conflict` if it is already decided */
   findOpen(planId: number): Promise<Plan>;
   /**
-   * Lets those pass that still stand as they did when they were held, and tells which do not.
+   * Clears the removals whose membership has not changed since they were held. The others are stale.
    *
-   * @throws AppError `not_found`, or `conflict` where it was decided before
+   * @throws AppError `not_found`, or `conflict` if it is already decided
    */
-  approve(tx: Transaction, planId: number, now: string): Promise<Decided>;
-  /** Keeps the people in until there is new evidence. */
-  reject(tx: Transaction, planId: number, now: string): Promise<Decided>;
+  approve(tx: Transaction, planId: number, now: string): Promise<PlanResult>;
+  /** Keeps the members in until there is new evidence. */
+  reject(tx: Transaction, planId: number, now: string): Promise<PlanResult>;
 }
 
 export interface Plan {
@@ -39,7 +39,7 @@ export interface Plan {
 
 export interface PlanInstall {
   install: string;
-  /** Whether its grant is revoked, by all that is known. */
+  /** Whether its grant is revoked, as far as is known. */
   isRevoked: boolean;
 }
 
@@ -53,13 +53,13 @@ export interface PlanItem {
   outcome: PlanItemOutcome | null;
   /** The contracts of the install that were a reason for it. */
   contractIds: string[];
-  /** Whether something else has been found out since. */
+  /** Whether the membership has changed since. */
   isStale: boolean;
-  /** How they stand by now: whether they are to be in, and why they are to be out. */
+  /** The current state of the membership. */
   current: Pick<MembershipRow, 'state' | 'wanted' | 'cause'>;
 }
 
-export interface Decided {
+export interface PlanResult {
   install: string;
   decided: number;
   stale: number;
@@ -203,7 +203,7 @@ async function findOpen(db: Transaction, planId: number): Promise<Plan> {
   throw new AppError('conflict', `Plan ${planId} was ${plan.state} before`);
 }
 
-/** Those that stand as they did; the others are marked as stale. */
+/** Separates the unchanged items from the stale ones, and marks the stale ones. */
 async function sortItems(tx: Transaction, planId: number) {
   const items = await tx
     .selectFrom('planItem')

@@ -2,11 +2,11 @@ import type { Database, Transaction } from '../db/database.ts';
 import type { ReceiptOutcome } from '../domain/membership.ts';
 
 /**
- * The SQL of how many people were removed, ever. Counted with the receipt that says so, and so the
- * same for every process: a command removes people too, and a counter of its own dies with it.
+ * The SQL that counts all removals ever made. They are counted with their receipt, so the number is the same for every
+ * process. A command also removes members, and a counter in its memory would end with it.
  */
 
-/** To be the last that a transaction does: all removals of an install wait for each other here. */
+/** Call it last in a transaction: all removals of an install wait for each other on this row. */
 export async function countRemoved(
   tx: Transaction,
   { install }: { install: string },

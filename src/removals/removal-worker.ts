@@ -11,35 +11,32 @@ import type { BrakeStore, DueMembership } from './brake-store.ts';
 export interface RemovalWorkerDeps {
   database: Database;
   brakes: BrakeStore;
-  /** Whoever takes evidence in meanwhile waits. */
+  /** Keeps other instances from taking in evidence meanwhile. */
   lockEvidence(tx: Transaction): Promise<void>;
   limits: BrakeLimits;
-  /** Has noticed then whether anybody was here all the time. */
+  /** Detects whether there was a silence since the last run. */
   beforeDeciding(): Promise<unknown>;
-  /** Keeps back what is to wait for the marketplace to be asked. */
+  /** Holds back removals that must wait for the marketplace to be asked. */
   awaitedReadings: AwaitedReadingStore;
-  /** Keeps back what is to wait a little, such as for the work there to be read. */
+  /** Holds back removals that must wait a little, for example until work was read. */
   mayPass(tx: Transaction, due: readonly DueMembership[], now: Date): Promise<ReadonlySet<number>>;
-  /** Whether a tool can take back somebody who was removed from it. */
+  /** Whether a tool can take a removed member back. */
   canReturn(tool: string): boolean;
   alerts: Alerts;
   metrics: Metrics;
   logger: Logger;
   clock: Clock;
-  /** Called when there is something to be done in a tool. */
+  /** Called when a tool must be called. */
   onMembershipDue(): void;
-  /** Called when active contracts are to be listed. */
+  /** Called when active contracts must be listed. */
   onListWanted(): void;
 }
 
 const pollMs = 1000;
-/** What falls due in quick succession becomes one plan and not hundreds. */
+/** Removals that become due in quick succession share one plan instead of hundreds. */
 const planEveryMs = 10_000;
 
-/**
- * Stands between what is due to be removed and its removal: lets pass what the brake allows, and
- * holds the rest as a plan.
- */
+/** Stands between due removals and their execution: clears what the brake allows, and holds the rest as a plan. */
 export function createRemovalWorker(deps: RemovalWorkerDeps): Loop {
   const { logger, clock } = deps;
   return createLoop({
@@ -55,13 +52,13 @@ export function createRemovalWorker(deps: RemovalWorkerDeps): Loop {
   });
 }
 
-/** Decides about every removal whose time has come, one install after the other. */
+/** Decides about all removals that are due, one install after the other. */
 export async function brakeDue(deps: RemovalWorkerDeps): Promise<void> {
   const installs = await deps.brakes.installsDue(toInstant(deps.clock.now()));
   for (const install of installs) await brake(deps, install);
 }
 
-interface Braked {
+interface BrakeResult {
   cleared: Awaited<ReturnType<typeof applyBrake>>['cleared'];
   held: number;
   planId: number | null;
@@ -71,7 +68,7 @@ interface Braked {
 async function brake(deps: RemovalWorkerDeps, install: string): Promise<void> {
   const { database, metrics, alerts } = deps;
   const { cleared, held, planId, isListWanted } = await inTransaction(database, async (tx) => {
-    // What derives memberships must not change them between the counting and the writing.
+    // Derivation must not change memberships between the count and the write.
     await deps.lockEvidence(tx);
     return await decide(deps, tx, install);
   });
@@ -91,7 +88,7 @@ async function decide(
   { brakes, limits, canReturn, clock, awaitedReadings, mayPass }: RemovalWorkerDeps,
   tx: Transaction,
   install: string,
-): Promise<Braked> {
+): Promise<BrakeResult> {
   const now = clock.now();
   const all = await brakes.due(tx, install, toInstant(now));
   const { due: asked, isListWanted } = await awaitedReadings.mayPass(tx, all, now);
@@ -112,7 +109,7 @@ async function decide(
   return { cleared, held: planned.length, planId, isListWanted };
 }
 
-/** They stay due meanwhile, and nothing lets them pass. */
+/** The removals stay due meanwhile, and nothing clears them. */
 async function hasJustPlanned(brakes: BrakeStore, tx: Transaction, install: string, now: Date): Promise<boolean> {
   const lastAt = await brakes.lastPlanAt(tx, install);
   return lastAt !== null && now.getTime() - Date.parse(lastAt) < planEveryMs;

@@ -1,10 +1,11 @@
-import type { Adapter } from '../adapters/adapter.ts';
+import type { Adapter, Member } from '../adapters/adapter.ts';
+import { isSameAddress } from '../lib/same-address.ts';
 
-/** What may be done to accounts (design section 2, *Identity*). Pure. */
+/** What may be done to accounts (`docs/design.md`, *Identity*). Pure. */
 
 /**
- * Whether accounts of a tool may be ended, renamed or activated. Where customers share it, any of
- * them may name an address of anybody's: then only where all addresses are the marketplace's own.
+ * Whether accounts of a tool may be ended, renamed or activated. If customers share the tool, any of them may name any
+ * address, so it is allowed only if all addresses belong to the marketplace's domains.
  */
 export function mayChangeAccounts(
   tool: string,
@@ -14,12 +15,12 @@ export function mayChangeAccounts(
   return managedDomains.length > 0 || installsOf(tool, installs).length <= 1;
 }
 
-/** Those that share it, by name. */
+/** The installs that share it, in order of their names. */
 function installsOf(tool: string, installs: ReadonlyMap<string, { tool: string }>): string[] {
   return [...installs].flatMap(([name, install]) => (install.tool === tool ? [name] : []));
 }
 
-/** What is so of a tool whose accounts may, or may not, be ended. */
+/** The capabilities of a tool, depending on whether its accounts may be ended. */
 function capabilitiesOf(
   { capabilities, removeAccount }: Pick<Adapter, 'capabilities' | 'removeAccount'>,
   mayChange: boolean,
@@ -28,23 +29,23 @@ function capabilitiesOf(
   return isKept ? (capabilities.keepingAccount ?? capabilities) : capabilities;
 }
 
-/** Whether somebody who was removed can be added again, as far as is known. */
-export function canReturn(adapter: Adapter | undefined, mayChange: boolean): boolean {
+/** Whether a removed member can be added again, as far as is known. */
+export function canBeReadded(adapter: Adapter | undefined, mayChange: boolean): boolean {
   return adapter === undefined || capabilitiesOf(adapter, mayChange).readding !== 'no';
 }
 
-/** A tool in which nobody's account is ended or changed, as several installs share it. */
+/** A tool in which no account is ended or changed because several installs share it. */
 export interface SharedAccounts {
   tool: string;
-  /** By name. */
+  /** Sorted by name. */
   installs: string[];
-  /** How whoever is removed may still get in; null where they cannot. */
+  /** How a removed member may still get in; null if that is impossible. */
   stillIn: string | null;
-  /** Whether whoever is removed cannot be added again. */
+  /** Whether a removed member cannot be added again. */
   isForGood: boolean;
 }
 
-/** Where accounts could be ended or changed, and are not (design section 2, *Identity*). */
+/** Finds the tools whose accounts could be changed but are not (`docs/design.md`, *Identity*). */
 export function findSharedAccounts(
   adapters: ReadonlyMap<string, Adapter>,
   installs: ReadonlyMap<string, { tool: string }>,
@@ -60,9 +61,14 @@ export function findSharedAccounts(
   });
 }
 
-export function saySharedAccounts({ tool, installs, stillIn, isForGood }: SharedAccounts): string {
+export function describeSharedAccounts({ tool, installs, stillIn, isForGood }: SharedAccounts): string {
   const names = installs.join(', ');
   const what = `${names} share ${tool}, and marketplace.managedDomains is not set: no account is ended, renamed or activated in it`;
   const stays = stillIn === null ? '' : `, so that whoever is removed may still get in: ${stillIn}`;
   return `${what}${stays}${isForGood ? '; and they cannot be added again' : ''}`;
+}
+
+/** @param accounts that are never touched: addresses, or the tool's ids */
+export function isProtected(accounts: readonly string[], { id, email }: Member): boolean {
+  return accounts.some((account) => account === id || isSameAddress(account, email));
 }

@@ -10,20 +10,19 @@ export interface BindToolDeps {
   database: Database;
   alerts: Pick<Alerts, 'raise'>;
   clock: Clock;
-  /** Whether nothing is to be written. */
+  /** A dry run writes nothing. */
   isDry?: boolean | undefined;
 }
 
-/** Which server answers is asked again after so long: another may stand behind the same address. */
+/** The server is asked again after this time, because another one may answer at the same address. */
 const believedForMs = 10 * 60_000;
 
 /**
- * A tool that is asked which server it is before anything is looked at, judged or done there: those
- * that are known to be in it are in one server, and in another they would be missing, or added. Until
- * an operator accepts the other server, or the right one is back, every call is `unavailable`, and so
- * is tried again; nobody is removed or added meanwhile.
+ * Wraps an adapter so that the tool says which server it is before any look or call. In another server the known
+ * members would be missing, and Gangway would add them there. Until an operator accepts the other server, or the right
+ * one is back, every call fails as `unavailable` and is retried. Meanwhile nobody is removed or added.
  *
- * @param place where it stands, as configured
+ * @param place the configured address or path
  */
 export function bindTool(deps: BindToolDeps, tool: string, adapter: Adapter, place: string | null): Adapter {
   const bindings = createToolBindingStore(deps.database);
@@ -32,16 +31,16 @@ export function bindTool(deps: BindToolDeps, tool: string, adapter: Adapter, pla
 
   async function verify(signal: AbortSignal): Promise<void> {
     if (deps.clock.now().getTime() < believedUntilMs) return;
-    const told = await askServer(adapter, place, signal);
+    const server = await askServer(adapter, place, signal);
     const bound = await bindings.find(tool);
-    if (bound !== undefined && isOtherServer(bound, told)) throw refuse(bound, told);
-    if (!deps.isDry) await bindings.learn(tool, told);
+    if (bound !== undefined && isOtherServer(bound, server)) throw refuse(bound, server);
+    if (!deps.isDry) await bindings.learn(tool, server);
     isAlerted = false;
     believedUntilMs = deps.clock.now().getTime() + believedForMs;
   }
 
-  function refuse(bound: Server, told: Server): AppError {
-    const reason = sayOtherServer(tool, bound, told);
+  function refuse(bound: Server, server: Server): AppError {
+    const reason = describeOtherServer(tool, bound, server);
     if (!isAlerted) {
       const message = 'A tool is another server than before: nobody is added or removed there';
       deps.alerts.raise('other_server', { tool, reason }, message);
@@ -53,24 +52,26 @@ export function bindTool(deps: BindToolDeps, tool: string, adapter: Adapter, pla
   return withFirst(adapter, verify);
 }
 
-/** What it says of itself, and where it stands. */
+/** What the server says about itself, and its configured address. */
 export async function askServer(adapter: Adapter, place: string | null, signal: AbortSignal): Promise<Server> {
   return { identity: (await adapter.identify?.(signal)) ?? null, place };
 }
 
-/** For operators, with what to do. */
-export function sayOtherServer(tool: string, bound: Server, told: Server): string {
+/** A message for operators that says what to do. */
+export function describeOtherServer(tool: string, bound: Server, server: Server): string {
   const [was, is] =
-    bound.identity !== null && told.identity !== null ? [bound.identity, told.identity] : [bound.place, told.place];
+    bound.identity !== null && server.identity !== null
+      ? [bound.identity, server.identity]
+      : [bound.place, server.place];
   return (
-    `The tool ${tool} is another server (${is}) than its people are in (${was}): ` +
-    `see that tools.${tool} leads where it is to lead. If it is meant: gangway tools accept ${tool}`
+    `The tool ${tool} is now the server ${is}, but its members are in ${was}: ` +
+    `check the address in tools.${tool}. If the new server is right: gangway tools accept ${tool}`
   );
 }
 
 /**
- * Where a tool stands, as one text: address or path. Scheme, usual port, a slash at the end,
- * credentials and query are no part of it; host, any other port and the path are.
+ * The address or path of a tool as one text. It leaves out scheme, default port, trailing slash, credentials and query.
+ * It keeps host, any other port and the path.
  */
 export function placeOf(settings: object): string | null {
   const { url, path } = settings as { url?: unknown; path?: unknown };
@@ -83,7 +84,7 @@ export function placeOf(settings: object): string | null {
 
 type Verify = (signal: AbortSignal) => Promise<void>;
 
-/** Calls that ask or change the tool; whatever else there is is pure. */
+/** Wraps the calls that ask or change the tool. The other members of an adapter are pure. */
 function withFirst(adapter: Adapter, verify: Verify): Adapter {
   const { findAccount, findAccountById, endAssignments, removeAccount, updateEmail } = adapter;
   const { listMembers, listNewcomers, renewInvitation, resetInvitations, readUsage } = adapter;
@@ -92,7 +93,7 @@ function withFirst(adapter: Adapter, verify: Verify): Adapter {
   return {
     ...adapter,
     async check(signal) {
-      // It says best what is wrong where nothing of the kind answers.
+      // If the tool does not answer, the error of its own check explains that best.
       const findings = await adapter.check(signal);
       await verify(signal);
       return findings;
@@ -113,7 +114,7 @@ function withFirst(adapter: Adapter, verify: Verify): Adapter {
   };
 }
 
-/** The signal comes last in every call of the port. */
+/** The signal is the last argument of every call of the port. */
 type Args = [...unknown[], AbortSignal];
 
 function beginWith(verify: Verify) {

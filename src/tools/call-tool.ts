@@ -2,10 +2,10 @@ import { AppError } from '../domain/errors.ts';
 import { createDeadline, type Deadline } from '../lib/deadline.ts';
 
 /**
- * Makes one call with an end: when the time is up, or the engine stops, the call is given up even
- * where the adapter does not listen to its signal.
+ * Makes one call with a time limit. When the time is up, or the engine stops, it gives up the call even if the adapter
+ * ignores its signal.
  *
- * @throws AppError `unavailable` when it took too long
+ * @throws AppError `unavailable` if it took too long
  */
 export async function callTool<T>(
   timeoutMs: number,
@@ -29,6 +29,6 @@ export async function callTool<T>(
 }
 
 function toGivenUp(deadline: Deadline, timeoutMs: number, cause?: unknown): AppError {
-  const why = deadline.hasPassed() ? `did not answer within ${timeoutMs} ms` : 'was left: stopping';
+  const why = deadline.hasPassed() ? `did not answer within ${timeoutMs} ms` : 'was given up, because Gangway stops';
   return new AppError('unavailable', `The tool ${why}`, { cause });
 }

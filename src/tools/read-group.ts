@@ -11,10 +11,10 @@ export interface ListingLimits {
 }
 
 /**
- * All members of a group, each once. Half a list is none: whoever is on no page that could not be
- * read would look as if they were missing.
+ * All members of a group, each once. An incomplete list is refused, because members on the missing pages would look as
+ * if they had left.
  *
- * @throws AppError where any of it could not be read in time, or where there are too many
+ * @throws AppError if a page could not be read in time, or if there are too many members
  */
 export async function readGroup(
   listMembers: ListMembers,
@@ -25,7 +25,7 @@ export async function readGroup(
   return await callTool(timeoutMs, signal, async (callSignal) => {
     const members = new Map<string, Member>();
     for await (const member of listMembers(groupId, callSignal)) {
-      // Given up already, where the adapter does not listen: this has it stop.
+      // The call was given up. This stops an adapter that ignores the signal.
       callSignal.throwIfAborted();
       members.set(member.id, member);
       if (members.size > maxMembers) {

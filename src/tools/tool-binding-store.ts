@@ -7,7 +7,7 @@ export interface ToolBindingStore {
   list(): Promise<(Server & { tool: string })[]>;
   /** Binds a tool to a server, whichever it was bound to. */
   bind(tx: Transaction, tool: string, server: Server): Promise<void>;
-  /** Binds one that is not bound yet, and adds what was not told before or has moved. */
+  /** Binds a tool that is not bound yet, and adds what was unknown or has moved. */
   learn(tool: string, server: Server): Promise<void>;
 }
 
@@ -27,11 +27,11 @@ export function createToolBindingStore(database: Database): ToolBindingStore {
     find: (tool) => find(kysely, tool),
     list: () => kysely.selectFrom('toolBinding').selectAll().orderBy('tool').execute(),
 
-    async learn(tool, told) {
+    async learn(tool, server) {
       const bound = await find(kysely, tool);
       const learnt: Server = {
-        identity: told.identity ?? bound?.identity ?? null,
-        place: told.place ?? bound?.place ?? null,
+        identity: server.identity ?? bound?.identity ?? null,
+        place: server.place ?? bound?.place ?? null,
       };
       const isSame = bound?.identity === learnt.identity && bound.place === learnt.place;
       if (!isSame) await inTransaction(database, (tx) => bind(tx, tool, learnt));

@@ -12,11 +12,11 @@ import type { AddressStore } from '../memberships/address-store.ts';
 import type { RouteLink } from '../memberships/link-router.ts';
 import { createDecisionStore } from './attribute/decision-store.ts';
 import { createContractSourceStore } from './read/contract-source-store.ts';
-import { createPlaceOf, timeZoneOf } from './read/find-places.ts';
+import { createScopeOf, timeZoneOf } from './read/find-scopes.ts';
 import { createMomentStore } from './read/moment-store.ts';
-import { createPlaceStore } from './read/place-store.ts';
+import { createObservationStore, type ObservationSource } from './read/observation-store.ts';
 import { createReadUsageWorker } from './read/read-usage-worker.ts';
-import { createSightingStore, type SightingSource } from './read/sighting-store.ts';
+import { createScopeStore } from './read/scope-store.ts';
 import { createWaitingStore } from './read/waiting-store.ts';
 import { createWorkStore } from './read/work-store.ts';
 import { createFinalReportStore } from './report/final-report-store.ts';
@@ -40,11 +40,11 @@ export interface UsageParts {
     maxLoweredFraction: number;
     deletedTasks: 'keep' | 'lower';
   };
-  /** By name; live. */
+  /** The installs by name, always up to date. */
   installs: ReadonlyMap<string, unknown>;
   platformApis: ReadonlyMap<string, Pick<PlatformApi, 'reportUsage'>>;
-  /** What tells of work beside the tools. */
-  otherSightings: readonly SightingSource[];
+  /** Sources of work besides the tools. */
+  otherObservations: readonly ObservationSource[];
   onAnswer: OnAnswer;
   alerts: Alerts;
   metrics: Metrics;
@@ -52,22 +52,22 @@ export interface UsageParts {
   clock: Clock;
 }
 
-/** Everything about the work in the tools, and telling the marketplace of it. */
+/** Reads the work in the tools and reports it to the marketplace. */
 export interface Usage {
   deps: ReportWorkerDeps;
-  /** What reads the tools: a bridge and every command that removes people has it running. */
+  /** Loops that read the tools. The bridge runs them, and so does every command that removes people. */
   readers: readonly Loop[];
   reporters: readonly Loop[];
 }
 
 export function createUsage(parts: UsageParts): Usage {
-  const { database, addresses, adapters, routeLink, links, otherSightings } = parts;
+  const { database, addresses, adapters, routeLink, links, otherObservations } = parts;
   const telling = [...adapters].filter(([, adapter]) => adapter.readUsage !== undefined);
   const deps: ReportWorkerDeps = {
     ...parts,
     ...parts.usage,
     work: createWorkStore(database),
-    places: createPlaceStore(database),
+    scopes: createScopeStore(database),
     waiting: createWaitingStore(database, addresses),
     sources: createContractSourceStore(database),
     ledger: createLedgerStore(database),
@@ -75,8 +75,8 @@ export function createUsage(parts: UsageParts): Usage {
     moments: createMomentStore(database),
     troubles: createTroubleStore(database),
     locks: createLockStore(database),
-    sightings: [createSightingStore(database), ...otherSightings],
-    placeOf: createPlaceOf({ adapters, routeLink, links }),
+    observations: [createObservationStore(database), ...otherObservations],
+    scopeOf: createScopeOf({ adapters, routeLink, links }),
     timeZoneOf: (externalProjectId) => timeZoneOf(links, externalProjectId),
     onReadingWanted() {
       for (const reader of readers) reader.wake();

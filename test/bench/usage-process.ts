@@ -13,7 +13,7 @@ import { createPlatformApi } from '../../src/marketplace/platform-api.ts';
 import { createAddressStore } from '../../src/memberships/address-store.ts';
 import { createLinkRouter } from '../../src/memberships/link-router.ts';
 import { createUsage } from '../../src/usage/create-usage.ts';
-import { createImportSightings } from '../../src/usage/import/import-sightings.ts';
+import { createImportObservations } from '../../src/usage/import/import-observations.ts';
 import { reportUsage } from '../../src/usage/report/report-usage.ts';
 
 /** One report in a process of its own, so that its memory is its own. */
@@ -99,7 +99,7 @@ function createBenchUsage(database: Database, market: { baseUrl: string; token: 
     routeLink: createLinkRouter(installs, adapters),
     clock: systemClock,
     addresses: createAddressStore(createSecretBox(randomBytes(32))),
-    otherSightings: [createImportSightings(database)],
+    otherObservations: [createImportObservations(database)],
     alerts: createAlerts(logger, metrics),
     onAnswer: async () => undefined,
     usage: { schedule: '0 * * * *', lookbackMs: 14 * 86_400_000, maxLoweredFraction: 0.2, deletedTasks: 'keep' },

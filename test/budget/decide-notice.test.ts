@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { decideNotice, type Found, settlesAt, type Told } from '../../src/budget/decide-notice.ts';
-import type { BudgetState, ToldState } from '../../src/domain/budget.ts';
+import { decideNotice, type Found, type LastNotice, settlesAt } from '../../src/budget/decide-notice.ts';
+import type { BudgetState, NotifiedBudgetState } from '../../src/domain/budget.ts';
 
 const now = new Date('2026-03-15T12:00:00.000Z');
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
 const ago = (ms: number) => new Date(now.getTime() - ms).toISOString();
 
-const told = (state: ToldState, ms: number): Told => ({ state, at: ago(ms), fundedVolume: 10 });
+const told = (state: NotifiedBudgetState, ms: number): LastNotice => ({ state, at: ago(ms), fundedVolume: 10 });
 const found = (state: BudgetState, ms = 0, fundedVolume: number | null = 10): Found => ({
   state,
   since: ago(ms),
@@ -15,11 +15,11 @@ const found = (state: BudgetState, ms = 0, fundedVolume: number | null = 10): Fo
 });
 
 const nothing = null;
-const news = (state: ToldState) => ({ state, isRepeat: false });
-const repeat = (state: ToldState) => ({ state, isRepeat: true });
+const news = (state: NotifiedBudgetState) => ({ state, isRepeat: false });
+const repeat = (state: NotifiedBudgetState) => ({ state, isRepeat: true });
 
 describe('what somebody is told of a budget', () => {
-  it.each<[string, Told | null, Found, object | null]>([
+  it.each<[string, LastNotice | null, Found, object | null]>([
     ['all is well at first sight', null, found('ok'), nothing],
     ['it is low at first sight', null, found('low'), news('low')],
     ['it is used up at first sight', null, found('depleted'), news('depleted')],

@@ -76,10 +76,12 @@ describe('what commands say of budgets', { timeout: 60_000 }, () => {
     const { stdout } = await run('explain', ids.low);
     const [, text = ''] = stdout.split(`The budget of contract ${ids.low} of acme\n`);
     expect(text).toMatch(
-      /^ {2}state {2}low: 85 % of 10 used, 1\.5 left\n {2}read {3}at \S+Z; to be read after \S+Z\n {2}told {3}low, at \S+Z\n$/,
+      /^ {2}state {2}low: 85 % of 10 used, 1\.5 left\n {2}read {3}at \S+Z; to be read after \S+Z\n {2}notice low, at \S+Z\n$/,
     );
     const { budgets } = await json('explain', ids.ok);
-    expect(budgets).toMatchObject([{ install: 'acme', contractId: ids.ok, state: 'ok', told: null, failure: null }]);
+    expect(budgets).toMatchObject([
+      { install: 'acme', contractId: ids.ok, state: 'ok', lastNotice: null, failure: null },
+    ]);
   });
 
   it('explain why a budget cannot be read, whatever is said of it', async () => {

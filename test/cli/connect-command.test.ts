@@ -202,7 +202,7 @@ describe('gangway connect', { timeout: 30_000 }, () => {
     it('is told of the projects that nobody has agreed to link', async () => {
       const again = await said('connect', 'acme', '--token-file', tokenFile());
       expect(again).toMatchObject({ relinked: [], links: 0 });
-      const why = 'nobody agreed to it';
+      const why = 'the operator did not agree to it';
       expect(again).toHaveProperty('missing.length', 2);
       expect(again).toMatchObject({
         missing: expect.arrayContaining(projects.map((project) => ({ project, why }))),

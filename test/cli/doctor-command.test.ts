@@ -377,7 +377,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
       {
         name: 'orphans',
         status: 'failure',
-        says: 'the configuration no longer leads to everybody in a tool: 1 of acme',
+        says: 'the configuration no longer leads to every member in a tool: 1 of acme',
         action: expect.stringMatching(/its name back, or start with --accept-orphans$/),
       },
     ]);
@@ -391,7 +391,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     });
     changeConfig(installsWith({ projects: ['street-*'] }));
     const { stdout } = await run();
-    expect(stdout).toMatch(/^warn {2}walls: the link cml1 of acme is on .*: nobody gets access by it\n +→ \S/m);
+    expect(stdout).toMatch(/^warn {2}walls: the link cml1 of acme is on .*: no trainer gets access by it\n +→ \S/m);
     expect(stdout).not.toMatch(/[^\P{Cc}\n]|\p{Bidi_Control}/u);
   });
 

@@ -48,6 +48,6 @@ describe('gangway forget', () => {
     const unknown = await run('cmu1', '--install', 'globex', '--yes');
     expect(unknown.stderr).toBe('gangway: globex knows nothing of the trainer cmu1\n');
     const { stderr } = await run('nobody@opentrain.work', '--yes');
-    expect(stderr).toBe('gangway: Nobody is known by the address n…@opentrain.work\n');
+    expect(stderr).toBe('gangway: No person is known by the address n…@opentrain.work\n');
   });
 });

@@ -112,7 +112,7 @@ describe('commands about invitations', { timeout: 20_000 }, () => {
     await workspace.withStorage(async ({ database: { kysely } }) => {
       await kysely.updateTable('membership').set({ wanted: 0, state: 'removing' }).execute();
     });
-    await expectRefused(/Membership 1 is removing: nobody/, 'members', 'invitation', '1');
+    await expectRefused(/Membership 1 is removing: no invitation/, 'members', 'invitation', '1');
     expect(await audits()).toEqual([]);
   });
 
@@ -152,12 +152,12 @@ describe('commands about invitations', { timeout: 20_000 }, () => {
   });
 
   it('status needs somebody for those whom nobody has told, and explain says so', async () => {
-    const says = 'people who wait for being told how they get in: 1';
+    const says = 'people who wait for their invitation to be handed over: 1';
     await workspace.pretendRunning();
     await invite(password);
     expect(await runOk('status')).toContain(`! ${says}\n      → gangway members --waiting`);
     expect(await runOk('explain', 'cmu1')).toMatch(
-      /active in street-signs of list; their password waits to be told to them\n {2}To do: see that they are told/,
+      /active in street-signs of list; their password waits to be handed over\n {2}To do: see that they are told/,
     );
     configureMail();
     expect(await runOk('status')).toContain(says);

@@ -150,7 +150,7 @@ describe('gangway notifications', () => {
     const host = new URL(hook.url).host;
     const rest = 'is well-formed; "gangway notifications test" sends something';
     expect(checks.filter(({ name }) => /^(notifications|channel )/.test(name))).toMatchObject([
-      { says: 'channels: 2; a budget that stays as it is, is told of again after 168 h' },
+      { says: 'channels: 2; a budget that stays as it is gets another notice after 168 h' },
       { name: 'channel billing', status: 'ok', says: `webhook at ${host} ${rest}` },
       { name: 'channel chat', status: 'ok', says: `slack at ${host} ${rest}` },
     ]);

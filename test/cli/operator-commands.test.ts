@@ -472,7 +472,7 @@ describe('commands of an operator', () => {
       await workspace.receive(hire(1));
       const { status, stderr } = await run('members', 'release', '1');
       expect(status).toBe(1);
-      expect(stderr).toMatch(/an address of opentrain\.work, and whoever has one is ours/);
+      expect(stderr).toMatch(/an address of opentrain\.work, and every such account is ours/);
     });
   });
 });

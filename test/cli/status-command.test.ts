@@ -44,7 +44,7 @@ describe('gangway status', () => {
     const createdAt = new Date().toISOString();
     await workspace.receive(fullEvent({ type: 'contract.started', createdAt }));
     await workspace.withStorage(async ({ database }) => {
-      await createToolTroubleStore(database).note({
+      await createToolTroubleStore(database).record({
         tool: 'list',
         errorCode: 'unavailable',
         message: 'no answer',
@@ -56,7 +56,7 @@ describe('gangway status', () => {
     expect(await runOk('status')).not.toContain(says);
     await workspace.pretendRunning();
     expect(await runOk('status')).toContain(
-      `Needs you:\n  ! ${says}: no answer; nobody waits for it now\n      → see that it runs, `,
+      `Needs you:\n  ! ${says}: no answer; no trainer waits for it now\n      → see that it runs, `,
     );
     expect(await runOk('explain', 'cmu1')).toContain(`To do: see how list is: they are in, but ${says}\n`);
   });

@@ -143,7 +143,7 @@ describe('gangway usage', { timeout: 60_000 }, () => {
       said: { installs: [{ outcome: 'held', sent: 0, held: 1 }] },
     });
     const { said } = await run('usage', 'held');
-    expect(said.held).toMatchObject([{ reason: 'over_a_day', sighting: { day: today } }]);
+    expect(said.held).toMatchObject([{ reason: 'over_a_day', observation: { day: today } }]);
     const [{ id }] = said.held;
     expect(await run('usage', 'held', id)).toMatchObject({ status: 64 });
     expect(await run('usage', 'held', id, '--assign', 'another')).toMatchObject({ status: 1 });
@@ -173,7 +173,7 @@ describe('gangway usage', { timeout: 60_000 }, () => {
     expect(shown.said.days).toMatchObject([
       { why: 'lowering_held', heldSince: held.said.lowerings[0].since, seen: after, sent: before },
     ]);
-    const says = 'days of usage of acme that would be lowered, held until somebody has looked: 1';
+    const says = 'days of usage of acme that would be lowered, held until an operator accepts it: 1';
     expect((await run('status')).said.attention).toContainEqual(expect.objectContaining({ says }));
     const { stdout } = await runCommand('usage', 'held', '--config', workspace.configFile);
     expect(stdout).toMatch(/600 → 100 +2 → 1 +9 → 2 +waits for you/);

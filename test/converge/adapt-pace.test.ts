@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { adaptPace, firstPace, type Pace, slotsOf, type Trip } from '../../src/converge/adapt-pace.ts';
+import { adaptPace, firstPace, type Pace, type PaceSample, slotsOf } from '../../src/converge/adapt-pace.ts';
 import { letIn, type Rule } from '../support/slow-server.ts';
 
-const limits = { most: 8, quickMs: 1000 };
-const quick: Trip = { begunAtMs: 0, endedAtMs: 100, isUnanswered: false, isFull: true };
+const limits = { maxAtOnce: 8, quickMs: 1000 };
+const quick: PaceSample = { begunAtMs: 0, endedAtMs: 100, isUnanswered: false, isFull: true };
 
 /** Slots after each of these. */
-function slotsAfter(trips: Trip[], first: Pace = firstPace): number[] {
+function slotsAfter(trips: PaceSample[], first: Pace = firstPace): number[] {
   let pace = first;
   return trips.map((trip) => {
     pace = adaptPace(pace, trip, limits);
@@ -16,7 +16,7 @@ function slotsAfter(trips: Trip[], first: Pace = firstPace): number[] {
 
 describe('how much is asked of a tool at once', () => {
   it('is one, one more for each round that is quick, and never more than is configured', () => {
-    const slots = slotsAfter(Array<Trip>(60).fill(quick));
+    const slots = slotsAfter(Array<PaceSample>(60).fill(quick));
     expect(slots.slice(0, 9)).toEqual([2, 2, 3, 3, 3, 4, 4, 4, 4]);
     expect(slots.at(-1)).toBe(8);
   });
@@ -27,7 +27,7 @@ describe('how much is asked of a tool at once', () => {
   });
 
   it('is halved by what is not answered, once for all that were under way then, down to one', () => {
-    const lost = (begunAtMs: number, endedAtMs: number): Trip => ({
+    const lost = (begunAtMs: number, endedAtMs: number): PaceSample => ({
       begunAtMs,
       endedAtMs,
       isUnanswered: true,
@@ -49,7 +49,7 @@ describe('300 people and a server with 30 % of a core', () => {
     return {
       slots: () => slotsOf(pace),
       report(trip) {
-        pace = adaptPace(pace, trip, { most: 8, quickMs: 3750 });
+        pace = adaptPace(pace, trip, { maxAtOnce: 8, quickMs: 3750 });
       },
     };
   }

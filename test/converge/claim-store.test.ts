@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Claim } from '../../src/converge/claim-store.ts';
-import { leaseMs } from '../../src/converge/converge-steps.ts';
+import { convergeLeaseMs } from '../../src/converge/converge-steps.ts';
 import { createSettleStore } from '../../src/converge/settle-store.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import { claimDue, openClaims } from '../support/converging.ts';
@@ -22,7 +22,7 @@ describeEachDialect('the claim store', (dialect) => {
   });
 
   const now = () => toInstant(engine.clock.now());
-  const later = () => instantIn(engine.clock, leaseMs);
+  const later = () => instantIn(engine.clock, convergeLeaseMs);
 
   async function hire(count: number): Promise<void> {
     const numbers = Array.from({ length: count }, (_, index) => index + 1);
@@ -114,7 +114,7 @@ describeEachDialect('the claim store', (dialect) => {
     const claimed = await claimDue(engine, { exclusiveBy: [by] });
     expect(claimed.map(({ id }) => id)).toEqual(first.map((number) => ids[number - 1]));
     expect(await claimDue(engine, { exclusiveBy: [by] })).toEqual([]);
-    engine.clock.advance(leaseMs);
+    engine.clock.advance(convergeLeaseMs);
     expect(await claimDue(engine, { exclusiveBy: [by] })).toHaveLength(2);
   });
 
@@ -156,9 +156,9 @@ describeEachDialect('the claim store', (dialect) => {
       { operation: 'add', outcome: 'failed', state: 'pending', nextAttemptAt: inAnHour },
       now(),
     );
-    await claims.tryAgain('elsewhere', now());
+    await claims.retryFailed('elsewhere', now());
     expect((await engine.membershipRows())[0]).toMatchObject({ nextAttemptAt: inAnHour });
-    await claims.tryAgain('studio', now());
+    await claims.retryFailed('studio', now());
     expect((await engine.membershipRows())[0]).toMatchObject({ nextAttemptAt: now() });
   });
 
@@ -182,7 +182,7 @@ describeEachDialect('the claim store', (dialect) => {
   it('puts back only what it still holds', async () => {
     await hire(1);
     const late = await claimOne('late');
-    engine.clock.advance(leaseMs);
+    engine.clock.advance(convergeLeaseMs);
     const next = await claimOne('next');
     await openClaims(engine).putBack(late, now());
     expect(await engine.membershipRows()).toMatchObject([{ leaseToken: 'next' }]);

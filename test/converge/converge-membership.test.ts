@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import { leaseMs, usualSecondLookMs as secondLookMs } from '../../src/converge/converge-steps.ts';
+import { convergeLeaseMs, usualSecondLookMs as secondLookMs } from '../../src/converge/converge-steps.ts';
 import { createSettleStore } from '../../src/converge/settle-store.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { toInstant } from '../../src/lib/clock.ts';
@@ -120,7 +120,7 @@ describeEachDatabase('a membership', (openFresh) => {
     expect(await receiptsOf(engine)).toEqual([]);
     expect(await convergeDue(engine, tool)).toEqual([]);
 
-    engine.clock.advance(leaseMs);
+    engine.clock.advance(convergeLeaseMs);
     expect(await convergeDue(engine, tool)).toEqual(['add already_member']);
     expect(await membership()).toMatchObject({ state: 'active', isOurs: 1 });
     await engine.apply([ended]);

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import { leaseMs } from '../../src/converge/converge-steps.ts';
+import { convergeLeaseMs } from '../../src/converge/converge-steps.ts';
 import { createLockStore, type LockStore } from '../../src/db/lock-store.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { countActive, createStudioWorker, hire, receiptsOf, untilActive } from '../support/converging.ts';
@@ -132,7 +132,7 @@ describeEachDialect('the worker of a tool', (dialect) => {
   it('takes such a tool over from one that is dead, and not before', async () => {
     await hire(engine, 1);
     const tool = createMemoryTool('tool');
-    const leasedUntil = new Date(engine.clock.now().getTime() + leaseMs).toISOString();
+    const leasedUntil = new Date(engine.clock.now().getTime() + convergeLeaseMs).toISOString();
     const held = { name: 'tool:studio', token: 'dead', leasedUntil };
     await engine.database.kysely.insertInto('namedLock').values(held).execute();
     const store = createLockStore(engine.database);
@@ -158,7 +158,7 @@ describeEachDialect('the worker of a tool', (dialect) => {
     expect(asked).not.toContain(true);
     expect(tool.calls).toEqual([]);
 
-    engine.clock.advance(leaseMs);
+    engine.clock.advance(convergeLeaseMs);
     worker.wake();
     await untilActive(engine, 1);
   });

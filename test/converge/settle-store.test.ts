@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { beforeEach, expect, it } from 'vitest';
-import type { Begun } from '../../src/converge/account-store.ts';
+import type { AccountUse } from '../../src/converge/account-store.ts';
 import type { Claim } from '../../src/converge/claim-store.ts';
-import { leaseMs } from '../../src/converge/converge-steps.ts';
-import { createSettleStore, type Result } from '../../src/converge/settle-store.ts';
+import { convergeLeaseMs } from '../../src/converge/converge-steps.ts';
+import { type ConvergeResult, createSettleStore } from '../../src/converge/settle-store.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import { claimDue, openClaims, receiptsOf } from '../support/converging.ts';
 import { describeEachDialect, openForTest } from '../support/databases.ts';
@@ -11,7 +11,7 @@ import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { until } from '../support/until.ts';
 
-const added: Result = {
+const added: ConvergeResult = {
   operation: 'add',
   outcome: 'added',
   state: 'active',
@@ -35,7 +35,7 @@ describeEachDialect('the settle store', (dialect) => {
   });
 
   const now = () => toInstant(engine.clock.now());
-  const later = () => instantIn(engine.clock, leaseMs);
+  const later = () => instantIn(engine.clock, convergeLeaseMs);
 
   const settling = () => createSettleStore(engine.database, engine.box, engine.rules.routeLink);
 
@@ -53,7 +53,7 @@ describeEachDialect('the settle store', (dialect) => {
   it('gives a lease that has run out to the next, and keeps of the late one only what it learnt', async () => {
     await hire(1);
     const late = await claimOne('late');
-    engine.clock.advance(leaseMs - 1);
+    engine.clock.advance(convergeLeaseMs - 1);
     expect(await claimDue(engine)).toEqual([]);
     engine.clock.advance(1);
     const next = await claimOne('next');
@@ -93,7 +93,7 @@ describeEachDialect('the settle store', (dialect) => {
   it('looks once more after a late one, even where the next settles after it', async () => {
     await hire(1);
     const late = await claimOne('late');
-    engine.clock.advance(leaseMs);
+    engine.clock.advance(convergeLeaseMs);
     const next = await claimOne('next');
     const { settle } = settling();
     await settle(late, added, now());
@@ -117,7 +117,7 @@ describeEachDialect('the settle store', (dialect) => {
     const claim = await claimOne();
     const { memberships } = engine;
     const { membershipsOf } = memberships;
-    let begun: Promise<Begun | null> = Promise.resolve(null);
+    let begun: Promise<AccountUse | null> = Promise.resolve(null);
     memberships.membershipsOf = async (tx, trainerIds) => {
       const rows = await membershipsOf(tx, trainerIds);
       const intent = { operation: 'add', found: null } as const;
@@ -135,7 +135,7 @@ describeEachDialect('the settle store', (dialect) => {
   it('lets no call begin on a lease that has run out', async () => {
     await hire(1);
     const claim = await claimOne();
-    engine.clock.advance(leaseMs);
+    engine.clock.advance(convergeLeaseMs);
     const begun = settling().begin(claim, { operation: 'add', found: null }, now(), later());
     expect(await begun).toBeNull();
   });
@@ -143,14 +143,14 @@ describeEachDialect('the settle store', (dialect) => {
   it('prolongs the lease for a call that begins, and remembers the person as ours', async () => {
     await hire(1);
     const claim = await claimOne();
-    engine.clock.advance(leaseMs - 1);
+    engine.clock.advance(convergeLeaseMs - 1);
     const intent = { operation: 'add', found: null } as const;
     expect(await settling().begin(claim, intent, now(), later())).toEqual({
       isShared: false,
       isOfAnother: false,
       isLastOfAccount: false,
       isAccountOurs: false,
-      leaving: [],
+      groupsToLeave: [],
     });
     expect(await engine.membershipRows()).toMatchObject([{ leasedUntil: later(), isOurs: 1 }]);
     expect(await engine.rows('intent')).toMatchObject([
@@ -181,7 +181,7 @@ describeEachDialect('the settle store', (dialect) => {
 
   it('counts failures, and forgets them after a success', async () => {
     await hire(1);
-    const failed: Result = {
+    const failed: ConvergeResult = {
       operation: 'add',
       outcome: 'failed',
       state: 'pending',

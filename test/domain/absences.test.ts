@@ -90,11 +90,11 @@ describe('what was missed is gone', () => {
     ['by two absences across the hour that are 10:00 apart', [3, 13], null, 13],
     ['not by many that are close', [0, 2, 4, 6, 8], null, null],
     ['by the first that is far enough, whatever came between', [0, 8, 18, 19], null, 19],
-    ['not by an absence on each side of a sighting', [0, 12], 5, null],
-    ['not by absences before the sighting', [0, 12], 13, null],
-    ['not by absences as old as the sighting', [0, 12], 12, null],
+    ['not by an absence on each side of an observation', [0, 12], 5, null],
+    ['not by absences before the observation', [0, 12], 13, null],
+    ['not by absences as old as the observation', [0, 12], 12, null],
     ['not by an absence that began when it was seen, and one after', [0, 12], 0, null],
-    ['by two absences after the sighting', [0, 6, 16], 5, 16],
+    ['by two absences after the observation', [0, 6, 16], 5, 16],
   ])('%s', (_, missed, seen, gone) => {
     const lastSeenAt = seen === null ? null : at(seen);
     expect(goneSince(miss(...missed), lastSeenAt)).toBe(gone === null ? null : at(gone));

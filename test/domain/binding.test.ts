@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Customer, differsFrom, isOtherServer, type Server } from '../../src/domain/binding.ts';
+import { type Customer, describeOtherCustomer, isOtherServer, type Server } from '../../src/domain/binding.ts';
 
 const acme: Customer = { grantId: 'g1', organizationId: 'o1', appId: 'a1' };
 const untold = { organizationId: null, appId: null };
@@ -15,7 +15,7 @@ describe('the customer whom an install is bound to', () => {
     ['that both have always had', acme, acme, 'globex'],
   ];
   it.each(same)('is that of a token %s', (_, bound, told, holder) => {
-    expect(differsFrom(bound, told, holder)).toBeNull();
+    expect(describeOtherCustomer(bound, told, holder)).toBeNull();
   });
 
   const others: [what: string, told: Customer, holder: string | undefined, how: RegExp][] = [
@@ -24,7 +24,7 @@ describe('the customer whom an install is bound to', () => {
     ['another install', { grantId: 'g2', ...untold }, 'globex', /that of globex/],
   ];
   it.each(others)('is not that of %s', (_, told, holder, how) => {
-    expect(differsFrom(acme, told, holder)).toMatch(how);
+    expect(describeOtherCustomer(acme, told, holder)).toMatch(how);
   });
 });
 

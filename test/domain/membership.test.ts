@@ -6,8 +6,8 @@ import {
   heldStates,
   type MembershipCore,
   type MembershipState,
+  type MembershipVerdict,
   membershipStates,
-  type Verdict,
 } from '../../src/domain/membership.ts';
 import { removalCauses } from '../../src/domain/standing.ts';
 
@@ -42,9 +42,9 @@ function newEnd(changes: Partial<MembershipCore>): MembershipCore {
   return newCore({ wanted: false, cause: 'link_removed', ...changes });
 }
 
-const wanted: Verdict = { kind: 'wanted', install: 'acme' };
-const fallen: Verdict = { kind: 'unwanted', install: 'acme', cause: 'link_removed', removeAfter: later };
-const ended: Verdict = { kind: 'unwanted', install: 'acme', cause: 'contract_ended', removeAfter: noon };
+const wanted: MembershipVerdict = { kind: 'wanted', install: 'acme' };
+const fallen: MembershipVerdict = { kind: 'unwanted', install: 'acme', cause: 'link_removed', removeAfter: later };
+const ended: MembershipVerdict = { kind: 'unwanted', install: 'acme', cause: 'contract_ended', removeAfter: noon };
 
 /** `state` in the same generation, `state+` in the next, `=` for nothing different at all. */
 function summarise(before: MembershipCore, after: MembershipCore | null): string {
@@ -141,7 +141,7 @@ describe('deriveMembership', () => {
     }
   });
 
-  it.each<[Verdict, boolean, MembershipState | null]>([
+  it.each<[MembershipVerdict, boolean, MembershipState | null]>([
     [wanted, true, 'pending'],
     [wanted, false, 'waiting_email'],
     [fallen, true, null],
@@ -156,8 +156,8 @@ describe('deriveMembership', () => {
 
 describe('an end that is waited for', () => {
   const touched = { hasEmail: true, wasTouched: true };
-  const derive = (before: MembershipCore, changes: Partial<Extract<Verdict, { cause: unknown }>>) =>
-    deriveMembership(before, { ...(fallen as Extract<Verdict, { cause: unknown }>), ...changes }, touched);
+  const derive = (before: MembershipCore, changes: Partial<Extract<MembershipVerdict, { cause: unknown }>>) =>
+    deriveMembership(before, { ...(fallen as Extract<MembershipVerdict, { cause: unknown }>), ...changes }, touched);
   const waits = situations['due for the brake'];
 
   it.each(['removing', 'failed'] as const)(
@@ -230,7 +230,7 @@ describe('whose membership it is', () => {
     (state) => {
       const before = newCore({ state });
       const hasEmail = state !== 'waiting_email';
-      const verdict: Verdict = { kind: 'wanted', install: 'globex' };
+      const verdict: MembershipVerdict = { kind: 'wanted', install: 'globex' };
       const after = deriveMembership(before, verdict, { hasEmail, wasTouched: true });
       expect(after).toEqual({ ...before, install: 'globex' });
     },
@@ -249,13 +249,15 @@ describe('in every situation', () => {
     cause: fc.option(cause),
     removeAfter: fc.option(instant),
   });
-  const standing: fc.Arbitrary<Verdict> = fc.oneof(
-    install.map((name): Verdict => ({ kind: 'wanted', install: name })),
-    fc.constantFrom<Verdict>({ kind: 'orphaned' }, { kind: 'managed' }),
+  const standing: fc.Arbitrary<MembershipVerdict> = fc.oneof(
+    install.map((name): MembershipVerdict => ({ kind: 'wanted', install: name })),
+    fc.constantFrom<MembershipVerdict>({ kind: 'orphaned' }, { kind: 'managed' }),
   );
-  const verdict: fc.Arbitrary<Verdict> = fc.oneof(
+  const verdict: fc.Arbitrary<MembershipVerdict> = fc.oneof(
     standing,
-    fc.record({ install, cause, removeAfter: instant }).map((fall): Verdict => ({ kind: 'unwanted', ...fall })),
+    fc
+      .record({ install, cause, removeAfter: instant })
+      .map((fall): MembershipVerdict => ({ kind: 'unwanted', ...fall })),
   );
   const situation = fc.record({ hasEmail: fc.boolean(), wasTouched: fc.boolean() });
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { emptyContract, emptyGrant, emptyLink } from '../../src/domain/evidence.ts';
-import { isExplicit, type ReasonFacts, removalCauses, sayCause, standingOf } from '../../src/domain/standing.ts';
+import { describeCause, isExplicit, type ReasonFacts, removalCauses, standingOf } from '../../src/domain/standing.ts';
 
 const minuteMs = 60_000;
-const graces = { graceMs: 15 * minuteMs, revokedGraceMs: 24 * 60 * minuteMs };
+const gracePeriods = { graceMs: 15 * minuteMs, revokedGraceMs: 24 * 60 * minuteMs };
 
 function at(minutes: number): string {
   return new Date(Date.parse('2026-03-15T12:00:00.000Z') + minutes * minuteMs).toISOString();
@@ -30,11 +30,11 @@ function facts(changes: {
 
 describe('why somebody is taken out', () => {
   it.each(removalCauses)('is said of %s', (cause) => {
-    expect(sayCause(cause)).toMatch(/ /);
+    expect(describeCause(cause)).toMatch(/ /);
   });
 
   it('is said also where another version of Gangway gave the cause', () => {
-    expect(sayCause('contract_eliminated')).toBe('contract eliminated');
+    expect(describeCause('contract_eliminated')).toBe('contract eliminated');
   });
 });
 
@@ -51,7 +51,7 @@ describe('a reason stands', () => {
       { grant: { revokedEventAt: at(0), revokedReceivedAt: at(0), activeReadAt: at(1) } },
     ],
   ])('%s', (_, changes) => {
-    expect(standingOf(facts(changes), graces)).toEqual({ stands: true });
+    expect(standingOf(facts(changes), gracePeriods)).toEqual({ stands: true });
   });
 });
 
@@ -60,7 +60,7 @@ describe('a reason cannot have been one', () => {
     ['where the contract is not known to have started', { contract: { startedEventAt: null } }],
     ['where the link leads nowhere', { link: { externalProjectId: null } }],
   ])('%s', (_, changes) => {
-    expect(standingOf(facts(changes), graces)).toEqual({ stands: false, falls: [] });
+    expect(standingOf(facts(changes), gracePeriods)).toEqual({ stands: false, ends: [] });
   });
 });
 
@@ -74,10 +74,10 @@ describe('a reason falls', () => {
     ['contract_moved', 10, 25, { pair: { omissions: twice } }],
     ['participation_left', 10, 25, { participation: { absences: twice } }],
     ['grant_revoked', 2, 2 + 24 * 60, { grant: { revokedEventAt: at(0), revokedReceivedAt: at(2) } }],
-  ] as const)('by %s', (cause, since, due, changes, withHeir?: number) => {
-    expect(standingOf(facts(changes), graces)).toEqual({
+  ] as const)('by %s', (cause, since, due, changes, withSuccessor?: number) => {
+    expect(standingOf(facts(changes), gracePeriods)).toEqual({
       stands: false,
-      falls: [{ cause, since: at(since), dueAt: at(due), dueWithHeirAt: at(withHeir ?? due) }],
+      ends: [{ cause, since: at(since), dueAt: at(due), dueWithSuccessorAt: at(withSuccessor ?? due) }],
     });
   });
 
@@ -102,19 +102,19 @@ describe('a reason falls', () => {
       revokedEventAt: revoked,
       revokedReceivedAt: revoked,
     };
-    const standing = standingOf(facts({ link: { ...seen, ...gone }, grant }), graces);
-    const falls = standing.stands ? [] : standing.falls;
-    const fall = falls.find(({ cause }) => cause.startsWith('link_'));
-    expect(fall).toMatchObject({
+    const standing = standingOf(facts({ link: { ...seen, ...gone }, grant }), gracePeriods);
+    const ends = standing.stands ? [] : standing.ends;
+    const end = ends.find(({ cause }) => cause.startsWith('link_'));
+    expect(end).toMatchObject({
       dueAt: at(dueAt),
-      dueWithHeirAt: at(dueAt === day ? longer : day),
+      dueWithSuccessorAt: at(dueAt === day ? longer : day),
     });
   });
 
   it('by what was delivered, where an end was both delivered and read', () => {
     const contract = { endedEventAt: at(5), endedReadAt: at(0), endedByOperatorAt: at(1) };
-    expect(standingOf(facts({ contract }), graces)).toMatchObject({
-      falls: [{ cause: 'contract_ended', since: at(5), dueAt: at(5) }],
+    expect(standingOf(facts({ contract }), gracePeriods)).toMatchObject({
+      ends: [{ cause: 'contract_ended', since: at(5), dueAt: at(5) }],
     });
   });
 
@@ -141,16 +141,16 @@ describe('a reason falls', () => {
       'grant_revoked',
     ],
   ] as const)('first by %s', (_, changes, cause) => {
-    expect(standingOf(facts(changes), graces)).toMatchObject({
+    expect(standingOf(facts(changes), gracePeriods)).toMatchObject({
       stands: false,
-      falls: [{ cause }, expect.anything()],
+      ends: [{ cause }, expect.anything()],
     });
   });
 
   it('also where it could not have stood in the end', () => {
     const changes = { contract: { startedEventAt: null, endedEventAt: at(0) } };
-    expect(standingOf(facts(changes), graces)).toMatchObject({
-      falls: [{ cause: 'contract_ended' }],
+    expect(standingOf(facts(changes), gracePeriods)).toMatchObject({
+      ends: [{ cause: 'contract_ended' }],
     });
   });
 });

@@ -139,11 +139,11 @@ describeEachDialect('a tool that refuses', (dialect) => {
     await hire(engine, 5);
     let fails = 1;
     const claims = openClaims(engine);
-    const tryAgain: typeof claims.tryAgain = async (...given) => {
+    const tryAgain: typeof claims.retryFailed = async (...given) => {
       if (fails-- > 0) throw new AppError('unavailable', 'No connection');
-      await claims.tryAgain(...given);
+      await claims.retryFailed(...given);
     };
-    const worker = createStudioWorker(engine, tool.memory, { claims: { ...claims, tryAgain } });
+    const worker = createStudioWorker(engine, tool.memory, { claims: { ...claims, retryFailed: tryAgain } });
     startLoops(worker);
     await until(
       'it is left alone',

@@ -16,7 +16,7 @@ const unlinked: Listing = { links: {}, active: {} };
 function watch({ engine }: Incident, installs = ['acme']): Silence {
   return createSilence({
     ...engine,
-    graces: engine.rules.graces,
+    gracePeriods: engine.rules.gracePeriods,
     installs: new Map(installs.map((name) => [name, {}])),
   });
 }

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import { leaseMs } from '../../src/converge/converge-steps.ts';
+import { convergeLeaseMs } from '../../src/converge/converge-steps.ts';
 import { createSettleStore } from '../../src/converge/settle-store.ts';
 import { inTransaction } from '../../src/db/database.ts';
 import { toInstant } from '../../src/lib/clock.ts';
@@ -37,7 +37,7 @@ describeEachDatabase('a worker that dies between the call and its receipt', (ope
     await incident.settle();
     expect(await receiptsOf(incident.engine)).toEqual([]);
 
-    await incident.pass(leaseMs);
+    await incident.pass(convergeLeaseMs);
     expect(await receiptsOf(incident.engine)).toEqual(['add already_member']);
     expect(await incident.engine.membershipRows()).toMatchObject([{ state: 'active', isOurs: 1 }]);
     await incident.event('contract.ended');
@@ -48,7 +48,7 @@ describeEachDatabase('a worker that dies between the call and its receipt', (ope
     await incident.take('contract.started');
     await dieWhileWorking();
     await incident.take('contract.ended');
-    await incident.pass(leaseMs);
+    await incident.pass(convergeLeaseMs);
     expect(incident.tool.members(signs)).toEqual([]);
     expect(await receiptsOf(incident.engine)).toEqual(['remove removed']);
   });
@@ -58,7 +58,7 @@ describeEachDatabase('a worker that dies between the call and its receipt', (ope
     await incident.take('contract.ended');
     await dieWhileWorking();
     expect(incident.tool.members(signs)).toEqual([]);
-    await incident.pass(leaseMs);
+    await incident.pass(convergeLeaseMs);
     expect(await incident.states()).toEqual({ [`${signs}/cmu1`]: 'removing' });
     await incident.pass(minutes);
     expect(await receiptsOf(incident.engine)).toEqual(['add added', 'remove already_absent']);
@@ -84,7 +84,7 @@ describeEachDatabase('somebody who is hired again while being removed', (openFre
     await incident.settle();
     // At once, and not only when the lease has run out of whoever was at it.
     expect(incident.tool.members(signs)).toEqual(['cmu1']);
-    await incident.pass(2 * leaseMs);
+    await incident.pass(2 * convergeLeaseMs);
     expect(incident.tool.members(signs)).toEqual(['cmu1']);
     expect(await incident.engine.membershipRows()).toMatchObject([{ state: 'active', isOurs: 1 }]);
   };

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { takeFreePort } from '../../src/cli/try-customer.ts';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
+import { blocksOf, commandsIn, wordsOf } from '../docs/markdown.ts';
 import { createFolder } from '../support/folder.ts';
 import { readRoster } from '../support/roster.ts';
 import { runCommand, startCommand } from '../support/run-command.ts';
@@ -18,6 +19,8 @@ it('from an empty folder to people in the tool, and through a reconnect', async 
   const folder = createFolder();
   const config = path.join(folder, 'gangway.config.json');
   const port = await takeFreePort();
+  const publicUrl = `http://127.0.0.1:${port}`;
+  const [init, connectAcme, addLink, start, status] = commandsOfReadme(publicUrl, job);
 
   const run = async (...argv: string[]) => {
     const result = await runCommand(...argv, '--config', config);
@@ -27,7 +30,7 @@ it('from an empty folder to people in the tool, and through a reconnect', async 
   const connect = async (token: string, ...argv: string[]) => {
     const file = path.join(folder, 'token');
     writeFileSync(file, token);
-    return await run('connect', 'acme', '--token-file', file, ...argv);
+    return await run(...connectAcme, '--token-file', file, ...argv);
   };
   const roster = () => Object.values(readRoster(path.join(folder, 'data/roster.json'))).flat();
   const rosterIs = async (...ids: string[]) =>
@@ -37,18 +40,18 @@ it('from an empty folder to people in the tool, and through a reconnect', async 
       (now) => now === ids.toSorted().join(),
     );
 
-  const publicUrl = `http://127.0.0.1:${port}`;
-  await run('init', '--public-url', publicUrl, '--marketplace-url', baseUrl);
+  await run(...init, '--marketplace-url', baseUrl);
   listenAt(config, port);
   await connect(customer.token);
-  await run('links', 'add', 'street-signs', '--job', job);
-  const bridge = startCommand('start', '--config', config);
+  await run(...addLink);
+  const bridge = startCommand(...start, '--config', config);
   onTestFinished(async () => {
     bridge.stop();
     await bridge.ended;
   });
   await until('it runs', bridge.stderr, (log) => log.includes('Gangway is running'));
 
+  await run(...status);
   const first = hire();
   await rosterIs(first.trainerId);
 
@@ -68,6 +71,14 @@ it('from an empty folder to people in the tool, and through a reconnect', async 
     return { contractId, trainerId: trainers[0]?.opentrainUserId ?? '' };
   }
 }, 60_000);
+
+/** The five by which a customer is connected, with what its reader puts in them. */
+function commandsOfReadme(publicUrl: string, job: string): [string[], string[], string[], string[], string[]] {
+  const block = blocksOf('README.md').find(({ text }) => text.includes('gangway connect'))?.text ?? '';
+  const lines = commandsIn(block.replace('https://bridge.example.com', publicUrl).replace('<job>', job));
+  const [init = [], connect = [], link = [], start = [], status = []] = lines.map((line) => wordsOf(line).slice(1));
+  return [init, connect, link, start, status];
+}
 
 /** Where the marketplace is told that it listens; the usual ports may be taken on this machine. */
 function listenAt(config: string, port: number): void {

@@ -116,7 +116,7 @@ describeEachDialect('whoever signed up by the link that serves everybody', (dial
     await until('they are out', look, (said) => said.at(-1)?.[0] === 'remove removed');
     expect((await messages(journey)).at(-1)).toEqual([
       'remove removed',
-      expect.stringMatching(/^Their work could not be read before, from .*may not be reported$/),
+      expect.stringMatching(/^The trainer's work could not be read before the removal, from .*may not be reported$/),
     ]);
   });
 });

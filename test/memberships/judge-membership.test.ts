@@ -1,22 +1,22 @@
 import { describe, expect, it } from 'vitest';
-import type { Fall, RemovalCause, Standing } from '../../src/domain/standing.ts';
-import { type Ground, type Heir, judgeMembership } from '../../src/memberships/judge-membership.ts';
+import type { ReasonEnd, RemovalCause, Standing } from '../../src/domain/standing.ts';
+import { judgeMembership, type Reason, type SuccessorLink } from '../../src/memberships/judge-membership.ts';
 
 const noon = '2026-03-15T12:00:00.000Z';
 const later = '2026-03-15T12:15:00.000Z';
 const nextDay = '2026-03-16T12:00:00.000Z';
 const stands: Standing = { stands: true };
-const notYet: Standing = { stands: false, falls: [] };
+const notYet: Standing = { stands: false, ends: [] };
 
 function fell(cause: RemovalCause, dueAt: string): Standing {
   const isOfLink = cause === 'link_removed' || cause === 'link_absent';
-  const fall: Fall = { cause, since: noon, dueAt, dueWithHeirAt: isOfLink ? nextDay : dueAt };
-  return { stands: false, falls: [fall] };
+  const end: ReasonEnd = { cause, since: noon, dueAt, dueWithSuccessorAt: isOfLink ? nextDay : dueAt };
+  return { stands: false, ends: [end] };
 }
 const ended = fell('contract_ended', noon);
 const unlinked = fell('link_removed', later);
 
-function ground(standing: Standing, changes: Partial<Ground> = {}): Ground {
+function reason(standing: Standing, changes: Partial<Reason> = {}): Reason {
   return {
     install: 'acme',
     contractId: 'c1',
@@ -31,7 +31,7 @@ function ground(standing: Standing, changes: Partial<Ground> = {}): Ground {
   };
 }
 
-function heir(changes: Partial<Heir> = {}): Heir {
+function successor(changes: Partial<SuccessorLink> = {}): SuccessorLink {
   return {
     install: 'acme',
     linkId: 'l2',
@@ -45,10 +45,10 @@ function heir(changes: Partial<Heir> = {}): Heir {
 }
 
 /** The first by name, as where all know an address. */
-function judge(grounds: Ground[], heirs: Heir[] = []) {
-  const verdict = judgeMembership(grounds, heirs, (installs) => installs.sort()[0]);
+function judge(reasons: Reason[], successorLinks: SuccessorLink[] = []) {
+  const verdict = judgeMembership(reasons, successorLinks, (installs) => installs.sort()[0]);
   // No order of what is known makes a difference.
-  const reversed = judgeMembership([...grounds].reverse(), [...heirs].reverse(), (installs) => {
+  const reversed = judgeMembership([...reasons].reverse(), [...successorLinks].reverse(), (installs) => {
     return installs.sort()[0];
   });
   expect(reversed).toEqual(verdict);
@@ -66,101 +66,101 @@ const unwanted = (install: string, cause: RemovalCause, removeAfter: string) => 
 });
 
 describe('somebody is wanted', () => {
-  it.each<[string, Ground[], string]>([
-    ['for one reason that stands', [ground(stands)], 'acme'],
-    ['while one of two contracts stands', [ground(ended), ground(stands, globex)], 'globex'],
-    ['while one of two links stands', [ground(unlinked), ground(stands, { linkId: 'l2' })], 'acme'],
-    ['by whoever is preferred of several', [ground(stands, globex), ground(stands)], 'acme'],
-    ['whatever stands elsewhere', [ground(stands), ground(stands, elsewhere)], 'acme'],
-    ['whoever else is provisioned', [ground(stands), ground(stands, { ...globex, ...managed })], 'acme'],
-  ])('%s', (_, grounds, install) => {
-    expect(judge(grounds)).toEqual({ kind: 'wanted', install });
+  it.each<[string, Reason[], string]>([
+    ['for one reason that stands', [reason(stands)], 'acme'],
+    ['while one of two contracts stands', [reason(ended), reason(stands, globex)], 'globex'],
+    ['while one of two links stands', [reason(unlinked), reason(stands, { linkId: 'l2' })], 'acme'],
+    ['by whoever is preferred of several', [reason(stands, globex), reason(stands)], 'acme'],
+    ['whatever stands elsewhere', [reason(stands), reason(stands, elsewhere)], 'acme'],
+    ['whoever else is provisioned', [reason(stands), reason(stands, { ...globex, ...managed })], 'acme'],
+  ])('%s', (_, reasons, install) => {
+    expect(judge(reasons)).toEqual({ kind: 'wanted', install });
   });
 });
 
 describe('somebody is orphaned', () => {
-  it.each<[string, Ground[]]>([
+  it.each<[string, Reason[]]>([
     ['where no reason is known at all', []],
-    ['where what stands is reached no longer', [ground(stands, elsewhere)]],
-    ['where what ended is reached no longer', [ground(ended, elsewhere)]],
+    ['where what stands is reached no longer', [reason(stands, elsewhere)]],
+    ['where what ended is reached no longer', [reason(ended, elsewhere)]],
     [
       'where one reason ended, and one that stands is reached no longer',
-      [ground(ended), ground(stands, { ...globex, ...elsewhere })],
+      [reason(ended), reason(stands, { ...globex, ...elsewhere })],
     ],
-  ])('%s', (_, grounds) => {
-    expect(judge(grounds)).toEqual({ kind: 'orphaned' });
+  ])('%s', (_, reasons) => {
+    expect(judge(reasons)).toEqual({ kind: 'orphaned' });
   });
 });
 
 describe('somebody of a mode that nobody knows is kept as they are', () => {
   const unknown = { provisioning: 'unknown' } as const;
 
-  it.each<[string, Ground[], object]>([
-    ['while their reason stands', [ground(stands, unknown)], { kind: 'orphaned' }],
-    ['whatever else ended', [ground(ended), ground(stands, { ...globex, ...unknown })], { kind: 'orphaned' }],
+  it.each<[string, Reason[], object]>([
+    ['while their reason stands', [reason(stands, unknown)], { kind: 'orphaned' }],
+    ['whatever else ended', [reason(ended), reason(stands, { ...globex, ...unknown })], { kind: 'orphaned' }],
     [
       'but where another reason stands',
-      [ground(stands, globex), ground(stands, unknown)],
+      [reason(stands, globex), reason(stands, unknown)],
       { kind: 'wanted', install: 'globex' },
     ],
-    ['until it falls', [ground(ended, unknown)], unwanted('acme', 'contract_ended', noon)],
-  ])('%s', (_, grounds, expected) => {
-    expect(judge(grounds)).toEqual(expected);
+    ['until it ends', [reason(ended, unknown)], unwanted('acme', 'contract_ended', noon)],
+  ])('%s', (_, reasons, expected) => {
+    expect(judge(reasons)).toEqual(expected);
   });
 });
 
 describe('somebody is left to the marketplace', () => {
-  it.each<[string, Ground[], Heir[]]>([
-    ['where it provisions the only link', [ground(stands, managed)], []],
-    ['where ours ended, and its own stands', [ground(ended), ground(stands, { ...globex, ...managed })], []],
+  it.each<[string, Reason[], SuccessorLink[]]>([
+    ['where it provisions the only link', [reason(stands, managed)], []],
+    ['where ours ended, and its own stands', [reason(ended), reason(stands, { ...globex, ...managed })], []],
     [
       'where it provisions the link that takes over',
-      [ground(unlinked)],
-      [heir({ provisioningMode: 'MANAGED_ADAPTER' })],
+      [reason(unlinked)],
+      [successor({ provisioningMode: 'MANAGED_ADAPTER' })],
     ],
     [
       'where it provisions one of several that take over',
-      [ground(ended), ground(fell('link_absent', later), { linkId: 'l3' })],
-      [heir({ provisioningMode: 'MANAGED_ADAPTER' })],
+      [reason(ended), reason(fell('link_absent', later), { linkId: 'l3' })],
+      [successor({ provisioningMode: 'MANAGED_ADAPTER' })],
     ],
-  ])('%s', (_, grounds, heirs) => {
-    expect(judge(grounds, heirs)).toEqual({ kind: 'managed' });
+  ])('%s', (_, reasons, successorLinks) => {
+    expect(judge(reasons, successorLinks)).toEqual({ kind: 'managed' });
   });
 });
 
 describe('somebody is no longer wanted', () => {
-  it.each<[string, Ground[], object]>([
-    ['from the end of the only reason', [ground(ended)], unwanted('acme', 'contract_ended', noon)],
+  it.each<[string, Reason[], object]>([
+    ['from the end of the only reason', [reason(ended)], unwanted('acme', 'contract_ended', noon)],
     [
       'from the end of the last of several',
-      [ground(ended), ground(unlinked, { linkId: 'l2' })],
+      [reason(ended), reason(unlinked, { linkId: 'l2' })],
       unwanted('acme', 'link_removed', later),
     ],
     [
       'on account of the install whose reason fell last',
-      [ground(fell('grant_revoked', nextDay)), ground(unlinked, globex)],
+      [reason(fell('grant_revoked', nextDay)), reason(unlinked, globex)],
       unwanted('acme', 'grant_revoked', nextDay),
     ],
     [
       'on account of the first by name, where two fell at once',
-      [ground(ended, globex), ground(ended)],
+      [reason(ended, globex), reason(ended)],
       unwanted('acme', 'contract_ended', noon),
     ],
-    ['whatever never was a reason', [ground(ended), ground(notYet, globex)], unwanted('acme', 'contract_ended', noon)],
+    ['whatever never was a reason', [reason(ended), reason(notYet, globex)], unwanted('acme', 'contract_ended', noon)],
     [
       'whatever ended elsewhere',
-      [ground(ended), ground(unlinked, { ...globex, ...elsewhere })],
+      [reason(ended), reason(unlinked, { ...globex, ...elsewhere })],
       unwanted('globex', 'link_removed', later),
     ],
-    ['where the marketplace provisioned it, too', [ground(ended, managed)], unwanted('acme', 'contract_ended', noon)],
-  ])('%s', (_, grounds, expected) => {
-    expect(judge(grounds)).toEqual(expected);
+    ['where the marketplace provisioned it, too', [reason(ended, managed)], unwanted('acme', 'contract_ended', noon)],
+  ])('%s', (_, reasons, expected) => {
+    expect(judge(reasons)).toEqual(expected);
   });
 });
 
 describe('nothing follows', () => {
   it('from what never was a reason', () => {
-    expect(judge([ground(notYet), ground(notYet, globex)])).toBeNull();
+    expect(judge([reason(notYet), reason(notYet, globex)])).toBeNull();
   });
 });
 
@@ -168,18 +168,18 @@ describe('a link that may take over', () => {
   const waiting = unwanted('acme', 'link_removed', nextDay);
   const due = unwanted('acme', 'link_removed', later);
 
-  it.each<[string, Partial<Heir>, object]>([
+  it.each<[string, Partial<SuccessorLink>, object]>([
     ['has the removal wait', {}, waiting],
     ['is none of another project', { externalProjectId: 'lamps' }, due],
     ['is none of another install', { install: 'globex' }, due],
     ['is not the link itself', { linkId: 'l1' }, due],
   ])('%s', (_, changes, expected) => {
-    expect(judge([ground(unlinked)], [heir(changes)])).toEqual(expected);
+    expect(judge([reason(unlinked)], [successor(changes)])).toEqual(expected);
   });
 
   const read = { contractsReadAt: later, jobId: 'j1' };
 
-  it.each<[string, Partial<Heir>, Partial<Ground>, object]>([
+  it.each<[string, Partial<SuccessorLink>, Partial<Reason>, object]>([
     ['no more once its contracts were read', { contractsReadAt: later }, {}, due],
     ['until they were, by a reading a minute later', { contractsReadAt: noon }, {}, waiting],
     ['no more where it is of another job', read, { jobId: 'j2' }, due],
@@ -187,28 +187,32 @@ describe('a link that may take over', () => {
     ['but since it was there', read, { jobId: 'j1', activeReadAt: noon }, waiting],
     ['and then no more', read, { jobId: 'j1', activeReadAt: later }, due],
   ])('takes over %s', (_, changes, of, expected) => {
-    expect(judge([ground(unlinked, of)], [heir(changes)])).toEqual(expected);
+    expect(judge([reason(unlinked, of)], [successor(changes)])).toEqual(expected);
   });
 
   it('takes over from a link that is absent, too', () => {
-    expect(judge([ground(fell('link_absent', later))], [heir()])).toEqual(unwanted('acme', 'link_absent', nextDay));
+    expect(judge([reason(fell('link_absent', later))], [successor()])).toEqual(
+      unwanted('acme', 'link_absent', nextDay),
+    );
   });
 
   it.each<RemovalCause>([
     ...(['contract_ended', 'contract_read_ended', 'contract_ended_by_operator'] as const),
     ...(['contract_moved', 'participation_left', 'grant_revoked'] as const),
   ])('takes nothing over from %s', (cause) => {
-    expect(judge([ground(fell(cause, later))], [heir()])).toEqual(unwanted('acme', cause, later));
+    expect(judge([reason(fell(cause, later))], [successor()])).toEqual(unwanted('acme', cause, later));
   });
 
   it('does not put off what falls for another reason too', () => {
-    const [link] = [unlinked].flatMap((one) => (one.stands ? [] : one.falls));
-    const [left] = [fell('participation_left', later)].flatMap((one) => (one.stands ? [] : one.falls));
-    const falls = [link, left].filter((fall) => fall !== undefined);
-    expect(judge([ground({ stands: false, falls })], [heir()])).toEqual(unwanted('acme', 'participation_left', later));
+    const [link] = [unlinked].flatMap((one) => (one.stands ? [] : one.ends));
+    const [left] = [fell('participation_left', later)].flatMap((one) => (one.stands ? [] : one.ends));
+    const ends = [link, left].filter((end) => end !== undefined);
+    expect(judge([reason({ stands: false, ends })], [successor()])).toEqual(
+      unwanted('acme', 'participation_left', later),
+    );
   });
 
   it('has everybody wait whom it may take over, whatever else ended', () => {
-    expect(judge([ground(ended), ground(unlinked, { contractId: 'c2' })], [heir()])).toEqual(waiting);
+    expect(judge([reason(ended), reason(unlinked, { contractId: 'c2' })], [successor()])).toEqual(waiting);
   });
 });

@@ -160,7 +160,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
     await expect(adopt(9)).rejects.toMatchObject({ code: 'not_found' });
     await expect(release(9)).rejects.toThrow('There is no membership 9');
     await engine.apply([started]);
-    const pending = conflict('Membership 1 is pending: nobody is known to be in the tool');
+    const pending = conflict('Membership 1 is pending: no member is known to be in the tool');
     await expect(adopt()).rejects.toMatchObject(pending);
     await expect(release()).rejects.toMatchObject(pending);
     await convergeDue(engine, tool);

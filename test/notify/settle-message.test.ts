@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { Sent } from '../../src/notify/channel.ts';
+import type { MessageResult } from '../../src/notify/channel.ts';
 import { settleMessage } from '../../src/notify/settle-message.ts';
 
 const createdAt = '2026-03-15T12:00:00.000Z';
 const longest = () => 1;
 
-function settle(sent: Sent, { at = createdAt, attempts = 1 } = {}) {
+function settle(sent: MessageResult, { at = createdAt, attempts = 1 } = {}) {
   return settleMessage({ createdAt, attempts }, sent, new Date(at), longest);
 }
 

@@ -80,7 +80,7 @@ describeEachDatabase('alerts', (openFresh) => {
     await settled();
     expect(telling.log.lines()).toMatchObject([
       { alert: 'link_outside' },
-      { notTold: 'link_outside', msg: 'An alert could not be kept to be told' },
+      { notStored: 'link_outside', msg: 'A notice of an alert could not be stored' },
     ]);
   });
 

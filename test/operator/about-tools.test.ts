@@ -120,7 +120,7 @@ describeEachDialect('what is told of the tools', (dialect) => {
     await until('it is told', says, ({ length }) => length === 1);
     await worker.stop();
     await engine.database.kysely.updateTable('membership').set({ nextAttemptAt: null }).execute();
-    expect(await says()).toMatchObject([expect.stringContaining('nobody waits for it now')]);
+    expect(await says()).toMatchObject([expect.stringContaining('no trainer waits for it now')]);
     answerWith(undefined);
     start();
     await until('it is over', says, ({ length }) => length === 0);
@@ -151,7 +151,7 @@ describeEachDialect('what is told of the tools', (dialect) => {
     await worker.stop();
     engine.clock.advance(2 * minuteMs);
     expect(await says()).toMatchObject([
-      expect.stringMatching(/ since 2026-03-15T12:00:.+ most were told: The tool did not answer wi/),
+      expect.stringMatching(/ since 2026-03-15T12:00:.+ most got the answer: The tool did not answer wi/),
     ]);
   });
 

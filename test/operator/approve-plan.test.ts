@@ -83,7 +83,7 @@ describeEachDatabase('a plan that is approved', (openFresh) => {
       by: { actor: 'ada', at: '' },
       silence: createSilence({
         ...engine,
-        graces: engine.rules.graces,
+        gracePeriods: engine.rules.gracePeriods,
         installs: new Map(customers.map((name) => [name, {}])),
       }),
     };

@@ -15,12 +15,12 @@ function withCapabilities(changes: Partial<Capabilities>, check?: Adapter['check
 describe('a check of a tool', () => {
   const look = (adapter: Adapter, signal = new AbortController().signal) => checkTool('studio', adapter, signal);
 
-  it('warns where whoever is removed may still get in, or cannot return', async () => {
+  it('warns where a removed member may still get in, or cannot return', async () => {
     const removal = { effect: 'membership_only', reason: 'their login stays' } as const;
     expect(await look(withCapabilities({ removal, readding: 'no' }))).toMatchObject([
       { name: 'tool studio', status: 'ok', action: null },
-      { status: 'warning', says: 'whoever is removed may still get in: their login stays' },
-      { status: 'warning', says: 'whoever is removed cannot be added again' },
+      { status: 'warning', says: 'a removed member may still get in: their login stays' },
+      { status: 'warning', says: 'a removed member cannot be added again' },
     ]);
     expect(await look(withCapabilities({ readding: 'new_account' }))).toHaveLength(1);
   });

@@ -33,7 +33,7 @@ describe('the marketplace', () => {
     await world.link('lamps');
     await world.subscribe(`${publicUrl}/webhooks/acme`);
     expect(await look({ acme: connect(world) })).toEqual([
-      'install acme: ok: its token is good and has every scope, work addresses are shared, and its webhook endpoint is told of everything',
+      'install acme: ok: its token is good and has every scope, work addresses are shared, and its webhook endpoint receives every event',
       ...wellKnown,
     ]);
   });
@@ -68,11 +68,11 @@ describe('the marketplace', () => {
       })
     ).map((line) => line.slice(0, 75));
     expect(begins).toEqual([
-      'install acme: warning: the customer does not share work addresses: whoever ',
-      'install acme: warning: links without a job, by which nobody ever gets in: l',
+      'install acme: warning: the customer does not share work addresses: hired trainers ',
+      'install acme: warning: links without a job, by which no trainer ever gets in: l',
       expect.stringMatching(/^install acme: failure: its webhook endpoint \S+ is DISABLED/),
       'install few: failure: its token lacks the scope project-links:read: nothing',
-      'install few: failure: its token lacks the scope participants:email: nobody ',
+      'install few: failure: its token lacks the scope participants:email: no trainer ',
       'install few: warning: its token lacks the scope webhooks:manage: its webhoo',
       'install few: warning: its token lacks the scope usage:write: work cannot be',
       expect.stringMatching(/^install refused: failure: Could not read the install: answered 401/),

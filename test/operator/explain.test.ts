@@ -60,7 +60,7 @@ describe('explaining', () => {
       'a contract that nobody said has started',
       ['contract'],
       { contracts: [emptyContract('acme', 'cmc1')] },
-      /^the contract is unknown: nobody has said that it started$/,
+      /^the contract is unknown: no source has said that it started$/,
       /^wait for its event/,
     ],
     [
@@ -126,7 +126,7 @@ describe('explaining', () => {
       ['link'],
       { links: [{ ...link, provisioningMode: 'CUSTOM_MODE' }] },
       /^street-signs is provisioned in the mode CUSTOM_MODE, which this version does not know$/,
-      /^see whether a newer version knows it; whoever is in stays, and nobody is added$/,
+      /^see whether a newer version knows it; members stay, and no trainer is added$/,
     ],
   ])('%s: the step that fails, and what to do', (_, failing, changes, says, action) => {
     const out = { ...membership, state: 'removed', wanted: 0 } as const;
@@ -300,7 +300,7 @@ describe('explaining a membership', () => {
   const untold = { kind: 'link', deliveredAt: null, deliveredBy: null } as const;
 
   it.each([
-    ['invited', untold, /^invited in .+; their link waits to be told to them$/, /^see that they/],
+    ['invited', untold, /^invited in .+; their link waits to be handed over$/, /^see that they/],
     ['active', { ...untold, kind: 'password' } as const, /; their password waits/, /^see that they/],
     [
       'invited',
@@ -324,7 +324,7 @@ describe('explaining a membership', () => {
     [{ state: 'invited' }, /^invited in /, /^have them accept the invitation$/],
     [
       { state: 'active', doubtedId: '17' },
-      /^active in .+; the account 17, which was theirs, shows an address that nobody told/,
+      /^active in .+; the account 17, which was theirs, shows an address that no source has reported/,
       /^see in studio whose it is, then: gangway members adopt 7 --address .+, gangway members release 7/,
     ],
     [{ state: 'pending' }, /^pending in /, /^wait: it is worked on; .+"gangway doctor"/],

@@ -143,7 +143,7 @@ describe('a check of the endpoints', () => {
       'one that misses events',
       [{ eventTypes: eventTypes.slice(2) }],
       'warning',
-      /is not told of contract\.started, contract\.ended: /,
+      /does not receive contract\.started, contract\.ended: /,
     ],
     [
       'one that fails',

@@ -134,7 +134,7 @@ describeEachDatabase('forgetting a person', (openFresh) => {
     const forget = createForget(renewed);
     await expect(forget('nobody@opentrain.work')).rejects.toMatchObject({
       code: 'not_found',
-      message: 'Nobody is known by the address n…@opentrain.work',
+      message: 'No person is known by the address n…@opentrain.work',
     });
     expect(await forget('Amara.O@OpenTrain.work')).toMatchObject({ trainerId: 't1', people: 2 });
   });

@@ -4,15 +4,15 @@ import {
   endOfContract,
   isNoteStale,
   isPersonOver,
-  type KnownContract,
   needsNote,
+  type RetainedContract,
 } from '../../src/privacy/retention.ts';
 
 const first = '2026-01-01T00:00:00.000Z';
 const second = '2026-02-01T00:00:00.000Z';
 const third = '2026-03-01T00:00:00.000Z';
 
-it.each<[string, Partial<KnownContract>, string | null]>([
+it.each<[string, Partial<RetainedContract>, string | null]>([
   ['of nothing known is not known', {}, null],
   ['of an active one is none', { startedEventAt: first }, null],
   ['is when its event says', { startedEventAt: first, endedEventAt: second }, second],
@@ -50,6 +50,6 @@ it('is over for a person when all of theirs are, and never for one without any',
   expect(isPersonOver([], third)).toBe(false);
 });
 
-function contract(registers: Partial<KnownContract>): KnownContract {
+function contract(registers: Partial<RetainedContract>): RetainedContract {
   return { ...emptyContract('acme', 'c1'), endSeenAt: null, isUnlinked: 0, ...registers };
 }

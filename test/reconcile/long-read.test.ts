@@ -4,9 +4,8 @@ import { AppError } from '../../src/domain/errors.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import type { PlatformReader } from '../../src/marketplace/platform-api.ts';
 import { installLeaseMs } from '../../src/reconcile/read/hold-lease.ts';
-import { endRuns } from '../../src/reconcile/runs/reconcile-worker.ts';
 import { reconcileNext } from '../../src/reconcile/runs/reconcile-install.ts';
-import { createReconcileWorker } from '../../src/reconcile/runs/reconcile-worker.ts';
+import { createReconcileWorker, endRuns } from '../../src/reconcile/runs/reconcile-worker.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { createIncident, hours, type Incident, toApi } from '../support/incident.ts';
 

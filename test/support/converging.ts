@@ -1,10 +1,15 @@
-import { type Claim, type ClaimOrder, type ClaimStore, createClaimStore } from '../../src/converge/claim-store.ts';
+import {
+  type Claim,
+  type ClaimStore,
+  createClaimStore,
+  type MembershipClaimOrder,
+} from '../../src/converge/claim-store.ts';
 import { convergeMembership } from '../../src/converge/converge-membership.ts';
-import { leaseMs, usualSecondLookMs as secondLookMs } from '../../src/converge/converge-steps.ts';
+import { convergeLeaseMs, usualSecondLookMs as secondLookMs } from '../../src/converge/converge-steps.ts';
 import { createConvergeWorker } from '../../src/converge/converge-worker.ts';
 import { createResetStore } from '../../src/converge/reset-store.ts';
 import { createResetting } from '../../src/converge/reset-worker.ts';
-import { createSettleStore, type Result, type SettleStore } from '../../src/converge/settle-store.ts';
+import { type ConvergeResult, createSettleStore, type SettleStore } from '../../src/converge/settle-store.ts';
 import { createToolTroubleStore } from '../../src/converge/tool-trouble-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createLockStore } from '../../src/db/lock-store.ts';
@@ -26,13 +31,13 @@ export async function claimDue(
     claims = openClaims(engine),
     token = 'worker',
     limit = 100,
-    exclusiveBy = [] as ClaimOrder['exclusiveBy'],
+    exclusiveBy = [] as MembershipClaimOrder['exclusiveBy'],
     makesLogins = false,
   } = {},
 ): Promise<Claim[]> {
   const { clock } = engine;
   const now = toInstant(clock.now());
-  const order = { tool: 'studio', token, limit, now, leasedUntil: instantIn(clock, leaseMs) };
+  const order = { tool: 'studio', token, limit, now, leasedUntil: instantIn(clock, convergeLeaseMs) };
   const claimed: Claim[] = [];
   for (const install of await claims.installsDue('studio', now)) {
     claimed.push(...(await claims.claim({ ...order, install, exclusiveBy, makesLogins })));
@@ -64,7 +69,7 @@ export async function converge(
     mayChangeAccounts = true,
     signal,
   }: Converging = {},
-): Promise<Result | null> {
+): Promise<ConvergeResult | null> {
   const { clock, managedDomains, alerts } = engine;
   const deps = {
     claims,

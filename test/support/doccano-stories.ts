@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Adapter, Added, Person, UsageSighting } from '../../src/adapters/adapter.ts';
+import type { Adapter, Added, Person, UsageObservation } from '../../src/adapters/adapter.ts';
 import { makePerson, newLogin } from './doccano-facts.ts';
 import { doccanoAdapter, doccanoPerson } from './doccano-harness.ts';
 import {
@@ -47,7 +47,7 @@ function newPerson(): Person & { newPassword: string } {
   return doccanoPerson(`story.${process.pid}.${people}`);
 }
 
-async function readUsage(adapter: Adapter, project: number): Promise<UsageSighting[]> {
+async function readUsage(adapter: Adapter, project: number): Promise<UsageObservation[]> {
   return (await readWork(adapter, String(project), usage, signal)).work;
 }
 

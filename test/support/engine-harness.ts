@@ -4,7 +4,7 @@ import { type Database, inTransaction } from '../../src/db/database.ts';
 import type { MembershipRow, Tables } from '../../src/db/tables.ts';
 import type { BrakeLimits } from '../../src/domain/brake.ts';
 import type { Evidence } from '../../src/domain/evidence.ts';
-import { applyEvidence, type Named } from '../../src/evidence/apply-evidence.ts';
+import { applyEvidence, type NamedTrainer } from '../../src/evidence/apply-evidence.ts';
 import { evidenceOfEvent } from '../../src/evidence/evidence-of-event.ts';
 import { createEvidenceStore } from '../../src/evidence/evidence-store.ts';
 import { createIntakeWorker, type IntakeDeps } from '../../src/evidence/intake-worker.ts';
@@ -18,7 +18,7 @@ import { toInstant } from '../../src/lib/clock.ts';
 import type { Loop } from '../../src/lib/loop.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
 import { createAddressStore } from '../../src/memberships/address-store.ts';
-import type { Rules } from '../../src/memberships/collect-candidates.ts';
+import type { MembershipRules } from '../../src/memberships/collect-candidates.ts';
 import type { InstallsReaching, RouteLink } from '../../src/memberships/link-router.ts';
 import { createMembershipStore } from '../../src/memberships/membership-store.ts';
 import { createInstallStateStore, type InstallStateStore } from '../../src/reconcile/read/install-state-store.ts';
@@ -66,7 +66,7 @@ const everyProject: RouteLink = ({ externalProjectId }) =>
 
 /** The defaults of the configuration. */
 const usualLimits = { max: 25, maxFraction: 0.3 };
-const graces = { graceMs: 15 * 60_000, revokedGraceMs: 24 * 3_600_000 };
+const gracePeriods = { graceMs: 15 * 60_000, revokedGraceMs: 24 * 3_600_000 };
 const monthMs = 30 * 24 * 3_600_000;
 
 interface EngineOptions {
@@ -76,7 +76,7 @@ interface EngineOptions {
   limits?: BrakeLimits;
   managedDomains?: string[];
   canReturn?: (tool: string) => boolean;
-  endsAssignments?: Rules['endsAssignments'];
+  endsAssignments?: MembershipRules['endsAssignments'];
   /** Installs whose marketplace can be asked before an end; none unless given. */
   asked?: ReadonlyMap<string, unknown>;
   installsReaching?: InstallsReaching;
@@ -107,7 +107,7 @@ export function createEngine(
     readRequests: createReadRequestStore(database),
     plans: createPlanStore(database),
     brakes: createBrakeStore(database),
-    awaitedReadings: createAwaitedReadingStore({ graces, installs: asked, installsReaching, wantLists }),
+    awaitedReadings: createAwaitedReadingStore({ gracePeriods, installs: asked, installsReaching, wantLists }),
     activeLists: createActiveListStore(database),
     installStates: createInstallStateStore(database),
     runs: createRunStore(database),
@@ -124,7 +124,7 @@ export function createEngine(
     metrics,
     alerts,
     logger: log.logger,
-    rules: { routeLink, graces, ...(endsAssignments && { endsAssignments }) },
+    rules: { routeLink, gracePeriods, ...(endsAssignments && { endsAssignments }) },
     managedDomains,
     limits,
     canReturn,
@@ -134,7 +134,7 @@ export function createEngine(
     lockEvidence: stores.evidence.lock,
     isReceiverBusy: () => false,
     // Nothing is known to tell of work.
-    mayPass: createFinalReadingStore({ placeOf: () => undefined, wantRead: () => Promise.resolve() }).mayPass,
+    mayPass: createFinalReadingStore({ scopeOf: () => undefined, wantRead: () => Promise.resolve() }).mayPass,
     onMembershipDue: () => undefined,
     onRemovalDue: () => undefined,
     onReadWanted: () => undefined,
@@ -176,7 +176,7 @@ export function createEngine(
 }
 
 /** Whom an event names, as intake finds them. */
-function namedIn({ contracts, people }: Evidence): Named[] {
+function namedIn({ contracts, people }: Evidence): NamedTrainer[] {
   return people.flatMap(({ install, trainerId }) =>
     contracts.map(({ contractId }) => ({ install, contractId, trainerId })),
   );

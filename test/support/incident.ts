@@ -213,10 +213,10 @@ function createReports({ database, alerts, clock }: Engine) {
 
 /** Compares what the tool lists, where it does, with what the engine knows. */
 function createDriftDeps(engine: Engine, tool: MemoryTool, protectedAccounts: string[] = []): CheckDriftDeps {
-  const { routeLink, graces } = engine.rules;
+  const { routeLink, gracePeriods } = engine.rules;
   return {
     ...engine,
-    ...graces,
+    ...gracePeriods,
     routeLink,
     report: createReportDrift(engine),
     drifts: createDriftStore(engine.database),

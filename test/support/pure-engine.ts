@@ -26,7 +26,7 @@ export interface PureEngine {
 const rules = {
   routeLink: ({ externalProjectId }: { externalProjectId: string | null }) =>
     externalProjectId === null ? undefined : { tool: 'studio', groupId: externalProjectId },
-  graces: { graceMs: 15 * 60_000, revokedGraceMs: 24 * 3_600_000 },
+  gracePeriods: { graceMs: 15 * 60_000, revokedGraceMs: 24 * 3_600_000 },
 };
 
 type Registers = { [Kind in keyof Evidence]: Map<string, Evidence[Kind][number]> };
@@ -35,15 +35,15 @@ export function createPureEngine(): PureEngine {
   const registers = createRegisters();
   const memberships = new Map<number, MembershipRow>();
   const current = new Map<number, string>();
-  const words = new Map<number, Set<string>>();
+  const addressInstalls = new Map<number, Set<string>>();
   const reasons = new Map<string, ReasonRow>();
   /** Memberships by which somebody is in. */
   const tool = new Set<number>();
 
   function plan(): MembershipChange[] {
     const known = toKnown(registers);
-    const rows = { memberships: [...memberships.values()], reasons: [...reasons.values()] };
-    return planMemberships({ ...known, ...rows, current, words }, rules);
+    const rows = { memberships: [...memberships.values()], reasonRows: [...reasons.values()] };
+    return planMemberships({ ...known, ...rows, current, addressInstalls }, rules);
   }
 
   return {
@@ -51,13 +51,13 @@ export function createPureEngine(): PureEngine {
     known: (install) => toKnownInstall(registers, install),
     merge: (evidence) => mergeInto(registers, evidence),
     derive() {
-      for (const { place, before, after, reasons: added, address } of plan()) {
+      for (const { seat, before, after, newReasons: added, address } of plan()) {
         const id = before?.id ?? memberships.size + 1;
-        const row = { ...newRow, ...before, ...place, ...after, id, wanted: after.wanted ? 1 : 0 };
+        const row = { ...newRow, ...before, ...seat, ...after, id, wanted: after.wanted ? 1 : 0 };
         memberships.set(id, row);
         if (address !== null) {
           current.set(id, address.address);
-          words.set(id, new Set(words.get(id)).add(address.install));
+          addressInstalls.set(id, new Set(addressInstalls.get(id)).add(address.install));
         }
         for (const reason of added) {
           const { install, contractId, linkId } = reason;
@@ -78,12 +78,12 @@ export function createPureEngine(): PureEngine {
         Object.assign(row, { state: 'removed', isOurs: 0, removeAfter: null });
       }
     },
-    wanted: () => placesOf([...memberships.values()].filter(({ wanted }) => wanted === 1)),
-    roster: () => placesOf([...memberships.values()].filter(({ id }) => tool.has(id))),
+    wanted: () => seatsOf([...memberships.values()].filter(({ wanted }) => wanted === 1)),
+    roster: () => seatsOf([...memberships.values()].filter(({ id }) => tool.has(id))),
   };
 }
 
-function placesOf(rows: MembershipRow[]): string[] {
+function seatsOf(rows: MembershipRow[]): string[] {
   return [...new Set(rows.map(({ groupId, trainerId }) => `${groupId}/${trainerId}`))].sort();
 }
 
@@ -125,12 +125,12 @@ function toKnown({ contracts, links, grants, pairs, participations, people }: Re
   const known = [...people.values()].flatMap(({ install, trainerId, workEmail }) =>
     workEmail === null ? [] : ([[`${install}/${trainerId}`, workEmail.toLowerCase()]] as const),
   );
-  const isHeir = (link: LinkEvidence) => statusOfLink(link) === 'live';
+  const isSuccessorLink = (link: LinkEvidence) => statusOfLink(link) === 'live';
   return {
     participations: joined,
     addresses: new Map(known),
     grants: [...grants.values()],
-    heirs: [...links.values()].filter(isHeir),
+    successorLinks: [...links.values()].filter(isSuccessorLink),
   };
 }
 

@@ -1,8 +1,8 @@
-import type { Adapter, UsageNote, UsageRequest, UsageSighting } from '../../src/adapters/adapter.ts';
+import type { Adapter, UsageNote, UsageObservation, UsageRequest } from '../../src/adapters/adapter.ts';
 
 /** What a reading of one place tells. */
 export interface ToldWork {
-  work: UsageSighting[];
+  work: UsageObservation[];
   /** The tasks that there are. */
   tasks: string[];
   /** What the tool could not tell. */
@@ -19,7 +19,7 @@ export async function readWork(
 }
 
 export async function collectWork(
-  reading: AsyncIterable<UsageSighting | UsageNote> | readonly never[],
+  reading: AsyncIterable<UsageObservation | UsageNote> | readonly never[],
 ): Promise<ToldWork> {
   const told: ToldWork = { work: [], tasks: [], gaps: [] };
   for await (const one of reading) {

@@ -1,9 +1,9 @@
-import type { Trip } from '../../src/converge/adapt-pace.ts';
+import type { PaceSample } from '../../src/converge/adapt-pace.ts';
 
 /** How many people are let in at once: asked before each, and told what became of it. */
 export interface Rule {
   slots(): number;
-  report(trip: Trip): void;
+  report(trip: PaceSample): void;
 }
 
 export interface Rush {

@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import type { Adapter, UsageNote, UsageSighting } from '../../src/adapters/adapter.ts';
+import type { Adapter, UsageNote, UsageObservation } from '../../src/adapters/adapter.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import type { Counts } from '../../src/domain/usage.ts';
@@ -10,8 +10,8 @@ import { evidenceOfInstall } from '../../src/reconcile/read/evidence-of-install.
 import { readInstall } from '../../src/reconcile/read/read-install.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createUsage, type Usage } from '../../src/usage/create-usage.ts';
-import { createImportSightings } from '../../src/usage/import/import-sightings.ts';
-import { listPlaces, readNextPlace } from '../../src/usage/read/read-place.ts';
+import { createImportObservations } from '../../src/usage/import/import-observations.ts';
+import { listScopes, readNextScope } from '../../src/usage/read/read-scope.ts';
 import { type InstallReport, reportUsage } from '../../src/usage/report/report-usage.ts';
 import type { ReportWanted } from '../../src/usage/report/report-wanted.ts';
 import type { OnAnswer } from '../../src/usage/report/send-usage.ts';
@@ -149,7 +149,7 @@ function createWorkTool(): WorkTool {
         for (const taskId of tasksAt(scope)) yield { of: 'task', taskId };
         for (const [itemId, work] of itemsAt(scope)) {
           if (changedSince === null || (work.changedAt ?? work.at) >= changedSince)
-            yield { ...toSighting(itemId, work), email: emailOf(work.memberId) };
+            yield { ...toObservation(itemId, work), email: emailOf(work.memberId) };
         }
       },
     },
@@ -157,7 +157,7 @@ function createWorkTool(): WorkTool {
   return tool;
 }
 
-function* totalsOf({ totals, gap }: WorkTool): Iterable<UsageSighting | UsageNote> {
+function* totalsOf({ totals, gap }: WorkTool): Iterable<UsageObservation | UsageNote> {
   for (const [memberId, tasks] of totals) yield { memberId, of: 'total', tasks };
   if (gap !== null) yield { of: 'gap', says: gap };
 }
@@ -166,9 +166,17 @@ function taskOf(itemId: string): string {
   return `task of ${itemId}`;
 }
 
-function toSighting(itemId: string, { memberId, seconds, labels, at, changedAt }: ItemWork) {
+function toObservation(itemId: string, { memberId, seconds, labels, at, changedAt }: ItemWork) {
   const instants = { doneAt: at, changedAt: changedAt ?? at };
-  return { memberId, of: 'item', itemId, taskId: taskOf(itemId), seconds, labels, ...instants } satisfies UsageSighting;
+  return {
+    memberId,
+    of: 'item',
+    itemId,
+    taskId: taskOf(itemId),
+    seconds,
+    labels,
+    ...instants,
+  } satisfies UsageObservation;
 }
 
 /** After so long no request arrives any more that nobody has heard of. */
@@ -217,7 +225,7 @@ export async function openUsageWorld(
     adapters,
     routeLink,
     installs,
-    otherSightings: [createImportSightings(database)],
+    otherObservations: [createImportObservations(database)],
     onAnswer,
     links: new Map([['signs', { timeZone }]]),
     usage: { schedule: '30 * * * *', lookbackMs: 14 * 86_400_000, maxLoweredFraction, deletedTasks },
@@ -268,11 +276,11 @@ export async function openUsageWorld(
     },
     async read(isComplete = false) {
       const now = toInstant(clock.now());
-      const places = [...(await listPlaces(deps)).values()];
-      await deps.places.keep(places, now);
-      await inTransaction(database, (tx) => deps.places.want(tx, places, now));
+      const scopes = [...(await listScopes(deps)).values()];
+      await deps.scopes.keep(scopes, now);
+      await inTransaction(database, (tx) => deps.scopes.want(tx, scopes, now));
       if (isComplete) await forgetComplete(database);
-      while (await readNextPlace(deps, signal));
+      while (await readNextScope(deps, signal));
     },
     async report(wanted = {}) {
       const [report] = await reportUsage(deps, { installs: ['acme'], ...wanted }, signal);

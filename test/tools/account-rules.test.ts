@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { canReturn, findSharedAccounts, mayChangeAccounts, saySharedAccounts } from '../../src/tools/account-rules.ts';
+import {
+  canBeReadded,
+  describeSharedAccounts,
+  findSharedAccounts,
+  mayChangeAccounts,
+} from '../../src/tools/account-rules.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
 
 const alone = new Map([
@@ -28,7 +33,7 @@ describe('changing accounts', () => {
   });
 
   it('makes a removal final where the account has to stay and nobody can be added again', () => {
-    expect([canReturn(adapter, true), canReturn(adapter, false)]).toEqual([true, false]);
+    expect([canBeReadded(adapter, true), canBeReadded(adapter, false)]).toEqual([true, false]);
   });
 
   it('is told of where it is refused, with what that means', () => {
@@ -43,8 +48,8 @@ describe('changing accounts', () => {
     expect(others).toEqual([]);
     const expected = { tool: 'studio', installs: ['acme', 'initech'], stillIn: reason };
     expect(one).toEqual({ ...expected, isForGood: true });
-    expect(saySharedAccounts({ ...expected, isForGood: true })).toBe(
-      'acme, initech share studio, and marketplace.managedDomains is not set: no account is ended, renamed or activated in it, so that whoever is removed may still get in: their login stays; and they cannot be added again',
+    expect(describeSharedAccounts({ ...expected, isForGood: true })).toBe(
+      'acme, initech share studio, and marketplace.managedDomains is not set: no account is ended, renamed or activated in it, so that a removed member may still get in: their login stays; and they cannot be added again',
     );
   });
 });

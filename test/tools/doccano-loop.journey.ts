@@ -101,7 +101,7 @@ describe(`gangway doctor with doccano ${doccanoVersion}`, () => {
   const credentials = 'is the token (or the username and password) one of this doccano, and "url" its root?';
   const inOrder = [
     'ok answers, and the settings suffice',
-    `warning whoever is removed may still get in: ${left} → see the README of the adapter for what locks people out`,
+    `warning a removed member may still get in: ${left} → see the README of the adapter for what locks people out`,
     'warning from doccano 1.8.5 on, whoever is added sees no example before it is assigned to them → assign examples to new members in doccano: Dataset, Action, Assign to member',
   ];
   const mend = '→ mend the settings under tools.studio, or the tool itself';
@@ -176,7 +176,7 @@ async function enter(site: DoccanoServer, hired: Hired): Promise<DoccanoUser> {
 
 async function totalOf(adapter: Adapter, project: number, hired: Hired) {
   const { memberId } = await hired.membership();
-  const sightings = await readUsage(adapter, project);
-  const { tasks, labels } = sightings.find((one) => one.memberId === memberId) ?? {};
+  const observations = await readUsage(adapter, project);
+  const { tasks, labels } = observations.find((one) => one.memberId === memberId) ?? {};
   return { tasks, ...(labels !== undefined && { labels }) };
 }

@@ -234,8 +234,8 @@ describe.skipIf(server === null)(`gangway doctor with Label Studio ${server?.ver
     expect(await examine({ token })).toEqual(['ok answers, and the settings suffice']);
     expect(await examine({ token, offboarding: 'membership' })).toEqual([
       'ok answers, and the settings suffice',
-      `warning whoever is removed may still get in: ${left} → see the README of the adapter for what locks people out`,
-      'warning whoever is removed cannot be added again → expect a plan for every removal that nobody said outright: gangway plans list',
+      `warning a removed member may still get in: ${left} → see the README of the adapter for what locks people out`,
+      'warning a removed member cannot be added again → expect a plan for every removal on weak evidence: gangway plans list',
     ]);
   });
 
@@ -307,7 +307,8 @@ async function tallyOf(adapter: Adapter, project: number, hired: Hired) {
   const { memberId } = await hired.membership();
   const theirs = (await readUsage(adapter, project)).filter((one) => one.memberId === memberId);
   if (theirs.length === 0) return {};
-  const sum = (count: 'seconds' | 'labels') => theirs.reduce((total, sighting) => total + (sighting[count] ?? 0), 0);
+  const sum = (count: 'seconds' | 'labels') =>
+    theirs.reduce((total, observation) => total + (observation[count] ?? 0), 0);
   const tasks = new Set(theirs.map((one) => (one.of === 'item' ? one.taskId : '')));
   return { seconds: sum('seconds'), tasks: tasks.size, labels: sum('labels') };
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Adapter, UsageSighting } from '../../src/adapters/adapter.ts';
+import type { Adapter, UsageObservation } from '../../src/adapters/adapter.ts';
 import { inTransaction } from '../../src/db/database.ts';
 import type { InvitationContent } from '../../src/domain/invitation.ts';
 import type { MembershipState } from '../../src/domain/membership.ts';
@@ -98,7 +98,7 @@ function toHired({ storage }: Journey, trainerId: string, email: string, contrac
 }
 
 /** A reading of everything that the tool tells of a project. */
-export async function readUsage(adapter: Adapter, project: number): Promise<UsageSighting[]> {
+export async function readUsage(adapter: Adapter, project: number): Promise<UsageObservation[]> {
   const link = { externalProjectId: String(project), externalProjectName: null };
   const scope = adapter.usageScopeFor?.(link) ?? '';
   const firstDay = new Date(Date.now() - dayMs).toISOString().slice(0, 10);

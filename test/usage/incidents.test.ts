@@ -136,7 +136,7 @@ describeEachDatabase('usage', (openFresh) => {
     await report();
     tool.breaksAfter = 1;
     await read(true);
-    expect(await usage.deps.places.list()).toMatchObject([
+    expect(await usage.deps.scopes.list()).toMatchObject([
       { attempts: 1, failure: 'The export broke off', leasedUntil: null },
     ]);
     expect(await report()).toMatchObject({ outcome: 'clean', sent: 0 });

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import type { UsageSighting } from '../../src/adapters/adapter.ts';
+import type { UsageObservation } from '../../src/adapters/adapter.ts';
 import { type Counts, type Day, noCounts, toCounts } from '../../src/domain/usage.ts';
 import type { DueDay } from '../../src/usage/attribute/attribute-work.ts';
-import { mergeWork, noWork, type Work } from '../../src/usage/read/merge-work.ts';
+import { type MemberWork, mergeWork, noWork } from '../../src/usage/read/merge-work.ts';
 import { beginDay, type LedgerDay, type SendResult, settleDay } from '../../src/usage/report/ledger-day.ts';
 import { type PlannedEntry, planReport } from '../../src/usage/report/plan-report.ts';
 
@@ -104,7 +104,7 @@ export interface Sent {
 export function playStory(steps: readonly Step[]) {
   let now = day0;
   const tool = new Map<number, ToolItem>();
-  let work: Work = noWork;
+  let work: MemberWork = noWork;
   let readAt: number | null = null;
   const ledger = new Map<Day, LedgerDay>();
   const marketplace = new Map<Day, Counts>();
@@ -141,20 +141,22 @@ export function playStory(steps: readonly Step[]) {
   function read(isComplete: boolean, fails: boolean): void {
     const since = isComplete || readAt === null ? null : readAt - 600_000;
     const heard = [...tool].filter(([, { changedAt }]) => since === null || changedAt >= since);
-    const sightings: UsageSighting[] = heard.map(([, { itemId, taskId, labels, seconds, doneAt, changedAt }]) => ({
-      memberId: 'm1',
-      of: 'item',
-      itemId,
-      taskId,
-      labels,
-      seconds,
-      doneAt: toInstant(doneAt),
-      changedAt: toInstant(changedAt),
-    }));
+    const observations: UsageObservation[] = heard.map(
+      ([, { itemId, taskId, labels, seconds, doneAt, changedAt }]) => ({
+        memberId: 'm1',
+        of: 'item',
+        itemId,
+        taskId,
+        labels,
+        seconds,
+        doneAt: toInstant(doneAt),
+        changedAt: toInstant(changedAt),
+      }),
+    );
     if (fails) return;
     const firstDay = toDay(now - lookbackMs);
     const reading = { beganAt: new Date(now), timeZone: 'UTC', firstDay, countsFirstTotal: true };
-    work = mergeWork(work, sightings, { ...reading, lowers: isComplete, tasks: new Set(tasks) });
+    work = mergeWork(work, observations, { ...reading, lowers: isComplete, tasks: new Set(tasks) });
     readAt = now;
     if (isComplete) {
       completeReadings += 1;

@@ -3,7 +3,7 @@ import { AppError } from '../../domain/errors.ts';
 import { dayIn } from '../../lib/day-in.ts';
 import { pathSegment } from '../../lib/path-segment.ts';
 import { readCsv } from '../../lib/read-csv.ts';
-import type { UsageRequest, UsageSighting } from '../adapter.ts';
+import type { UsageObservation, UsageRequest } from '../adapter.ts';
 import { hasAnalytics } from './check-cvat.ts';
 import type { CvatApi } from './cvat-api.ts';
 import { type CvatSettings, readAssigned, readExport, readStartedExport } from './cvat-schema.ts';
@@ -20,7 +20,7 @@ export async function* readEventUsage(
   api: CvatApi,
   settings: CvatSettings,
   { project, request, signal }: { project: string; request: UsageRequest; signal: AbortSignal },
-): AsyncGenerator<UsageSighting> {
+): AsyncGenerator<UsageObservation> {
   const firstDay = firstDayOf(request);
   const query = {
     org: settings.organization,
@@ -37,7 +37,7 @@ export async function* readEventUsage(
   const tally = createTally({ timeZone: request.timeZone, firstDay });
   const options = { purpose: file.purpose, columns: eventColumns, maxLineBytes };
   for await (const event of readCsv(api.download(file), options)) tally.add(event);
-  yield* tally.sightings();
+  yield* tally.observations();
 }
 
 /**
@@ -48,7 +48,7 @@ export async function* readJobUsage(
   api: CvatApi,
   { organization }: CvatSettings,
   { project, signal }: { project: string; signal: AbortSignal },
-): AsyncGenerator<UsageSighting> {
+): AsyncGenerator<UsageObservation> {
   const filters = { project_id: toProjectId(project), state: 'completed', type: 'annotation' };
   const query = { org: organization, ...filters };
   const call = { path: '/api/jobs', query, purpose: 'list the completed jobs', signal };

@@ -1,6 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
 import { dayIn } from '../../lib/day-in.ts';
-import type { UsageRequest, UsageSighting } from '../adapter.ts';
+import type { UsageObservation, UsageRequest } from '../adapter.ts';
 
 /** What people did on each day, by the events that CVAT recorded. Pure. */
 
@@ -28,7 +28,7 @@ interface Day {
 
 export interface Tally {
   add(event: Event): void;
-  sightings(): Iterable<UsageSighting>;
+  observations(): Iterable<UsageObservation>;
 }
 
 /**
@@ -80,7 +80,7 @@ export function createTally({ timeZone, firstDay }: Pick<UsageRequest, 'timeZone
       if (day !== undefined) count(day, event);
     },
 
-    *sightings() {
+    *observations() {
       for (const [memberId, days] of members) {
         for (const [day, { workingMs, labels, jobs }] of days) {
           const seconds = Math.round(workingMs / 1000);

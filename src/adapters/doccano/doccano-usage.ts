@@ -1,5 +1,5 @@
 import { AppError } from '../../domain/errors.ts';
-import type { UsageNote, UsageSighting } from '../adapter.ts';
+import type { UsageNote, UsageObservation } from '../adapter.ts';
 import { type DoccanoApi, projectPath } from './doccano-api.ts';
 import { Distribution, MemberProgress, Project, Users } from './doccano-schema.ts';
 
@@ -20,7 +20,7 @@ export async function* readDoccanoUsage(
   api: DoccanoApi,
   groupId: string,
   signal: AbortSignal,
-): AsyncGenerator<UsageSighting | UsageNote> {
+): AsyncGenerator<UsageObservation | UsageNote> {
   const path = projectPath(groupId);
   const project = await api.send({ path, purpose: 'read the project' }, Project, signal);
   const { progress } = await api.send(

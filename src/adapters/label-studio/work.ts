@@ -1,5 +1,5 @@
 import { AppError } from '../../domain/errors.ts';
-import type { UsageNote, UsageRequest, UsageSighting } from '../adapter.ts';
+import type { UsageNote, UsageObservation, UsageRequest } from '../adapter.ts';
 import { isMember, toMember } from './find-user.ts';
 import type { LabelStudioApi } from './label-studio-api.ts';
 import type { Annotation, TaskPage } from './label-studio-schema.ts';
@@ -22,7 +22,7 @@ export async function* readWork(
   project: string,
   request: UsageRequest,
   signal: AbortSignal,
-): AsyncGenerator<UsageSighting | UsageNote> {
+): AsyncGenerator<UsageObservation | UsageNote> {
   if (!/^[1-9]\d{0,14}$/.test(project)) {
     throw new AppError('invalid', 'Could not read the work: a project is a number in Label Studio');
   }
@@ -30,8 +30,8 @@ export async function* readWork(
   for await (const { id, annotations } of readTasks(api, project, sinceOf(request), signal)) {
     yield { of: 'task', taskId: String(id) };
     for (const annotation of annotations) {
-      const sighting = toSighting(String(id), annotation);
-      if (sighting !== null) yield { ...sighting, email: await addressOf(sighting.memberId) };
+      const observation = toObservation(String(id), annotation);
+      if (observation !== null) yield { ...observation, email: await addressOf(observation.memberId) };
     }
   }
 }
@@ -80,7 +80,7 @@ function sinceOf({ firstDay, changedSince }: UsageRequest): string {
 }
 
 /** Null where it is nobody's any more. */
-function toSighting(taskId: string, annotation: Annotation): UsageSighting | null {
+function toObservation(taskId: string, annotation: Annotation): UsageObservation | null {
   const { id, completed_by: memberId, created_at: doneAt, updated_at: changedAt } = annotation;
   if (memberId === null) return null;
   // A skipped task took its time, and nothing came of it.

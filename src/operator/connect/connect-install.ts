@@ -12,31 +12,31 @@ import type { Patience } from '../do-work.ts';
 import type { Check } from '../doctor-checks.ts';
 import { checkGrant, checkJobs, checkUnanswered } from '../install-checks.ts';
 import { type Reconciled, type ReconcileNowDeps, reconcileNow } from '../reconcile-now.ts';
-import { type KeepDeps, keepInstall } from './keep-install.ts';
+import { type KeepInstallDeps, keepInstall } from './keep-install.ts';
 import { type RelinkDeps, type Relinked, relink } from './relink.ts';
-import type { Place } from './settle-place.ts';
+import type { Destination } from './settle-destination.ts';
 
-export interface ConnectDeps extends ReconcileNowDeps, Omit<KeepDeps, keyof ReconcileNowDeps> {
+export interface ConnectDeps extends ReconcileNowDeps, Omit<KeepInstallDeps, keyof ReconcileNowDeps> {
   /** Has events delivered to the install; null where nothing can be delivered to us. */
   ensureEndpoint: ((install: string, signal: AbortSignal) => Promise<Ensured>) | null;
   confirm: RelinkDeps['confirm'];
-  /** Told of every step, and of what is not well. */
+  /** Gets a message for every step, and for every problem. */
   onStep(check: Check): void;
 }
 
 export interface Connecting {
   install: string;
   token: string;
-  /** Null where the install stands in the configuration, which says it then. */
-  place: Place | null;
+  /** Null where the install is in the configuration file, which says it then. */
+  destination: Destination | null;
   acceptsOrphans: boolean;
-  /** Whether the install may be another customer's from now on. */
+  /** Whether the install may belong to another customer from now on. */
   acceptsOtherCustomer: boolean;
 }
 
 export interface Connected extends Reconciled {
   grant: string;
-  /** Null without `receiver.publicUrl`: then it is asked every minute what has changed. */
+  /** Null without `receiver.publicUrl`: then the install is polled every minute. */
   endpoint: Ensured | null;
   /** How many projects are linked. */
   links: number;
@@ -45,10 +45,10 @@ export interface Connected extends Reconciled {
 }
 
 /**
- * Takes a customer's token to a working installation: grant, webhook endpoint, links, and a first
- * reconciliation. To repeat it is harmless; with another token it is the reconnect of an install.
+ * Takes a customer's token to a working installation: grant, webhook endpoint, links, and a first reconciliation. To
+ * repeat it is harmless; with another token it reconnects the install.
  *
- * @throws AppError where the token does not do, with what to do about it
+ * @throws AppError where the token is not good enough, with what to do about it
  */
 export async function connectInstall(deps: ConnectDeps, wish: Connecting, patience: Patience): Promise<Connected> {
   const { registry, ensureEndpoint, onStep } = deps;
@@ -83,7 +83,7 @@ function says(what: string): Check {
   return { name: 'connect', status: 'ok', says: what, action: null };
 }
 
-/** What the token was given for, and whether it will do. */
+/** The grant of the token, and whether the token is good enough. */
 async function readGrant(
   { onStep, ...deps }: ConnectDeps,
   api: PlatformApi,
@@ -119,7 +119,7 @@ async function refuseShared(
   throw new AppError('conflict', `The token is of ${other}, which is connected already`);
 }
 
-/** From now on it is this customer's, whoever's it was. */
+/** From now on the install is this customer's, even if it was another's. */
 async function bind(
   { database, by }: ConnectDeps,
   { install, acceptsOtherCustomer }: Connecting,
@@ -131,15 +131,15 @@ async function bind(
   });
 }
 
-/** One that stands in the configuration lives there alone. */
+/** An install in the configuration file is not stored in the database. */
 async function keep(
   deps: ConnectDeps,
-  { install, token, place, acceptsOrphans }: Connecting,
+  { install, token, destination, acceptsOrphans }: Connecting,
   { id: grantId, organizationId = null }: Grant,
 ): Promise<void> {
-  if (place === null) return;
+  if (destination === null) return;
   const connectedAt = toInstant(deps.clock.now());
-  const connected = { install, token, ...place, grantId, organizationId, connectedAt };
+  const connected = { install, token, ...destination, grantId, organizationId, connectedAt };
   await keepInstall(deps, connected, acceptsOrphans);
-  deps.onStep(says(`${install} leads to ${place.tool}, for the projects ${place.projects.join(', ')}`));
+  deps.onStep(says(`${install} leads to ${destination.tool}, for the projects ${destination.projects.join(', ')}`));
 }

@@ -8,7 +8,7 @@ import { refuseOrphaning } from '../../memberships/check-orphans.ts';
 import type { OrphanDeps } from '../../memberships/find-orphans.ts';
 import { createLinkRouter, type RouteLink } from '../../memberships/link-router.ts';
 
-export interface KeepDeps extends OrphanDeps {
+export interface KeepInstallDeps extends OrphanDeps {
   registry: InstallRegistry;
   installStore: InstallStore;
   adapters: ReadonlyMap<string, Adapter>;
@@ -18,10 +18,14 @@ export interface KeepDeps extends OrphanDeps {
 /**
  * Stores an install that was connected, where every instance finds it.
  *
- * @param acceptsOrphans whether to go on although people in a tool are no longer led to
- * @throws AppError `conflict` where people would be orphaned
+ * @param acceptsOrphans whether to go on although memberships would be orphaned
+ * @throws AppError `conflict` where memberships would be orphaned
  */
-export async function keepInstall(deps: KeepDeps, install: ConnectedInstall, acceptsOrphans: boolean): Promise<void> {
+export async function keepInstall(
+  deps: KeepInstallDeps,
+  install: ConnectedInstall,
+  acceptsOrphans: boolean,
+): Promise<void> {
   const { database, registry, installStore, by } = deps;
   if (!acceptsOrphans) await refuseOrphaning(deps, routeWith(deps, install));
   await installStore.save(install);
@@ -30,7 +34,7 @@ export async function keepInstall(deps: KeepDeps, install: ConnectedInstall, acc
 }
 
 /** Where everything would lead with an install as it is to be. */
-function routeWith({ registry, adapters }: KeepDeps, connected: ConnectedInstall): RouteLink {
+function routeWith({ registry, adapters }: KeepInstallDeps, connected: ConnectedInstall): RouteLink {
   const { token, tool, projects } = connected;
   const install: Install = { token, tool, projects, webhookSecrets: [], livesIn: 'database' };
   const installs = new Map([...registry.installs, [connected.install, install]]);

@@ -4,17 +4,17 @@ import type { ProjectLink } from '../../marketplace/platform-schema.ts';
 
 /** Links of an earlier grant that the new one does not have. */
 export interface MissingLinks {
-  /** What is to be asked of the marketplace to have them again. */
+  /** The requests that create them again. */
   recreatable: NewProjectLink[];
-  /** Projects of which it is not known which job they were linked to, or in which mode. */
+  /** Projects whose earlier job or mode is not known. */
   unknown: string[];
 }
 
 /**
- * Compares what was linked before a customer reconnected with what is linked now: their links
- * belonged to the grant before (spec: platform-api.md section 2). By project, as the ids are new.
+ * Compares the links before a customer reconnected with the links now: links belong to their grant. By project,
+ * because the ids are new.
  *
- * @param known links that nobody told to be removed
+ * @param known links without a reported removal
  */
 export function findMissingLinks(known: readonly LinkEvidence[], listed: readonly ProjectLink[]): MissingLinks {
   const linked = new Set(listed.map(({ externalProjectId }) => externalProjectId));
@@ -23,7 +23,7 @@ export function findMissingLinks(known: readonly LinkEvidence[], listed: readonl
     if (externalProjectId === null || linked.has(externalProjectId)) continue;
     linked.add(externalProjectId);
     const { externalProjectName: name, externalProjectUrl: url, provisioningMode: mode } = link;
-    // Made again in a mode that nobody knows, it would be in another one.
+    // A link of an unknown mode would be created in another mode.
     if (jobId === null || (mode !== null && !isMode(mode))) {
       missing.unknown.push(externalProjectId);
       continue;

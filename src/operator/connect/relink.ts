@@ -7,22 +7,22 @@ import { findMissingLinks } from './missing-links.ts';
 export interface RelinkDeps {
   api: Pick<PlatformApi, 'listProjectLinks' | 'createProjectLink'>;
   links: LinkStore;
-  /** Asks the operator; false where nobody is there to answer. */
+  /** Asks the operator; false where there is no operator to answer. */
   confirm(question: string): Promise<boolean>;
 }
 
 export interface Relinked {
-  /** All that are linked now. */
+  /** All links there are now. */
   links: ProjectLink[];
   /** The projects that were linked again. */
   relinked: string[];
-  /** Projects that were linked before the customer reconnected, and are not now; and why. */
+  /** Projects that were linked before the customer reconnected and are not now, and why. */
   missing: { project: string; why: string }[];
 }
 
 /**
- * After a customer has connected again: their links belonged to the grant before, and are made
- * again once the operator agrees. By their `externalProjectId` they take the memberships over.
+ * After a customer has reconnected, creates the links of the earlier grant again, once the operator agrees. By their
+ * `externalProjectId` they take the memberships over.
  *
  * @param isReconnected whether the install had another grant before
  */
@@ -39,7 +39,7 @@ export async function relink(
   if (recreatable.length === 0) return { links: listed, relinked: [], missing };
   const projects = recreatable.map(({ externalProjectId }) => externalProjectId);
   if (!(await confirm(`Linked before, and not now: ${projects.join(', ')}. Link them again?`))) {
-    const left = projects.map((project) => ({ project, why: 'nobody agreed to it' }));
+    const left = projects.map((project) => ({ project, why: 'the operator did not agree to it' }));
     return { links: listed, relinked: [], missing: [...missing, ...left] };
   }
   const made = await createAll(api, recreatable, signal);
@@ -50,7 +50,7 @@ export async function relink(
   };
 }
 
-/** One that cannot be made does not keep the others from being made. */
+/** A link that cannot be created does not keep the others from being created. */
 async function createAll(api: RelinkDeps['api'], wanted: readonly NewProjectLink[], signal: AbortSignal) {
   const links: ProjectLink[] = [];
   const failed: Relinked['missing'] = [];

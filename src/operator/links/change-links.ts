@@ -28,11 +28,11 @@ export async function addLink(
   signal: AbortSignal,
 ): Promise<ProjectLink> {
   const { externalProjectId } = wanted;
-  const place = { install, externalProjectId, externalProjectName: null };
-  const crossing = crossingOf(deps, place);
+  const project = { install, externalProjectId, externalProjectName: null };
+  const crossing = crossingOf(deps, project);
   if (crossing !== null) {
-    const { says } = explainCrossing(crossing, place);
-    throw new AppError('conflict', `${says}: nobody would get in by that link`);
+    const { says } = explainCrossing(crossing, project);
+    throw new AppError('conflict', `${says}: no trainer would get in by that link`);
   }
   const link = await api.createProjectLink(wanted, signal);
   await note(deps, install, 'links add', link.id);
@@ -40,7 +40,7 @@ export async function addLink(
 }
 
 /**
- * The link that somebody means by its own id or by the project's.
+ * The link that an operator means by its id or by its project's.
  *
  * @throws AppError `not_found`
  */
@@ -52,7 +52,7 @@ export async function findLink(api: LinkApi, named: string, signal: AbortSignal)
   throw new AppError('not_found', `There is no link ${named}, and none of such a project`);
 }
 
-/** For good: whoever is in the project by this link alone is taken out after `removals.grace`. */
+/** For good: trainers who are in the project only by this link are removed after `removals.grace`. */
 export async function removeLink(
   deps: ChangeDeps,
   api: LinkApi,

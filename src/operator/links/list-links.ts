@@ -6,7 +6,7 @@ import type { PlatformReader } from '../../marketplace/platform-api.ts';
 import type { ProjectLink } from '../../marketplace/platform-schema.ts';
 import type { RouteLink } from '../../memberships/link-router.ts';
 import { type Crossing, outsideOf, type Walls } from '../../memberships/wall.ts';
-import type { LinkedProject, PlaceOf } from '../../usage/read/find-places.ts';
+import type { LinkedProject, ScopeOf } from '../../usage/read/find-scopes.ts';
 
 /** A link as the marketplace has it now, and where it leads. */
 export interface ListedLink {
@@ -15,7 +15,7 @@ export interface ListedLink {
   project: string;
   name: string | null;
   jobId: string | null;
-  /** `managed`: the marketplace provisions it by itself; `outside`: beyond the wall of its install. */
+  /** `managed`: the marketplace provisions it itself; `outside`: beyond the wall of its install. */
   leads: 'here' | 'managed' | 'outside' | 'nowhere';
   /** Why it is outside; null where it is not. */
   outside: Crossing | null;
@@ -25,7 +25,7 @@ export interface ListedLink {
   work: ListedWork | null;
 }
 
-/** `unread`: it is still to be read for the first time; `gone`: the tool says that it is not there. */
+/** `unread`: not read for the first time yet; `gone`: the tool says that the scope does not exist. */
 export interface ListedWork {
   scope: string;
   state: 'read' | 'unread' | 'failing' | 'gone';
@@ -42,8 +42,8 @@ export interface ListedLinks {
 interface ListDeps extends Walls {
   routeLink: RouteLink;
   platformApis: ReadonlyMap<string, Pick<PlatformReader, 'listProjectLinks'>>;
-  placeOf: PlaceOf;
-  places: readonly UsagePlaceRow[];
+  scopeOf: ScopeOf;
+  scopes: readonly UsagePlaceRow[];
 }
 
 /** One install after the other; one that cannot be asked does not hide the others. */
@@ -66,10 +66,10 @@ export async function listLinks(
 
 function toListed(deps: ListDeps, install: string, link: ProjectLink): ListedLink {
   const { id, externalProjectId, externalProjectName, provisioningMode, jobId = null } = link;
-  const place = { install, externalProjectId, externalProjectName };
+  const project = { install, externalProjectId, externalProjectName };
   const isManaged = provisioningOf(provisioningMode) === 'of_marketplace';
-  const outside = isManaged ? null : outsideOf(deps, { ...place, provisioningMode });
-  const route = isManaged || outside !== null ? undefined : deps.routeLink(place);
+  const outside = isManaged ? null : outsideOf(deps, { ...project, provisioningMode });
+  const route = isManaged || outside !== null ? undefined : deps.routeLink(project);
   return {
     install,
     linkId: id,
@@ -80,15 +80,15 @@ function toListed(deps: ListDeps, install: string, link: ProjectLink): ListedLin
     outside,
     tool: route?.tool ?? null,
     groupId: route?.groupId ?? null,
-    work: isManaged ? null : toWork(deps, place),
+    work: isManaged ? null : toWork(deps, project),
   };
 }
 
-function toWork({ placeOf, places }: ListDeps, link: LinkedProject): ListedWork | null {
-  const at = placeOf(link);
+function toWork({ scopeOf, scopes }: ListDeps, link: LinkedProject): ListedWork | null {
+  const at = scopeOf(link);
   if (at === undefined) return null;
   const { tool, scope } = at;
-  const known = places.find((place) => place.tool === tool && place.scope === scope);
+  const known = scopes.find((one) => one.tool === tool && one.scope === scope);
   const { readBeganAt: readAt = null, failure = null, goneSince = null } = known ?? {};
   return { scope, state: stateOf({ readAt, failure, goneSince }), readAt, failure };
 }

@@ -4,7 +4,7 @@ import { domainOf } from '../../domain/marketplace-text.ts';
 import type { SecretBox } from '../../keys/secret-box.ts';
 import { type Clock, instantIn } from '../../lib/clock.ts';
 import type { RouteLink } from '../../memberships/link-router.ts';
-import { isProtected } from '../../tools/protected-account.ts';
+import { isProtected } from '../../tools/account-rules.ts';
 import { type ListMembers, readGroup } from '../../tools/read-group.ts';
 import type { DriftStore, Group } from './drift-store.ts';
 import { type DriftVerdict, judgeAddBack, judgeDrift, judgeUnconfirmed, type ListedAccount } from './judge-drift.ts';

@@ -3,7 +3,7 @@ import { type Database, inTransaction } from '../../db/database.ts';
 import type { DatabaseClock } from '../../db/database-clock.ts';
 import { keepSetting, raiseSetting, readSetting } from '../../db/setting-store.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { Graces } from '../../domain/standing.ts';
+import type { GracePeriods } from '../../domain/standing.ts';
 import type { EvidenceStore } from '../../evidence/evidence-store.ts';
 import type { Alerts } from '../../lib/alerts.ts';
 import { type Clock, toInstant } from '../../lib/clock.ts';
@@ -25,7 +25,7 @@ export interface ClockWorkerDeps {
   installStates: Pick<InstallStateStore, 'hold'>;
   /** By name. The Map always has what was loaded last. */
   installs: ReadonlyMap<string, unknown>;
-  rules: { graces: Graces };
+  rules: { gracePeriods: GracePeriods };
   alerts: Alerts;
   logger: Logger;
   /** Call it when an install is to be read. */
@@ -87,7 +87,7 @@ export async function mendAfterSetBack(
   await installStates.hold(installs, toInstant(clock.now()));
   await inTransaction(database, async (tx) => {
     await evidence.lock(tx);
-    const { graceMs, revokedGraceMs } = rules.graces;
+    const { graceMs, revokedGraceMs } = rules.gracePeriods;
     await cutBack(tx, clock.now(), Math.max(graceMs, revokedGraceMs));
     if (installs.length > 0) await memberships.postponeInstalls(tx, installs);
   });

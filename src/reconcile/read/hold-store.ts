@@ -1,5 +1,5 @@
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
-import { isAskedFor, removalCauses, weakerCauses } from '../../domain/standing.ts';
+import { isByOperator, removalCauses, weakerCauses } from '../../domain/standing.ts';
 import { askBrakeAgain } from '../../memberships/clearance-store.ts';
 
 /** The SQL that holds what is due until installs are read again, and that has them read. */
@@ -13,7 +13,7 @@ export interface HoldStore {
 }
 
 /** All but what an operator said. */
-const onOurEvidence = removalCauses.filter((cause) => !isAskedFor(cause));
+const onOurEvidence = removalCauses.filter((cause) => !isByOperator(cause));
 
 export function createHoldStore(database: Database): HoldStore {
   return {

@@ -7,8 +7,8 @@ import type { MembershipCore } from '../../domain/membership.ts';
 import type { RemovalCause } from '../../domain/standing.ts';
 import { chunksOf } from '../../lib/chunks.ts';
 import { toInstant } from '../../lib/clock.ts';
-import type { Place } from '../../memberships/collect-candidates.ts';
-import { loadKnown } from '../../memberships/derive-memberships.ts';
+import type { Seat } from '../../memberships/collect-candidates.ts';
+import { loadTrainerFacts } from '../../memberships/derive-memberships.ts';
 import { type MembershipChange, planMemberships } from '../../memberships/plan-memberships.ts';
 import type { BrakeStore } from '../../removals/brake-store.ts';
 import type { PreviewDrift } from '../drift/preview-drift.ts';
@@ -21,7 +21,7 @@ export interface PreviewDeps
   extends Omit<ReconcileDeps, 'learnCustomer' | 'checkDrift' | 'reportSuspects' | 'reportClock'> {
   previews: PreviewStore;
   previewDrift: PreviewDrift;
-  brakes: Pick<BrakeStore, 'counts' | 'unbegun'>;
+  brakes: Pick<BrakeStore, 'counts' | 'unstarted'>;
   limits: BrakeLimits;
   canReturn(tool: string): boolean;
 }
@@ -31,7 +31,7 @@ export interface PreviewDeps
  * known; `held`: the brake would hold its removal; `later`: it would be removed after `at`, unless
  * new evidence comes before.
  */
-export interface PreviewedChange extends Place {
+export interface PreviewedChange extends Seat {
   change: 'add' | 'waiting' | 'remove' | 'held' | 'later';
   cause: RemovalCause | null;
   at: string | null;
@@ -103,7 +103,7 @@ async function plan(
   return await rollingBack(deps, async (tx) => {
     const contractIds = await deps.previews.contractsOf(tx, install, trainerIds);
     await deps.evidence.merge(tx, evidenceAbout(steps, trainerIds, contractIds));
-    return planMemberships(await loadKnown(deps, tx, trainerIds), deps.rules);
+    return planMemberships(await loadTrainerFacts(deps, tx, trainerIds), deps.rules);
   });
 }
 
@@ -138,15 +138,15 @@ function isCausedBy(error: unknown, marker: Error | undefined): boolean {
 }
 
 interface Ahead {
-  key: Place;
+  seat: Seat;
   before: MembershipRow | undefined;
   core: MembershipCore;
   /** Whether it would be tried anew, even if a tool refused it before. */
   isAnew: boolean;
 }
 
-function toAhead({ place, before, after }: MembershipChange): Ahead {
-  return { key: place, before, core: after, isAnew: true };
+function toAhead({ seat, before, after }: MembershipChange): Ahead {
+  return { seat, before, core: after, isAnew: true };
 }
 
 /** What is under way already and would not change by the read. */
@@ -162,7 +162,7 @@ async function underwayBeside(
 
 function toStanding(row: MembershipRow, changed: Partial<MembershipCore> = {}): Ahead {
   const core = { ...row, wanted: row.wanted === 1, ...changed };
-  return { key: row, before: row, core, isAnew: false };
+  return { seat: row, before: row, core, isAnew: false };
 }
 
 /** Drift of memberships that would not change otherwise. */
@@ -199,32 +199,32 @@ async function weigh(deps: PreviewDeps, install: string, ahead: Ahead[]): Promis
   );
   const anew = new Set(ahead.flatMap(({ before, isAnew }) => (isAnew ? [before?.id] : [])));
   const failed = (await previews.failed(install)).filter(({ id }) => !anew.has(id));
-  const due = ahead.flatMap(({ key, before, core: { cause, generation, removeAfter } }) => {
+  const due = ahead.flatMap(({ seat, before, core: { cause, generation, removeAfter } }) => {
     if (before === undefined || cause === null) return [];
     if (removeAfter === null || removeAfter > toInstant(now)) return [];
     const removal = { membershipId: before.id, generation, cause, isOurs: before.isOurs === 1 };
-    return [{ ...removal, canReturn: canReturn(key.tool) }];
+    return [{ ...removal, canReturn: canReturn(seat.tool) }];
   });
   const counts = { ...counted, waiting: waiting.length };
   const { held, exceeded } = applyBrake(due, counts, limits);
   // Removals that were cleared before but are not begun are held too.
   const takenBack =
-    held.length === 0 ? [] : await inTransaction(database, (tx) => brakes.unbegun(tx, install, exceeded, now));
+    held.length === 0 ? [] : await inTransaction(database, (tx) => brakes.unstarted(tx, install, exceeded, now));
   const heldIds = new Set([...held, ...takenBack].map(({ membershipId }) => membershipId));
   const changes = ahead.flatMap((one) => toPreviewed(one, heldIds, toInstant(now)));
   return {
-    changes: changes.sort(byMembership),
+    changes: changes.sort(bySeat),
     held: waiting.length + changes.filter(({ change }) => change === 'held').length,
     failed: failed.length,
   };
 }
 
 function toPreviewed(one: Ahead, heldIds: ReadonlySet<number>, now: string): PreviewedChange[] {
-  const { key, before, core } = one;
+  const { seat, before, core } = one;
   const isHeld = before !== undefined && heldIds.has(before.id);
   const change = changeOf(one, isHeld, now);
   if (change === null) return [];
-  const { tool, groupId, trainerId } = key;
+  const { tool, groupId, trainerId } = seat;
   const at = change === 'later' ? core.removeAfter : null;
   return [{ tool, groupId, trainerId, change, cause: core.cause, at }];
 }
@@ -241,9 +241,9 @@ function changeOf(
   return isHeld ? 'held' : 'remove';
 }
 
-function byMembership(a: Place, b: Place): number {
-  const keyOf = ({ tool, groupId, trainerId }: Place) => JSON.stringify([tool, groupId, trainerId]);
-  return keyOf(a) < keyOf(b) ? -1 : 1;
+function bySeat(a: Seat, b: Seat): number {
+  const seatKey = ({ tool, groupId, trainerId }: Seat) => JSON.stringify([tool, groupId, trainerId]);
+  return seatKey(a) < seatKey(b) ? -1 : 1;
 }
 
 /** The part of a read that decides about some trainers: these contracts, and the others they are on. */

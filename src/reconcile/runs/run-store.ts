@@ -1,7 +1,7 @@
 import { type Database, inTransaction } from '../../db/database.ts';
 import type { RunTable } from '../../db/tables.ts';
 import { outcomeOfRun, type RunNumbers, type RunTrigger } from '../../domain/run.ts';
-import { isHeldBack, mayBeWorkedOn } from '../../memberships/membership-store.ts';
+import { isHeldBack, isWorkable } from '../../memberships/membership-store.ts';
 
 /** The only SQL of runs: what was read, and what was done in the tools since then. */
 export interface RunStore {
@@ -176,7 +176,7 @@ async function countNow({ kysely }: Database, install: string, now: string, unti
           of.or([
             of('leasedUntil', '>', now),
             of('removeAfter', '<=', now),
-            of.and([of('nextAttemptAt', '<=', until), mayBeWorkedOn(of)]),
+            of.and([of('nextAttemptAt', '<=', until), isWorkable(of)]),
           ]),
         )
         .filterWhere((of) => of.not(isHeldBack(of)))

@@ -29,7 +29,7 @@ export interface SilenceDeps {
   installStates: Pick<InstallStateStore, 'hold' | 'holdRemovals' | 'release'>;
   /** By name. The Map always has what was loaded last. */
   installs: ReadonlyMap<string, unknown>;
-  graces: { revokedGraceMs: number };
+  gracePeriods: { revokedGraceMs: number };
   logger: Logger;
   clock: Clock;
 }
@@ -63,7 +63,7 @@ export function findHold({ aliveAt, wroteAt, wasPutBack }: Alive, now: Date): Si
 }
 
 export function createSilence(deps: SilenceDeps): Silence {
-  const { database, installStates, installs, graces, logger, clock } = deps;
+  const { database, installStates, installs, gracePeriods, logger, clock } = deps;
   const mark = createDatabaseMark(database);
   let wroteAt: string | null = null;
   let checkedAtMs: number | null = null;
@@ -92,7 +92,7 @@ export function createSilence(deps: SilenceDeps): Silence {
     const aliveAt = toInstant(now);
     await inTransaction(database, (tx) => writeSetting(tx, 'last_alive_at', aliveAt));
     wroteAt = aliveAt;
-    await installStates.release(toInstant(new Date(now.getTime() - graces.revokedGraceMs)));
+    await installStates.release(toInstant(new Date(now.getTime() - gracePeriods.revokedGraceMs)));
     await mark.write(aliveAt).catch((error: unknown) => {
       logger.warn({ err: error }, 'If this database is restored from a backup, that may not be noticed');
     });

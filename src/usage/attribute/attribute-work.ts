@@ -1,16 +1,24 @@
-import { addCounts, type Counts, type Day, type Moment, noCounts, type Sighting, toZeros } from '../../domain/usage.ts';
-import { type Candidate, runningOn } from './candidate.ts';
+import {
+  addCounts,
+  type Counts,
+  type Day,
+  type Moment,
+  noCounts,
+  type Observation,
+  toZeros,
+} from '../../domain/usage.ts';
+import { type ContractCandidate, runningOn } from './candidate.ts';
 import { type HeldReason, isNegative, isOverADay, shareWork } from './share-work.ts';
-import type { Share } from './split-day.ts';
+import type { WorkShare } from './split-day.ts';
 
 export interface HeldWork {
-  sighting: Sighting;
+  observation: Observation;
   reason: HeldReason;
-  /** Contracts that it may be of. */
+  /** Contracts that the work may be of. */
   contracts: ContractKey[];
 }
 
-/** What is due for one trainer on one day of one contract, of all sources and places together. */
+/** What is due for one trainer on one day of one contract, summed over all sources. */
 export interface DueDay {
   install: string;
   contractId: string;
@@ -18,24 +26,24 @@ export interface DueDay {
   day: Day;
   timeZone: string;
   counts: Counts;
-  /** What it is the sum of, where that was asked for: of work that was split, its share. */
-  sightings?: readonly Sighting[];
-  /** Whether more may be due, as other work of the day is held: it says nothing that lowers. */
+  /** The observations that it is the sum of, where asked for. Of work that was split, only the share. */
+  observations?: readonly Observation[];
+  /** Whether other work of the day is held, so that more may be due. Such a day lowers nothing. */
   isPartial?: true;
 }
 
-/** What an operator said of held work: which contract all of it is of, or null: of none. */
-export type Decision = { install: string; contractId: string } | null;
+/** What an operator decided about held work: the contract that all of it is of, or null for none. */
+export type HeldWorkDecision = { install: string; contractId: string } | null;
 
 export interface Attribution {
-  /** The contracts that a sighting may be of, whatever their days. */
-  candidatesOf(sighting: Sighting): readonly Candidate[];
-  /** What it was made of, of those days of which `isSplit` is true; nothing where nobody knows. */
-  momentsOf(sighting: Sighting): readonly Moment[];
+  /** The contracts that an observation may be of, whatever their days. */
+  candidatesOf(observation: Observation): readonly ContractCandidate[];
+  /** The moments of an observation, for days on which `isSplit` is true. Empty where they are not known. */
+  momentsOf(observation: Observation): readonly Moment[];
   /** By `workKey`. */
-  decisions: ReadonlyMap<string, Decision>;
-  /** Whether what is due is to say what it is the sum of: for a receipt, and not for everybody. */
-  keepsSightings?: boolean;
+  decisions: ReadonlyMap<string, HeldWorkDecision>;
+  /** Whether a due day keeps its observations. Only a receipt needs them. */
+  keepsObservations?: boolean;
 }
 
 export interface Attributed {
@@ -44,27 +52,27 @@ export interface Attributed {
 }
 
 /**
- * Pure: which contract each sighting is of. What cannot be told, or cannot be right, is held and
- * never cut to fit.
+ * Assigns each observation to a contract. Pure. What cannot be assigned, or cannot be right, is held and never cut to
+ * fit.
  */
-export function attributeWork(sightings: readonly Sighting[], attribution: Attribution): Attributed {
+export function attributeWork(observations: readonly Observation[], attribution: Attribution): Attributed {
   const tally: Tally = { claims: new Map(), held: [], partial: new Set() };
-  for (const sighting of sightings) {
-    const decision = attribution.decisions.get(workKey(sighting));
-    if (decision !== null) tallyOne(tally, sighting, attribution, decision);
+  for (const observation of observations) {
+    const decision = attribution.decisions.get(workKey(observation));
+    if (decision !== null) tallyOne(tally, observation, attribution, decision);
   }
   return settle(tally, attribution);
 }
 
-/** What names a sighting for as long as there is one, whatever its counts. */
-export function workKey({ source, place, trainerId, day }: Sighting): string {
-  return JSON.stringify([source, ...Object.values(place), trainerId, day]);
+/** Names an observation for as long as it exists, whatever its counts. */
+export function workKey({ source, workedOn, trainerId, day }: Observation): string {
+  return JSON.stringify([source, ...Object.values(workedOn), trainerId, day]);
 }
 
-/** What is told of one trainer's day on one contract. */
+/** What the sources say of one trainer's day on one contract. */
 interface Claim {
-  candidate: Candidate;
-  told: { sighting: Sighting; counts: Counts }[];
+  candidate: ContractCandidate;
+  parts: { observation: Observation; counts: Counts }[];
 }
 
 interface Tally {
@@ -76,45 +84,51 @@ interface Tally {
 
 function tallyOne(
   { claims, held, partial }: Tally,
-  sighting: Sighting,
+  observation: Observation,
   { candidatesOf, momentsOf }: Attribution,
-  decision: NonNullable<Decision> | undefined,
+  decision: NonNullable<HeldWorkDecision> | undefined,
 ): void {
-  const candidates = candidatesOf(sighting);
+  const candidates = candidatesOf(observation);
   const shares =
-    decision === undefined ? shareWork(sighting, candidates, momentsOf) : assignAll(sighting, candidates, decision);
+    decision === undefined
+      ? shareWork(observation, candidates, momentsOf)
+      : assignAll(observation, candidates, decision);
   if (typeof shares !== 'string') {
-    for (const share of shares) addTo(claims, sighting, share);
-    const nothing = { ...sighting, isTakenBack: true };
-    for (const share of nothingFor(sighting, candidates, shares)) addTo(claims, nothing, share);
-  } else if (sighting.isTakenBack !== true) {
-    held.push({ sighting, reason: shares, contracts: idsOf(candidates) });
-    const mayHave = runningOn(candidates, sighting.day, { withGrace: true });
-    for (const candidate of mayHave) partial.add(claimKey(candidate, sighting));
+    for (const share of shares) addTo(claims, observation, share);
+    const nothing = { ...observation, isTakenBack: true };
+    for (const share of nothingFor(observation, candidates, shares)) addTo(claims, nothing, share);
+  } else if (observation.isTakenBack !== true) {
+    held.push({ observation, reason: shares, contracts: idsOf(candidates) });
+    const mayHave = runningOn(candidates, observation.day, { withGrace: true });
+    for (const candidate of mayHave) partial.add(claimKey(candidate, observation));
   }
 }
 
-function addTo(claims: Map<string, Claim>, sighting: Sighting, { candidate, counts }: Share): void {
-  const key = claimKey(candidate, sighting);
-  const claim = claims.get(key) ?? { candidate, told: [] };
-  claim.told.push({ sighting, counts });
+function addTo(claims: Map<string, Claim>, observation: Observation, { candidate, counts }: WorkShare): void {
+  const key = claimKey(candidate, observation);
+  const claim = claims.get(key) ?? { candidate, parts: [] };
+  claim.parts.push({ observation, counts });
   claims.set(key, claim);
 }
 
-/** The whole day, also where it could be split. */
+/** Assigns the whole day, even where it could be split. */
 function assignAll(
-  { counts }: Sighting,
-  candidates: readonly Candidate[],
-  decision: NonNullable<Decision>,
-): Share[] | HeldReason {
+  { counts }: Observation,
+  candidates: readonly ContractCandidate[],
+  decision: NonNullable<HeldWorkDecision>,
+): WorkShare[] | HeldReason {
   if (isNegative(counts)) return 'negative';
   const chosen = candidates.find((one) => isSameContract(one, decision));
   const unknown = { firstDay: null, lastDay: null, startsAt: null, endsAt: null };
   return [{ candidate: chosen ?? { ...decision, ...unknown, timeZone: 'UTC' }, counts }];
 }
 
-/** Whoever else it may have been given to, before all of this was known, has nothing of it. */
-function nothingFor({ day, counts }: Sighting, candidates: readonly Candidate[], shares: readonly Share[]): Share[] {
+/** The other candidates get zeros, in case the work was reported for them before. */
+function nothingFor(
+  { day, counts }: Observation,
+  candidates: readonly ContractCandidate[],
+  shares: readonly WorkShare[],
+): WorkShare[] {
   return candidates
     .filter(({ firstDay }) => firstDay === null || firstDay <= day)
     .filter((one) => !shares.some(({ candidate }) => isSameContract(one, candidate)))
@@ -123,72 +137,77 @@ function nothingFor({ day, counts }: Sighting, candidates: readonly Candidate[],
 
 function settle({ claims, held, partial }: Tally, attribution: Attribution): Attributed {
   const due: DueDay[] = [];
-  const faulty = new Map<Sighting, HeldWork>();
+  const faulty = new Map<Observation, HeldWork>();
   for (const [key, all] of claims) {
     const claim = withoutTakenBack(all);
     const reason = faultOf(claim);
     if (reason === null) due.push(toDue(claim, partial.has(key), attribution));
-    else for (const { sighting } of claim.told) holdOf(faulty, sighting, reason, claim.candidate);
+    else for (const { observation } of claim.parts) holdOf(faulty, observation, reason, claim.candidate);
   }
   return { due, held: [...held, ...faulty.values()] };
 }
 
-/** Work that was split is held once, whichever of its contracts it is held for. */
-function holdOf(faulty: Map<Sighting, HeldWork>, sighting: Sighting, reason: HeldReason, candidate: Candidate): void {
-  const known = faulty.get(sighting) ?? { sighting, reason, contracts: [] };
-  faulty.set(sighting, { ...known, contracts: [...known.contracts, ...idsOf([candidate])] });
+/** Holds split work once, even if it is held for several of its contracts. */
+function holdOf(
+  faulty: Map<Observation, HeldWork>,
+  observation: Observation,
+  reason: HeldReason,
+  candidate: ContractCandidate,
+): void {
+  const known = faulty.get(observation) ?? { observation, reason, contracts: [] };
+  faulty.set(observation, { ...known, contracts: [...known.contracts, ...idsOf([candidate])] });
 }
 
-/** What was taken back says that there is nothing, unless another says that there is something. */
+/** Work that was taken back counts as nothing, unless another observation says that there is some. */
 function withoutTakenBack(claim: Claim): Claim {
-  const standing = claim.told.filter(({ sighting }) => !sighting.isTakenBack);
-  return standing.length === 0 ? claim : { ...claim, told: standing };
+  const standing = claim.parts.filter(({ observation }) => !observation.isTakenBack);
+  return standing.length === 0 ? claim : { ...claim, parts: standing };
 }
 
-function faultOf({ told }: Claim): HeldReason | null {
-  const standing = told.filter(({ sighting }) => !sighting.isTakenBack);
-  const kinds = new Set(standing.map(({ sighting }) => kindOf(sighting)));
+function faultOf({ parts }: Claim): HeldReason | null {
+  const standing = parts.filter(({ observation }) => !observation.isTakenBack);
+  const kinds = new Set(standing.map(({ observation }) => kindOf(observation)));
   if (kinds.size > 1) return 'two_sources';
-  return isOverADay(sumOf(told)) ? 'over_a_day' : null;
+  return isOverADay(sumOf(parts)) ? 'over_a_day' : null;
 }
 
-/** Of files, one may tell of a contract and another of a project, and mean the same work. */
-function kindOf({ source, place }: Sighting): string {
-  return source.startsWith('import:') ? `import by ${place.by}` : 'tool';
+/** One file may name the contract and another the project, and both may mean the same work. */
+function kindOf({ source, workedOn }: Observation): string {
+  return source.startsWith('import:') ? `import by ${workedOn.by}` : 'tool';
 }
 
-function toDue({ candidate, told }: Claim, isPartial: boolean, { keepsSightings = false }: Attribution): DueDay {
+function toDue({ candidate, parts }: Claim, isPartial: boolean, { keepsObservations = false }: Attribution): DueDay {
   const { install, contractId, timeZone } = candidate;
-  const [first] = told;
-  const { trainerId, day } = first?.sighting ?? { trainerId: '', day: '' };
+  const [first] = parts;
+  const { trainerId, day } = first?.observation ?? { trainerId: '', day: '' };
   return {
     install,
     contractId,
     trainerId,
     day,
     timeZone,
-    counts: sumOf(told),
+    counts: sumOf(parts),
     ...(isPartial && { isPartial }),
-    ...(keepsSightings && {
-      sightings: told.map(({ sighting, counts }) => ({ ...sighting, counts })),
+    ...(keepsObservations && {
+      observations: parts.map(({ observation, counts }) => ({ ...observation, counts })),
     }),
   };
 }
 
-function sumOf(told: Claim['told']): Counts {
-  return told.reduce((sum, { counts }) => addCounts(sum, counts), noCounts);
+function sumOf(parts: Claim['parts']): Counts {
+  return parts.reduce((sum, { counts }) => addCounts(sum, counts), noCounts);
 }
 
-function claimKey({ install, contractId }: ContractKey, { trainerId, day }: Sighting): string {
+function claimKey({ install, contractId }: ContractKey, { trainerId, day }: Observation): string {
   return JSON.stringify([install, contractId, trainerId, day]);
 }
 
-type ContractKey = Pick<Candidate, 'install' | 'contractId'>;
+type ContractKey = Pick<ContractCandidate, 'install' | 'contractId'>;
 
 function isSameContract(a: ContractKey, b: ContractKey): boolean {
   return a.contractId === b.contractId && a.install === b.install;
 }
 
-function idsOf(candidates: readonly Candidate[]): HeldWork['contracts'] {
+function idsOf(candidates: readonly ContractCandidate[]): HeldWork['contracts'] {
   return candidates.map(({ install, contractId }) => ({ install, contractId }));
 }

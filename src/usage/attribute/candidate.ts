@@ -1,31 +1,31 @@
 import type { Day } from '../../domain/usage.ts';
 import { addDays } from '../../lib/add-days.ts';
 
-/** A contract to which work at some place may belong, for one trainer. */
-export interface Candidate {
+/** A contract that a trainer's work may be of. */
+export interface ContractCandidate {
   install: string;
   contractId: string;
-  /** In which its days are counted. */
+  /** The time zone in which its days are counted. */
   timeZone: string;
-  /** Null where it is not known, which excludes nothing. */
+  /** Null where it is not known; then no day is excluded. */
   firstDay: Day | null;
-  /** Null while it goes on. */
+  /** Null while the contract goes on. */
   lastDay: Day | null;
-  /** The instant that it began; null where it is not known to be better than a day. */
+  /** When it began; null where only the day is known. */
   startsAt: string | null;
-  /** An instant by which it had ended for sure; null where there is none better than a day. */
+  /** An instant by which it had certainly ended; null where only the day is known. */
   endsAt: string | null;
 }
 
-/** What was saved late, on the day after the end. */
+/** Work that was saved late still counts on the day after the end. */
 const graceDays = 1;
 
-/** Those that ran on a day; with what is saved late, also those that had ended the day before. */
+/** The candidates that ran on a day. With grace, also those that ended the day before. */
 export function runningOn(
-  candidates: readonly Candidate[],
+  candidates: readonly ContractCandidate[],
   day: Day,
   { withGrace }: { withGrace: boolean },
-): Candidate[] {
+): ContractCandidate[] {
   const grace = withGrace ? graceDays : 0;
   return candidates.filter(({ firstDay, lastDay }) => {
     const isEarly = firstDay !== null && day < firstDay;
@@ -34,11 +34,10 @@ export function runningOn(
 }
 
 /**
- * Those of a day in the order in which they had it, each until the next began; null where they did
- * not follow each other, or nobody knows. One that another had followed before that day is none of
- * them.
+ * The candidates of a day in their order, each until the next one began. Null where they overlap, or where this is
+ * not known. A candidate that was followed by another before that day is left out.
  */
-export function successionOn(candidates: readonly Candidate[], day: Day): Candidate[] | null {
+export function successionOn(candidates: readonly ContractCandidate[], day: Day): ContractCandidate[] | null {
   const ordered = candidates.toSorted(byStart);
   const follows = ordered.slice(1).every(({ startsAt }, index) => {
     const endsAt = ordered[index]?.endsAt ?? null;
@@ -49,11 +48,11 @@ export function successionOn(candidates: readonly Candidate[], day: Day): Candid
   return ordered.slice(Math.max(first, 0));
 }
 
-function byStart(a: Candidate, b: Candidate): number {
+function byStart(a: ContractCandidate, b: ContractCandidate): number {
   return Math.sign(instantOf(a.startsAt) - instantOf(b.startsAt)) || 0;
 }
 
-/** What is not known comes first, and only the first may be that. */
+/** An unknown instant comes first, and only the first candidate may have one. */
 function instantOf(instant: string | null): number {
   return instant === null ? Number.NEGATIVE_INFINITY : Date.parse(instant);
 }

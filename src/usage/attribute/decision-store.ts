@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { type Database, inTransaction } from '../../db/database.ts';
-import type { Decision } from './attribute-work.ts';
+import type { HeldWorkDecision } from './attribute-work.ts';
 
-/** The only SQL of what operators have decided about held work. */
+/** The only SQL of what operators decided about held work. */
 export interface DecisionStore {
   /** By `workKey`. */
-  list(): Promise<Map<string, Decision>>;
-  decide(work: string, decision: Decision, decidedAt: string): Promise<void>;
+  list(): Promise<Map<string, HeldWorkDecision>>;
+  decide(work: string, decision: HeldWorkDecision, decidedAt: string): Promise<void>;
 }
 
 export function createDecisionStore(database: Database): DecisionStore {
@@ -38,7 +38,7 @@ export function createDecisionStore(database: Database): DecisionStore {
   };
 }
 
-/** What an operator calls held work: short, and always the same. */
+/** The short id of held work. It never changes. */
 export function heldIdOf(work: string): string {
   return createHash('sha256').update(work).digest('hex').slice(0, 12);
 }

@@ -1,14 +1,14 @@
 import type { LinkEvidence } from '../../domain/evidence.ts';
 import { statusOfContract } from '../../domain/evidence-status.ts';
-import type { Day, Sighting, WorkPlace } from '../../domain/usage.ts';
+import type { Day, Observation, WorkedOn } from '../../domain/usage.ts';
 import { dayIn } from '../../lib/day-in.ts';
 import type { Engagement } from '../read/contract-source-store.ts';
-import type { PlaceOf } from '../read/find-places.ts';
+import type { ScopeOf } from '../read/find-scopes.ts';
 import type { Attribution } from './attribute-work.ts';
-import type { Candidate } from './candidate.ts';
+import type { ContractCandidate } from './candidate.ts';
 
 /**
- * Who worked where under which contract, ready to be asked for every sighting. A link that is gone
+ * Lists the contracts of each trainer by what was worked on, to be asked for every observation. A link that is gone
  * still says where the work was done. Pure.
  *
  * @param timeZoneOf the zone of a project
@@ -16,10 +16,10 @@ import type { Candidate } from './candidate.ts';
 export function findCandidates(
   engagements: readonly Engagement[],
   links: readonly LinkEvidence[],
-  placeOf: PlaceOf,
+  scopeOf: ScopeOf,
   timeZoneOf: (externalProjectId: string | null) => string,
 ): Attribution['candidatesOf'] {
-  const byPlace = new Map<string, Map<string, Candidate>>();
+  const byWork = new Map<string, Map<string, ContractCandidate>>();
   const linkBy = new Map(links.map((link) => [JSON.stringify([link.install, link.linkId]), link]));
   for (const engagement of engagements) {
     const { install, contractId, trainerId, linkId } = engagement;
@@ -27,32 +27,32 @@ export function findCandidates(
     if (link === undefined) continue;
     const { externalProjectId } = link;
     const candidate = toCandidate(engagement, timeZoneOf(externalProjectId));
-    const places: WorkPlace[] = [{ by: 'contract', install, contractId }];
-    if (externalProjectId !== null) places.push({ by: 'project', install, externalProjectId });
-    const at = placeOf(link);
-    if (at !== undefined) places.push({ by: 'scope', tool: at.tool, scope: at.scope });
-    for (const place of places) {
-      const key = keyOf({ place, trainerId });
-      // Two links of one contract to a place are one contract.
-      const known = byPlace.get(key) ?? new Map<string, Candidate>();
-      byPlace.set(key, known.set(JSON.stringify([install, contractId]), candidate));
+    const all: WorkedOn[] = [{ by: 'contract', install, contractId }];
+    if (externalProjectId !== null) all.push({ by: 'project', install, externalProjectId });
+    const at = scopeOf(link);
+    if (at !== undefined) all.push({ by: 'scope', tool: at.tool, scope: at.scope });
+    for (const workedOn of all) {
+      const key = keyOf({ workedOn, trainerId });
+      // Two links of one contract to one scope are one contract.
+      const known = byWork.get(key) ?? new Map<string, ContractCandidate>();
+      byWork.set(key, known.set(JSON.stringify([install, contractId]), candidate));
     }
   }
-  return (sighting) => [...(byPlace.get(keyOf(sighting))?.values() ?? [])];
+  return (observation) => [...(byWork.get(keyOf(observation))?.values() ?? [])];
 }
 
-function keyOf({ place, trainerId }: Pick<Sighting, 'place' | 'trainerId'>): string {
-  switch (place.by) {
+function keyOf({ workedOn, trainerId }: Pick<Observation, 'workedOn' | 'trainerId'>): string {
+  switch (workedOn.by) {
     case 'scope':
-      return JSON.stringify([place.by, place.tool, place.scope, trainerId]);
+      return JSON.stringify([workedOn.by, workedOn.tool, workedOn.scope, trainerId]);
     case 'project':
-      return JSON.stringify([place.by, place.install, place.externalProjectId, trainerId]);
+      return JSON.stringify([workedOn.by, workedOn.install, workedOn.externalProjectId, trainerId]);
     case 'contract':
-      return JSON.stringify([place.by, place.install, place.contractId, trainerId]);
+      return JSON.stringify([workedOn.by, workedOn.install, workedOn.contractId, trainerId]);
   }
 }
 
-function toCandidate(contract: Engagement, timeZone: string): Candidate {
+function toCandidate(contract: Engagement, timeZone: string): ContractCandidate {
   const { install, contractId, startDate } = contract;
   const endedAt = endOf(contract);
   const toDay = (instant: string): Day => dayIn(new Date(instant), timeZone);
@@ -67,20 +67,20 @@ function toCandidate(contract: Engagement, timeZone: string): Candidate {
   };
 }
 
-/** A date without a time has become the beginning of that day in UTC: nobody knows when in it. */
+/** A date without a time was stored as the beginning of that day in UTC: the instant is not known. */
 function isDay(instant: string | null): boolean {
   return instant?.endsWith('T00:00:00.000Z') ?? false;
 }
 
-/** The event of an end is raised a little later than what it tells of. */
+/** The event of an end is raised a little later than the end it reports. */
 const longestRaiseMs = 10 * 60_000;
 
-/** A planned end is none: work may go on past it until the contract has ended. */
+/** A planned end is no end: work may go on past it until the contract has ended. */
 function endOf(contract: Engagement): string | null {
   if (statusOfContract(contract) !== 'ended') return null;
   const { endDate, endedEventAt, endedByOperatorAt, endedReadAt, activeReadAt } = contract;
   const raiseMs = Date.parse(endedEventAt ?? '') - Date.parse(endDate ?? '');
-  const isToldOf = raiseMs >= 0 && raiseMs <= longestRaiseMs && !isDay(endDate);
-  const told = isToldOf ? endDate : (endedEventAt ?? endDate);
-  return told ?? endedByOperatorAt ?? endedReadAt ?? activeReadAt;
+  const isAnnounced = raiseMs >= 0 && raiseMs <= longestRaiseMs && !isDay(endDate);
+  const endedAt = isAnnounced ? endDate : (endedEventAt ?? endDate);
+  return endedAt ?? endedByOperatorAt ?? endedReadAt ?? activeReadAt;
 }

@@ -1,14 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Day, Moment, Sighting } from '../../domain/usage.ts';
+import type { Day, Moment, Observation } from '../../domain/usage.ts';
 import { addDays } from '../../lib/add-days.ts';
 import { chunksOf } from '../../lib/chunks.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { ContractSourceStore } from '../read/contract-source-store.ts';
-import type { PlaceOf } from '../read/find-places.ts';
+import type { ScopeOf } from '../read/find-scopes.ts';
 import { listTrainers } from '../read/list-trainers.ts';
 import { firstReadDay } from '../read/look-back.ts';
 import type { MomentStore } from '../read/moment-store.ts';
-import type { SightingSource } from '../read/sighting-store.ts';
+import type { ObservationSource } from '../read/observation-store.ts';
 import { type Attributed, type Attribution, attributeWork, workKey } from './attribute-work.ts';
 import type { DecisionStore } from './decision-store.ts';
 import { findCandidates } from './find-candidates.ts';
@@ -16,37 +16,37 @@ import { isSplit } from './share-work.ts';
 
 export interface DueDeps {
   sources: ContractSourceStore;
-  /** The tools first, then whatever else tells of work. */
-  sightings: readonly SightingSource[];
+  /** The tools first, then the other sources of work. */
+  observations: readonly ObservationSource[];
   decisions: DecisionStore;
   moments: MomentStore;
   ledger: {
-    /** The first day that was never sent for the last time, from a day on. */
+    /** The first day since a given day that was never sent for the last time. */
     oldestOpen(from: Day): Promise<Day | null>;
   };
-  placeOf: PlaceOf;
+  scopeOf: ScopeOf;
   timeZoneOf(externalProjectId: string | null): string;
   lookbackMs: number;
   clock: Clock;
 }
 
-/** What is due is loaded anew for some people at a time: everybody's would not fit into memory. */
+/** Loads what is due for some trainers at a time: everything at once would not fit into memory. */
 export interface DueLoader {
   firstDay: Day;
-  /** What is due of some people's work by what was seen until now, and what is held of it. */
+  /** What is due and what is held for these trainers, by what was seen until now. */
   load(trainerIds: readonly string[]): Promise<Attributed>;
-  /** Some of those of whom any work was seen, in an order that stays; none after the last. */
+  /** The next trainers whose work was seen, in a stable order; empty after the last. */
   people(after?: string): Promise<string[]>;
 }
 
 /** How far back a day is remembered that was never sent for the last time. */
 const longestOpenDays = 90;
-/** So few that what they did is read and judged within some milliseconds. */
+/** So few trainers that their work is read and judged within milliseconds. */
 const peopleAtOnce = 25;
 
-/** @param options what is to be said of each day beside its counts */
-export async function openDue(deps: DueDeps, options: Pick<Attribution, 'keepsSightings'> = {}): Promise<DueLoader> {
-  const { sources, sightings, decisions, ledger, placeOf, clock, timeZoneOf } = deps;
+/** @param options what each day is to say besides its counts */
+export async function openDue(deps: DueDeps, options: Pick<Attribution, 'keepsObservations'> = {}): Promise<DueLoader> {
+  const { sources, observations, decisions, ledger, scopeOf, clock, timeZoneOf } = deps;
   const decided = await decisions.list();
   const linkBy = new Map((await sources.links()).map((link) => [linkKey(link), link]));
   const today = clock.now().toISOString().slice(0, 10);
@@ -57,9 +57,9 @@ export async function openDue(deps: DueDeps, options: Pick<Attribution, 'keepsSi
   async function loadSome(trainerIds: readonly string[]): Promise<Attributed> {
     const engagements = await sources.engagements({ trainerIds });
     const links = new Set(engagements.flatMap((one) => linkBy.get(linkKey(one)) ?? []));
-    const candidatesOf = findCandidates(engagements, [...links], placeOf, timeZoneOf);
-    const seen: Sighting[] = [];
-    for (const source of sightings) {
+    const candidatesOf = findCandidates(engagements, [...links], scopeOf, timeZoneOf);
+    const seen: Observation[] = [];
+    for (const source of observations) {
       for (const one of await source.list(firstDay, trainerIds)) seen.push(one);
     }
     const known = { candidatesOf, decisions: decided, ...options };
@@ -69,7 +69,7 @@ export async function openDue(deps: DueDeps, options: Pick<Attribution, 'keepsSi
 
   return {
     firstDay,
-    people: (after) => listTrainers(sightings, { firstDay, after, limit: peopleAtOnce }),
+    people: (after) => listTrainers(observations, { firstDay, after, limit: peopleAtOnce }),
 
     async load(trainerIds) {
       const all: Attributed = { due: [], held: [] };
@@ -77,7 +77,7 @@ export async function openDue(deps: DueDeps, options: Pick<Attribution, 'keepsSi
         const { due, held } = await loadSome(people);
         for (const one of due) all.due.push(one);
         for (const one of held) all.held.push(one);
-        // The thread has more to do than this.
+        // Other work gets its turn on the thread.
         await nextTurn();
       }
       return all;
@@ -85,7 +85,7 @@ export async function openDue(deps: DueDeps, options: Pick<Attribution, 'keepsSi
   };
 }
 
-/** Of everybody whose work was seen. */
+/** All trainers whose work was seen, some at a time. */
 export async function* listPeople(due: DueLoader): AsyncGenerator<string[]> {
   for (let people = await due.people(); people.length > 0; ) {
     yield people;
@@ -97,16 +97,17 @@ function linkKey({ install, linkId }: { install: string; linkId: string }): stri
   return JSON.stringify([install, linkId]);
 }
 
-/** Of the days alone that more than one contract has a part of: there are few. */
+/** Only of days that several contracts have a part of: these are few. */
 async function loadMoments(
-  sightings: readonly Sighting[],
+  observations: readonly Observation[],
   { candidatesOf, decisions }: Omit<Attribution, 'momentsOf'>,
   moments: MomentStore,
 ): Promise<Attribution['momentsOf']> {
-  const loaded = new Map<Sighting, Moment[]>();
-  for (const sighting of sightings) {
-    const isOpen = decisions.get(workKey(sighting)) === undefined;
-    if (isOpen && isSplit(sighting, candidatesOf(sighting))) loaded.set(sighting, await moments.momentsOf(sighting));
+  const loaded = new Map<Observation, Moment[]>();
+  for (const observation of observations) {
+    const isOpen = decisions.get(workKey(observation)) === undefined;
+    if (isOpen && isSplit(observation, candidatesOf(observation)))
+      loaded.set(observation, await moments.momentsOf(observation));
   }
-  return (sighting) => loaded.get(sighting) ?? [];
+  return (observation) => loaded.get(observation) ?? [];
 }

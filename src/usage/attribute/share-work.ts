@@ -1,14 +1,14 @@
-import { type Counts, countNames, type Moment, type Sighting } from '../../domain/usage.ts';
-import { type Candidate, runningOn, successionOn } from './candidate.ts';
-import { type Share, splitDay } from './split-day.ts';
+import { type Counts, countNames, type Moment, type Observation } from '../../domain/usage.ts';
+import { type ContractCandidate, runningOn, successionOn } from './candidate.ts';
+import { splitDay, type WorkShare } from './split-day.ts';
 
-/** Why work is not reported until somebody decides. */
+/** Why work is not reported until an operator decides. */
 export type HeldReason =
   | 'no_contract'
   | 'before_start'
   | 'after_end'
   | 'several_contracts'
-  /** They follow each other on that day, and what was done when is not known of all of it. */
+  /** The contracts follow each other on that day, and not all of the work has an instant. */
   | 'unknown_instants'
   | 'two_sources'
   | 'over_a_day'
@@ -16,13 +16,13 @@ export type HeldReason =
 
 const secondsOfDay = 86_400;
 
-/** Pure: what of a sighting is of which contract, or why that cannot be told. */
+/** Pure: which contract gets which part of an observation, or why that is not known. */
 export function shareWork(
-  sighting: Sighting,
-  candidates: readonly Candidate[],
-  momentsOf: (sighting: Sighting) => readonly Moment[],
-): Share[] | HeldReason {
-  const { day, counts } = sighting;
+  observation: Observation,
+  candidates: readonly ContractCandidate[],
+  momentsOf: (observation: Observation) => readonly Moment[],
+): WorkShare[] | HeldReason {
+  const { day, counts } = observation;
   if (isNegative(counts)) return 'negative';
   const mayHave = runningOn(candidates, day, { withGrace: true });
   if (mayHave.length === 0) return reasonOfNone(day, candidates);
@@ -31,9 +31,9 @@ export function shareWork(
   const [only, second] = succession;
   if (only !== undefined && second === undefined) return [{ candidate: only, counts }];
   if (isOverADay(counts)) return 'over_a_day';
-  const moments = momentsOf(sighting);
-  const shares = sighting.isTorn === true ? null : splitDay(counts, succession, moments);
-  return shares ?? shareWhole(sighting, candidates, moments) ?? reasonOfWhole(sighting, moments);
+  const moments = momentsOf(observation);
+  const shares = observation.isTorn === true ? null : splitDay(counts, succession, moments);
+  return shares ?? shareWhole(observation, candidates, moments) ?? reasonOfWhole(observation, moments);
 }
 
 export function isNegative(counts: Counts): boolean {
@@ -44,13 +44,13 @@ export function isOverADay({ seconds }: Counts): boolean {
   return (seconds ?? 0) > secondsOfDay;
 }
 
-/** Whether its pieces decide whose it is. */
-export function isSplit({ day }: Sighting, candidates: readonly Candidate[]): boolean {
+/** Whether the items decide which contract gets the work. */
+export function isSplit({ day }: Observation, candidates: readonly ContractCandidate[]): boolean {
   return candidates.length > 1 && (successionOf(day, candidates)?.length ?? 0) > 1;
 }
 
-/** With those of which something may have been saved late, unless that is not clear. */
-function successionOf(day: string, candidates: readonly Candidate[]): Candidate[] | null {
+/** Adds the contracts whose work may have been saved late, unless that is ambiguous. */
+function successionOf(day: string, candidates: readonly ContractCandidate[]): ContractCandidate[] | null {
   const withLate = successionOn(runningOn(candidates, day, { withGrace: true }), day);
   if (withLate !== null) return withLate;
   const active = runningOn(candidates, day, { withGrace: false });
@@ -58,25 +58,25 @@ function successionOf(day: string, candidates: readonly Candidate[]): Candidate[
 }
 
 /**
- * Without pieces nobody can tell what was saved late: the day is of the contract that runs. Unless
- * some of it was another's before a removal, which keeps what it had.
+ * Without items, late saving cannot be seen: the day goes to the contract that runs. The exception is work that
+ * another contract had before a removal: it keeps what it had.
  */
 function shareWhole(
-  { day, counts, isFrozen }: Sighting,
-  candidates: readonly Candidate[],
+  { day, counts, isFrozen }: Observation,
+  candidates: readonly ContractCandidate[],
   moments: readonly Moment[],
-): Share[] | null {
+): WorkShare[] | null {
   const hasInstants = moments.length > 0 && moments.every(({ at }) => at !== null);
   const [only, second] = runningOn(candidates, day, { withGrace: false });
   if (hasInstants || isFrozen === true || only === undefined || second !== undefined) return null;
   return [{ candidate: only, counts }];
 }
 
-function reasonOfWhole({ isTorn }: Sighting, moments: readonly Moment[]): HeldReason {
+function reasonOfWhole({ isTorn }: Observation, moments: readonly Moment[]): HeldReason {
   return isTorn === true || moments.length > 0 ? 'unknown_instants' : 'several_contracts';
 }
 
-function reasonOfNone(day: string, candidates: readonly Candidate[]): HeldReason {
+function reasonOfNone(day: string, candidates: readonly ContractCandidate[]): HeldReason {
   if (candidates.length === 0) return 'no_contract';
   const isEarly = candidates.some(({ firstDay }) => firstDay !== null && day < firstDay);
   return isEarly ? 'before_start' : 'after_end';

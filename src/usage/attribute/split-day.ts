@@ -1,21 +1,25 @@
 import { type Counts, countNames, type Moment } from '../../domain/usage.ts';
-import type { Candidate } from './candidate.ts';
+import type { ContractCandidate } from './candidate.ts';
 
-/** What one contract has of what a sighting tells. */
-export interface Share {
-  candidate: Candidate;
+/** The part of an observation that one contract gets. */
+export interface WorkShare {
+  candidate: ContractCandidate;
   counts: Counts;
 }
 
 /**
- * Gives each piece of a day's work to the contract that was under way at its instant. What was saved
- * late belongs to the one that had ended, until the next began. A task counts once for each contract
- * that a piece of it was done for, as it does once for each day.
+ * Gives each item of a day's work to the contract that was active at its instant. Work that was saved late goes to
+ * the contract that had ended, until the next one began. A task counts once for each contract that an item of it was
+ * done for, as it counts once for each day.
  *
  * @param succession contracts that follow each other, in their order
- * @returns null where the pieces that are known do not come to what is told of the day
+ * @returns null where the items do not sum up to the observation
  */
-export function splitDay(counts: Counts, succession: readonly Candidate[], moments: readonly Moment[]): Share[] | null {
+export function splitDay(
+  counts: Counts,
+  succession: readonly ContractCandidate[],
+  moments: readonly Moment[],
+): WorkShare[] | null {
   const whole = sumOf(moments, counts);
   const isWhole = countNames.every((name) => (whole[name] ?? 0) === (counts[name] ?? 0));
   if (!isWhole || moments.some(({ at }) => at === null)) return null;
@@ -28,7 +32,7 @@ export function splitDay(counts: Counts, succession: readonly Candidate[], momen
   }));
 }
 
-/** Of what is counted at all, whoever has none has zero: they may have had some before. */
+/** A count that any contract has is zero for the others: they may have had some before. */
 function sumOf(moments: readonly Moment[], { seconds, labels, tasks }: Counts): Counts {
   const taskIds = moments.flatMap(({ taskId }) => taskId ?? []);
   return {

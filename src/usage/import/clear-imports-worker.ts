@@ -4,7 +4,7 @@ import { type ClearDeps, clearImports } from './clear-imports.ts';
 
 const everyMs = 10 * 60_000;
 
-/** Clears what imports left behind that were given up or killed, also where none follows them. */
+/** Clears imports that were given up or killed, even if no import follows them. */
 export function createClearImportsWorker(
   deps: Pick<ClearDeps, 'database' | 'staging' | 'clock'> & { logger: Logger },
 ): Loop {

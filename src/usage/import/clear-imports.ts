@@ -11,14 +11,14 @@ export interface ClearDeps {
   onProgress(says: string): void;
 }
 
-/** So few that clearing them stays well under 50 ms. */
+/** So few lines that clearing them stays well under 50 ms. */
 const chunkLines = 500;
-/** Others must get to write between two chunks. */
+/** Lets others write between two chunks. */
 const restMs = 2;
 
 /**
- * Clears what was staged and given up, by whomever; also what another left behind when it was
- * killed. Stopped in between, it leaves the rest to the next time.
+ * Clears imports that were given up, and those whose process was killed. If it is stopped, the next call clears the
+ * rest.
  */
 export async function clearImports(deps: ClearDeps): Promise<void> {
   const { database, staging, clock, signal, onProgress } = deps;

@@ -1,28 +1,28 @@
 import type { Counts, Day } from '../../domain/usage.ts';
 
 /**
- * This folder takes in work that was counted elsewhere, from a file. A file counts whole or not at
- * all: it is staged in chunks, and switched on in one small transaction. No address is stored.
+ * This folder imports work that was counted elsewhere, from a file. A file counts whole or not at all: it is staged
+ * in chunks and switched on in one small transaction. No address is stored.
  */
 
-/** One line of a file, as it says who did how much and when. */
-export interface Entry {
-  place: ImportPlace;
-  /** Null where the contract alone is to say. */
+/** One line of a file: who did how much, on what, and when. */
+export interface ImportEntry {
+  workedOn: NamedWork;
+  /** Null where the contract alone says whose work it is. */
   person: NamedPerson | null;
   day: Day;
   counts: Counts;
 }
 
-export interface ImportPlace {
+export interface NamedWork {
   by: 'contract' | 'project';
   id: string;
 }
 
 export type NamedPerson = { trainerId: string } | { workEmail: string };
 
-/** What a line says, or what is wrong with it: in words for a person, and without its values. */
-export type ReadEntry = { line: number; entry: Entry } | { line: number; fault: string };
+/** What a line says, or its fault, in words for people and without its values. */
+export type ReadEntry = { line: number; entry: ImportEntry } | { line: number; fault: string };
 
 export const countColumns = ['totalSeconds', 'tasksCompleted', 'labelsCompleted'] as const;
 
@@ -30,13 +30,13 @@ export type CountColumn = (typeof countColumns)[number];
 
 const whoColumns = ['contractId', 'externalProjectId', 'opentrainUserId', 'workEmail'] as const;
 
-/** In the order that a template has them in. */
+/** In the order of the template. */
 export const importColumns = ['workDate', ...whoColumns, ...countColumns] as const;
 
 export type ImportColumn = (typeof importColumns)[number];
 
-/** The values of a line by their columns; what is empty is not in it. */
-export type Values = Partial<Record<ImportColumn, unknown>>;
+/** The values of a line by column, without empty ones. */
+export type LineValues = Partial<Record<ImportColumn, unknown>>;
 
 export function isCountColumn(column: ImportColumn): column is CountColumn {
   return (countColumns as readonly string[]).includes(column);
@@ -46,8 +46,8 @@ export function toImportColumn(name: string): ImportColumn | undefined {
   return importColumns.find((column) => column === name);
 }
 
-/** By its name where that is one: in a file without a header there may be an address. */
-export function describeStranger(name: string, position?: number): string {
+/** Quotes a plain name only: in a file without a header the name may be an address. */
+export function describeUnknownColumn(name: string, position?: number): string {
   if (/^[\w -]{1,40}$/.test(name)) return `"${name}"`;
   return position === undefined ? 'one of its names' : `column ${position}`;
 }
@@ -57,7 +57,7 @@ export const importFormats = ['csv', 'ndjson'] as const;
 export type ImportFormat = (typeof importFormats)[number];
 
 /**
- * What one line holds: `nothing` for an empty one, and for a header that is as it should be. After a
- * bad header no other line can be read.
+ * What one line holds: `nothing` for an empty line, and for a correct header. After a bad header no other line can be
+ * read.
  */
-export type ReadValues = { values: Values } | { fault: string } | { badHeader: string } | 'nothing';
+export type ReadValues = { values: LineValues } | { fault: string } | { badHeader: string } | 'nothing';

@@ -3,30 +3,30 @@ import { byteOrder } from '../../db/byte-order.ts';
 import type { Database, Transaction } from '../../db/database.ts';
 import { jsonTexts } from '../../db/json-list.ts';
 import type { UsageImportEntryTable, UsageImportTable } from '../../db/usage-import-tables.ts';
-import { type Day, type Sighting, toZeros, type WorkPlace } from '../../domain/usage.ts';
-import type { TrainerPage } from '../read/sighting-store.ts';
+import { type Day, type Observation, toZeros, type WorkedOn } from '../../domain/usage.ts';
+import type { TrainerPage } from '../read/observation-store.ts';
 
-/** The SQL about imports that count, or did. */
+/** The SQL of imports that count, or counted. */
 export interface ImportStore {
   /**
-   * What imports say of these days, both included: of each person, place and day what the latest
-   * says that was not undone. Ordered by day; a page at a time, so that they may be many.
+   * What imports say of these days, both included: for each person, work and day, the latest import that was not
+   * undone. Ordered by day, in pages, because there may be many.
    */
-  sightings(filter: SightingFilter): AsyncGenerator<Sighting>;
+  observations(filter: ObservationFilter): AsyncGenerator<Observation>;
   /** The same of what was undone, where no other import says anything by now: with zeros. */
-  takenBack(filter: SightingFilter): AsyncGenerator<Sighting>;
-  /** Whom imports tell of, or told of before they were undone, sorted as `compareBytes` does. */
+  takenBack(filter: ObservationFilter): AsyncGenerator<Observation>;
+  /** The trainers in imports that count or counted, sorted as `compareBytes` does. */
   trainerIds(page: TrainerPage): Promise<string[]>;
-  /** Those that count or did, the latest first. */
+  /** Imports that count or counted, the latest first. */
   list(filter: { install?: string | undefined; limit: number }): Promise<ListedImport[]>;
   find(tx: Transaction, id: number): Promise<ListedImport | undefined>;
-  /** @returns whether it was all staged and still waits; then it counts from now on */
+  /** @returns whether it was staged whole and still waited; it counts from now on */
   count(tx: Transaction, id: number, now: string): Promise<boolean>;
-  /** @returns whether it counted; now it does not */
+  /** @returns whether it counted; it no longer does */
   undo(tx: Transaction, id: number, now: string): Promise<boolean>;
 }
 
-export interface SightingFilter {
+export interface ObservationFilter {
   install?: string | undefined;
   from: Day;
   to: Day;
@@ -47,13 +47,13 @@ export interface ListedImport {
   lastDay: Day;
 }
 
-type SightedRow = UsageImportEntryTable & Pick<UsageImportTable, 'install' | 'countedAt'>;
+type ObservedRow = UsageImportEntryTable & Pick<UsageImportTable, 'install' | 'countedAt'>;
 
 const pageSize = 1000;
 
 export function createImportStore(database: Pick<Database, 'kysely' | 'dialect'>): ImportStore {
   const { kysely } = database;
-  async function page(filter: SightingFilter, after: SightedRow | undefined, isMeant: RawBuilder<boolean>) {
+  async function page(filter: ObservationFilter, after: ObservedRow | undefined, isMeant: RawBuilder<boolean>) {
     const { install, from, to, trainerIds } = filter;
     const ofInstall = install === undefined ? sql`true` : sql`i.install = ${install}`;
     const ofTrainers =
@@ -65,7 +65,7 @@ export function createImportStore(database: Pick<Database, 'kysely' | 'dialect'>
         ? sql`true`
         : sql`(e.day, e.place_by, e.place_id, e.trainer_id, e.import_id)
           > (${after.day}, ${after.placeBy}, ${after.placeId}, ${after.trainerId}, ${after.importId})`;
-    const query = sql<SightedRow>`select e.*, i.install, i.counted_at
+    const query = sql<ObservedRow>`select e.*, i.install, i.counted_at
       from usage_import_entry e join usage_import i on i.id = e.import_id
       where e.day >= ${after?.day ?? from} and e.day <= ${to} and ${ofInstall} and ${isAfter}
       and ${ofTrainers} and ${isMeant}
@@ -73,21 +73,21 @@ export function createImportStore(database: Pick<Database, 'kysely' | 'dialect'>
     return (await query.execute(kysely)).rows;
   }
 
-  async function* all(filter: SightingFilter, isMeant: RawBuilder<boolean>) {
-    for (let last: SightedRow | undefined; ; ) {
+  async function* all(filter: ObservationFilter, isMeant: RawBuilder<boolean>) {
+    for (let last: ObservedRow | undefined; ; ) {
       const rows = await page(filter, last, isMeant);
-      yield* rows.map(toSighting);
+      yield* rows.map(toObservation);
       last = rows.at(-1);
       if (rows.length < pageSize) return;
     }
   }
 
   return {
-    sightings: (filter) => all(filter, countsMost),
+    observations: (filter) => all(filter, countsMost),
 
     async *takenBack(filter) {
-      for await (const sighting of all(filter, wasUndoneLast)) {
-        yield { ...sighting, counts: toZeros(sighting.counts), isTakenBack: true };
+      for await (const observation of all(filter, wasUndoneLast)) {
+        yield { ...observation, counts: toZeros(observation.counts), isTakenBack: true };
       }
     },
 
@@ -142,8 +142,8 @@ export function createImportStore(database: Pick<Database, 'kysely' | 'dialect'>
 }
 
 /**
- * Whether the entry `e` of the import `i` counts, and no later one of the same person, place and
- * day does. Places of two installs may have the same id.
+ * Whether the entry `e` of the import `i` counts, and no later one of the same person, work and
+ * day does. Projects of two installs may have the same id.
  */
 export const countsMost: RawBuilder<boolean> = sql<boolean>`i.state = 'counted' and not exists (
   select 1 from usage_import_entry later join usage_import j on j.id = later.import_id
@@ -151,7 +151,7 @@ export const countsMost: RawBuilder<boolean> = sql<boolean>`i.state = 'counted' 
   and later.trainer_id = e.trainer_id and j.install = i.install and j.state = 'counted'
   and (j.counted_at, j.id) > (i.counted_at, i.id))`;
 
-/** The same for what was undone: of several, the one that counted last. */
+/** The same for undone imports: of several, the one that counted last. */
 const wasUndoneLast: RawBuilder<boolean> = sql<boolean>`i.state = 'undone' and not exists (
   select 1 from usage_import_entry other join usage_import j on j.id = other.import_id
   where other.day = e.day and other.place_by = e.place_by and other.place_id = e.place_id
@@ -159,11 +159,11 @@ const wasUndoneLast: RawBuilder<boolean> = sql<boolean>`i.state = 'undone' and n
   and (j.state = 'counted'
     or (j.state = 'undone' and (j.counted_at, j.id) > (i.counted_at, i.id))))`;
 
-function toSighting(row: SightedRow): Sighting {
+function toObservation(row: ObservedRow): Observation {
   const { importId, trainerId, day, seconds, tasks, labels, countedAt } = row;
   return {
     source: `import:${importId}`,
-    place: toPlace(row),
+    workedOn: toWorkedOn(row),
     trainerId,
     day,
     counts: { seconds, tasks, labels },
@@ -171,13 +171,13 @@ function toSighting(row: SightedRow): Sighting {
   };
 }
 
-function toPlace({ install, placeBy, placeId }: SightedRow): WorkPlace {
+function toWorkedOn({ install, placeBy, placeId }: ObservedRow): WorkedOn {
   return placeBy === 'contract'
     ? { by: 'contract', install, contractId: placeId }
     : { by: 'project', install, externalProjectId: placeId };
 }
 
-/** Nothing where it never counted. */
+/** Empty where the import never counted. */
 function toListed(row: Omit<UsageImportTable, 'id' | 'lines'> & { id: number; lines: number }) {
   const { id, install, state, fileName, actor, countedAt, undoneAt, lines } = row;
   if ((state !== 'counted' && state !== 'undone') || countedAt === null) return [];

@@ -2,29 +2,29 @@ import type { Database } from '../../db/database.ts';
 import { jsonTexts } from '../../db/json-list.ts';
 import { onSame } from '../../db/on-same.ts';
 import type { SecretBox } from '../../keys/secret-box.ts';
-import type { Entry } from './entry.ts';
+import type { ImportEntry } from './entry.ts';
 
-/** The evidence that tells who is meant: as much of it as bears on some entries. */
+/** The evidence that says which trainer a line means, as far as some entries need it. */
 export interface KnownPeople {
-  /** By contract: how many are or were on it, and who, where that is one. */
+  /** By contract: how many trainers are or were on it, and which one, where there is only one. */
   contracts: ReadonlyMap<string, { people: number; only: string | null }>;
   projects: ReadonlySet<string>;
   isOnContract(contractId: string, trainerId: string): boolean;
   isOnProject(externalProjectId: string, trainerId: string): boolean;
-  /** Everybody who has this work address in the install. */
+  /** All trainers with this work address in the install. */
   trainersAt(workEmail: string): readonly string[];
 }
 
 export interface KnownPeopleStore {
-  load(install: string, entries: readonly Entry[]): Promise<KnownPeople>;
+  load(install: string, entries: readonly ImportEntry[]): Promise<KnownPeople>;
 }
 
 export function createKnownPeopleStore(database: Database, box: SecretBox): KnownPeopleStore {
   const digestsOf = rememberDigests(box);
   return {
     async load(install, entries) {
-      const contractIds = placesOf(entries, 'contract');
-      const projectIds = placesOf(entries, 'project');
+      const contractIds = idsOf(entries, 'contract');
+      const projectIds = idsOf(entries, 'project');
       const trainersAt = await loadAddresses(database, digestsOf, install, entries);
       const trainerIds = distinct([
         ...entries.flatMap(({ person }) => (person !== null && 'trainerId' in person ? [person.trainerId] : [])),
@@ -45,7 +45,7 @@ export function createKnownPeopleStore(database: Database, box: SecretBox): Know
 
 const mostRemembered = 10_000;
 
-/** The people of a file come again every day, and each digest leaves much for V8 to clear. */
+/** A file names the same people on every day, and each digest costs much garbage collection. */
 function rememberDigests(box: SecretBox): SecretBox['digests'] {
   const remembered = new Map<string, string[]>();
   return (address) => {
@@ -101,7 +101,7 @@ async function loadOnContracts(
   return new Set(rows.map(({ contractId, trainerId }) => keyOf(contractId, trainerId)));
 }
 
-/** By any contract that was ever linked to the project: work may be told of when that is over. */
+/** By any contract that was ever linked to the project: work may be imported after the link's end. */
 async function loadOnProjects(
   database: Database,
   install: string,
@@ -125,7 +125,7 @@ async function loadAddresses(
   database: Database,
   digestsOf: SecretBox['digests'],
   install: string,
-  entries: readonly Entry[],
+  entries: readonly ImportEntry[],
 ): Promise<Map<string, string[]>> {
   const addressOf = new Map<string, string>();
   for (const { person } of entries) {
@@ -148,8 +148,8 @@ async function loadAddresses(
   return found;
 }
 
-function placesOf(entries: readonly Entry[], by: Entry['place']['by']): string[] {
-  return distinct(entries.flatMap(({ place }) => (place.by === by ? [place.id] : [])));
+function idsOf(entries: readonly ImportEntry[], by: ImportEntry['workedOn']['by']): string[] {
+  return distinct(entries.flatMap(({ workedOn }) => (workedOn.by === by ? [workedOn.id] : [])));
 }
 
 function toAddress(workEmail: string): string {

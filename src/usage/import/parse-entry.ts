@@ -2,14 +2,14 @@ import type { Counts, Day } from '../../domain/usage.ts';
 import {
   type CountColumn,
   countColumns,
-  type Entry,
   type ImportColumn,
-  type ImportPlace,
+  type ImportEntry,
+  type LineValues,
   type NamedPerson,
-  type Values,
+  type NamedWork,
 } from './entry.ts';
 
-/** So that the sum of any file is a number without loss. */
+/** Keeps the sum of any file exact. */
 const mostOfOne = 1_000_000_000;
 
 const greatest: Record<CountColumn, number> = {
@@ -19,30 +19,30 @@ const greatest: Record<CountColumn, number> = {
 };
 
 /**
- * What one line says; or all that is wrong with it, as far as that shows without knowing anybody.
- * Nothing that stands in the line is quoted: a misplaced value may be an address.
+ * What one line says, or everything that is wrong with it, as far as that shows without the evidence. No value of the
+ * line is quoted: it may be an address in the wrong column.
  *
- * @param today the day that it is now in UTC: work is never sent before that has begun
+ * @param today today in UTC: work is never sent before its day has begun there
  */
-export function parseEntry(values: Values, today: Day): Entry | { fault: string } {
+export function parseEntry(values: LineValues, today: Day): ImportEntry | { fault: string } {
   const faults: string[] = [];
   const fail = (fault: string) => void faults.push(fault);
   const entry = {
     day: parseDay(values, today, fail),
-    place: parsePlace(values, fail),
+    workedOn: parseWork(values, fail),
     person: parsePerson(values, fail),
     counts: parseCounts(values, fail),
   };
-  const { place } = entry;
-  if (place?.by === 'project' && entry.person === null && faults.length === 0) {
+  const { workedOn } = entry;
+  if (workedOn?.by === 'project' && entry.person === null && faults.length === 0) {
     fail('externalProjectId needs opentrainUserId or workEmail beside it');
   }
-  return place === null || faults.length > 0 ? { fault: faults.join('; ') } : { ...entry, place };
+  return workedOn === null || faults.length > 0 ? { fault: faults.join('; ') } : { ...entry, workedOn };
 }
 
 type Fail = (fault: string) => void;
 
-function parseDay({ workDate }: Values, today: Day, fail: Fail): Day {
+function parseDay({ workDate }: LineValues, today: Day, fail: Fail): Day {
   if (workDate === undefined) fail('workDate is missing');
   else if (typeof workDate !== 'string' || !isDay(workDate)) {
     fail('workDate is no day as 2026-03-15');
@@ -53,11 +53,11 @@ function parseDay({ workDate }: Values, today: Day, fail: Fail): Day {
 function isDay(text: string): boolean {
   if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false;
   const date = new Date(`${text}T00:00:00Z`);
-  // 30 February is taken for 1 or 2 March.
+  // JavaScript takes 30 February for 1 or 2 March.
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
 }
 
-function parsePlace(values: Values, fail: Fail): ImportPlace | null {
+function parseWork(values: LineValues, fail: Fail): NamedWork | null {
   const contractId = parseId(values, 'contractId', fail);
   const externalProjectId = parseId(values, 'externalProjectId', fail);
   if (contractId !== null && externalProjectId !== null) {
@@ -71,7 +71,7 @@ function parsePlace(values: Values, fail: Fail): ImportPlace | null {
   return null;
 }
 
-function parsePerson(values: Values, fail: Fail): NamedPerson | null {
+function parsePerson(values: LineValues, fail: Fail): NamedPerson | null {
   const trainerId = parseId(values, 'opentrainUserId', fail);
   const workEmail = parseId(values, 'workEmail', fail);
   if (trainerId !== null && workEmail !== null) {
@@ -81,7 +81,7 @@ function parsePerson(values: Values, fail: Fail): NamedPerson | null {
   return workEmail === null ? null : { workEmail };
 }
 
-function parseId(values: Values, column: ImportColumn, fail: Fail): string | null {
+function parseId(values: LineValues, column: ImportColumn, fail: Fail): string | null {
   const value = values[column];
   if (value === undefined) return null;
   if (typeof value === 'string' && /^[^\p{Cc}\p{Cs}]{1,320}$/u.test(value)) return value;
@@ -89,7 +89,7 @@ function parseId(values: Values, column: ImportColumn, fail: Fail): string | nul
   return null;
 }
 
-function parseCounts(values: Values, fail: Fail): Counts {
+function parseCounts(values: LineValues, fail: Fail): Counts {
   if (countColumns.every((column) => values[column] === undefined)) {
     fail(`none of ${countColumns.join(', ')} is there`);
   }
@@ -100,7 +100,7 @@ function parseCounts(values: Values, fail: Fail): Counts {
   };
 }
 
-function parseCount(values: Values, column: CountColumn, fail: Fail): number | null {
+function parseCount(values: LineValues, column: CountColumn, fail: Fail): number | null {
   const value = values[column];
   if (value === undefined) return null;
   if (typeof value !== 'number' || !Number.isInteger(value)) {

@@ -2,7 +2,7 @@ import { type Database, inTransaction } from '../../db/database.ts';
 import type { Counts } from '../../domain/usage.ts';
 import type { ImportSummary, ReplacedImport, StagingStore } from './staging-store.ts';
 
-/** What would count, and what would not any more. */
+/** What would count, and what would no longer count. */
 export interface ImportPreview extends ImportSummary {
   lines: number;
   /** By the earlier import. */
@@ -18,7 +18,7 @@ interface PreviewDeps {
 
 const pageLines = 5000;
 
-/** Looks a page at a time, so that no query takes long however many lines there are. */
+/** Page by page, so that no query takes long however many lines there are. */
 export async function previewImport(
   { database, staging, signal, onProgress }: PreviewDeps,
   id: number,

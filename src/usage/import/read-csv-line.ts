@@ -1,17 +1,17 @@
 import type { Line } from '../../lib/read-lines.ts';
 import {
   countColumns,
-  describeStranger,
+  describeUnknownColumn,
   type ImportColumn,
   importColumns,
   isCountColumn,
+  type LineValues,
   type ReadValues,
   toImportColumn,
-  type Values,
 } from './entry.ts';
 import { type Delimiter, splitCsvLine } from './split-csv-line.ts';
 
-/** Reads one line after the other, the first as the header, which also tells what separates them. */
+/** Reads line after line. The first is the header, which also shows the delimiter. */
 export function createCsvReader(): (line: Line) => ReadValues {
   let header: Header | undefined;
   return (line) => {
@@ -31,14 +31,14 @@ interface Header {
 }
 
 function readHeader(text: string): Header | { fault: string } {
-  // No name of a column holds either.
+  // No column's name holds either of them.
   const delimiter = text.includes(';') ? ';' : ',';
   const names = splitCsvLine(text, delimiter)?.map((name) => name.trim());
   if (names === undefined) return { fault: 'has quotes that are wrong' };
   const columns = names.map(toImportColumn);
   const stranger = columns.indexOf(undefined);
   if (stranger !== -1) {
-    const named = describeStranger(names[stranger] ?? '', stranger + 1);
+    const named = describeUnknownColumn(names[stranger] ?? '', stranger + 1);
     return { fault: `is the header, and ${named} is none of ${importColumns.join(', ')}` };
   }
   const known = columns.filter((column) => column !== undefined);
@@ -62,7 +62,7 @@ function readRow(text: string, { columns, delimiter }: Header): ReadValues {
   if (fields.length !== columns.length) {
     return { fault: `has ${fields.length} columns, and the header ${columns.length}` };
   }
-  const values: Values = {};
+  const values: LineValues = {};
   for (const [index, column] of columns.entries()) {
     const field = (fields[index] ?? '').trim();
     if (field !== '') values[column] = toValue(column, field);
@@ -70,7 +70,7 @@ function readRow(text: string, { columns, delimiter }: Header): ReadValues {
   return { values };
 }
 
-/** A count that is no number stays text, and is found to be none. */
+/** A count that is not a number stays text, and parsing finds the fault. */
 function toValue(column: ImportColumn, field: string): string | number {
   return isCountColumn(column) && /^-?\d{1,15}$/.test(field) ? Number(field) : field;
 }

@@ -1,6 +1,6 @@
 import type { Day } from '../../domain/usage.ts';
 import { readLines } from '../../lib/read-lines.ts';
-import type { ImportFormat, ReadEntry, Values } from './entry.ts';
+import type { ImportFormat, LineValues, ReadEntry } from './entry.ts';
 import { parseEntry } from './parse-entry.ts';
 import { createCsvReader } from './read-csv-line.ts';
 import { readJsonLine } from './read-json-line.ts';
@@ -8,8 +8,8 @@ import { readJsonLine } from './read-json-line.ts';
 const maxLineBytes = 16 * 1024;
 
 /**
- * What each line of a file says or what is wrong with it, as the file comes in, some lines at a
- * time. Empty lines say nothing; where the header of a CSV file cannot be read, it is all there is.
+ * Reads a file as it comes in, some lines at a time: what each line says, or its fault. Empty lines are skipped.
+ * After a bad CSV header nothing else is read.
  */
 export async function* readEntries(
   chunks: AsyncIterable<Buffer>,
@@ -29,7 +29,7 @@ export async function* readEntries(
   }
 }
 
-function toEntry(line: number, read: { values: Values } | { fault: string }, today: Day): ReadEntry {
+function toEntry(line: number, read: { values: LineValues } | { fault: string }, today: Day): ReadEntry {
   const entry = 'values' in read ? parseEntry(read.values, today) : read;
   return 'fault' in entry ? { line, fault: entry.fault } : { line, entry };
 }

@@ -1,7 +1,7 @@
 import type { Line } from '../../lib/read-lines.ts';
-import { describeStranger, importColumns, type ReadValues, toImportColumn, type Values } from './entry.ts';
+import { describeUnknownColumn, importColumns, type LineValues, type ReadValues, toImportColumn } from './entry.ts';
 
-/** One line of NDJSON: an object, whose nulls are as good as absent. */
+/** One line of NDJSON: an object, in which null means absent. */
 export function readJsonLine(line: Line): ReadValues {
   if ('fault' in line) return line;
   if (line.text.trim() === '') return 'nothing';
@@ -9,11 +9,11 @@ export function readJsonLine(line: Line): ReadValues {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) {
     return { fault: 'is no JSON object' };
   }
-  const values: Values = {};
+  const values: LineValues = {};
   for (const [name, value] of Object.entries(json)) {
     const column = toImportColumn(name);
     if (column === undefined) {
-      return { fault: `${describeStranger(name)} is none of ${importColumns.join(', ')}` };
+      return { fault: `${describeUnknownColumn(name)} is none of ${importColumns.join(', ')}` };
     }
     if (value !== null) values[column] = value;
   }

@@ -7,7 +7,7 @@ export interface SettleDeps {
   database: Database;
   imports: ImportStore;
   clock: Clock;
-  /** Notes in the same transaction what an operator decided. */
+  /** Writes the operator's decision into the audit, in the same transaction. */
   note(tx: Transaction, action: string, subject: string): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export async function countImport(deps: SettleDeps, id: number): Promise<void> {
   );
 }
 
-/** @throws AppError `not_found` where it never counted, `conflict` where it is undone already */
+/** @throws AppError `not_found` where it never counted, `conflict` where it is already undone */
 export async function findUndoable(
   { database, imports }: Pick<SettleDeps, 'database' | 'imports'>,
   id: number,
@@ -42,7 +42,7 @@ export async function findUndoable(
 }
 
 /**
- * What it replaced counts again.
+ * Undoes an import: what it replaced counts again.
  *
  * @throws AppError as `findUndoable` does
  */

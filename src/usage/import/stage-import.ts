@@ -33,17 +33,17 @@ export type Staged =
   | { outcome: 'staged'; id: number; preview: ImportPreview }
   | { outcome: 'faulty'; faults: LineFault[]; faultCount: number };
 
-/** So few that adding them stays well under 50 ms. */
+/** So few lines that adding them stays well under 50 ms. */
 const chunkLines = 500;
 const maxFaults = 100;
-/** For whoever is asked whether it is to count. */
+/** Leaves an operator time to decide whether the import is to count. */
 const keptMs = 3_600_000;
 
 /**
- * Reads a file to its end, and stages what it says: nothing of it counts yet. A file with a fault in
- * any line is given up, as one that broke off is; what was staged of it is left to be cleared.
+ * Reads a file to its end and stages its lines; nothing of it counts yet. A file with a fault in any line is given
+ * up, and so is one that breaks off; its staged lines are cleared later.
  *
- * @throws AppError `conflict` where it took so long that another gave it up; whatever the chunks throw
+ * @throws AppError `conflict` where it took so long that another process gave it up; any error of the chunks
  */
 export async function stageImport(deps: StageDeps, file: ImportFile): Promise<Staged> {
   const { database, staging, clock } = deps;
@@ -59,7 +59,7 @@ export async function stageImport(deps: StageDeps, file: ImportFile): Promise<St
     await inTransaction(database, (tx) => staging.drop(tx, id));
     return { outcome: 'faulty', faults, faultCount };
   } catch (error) {
-    // Where that fails too, it is given up when its time is over.
+    // If this fails too, the import is given up when its time is over.
     await inTransaction(database, (tx) => staging.drop(tx, id)).catch(() => undefined);
     throw error;
   }
@@ -85,7 +85,7 @@ async function stageLines(deps: StageDeps, id: number, file: ImportFile) {
   return { faults, faultCount, lines, lastLine };
 }
 
-/** @returns the lines that are wrong, in their order */
+/** @returns the faults, in the order of their lines */
 async function stageChunk(
   deps: StageDeps,
   id: number,
@@ -98,10 +98,10 @@ async function stageChunk(
   const resolved = chunk.map((read) => {
     const { line } = read;
     if ('fault' in read) return read;
-    const { day, place, counts } = read.entry;
+    const { day, workedOn, counts } = read.entry;
     const who = resolveEntry(read.entry, known);
     if ('fault' in who) return { line, fault: who.fault };
-    return { line, day, placeBy: place.by, placeId: place.id, ...who, ...counts };
+    return { line, day, placeBy: workedOn.by, placeId: workedOn.id, ...who, ...counts };
   });
   const lines = resolved.filter((one): one is StagedLine => !('fault' in one));
   const keptUntil = instantIn(clock, keptMs);
@@ -120,7 +120,7 @@ async function stageChunk(
   return faults;
 }
 
-/** No longer than a transaction may be. */
+/** So few lines that a transaction stays short. */
 async function* inChunks<T>(lists: AsyncIterable<T[]>): AsyncGenerator<T[]> {
   for await (const list of lists) yield* chunksOf(list, chunkLines);
 }

@@ -5,25 +5,25 @@ import type { UsageImportEntryTable, UsageImportTable } from '../../db/usage-imp
 import type { Counts, Day } from '../../domain/usage.ts';
 import { countsMost } from './import-store.ts';
 
-/** The SQL about imports that do not count yet, or never will. */
+/** The SQL of imports that do not count yet, or never will. */
 export interface StagingStore {
   /** @returns its id */
   begin(tx: Transaction, import_: NewImport): Promise<number>;
   /**
-   * Adds lines, and keeps the whole for longer; nothing where it was given up meanwhile.
+   * Adds lines and extends the time of the import; adds nothing where the import was given up.
    *
-   * @returns the lines that were added: not those of which the same person, place and day is there
+   * @returns the lines that were added; a line whose person, work and day is already there is not
    */
   add(tx: Transaction, id: number, lines: readonly StagedLine[], keptUntil: string): Promise<Set<number> | 'given_up'>;
-  /** The line of the same person, place and day. */
+  /** The line of the same person, work and day. */
   lineLike(id: number, line: StagedLine): Promise<number>;
   summarise(id: number): Promise<ImportSummary>;
   keepSummary(tx: Transaction, id: number, lines: number, summary: ImportSummary): Promise<void>;
-  /** What now counts and no longer would, of lines of a file from one to another, both included. */
+  /** What counts now and would be replaced by these lines of a file, both ends included. */
   replacedBy(id: number, from: number, to: number): Promise<ReplacedImport[]>;
-  /** Gives one up. */
+  /** Gives an import up. */
   drop(tx: Transaction, id: number): Promise<void>;
-  /** Gives up what is still being staged although its time is over. */
+  /** Gives up imports that are still staged although their time is over. */
   dropStale(tx: Transaction, now: string): Promise<void>;
   listDropped(): Promise<number[]>;
   /** @returns how many lines were cleared; with the last of them the import is gone */

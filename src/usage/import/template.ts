@@ -1,6 +1,6 @@
-import { type ImportFormat, importColumns, type Values } from './entry.ts';
+import { type ImportFormat, importColumns, type LineValues } from './entry.ts';
 
-const examples: Values[] = [
+const examples: LineValues[] = [
   {
     workDate: '2026-03-14',
     contractId: 'cmc1a2b3c',
@@ -18,7 +18,7 @@ const examples: Values[] = [
   },
 ];
 
-/** A file to start from: every column and two lines, one by contract and one by project. */
+/** A file to start from: all columns and two lines, one by contract and one by project. */
 export function toTemplate(format: ImportFormat): string {
   if (format === 'ndjson') return examples.map((example) => JSON.stringify(example)).join('\n');
   const lines = examples.map((example) => importColumns.map((column) => example[column] ?? ''));

@@ -4,19 +4,19 @@ import { onSame } from '../../db/on-same.ts';
 import type { ContractEvidence, LinkEvidence } from '../../domain/evidence.ts';
 import { heldStates } from '../../domain/membership.ts';
 
-/** The SQL of what usage has to know of contracts, links and who is on them; changes nothing. */
+/** The SQL that usage reads contracts, links and participations with. It changes nothing. */
 export interface ContractSourceStore {
-  /** Of all installs, whatever became of them. */
+  /** Links of all installs, also those that were removed. */
   links(): Promise<LinkEvidence[]>;
-  /** `[tool, group]` of every group that somebody is, or may be, in. */
+  /** Every group that a trainer is in, or may be in. */
   inhabitedGroups(): Promise<{ tool: string; groupId: string }[]>;
-  /** Who ever was on a contract, with the links it ever had: some trainers, or everybody. */
+  /** Every contract and link of these trainers, or of all trainers, past or present. */
   engagements(of?: { trainerIds?: readonly string[] }): Promise<Engagement[]>;
-  /** Everybody who ever was on some contracts of an install. */
-  participants(install: string, contractIds: readonly string[]): Promise<Participant[]>;
+  /** Every trainer who was ever on these contracts of an install. */
+  participants(install: string, contractIds: readonly string[]): Promise<ContractParticipant[]>;
 }
 
-export interface Participant {
+export interface ContractParticipant {
   contractId: string;
   trainerId: string;
 }

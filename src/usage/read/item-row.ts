@@ -4,7 +4,7 @@ import type { Growth, Item } from './merge-items.ts';
 
 type ItemColumns = Omit<UsageItemTable, 'tool' | 'scope' | 'memberId' | 'itemId'>;
 
-/** The instants behind the days of a piece, with the days they were taken for. */
+/** The instants behind the days of an item, with the day that each instant was counted on. */
 interface Moments {
   done: [Day, string | null];
   grown: [Day, string | null, number][];
@@ -31,8 +31,8 @@ export function toItemColumns(item: Item): ItemColumns {
 }
 
 /**
- * What the days say counts: a version before the instants, that still runs beside this one, writes
- * these alone. Instants that do not come to the same are forgotten.
+ * The days decide: a version without instants that still runs beside this one writes only days. Instants that do not
+ * sum up to their day are dropped.
  */
 export function toItem({ doneDay, labels, seconds, ...row }: ItemColumns): Item {
   const { done, grown }: Moments = row.moments === null ? { done: ['', null], grown: [] } : JSON.parse(row.moments);
@@ -42,7 +42,7 @@ export function toItem({ doneDay, labels, seconds, ...row }: ItemColumns): Item 
   );
   const days = Object.entries(JSON.parse(row.grown) as Record<Day, number>).sort();
   return {
-    // Of what was skipped, a version before this one did not remember the task.
+    // An earlier version did not store the task of a skipped item.
     taskId: row.taskId || (row.skippedTaskId ?? ''),
     isDone: row.taskId !== '',
     doneDay,

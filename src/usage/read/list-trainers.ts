@@ -1,8 +1,8 @@
 import { compareBytes } from '../../db/byte-order.ts';
-import type { SightingSource, TrainerPage } from './sighting-store.ts';
+import type { ObservationSource, TrainerPage } from './observation-store.ts';
 
-/** Everybody of whom any source tells, as one list: a page of it, in its order, each once. */
-export async function listTrainers(sources: readonly SightingSource[], page: TrainerPage): Promise<string[]> {
+/** Merges the trainers of all sources into one page, sorted, each trainer once. */
+export async function listTrainers(sources: readonly ObservationSource[], page: TrainerPage): Promise<string[]> {
   const all = await Promise.all(sources.map((source) => source.trainerIds(page)));
   return [...new Set(all.flat())].sort(compareBytes).slice(0, page.limit);
 }

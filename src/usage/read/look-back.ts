@@ -9,15 +9,15 @@ export interface ReportTime {
 }
 
 const dayMs = 86_400_000;
-/** Days that have just left the look-back: what changes there is shown. */
+/** Days that have just left the look-back are still read, so that their changes can be shown. */
 const marginMs = 2 * dayMs;
 
-/** Of the days that are reported again, the first. */
+/** The first day that is reported again. */
 export function firstOpenDay({ now, lookbackMs }: ReportTime): Day {
   return addDays(now.toISOString().slice(0, 10), -Math.ceil(lookbackMs / dayMs));
 }
 
-/** Of the days that are read again, the first. */
+/** The first day that is read again. */
 export function firstReadDay({ lookbackMs, clock }: { lookbackMs: number; clock: Clock }): Day {
   return firstOpenDay({ now: clock.now(), lookbackMs: lookbackMs + marginMs });
 }

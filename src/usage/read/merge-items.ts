@@ -1,24 +1,24 @@
-import type { UsageSighting } from '../../adapters/adapter.ts';
+import type { UsageObservation } from '../../adapters/adapter.ts';
 import { addCounts, type Counts, type Day, type Moment, maxCounts, noCounts, toCounts } from '../../domain/usage.ts';
 import { dayIn } from '../../lib/day-in.ts';
 
-/** One piece of work. */
+/** One piece of work in a tool. */
 export interface Item {
   taskId: string;
-  /** Whether the task counts: not where nothing came of it, as of one that was skipped. */
+  /** Whether the task counts. A skipped task does not. */
   isDone: boolean;
-  /** Where its labels and its task count; the instant is null where nobody remembered it. */
+  /** The day on which its labels and its task count. The instant is null where it was not stored. */
   doneDay: Day;
   doneAt: string | null;
   labels: number | null;
-  /** What it has come to so far, and how it grew to that: by day and instant. */
+  /** Its seconds so far, and how they grew, by day and instant. */
   seconds: number | null;
   grown: readonly Growth[];
 }
 
 export interface Growth {
   day: Day;
-  /** When the change was made that it came with; null where nobody remembered it. */
+  /** When the change was made. Null where it was not stored. */
   at: string | null;
   seconds: number;
 }
@@ -28,20 +28,23 @@ export interface Reading {
   timeZone: string;
   firstDay: Day;
   /**
-   * Whether what is not in it is gone: it is of everything, has ended, and whose work it is can
-   * still be told.
+   * Whether what the reading does not list is gone: the reading is complete, it has ended, and it is still clear
+   * whose work it is.
    */
   lowers: boolean;
   /**
-   * The tasks that there are. A piece of any other went with its task, and what was done stays
-   * done; null where whatever is gone is gone.
+   * The tasks that exist in the tool. An item of a task that was deleted stays counted. Null where it is not to stay
+   * counted.
    */
   tasks: ReadonlySet<string> | null;
-  /** Whether a total that is seen for the first time was all done since somebody looked last. */
+  /**
+   * Whether a total that is seen for the first time counts in full, because all of it was done since the last
+   * reading.
+   */
   countsFirstTotal: boolean;
 }
 
-/** What pieces come to, day by day. */
+/** Sums the items up by day. */
 export function daysOfItems(items: ReadonlyMap<string, Item>): Map<Day, Counts> {
   const days = new Map<Day, Counts>();
   const add = (day: Day, counts: Counts) => days.set(day, addCounts(days.get(day) ?? noCounts, counts));
@@ -52,7 +55,7 @@ export function daysOfItems(items: ReadonlyMap<string, Item>): Map<Day, Counts> 
     tasks.set(doneDay, isDone ? done.add(taskId) : done);
     for (const { day, seconds } of grown) add(day, { ...noCounts, seconds });
   }
-  // Of what is counted at all, a day that has none has zero: it may have had some before.
+  // A count that any item has is zero on days without it, since such a day may have had some before.
   const all = [...items.values()];
   const seconds = all.some((item) => item.seconds !== null) ? 0 : null;
   const labels = all.some((item) => item.labels !== null) ? 0 : null;
@@ -60,20 +63,20 @@ export function daysOfItems(items: ReadonlyMap<string, Item>): Map<Day, Counts> 
   return days;
 }
 
-type ItemSighting = Extract<UsageSighting, { of: 'item' }>;
+type ItemObservation = Extract<UsageObservation, { of: 'item' }>;
 
 export function mergeItems(
   known: ReadonlyMap<string, Item>,
-  sightings: readonly UsageSighting[],
+  observations: readonly UsageObservation[],
   { timeZone, firstDay, lowers, tasks }: Reading,
 ): ReadonlyMap<string, Item> {
-  const told = sightings.filter((one) => one.of === 'item');
+  const pieces = observations.filter((one) => one.of === 'item');
   const items = new Map(known);
-  for (const one of told) {
+  for (const one of pieces) {
     items.set(one.itemId, mergeItem(items.get(one.itemId), one, timeZone, lowers));
   }
   if (!lowers) return items;
-  const present = new Set(told.map(({ itemId }) => itemId));
+  const present = new Set(pieces.map(({ itemId }) => itemId));
   for (const [id, { doneDay, taskId }] of items) {
     const isTaken = tasks === null || tasks.has(taskId);
     if (doneDay >= firstDay && !present.has(id) && isTaken) items.delete(id);
@@ -81,20 +84,20 @@ export function mergeItems(
   return items;
 }
 
-function mergeItem(known: Item | undefined, told: ItemSighting, timeZone: string, lowers: boolean): Item {
-  const done = toMoment(told.doneAt, timeZone);
-  const { seconds, labels } = countsOf(told);
-  const grown = grow(known, seconds, toMoment(told.changedAt, timeZone), lowers);
-  const isDone = told.tasks !== 0;
-  const place = { taskId: told.taskId, isDone, doneDay: done.day, doneAt: done.at };
-  if (known === undefined) return { ...place, labels, ...grown };
-  // Where it counts may move, and it may come to less, once a whole reading says so.
-  if (lowers) return { ...place, labels: labels ?? known.labels, ...grown };
+function mergeItem(known: Item | undefined, piece: ItemObservation, timeZone: string, lowers: boolean): Item {
+  const moment = toMoment(piece.doneAt, timeZone);
+  const { seconds, labels } = countsOf(piece);
+  const grown = grow(known, seconds, toMoment(piece.changedAt, timeZone), lowers);
+  const isDone = piece.tasks !== 0;
+  const done = { taskId: piece.taskId, isDone, doneDay: moment.day, doneAt: moment.at };
+  if (known === undefined) return { ...done, labels, ...grown };
+  // Only a complete reading may move an item to another day or lower it.
+  if (lowers) return { ...done, labels: labels ?? known.labels, ...grown };
   const { doneDay } = known;
-  const doneAt = known.doneAt ?? (done.day === doneDay ? done.at : null);
+  const doneAt = known.doneAt ?? (moment.day === doneDay ? moment.at : null);
   const most = maxCounts({ ...noCounts, labels }, { ...noCounts, labels: known.labels });
-  const task = known.isDone ? { taskId: known.taskId, isDone: true } : place;
-  return { ...place, ...task, doneDay, doneAt, labels: most.labels, ...grown };
+  const task = known.isDone ? { taskId: known.taskId, isDone: true } : done;
+  return { ...done, ...task, doneDay, doneAt, labels: most.labels, ...grown };
 }
 
 function toMoment(instant: string, timeZone: string): { day: Day; at: string } {
@@ -122,7 +125,7 @@ function addGrowth(grown: readonly Growth[], added: Growth): Growth[] {
   return [...grown.filter((one) => !isSame(one)), { ...added, seconds }].sort(byInstant);
 }
 
-/** From the latest first, where it was counted last. */
+/** Takes seconds back from the latest growth first, because they were counted there last. */
 function takeBack(grown: readonly Growth[], seconds: number): Growth[] {
   let left = seconds;
   const kept = grown.toReversed().flatMap((one) => {
@@ -133,14 +136,14 @@ function takeBack(grown: readonly Growth[], seconds: number): Growth[] {
   return kept.reverse();
 }
 
-/** Within a day what is not known comes first: it was remembered before instants were. */
+/** Within a day, growth without an instant comes first: it was stored before instants were. */
 function byInstant(a: Growth, b: Growth): number {
   return `${a.day} ${a.at ?? ''}` < `${b.day} ${b.at ?? ''}` ? -1 : 1;
 }
 
 /**
- * The days on which some piece has come to less, has gone or counts at another instant: of these it
- * cannot be told any more what was whose.
+ * The days on which an item became less, disappeared or moved. On these days the items no longer show which contract
+ * the work is of.
  */
 export function tornDays(before: ReadonlyMap<string, Item>, after: ReadonlyMap<string, Item>): Set<Day> {
   const torn = new Set<Day>();
@@ -163,7 +166,7 @@ function grownAt(item: Item | undefined, { day, at }: Growth): number {
   return item?.grown.find((one) => one.day === day && one.at === at)?.seconds ?? 0;
 }
 
-/** What a piece is of one day's work. */
+/** The moments of an item on one day. */
 export function momentsOf(item: Item, day: Day): Moment[] {
   const { taskId, isDone, doneDay, doneAt, labels, grown } = item;
   const done = { at: doneAt, taskId: isDone ? taskId : null, seconds: 0, labels: labels ?? 0 };
@@ -174,9 +177,9 @@ export function momentsOf(item: Item, day: Day): Moment[] {
   ];
 }
 
-export function countsOf(sighting: UsageSighting): Counts {
+export function countsOf(observation: UsageObservation): Counts {
   return toCounts((name) => {
-    const count = sighting[name];
+    const count = observation[name];
     return count === undefined ? null : Math.round(count);
   });
 }

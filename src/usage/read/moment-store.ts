@@ -1,23 +1,23 @@
 import type { Database } from '../../db/database.ts';
-import type { Moment, Sighting } from '../../domain/usage.ts';
+import type { Moment, Observation } from '../../domain/usage.ts';
 import { toItem } from './item-row.ts';
 import { momentsOf } from './merge-items.ts';
 
-/** The SQL of what a day's work was made of, for the few days of which that is asked. */
+/** The SQL that reads the moments of one day's work. Only few days need it. */
 export interface MomentStore {
-  /** Nothing of what its source does not know piece by piece. */
-  momentsOf(sighting: Sighting): Promise<Moment[]>;
+  /** Empty where the source does not know its work item by item. */
+  momentsOf(observation: Observation): Promise<Moment[]>;
 }
 
 export function createMomentStore({ kysely }: Database): MomentStore {
   return {
-    async momentsOf({ place, memberId, day }) {
-      if (place.by !== 'scope' || memberId === undefined) return [];
+    async momentsOf({ workedOn, memberId, day }) {
+      if (workedOn.by !== 'scope' || memberId === undefined) return [];
       const rows = await kysely
         .selectFrom('usageItem')
         .selectAll()
-        .where('tool', '=', place.tool)
-        .where('scope', '=', place.scope)
+        .where('tool', '=', workedOn.tool)
+        .where('scope', '=', workedOn.scope)
         .where('memberId', '=', memberId)
         .where('lastDay', '>=', day)
         .where((eb) => eb.or([eb('doneDay', '=', day), eb('grown', 'like', `%"${day}"%`)]))

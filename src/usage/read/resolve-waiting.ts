@@ -1,7 +1,7 @@
 import type { Adapter, Member } from '../../adapters/adapter.ts';
 import { type Clock, toInstant } from '../../lib/clock.ts';
 import { readGroup } from '../../tools/read-group.ts';
-import type { Arrived, Waiting, WaitingStore } from './waiting-store.ts';
+import type { Arrived, WaitingMembership, WaitingStore } from './waiting-store.ts';
 
 export interface ResolveDeps {
   waiting: WaitingStore;
@@ -12,10 +12,10 @@ export interface ResolveDeps {
 const listing = { timeoutMs: 60_000, maxMembers: 50_000 };
 
 /**
- * Finds those who were waited for and have come, before the work of some groups is read: without the
- * id of their account it would be nobody's. One list of a group serves all who wait.
+ * Finds the accounts of trainers who were let in and whose account is not known yet, before their work is read.
+ * Without the account's id their work would belong to no trainer. One list of a group serves all of them.
  *
- * @throws AppError where that cannot be told: then the work cannot be read either
+ * @throws AppError where the list cannot be read; then the work cannot be read either
  */
 export async function resolveWaiting(
   { waiting, adapters, clock }: ResolveDeps,
@@ -32,8 +32,8 @@ export async function resolveWaiting(
   }
 }
 
-/** By the address; not where two trainers have one account, or somebody has two. Pure. */
-export function matchArrived(waiting: readonly Waiting[], listed: readonly Member[]): Arrived[] {
+/** Matches by address. Leaves out an account of two trainers, and a trainer with two accounts. Pure. */
+export function matchArrived(waiting: readonly WaitingMembership[], listed: readonly Member[]): Arrived[] {
   const accounts = Map.groupBy(
     listed.filter(({ isInvited }) => isInvited !== true),
     ({ email }) => email?.toLowerCase(),

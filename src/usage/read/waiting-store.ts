@@ -4,32 +4,32 @@ import type { AddressStore } from '../../memberships/address-store.ts';
 import { noteArrival } from '../../memberships/look-store.ts';
 
 /**
- * The SQL of those of whom a tool does not tell by which account they are in: they were invited by a
- * link that serves everybody, or a call that may have let them in was never answered. They may be in,
- * and at work, from any moment on.
+ * The SQL of memberships whose account is not known: the trainer was invited by a link that serves everyone, or a
+ * call that may have let them in was never answered. Such a trainer may be in and working at any moment.
  */
 export interface WaitingStore {
-  waitingIn(tool: string, groupIds: readonly string[]): Promise<Waiting[]>;
+  waitingIn(tool: string, groupIds: readonly string[]): Promise<WaitingMembership[]>;
   /**
-   * From now on their work is theirs. Who is wanted is due, so that the rest of their arrival is
-   * seen to; not where it is known otherwise by now, or whose account is another trainer's.
+   * Stores the accounts that were found; from now on the work of an account is the trainer's. Wanted memberships
+   * become due, so that converge completes them. Skips a membership that changed meanwhile, and an account of another
+   * trainer.
    */
   settleArrived(arrived: readonly Arrived[], now: string): Promise<void>;
 }
 
-export interface Waiting {
+export interface WaitingMembership {
   membershipId: number;
   tool: string;
   groupId: string;
   trainerId: string;
   memberId: string | null;
-  /** Under which they would be in, in lower case. */
+  /** The addresses, in lower case, that the trainer may be in under. */
   addresses: readonly string[];
 }
 
 export interface Arrived {
-  waiting: Waiting;
-  /** The tool's id of their account. */
+  waiting: WaitingMembership;
+  /** The tool's id of the account. */
   accountId: string;
 }
 
@@ -54,7 +54,7 @@ export function createWaitingStore(database: Database, addresses: AddressStore):
       return rows.flatMap(({ id, wanted, ...row }) => {
         const all = known.get(id) ?? [];
         if (all.every(({ givenAt }) => givenAt === null)) return [];
-        // Who is wanted may have come under the address that they have by now.
+        // A wanted trainer may have come in under their current address.
         const theirs = all.filter((one) => one.givenAt !== null || (wanted && one.isCurrent));
         return [{ ...row, membershipId: id, addresses: theirs.map(({ address }) => address) }];
       });

@@ -4,46 +4,46 @@ import { inParts } from '../../db/key-in.ts';
 import { type Counts, type Day, noCounts } from '../../domain/usage.ts';
 import { toItem, toItemColumns } from './item-row.ts';
 import type { Item } from './merge-items.ts';
-import type { SeenDay, Totals, Work } from './merge-work.ts';
-import { lookAgain, membersOf, type PlaceMember } from './place-member-store.ts';
-import type { PlaceClaim, PlaceKey } from './place-store.ts';
+import type { MemberWork, ObservedDay, Totals } from './merge-work.ts';
+import { loadMembers, lookAgain, type ScopeMember } from './scope-member-store.ts';
+import type { ScopeClaim, ScopeKey } from './scope-store.ts';
 
-/** The SQL of the work that was seen: its pieces and its days. */
+/** The SQL of the work that was seen: its items and its days. */
 export interface WorkStore {
-  /** Whom the tool knows by which id in these groups, and whom it is known that it did. */
-  membersOf(tool: string, groupIds: readonly string[]): Promise<PlaceMember[]>;
-  /** Has those who are wanted in looked at in the tool. */
-  lookAgain(members: readonly PlaceMember[], now: string): Promise<void>;
-  /** The members of whom work was seen at a place. */
-  seenAt(place: PlaceKey): Promise<Set<string>>;
-  /** Of whom their tool tells less than was counted, while they are in: of some, or of everybody. */
+  /** The memberships of these groups that have, or had, an account. */
+  membersOf(tool: string, groupIds: readonly string[]): Promise<ScopeMember[]>;
+  /** Has converge look at the wanted ones of these members in the tool. */
+  lookAgain(members: readonly ScopeMember[], now: string): Promise<void>;
+  /** The members whose work was seen in a scope. */
+  seenAt(workScope: ScopeKey): Promise<Set<string>>;
+  /** Totals that are below what was counted while the trainer is in: of these trainers, or of all. */
   listFallen(trainerIds?: readonly string[]): Promise<FallenTotal[]>;
   /**
-   * Changes what is known of one member's work, in one transaction, while the claim holds.
+   * Changes what is known of one member's work in one transaction, while the claim holds.
    *
-   * @param change is given what is known, and whether it is of a membership that has ended since
-   * @returns false where the claim does not hold any more
+   * @param change gets what is known, and whether the membership has ended since
+   * @returns false where the claim no longer holds
    */
   update(
-    claim: PlaceClaim,
-    member: PlaceMember,
+    claim: ScopeClaim,
+    member: ScopeMember,
     window: { firstDay: Day; now: string },
-    change: (known: Work, hasEnded: boolean) => Work,
+    change: (known: MemberWork, hasEnded: boolean) => MemberWork,
   ): Promise<boolean>;
 }
 
-/** A running total that has become less. */
-export interface FallenTotal extends PlaceKey {
+/** A running total that is below what was counted. */
+export interface FallenTotal extends ScopeKey {
   trainerId: string;
   since: string;
-  /** By how much. */
+  /** How far it is below. */
   fallen: Counts;
 }
 
 export function createWorkStore(database: Database): WorkStore {
   const { kysely } = database;
   return {
-    membersOf: (tool, groupIds) => membersOf(kysely, tool, groupIds),
+    membersOf: (tool, groupIds) => loadMembers(kysely, tool, groupIds),
 
     lookAgain: (members, now) => lookAgain(database, members, now),
 
@@ -88,7 +88,7 @@ export function createWorkStore(database: Database): WorkStore {
         const isSame = generation === member.generation;
         const hasEnded = person !== undefined && person.generation !== generation;
         const known = await load(tx, key, firstDay, person?.totals ?? null);
-        // Something else is wanted than when the tool was asked: that decides what absence means.
+        // The membership has changed since the tool was asked, so absence from the reading means nothing.
         const work = change(known, hasEnded || !isSame);
         const { trainerId } = member;
         const remembered = { trainerId, generation, ...toTotalColumns(work, person, now) };
@@ -104,7 +104,7 @@ export function createWorkStore(database: Database): WorkStore {
   };
 }
 
-function toTotalColumns({ totals }: Work, before: { fallenSince: string | null } | undefined, now: string) {
+function toTotalColumns({ totals }: MemberWork, before: { fallenSince: string | null } | undefined, now: string) {
   const isFallen = totals?.fallen !== undefined;
   return {
     totals: totals === null ? null : JSON.stringify(totals),
@@ -112,12 +112,12 @@ function toTotalColumns({ totals }: Work, before: { fallenSince: string | null }
   };
 }
 
-interface MemberKey extends PlaceKey {
+interface MemberKey extends ScopeKey {
   memberId: string;
 }
 
-/** What one trainer did by an id stays theirs, and apart from what another did who got it later. */
-async function findPerson(tx: Transaction, { tool, scope }: PlaceKey, member: PlaceMember) {
+/** Keeps the work of two trainers apart who had the same id one after the other. */
+async function findPerson(tx: Transaction, { tool, scope }: ScopeKey, member: ScopeMember) {
   const { memberId, trainerId, isShared = false } = member;
   const key = { tool, scope, memberId };
   const person = await personAt(tx, key);
@@ -131,12 +131,12 @@ async function personAt(tx: Transaction, key: MemberKey) {
   return await people.where((eb) => eb.and(key)).executeTakeFirst();
 }
 
-async function generationOf(tx: Transaction, { membershipId }: PlaceMember): Promise<number> {
+async function generationOf(tx: Transaction, { membershipId }: ScopeMember): Promise<number> {
   const row = await tx.selectFrom('membership').select('generation').where('id', '=', membershipId).executeTakeFirst();
   return row?.generation ?? -1;
 }
 
-async function holds(tx: Transaction, claim: PlaceClaim, now: string): Promise<boolean> {
+async function holds(tx: Transaction, claim: ScopeClaim, now: string): Promise<boolean> {
   const row = await tx
     .selectFrom('usagePlace')
     .select('tool')
@@ -148,7 +148,7 @@ async function holds(tx: Transaction, claim: PlaceClaim, now: string): Promise<b
   return row !== undefined;
 }
 
-async function load(tx: Transaction, key: MemberKey, firstDay: Day, totals: string | null): Promise<Work> {
+async function load(tx: Transaction, key: MemberKey, firstDay: Day, totals: string | null): Promise<MemberWork> {
   const items = await tx
     .selectFrom('usageItem')
     .selectAll()
@@ -156,7 +156,7 @@ async function load(tx: Transaction, key: MemberKey, firstDay: Day, totals: stri
     .where('lastDay', '>=', firstDay)
     .execute();
   const known = totals === null ? null : (JSON.parse(totals) as Totals);
-  // What the last day of a total has counted is needed however long ago that was.
+  // The last day of a total is needed, however long ago it was.
   const earliest = known !== null && known.day < firstDay ? known.day : firstDay;
   const days = await tx
     .selectFrom('usageDay')
@@ -171,12 +171,12 @@ async function load(tx: Transaction, key: MemberKey, firstDay: Day, totals: stri
   };
 }
 
-function toSeen(row: Counts & { isFrozen: number; isTorn: number }): SeenDay {
+function toSeen(row: Counts & { isFrozen: number; isTorn: number }): ObservedDay {
   const { seconds, tasks, labels, isFrozen, isTorn } = row;
   return { counts: { seconds, tasks, labels }, isFrozen: isFrozen === 1, isTorn: isTorn === 1 };
 }
 
-async function saveItems(tx: Transaction, key: MemberKey, before: Work, after: Work) {
+async function saveItems(tx: Transaction, key: MemberKey, before: MemberWork, after: MemberWork) {
   const changed = [...after.items].filter(([id, item]) => !isSame(before.items.get(id), item));
   const rows = changed.map(([itemId, item]) => ({ ...key, itemId, ...toItemColumns(item) }));
   for (const part of inParts(rows)) {
@@ -211,8 +211,8 @@ async function saveDays(
   tx: Transaction,
   key: MemberKey,
   seen: { trainerId: string; seenAt: string },
-  before: Work,
-  after: Work,
+  before: MemberWork,
+  after: MemberWork,
 ) {
   const changed = [...after.days].filter(([day, one]) => !isSame(before.days.get(day), one));
   const rows = changed.map(([day, { counts, isFrozen, isTorn }]) => ({
@@ -242,6 +242,6 @@ async function saveDays(
   }
 }
 
-function isSame(a: Item | SeenDay | undefined, b: Item | SeenDay): boolean {
+function isSame(a: Item | ObservedDay | undefined, b: Item | ObservedDay): boolean {
   return a === b || (a !== undefined && JSON.stringify(a) === JSON.stringify(b));
 }

@@ -3,9 +3,8 @@ import type { Transaction } from '../../db/database.ts';
 import type { Tables } from '../../db/tables.ts';
 
 /**
- * The SQL of what readings of work keep of a person by the id that a tool has for them, which may be
- * an address. What was reported is kept by ids that name nobody, and stays. What is read where they
- * work by a membership that is `kept` stays too.
+ * The SQL of what readings of work store by a tool's id of a person, which may be an address. The ledger is kept: its
+ * ids name no person. Work that is read through a membership in `kept` stays too.
  */
 
 /** How many rows there are. */
@@ -30,7 +29,7 @@ export async function countWorkTraces(tx: Transaction, trainerId: string, kept: 
   return [items, days, people].reduce((sum, { n }) => sum + Number(n), 0);
 }
 
-/** Nothing that was reported is lowered by it: absence is never zero (design section 5). */
+/** Nothing that was reported is lowered by it: absence is never zero (docs/design.md, Usage). */
 export async function clearWorkTraces(tx: Transaction, trainerId: string, kept: readonly number[]): Promise<void> {
   await tx
     .deleteFrom('usageItem')
@@ -61,7 +60,7 @@ function isTheirItem(
   );
 }
 
-/** Whether no kept membership has them work at the place. */
+/** Whether no kept membership has the trainer work in the scope. */
 function isForgotten(table: 'usageDay' | 'usagePerson', kept: readonly number[]): RawBuilder<SqlBool> {
   if (kept.length === 0) return sql`1 = 1`;
   return sql`not exists (

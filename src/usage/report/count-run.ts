@@ -7,24 +7,24 @@ import type { ReportDeps } from './report-deps.ts';
 import { mayBeOf, type ReportWanted } from './report-wanted.ts';
 import type { Troubles } from './tell-troubles.ts';
 
-/** What a run has before it in one install. */
+/** What a run has to do in one install. */
 export interface InstallCount {
-  /** Days that are to be sent, held ones included. */
+  /** Days that are to be sent, including held ones. */
   entries: number;
-  /** Of those, what would be lowered and has not been held so far, and what has. */
+  /** Days among the entries that would be lowered and are not held yet; `held` counts those that are. */
   lowered: number;
   held: number;
-  /** What was held and need not be any more. */
+  /** Days that were held and would no longer be lowered. */
   risen: number;
-  /** What the marketplace refused, and nothing has changed about since. */
+  /** Days that the marketplace refused and that have not changed since. */
   parked: number;
-  /** Work of which it cannot be told what it is part of. */
+  /** Observations that no contract can be found for. */
   heldWork: number;
 }
 
 export interface RunCount {
   installs: Map<string, InstallCount>;
-  /** Where there is something to do. */
+  /** The parts in which there is something to do. */
   parts: MarkedPart[];
 }
 
@@ -35,9 +35,9 @@ export interface MarkedPart {
 }
 
 /**
- * Counts before anything is sent, part by part: what is lowered is judged for a whole install.
+ * Counts part by part before anything is sent, because lowering is judged for a whole install.
  *
- * @param troubles where to note what needs somebody; nowhere, where nothing is to be changed
+ * @param troubles where to note what an operator has to look at; left out where nothing may be changed
  */
 export async function countRun(
   deps: ReportDeps,
@@ -84,15 +84,15 @@ function addPlan(count: InstallCount | undefined, { entries, risen, parked }: Re
 
 /** What a run may lower in one install. */
 export interface LoweringBrake {
-  /** Whether an operator has looked: then nothing is held. */
+  /** Whether an operator has accepted the lowering: then nothing is held. */
   isOff: boolean;
-  /** Whether everything waits that the run would lower. */
+  /** Whether everything is held that the run would lower. */
   isOn: boolean;
-  /** How many more days it may lower: there may be more of them than were counted. */
+  /** How many more days the run may lower, in case there are more of them than were counted. */
   allowance: number;
 }
 
-/** What is held already counts too, wherever in the install it is. */
+/** Days that are already held count too, wherever in the install they are. */
 export async function decideBrake(
   { ledger, clock, lookbackMs, maxLoweredFraction }: ReportDeps,
   install: string,

@@ -2,15 +2,15 @@ import { type Database, inTransaction } from '../../db/database.ts';
 import { onSame } from '../../db/on-same.ts';
 import { noteReported } from '../../removals/final-reading-store.ts';
 
-/** The SQL of what was read before removals and has not been reported yet. */
+/** The SQL of final readings that are not reported yet. */
 export interface FinalReportStore {
-  /** Of those whose work has been read, the first; undefined where there is none. */
+  /** The first of those whose work has been read; undefined where there is none. */
   next(now: string): Promise<FinalReport | undefined>;
   settle(report: FinalReport, reportedAt: string): Promise<void>;
   postpone(report: FinalReport, reportAfter: string): Promise<void>;
 }
 
-/** A removal that work was read before, and whose. */
+/** A removal whose final reading is to be reported, and whose work it is. */
 export interface FinalReport {
   membershipId: number;
   generation: number;

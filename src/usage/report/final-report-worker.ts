@@ -13,12 +13,12 @@ export interface FinalReportDeps extends ReportDeps {
 const pollMs = 1000;
 const leaseMs = 5 * 60_000;
 const againMs = 60_000;
-/** After so long the schedule has done it, or will. */
+/** After this time the schedule reports the work. */
 const longestMs = 60 * 60_000;
 
 /**
- * Reports what was read before a removal as soon as it was read: of the contracts that the person
- * worked on there. What is seen later goes the way of the schedule.
+ * Reports a final reading as soon as it has ended: all contracts that the trainer worked on in that group. What is
+ * seen later is reported by the schedule.
  */
 export function createFinalReportWorker(deps: FinalReportDeps): Loop {
   const { logger, clock } = deps;
@@ -31,14 +31,14 @@ export function createFinalReportWorker(deps: FinalReportDeps): Loop {
   });
 }
 
-/** @returns false where there is none, or another instance is at it */
+/** @returns false where there is none, or another instance reports it */
 export async function reportNextFinal(deps: FinalReportDeps, signal: AbortSignal): Promise<boolean> {
   const { finals, locks, clock } = deps;
   const now = toInstant(clock.now());
   const next = await finals.next(now);
   if (next === undefined) return false;
   const [name, token] = [`usage-final:${next.membershipId}`, randomUUID()];
-  // Of several instances one does it; after a crash, another when the lease is over.
+  // One of several instances reports it. After a crash another one does, when the lease has run out.
   if (!(await locks.hold(name, token, now, instantIn(clock, leaseMs)))) return false;
   try {
     await reportFinal(deps, next, signal);
@@ -61,16 +61,16 @@ async function reportFinal(deps: FinalReportDeps, next: FinalReport, signal: Abo
   else await finals.postpone(next, instantIn(clock, againMs));
 }
 
-/** On which they worked in that group, whatever became of them. */
+/** The contracts on which the trainer worked in that group, past or present. */
 async function contractsOf(
-  { sources, placeOf }: FinalReportDeps,
+  { sources, scopeOf }: FinalReportDeps,
   { tool, groupId, trainerId }: FinalReport,
 ): Promise<ContractKey[]> {
-  const links = new Map((await sources.links()).map((link) => [linkKey(link), placeOf(link)]));
+  const links = new Map((await sources.links()).map((link) => [linkKey(link), scopeOf(link)]));
   const contracts = new Map<string, ContractKey>();
   for (const engagement of await sources.engagements({ trainerIds: [trainerId] })) {
-    const place = links.get(linkKey(engagement));
-    if (place?.tool !== tool || place.groupId !== groupId) continue;
+    const workScope = links.get(linkKey(engagement));
+    if (workScope?.tool !== tool || workScope.groupId !== groupId) continue;
     const { install, contractId } = engagement;
     contracts.set(JSON.stringify([install, contractId]), { install, contractId });
   }

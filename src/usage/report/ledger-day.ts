@@ -1,23 +1,23 @@
 import { type Counts, type Day, isLower, type LedgerState, maxCounts, noCounts, toCounts } from '../../domain/usage.ts';
 
-/** What was reported for one day, and what came of it. */
+/** What was reported for one day, and the outcome. */
 export interface LedgerDay {
   trainerId: string;
   day: Day;
-  /** What was answered last; all null where nothing was. */
+  /** The counts that were answered last; all null where none were. */
   answered: Counts;
-  /** What was sent last, whatever came of it. */
+  /** The counts that were sent last, whatever the outcome. */
   tried: Counts;
   state: LedgerState;
   sentAt: string;
   answeredAt: string | null;
-  /** When it was sent for the last time, as it had left the look-back; null before that. */
+  /** When the day was sent for the last time, because it had left the look-back; null before that. */
   closedAt: string | null;
-  /** Until then a request may arrive of which nobody knows the end. */
+  /** Until then a request may arrive whose outcome is unknown. */
   doubtedUntil: string | null;
-  /** Since when what would lower it waits for somebody to look. */
+  /** Since when a lowering of this day is held for an operator. */
   heldSince: string | null;
-  /** What was reported less than before, and has not risen to that again. */
+  /** Set where the day was reported lower than before and has not risen again. */
   lowered: Lowered | null;
   /** Of the last request that was answered, whatever the answer. */
   status: number | null;
@@ -27,7 +27,7 @@ export interface LedgerDay {
 
 export interface Lowered {
   at: string;
-  /** The most that had been answered before. */
+  /** The highest counts that had been answered before. */
   from: Counts;
 }
 
@@ -36,7 +36,7 @@ export interface SentDay {
   trainerId: string;
   day: Day;
   counts: Counts;
-  /** Whether it is the last time. */
+  /** Whether the day is sent for the last time. */
   closes: boolean;
 }
 
@@ -45,14 +45,14 @@ export interface SendResult {
   status: number | null;
   requestId: string | null;
   message: string | null;
-  /** Whether the same was sent before, in vain, and may arrive later. */
+  /** Whether the same was sent before without an answer, and may arrive later. */
   isRepeated: boolean;
 }
 
-/** After so long no request arrives any more that nobody has heard of. */
-const longestOnItsWayMs = 10 * 60_000;
+/** After this time a request whose outcome is unknown can no longer arrive. */
+const longestTransitMs = 10 * 60_000;
 
-/** Pure: it is being sent, and until it is settled nobody knows what arrived. */
+/** Pure: the day is being sent. Until it is settled, it is not known what arrived. */
 export function beginDay(known: LedgerDay | undefined, { trainerId, day, counts }: SentDay, sentAt: string): LedgerDay {
   const wasUnheard = known?.state === 'in_doubt';
   return {
@@ -66,22 +66,22 @@ export function beginDay(known: LedgerDay | undefined, { trainerId, day, counts 
     answeredAt: known?.answeredAt ?? null,
     closedAt: known?.closedAt ?? null,
     lowered: known?.lowered ?? null,
-    // Whatever was under way before may arrive after what is sent now, and after what comes next.
-    doubtedUntil: laterOf(known?.doubtedUntil ?? null, wasUnheard ? endOfWay(known.sentAt) : null),
+    // An earlier request may arrive after this one, and after the next.
+    doubtedUntil: laterOf(known?.doubtedUntil ?? null, wasUnheard ? lastArrivalOf(known.sentAt) : null),
     status: known?.status ?? null,
     requestId: known?.requestId ?? null,
     message: known?.message ?? null,
   };
 }
 
-/** Pure: what was begun has been answered. */
+/** Pure: the request of this day has ended. */
 export function settleDay(
   begun: LedgerDay,
   { counts, closes }: SentDay,
   { isRepeated, ...result }: SendResult,
   now: string,
 ): LedgerDay {
-  const doubtedUntil = laterOf(begun.doubtedUntil, isRepeated ? endOfWay(now) : null);
+  const doubtedUntil = laterOf(begun.doubtedUntil, isRepeated ? lastArrivalOf(now) : null);
   if (result.state !== 'answered') return { ...begun, ...result, doubtedUntil };
   const answered = toCounts((name) => counts[name] ?? begun.answered[name]);
   const closedAt = closes ? now : begun.closedAt;
@@ -96,15 +96,15 @@ function lowerDay({ answered: before, lowered }: LedgerDay, after: Counts, now: 
 }
 
 /**
- * Whether a request that was sent earlier may have arrived after the one that was answered: until
- * that is over nobody can tell, and after it only what is sent anew is certain to stand.
+ * Whether an earlier request may have arrived after the one that was answered. Until that time is over this cannot be
+ * known; afterwards only a new request makes sure what the marketplace has.
  */
 export function isDoubted({ sentAt, doubtedUntil }: LedgerDay): boolean {
   return doubtedUntil !== null && sentAt < doubtedUntil;
 }
 
-function endOfWay(sentAt: string): string {
-  return new Date(Date.parse(sentAt) + longestOnItsWayMs).toISOString();
+function lastArrivalOf(sentAt: string): string {
+  return new Date(Date.parse(sentAt) + longestTransitMs).toISOString();
 }
 
 function laterOf(one: string | null, other: string | null): string | null {

@@ -9,24 +9,24 @@ import { AppError } from '../../domain/errors.ts';
 import type { Day } from '../../domain/usage.ts';
 import { beginDay, type LedgerDay, type SendResult, type SentDay, settleDay } from './ledger-day.ts';
 
-/** The only SQL of the ledger: what was reported to the marketplace, and what came of it. */
+/** The only SQL of the ledger: what was reported to the marketplace, and the outcome. */
 export interface LedgerStore {
-  /** Of one contract, of some, or of a whole install, since a day. */
+  /** The days of one contract, of several, or of a whole install, since a day. */
   list(of: LedgerScope): Promise<LedgerRow[]>;
-  /** The first day that was never sent for the last time, from a day on. */
+  /** The first day since a given day that was never sent for the last time. */
   oldestOpen(from: Day): Promise<Day | null>;
-  /** How many days of an install were reported since a day, and of how many the lowering is held. */
+  /** How many days of an install were reported since a day, and how many of them have a held lowering. */
   count(install: string, from: Day): Promise<{ known: number; held: number }>;
-  /** Commits that these days of one contract are being sent: nobody knows yet what arrives. */
+  /** Commits that these days of one contract are being sent and are in doubt. */
   begin(of: ContractKey, days: readonly SentDay[], sentAt: string): Promise<void>;
-  /** What came of what was begun then, where nobody else has begun since. */
+  /** Stores the outcome of what was begun then, unless another sender has begun since. */
   settle(
     of: ContractKey,
     days: readonly SentDay[],
     sentAt: string,
     settled: { result: SendResult; now: string },
   ): Promise<void>;
-  /** Has what would be lowered wait for somebody to look, or lets it go. */
+  /** Holds the lowering of days for an operator, or releases it. */
   holdLowering(install: string, days: readonly LedgerKey[], since: string | null): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ export type LedgerKey = DayOf & Pick<ContractKey, 'contractId'>;
 export interface LedgerScope {
   install: string;
   contractIds?: readonly string[];
-  /** Days before it are given only where they were never sent for the last time. */
+  /** Earlier days are listed only where they were never sent for the last time. */
   firstDay?: Day;
 }
 
@@ -55,7 +55,7 @@ export function createLedgerStore(database: Database): LedgerStore {
   return {
     async list(of) {
       const rows: LedgerRow[] = [];
-      // Page by page: all at once would keep the thread from answering for too long.
+      // Page by page: one query for everything would block the thread for too long.
       for (let page = await listPage(database, of, undefined); ; ) {
         for (const row of page) rows.push(toLedgerRow(row));
         if (page.length < pageSize) return rows;
@@ -105,7 +105,7 @@ export function createLedgerStore(database: Database): LedgerStore {
         const known = await lockDays(database, tx, of, days);
         const settled = days.flatMap((day) => {
           const begun = known.get(keyOf(day));
-          // Whoever has begun since has noted that this is in doubt.
+          // A sender that has begun since has already noted that this is in doubt.
           if (begun === undefined || begun.sentAt !== sentAt) return [];
           return [toRow(of, settleDay(begun, day, result, now))];
         });
@@ -155,7 +155,7 @@ async function listPage(
   return await rows.execute();
 }
 
-/** Where a ledger's day is found, and what names it for the marketplace: always the same. */
+/** The key of a day in the ledger, and the id that names it for the marketplace. Neither ever changes. */
 export function reportIdOf(of: ContractKey & DayOf): string {
   const { install, contractId, trainerId, day } = of;
   const key = JSON.stringify([install, contractId, trainerId, day]);
@@ -217,7 +217,7 @@ function toRow({ install, contractId }: ContractKey, one: LedgerDay): UsageLedge
   };
 }
 
-/** As they are, and nobody else changes them until the end of the transaction. */
+/** Reads the rows and locks them until the end of the transaction. */
 async function lockDays(
   database: Database,
   tx: Transaction,
@@ -258,7 +258,7 @@ const otherColumns = [
 ];
 const columns = [...keyColumns, ...countColumns, ...otherColumns];
 
-/** One statement whatever their number: thousands of parameters take longer to write than to store. */
+/** One statement for any number of rows: thousands of parameters take longer to write than to store. */
 function insert(database: Database, rows: readonly UsageLedgerTable[], onConflict: RawBuilder<unknown>) {
   const values = columns.map((name, index) => {
     const isNumber = countColumns.includes(name) || name === 'status';
@@ -297,17 +297,17 @@ function toValues(row: UsageLedgerTable): (string | number | null)[] {
   ];
 }
 
-/** Rows that are there and locked. */
+/** Updates rows that exist and are locked. */
 async function replace(database: Database, tx: Transaction, rows: readonly UsageLedgerTable[]): Promise<void> {
   if (rows.length === 0) return;
   const set = [...countColumns, ...otherColumns].map((name) => sql.raw(`${name} = excluded.${name}`));
   await insert(database, rows, sql`do update set ${sql.join(set)}`).execute(tx);
 }
 
-/** @throws AppError `unavailable` where another has begun the same meanwhile */
+/** @throws AppError `unavailable` where another sender has begun the same meanwhile */
 async function insertNew(database: Database, tx: Transaction, rows: readonly UsageLedgerTable[]): Promise<void> {
   if (rows.length === 0) return;
   const { numAffectedRows } = await insert(database, rows, sql`do nothing`).execute(tx);
   if (numAffectedRows === BigInt(rows.length)) return;
-  throw new AppError('unavailable', 'Another has begun to send the same usage');
+  throw new AppError('unavailable', 'Another sender has begun to send the same usage');
 }

@@ -3,12 +3,12 @@ import { type DueLoader, listPeople } from '../attribute/load-due.ts';
 import type { ContractSourceStore } from '../read/contract-source-store.ts';
 import { isWanted, type ReportWanted } from './report-wanted.ts';
 
-/** Some people, and the contracts that are reported with them. */
+/** Some trainers, and the contracts that are reported with them. */
 export interface Part {
   people: readonly string[];
-  /** Of each contract all that is wanted, and no contract is in two parts. */
+  /** All wanted days of each contract; no contract is in two parts. */
   due: DueDay[];
-  /** Of these people alone: of everybody once, in all parts together. */
+  /** Only these trainers. All parts together name each trainer once. */
   held: HeldWork[];
 }
 
@@ -18,11 +18,11 @@ export interface PartsDeps {
 }
 
 /**
- * All that is wanted, in parts: what is in memory does not grow with the number of contracts. Who has
+ * Loads everything that is wanted in parts, so that memory does not grow with the number of contracts. A trainer with
  * several contracts may be loaded more than once.
  */
 export async function* loadParts(deps: PartsDeps, wanted: ReportWanted): AsyncGenerator<Part> {
-  /** Contracts with people in other parts. */
+  /** Contracts with trainers in other parts. */
   const shared = new Set<string>();
   for await (const people of listWanted(deps, wanted)) {
     const part = await loadPart(deps, wanted, people);
@@ -32,7 +32,7 @@ export async function* loadParts(deps: PartsDeps, wanted: ReportWanted): AsyncGe
   }
 }
 
-/** What some people have done, and everybody else on the same contracts. */
+/** What is due for these trainers, and for the others on the same contracts. */
 export async function loadPart(
   { sources, due }: PartsDeps,
   wanted: ReportWanted,
@@ -59,7 +59,7 @@ async function* listWanted(
   }
 }
 
-/** What is due of others on the same contracts. */
+/** What is due for the other trainers on the same contracts. */
 async function loadOthers(
   { sources, due }: PartsDeps,
   people: readonly string[],

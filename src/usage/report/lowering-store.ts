@@ -1,13 +1,13 @@
 import type { Database } from '../../db/database.ts';
 import { type LedgerRow, toLedgerRow } from './ledger-store.ts';
 
-/** The SQL of days of the ledger that were reported lower than before, or would be; changes nothing. */
+/** The SQL that reads days of the ledger that were reported lower than before, or are held. It changes nothing. */
 export interface LoweringStore {
-  /** What waits for somebody to look, whatever its age, and what was reported since an instant. */
+  /** Held days of any age, and days that were reported lower since an instant. */
   list(installs: readonly string[], since: string): Promise<LedgerRow[]>;
-  /** Of what waits. */
+  /** Days that are held. */
   countHeld(): Promise<InstallDays[]>;
-  /** Of what was reported since an instant and has not risen again. */
+  /** Days that were reported lower since an instant and have not risen again. */
   countReported(since: string): Promise<InstallDays[]>;
 }
 

@@ -5,7 +5,7 @@ import type { ReportDeps } from './report-deps.ts';
 
 export type PlanDeps = Pick<ReportDeps, 'ledger' | 'clock' | 'lookbackMs'>;
 
-/** What is due on some contracts of one install, and is not known to be at the marketplace. */
+/** Plans what is due on some contracts of one install and is not known to be at the marketplace. */
 export async function planPart(
   { ledger, clock, lookbackMs }: PlanDeps,
   { firstDay }: DueLoader,

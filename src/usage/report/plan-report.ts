@@ -6,31 +6,31 @@ import { firstOpenDay, type ReportTime } from '../read/look-back.ts';
 import { isDoubted, type LedgerDay } from './ledger-day.ts';
 
 /**
- * Why a day is sent: `again` because an earlier request may have arrived after the one that was
- * answered; `leaving` for the last time, as it leaves the look-back.
+ * Why a day is sent: `again` because an earlier request may have arrived after the one that was answered; `leaving`
+ * for the last time, because it leaves the look-back.
  */
 export type SendCause = 'new' | 'changed' | 'in_doubt' | 'again' | 'leaving';
 
 export interface PlannedEntry extends DueDay {
   cause: SendCause;
-  /** What the marketplace is known to hold, or may. */
+  /** The counts that the marketplace has, or may have. */
   before: Counts;
   lowers: boolean;
-  /** Whether it lowers more than was let pass before, and the brake is asked. */
+  /** Whether the day is lowered below what was released before, so that the brake decides. */
   isBraked: boolean;
-  /** Since when that waits for somebody to look. */
+  /** Since when the lowering is held for an operator. */
   heldSince: string | null;
-  /** Whether it is the last time. */
+  /** Whether the day is sent for the last time. */
   closes: boolean;
 }
 
 export interface ReportPlan {
   entries: PlannedEntry[];
-  /** What has changed since the day left the look-back: for an operator to see, and not sent. */
+  /** Days that have changed after they left the look-back. They are shown to operators and not sent. */
   late: DueDay[];
-  /** What the marketplace refused, and nothing has changed about since. */
+  /** Days that the marketplace refused and that have not changed since. */
   parked: DueDay[];
-  /** What was held as it would have been lowered, and would not be any more. */
+  /** Days whose lowering was held and that would no longer be lowered. */
   risen: DueDay[];
 }
 
@@ -46,7 +46,7 @@ export function planReport(
   const latest = createLatestDay(time.now);
   for (const one of due) {
     const day = one.isPartial ? atLeast(one, ledgerOf(one)) : one;
-    // There and in UTC: the marketplace refuses what has not begun, and the whole request with it.
+    // The day must have begun in its zone and in UTC: otherwise the marketplace refuses the whole request.
     if (day.day > latest(day.timeZone)) continue;
     const ledger = ledgerOf(day);
     const closes = day.day < firstOpenDay(time);
@@ -58,12 +58,12 @@ export function planReport(
   return plan;
 }
 
-/** What may be less for the only reason that other work of the day is held, is not lowered. */
+/** A day is not lowered where the reason may be that other work of the day is held. */
 function atLeast(day: DueDay, ledger: LedgerDay | undefined): DueDay {
   return ledger === undefined ? day : { ...day, counts: maxCounts(day.counts, mayHold(ledger)) };
 }
 
-/** The last day that has begun in a zone and in UTC. */
+/** The last day that has begun both in a zone and in UTC. */
 function createLatestDay(now: Date): (timeZone: string) => Day {
   const inUtc = dayIn(now, 'UTC');
   const known = new Map<string, Day>();
@@ -95,12 +95,12 @@ function causeOfUnanswered(counts: Counts, ledger: LedgerDay, now: Date): SendCa
   return isWaiting ? 'parked' : 'changed';
 }
 
-/** What was refused may be taken tomorrow, when somebody has been hired or linked. */
+/** A refused day may be accepted tomorrow, when a trainer has been hired or a project linked. */
 function isParked(counts: Counts, { tried, sentAt }: LedgerDay, now: Date): boolean {
   return !isDifferent(counts, tried) && now.getTime() - Date.parse(sentAt) < dayMs;
 }
 
-/** A count that no source has is not sent, and keeps what is stored. */
+/** A count that no source has is not sent: the marketplace keeps what it has stored. */
 function isDifferent(counts: Counts, held: Counts): boolean {
   return countNames.some((name) => counts[name] !== null && counts[name] !== held[name]);
 }
@@ -116,7 +116,7 @@ function mayHold({ answered, tried, state }: LedgerDay): Counts {
   return state === 'in_doubt' ? maxCounts(answered, tried) : answered;
 }
 
-/** What was tried, and is not known to stand, was let pass already. */
+/** Counts that were sent and may not have arrived were released before. */
 function asksBrake({ counts }: DueDay, ledger: LedgerDay): boolean {
   const wasLetPass = ledger.state !== 'answered' && !isLower(counts, ledger.tried);
   return isLower(counts, mayHold(ledger)) && !wasLetPass;
@@ -126,27 +126,27 @@ function hasRisen(day: DueDay, ledger: LedgerDay | undefined): boolean {
   return ledger !== undefined && ledger.heldSince !== null && !asksBrake(day, ledger);
 }
 
-/** What lowering has come to in an install. */
+/** How much of an install would be lowered. */
 export interface LoweredCount {
-  /** Days that the run would lower, or that wait for somebody to look. */
+  /** Days that the run would lower, or whose lowering is held. */
   lowered: number;
   /** Days of the install that were reported within the look-back. */
   known: number;
 }
 
 /**
- * A run that would lower much of what was reported is likelier a fault of a tool than the truth: all
- * that it would lower waits for somebody to look.
+ * A run that would lower a large part of what was reported is more likely a fault of a tool than the truth.
+ * Everything that it would lower is held for an operator.
  */
 export function isBrakeOn({ lowered, known }: LoweredCount, maxLoweredFraction: number): boolean {
   return lowered > known * maxLoweredFraction;
 }
 
 /**
- * What waits once keeps waiting, however small a part of the whole it becomes: only somebody who has
- * looked lets it go, or its count as it rises again.
+ * What is held stays held, however small a part of the whole it becomes, until an operator accepts it or its counts
+ * rise again.
  *
- * @param isOn whether what is not held yet is to be
+ * @param isOn whether what is not held yet is to be held
  */
 export function holdLowered(
   entries: readonly PlannedEntry[],

@@ -7,15 +7,15 @@ import { holdLowered, type PlannedEntry, type ReportPlan } from './plan-report.t
 import type { ReportDeps } from './report-deps.ts';
 import { mayBeOf, type ReportWanted } from './report-wanted.ts';
 
-/** What would be sent for one install, and what keeps the rest. */
+/** What would be sent for one install, and what is held back. */
 export interface InstallPlan extends Omit<ReportPlan, 'risen'> {
   install: string;
-  /** What a run would lower beyond what may be lowered by itself. */
+  /** What a run would lower beyond the limit. */
   heldLowered: PlannedEntry[];
   held: HeldWork[];
 }
 
-/** What a run would do, by what was read last. Changes nothing. */
+/** What a run would do by the latest readings. Changes nothing. */
 export async function previewReport(deps: ReportDeps, wanted: ReportWanted): Promise<InstallPlan[]> {
   const due = await openDue(deps);
   const { installs } = await countRun(deps, due, wanted);
@@ -43,7 +43,7 @@ export async function previewReport(deps: ReportDeps, wanted: ReportWanted): Pro
   return [...plans.values()].map(({ plan }) => plan);
 }
 
-/** One by one: as arguments of a call they may be too many. */
+/** One by one: there may be too many for the arguments of one call. */
 function addTo<T>(all: T[], some: readonly T[]): void {
   for (const one of some) all.push(one);
 }

@@ -1,20 +1,20 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { inTransaction } from '../../db/database.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
-import type { PlaceTrouble } from '../read/place-trouble.ts';
-import { listPlaces, readNextPlace } from '../read/read-place.ts';
+import { listScopes, readNextScope } from '../read/read-scope.ts';
+import type { ScopeTrouble } from '../read/scope-trouble.ts';
 import { type InstallReport, reportUsage } from './report-usage.ts';
 import type { ReportWanted } from './report-wanted.ts';
 import type { ReportWorkerDeps } from './report-worker.ts';
 
 export interface ReportPatience {
-  /** For how long at most to wait for the tools to be read. */
+  /** The longest wait for the readings of the tools. */
   waitMs: number;
   signal: AbortSignal;
 }
 
-/** A place whose work could not be read this time: what was seen of it before is reported. */
-export interface UnreadPlace {
+/** A scope that could not be read this time. What was seen of it before is reported. */
+export interface UnreadScope {
   tool: string;
   scope: string;
   failure: string | null;
@@ -23,21 +23,21 @@ export interface UnreadPlace {
 const lookEveryMs = 100;
 const readsAtOnce = 4;
 
-/** Reads all work and reports it, now: alone, or beside a bridge that may take part of it. */
+/** Reads all work and reports it now: alone, or beside a bridge that may take part of it. */
 export async function reportNow(
   deps: ReportWorkerDeps,
   wanted: ReportWanted,
   patience: ReportPatience,
-): Promise<{ installs: InstallReport[]; unread: UnreadPlace[] }> {
-  const { places, clock } = deps;
-  const all = await listPlaces(deps);
+): Promise<{ installs: InstallReport[]; unread: UnreadScope[] }> {
+  const { scopes, clock } = deps;
+  const all = await listScopes(deps);
   const wantedAt = toInstant(clock.now());
-  await places.keep([...all.values()], wantedAt);
-  await inTransaction(deps.database, (tx) => places.want(tx, [...all.values()], wantedAt));
+  await scopes.keep([...all.values()], wantedAt);
+  await inTransaction(deps.database, (tx) => scopes.want(tx, [...all.values()], wantedAt));
   await Promise.all(Array.from({ length: readsAtOnce }, () => readAll(deps, wantedAt, patience)));
-  const unread = (await places.list()).filter(
-    ({ nextReadAt, readBeganAt, ...place }) =>
-      nextReadAt !== null && (readBeganAt === null || readBeganAt < wantedAt) && !isOver(place),
+  const unread = (await scopes.list()).filter(
+    ({ nextReadAt, readBeganAt, ...workScope }) =>
+      nextReadAt !== null && (readBeganAt === null || readBeganAt < wantedAt) && !isOver(workScope),
   );
   const installs = await reportUsage(deps, wanted, patience.signal);
   return {
@@ -46,17 +46,17 @@ export async function reportNow(
   };
 }
 
-/** It is gone, and no link leads there any more. */
-function isOver({ goneSince, failingSince }: PlaceTrouble): boolean {
+/** The scope is gone, and no link leads to it any more. */
+function isOver({ goneSince, failingSince }: ScopeTrouble): boolean {
   return goneSince !== null && failingSince === null;
 }
 
-/** What fails is not tried again by this: it is due later, or a bridge has it. */
+/** A failed reading is not repeated here: it becomes due later, or a bridge repeats it. */
 async function readAll(deps: ReportWorkerDeps, wantedAt: string, { waitMs, signal }: ReportPatience): Promise<void> {
-  const { places, clock } = deps;
+  const { scopes, clock } = deps;
   const deadline = instantIn(clock, waitMs);
-  while (!signal.aborted && (await places.countDue(wantedAt)) > 0) {
-    if (await readNextPlace(deps, signal)) continue;
+  while (!signal.aborted && (await scopes.countDue(wantedAt)) > 0) {
+    if (await readNextScope(deps, signal)) continue;
     if (toInstant(clock.now()) >= deadline) return;
     await wait(lookEveryMs, undefined, { signal }).catch(() => undefined);
   }

@@ -8,8 +8,8 @@ import { planPart } from './plan-part.ts';
 import { holdLowered, type PlannedEntry, type ReportPlan } from './plan-report.ts';
 import type { ReportDeps } from './report-deps.ts';
 import type { ReportWanted } from './report-wanted.ts';
-import { nothingSent, type Sent, sendUsage } from './send-usage.ts';
-import { type Lease, takeLease } from './take-lease.ts';
+import { nothingSent, type SentEntries, sendUsage } from './send-usage.ts';
+import { type SenderLease, takeLease } from './take-lease.ts';
 import type { Troubles } from './tell-troubles.ts';
 
 export interface PartRun {
@@ -25,14 +25,14 @@ export interface InstallRun {
   install: string;
   brake: LoweringBrake;
   /** @returns whether to go on with the install */
-  onSent(sent: Sent): boolean;
+  onSent(sent: SentEntries): boolean;
 }
 
 /**
- * Sends what is due on the contracts that were marked in a part. It is loaded and planned anew once
- * nobody else can be sending it.
+ * Sends what is due on the marked contracts of a part. The part is loaded and planned again once no other sender can
+ * be at it.
  *
- * @returns how many days are left, those included that others are at
+ * @returns how many days are left, including those of other senders
  */
 export async function reportPart(
   run: PartRun,
@@ -65,8 +65,8 @@ async function send(
   { deps, troubles, signal }: PartRun,
   of: ContractKey,
   entries: readonly PlannedEntry[],
-  lease: Lease,
-): Promise<Sent> {
+  lease: SenderLease,
+): Promise<SentEntries> {
   const api = deps.platformApis.get(of.install);
   if (api === undefined) return { ...nothingSent(), left: [...entries] };
   const sent = await sendUsage({ ...deps, hold: () => lease.keep() }, api, of, entries, signal);
@@ -84,7 +84,7 @@ function splitBy(plan: ReportPlan, isOurs: (day: DueDay) => boolean): [ReportPla
   return [only(isOurs), only((day) => !isOurs(day))];
 }
 
-/** Has what is held keep waiting, whatever becomes of this run. @returns what may be sent */
+/** Keeps held days held, whatever the outcome of this run. @returns what may be sent */
 async function applyBrake(
   { deps, troubles }: PartRun,
   install: string,
@@ -97,7 +97,7 @@ async function applyBrake(
   const isNew = held.filter(({ heldSince }) => heldSince === null);
   await ledger.holdLowering(install, isNew, toInstant(clock.now()));
   await ledger.holdLowering(install, plan.risen, null);
-  // What would be lowered only since it was counted is counted with the next run.
+  // What would be lowered only since the count is counted by the next run.
   return entries.filter((entry) => {
     if (!entry.isBraked || entry.heldSince !== null) return true;
     brake.allowance -= 1;

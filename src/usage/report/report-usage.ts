@@ -5,14 +5,14 @@ import { countRun, decideBrake, type InstallCount, type LoweringBrake, type Mark
 import type { ReportDeps } from './report-deps.ts';
 import { type PartRun, reportPart } from './report-part.ts';
 import type { ReportWanted } from './report-wanted.ts';
-import { concernsInstall, type Sent } from './send-usage.ts';
+import { concernsInstall, type SentEntries } from './send-usage.ts';
 import { openTroubles } from './tell-troubles.ts';
 
-/** What reporting one install came to. */
+/** The outcome of reporting one install. */
 export interface InstallReport {
   install: string;
   outcome: RunOutcome;
-  /** Entries that were answered; of them those that lowered a total. */
+  /** Entries that were answered; `lowered` counts those that lowered a total. */
   sent: number;
   lowered: number;
   held: number;
@@ -31,8 +31,8 @@ interface OpenReport {
 }
 
 /**
- * Sends what is due, some contracts after the others: one sender at a time for each, whoever else is
- * at it. The next run makes up for what could not be sent.
+ * Sends what is due, contract after contract. Only one sender at a time works on a contract. The next run sends what
+ * could not be sent.
  */
 export async function reportUsage(
   deps: ReportDeps,
@@ -55,10 +55,10 @@ export async function reportUsage(
   const isAll = [wanted.contractId, wanted.from, wanted.to].every((of) => of === undefined);
   for (const { report, counted } of all) {
     const isBroken = signal.aborted || report.failure !== null;
-    // Then there are parts that nobody has come to.
+    // Then some parts were never begun.
     if (isBroken) report.left = Math.max(report.left, counted - report.sent - report.refused);
     note(deps, report, isAll);
-    // What others are at has not been looked at.
+    // What other senders are at was not looked at.
     await troubles.tell(report.install, isAll && !isBroken && report.left === 0);
   }
   return all.map(({ report }) => ({ ...report, outcome: outcomeOf(report) }));
@@ -84,14 +84,14 @@ function openReport(install: string, count: InstallCount, brake: LoweringBrake):
 
 async function reportOfInstall(run: PartRun, { report, brake }: OpenReport, part: MarkedPart): Promise<void> {
   if (run.signal.aborted || report.failure !== null || !part.contractIds.has(report.install)) return;
-  const onSent = (sent: Sent) => {
+  const onSent = (sent: SentEntries) => {
     addSent(report, sent);
     return report.failure === null;
   };
   report.left += await reportPart(run, { install: report.install, brake, onSent }, part);
 }
 
-function addSent(report: InstallReport, { answered, refused, requests, failure }: Sent): void {
+function addSent(report: InstallReport, { answered, refused, requests, failure }: SentEntries): void {
   report.requests += requests;
   report.sent += answered.length;
   report.lowered += answered.filter(({ lowers }) => lowers).length;

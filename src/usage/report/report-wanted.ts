@@ -8,7 +8,7 @@ export interface ReportWanted {
   /** Inclusive. */
   from?: Day | undefined;
   to?: Day | undefined;
-  /** Whether an operator has looked at what a run would lower, however much it is. */
+  /** Whether an operator accepts all that the run would lower. */
   acceptsLowered?: boolean | undefined;
 }
 
@@ -21,8 +21,8 @@ export function isWanted(
   return wanted.installs.includes(install) && isOf && day >= from && day <= to;
 }
 
-/** Whether held work may be of an install, as far as that is wanted. */
-export function mayBeOf({ sighting, contracts }: HeldWork, install: string, wanted: ReportWanted): boolean {
-  const { day } = sighting;
+/** Whether held work may be of an install, as far as it is wanted. */
+export function mayBeOf({ observation, contracts }: HeldWork, install: string, wanted: ReportWanted): boolean {
+  const { day } = observation;
   return contracts.some((one) => one.install === install && isWanted({ ...one, day }, wanted));
 }

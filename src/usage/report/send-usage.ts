@@ -8,7 +8,7 @@ import type { SendResult } from './ledger-day.ts';
 import { type ContractKey, type LedgerStore, reportIdOf } from './ledger-store.ts';
 import type { PlannedEntry } from './plan-report.ts';
 
-/** What an answer says beside that the usage was taken; null where that could not be read. */
+/** What an answer says besides that the usage was accepted; null where it could not be read. */
 export type OnAnswer = (
   install: string,
   contractId: string,
@@ -20,27 +20,27 @@ export type OnAnswer = (
 export interface SendDeps {
   ledger: LedgerStore;
   clock: Clock;
-  /** Keeps others from sending for this contract; false where somebody else has begun to. */
+  /** Keeps other senders from this contract; false where another sender has begun. */
   hold(): Promise<boolean>;
   onAnswer: OnAnswer;
 }
 
-export interface Sent {
+export interface SentEntries {
   answered: PlannedEntry[];
   refused: PlannedEntry[];
-  /** What has to be sent again. */
+  /** Entries that have to be sent again. */
   left: PlannedEntry[];
   requests: number;
-  /** Why no more was sent of this contract, or of this install at all. */
+  /** Why sending stopped for this contract, or for the whole install. */
   failure: AppError | null;
 }
 
 const batchSize = 100;
 
 /**
- * Sends what is planned for one contract. Between a request and its answer its entries are in doubt
- * in the ledger, so that whoever comes after a crash sends them again. What the marketplace refuses
- * is narrowed down, so that one bad entry does not keep back others.
+ * Sends what is planned for one contract. Between a request and its answer the entries are in doubt in the ledger, so
+ * that they are sent again after a crash. A refused request is narrowed down, so that one bad entry does not keep
+ * others back.
  */
 export async function sendUsage(
   deps: SendDeps,
@@ -48,7 +48,7 @@ export async function sendUsage(
   of: ContractKey,
   entries: readonly PlannedEntry[],
   signal: AbortSignal,
-): Promise<Sent> {
+): Promise<SentEntries> {
   const sent = nothingSent();
   const batches = chunksOf(entries, batchSize);
   for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
@@ -63,7 +63,7 @@ export async function sendUsage(
   return sent;
 }
 
-export function nothingSent(): Sent {
+export function nothingSent(): SentEntries {
   return { answered: [], refused: [], left: [], requests: 0, failure: null };
 }
 
@@ -102,7 +102,7 @@ async function sendBatch(
   return null;
 }
 
-/** Every count that any source has, zeros too: one that is left out would keep what is stored. */
+/** Every count that a source has, including zeros: the marketplace keeps a count that is left out. */
 function toUsageEntry(entry: PlannedEntry): UsageEntry {
   const { seconds, tasks, labels } = entry.counts;
   return {
@@ -115,7 +115,7 @@ function toUsageEntry(entry: PlannedEntry): UsageEntry {
   };
 }
 
-/** The answer says that nothing was stored; without one, or with a fault of theirs, nobody knows. */
+/** The answer says that nothing was stored. Without an answer, or with a server error, this is not known. */
 function hasNotArrived({ status }: AppError): boolean {
   return status !== undefined && status >= 400 && status < 500 && status !== 408;
 }
@@ -125,14 +125,14 @@ function isOfOneEntry({ status }: AppError): boolean {
 }
 
 /**
- * 404: the contract is no longer linked; 409: nobody is hired. Both may be different tomorrow. What
- * concerns the whole install (401, 403, 429) is no refusal of an entry.
+ * 404: the contract is no longer linked; 409: no trainer is hired. Both may be different tomorrow. What concerns the
+ * whole install (401, 403, 429) is no refusal of an entry.
  */
 function isRefusal(error: AppError): boolean {
   return isOfOneEntry(error) || error.status === 404 || error.status === 409;
 }
 
-/** Of several that are refused together, those that are good are still to be told from the rest. */
+/** Of several entries that are refused together, some may be good. */
 function toResult(error: AppError, size: number): Omit<SendResult, 'isRepeated'> {
   const { status = null, requestId = null } = error;
   const isFinal = isRefusal(error) && !(isOfOneEntry(error) && size > 1);
@@ -140,7 +140,7 @@ function toResult(error: AppError, size: number): Omit<SendResult, 'isRepeated'>
   return { state, status, requestId, message: maskText(error.message) };
 }
 
-/** Whether the rest of the install need not be tried now. */
+/** Whether the rest of the install is not tried now. */
 export function concernsInstall(error: AppError): boolean {
   return isTransient(error) || error.code === 'unauthenticated' || error.code === 'forbidden';
 }

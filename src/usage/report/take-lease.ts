@@ -2,24 +2,24 @@ import { randomUUID } from 'node:crypto';
 import type { LockStore } from '../../db/lock-store.ts';
 import { type Clock, instantIn, toInstant } from '../../lib/clock.ts';
 
-/** Keeps others from sending for some contracts of an install. */
-export interface Lease {
-  /** Those that nobody else has. */
+/** Keeps other senders from some contracts of an install. */
+export interface SenderLease {
+  /** The contracts that no other sender has. */
   contractIds: ReadonlySet<string>;
-  /** Before each request. @returns false where it has run out: others may have sent since */
+  /** To be called before each request. @returns false where the lease has run out and others may have sent */
   keep(): Promise<boolean>;
   release(): Promise<void>;
 }
 
 const leaseMs = 120_000;
-/** For one request and all that it waits for. */
+/** Long enough for one request and all its waits. */
 const neededMs = 90_000;
 
 export async function takeLease(
   { locks, clock }: { locks: LockStore; clock: Clock },
   install: string,
   contractIds: readonly string[],
-): Promise<Lease> {
+): Promise<SenderLease> {
   const token = randomUUID();
   const byName = new Map(
     contractIds.map((contractId) => [`usage:${JSON.stringify([install, contractId])}`, contractId]),

@@ -5,14 +5,14 @@ import { type HeldWork, workKey } from '../attribute/attribute-work.ts';
 import { heldIdOf } from '../attribute/decision-store.ts';
 import type { TroubleStore } from './trouble-store.ts';
 
-/** What one run finds that needs somebody. */
+/** Collects what an operator has to look at after a run. */
 export interface Troubles {
   noteWork(install: string, held: readonly HeldWork[]): Promise<void>;
   noteDays(install: string, kind: 'lowering' | 'refused', days: readonly DayOf[]): Promise<void>;
   /**
-   * Says what is new, and all of it again after a day.
+   * Alerts of what is new, and of everything again after a day.
    *
-   * @param isWhole whether the run has looked at everything: what it has not found is over
+   * @param isWhole whether the run has looked at everything, so that what it has not found is over
    */
   tell(install: string, isWhole: boolean): Promise<void>;
 }
@@ -34,7 +34,7 @@ const dayMs = 86_400_000;
 const says: Record<UsageTroubleKind, { alert: AlertKind; message: string }> = {
   work: {
     alert: 'usage_held',
-    message: 'Work is not reported, as it cannot be told which contract it is of: see "gangway usage held"',
+    message: 'Work is not reported because its contract is not known: see "gangway usage held"',
   },
   lowering: {
     alert: 'usage_held',
@@ -58,15 +58,15 @@ export function openTroubles({ troubles, alerts, clock }: TroubleDeps): Troubles
     if (fresh + due === 0) return;
     const { alert, message } = says[kind];
     alerts.raise(alert, { install, days: all, new: fresh }, message);
-    // After it: what is told twice by a crash in between is better than what is not told.
-    await troubles.markTold(of, toInstant(clock.now()));
+    // Marked afterwards: after a crash in between, a repeated alert is better than a lost one.
+    await troubles.markAlerted(of, toInstant(clock.now()));
   }
 
   return {
     noteWork: (install, held) =>
       troubles.note(
         { install, kind: 'work' },
-        held.map(({ sighting }) => heldIdOf(workKey(sighting))),
+        held.map(({ observation }) => heldIdOf(workKey(observation))),
         beganAt,
       ),
 

@@ -3,15 +3,15 @@ import { type Database, inTransaction } from '../../db/database.ts';
 import { jsonRows } from '../../db/json-list.ts';
 import type { UsageTroubleKind } from '../../db/usage-tables.ts';
 
-/** The only SQL of what needs somebody, and of when that was said. */
+/** The only SQL of what an operator has to look at, and of when it was alerted. */
 export interface TroubleStore {
-  /** These need somebody still, or now. */
-  note(of: TroubleKey, works: readonly string[], seenAt: string): Promise<void>;
-  /** How many there are, how many were never told, and how many were not told since. */
+  /** Notes days that an operator has to look at, now or still. */
+  note(of: TroubleKey, days: readonly string[], seenAt: string): Promise<void>;
+  /** How many there are, how many were never alerted, and how many were not alerted since. */
   count(of: TroubleKey, since: string): Promise<{ all: number; fresh: number; due: number }>;
-  /** All of them have been told. */
-  markTold(of: TroubleKey, toldAt: string): Promise<void>;
-  /** What was not seen since needs nobody any more. */
+  /** Marks all of them as alerted. */
+  markAlerted(of: TroubleKey, toldAt: string): Promise<void>;
+  /** Deletes what was not seen since. */
   forget(install: string, seenBefore: string): Promise<void>;
 }
 
@@ -23,12 +23,12 @@ export interface TroubleKey {
 export function createTroubleStore(database: Database): TroubleStore {
   const { kysely } = database;
   return {
-    async note({ install, kind }, works, seenAt) {
-      if (works.length === 0) return;
-      // In one order, so that two runs do not wait for each other.
+    async note({ install, kind }, days, seenAt) {
+      if (days.length === 0) return;
+      // Sorted, so that two runs do not deadlock.
       const rows = jsonRows(
         database,
-        [...new Set(works)].sort().map((work) => [install, kind, work, seenAt]),
+        [...new Set(days)].sort().map((day) => [install, kind, day, seenAt]),
       );
       await inTransaction(database, (tx) =>
         sql`insert into usage_trouble (install, kind, work, seen_at)
@@ -51,7 +51,7 @@ export function createTroubleStore(database: Database): TroubleStore {
       return { all: Number(all), fresh: Number(fresh), due: Number(due) };
     },
 
-    async markTold(of, toldAt) {
+    async markAlerted(of, toldAt) {
       await inTransaction(database, (tx) =>
         tx
           .updateTable('usageTrouble')

@@ -9,12 +9,12 @@ export interface ListedHeld extends HeldWork {
   id: string;
 }
 
-/** Work that waits for an operator, some people's after the others'. Changes nothing. */
+/** Loads held work, some trainers at a time. Changes nothing. */
 export async function* listHeld(deps: ReportDeps): AsyncGenerator<ListedHeld> {
   const due = await openDue(deps);
   for await (const people of listPeople(due)) {
     const { held } = await due.load(people);
-    for (const one of held) yield { ...one, id: heldIdOf(workKey(one.sighting)) };
+    for (const one of held) yield { ...one, id: heldIdOf(workKey(one.observation)) };
   }
 }
 
@@ -24,8 +24,7 @@ async function findHeld(deps: ReportDeps, id: string): Promise<ListedHeld> {
 }
 
 /**
- * What an operator says of held work: the contract that it is of, or that it is of none and is never
- * reported.
+ * Stores what an operator decided about held work: the contract that it is of, or none, so that it is never reported.
  *
  * @throws AppError `not_found` where no such work is held, `invalid` for a contract it cannot be of
  */
@@ -36,6 +35,6 @@ export async function decideHeld(deps: ReportDeps, id: string, contractId: strin
     const known = held.contracts.map((one) => one.contractId).join(', ') || 'none';
     throw new AppError('invalid', `It cannot be of that contract; it may be of: ${known}`);
   }
-  await deps.decisions.decide(workKey(held.sighting), chosen ?? null, toInstant(deps.clock.now()));
+  await deps.decisions.decide(workKey(held.observation), chosen ?? null, toInstant(deps.clock.now()));
   return held;
 }

@@ -2,9 +2,8 @@ import { addCounts, type Counts, countNames, toCounts } from '../../domain/usage
 import type { LedgerDay } from '../report/ledger-day.ts';
 
 /**
- * How what the marketplace has consumed compares with what it has answered. `explained`: by requests
- * of which nobody knows the end, if just some of them have arrived; `more` and `less`: by nothing
- * that is known here.
+ * How the volume that the marketplace has consumed compares with what it has answered. `explained`: by requests in
+ * doubt, if some of them have arrived; `more` and `less`: by nothing that is known here.
  */
 export type ConsumedVerdict = 'equal' | 'explained' | 'more' | 'less';
 
@@ -12,16 +11,16 @@ export interface ConsumedExplanation {
   verdict: ConsumedVerdict;
   /** What was consumed beyond what was answered. */
   difference: Counts;
-  /** When the requests were sent that must have arrived; where they explain it. */
+  /** When the requests were sent that must have arrived, where they explain the difference. */
   arrived: string[];
 }
 
 type Unheard = Pick<LedgerDay, 'state' | 'sentAt' | 'answered' | 'tried'>;
 
-/** Beyond so many at once it is not tried: each may have arrived or not. */
+/** With more requests than this, no explanation is searched for. */
 const mostRequests = 12;
 
-/** Pure. What one request carries arrives together: all of it, or nothing. */
+/** Pure. The entries of one request arrive together or not at all. */
 export function explainConsumed(days: readonly Unheard[], reported: Counts, consumed: Counts): ConsumedExplanation {
   const difference = toCounts((name) => (consumed[name] === null ? null : consumed[name] - (reported[name] ?? 0)));
   if (isZero(difference)) return { verdict: 'equal', difference, arrived: [] };
@@ -40,7 +39,7 @@ function changeOf({ answered, tried }: Unheard): Counts {
   return toCounts((name) => (tried[name] === null ? 0 : tried[name] - (answered[name] ?? 0)));
 }
 
-/** Which of them make up the difference: the fewest; null where none do. */
+/** The fewest requests that make up the difference; null where none do. */
 function findArrived(requests: readonly { sentAt: string; change: Counts }[], difference: Counts): string[] | null {
   let found: string[] | null = null;
   for (let chosen = 1; chosen < 2 ** requests.length; chosen += 1) {

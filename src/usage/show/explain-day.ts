@@ -3,11 +3,10 @@ import { dayIn } from '../../lib/day-in.ts';
 import { isDoubted, type LedgerDay } from '../report/ledger-day.ts';
 
 /**
- * Why the marketplace may have something else than was seen. `not_begun`: its day has not begun
- * everywhere; `not_sent`: the next run sends it; `lowering_held`: it would be lowered, and somebody
- * is to look; `refused` and `unsent`: the message says why; `in_doubt`: a request of which nobody
- * knows the end has arrived or may; `left_lookback`: it changed too late; `unseen`: what was
- * reported is not seen any more, or is held, and stays.
+ * Why the marketplace may have other counts than were seen. `not_begun`: the day has not begun everywhere;
+ * `not_sent`: the next run sends it; `lowering_held`: an operator has to accept the lowering; `refused` and `unsent`:
+ * the message says why; `in_doubt`: a request with an unknown outcome has arrived or may; `left_lookback`: it changed
+ * too late; `unseen`: what was reported is no longer seen, or is held, and stays.
  */
 export type WhyDifferent =
   | 'not_begun'
@@ -19,14 +18,14 @@ export type WhyDifferent =
   | 'left_lookback'
   | 'unseen';
 
-export interface SeenDay {
+export interface ComparedDay {
   day: Day;
   counts: Counts;
   timeZone: string;
 }
 
-/** Pure. Null where what was seen is what was answered. */
-export function explainDay(seen: SeenDay | undefined, sent: LedgerDay | undefined, now: Date): WhyDifferent | null {
+/** Pure. Null where the seen counts are the answered ones. */
+export function explainDay(seen: ComparedDay | undefined, sent: LedgerDay | undefined, now: Date): WhyDifferent | null {
   if (sent === undefined) return explainUnsent(seen, now);
   if (sent.heldSince !== null) return 'lowering_held';
   if (sent.state !== 'answered') return sent.state;
@@ -36,14 +35,14 @@ export function explainDay(seen: SeenDay | undefined, sent: LedgerDay | undefine
   return sent.closedAt === null ? 'not_sent' : 'left_lookback';
 }
 
-function explainUnsent(seen: SeenDay | undefined, now: Date): WhyDifferent | null {
+function explainUnsent(seen: ComparedDay | undefined, now: Date): WhyDifferent | null {
   if (seen === undefined || countNames.every((name) => !seen.counts[name])) return null;
   const { day, timeZone } = seen;
   const hasBegun = day <= dayIn(now, 'UTC') && day <= dayIn(now, timeZone);
   return hasBegun ? 'not_sent' : 'not_begun';
 }
 
-/** What was seen beyond what was answered. A count that nobody has is not compared. */
+/** What was seen beyond what was answered. A count that no source has is not compared. */
 export function differenceOf(seen: Counts, sent: Counts): Counts {
   return toCounts((name) => (seen[name] === null ? null : seen[name] - (sent[name] ?? 0)));
 }

@@ -9,16 +9,16 @@ import type { ReportDeps } from '../report/report-deps.ts';
 /** A day of which less was seen than was reported. */
 export interface Lowering extends LedgerKey {
   install: string;
-  /** `held`: it waits for somebody to look; `reported`: the marketplace was told. */
+  /** `held`: an operator has to accept it; `reported`: it was sent. */
   state: 'held' | 'reported';
-  /** When it began to wait, or was told. */
+  /** Since when it is held, or when it was sent. */
   since: string;
   from: Counts;
   /** Null where nothing is seen of the day at present. */
   to: Counts | null;
 }
 
-/** What waits, whatever its age, and what was reported lower within the look-back. Changes nothing. */
+/** Held days of any age, and days that were reported lower within the look-back. Changes nothing. */
 export async function listLowerings(
   deps: ReportDeps,
   lowerings: LoweringStore,
@@ -50,7 +50,7 @@ function toKey({ install, contractId, trainerId, day }: LedgerRow) {
   return { install, contractId, trainerId, day };
 }
 
-/** What is due on the days that wait. */
+/** What is due on the held days. */
 async function loadSeen(deps: ReportDeps, rows: readonly LedgerRow[]): Promise<Map<string, Counts>> {
   const waiting = rows.filter(({ heldSince }) => heldSince !== null);
   if (waiting.length === 0) return new Map();

@@ -1,28 +1,28 @@
 import type { ContractSourceStore } from '../read/contract-source-store.ts';
-import { type PlaceOf, placeKey } from '../read/find-places.ts';
-import type { PlaceStore } from '../read/place-store.ts';
+import { type ScopeOf, scopeKey } from '../read/find-scopes.ts';
+import type { ScopeStore } from '../read/scope-store.ts';
 import type { FallenTotal, WorkStore } from '../read/work-store.ts';
 
-/** Why what is counted on a contract may be less than what was done. */
+/** Why the counts of a contract may be less than what was done. */
 export interface ContractGaps {
-  /** What a tool cannot tell at present. */
+  /** What a tool cannot report at present. */
   gaps: { tool: string; scope: string; since: string | null; says: string }[];
-  /** Running totals that have become less. */
+  /** Running totals that are below what was counted. */
   fallen: FallenTotal[];
-  /** Places that cannot be read. */
+  /** Scopes that cannot be read. */
   failing: { tool: string; scope: string; readAt: string | null; failure: string }[];
 }
 
 interface GapDeps {
   sources: ContractSourceStore;
-  placeOf: PlaceOf;
-  places: Pick<PlaceStore, 'list'>;
+  scopeOf: ScopeOf;
+  scopes: Pick<ScopeStore, 'list'>;
   work: Pick<WorkStore, 'listFallen'>;
 }
 
-/** Of the places that one contract is on. Changes nothing. */
+/** Shows the gaps of the scopes of one contract. Changes nothing. */
 export async function showGaps(
-  { sources, placeOf, places, work }: GapDeps,
+  { sources, scopeOf, scopes, work }: GapDeps,
   install: string,
   contractId: string,
 ): Promise<ContractGaps> {
@@ -35,16 +35,16 @@ export async function showGaps(
   const links = (await sources.links()).filter((link) => link.install === install && linkIds.has(link.linkId));
   const keys = new Set(
     links.flatMap((link) => {
-      const at = placeOf(link);
-      return at === undefined ? [] : [placeKey(at)];
+      const at = scopeOf(link);
+      return at === undefined ? [] : [scopeKey(at)];
     }),
   );
-  const rows = (await places.list()).filter((row) => keys.has(placeKey(row)));
+  const rows = (await scopes.list()).filter((row) => keys.has(scopeKey(row)));
   return {
     gaps: rows.flatMap(({ tool, scope, gap: says, gapSince: since }) =>
       says === null ? [] : [{ tool, scope, since, says }],
     ),
-    fallen: (await work.listFallen(trainerIds)).filter((one) => keys.has(placeKey(one))),
+    fallen: (await work.listFallen(trainerIds)).filter((one) => keys.has(scopeKey(one))),
     failing: rows.flatMap(({ tool, scope, readBeganAt: readAt, failure }) =>
       failure === null ? [] : [{ tool, scope, readAt, failure }],
     ),

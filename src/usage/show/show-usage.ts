@@ -1,4 +1,4 @@
-import { addCounts, type Counts, countNames, type Day, noCounts, type Sighting } from '../../domain/usage.ts';
+import { addCounts, type Counts, countNames, type Day, noCounts, type Observation } from '../../domain/usage.ts';
 import type { DueDay, HeldWork } from '../attribute/attribute-work.ts';
 import { openDue } from '../attribute/load-due.ts';
 import type { LedgerRow } from '../report/ledger-store.ts';
@@ -10,11 +10,11 @@ export interface ShownDay {
   trainerId: string;
   day: Day;
   seen: Counts | null;
-  /** By which sources, and when. */
-  sightings: ShownSighting[];
-  /** What was answered last. */
+  /** Each source's counts, and when it was read. */
+  observations: ShownObservation[];
+  /** The counts that were answered last. */
   sent: Counts | null;
-  /** What was seen beyond that, and why. */
+  /** What was seen beyond the answered counts, and why. */
   difference: Counts | null;
   why: WhyDifferent | null;
   state: LedgerRow['state'] | null;
@@ -23,33 +23,33 @@ export interface ShownDay {
   /** Of the last answer, where it was a refusal. */
   status: number | null;
   message: string | null;
-  /** The marketplace's name for the request, where it gave one. */
+  /** The marketplace's id of the request, where it gave one. */
   requestId: string | null;
-  /** What names the day for the marketplace. */
+  /** The id of the day at the marketplace. */
   reportId: string | null;
-  /** Until then a request may arrive of which nobody knows the end. */
+  /** Until then a request may arrive whose outcome is unknown. */
   doubtedUntil: string | null;
   heldSince: string | null;
   /** What was reported less than before. */
   lowered: LedgerRow['lowered'];
 }
 
-export type ShownSighting = Pick<Sighting, 'source' | 'place' | 'counts' | 'seenAt'>;
+export type ShownObservation = Pick<Observation, 'source' | 'workedOn' | 'counts' | 'seenAt'>;
 
 export interface ShownContract {
   install: string;
   contractId: string;
   days: ShownDay[];
   held: HeldWork[];
-  /** Of all days that were ever reported. */
+  /** The sum of all days that were ever reported. */
   reported: Counts;
-  /** What may have arrived of what was sent. */
+  /** The days of the ledger, including those in doubt. */
   ledger: LedgerRow[];
 }
 
 /** What is known of the usage of one contract. Changes nothing. */
 export async function showUsage(deps: ReportDeps, install: string, contractId: string): Promise<ShownContract> {
-  const due = await openDue(deps, { keepsSightings: true });
+  const due = await openDue(deps, { keepsObservations: true });
   const people = await deps.sources.participants(install, [contractId]);
   const attributed = await due.load([...new Set(people.map(({ trainerId }) => trainerId))]);
   const isOf = (one: { install: string; contractId: string }) =>
@@ -57,7 +57,7 @@ export async function showUsage(deps: ReportDeps, install: string, contractId: s
   const ledger = await deps.ledger.list({ install, contractIds: [contractId] });
   const seen = new Map(attributed.due.filter(isOf).map((day) => [keyOf(day), day]));
   const sent = new Map(ledger.map((row) => [keyOf(row), row]));
-  // Of a day that went to another contract, nothing is to be seen unless it was told otherwise.
+  // A day with zeros was assigned to another contract, and is shown only where it was reported.
   const isSeen = ({ counts }: DueDay) => countNames.some((name) => counts[name]);
   const seenKeys = [...seen].flatMap(([key, day]) => (isSeen(day) ? [key] : []));
   const keys = [...new Set([...sent.keys(), ...seenKeys])];
@@ -82,7 +82,7 @@ function toDay(
   const { state = null, sentAt = null, answeredAt = null, status = null } = row ?? {};
   const { message = null, requestId = null, reportId = null } = row ?? {};
   const { doubtedUntil = null, heldSince = null, lowered = null } = row ?? {};
-  // What was seen long ago is not looked at any more.
+  // Days before the look-back are not read again.
   const isOld = seen === undefined && day < firstDay && row?.state === 'answered';
   return {
     trainerId,
@@ -98,7 +98,12 @@ function toDay(
     heldSince,
     lowered,
     seen: seen?.counts ?? null,
-    sightings: (seen?.sightings ?? []).map(({ source, place, counts, seenAt }) => ({ source, place, counts, seenAt })),
+    observations: (seen?.observations ?? []).map(({ source, workedOn, counts, seenAt }) => ({
+      source,
+      workedOn,
+      counts,
+      seenAt,
+    })),
     sent: answeredAt === null ? null : (row?.answered ?? null),
     difference: seen === undefined ? null : differenceOf(seen.counts, row?.answered ?? noCounts),
     why: isOld ? null : explainDay(seen, row, now),

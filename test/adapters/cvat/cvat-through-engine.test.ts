@@ -6,7 +6,7 @@ import { inTransaction } from '../../../src/db/database.ts';
 import type { MembershipRow } from '../../../src/db/tables.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import type { RouteLink } from '../../../src/memberships/link-router.ts';
-import { judgeMembership } from '../../../src/operator/explain-membership.ts';
+import { explainMembership } from '../../../src/operator/explain-membership.ts';
 import { claimDue, converge } from '../../support/converging.ts';
 import { type CvatFake, type CvatFakeOptions, openCvatFake } from '../../support/cvat-fake.ts';
 import type { CvatAnswer } from '../../support/cvat-routes.ts';
@@ -114,7 +114,7 @@ describeEachDatabase('an invitation of CVAT of which nobody knows the end', (ope
     expect(await membership('cmu1')).toMatchObject({
       state: 'failed',
       wanted: 0,
-      failure: `They may still be in, as one of these accounts, as adding them was never answered: ${id}. Remove the one that is theirs in studio; put the ids of the others into tools.studio.protected`,
+      failure: `The trainer may still be in, as one of these accounts, because a call to add the trainer got no answer: ${id}. Remove the trainer's account in studio; put the ids of the others into tools.studio.protected`,
     });
     await incident.pass(hours);
     const held = await membership('cmu1');
@@ -128,10 +128,10 @@ describeEachDatabase('an invitation of CVAT of which nobody knows the end', (ope
       invitation: undefined,
       trouble: undefined,
     };
-    expect(judgeMembership(held, circumstances)).toMatchObject({
+    expect(explainMembership(held, circumstances)).toMatchObject({
       holds: false,
       comesFirst: true,
-      says: expect.stringContaining('They may still be in, as one of these accounts'),
+      says: expect.stringContaining('The trainer may still be in, as one of these accounts'),
     });
 
     cvat.state.remove(cvat.state.membershipOf(org, id)?.id ?? 0);

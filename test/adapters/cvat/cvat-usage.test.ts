@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { UsageRequest, UsageSighting } from '../../../src/adapters/adapter.ts';
+import type { UsageObservation, UsageRequest } from '../../../src/adapters/adapter.ts';
 import { createAdapter } from '../../../src/adapters/create-adapter.ts';
 import type { CvatEvent } from '../../support/cvat-events.ts';
 import { type CvatFakeOptions, openCvatFake } from '../../support/cvat-fake.ts';
@@ -30,8 +30,8 @@ const worked = (timestamp: string, duration: number, more: CvatEvent = {}) =>
 const changed = (timestamp: string, more: CvatEvent) => event('update:job', timestamp, more);
 const completed = { obj_name: 'state', obj_val: 'completed' };
 
-function daysOf(sightings: UsageSighting[]): unknown[] {
-  return sightings.map(({ memberId, of, ...rest }) => [memberId, of, ...Object.values(rest)]);
+function daysOf(observations: UsageObservation[]): unknown[] {
+  return observations.map(({ memberId, of, ...rest }) => [memberId, of, ...Object.values(rest)]);
 }
 
 describe('the work that events tell', () => {

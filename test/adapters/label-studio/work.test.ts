@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { UsageSighting } from '../../../src/adapters/adapter.ts';
+import type { UsageObservation } from '../../../src/adapters/adapter.ts';
 import type { LabelStudioApi, TaskQuery } from '../../../src/adapters/label-studio/label-studio-api.ts';
 import { TaskPage } from '../../../src/adapters/label-studio/label-studio-schema.ts';
 import { readWork } from '../../../src/adapters/label-studio/work.ts';
@@ -26,7 +26,7 @@ async function* listUsers() {
 }
 
 /** What one annotation of a task is told as. */
-async function tell(given: object): Promise<UsageSighting[]> {
+async function tell(given: object): Promise<UsageObservation[]> {
   const page = { tasks: [{ id: 3, annotations: [{ ...annotation, ...given }] }], total: 1 };
   return await readPages([page]);
 }
@@ -35,7 +35,7 @@ async function readPages(
   pages: unknown[],
   asked: TaskQuery[] = [],
   changedSince: string | null = null,
-): Promise<UsageSighting[]> {
+): Promise<UsageObservation[]> {
   const left = [...pages];
   const taskPage: LabelStudioApi['taskPage'] = async (query) => {
     asked.push(query);
@@ -78,8 +78,8 @@ describe('an annotation', () => {
   });
 
   it('that was imported has no seconds, which is not none', async () => {
-    const [sighting] = await tell({ lead_time: null });
-    expect(sighting).not.toHaveProperty('seconds');
+    const [observation] = await tell({ lead_time: null });
+    expect(observation).not.toHaveProperty('seconds');
   });
 
   it('of nobody any more is not told', async () => {

@@ -28,8 +28,8 @@ it('says of each link where it leads, and why it is outside', async () => {
     adapters,
     routeLink: createLinkRouter(installs, adapters),
     platformApis: new Map([['acme', { listProjectLinks: async () => links }]]),
-    placeOf: () => undefined,
-    places: [],
+    scopeOf: () => undefined,
+    scopes: [],
   };
   const listed = await listLinks(deps, ['acme'], new AbortController().signal);
   expect(listed.unread).toEqual([]);

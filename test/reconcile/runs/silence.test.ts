@@ -33,7 +33,7 @@ describe('what is held', () => {
 
 describeEachDatabase('a silence', (openFresh) => {
   const watch = (engine: Engine) =>
-    createSilence({ ...engine, graces: engine.rules.graces, installs: new Map([['acme', {}]]) });
+    createSilence({ ...engine, gracePeriods: engine.rules.gracePeriods, installs: new Map([['acme', {}]]) });
   const held = async ({ installStates }: Engine) =>
     (await installStates.list()).map(({ heldSince }) => heldSince !== null);
 

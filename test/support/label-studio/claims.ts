@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Adapter, Invitation, Member, UsageSighting } from '../../../src/adapters/adapter.ts';
+import type { Adapter, Invitation, Member, UsageObservation } from '../../../src/adapters/adapter.ts';
 import { listAll } from '../list-all.ts';
 import { readWork, type ToldWork } from '../read-work.ts';
 import { actOnTasks, addProject, annotate, projectsOf, regions, tokenOf } from './at-work.ts';
@@ -189,7 +189,7 @@ function describeWork(open: () => Promise<LabelStudioSite>): void {
     const some = tasks.filter((_, index) => index % 40 === 0);
     for (const task of some) await annotate(session, task, { lead_time: 1, result: [] });
     const all = await read(adapter, project, null);
-    expect(all.map((sighting) => countsOf(sighting)?.taskId)).toEqual(some.map(String));
+    expect(all.map((observation) => countsOf(observation)?.taskId)).toEqual(some.map(String));
     expect(await read(adapter, project, new Date().toISOString())).toEqual(all);
     const future = new Date(Date.now() + 3_600_000).toISOString();
     expect(await read(adapter, project, future)).toEqual([]);
@@ -301,7 +301,11 @@ async function findOwner({ owner }: LabelStudioSite, adapter: Adapter): Promise<
   return member;
 }
 
-async function read(adapter: Adapter, project: number | string, changedSince: string | null): Promise<UsageSighting[]> {
+async function read(
+  adapter: Adapter,
+  project: number | string,
+  changedSince: string | null,
+): Promise<UsageObservation[]> {
   return (await readAll(adapter, project, changedSince)).work;
 }
 
@@ -311,12 +315,12 @@ async function readAll(adapter: Adapter, project: number | string, changedSince:
   return await readWork(adapter, String(project), request, signal);
 }
 
-function countsOf(sighting: UsageSighting | undefined) {
-  if (sighting?.of !== 'item') return undefined;
-  const { itemId, taskId, seconds, tasks, labels } = sighting;
+function countsOf(observation: UsageObservation | undefined) {
+  if (observation?.of !== 'item') return undefined;
+  const { itemId, taskId, seconds, tasks, labels } = observation;
   return { itemId, taskId, seconds, tasks, labels };
 }
 
-function instantOf(sighting: UsageSighting | undefined): string {
-  return sighting?.of === 'item' ? sighting.changedAt : '';
+function instantOf(observation: UsageObservation | undefined): string {
+  return observation?.of === 'item' ? observation.changedAt : '';
 }

@@ -6,7 +6,7 @@ import { openStorage, type Storage } from '../../../src/app/storage.ts';
 import { Config } from '../../../src/config/config-schema.ts';
 import { createClaimStore } from '../../../src/converge/claim-store.ts';
 import { convergeMembership } from '../../../src/converge/converge-membership.ts';
-import { leaseMs, usualSecondLookMs } from '../../../src/converge/converge-steps.ts';
+import { convergeLeaseMs, usualSecondLookMs } from '../../../src/converge/converge-steps.ts';
 import { createSettleStore } from '../../../src/converge/settle-store.ts';
 import type { NewDelivery } from '../../../src/domain/delivery.ts';
 import { toAppError } from '../../../src/domain/errors.ts';
@@ -231,7 +231,7 @@ function createTurn(deps: ServicesDeps, services: Services): () => Promise<void>
 /** The brake, and what it has listed before it lets anything pass. */
 function createBrake(services: Services): () => Promise<void> {
   const { database, clock, installs, rules, silence } = services;
-  const { graces, routeLink } = rules;
+  const { gracePeriods, routeLink } = rules;
   const activeLists = createActiveListStore(database);
   const installsReaching = createInstallsReaching(installs, routeLink);
   const removing = {
@@ -239,9 +239,9 @@ function createBrake(services: Services): () => Promise<void> {
     beforeDeciding: () => silence.check(),
     lockEvidence: services.evidence.lock,
     onListWanted: () => undefined,
-    awaitedReadings: createAwaitedReadingStore({ graces, installs, installsReaching, wantLists }),
+    awaitedReadings: createAwaitedReadingStore({ gracePeriods, installs, installsReaching, wantLists }),
     // The tool of stories does not tell of work.
-    mayPass: createFinalReadingStore({ placeOf: () => undefined, wantRead: () => Promise.resolve() }).mayPass,
+    mayPass: createFinalReadingStore({ scopeOf: () => undefined, wantRead: () => Promise.resolve() }).mayPass,
   };
   const listing = { ...services, activeLists };
   return async () => {
@@ -249,7 +249,7 @@ function createBrake(services: Services): () => Promise<void> {
     await brakeDue(removing);
     const wanted = await activeLists.installsDue(now);
     for (const install of wanted) {
-      const wantedAt = await activeLists.claim(install, now, instantIn(clock, leaseMs));
+      const wantedAt = await activeLists.claim(install, now, instantIn(clock, convergeLeaseMs));
       if (wantedAt !== null) await answerList(listing, install, wantedAt, signal);
     }
     if (wanted.length > 0) await brakeDue(removing);
@@ -325,7 +325,7 @@ function createConverge(deps: ServicesDeps, services: Services): () => Promise<n
     let count = 0;
     for (const install of await claims.installsDue('studio', now)) {
       const order = { tool: 'studio', install, token: randomUUID(), limit: 100, now };
-      const leasedUntil = instantIn(clock, leaseMs);
+      const leasedUntil = instantIn(clock, convergeLeaseMs);
       const taken = await claims.claim({ ...order, leasedUntil, exclusiveBy: ['trainerId'] });
       for (const claim of taken) await convergeMembership(parts, claim, signal);
       count += taken.length;

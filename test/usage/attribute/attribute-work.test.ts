@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
-import type { Counts, Sighting } from '../../../src/domain/usage.ts';
+import type { Counts, Observation } from '../../../src/domain/usage.ts';
 import { addDays } from '../../../src/lib/add-days.ts';
 import { type Attribution, attributeWork, workKey } from '../../../src/usage/attribute/attribute-work.ts';
-import type { Candidate } from '../../../src/usage/attribute/candidate.ts';
+import type { ContractCandidate } from '../../../src/usage/attribute/candidate.ts';
 
-function seen(day: string, counts: Partial<Counts> = {}, source = 'tool:studio'): Sighting {
+function seen(day: string, counts: Partial<Counts> = {}, source = 'tool:studio'): Observation {
   return {
     source,
-    place: { by: 'scope', tool: 'studio', scope: '7' },
+    workedOn: { by: 'scope', tool: 'studio', scope: '7' },
     trainerId: 't1',
     day,
     counts: { seconds: 60, tasks: 1, labels: 3, ...counts },
@@ -15,7 +15,7 @@ function seen(day: string, counts: Partial<Counts> = {}, source = 'tool:studio')
   };
 }
 
-function contract(contractId: string, firstDay: string | null, lastDay: string | null): Candidate {
+function contract(contractId: string, firstDay: string | null, lastDay: string | null): ContractCandidate {
   return {
     install: 'acme',
     contractId,
@@ -27,13 +27,13 @@ function contract(contractId: string, firstDay: string | null, lastDay: string |
   };
 }
 
-function attribute(sightings: Sighting[], ...candidates: Candidate[]) {
+function attribute(observations: Observation[], ...candidates: ContractCandidate[]) {
   const attribution: Attribution = {
     candidatesOf: () => candidates,
     momentsOf: () => [],
     decisions: new Map(),
   };
-  const { due, held } = attributeWork(sightings, attribution);
+  const { due, held } = attributeWork(observations, attribution);
   const told = due.map(({ contractId, counts }) => `${contractId} ${counts.seconds}`);
   return [...told, ...held.map(({ reason }) => reason)];
 }
@@ -74,11 +74,11 @@ it('takes what was taken back for nothing, unless something else is told', () =>
 it('holds a day of which files tell by contract and by project', () => {
   const byContract = {
     ...seen('2026-03-11', {}, 'import:1'),
-    place: { by: 'contract', install: 'acme', contractId: 'c1' },
+    workedOn: { by: 'contract', install: 'acme', contractId: 'c1' },
   } as const;
   const byProject = {
     ...seen('2026-03-11', {}, 'import:2'),
-    place: { by: 'project', install: 'acme', externalProjectId: 'signs' },
+    workedOn: { by: 'project', install: 'acme', externalProjectId: 'signs' },
   } as const;
   expect(attribute([byContract, byProject], first)).toEqual(['two_sources', 'two_sources']);
 });
@@ -86,7 +86,7 @@ it('holds a day of which files tell by contract and by project', () => {
 it('adds up the places of one contract, and holds them together where they are too much', () => {
   const elsewhere = {
     ...seen('2026-03-11'),
-    place: { by: 'scope', tool: 'studio', scope: '8' },
+    workedOn: { by: 'scope', tool: 'studio', scope: '8' },
   } as const;
   expect(attribute([seen('2026-03-11'), elsewhere], first)).toEqual(['c1 120']);
   const much = { ...elsewhere, counts: { seconds: 86_400, tasks: 1, labels: 1 } };
@@ -99,26 +99,26 @@ it('holds a day that both a tool and an import tell of', () => {
 });
 
 it('does what an operator has decided', () => {
-  const sighting = seen('2026-03-01');
+  const observation = seen('2026-03-01');
   const decide = (decision: Parameters<Map<string, never>['set']>[1] | object | null) =>
-    attributeWork([sighting], {
+    attributeWork([observation], {
       candidatesOf: () => [first],
       momentsOf: () => [],
-      decisions: new Map([[workKey(sighting), decision as never]]),
+      decisions: new Map([[workKey(observation), decision as never]]),
     });
   expect(decide(null)).toEqual({ due: [], held: [] });
   expect(decide({ install: 'acme', contractId: 'c1' })).toMatchObject({
-    due: [{ contractId: 'c1', day: '2026-03-01', counts: sighting.counts }],
+    due: [{ contractId: 'c1', day: '2026-03-01', counts: observation.counts }],
     held: [],
   });
 });
 
 it('reports less than nothing for no contract that an operator names', () => {
-  const sighting = seen('2026-03-11', { seconds: -1 });
-  const { due, held } = attributeWork([sighting], {
+  const observation = seen('2026-03-11', { seconds: -1 });
+  const { due, held } = attributeWork([observation], {
     candidatesOf: () => [first],
     momentsOf: () => [],
-    decisions: new Map([[workKey(sighting), { install: 'acme', contractId: 'c1' }]]),
+    decisions: new Map([[workKey(observation), { install: 'acme', contractId: 'c1' }]]),
   });
   expect([due, held]).toMatchObject([[], [{ reason: 'negative' }]]);
 });

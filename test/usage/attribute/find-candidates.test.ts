@@ -5,7 +5,7 @@ import type { Engagement } from '../../../src/usage/read/contract-source-store.t
 
 type Told = Partial<Engagement>;
 
-/** What a contract is taken for at a place, by what is known of it. */
+/** What a contract is taken for at a workedOn, by what is known of it. */
 function find(told: Told, timeZone = 'UTC') {
   const person = { trainerId: 't1', linkId: 'l1' };
   const engagement = { ...emptyContract('acme', 'c1'), ...person, ...told };
@@ -19,7 +19,7 @@ function find(told: Told, timeZone = 'UTC') {
   );
   const [candidate] = candidatesOf({
     source: 'tool:studio',
-    place: { by: 'scope', tool: 'studio', scope: '7' },
+    workedOn: { by: 'scope', tool: 'studio', scope: '7' },
     trainerId: 't1',
     day: '2026-03-15',
     seenAt: '',

@@ -165,7 +165,7 @@ describeEachDatabase('a contract that follows another on one day', (openFresh) =
     expect(await report()).toMatchObject({ outcome: 'held', sent: 0, held: 1 });
     expect([consumed(first), consumed(second)]).toEqual([pieces(1), pieces(1)]);
     const [held] = await Array.fromAsync(listHeld(usage.deps));
-    expect(held).toMatchObject({ reason: 'unknown_instants', sighting: { counts: pieces(2) } });
+    expect(held).toMatchObject({ reason: 'unknown_instants', observation: { counts: pieces(2) } });
     await decideHeld(usage.deps, held?.id ?? '', second);
     expect(await report()).toMatchObject({ outcome: 'applied', sent: 2, lowered: 1, held: 0 });
     expect([consumed(first), consumed(second)]).toEqual([pieces(0), pieces(2)]);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { Moment, Sighting } from '../../../src/domain/usage.ts';
+import type { Moment, Observation } from '../../../src/domain/usage.ts';
 import { attributeWork, workKey } from '../../../src/usage/attribute/attribute-work.ts';
-import type { Candidate } from '../../../src/usage/attribute/candidate.ts';
+import type { ContractCandidate } from '../../../src/usage/attribute/candidate.ts';
 
 const day = '2026-03-15';
 
@@ -11,7 +11,7 @@ function at(when: string): string {
 }
 
 /** A contract between two instants: `09:00-12:00`, open where nothing stands. */
-function contract(contractId: string, span: string): Candidate {
+function contract(contractId: string, span: string): ContractCandidate {
   const [start = '', end = ''] = span.split(' to ').map((one) => one && at(one));
   const toDay = (instant: string) => (instant === '' ? null : instant.slice(0, 10));
   return {
@@ -26,7 +26,7 @@ function contract(contractId: string, span: string): Candidate {
 }
 
 /** Known to the day alone. */
-function vague(candidate: Candidate, what: 'startsAt' | 'endsAt'): Candidate {
+function vague(candidate: ContractCandidate, what: 'startsAt' | 'endsAt'): ContractCandidate {
   return { ...candidate, [what]: null };
 }
 
@@ -38,12 +38,12 @@ function grown(when: string, seconds: number): Moment {
   return { at: at(when), taskId: null, seconds, labels: 0 };
 }
 
-function toSighting(moments: readonly Moment[], changes: Partial<Sighting> = {}): Sighting {
+function toObservation(moments: readonly Moment[], changes: Partial<Observation> = {}): Observation {
   const sum = (name: 'seconds' | 'labels') => moments.reduce((all, one) => all + one[name], 0);
   const tasks = new Set(moments.flatMap(({ taskId }) => taskId ?? [])).size;
   return {
     source: 'tool:studio',
-    place: { by: 'scope', tool: 'studio', scope: '7' },
+    workedOn: { by: 'scope', tool: 'studio', scope: '7' },
     trainerId: 't1',
     memberId: 'm1',
     day,
@@ -54,16 +54,16 @@ function toSighting(moments: readonly Moment[], changes: Partial<Sighting> = {})
 }
 
 function attribute(
-  candidates: readonly Candidate[],
+  candidates: readonly ContractCandidate[],
   moments: readonly Moment[],
-  changes: Partial<Sighting> = {},
+  changes: Partial<Observation> = {},
   decision?: { install: string; contractId: string },
 ): string {
-  const sighting = toSighting(moments, changes);
-  const { due, held } = attributeWork([sighting], {
+  const observation = toObservation(moments, changes);
+  const { due, held } = attributeWork([observation], {
     candidatesOf: () => candidates,
     momentsOf: () => moments,
-    decisions: new Map(decision && [[workKey(sighting), decision]]),
+    decisions: new Map(decision && [[workKey(observation), decision]]),
   });
   const told = due.map(({ contractId, counts: { seconds, tasks, labels } }) =>
     [contractId, seconds, tasks, labels].join(' '),
@@ -185,20 +185,20 @@ it('gives nothing away whole whose pieces are known and do not come to it', () =
 });
 
 it('holds it once and as a whole where a file tells of each of its contracts, too', () => {
-  const whole = toSighting(three);
+  const whole = toObservation(three);
   const files = ['c1', 'c2'].map((contractId) =>
-    toSighting(three, { source: 'import:1', place: { by: 'contract', install: 'acme', contractId } }),
+    toObservation(three, { source: 'import:1', workedOn: { by: 'contract', install: 'acme', contractId } }),
   );
   const { due, held } = attributeWork([whole, ...files], {
-    candidatesOf: ({ place }) =>
-      [first, second].filter((one) => place.by !== 'contract' || one.contractId === place.contractId),
-    momentsOf: (sighting) => (sighting === whole ? three : []),
+    candidatesOf: ({ workedOn }) =>
+      [first, second].filter((one) => workedOn.by !== 'contract' || one.contractId === workedOn.contractId),
+    momentsOf: (observation) => (observation === whole ? three : []),
     decisions: new Map(),
   });
   expect(due).toEqual([]);
   expect(held).toHaveLength(3);
   expect(held).toContainEqual({
-    sighting: whole,
+    observation: whole,
     reason: 'two_sources',
     contracts: [
       { install: 'acme', contractId: 'c1' },
@@ -209,13 +209,13 @@ it('holds it once and as a whole where a file tells of each of its contracts, to
 
 it('says nothing that lowers of a contract that held work may be of', () => {
   const candidates = [first, second];
-  const elsewhere = { place: { by: 'scope', tool: 'studio', scope: '8' } } as const;
-  const [torn, whole] = [toSighting(three, { isTorn: true }), toSighting([done('10:00')], elsewhere)];
+  const elsewhere = { workedOn: { by: 'scope', tool: 'studio', scope: '8' } } as const;
+  const [torn, whole] = [toObservation(three, { isTorn: true }), toObservation([done('10:00')], elsewhere)];
   const { due, held } = attributeWork([torn, whole], {
-    candidatesOf: ({ place }) => (place === elsewhere.place ? [first] : candidates),
+    candidatesOf: ({ workedOn }) => (workedOn === elsewhere.workedOn ? [first] : candidates),
     momentsOf: () => [],
     decisions: new Map(),
   });
-  expect(held).toMatchObject([{ sighting: torn, reason: 'unknown_instants' }]);
+  expect(held).toMatchObject([{ observation: torn, reason: 'unknown_instants' }]);
   expect(due).toMatchObject([{ contractId: 'c1', isPartial: true }]);
 });

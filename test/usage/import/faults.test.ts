@@ -8,14 +8,14 @@ const header = 'workDate,contractId,externalProjectId,opentrainUserId,workEmail,
 /** Lines as they are after their day, and what is wrong with them. */
 const wrong: [line: string, fault: string][] = [
   ['cmcX,,,,60,', 'there is no such contract'],
-  ['cmc9,,,,60,', 'nobody is known to be on the contract'],
-  ['cmc2,,,,60,', 'several are on the contract: name one by opentrainUserId'],
+  ['cmc9,,,,60,', 'no trainer is known to be on the contract'],
+  ['cmc2,,,,60,', 'several trainers are on the contract: name one by opentrainUserId'],
   ['cmc2,,cmu1,,60,', 'opentrainUserId is not on the contract'],
   ['cmc1,,cmuX,,60,', 'opentrainUserId is not on the contract'],
   [',nowhere,cmu1,,60,', 'there is no such project'],
   [',lamps,cmu1,,60,', 'opentrainUserId is not on the project'],
-  [',lamps,,x@opentrain.work,60,', 'nobody is known by this workEmail'],
-  [',lamps,,cmu1@opentrain.work,60,', 'whoever has this workEmail is not on the project'],
+  [',lamps,,x@opentrain.work,60,', 'no trainer is known by this workEmail'],
+  [',lamps,,cmu1@opentrain.work,60,', 'the trainer with this workEmail is not on the project'],
   ['cmc1,,,,-1,', 'totalSeconds is negative'],
   ['cmc1,,,,60', 'has 6 columns, and the header 7'],
   ['"cmc1,,,,60,', 'has quotes that are wrong'],
@@ -46,7 +46,7 @@ describeEachDatabase('a file with faults', (openFresh) => {
       .where('trainerId', '=', 'cmu2')
       .executeTakeFirstOrThrow();
     await database.kysely.updateTable('person').set({ workEmailDigest }).execute();
-    const fault = 'several on the project have this workEmail: name one by opentrainUserId';
+    const fault = 'several trainers on the project have this workEmail: name one by opentrainUserId';
     const line = '2026-03-13,,lamps,,cmu2@opentrain.work,60,';
     expect(await world.stage([line], { header })).toMatchObject({ faults: [{ line: 2, fault }] });
     // On the other project there is only one of them.

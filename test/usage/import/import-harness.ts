@@ -21,7 +21,7 @@ export interface ImportWorld {
   count(id: number): Promise<void>;
   undo(id: number): Promise<void>;
   clear(): Promise<void>;
-  /** What imports say of March 2026, as `day place trainer seconds source`. */
+  /** What imports say of March 2026, as `day work trainer seconds source`. */
   sighted(install?: string): Promise<string[]>;
 }
 
@@ -80,9 +80,9 @@ export async function openImportWorld(openFresh: OpenFresh): Promise<ImportWorld
     undo: (id) => undoImport(deps, id),
     clear: () => clearImports(deps),
     async sighted(install) {
-      const all = imports.sightings({ install, from: '2026-03-01', to: '2026-03-31' });
-      return (await Array.fromAsync(all)).map(({ day, place, trainerId, counts, source }) => {
-        const where = Object.values(place).join('/');
+      const all = imports.observations({ install, from: '2026-03-01', to: '2026-03-31' });
+      return (await Array.fromAsync(all)).map(({ day, workedOn, trainerId, counts, source }) => {
+        const where = Object.values(workedOn).join('/');
         return `${day} ${where} ${trainerId} ${counts.seconds} ${source}`;
       });
     },

@@ -32,12 +32,12 @@ describeEachDatabase('an import', (openFresh) => {
     expect(await world.sighted()).toEqual([]);
     expect(await world.imports.list({ limit: 10 })).toEqual([]);
     await world.count(1);
-    expect(await Array.fromAsync(world.imports.sightings(march))).toEqual([
+    expect(await Array.fromAsync(world.imports.observations(march))).toEqual([
       {
         source: 'import:1',
         seenAt: '2026-03-15T12:00:00.000Z',
         trainerId: 'cmu1',
-        place: { by: 'contract', install: 'acme', contractId: 'cmc1' },
+        workedOn: { by: 'contract', install: 'acme', contractId: 'cmc1' },
         day: '2026-03-13',
         counts: { seconds: 60, tasks: null, labels: null },
       },
@@ -46,7 +46,7 @@ describeEachDatabase('an import', (openFresh) => {
         source: 'import:1',
         seenAt: '2026-03-15T12:00:00.000Z',
         trainerId: 'cmu3',
-        place: { by: 'project', install: 'acme', externalProjectId: 'lamps' },
+        workedOn: { by: 'project', install: 'acme', externalProjectId: 'lamps' },
         day: '2026-03-14',
         counts: { seconds: 180, tasks: 0, labels: null },
       },
@@ -114,7 +114,7 @@ describeEachDatabase('an import', (openFresh) => {
     const [ofGlobex] = ['2026-03-13 contract/globex/cmc1 cmu1 70 import:2'];
     expect(await world.sighted()).toEqual([ofAcme, ofGlobex]);
     expect(await world.sighted('globex')).toEqual([ofGlobex]);
-    const all = world.imports.sightings({ from: '2026-03-14', to: '2026-03-31' });
+    const all = world.imports.observations({ from: '2026-03-14', to: '2026-03-31' });
     expect(await Array.fromAsync(all)).toEqual([]);
   });
 
@@ -123,7 +123,7 @@ describeEachDatabase('an import', (openFresh) => {
     const days = Array.from({ length: 1100 }, (_, back) => dayBack(back));
     await world.take(days.map((day) => `${day},cmc1,60`));
     await world.take(days.map((day) => `${day},cmc1,61`));
-    const all = await Array.fromAsync(world.imports.sightings({ from: '2000-01-01', to: '2026-03-31' }));
+    const all = await Array.fromAsync(world.imports.observations({ from: '2000-01-01', to: '2026-03-31' }));
     expect(all.map(({ day }) => day)).toEqual(days.toReversed());
     expect(new Set(all.map(({ source }) => source))).toEqual(new Set(['import:2']));
   });

@@ -19,7 +19,7 @@ async function faultOf(line: string, header = 'workDate,contractId,totalSeconds'
 }
 
 const entry = {
-  place: { by: 'contract', id: 'cmc1' },
+  workedOn: { by: 'contract', id: 'cmc1' },
   person: null,
   day: '2026-03-14',
   counts: { seconds: 60, tasks: null, labels: null },
@@ -37,7 +37,7 @@ describe('a CSV file of work', () => {
 
   it('is read with semicolons', async () => {
     expect(await read('workDate;contractId;totalSeconds\n2026-03-14;"cm;c""1";60\n')).toEqual([
-      { line: 2, entry: { ...entry, place: { by: 'contract', id: 'cm;c"1' } } },
+      { line: 2, entry: { ...entry, workedOn: { by: 'contract', id: 'cm;c"1' } } },
     ]);
   });
 
@@ -47,7 +47,7 @@ describe('a CSV file of work', () => {
       {
         line: 2,
         entry: {
-          place: { by: 'project', id: 'street-signs' },
+          workedOn: { by: 'project', id: 'street-signs' },
           person: { workEmail: 'a@b.example' },
           day: '2026-03-14',
           counts: { seconds: null, tasks: 0, labels: null },

@@ -6,7 +6,7 @@ import { AppError } from '../../../src/domain/errors.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import { createFinalReadingStore } from '../../../src/removals/final-reading-store.ts';
 import { brakeDue } from '../../../src/removals/removal-worker.ts';
-import { readNextPlace } from '../../../src/usage/read/read-place.ts';
+import { readNextScope } from '../../../src/usage/read/read-scope.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import type { Engine } from '../../support/engine-harness.ts';
 import { openUsageWorld, type UsageWorld } from '../../support/usage-harness.ts';
@@ -29,8 +29,8 @@ describeEachDatabase('before somebody is taken out', (openFresh) => {
   }
 
   function watchEnds({ engine, usage }: UsageWorld) {
-    const { placeOf, places } = usage.deps;
-    const { mayPass } = createFinalReadingStore({ placeOf, wantRead: places.want });
+    const { scopeOf, scopes } = usage.deps;
+    const { mayPass } = createFinalReadingStore({ scopeOf, wantRead: scopes.want });
     const brake = () => brakeDue({ ...engine, mayPass });
     const isCleared = async () => {
       await brake();
@@ -58,7 +58,7 @@ describeEachDatabase('before somebody is taken out', (openFresh) => {
   it('their work is read, and that is what is reported of them', async () => {
     const { engine, isCleared, tool, read, report, consumed, leaving, usage } = await openEnd();
     expect(await isCleared()).toBe(false);
-    expect(await usage.deps.places.countDue(toInstant(engine.clock.now()))).toBe(1);
+    expect(await usage.deps.scopes.countDue(toInstant(engine.clock.now()))).toBe(1);
     const at = engine.clock.now().toISOString();
     const last = { memberId: leaving.memberId, seconds: 60, labels: 2, at };
     tool.items.set('signs', new Map([['last', last]]));
@@ -159,7 +159,7 @@ describeEachDatabase('before somebody is taken out', (openFresh) => {
     /** The next try, as it is due. */
     const tryAgain = async () => {
       engine.clock.advance(10_000);
-      expect(await readNextPlace(usage.deps, signal)).toBe(true);
+      expect(await readNextScope(usage.deps, signal)).toBe(true);
     };
     const refuses = (error: AppError) => {
       tool.adapter.readUsage = () => {
@@ -183,7 +183,7 @@ describeEachDatabase('before somebody is taken out', (openFresh) => {
     const { engine, usage } = await openEnd();
     const due = [{ membershipId: 1, generation: 2, cause: 'retired', isOurs: true, tool: 'list' }] as const;
     const passing = await inTransaction(engine.database, (tx) =>
-      createFinalReadingStore({ placeOf: () => undefined, wantRead: () => Promise.resolve() }).mayPass(
+      createFinalReadingStore({ scopeOf: () => undefined, wantRead: () => Promise.resolve() }).mayPass(
         tx,
         due,
         engine.clock.now(),
@@ -192,7 +192,7 @@ describeEachDatabase('before somebody is taken out', (openFresh) => {
     expect([...passing]).toEqual([1]);
     const nowhere = [{ ...due[0], tool: 'studio', membershipId: 999 }];
     const alone = await inTransaction(engine.database, (tx) =>
-      createFinalReadingStore({ placeOf: usage.deps.placeOf, wantRead: usage.deps.places.want }).mayPass(
+      createFinalReadingStore({ scopeOf: usage.deps.scopeOf, wantRead: usage.deps.scopes.want }).mayPass(
         tx,
         nowhere,
         engine.clock.now(),

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { UsageSighting } from '../../../src/adapters/adapter.ts';
+import type { UsageObservation } from '../../../src/adapters/adapter.ts';
 import { noCounts } from '../../../src/domain/usage.ts';
 import { momentsOf, type Reading } from '../../../src/usage/read/merge-items.ts';
-import { freezeWork, mergeWork, noWork, type Work } from '../../../src/usage/read/merge-work.ts';
+import { freezeWork, type MemberWork, mergeWork, noWork } from '../../../src/usage/read/merge-work.ts';
 
 const reading: Reading = {
   beganAt: new Date('2026-03-15T12:00:00.000Z'),
@@ -13,9 +13,9 @@ const reading: Reading = {
   countsFirstTotal: true,
 };
 
-type ItemSighting = Extract<UsageSighting, { of: 'item' }>;
+type ItemObservation = Extract<UsageObservation, { of: 'item' }>;
 
-function item(itemId: string, changes: Partial<ItemSighting> = {}): ItemSighting {
+function item(itemId: string, changes: Partial<ItemObservation> = {}): ItemObservation {
   const at = '2026-03-15T10:00:00.000Z';
   return {
     memberId: 'm1',
@@ -34,7 +34,7 @@ function total(tasks: number) {
   return { memberId: 'm1', of: 'total', tasks } as const;
 }
 
-function daysOf(work: Work): Record<string, object> {
+function daysOf(work: MemberWork): Record<string, object> {
   return Object.fromEntries([...work.days].map(([day, { counts }]) => [day, counts]).sort());
 }
 
@@ -115,7 +115,7 @@ describe('running totals', () => {
     ...reading,
     beganAt: new Date(Date.UTC(2026, 2, day, hour)),
   });
-  const tasksOf = (work: Work) =>
+  const tasksOf = (work: MemberWork) =>
     Object.fromEntries([...work.days].map(([day, { counts }]) => [day.slice(8), counts.tasks]));
 
   it('count what they grew by each day, and nothing for the days between', () => {
@@ -184,9 +184,9 @@ describe('the pieces of a day', () => {
 
   const at = (hour: number) => `2026-03-15T${hour}:00:00.000Z`;
   const day = '2026-03-15';
-  const growthOf = (work: Work) =>
+  const growthOf = (work: MemberWork) =>
     work.items.get('a')?.grown.map(({ at: when, seconds }) => `${when?.slice(11, 13)} ${seconds}`);
-  const isTorn = (work: Work) => work.days.get(day)?.isTorn;
+  const isTorn = (work: MemberWork) => work.days.get(day)?.isTorn;
 
   it('are remembered by the instants at which they were done and grew', () => {
     const zone = { ...reading, lowers: false };

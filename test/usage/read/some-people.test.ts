@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
-import { createImportSightings } from '../../../src/usage/import/import-sightings.ts';
+import { createImportObservations } from '../../../src/usage/import/import-observations.ts';
 import { createContractSourceStore } from '../../../src/usage/read/contract-source-store.ts';
 import { listTrainers } from '../../../src/usage/read/list-trainers.ts';
-import { createSightingStore } from '../../../src/usage/read/sighting-store.ts';
+import { createObservationStore } from '../../../src/usage/read/observation-store.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { createEngine } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
@@ -40,7 +40,7 @@ describeEachDatabase('some people after others', (openFresh) => {
     const database = await openFresh();
     for (const id of ['t1', 't2', 't3']) await seeIn(database, id);
     await importOf(database, ['t2', 't3', 't4'], 'counted');
-    for (const source of [createSightingStore(database), createImportSightings(database)]) {
+    for (const source of [createObservationStore(database), createImportObservations(database)]) {
       const all = await source.list(day);
       expect(all).toHaveLength(3);
       const wanted = all.filter(({ trainerId }) => trainerId !== 't3');
@@ -71,7 +71,7 @@ describeEachDatabase('some people after others', (openFresh) => {
     await importOf(database, ['B', 'b', '\u{1F600}', '\uFF5E'], 'counted');
     await importOf(database, ['taken back'], 'undone');
     await importOf(database, ['not yet'], 'staging');
-    const sources = [createSightingStore(database), createImportSightings(database)];
+    const sources = [createObservationStore(database), createImportObservations(database)];
     const listed: string[] = [];
     for (let after: string | undefined; ; after = listed.at(-1)) {
       const page = await listTrainers(sources, { firstDay: day, after, limit: 2 });

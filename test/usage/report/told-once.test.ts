@@ -96,10 +96,10 @@ describeEachDatabase('what needs somebody', (openFresh) => {
       metrics: usage.deps.metrics,
       routeLink: () => undefined,
       links: new Map(),
-      otherSightings: [],
+      otherObservations: [],
       usage: { schedule, lookbackMs, maxLoweredFraction, deletedTasks },
     });
-    const deps = { ...other.deps, placeOf: usage.deps.placeOf };
+    const deps = { ...other.deps, scopeOf: usage.deps.scopeOf };
     const [again] = await reportUsage(deps, { installs: ['acme'] }, signal);
     expect(again).toMatchObject({ refused: 1, requests: 0 });
     expect(alertsOf(world)).toEqual([['usage_refused', 1, 1]]);

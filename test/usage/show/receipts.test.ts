@@ -40,7 +40,7 @@ describeEachDatabase('the receipts of a contract', (openFresh) => {
     await report();
     const sentAt = engine.clock.now().toISOString();
     const counts = { seconds: 60, tasks: 1, labels: 1 };
-    const place = { by: 'scope', tool: 'studio', scope: 'signs' };
+    const workedOn = { by: 'scope', tool: 'studio', scope: 'signs' };
     expect(await show()).toMatchObject({
       days: [
         {
@@ -49,7 +49,7 @@ describeEachDatabase('the receipts of a contract', (openFresh) => {
           seen: counts,
           sent: counts,
           why: null,
-          sightings: [{ source: 'tool:studio', place, counts, seenAt }],
+          observations: [{ source: 'tool:studio', workedOn, counts, seenAt }],
           state: 'answered',
           sentAt,
           answeredAt: sentAt,

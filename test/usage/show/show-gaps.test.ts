@@ -55,7 +55,7 @@ describeEachDatabase('what of the work cannot be counted', (openFresh) => {
     const fallen = { seconds: null, tasks: 2, labels: null };
     const of = { tool: 'studio', scope: 'signs', trainerId: worker.trainerId };
     expect(await show(worker)).toEqual({ ...nothing, fallen: [{ ...of, since, fallen }] });
-    const says = /^people of whom less is told at signs in studio than was counted.+: 1$/;
+    const says = /^people whose total at signs in studio is below what was counted.+: 1$/;
     expect(await attention()).toEqual([expect.stringMatching(says)]);
     tool.totals.set(worker.memberId, 10);
     await readAgain();

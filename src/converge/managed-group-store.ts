@@ -6,26 +6,26 @@ import type { Route, RouteLink } from '../memberships/link-router.ts';
 import { linkedParticipations } from '../memberships/membership-store.ts';
 import type { Claim } from './claim-store.ts';
 
-/** The SQL of projects that the marketplace itself provisions, or may do. */
+/** The SQL of projects that the marketplace itself provisions, or may provision. */
 
-/** What tells whose an account is. */
+/** What is needed to tell who owns an account. */
 export interface AccountRules {
   box: SecretBox;
   routeLink: RouteLink;
 }
 
 /**
- * Where in the tool the marketplace itself puts them, by links that it provisions: they are there by
- * its doing, and their account is in use, whatever else we know of it.
+ * The groups of the tool where the marketplace itself adds the trainer. The account is in use there, whatever else we
+ * know about it.
  */
-export async function managedPlaces(
+export async function managedGroups(
   tx: Transaction,
   { box, routeLink }: AccountRules,
   { tool, install, trainerId, addresses }: Claim,
 ): Promise<Route[]> {
   const digests = addresses.flatMap(({ address }) => box.digests(address));
-  // By an id alone only its own word counts: another customer may name any. One statement, as another
-  // customer may also give any number of people this address.
+  // Trainer ids count only for the install itself, because another customer may name any id. One statement suffices,
+  // because another customer may give any number of trainers this address.
   const people = sql`
     select install, trainer_id from person
     where work_email_digest in (${sql.join(digests.length > 0 ? digests : [''])})
@@ -35,7 +35,7 @@ export async function managedPlaces(
     .select(['link.seenAt', 'link.absences', 'omissions', 'namedAt'])
     .select(['participation.absences as timesNotOnIt', 'participation.seenAt as onItAt'])
     .where(sql<SqlBool>`(participation.install, participation.trainer_id) in (${people})`)
-    // Of a mode that nobody knows it may be so.
+    // A link of an unknown mode may be provisioned by the marketplace.
     .where('provisioningMode', '<>', 'PARTNER_WEBHOOK')
     .where('endedReadAt', 'is', null)
     .where('endedEventAt', 'is', null)

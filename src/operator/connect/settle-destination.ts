@@ -1,27 +1,28 @@
 import { AppError } from '../../domain/errors.ts';
 import type { Install } from '../../installs/install.ts';
 
-/** Where an install's people go, and the wall around them. */
-export interface Place {
+/** The tool that an install leads to, and the projects that it may reach. */
+export interface Destination {
   tool: string;
   projects: readonly string[];
 }
 
 interface Known {
-  /** Where it leads by now. */
-  before: Place | undefined;
+  /** Where it leads now. */
+  before: Destination | undefined;
   /** All installs but this one. */
   others: readonly Install[];
-  /** The names of the tools that are configured. */
+  /** The names of the configured tools. */
   tools: readonly string[];
 }
 
 /**
- * What was asked for, else what is so by now, else the only thing there is.
+ * The requested destination, else the current one, else the only one there is.
  *
- * @throws AppError `invalid` where it has to be said (design section 2: customers are walled off)
+ * @throws AppError `invalid` where the operator has to name it, because customers are walled off from each other
+ *   (docs/design.md, Customers)
  */
-export function settlePlace(wanted: Partial<Place>, { before, others, tools }: Known): Place {
+export function settleDestination(wanted: Partial<Destination>, { before, others, tools }: Known): Destination {
   const tool = wanted.tool ?? before?.tool ?? onlyOf(tools);
   if (!tools.includes(tool)) {
     throw new AppError('invalid', `There is no tool "${tool}"; there is: ${tools.join(', ')}`);

@@ -3,70 +3,70 @@ import { type Database, inTransaction, type Transaction } from '../../db/databas
 import { inParts } from '../../db/key-in.ts';
 import { claimRows, isFree } from '../../db/lease.ts';
 import type { UsagePlaceRow } from '../../db/usage-tables.ts';
-import { noTrouble, type PlaceTrouble } from './place-trouble.ts';
+import { noTrouble, type ScopeTrouble } from './scope-trouble.ts';
 
-/** The only SQL about which places are to be read, and how far they have been. */
-export interface PlaceStore {
-  /** Has those that were never read, read soon. */
-  keep(places: readonly KeptPlace[], now: string): Promise<void>;
-  /** Has all of these read anew. */
-  want(tx: Transaction, places: readonly PlaceKey[], now: string): Promise<void>;
-  /** How many are to be read now: of one tool, or of all. */
+/** The only SQL about which scopes are due and how far they were read. */
+export interface ScopeStore {
+  /** Adds scopes that are new. They are due at once. */
+  keep(scopes: readonly KeptScope[], now: string): Promise<void>;
+  /** Makes all of these scopes due. */
+  want(tx: Transaction, scopes: readonly ScopeKey[], now: string): Promise<void>;
+  /** How many scopes are due now: of one tool, or of all. */
   countDue(now: string, of?: DueFilter): Promise<number>;
-  /** Whether somebody is to be taken out now of a group of which it is not known where it works. */
-  isPlaceMissing(tool: string, now: string): Promise<boolean>;
-  claim(now: string, leasedUntil: string, tool?: string): Promise<PlaceClaim | null>;
-  settle(claim: PlaceClaim, done: DoneReading): Promise<void>;
-  postpone(claim: PlaceClaim, failed: { failure: string; nextReadAt: string; trouble: PlaceTrouble }): Promise<void>;
+  /** Whether a removal is due in a group whose scope is not known. */
+  isScopeMissing(tool: string, now: string): Promise<boolean>;
+  claim(now: string, leasedUntil: string, tool?: string): Promise<ScopeClaim | null>;
+  settle(claim: ScopeClaim, done: DoneReading): Promise<void>;
+  postpone(claim: ScopeClaim, failed: { failure: string; nextReadAt: string; trouble: ScopeTrouble }): Promise<void>;
   list(): Promise<UsagePlaceRow[]>;
 }
 
-export interface PlaceKey {
+export interface ScopeKey {
   tool: string;
   scope: string;
 }
 
 export interface DueFilter {
   tool?: string;
-  /** Only those that became due after this instant. */
+  /** Only scopes that became due after this instant. */
   dueSince?: string;
 }
 
-export interface KeptPlace extends PlaceKey {
-  /** Whose members work there. */
+export interface KeptScope extends ScopeKey {
+  /** The groups whose members work in the scope. */
   groupIds: readonly string[];
 }
 
 export interface DoneReading {
   beganAt: string;
   isComplete: boolean;
-  /** What the tool could not tell; null where it told all. */
+  /** What the tool could not report; null where it reported everything. */
   gap: string | null;
 }
 
-export interface PlaceClaim extends PlaceKey, PlaceTrouble {
+export interface ScopeClaim extends ScopeKey, ScopeTrouble {
   token: string;
-  /** What asked for it: one that comes later is not met by this reading. */
+  /** When the reading was asked for. A later request is not met by it. */
   wantedAt: string;
   attempts: number;
   readBeganAt: string | null;
   completeBeganAt: string | null;
-  /** Since when the tool cannot tell something; null where it told all at the last reading. */
+  /** Since when the tool cannot report something; null where the last reading had no gap. */
   gapSince: string | null;
 }
 
-export function createPlaceStore(database: Database): PlaceStore {
+export function createScopeStore(database: Database): ScopeStore {
   const { kysely } = database;
   return {
-    async keep(places, now) {
+    async keep(scopes, now) {
       const known = await kysely.selectFrom('usagePlace').select(['tool', 'scope']).execute();
       const keys = new Set(known.map(keyOf));
-      const added = places.filter((place) => !keys.has(keyOf(place)));
+      const added = scopes.filter((workScope) => !keys.has(keyOf(workScope)));
       await inTransaction(database, (tx) => insert(tx, added, now));
-      await keepGroups(database, places);
+      await keepGroups(database, scopes);
     },
 
-    want: (tx, places, now) => insert(tx, places, now),
+    want: (tx, scopes, now) => insert(tx, scopes, now),
 
     async countDue(now, { tool, dueSince } = {}) {
       let due = kysely
@@ -78,8 +78,8 @@ export function createPlaceStore(database: Database): PlaceStore {
       return (await due.executeTakeFirstOrThrow()).n;
     },
 
-    async isPlaceMissing(tool, now) {
-      // Named by its tool here, SQLite would look through everybody in it.
+    async isScopeMissing(tool, now) {
+      // A condition on the tool here would make SQLite scan all members of the tool.
       const due = kysely
         .selectFrom('membership')
         .select('tool')
@@ -111,10 +111,10 @@ export function createPlaceStore(database: Database): PlaceStore {
         if (tool !== undefined) due = due.where('tool', '=', tool);
         const row = await claimRows(database, due).executeTakeFirst();
         if (row === undefined) return null;
-        const { nextReadAt, failure: _, leaseToken: __, leasedUntil: ___, gap: ____, ...place } = row;
+        const { nextReadAt, failure: _, leaseToken: __, leasedUntil: ___, gap: ____, ...workScope } = row;
         const token = randomUUID();
-        await at(tx, place).set({ leaseToken: token, leasedUntil }).execute();
-        return { ...place, token, wantedAt: nextReadAt ?? now };
+        await at(tx, workScope).set({ leaseToken: token, leasedUntil }).execute();
+        return { ...workScope, token, wantedAt: nextReadAt ?? now };
       }),
 
     async settle(claim, { beganAt, isComplete, gap }) {
@@ -157,12 +157,12 @@ export function createPlaceStore(database: Database): PlaceStore {
   };
 }
 
-function at(tx: Transaction, { tool, scope }: PlaceKey) {
+function at(tx: Transaction, { tool, scope }: ScopeKey) {
   return tx.updateTable('usagePlace').where('tool', '=', tool).where('scope', '=', scope);
 }
 
-async function insert(tx: Transaction, places: readonly PlaceKey[], now: string): Promise<void> {
-  for (const part of inParts(places)) {
+async function insert(tx: Transaction, scopes: readonly ScopeKey[], now: string): Promise<void> {
+  for (const part of inParts(scopes)) {
     const rows = part.map(({ tool, scope }) => ({ tool, scope, nextReadAt: now }));
     await tx
       .insertInto('usagePlace')
@@ -172,17 +172,17 @@ async function insert(tx: Transaction, places: readonly PlaceKey[], now: string)
   }
 }
 
-function keyOf({ tool, scope }: PlaceKey): string {
+function keyOf({ tool, scope }: ScopeKey): string {
   return JSON.stringify([tool, scope]);
 }
 
-/** A group that is there already is left: this is looked at every minute. */
-async function keepGroups(database: Database, places: readonly KeptPlace[]): Promise<void> {
+/** Groups that are stored already are not written again: this runs every minute. */
+async function keepGroups(database: Database, scopes: readonly KeptScope[]): Promise<void> {
   const stored = await database.kysely.selectFrom('usagePlaceGroup').selectAll().execute();
   const toText = (row: { tool: string; groupId: string; scope: string }) =>
     JSON.stringify([row.tool, row.groupId, row.scope]);
   const known = new Set(stored.map(toText));
-  const rows = places
+  const rows = scopes
     .flatMap(({ tool, scope, groupIds }) => groupIds.map((groupId) => ({ tool, groupId, scope })))
     .filter((row) => !known.has(toText(row)));
   for (const part of inParts(rows)) {

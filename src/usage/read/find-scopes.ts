@@ -4,27 +4,27 @@ import { statusOfLink } from '../../domain/evidence-status.ts';
 import type { RouteLink } from '../../memberships/link-router.ts';
 import { usageScopeOf } from '../../memberships/wall.ts';
 
-/** Where the work on a link's project is counted. */
-export interface LinkPlace {
+/** The work scope of a link, with the group and the time zone of its project. */
+export interface LinkScope {
   tool: string;
   scope: string;
   groupId: string;
   timeZone: string;
 }
 
-/** Undefined for a link outside its install's projects, and where its tool tells no work. */
-export type PlaceOf = (link: LinkedProject) => LinkPlace | undefined;
+/** Undefined for a link outside the projects of its install, and where the tool cannot read work. */
+export type ScopeOf = (link: LinkedProject) => LinkScope | undefined;
 
 export type LinkedProject = Pick<LinkEvidence, 'install' | 'externalProjectId' | 'externalProjectName'>;
 
-interface PlacesDeps {
+interface ScopesDeps {
   adapters: ReadonlyMap<string, Adapter>;
   routeLink: RouteLink;
   /** By `externalProjectId`. */
   links: ReadonlyMap<string, { timeZone: string }>;
 }
 
-export function createPlaceOf({ adapters, routeLink, links }: PlacesDeps): PlaceOf {
+export function createScopeOf({ adapters, routeLink, links }: ScopesDeps): ScopeOf {
   return (link) => {
     const route = routeLink(link);
     if (route === undefined) return undefined;
@@ -35,45 +35,45 @@ export function createPlaceOf({ adapters, routeLink, links }: PlacesDeps): Place
   };
 }
 
-export function timeZoneOf(links: PlacesDeps['links'], externalProjectId: string | null): string {
+export function timeZoneOf(links: ScopesDeps['links'], externalProjectId: string | null): string {
   return links.get(externalProjectId ?? '')?.timeZone ?? 'UTC';
 }
 
-/** A place with the groups whose members work there. */
-export interface Place {
+/** A work scope, with the groups whose members work in it. */
+export interface WorkScope {
   tool: string;
   scope: string;
   timeZone: string;
   groupIds: string[];
-  /** Whether a live link leads there. */
+  /** Whether a live link leads to it. */
   isLinked: boolean;
 }
 
 /**
- * The places where somebody may work: of links that are live, and of those that are not while
- * somebody is still in their group. By tool and scope; pure.
+ * Finds the scopes in which trainers may work: those of live links, and those of other links whose group still has
+ * members. The map's keys are `scopeKey`. Pure.
  */
-export function findPlaces(
+export function findScopes(
   links: readonly LinkEvidence[],
-  placeOf: PlaceOf,
-  /** `tool group` of every group that somebody is in. */
-  inhabited: (place: { tool: string; groupId: string }) => boolean,
-): Map<string, Place> {
-  const places = new Map<string, Place>();
+  scopeOf: ScopeOf,
+  /** Whether a group has members. */
+  inhabited: (group: { tool: string; groupId: string }) => boolean,
+): Map<string, WorkScope> {
+  const scopes = new Map<string, WorkScope>();
   for (const link of links) {
-    const at = placeOf(link);
+    const at = scopeOf(link);
     const isLive = statusOfLink(link) === 'live';
     if (at === undefined || !(isLive || inhabited(at))) continue;
     const { tool, scope, timeZone, groupId } = at;
     const none = { tool, scope, timeZone, groupIds: [], isLinked: false };
-    const place: Place = places.get(placeKey(at)) ?? none;
-    place.isLinked ||= isLive;
-    if (!place.groupIds.includes(groupId)) place.groupIds.push(groupId);
-    places.set(placeKey(at), place);
+    const workScope: WorkScope = scopes.get(scopeKey(at)) ?? none;
+    workScope.isLinked ||= isLive;
+    if (!workScope.groupIds.includes(groupId)) workScope.groupIds.push(groupId);
+    scopes.set(scopeKey(at), workScope);
   }
-  return places;
+  return scopes;
 }
 
-export function placeKey({ tool, scope }: { tool: string; scope: string }): string {
+export function scopeKey({ tool, scope }: { tool: string; scope: string }): string {
   return JSON.stringify([tool, scope]);
 }

@@ -1,18 +1,22 @@
 import type { ExpressionBuilder } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import type { Tables } from '../db/tables.ts';
-import type { LeftProjects } from './find-left-projects.ts';
-import { mayBeWorkedOn } from './membership-store.ts';
+import type { EndedProjects } from './find-ended-projects.ts';
+import { isWorkable } from './membership-store.ts';
 
-/** The SQL of projects that somebody has left who stays in their group for another. */
+/** The SQL of projects that have ended for a member who stays in the group for another project. */
 
 /**
- * Whoever has a reason for a project again has not left it.
+ * Records the ended projects of each membership, and deletes the record of a project that has a reason again.
  *
- * @param dueAt from when what is assigned to them in newly left projects is to be taken away
- * @returns whether there are any
+ * @param dueAt when the assignments in newly ended projects must be ended
+ * @returns whether there are new ones
  */
-export async function noteLeftProjects(tx: Transaction, all: readonly LeftProjects[], dueAt: string): Promise<boolean> {
+export async function recordEndedProjects(
+  tx: Transaction,
+  all: readonly EndedProjects[],
+  dueAt: string,
+): Promise<boolean> {
   let isNews = false;
   for (const { membershipId, projects } of all) {
     const known = await tx
@@ -43,19 +47,19 @@ async function forget(tx: Transaction, membershipId: number, project: string): P
     .execute();
 }
 
-/** Not later than it is looked at anyway. */
+/** Does not postpone an attempt that is due earlier. */
 async function wakeAt(tx: Transaction, membershipId: number, dueAt: string): Promise<void> {
   await tx
     .updateTable('membership')
     .set({ nextAttemptAt: dueAt })
     .where('id', '=', membershipId)
     .where((eb) => eb.or([eb('nextAttemptAt', 'is', null), eb('nextAttemptAt', '>', dueAt)]))
-    .where(mayBeWorkedOn)
+    .where(isWorkable)
     .execute();
 }
 
-/** Those in which what is assigned to somebody is to be taken away by now. */
-export async function dueLeftProjects(db: Transaction, membershipId: number, now: string): Promise<string[]> {
+/** The projects in which the member's assignments must be ended now. */
+export async function dueEndedProjects(db: Transaction, membershipId: number, now: string): Promise<string[]> {
   const due = await db
     .selectFrom('leftProject')
     .select('project')
@@ -67,8 +71,8 @@ export async function dueLeftProjects(db: Transaction, membershipId: number, now
   return due.map(({ project }) => project);
 }
 
-/** When the next of those is due of the membership that is written; null where none is left. */
-export function nextLeaving(eb: ExpressionBuilder<Tables, 'membership'>) {
+/** When the next of them is due for the membership that is being written; null if there is none. */
+export function nextProjectEndAt(eb: ExpressionBuilder<Tables, 'membership'>) {
   return eb
     .selectFrom('leftProject')
     .select((left) => left.fn.min('leftProject.dueAt').as('dueAt'))
@@ -76,7 +80,7 @@ export function nextLeaving(eb: ExpressionBuilder<Tables, 'membership'>) {
     .where('leftProject.endedAt', 'is', null);
 }
 
-export async function noteEnded(
+export async function recordAssignmentsEnded(
   tx: Transaction,
   membershipId: number,
   project: string,

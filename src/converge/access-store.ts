@@ -1,23 +1,23 @@
 import type { Transaction } from '../db/database.ts';
 import { heldStates } from '../domain/membership.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import { forgetAbsence, letGoOf, updateAddress } from '../memberships/address-store.ts';
-import { dueAgain } from '../memberships/look-store.ts';
+import { endGivenAddresses, forgetAbsence, updateAddress } from '../memberships/address-store.ts';
+import { dueIfWorkable } from '../memberships/look-store.ts';
 import { isKnownUnder } from './account-store.ts';
 import type { Claim } from './claim-store.ts';
 import type { Intent } from './intent-store.ts';
-import type { Result } from './settle-store.ts';
+import type { ConvergeResult } from './settle-store.ts';
 
 /**
- * The SQL of giving access under an address, and of having taken it away (design section 2): by which
- * account somebody is in, and whose that is.
+ * The SQL of giving and ending access under an address (`docs/design.md`, *Identity*): by which account a member is in,
+ * and which membership owns it.
  */
 
 /**
- * From now on somebody may be in the tool under this address by our doing. What an earlier try found,
- * whose end nobody knows, still counts: what is there by now may have been made by it.
+ * Records that from now on the trainer may be in the tool under this address because of us. What the look of an earlier
+ * try with unknown outcome found still counts: an account that exists now may come from that try.
  */
-export async function noteGiven(
+export async function recordAccessGiven(
   tx: Transaction,
   { addresses, isOurs }: Claim,
   { isAccountAbsent = null }: Intent,
@@ -29,38 +29,44 @@ export async function noteGiven(
   await updateAddress(
     tx,
     current.id,
-    // Who was seen out since, and is only to be looked for again, begins anew.
+    // The earlier access has ended since, so the record starts again.
     current.givenAt === null || !isOurs
       ? { givenAt: now, endedAt: null, wasAbsent }
       : { wasAbsent: current.wasAbsent === true ? 1 : wasAbsent },
   );
 }
 
-/** They are out under every address, or stay without our doing; or go by another from now on. */
-export async function noteAddresses(
+/** Records the access that a settled result ended, kept without us, or moved to another address. */
+export async function recordAccessSettled(
   tx: Transaction,
   { id, addresses, memberId }: Claim,
-  { state, outcome, operation, unconfirmed, wantsReset = false }: Result,
+  { state, outcome, operation, unconfirmed, wantsReset = false }: ConvergeResult,
   now: string,
 ): Promise<void> {
   const current = addresses.find(({ isCurrent }) => isCurrent);
   if (outcome === 'updated' && current !== undefined) {
     await updateAddress(tx, current.id, { givenAt: now, endedAt: null });
   }
-  // Whom nobody has seen there yet may come late, by a call of which nobody knows the end.
+  // The member was never seen, but may still be added by a call with unknown outcome.
   const isUnseen = outcome === 'already_absent' && memberId === null;
   const isOver = state === 'removed' || state === 'released';
-  // Until the link is worthless that everybody has, they may be in again by it.
+  // Until the shared link is worthless, the member may come in by it again.
   const isToConfirm = wantsReset || unconfirmed?.missedAt != null;
-  if (isOver && !isUnseen && !isToConfirm) await letGoOf(tx, id, now);
+  if (isOver && !isUnseen && !isToConfirm) await endGivenAddresses(tx, id, now);
   else if (operation === 'add' && outcome === 'refused') await forgetAbsence(tx, id);
 }
 
 /**
- * Who is found by an account that we put there for another is ours too. Whoever is to be out stays by
- * it for that other alone: as one who was there before, they would keep it in for good.
+ * If a member is found by an account that we added for another membership, we own this one too. If the trainer is not
+ * wanted, the account stays for that other membership only. As a member who was there before us, it would stay for
+ * ever.
  */
-export async function withOwnership(tx: Transaction, box: SecretBox, claim: Claim, result: Result): Promise<Result> {
+export async function withOwnership(
+  tx: Transaction,
+  box: SecretBox,
+  claim: Claim,
+  result: ConvergeResult,
+): Promise<ConvergeResult> {
   const { outcome, memberId, isOurs = claim.isOurs } = result;
   const isOfUnknown = outcome === 'already_member' || outcome === 'released';
   if (!isOfUnknown || isOurs || memberId === undefined) return result;
@@ -71,7 +77,7 @@ export async function withOwnership(tx: Transaction, box: SecretBox, claim: Clai
     .where('memberId', '=', memberId)
     .where('groupId', '=', claim.groupId)
     .where('isOurs', '=', 1)
-    // Who had the id before the tool gave it out again says nothing of this account.
+    // A former owner of a reused id says nothing about this account.
     .where((eb) =>
       isKnownUnder(
         eb,
@@ -86,8 +92,8 @@ export async function withOwnership(tx: Transaction, box: SecretBox, claim: Clai
     : { ...result, isOurs: true };
 }
 
-/** @returns whether the id was believed until now */
-export async function disown(
+/** @returns whether the id was still recorded */
+export async function forgetMemberId(
   tx: Transaction,
   { id: membershipId, token }: Claim,
   accountId: string,
@@ -120,19 +126,22 @@ export async function isBoundToAnother(
   return other !== undefined;
 }
 
-/** An id is one trainer's: whoever had it before, by none of these addresses, is looked for anew. */
-export async function bindId(
+/**
+ * Each id belongs to one trainer. Memberships of other trainers that had it, and know none of these addresses, lose it
+ * and are looked at again.
+ */
+export async function unbindFromOthers(
   tx: Transaction,
   box: SecretBox,
   { tool, trainerId, addresses }: Claim,
-  { operation, outcome, memberId }: Result,
+  { operation, outcome, memberId }: ConvergeResult,
   now: string,
 ): Promise<void> {
   const isSettledIn = operation !== 'remove' && outcome !== 'failed' && outcome !== 'refused';
   if (memberId === undefined || !isSettledIn) return;
   await tx
     .updateTable('membership')
-    .set((eb) => ({ memberId: null, nextAttemptAt: dueAgain(eb, now) }))
+    .set((eb) => ({ memberId: null, nextAttemptAt: dueIfWorkable(eb, now) }))
     .where((eb) => eb.and({ tool, memberId }))
     .where('trainerId', '<>', trainerId)
     .where('state', '<>', 'released')

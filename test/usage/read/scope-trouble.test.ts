@@ -38,8 +38,8 @@ describeEachDatabase('a place of work', (openFresh) => {
           adapters: usage.deps.adapters,
           routeLink: engine.rules.routeLink,
           platformApis: new Map([['acme', { listProjectLinks: async () => links.projectLinks }]]),
-          placeOf: usage.deps.placeOf,
-          places: await usage.deps.places.list(),
+          scopeOf: usage.deps.scopeOf,
+          scopes: await usage.deps.scopes.list(),
         },
         ['acme'],
         signal,
@@ -60,7 +60,7 @@ describeEachDatabase('a place of work', (openFresh) => {
     await readAgain(minuteMs);
     await readAgain(hourMs);
     expect(alerts()).toEqual(['lamps']);
-    const says = /^studio says that places of work are not there: lamps \(since .+There is no lamps\)$/;
+    const says = /^studio says that scopes of work are not there: lamps \(since .+There is no lamps\)$/;
     expect(await attention()).toEqual([expect.stringMatching(says)]);
     expect(await listWork()).toEqual({ signs: 'read', lamps: 'gone' });
     await readAgain(24 * hourMs);
@@ -76,7 +76,7 @@ describeEachDatabase('a place of work', (openFresh) => {
     tool.goneScopes.clear();
     tool.refusedScopes.add('lamps');
     await readAgain(0);
-    const says = /^places of studio whose work could never be read: lamps \(/;
+    const says = /^scopes of studio whose work could never be read: lamps \(/;
     expect(await attention()).toEqual([expect.stringMatching(says)]);
     expect(await listWork()).toEqual({ signs: 'read', lamps: 'failing' });
     expect(alerts()).toEqual([]);

@@ -3,10 +3,9 @@ import { toAppError } from '../domain/errors.ts';
 import type { Clock } from '../lib/clock.ts';
 import { callTool } from '../tools/call-tool.ts';
 import type { Claim } from './claim-store.ts';
-import { toFailure } from './converge-steps.ts';
+import { settledAs, toFailure } from './converge-steps.ts';
 import type { NewInvitation } from './invitation-store.ts';
-import { restIn } from './rest-in.ts';
-import type { Result } from './settle-store.ts';
+import type { ConvergeResult } from './settle-store.ts';
 
 interface InvitationDeps {
   adapter: Adapter;
@@ -15,13 +14,16 @@ interface InvitationDeps {
 }
 
 /**
- * Somebody who was invited and has not come yet: invites them anew where that is wanted. Where the
- * tool refuses that, or is slow about it, they wait alone: it says nothing of who is to be let in or
- * taken out.
+ * Renews the invitation of an invited member, if that is requested. If the tool refuses or is slow, only this
+ * membership waits, because additions and removals do not depend on it.
  */
-export async function attend(deps: InvitationDeps, claim: Claim, signal: AbortSignal): Promise<Result> {
+export async function renewWantedInvitation(
+  deps: InvitationDeps,
+  claim: Claim,
+  signal: AbortSignal,
+): Promise<ConvergeResult> {
   const { adapter, timeoutMs } = deps;
-  const waiting = { operation: 'add', ...restIn(deps.clock, 'invited') } as const;
+  const waiting = { operation: 'add', ...settledAs(deps.clock, 'invited') } as const;
   const { renewInvitation } = adapter;
   if (!claim.isRenewalWanted || renewInvitation === undefined || claim.memberId === null) {
     return { ...waiting, outcome: 'already_member' };
@@ -40,21 +42,21 @@ export async function attend(deps: InvitationDeps, claim: Claim, signal: AbortSi
 }
 
 /**
- * Where one link lets everybody in, whoever is taken out has it too: so it is to be made worthless,
- * also where nobody was found. That is written down with the removal, and done after it. Then they
- * are looked for once more, and what that look settles needs no other link.
+ * If one link lets everybody in, a removed member has it too. So the link must be reset, even if no member was found.
+ * The reset is requested with the removal and done after it. Then one more look follows, and that look requests no
+ * other reset.
  */
 export function withReset(
   { adapter }: Pick<InvitationDeps, 'adapter'>,
   { state, missedAt }: Pick<Claim, 'state' | 'missedAt'>,
-  result: Result,
-): Result {
+  result: ConvergeResult,
+): ConvergeResult {
   const isLastLook = state === 'removed' || missedAt !== null;
   if (adapter.resetInvitations === undefined || isLastLook) return result;
   return { ...result, wantsReset: true };
 }
 
-/** @param password the one that a login was made with; null where none was */
+/** @param password the one that a login was made with; null if there is none */
 export function toNewInvitation(
   invitation: Invitation | undefined,
   password: string | null,

@@ -2,28 +2,28 @@ import { type Database, inTransaction, type Transaction } from '../../db/databas
 import { inParts } from '../../db/key-in.ts';
 import { lookAtSettled } from '../../memberships/look-store.ts';
 
-/** The SQL of whose work a place may have: its members, as their tool knows them. */
+/** The SQL that reads the members of a scope, as their tool knows them. */
 
-/** A membership, as far as the work of its person depends on it. */
-export interface PlaceMember {
+/** A membership, as far as the trainer's work depends on it. */
+export interface ScopeMember {
   membershipId: number;
   memberId: string;
   trainerId: string;
   install: string;
   groupId: string;
   generation: number;
-  /** Whether they are wanted in, and have got in. */
+  /** Whether the trainer is wanted in the group and has got in. */
   isIn: boolean;
-  /** When they were added first, if it was by us. */
+  /** When Gangway first added the trainer; null where Gangway did not. */
   addedAt: string | null;
-  /** Of every address that it is, or was, for. */
+  /** Digests of every address that the membership is, or was, for. */
   digests: readonly string[];
-  /** Whether other trainers have, or had, the same account, by an address that they share. */
+  /** Whether other trainers have, or had, the same account by a shared address. */
   isShared?: boolean;
 }
 
-/** Whom the tool knows by which id in these groups, and whom it is known that it did. */
-export async function membersOf(db: Transaction, tool: string, groupIds: readonly string[]): Promise<PlaceMember[]> {
+/** The memberships of these groups that have, or had, an account. */
+export async function loadMembers(db: Transaction, tool: string, groupIds: readonly string[]): Promise<ScopeMember[]> {
   if (groupIds.length === 0) return [];
   const rows = await db
     .selectFrom('membership')
@@ -68,8 +68,8 @@ async function digestsOf(db: Transaction, ids: readonly number[]): Promise<Map<n
   return digests;
 }
 
-/** Has those who are wanted in looked at in the tool. */
-export async function lookAgain(database: Database, members: readonly PlaceMember[], now: string): Promise<void> {
+/** Has converge look at the wanted ones of these members in the tool. */
+export async function lookAgain(database: Database, members: readonly ScopeMember[], now: string): Promise<void> {
   if (members.length === 0) return;
   await inTransaction(database, async (tx) => {
     for (const { membershipId } of members) await lookAtSettled(tx, membershipId, now);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Adapter, AdapterLink } from '../../../src/adapters/adapter.ts';
 import { createLinkRouter } from '../../../src/memberships/link-router.ts';
-import { createPlaceOf } from '../../../src/usage/read/find-places.ts';
+import { createScopeOf } from '../../../src/usage/read/find-scopes.ts';
 import { createMemoryTool } from '../../support/memory-tool.ts';
 
 it.each([
@@ -23,7 +23,7 @@ it.each([
   ]);
   const adapters = new Map([['studio', reading]]);
   const routeLink = createLinkRouter(installs, adapters);
-  const placeOf = createPlaceOf({ adapters, routeLink, links: new Map() });
+  const scopeOf = createScopeOf({ adapters, routeLink, links: new Map() });
   const link = { install: 'acme', externalProjectId, externalProjectName: null };
-  expect(placeOf(link)?.scope).toBe(scope);
+  expect(scopeOf(link)?.scope).toBe(scope);
 });

@@ -4,26 +4,26 @@ import { byteOrder } from '../../db/byte-order.ts';
 import type { Database } from '../../db/database.ts';
 import { jsonTexts } from '../../db/json-list.ts';
 import type { UsageDayTable } from '../../db/usage-tables.ts';
-import type { Day, Sighting } from '../../domain/usage.ts';
+import type { Day, Observation } from '../../domain/usage.ts';
 
-/** Where sightings come from: the tools, and whatever else tells of work. */
-export interface SightingSource {
-  /** All days since then: of some trainers, or of everybody. */
-  list(firstDay: Day, trainerIds?: readonly string[]): Promise<Sighting[]>;
-  /** Whose work it tells of, sorted as `compareBytes` does, a page at a time. */
+/** A source of observations: the tools, or the imports. */
+export interface ObservationSource {
+  /** All observations since a day: of these trainers, or of all. */
+  list(firstDay: Day, trainerIds?: readonly string[]): Promise<Observation[]>;
+  /** The trainers whose work it knows, sorted as `compareBytes` does, page by page. */
   trainerIds(page: TrainerPage): Promise<string[]>;
 }
 
 export interface TrainerPage {
-  /** Of work on this day or later. */
+  /** Only trainers with work on this day or later. */
   firstDay: Day;
-  /** The last of the page before. */
+  /** The last trainer of the page before. */
   after?: string | undefined;
   limit: number;
 }
 
-/** The SQL of what was seen in the tools, for whoever reports it; changes nothing. */
-export function createSightingStore(database: Database): SightingSource {
+/** The SQL that reads the observations of the tools for a report. It changes nothing. */
+export function createObservationStore(database: Database): ObservationSource {
   const { kysely } = database;
   return {
     async list(firstDay, trainerIds) {
@@ -31,16 +31,16 @@ export function createSightingStore(database: Database): SightingSource {
       if (trainerIds !== undefined) {
         const wanted = jsonTexts(database, trainerIds);
         const ofThem = days.selectAll().where(byteOrder(database, 'trainerId'), 'in', wanted);
-        return (await ofThem.orderBy('day').execute()).map(toSighting);
+        return (await ofThem.orderBy('day').execute()).map(toObservation);
       }
-      const sightings: Sighting[] = [];
-      // Day by day: all at once would keep the thread from answering for too long.
+      const observations: Observation[] = [];
+      // Day by day: one query for everything would block the thread for too long.
       for (const { day } of await days.select('day').distinct().orderBy('day').execute()) {
         const ofDay = kysely.selectFrom('usageDay').selectAll().where('day', '=', day).orderBy('trainerId');
-        sightings.push(...(await ofDay.execute()).map(toSighting));
+        observations.push(...(await ofDay.execute()).map(toObservation));
         await nextTurn();
       }
-      return sightings;
+      return observations;
     },
 
     async trainerIds({ firstDay, after, limit }) {
@@ -53,11 +53,11 @@ export function createSightingStore(database: Database): SightingSource {
   };
 }
 
-function toSighting(row: Selectable<UsageDayTable>): Sighting {
+function toObservation(row: Selectable<UsageDayTable>): Observation {
   const { tool, scope, memberId, trainerId, day, seenAt, seconds, tasks, labels } = row;
   return {
     source: `tool:${tool}`,
-    place: { by: 'scope', tool, scope },
+    workedOn: { by: 'scope', tool, scope },
     trainerId,
     memberId,
     day,

@@ -1,0 +1,292 @@
+import type { UsageNote, UsageObservation, UsageRequest } from '../../adapters/adapter.ts';
+import { AppError, isTransient, toAppError } from '../../domain/errors.ts';
+import type { SecretBox } from '../../keys/secret-box.ts';
+import type { Alerts } from '../../lib/alerts.ts';
+import { mapAtOnce } from '../../lib/at-once.ts';
+import { backoffMs } from '../../lib/backoff.ts';
+import { instantIn, toInstant } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { maskText } from '../../lib/mask.ts';
+import { callTool } from '../../tools/call-tool.ts';
+import type { ContractSourceStore } from './contract-source-store.ts';
+import { findScopes, type ScopeOf, scopeKey, type WorkScope } from './find-scopes.ts';
+import { firstReadDay } from './look-back.ts';
+import type { Reading } from './merge-items.ts';
+import { freezeWork, mergeWork } from './merge-work.ts';
+import { type ResolveDeps, resolveWaiting } from './resolve-waiting.ts';
+import type { ScopeMember } from './scope-member-store.ts';
+import type { ScopeClaim, ScopeStore } from './scope-store.ts';
+import { sayScopeTrouble, worsen } from './scope-trouble.ts';
+import { assignWork } from './whose-work.ts';
+import type { WorkStore } from './work-store.ts';
+
+export interface ReadScopeDeps extends ResolveDeps {
+  scopes: ScopeStore;
+  work: WorkStore;
+  sources: ContractSourceStore;
+  box: Pick<SecretBox, 'digests'>;
+  scopeOf: ScopeOf;
+  lookbackMs: number;
+  /** Whether work on a deleted task stays reported. */
+  deletedTasks: 'keep' | 'lower';
+  alerts: Alerts;
+  logger: Logger;
+  /** How long one reading may take. */
+  timeoutMs?: number;
+}
+
+export const readingMs = 5 * 60_000;
+/** The lease outlasts the reading by so much, so that its result can be merged. */
+const leaseSlackMs = 60_000;
+/** Covers changes that were being saved when the last reading began, and clocks that differ. */
+const overlapMs = 10 * 60_000;
+const completeEveryMs = 20 * 3_600_000;
+const checksAtOnce = 4;
+
+/** All scopes in which trainers may work, by `scopeKey`. */
+export async function listScopes({
+  sources,
+  scopeOf,
+}: Pick<ReadScopeDeps, 'sources' | 'scopeOf'>): Promise<Map<string, WorkScope>> {
+  const inhabited = new Set((await sources.inhabitedGroups()).map((one) => JSON.stringify([one.tool, one.groupId])));
+  return findScopes(await sources.links(), scopeOf, ({ tool, groupId }) =>
+    inhabited.has(JSON.stringify([tool, groupId])),
+  );
+}
+
+/**
+ * Claims a scope that is due and reads the work in it. A reading that breaks off changes nothing.
+ *
+ * @param tool limits the claim to one tool
+ * @returns false where no scope was due
+ */
+export async function readNextScope(deps: ReadScopeDeps, signal: AbortSignal, tool?: string): Promise<boolean> {
+  const { scopes, clock, timeoutMs = readingMs } = deps;
+  const now = toInstant(clock.now());
+  const claim = await scopes.claim(now, instantIn(clock, timeoutMs + leaseSlackMs), tool);
+  if (claim === null) return false;
+  const workScope = (await listScopes(deps)).get(scopeKey(claim));
+  const nothing = { beganAt: now, isComplete: false, gap: null };
+  // No trainer works in the scope any more, or the configuration leads elsewhere.
+  if (workScope === undefined) await scopes.settle(claim, nothing);
+  else await readClaimed(deps, claim, workScope, signal);
+  return true;
+}
+
+async function readClaimed(
+  deps: ReadScopeDeps,
+  claim: ScopeClaim,
+  workScope: WorkScope,
+  signal: AbortSignal,
+): Promise<void> {
+  const { scopes, clock, logger } = deps;
+  const { tool, scope } = workScope;
+  const beganAt = clock.now();
+  try {
+    const isComplete = isCompleteDue(claim, beganAt);
+    await resolveWaiting(deps, workScope, signal);
+    const all = await deps.work.membersOf(tool, workScope.groupIds);
+    const request = toRequest(deps, claim, workScope, isComplete);
+    const collected = await readWork(deps, workScope, request, signal);
+    const { members, strays } = assignWork(all, collected.observations, toIsAddressOf(deps));
+    // Converge looks at these members again: it finds their other account or alerts an operator.
+    await deps.work.lookAgain(strays, toInstant(clock.now()));
+    const reading = { beganAt, isComplete, isFirst: claim.readBeganAt === null };
+    await mergeReading(deps, { claim, workScope, members, ...collected, ...reading }, signal);
+    const gap = [...collected.gaps].sort().join('; ') || null;
+    await scopes.settle(claim, { beganAt: toInstant(beganAt), isComplete, gap });
+    logger.info({ tool, scope, isComplete }, 'The work in a scope was read');
+  } catch (thrown) {
+    const error = toAppError(thrown);
+    await postpone(deps, { claim, workScope, beganAt }, error, signal.aborted);
+  }
+}
+
+interface FailedReading {
+  claim: ScopeClaim;
+  workScope: WorkScope;
+  beganAt: Date;
+}
+
+/** @param isStopping whether the process stops; then nothing is wrong with the scope */
+async function postpone(
+  { scopes, alerts, clock, logger }: ReadScopeDeps,
+  { claim, workScope, beganAt }: FailedReading,
+  error: AppError,
+  isStopping: boolean,
+): Promise<void> {
+  const { tool, scope, isLinked } = workScope;
+  const [failure, now] = [maskText(error.message), clock.now()];
+  const nextReadAt = instantIn(clock, backoffMs(claim.attempts + 1, error.retryAfterMs));
+  if (isStopping) {
+    await scopes.postpone(claim, { failure, nextReadAt, trouble: claim });
+    return;
+  }
+  const trouble = worsen(claim, {
+    isLinked,
+    isGone: error.code === 'not_found',
+    now: toInstant(now),
+    refusedAt: isRefusal(error) && claim.attempts > 0 ? toInstant(beganAt) : null,
+  });
+  const says = sayScopeTrouble(trouble, claim.readBeganAt, now);
+  const toldAt = says === null ? trouble.toldAt : toInstant(now);
+  await scopes.postpone(claim, { failure, nextReadAt, trouble: { ...trouble, toldAt } });
+  logger.warn({ tool, scope, failure }, 'The work in a scope could not be read');
+  const since = claim.readBeganAt ?? trouble.failingSince;
+  if (says !== null) alerts.raise('usage_unread', { tool, scope, since, failure }, says);
+}
+
+/** A refused token is not a refusal of the scope: once the token is replaced, everything can be read. */
+function isRefusal(error: AppError): boolean {
+  const isOfToken = error.code === 'unauthenticated' || error.code === 'forbidden';
+  return !isTransient(error) && !isOfToken;
+}
+
+function isCompleteDue({ completeBeganAt }: ScopeClaim, now: Date): boolean {
+  return completeBeganAt === null || now.getTime() - Date.parse(completeBeganAt) > completeEveryMs;
+}
+
+function toRequest(
+  deps: Pick<ReadScopeDeps, 'lookbackMs' | 'clock'>,
+  { readBeganAt }: ScopeClaim,
+  { timeZone }: WorkScope,
+  isComplete: boolean,
+): UsageRequest {
+  const firstDay = firstReadDay(deps);
+  const since = isComplete || readBeganAt === null ? null : Date.parse(readBeganAt) - overlapMs;
+  return {
+    timeZone,
+    firstDay,
+    changedSince: since === null ? null : new Date(since).toISOString(),
+  };
+}
+
+/** What one reading has collected. */
+interface CollectedReading {
+  /** By the tool's id of the member who did the work. */
+  observations: ReadonlyMap<string, UsageObservation[]>;
+  /** The tasks that the reading listed. */
+  tasks: ReadonlySet<string>;
+  /** What the tool cannot report at present. */
+  gaps: ReadonlySet<string>;
+}
+
+/** Collects the whole reading before anything is merged: a reading that breaks off says nothing. */
+async function readWork(
+  { adapters, timeoutMs = readingMs }: ReadScopeDeps,
+  { tool, scope }: WorkScope,
+  request: UsageRequest,
+  signal: AbortSignal,
+): Promise<CollectedReading> {
+  const adapter = adapters.get(tool);
+  return await callTool(timeoutMs, signal, async (callSignal) => {
+    const read = adapter?.readUsage?.(scope, request, callSignal);
+    if (read === undefined) throw new AppError('invalid', `The tool ${tool} tells no work`);
+    return await collectReading(read, callSignal);
+  });
+}
+
+async function collectReading(
+  read: AsyncIterable<UsageObservation | UsageNote>,
+  signal: AbortSignal,
+): Promise<CollectedReading> {
+  const observations = new Map<string, UsageObservation[]>();
+  const tasks = new Set<string>();
+  const gaps = new Set<string>();
+  for await (const one of read) {
+    signal.throwIfAborted();
+    if (one.of === 'task') tasks.add(one.taskId);
+    else if (one.of === 'gap') gaps.add(one.says);
+    else {
+      const of = observations.get(one.memberId);
+      if (of === undefined) observations.set(one.memberId, [one]);
+      else of.push(one);
+    }
+  }
+  return { observations, tasks, gaps };
+}
+
+interface EndedReading extends CollectedReading {
+  claim: ScopeClaim;
+  workScope: WorkScope;
+  /** The members as they were before the reading began. */
+  members: ScopeMember[];
+  beganAt: Date;
+  isComplete: boolean;
+  /** Whether the scope was never read before. */
+  isFirst: boolean;
+}
+
+async function mergeReading(deps: ReadScopeDeps, ended: EndedReading, signal: AbortSignal): Promise<void> {
+  const { claim, workScope, members, observations, isComplete } = ended;
+  const seen = await deps.work.seenAt(claim);
+  const concerned = members.filter(({ memberId }) => observations.has(memberId) || (isComplete && seen.has(memberId)));
+  const missing = concerned.filter(({ memberId, isIn }) => isIn && !observations.has(memberId));
+  const confirmed = new Set(
+    (
+      await mapAtOnce(missing, checksAtOnce, async (member) =>
+        (await isStillThere(deps, workScope, member, signal)) ? [member.memberId] : [],
+      )
+    ).flat(),
+  );
+  for (const member of concerned) {
+    const own = observations.get(member.memberId) ?? [];
+    const canLower = isComplete && member.isIn && (own.length > 0 || confirmed.has(member.memberId));
+    await mergeMember(deps, ended, member, own, canLower);
+  }
+}
+
+async function mergeMember(
+  deps: ReadScopeDeps,
+  { claim, workScope, beganAt, isFirst, tasks }: EndedReading,
+  member: ScopeMember,
+  observations: UsageObservation[],
+  canLower: boolean,
+): Promise<void> {
+  const { clock, lookbackMs, work, deletedTasks } = deps;
+  const firstDay = firstReadDay(deps);
+  const { timeZone } = workScope;
+  const isNew = Date.parse(member.addedAt ?? '') > beganAt.getTime() - lookbackMs;
+  const toReading = (lowers: boolean): Reading => ({
+    beganAt,
+    timeZone,
+    firstDay,
+    lowers,
+    tasks: deletedTasks === 'keep' ? tasks : null,
+    countsFirstTotal: isNew || !isFirst,
+  });
+  const window = { firstDay, now: toInstant(clock.now()) };
+  const holds = await work.update(claim, member, window, (known, hasEnded) =>
+    hasEnded
+      ? mergeWork(freezeWork(known), observations, toReading(false))
+      : mergeWork(known, observations, toReading(canLower)),
+  );
+  if (!holds) throw new AppError('unavailable', 'The reading took so long that another has begun');
+}
+
+function toIsAddressOf({ box }: Pick<ReadScopeDeps, 'box'>) {
+  return (email: string, digests: readonly string[]) =>
+    box.digests(email.toLowerCase()).some((digest) => digests.includes(digest));
+}
+
+/** Checks members that a complete reading does not list: they may have lost their account, and not their work. */
+async function isStillThere(
+  deps: ReadScopeDeps,
+  { tool }: WorkScope,
+  { groupId, trainerId, memberId, digests }: ScopeMember,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { adapters, logger } = deps;
+  const person = { trainerId, memberId, email: '', displayName: null };
+  try {
+    const find = (of: AbortSignal) => adapters.get(tool)?.findMember(groupId, person, of);
+    const found = await callTool(checkMs, signal, async (of) => await find(of));
+    if (found?.id !== memberId) return false;
+    return found.email === null || toIsAddressOf(deps)(found.email, digests);
+  } catch (error) {
+    logger.warn({ err: error, tool, trainer: trainerId }, 'It is not known whether a member is still in the tool');
+    return false;
+  }
+}
+
+const checkMs = 15_000;

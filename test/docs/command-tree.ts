@@ -1,0 +1,34 @@
+import type { Command } from 'commander';
+import { createProgram } from '../../src/cli/cli.ts';
+
+/** The command line as it is declared; nothing of it runs. */
+export function commandTree(): Command {
+  const { stdin, stdout, stderr } = process;
+  return createProgram({ stdin, stdout, stderr, signal: AbortSignal.any([]) });
+}
+
+/** What the help of `parent` shows, without the help itself. */
+export function visibleCommands(parent: Command): Command[] {
+  return parent
+    .createHelp()
+    .visibleCommands(parent)
+    .filter((command) => command.name() !== 'help');
+}
+
+/** The command that the first words name, and what follows them. */
+export function findCommand(program: Command, words: string[]): { command: Command; rest: string[] } {
+  const [first, ...rest] = words;
+  const child = program.commands.find((command) => command.name() === first);
+  return child === undefined ? { command: program, rest: words } : findCommand(child, rest);
+}
+
+/** Parses a command line as the program would, and carries out nothing. Throws what it would refuse. */
+export async function parseCommand(argv: string[]): Promise<void> {
+  const program = commandTree();
+  for (const command of allCommands(program)) command.action(() => undefined);
+  await program.parseAsync(argv, { from: 'user' });
+}
+
+function allCommands(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(allCommands)];
+}

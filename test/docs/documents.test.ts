@@ -1,0 +1,138 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { builtInAdapters } from '../../src/adapters/create-adapter.ts';
+import { loadAdapters } from '../../src/adapters/load-adapters.ts';
+import { configJsonSchema, describeAt } from '../../src/config/json-schema.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
+import { otherVariables, variables } from '../../src/config/variables.ts';
+import { alertKinds } from '../../src/lib/alerts.ts';
+import { createWorkspace } from '../config/workspace.ts';
+import { commandTree, findCommand, parseCommand } from './command-tree.ts';
+import { anchorsOf, blocksOf, codeOf, commandsIn, documents, headingsOf, proseOf, wordsOf } from './markdown.ts';
+
+/** What the documents say is held against what there is. */
+
+const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
+
+it('the README is short enough to be read to its end', () => {
+  expect(readFileSync('README.md', 'utf8').trimEnd().split('\n').length).toBeLessThanOrEqual(100);
+});
+
+describe.each(documents)('%s', (file) => {
+  it('has links that lead somewhere', () => {
+    const links = [...proseOf(file).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target);
+    expect(links.filter((target) => !target.startsWith('https://') && !leadsSomewhere(file, target))).toEqual([]);
+  });
+
+  const snippets = blocksOf(file).filter(({ language }) => language === 'json');
+
+  it.each(snippets)('has a configuration that loads (%#)', async ({ text }) => {
+    const env = Object.fromEntries(referencesIn(text).map((name) => [name, secretOf(name)]));
+    const snippet = JSON.parse(text) as object;
+    const document = 'adapter' in snippet ? { tools: { tool: snippet } } : snippet;
+    const { config } = loadConfig({ env, cwd: createWorkspace({ 'gangway.config.json': document }) });
+    const tools = new Map([...config.tools].filter(([, { adapter }]) => builtInAdapters.includes(adapter)));
+    expect((await loadAdapters({ tools })).size).toBe(tools.size);
+  });
+
+  it('has no other JSON than what can be parsed', () => {
+    for (const { text } of blocksOf(file).filter(({ language }) => language === 'json data')) {
+      expect(() => JSON.parse(text), text).not.toThrow();
+    }
+  });
+
+  const commands = blocksOf(file)
+    .filter(({ language }) => language === 'sh')
+    .flatMap(({ text }) => commandsIn(text));
+
+  it.each(commands)('can be followed: %s', async (line) => {
+    // What a reader puts in the place of `<id>` may have to be a number.
+    const [program = '', ...argv] = wordsOf(line.replaceAll(/<[^>]+>/g, '7'));
+    if (program === 'gangway') await parseCommand(argv);
+    else if (program === 'npm') expectScript(line);
+    else expect(['docker', 'alias', 'cat']).toContain(program);
+  });
+
+  it('names commands and options that exist', () => {
+    const named = codeOf(file).filter((code) => /^gangway [a-z]/.test(code));
+    expect(named.filter((code) => !isCommand(code))).toEqual([]);
+    for (const code of codeOf(file).filter((one) => one.startsWith('npm '))) expectScript(code);
+  });
+
+  it('names keys of the configuration that exist', () => {
+    const sections = Object.keys(configJsonSchema().properties ?? {}).join('|');
+    const keys = codeOf(file).filter((code) => new RegExp(`^(${sections})(\\.[\\w<>]+)+$`).test(code));
+    expect(keys.filter((key) => describeAt(key.split('.')) === undefined)).toEqual([]);
+  });
+
+  it('names variables that exist', () => {
+    const known = [...variables.map(({ name }) => name), ...Object.keys(otherVariables)];
+    const inSnippets = referencesIn(readFileSync(file, 'utf8'));
+    const named = readFileSync(file, 'utf8').match(/\bGANGWAY_[A-Z_]+\b/g) ?? [];
+    const isKnown = (name: string) => known.includes(name) || known.includes(name.replace(/_FILE$/, ''));
+    expect(named.filter((name) => !isKnown(name) && !inSnippets.includes(name))).toEqual([]);
+  });
+
+  it('names files of the project that exist', () => {
+    const files = codeOf(file).filter((code) => /^(src|test|docs|migrations|\.ci)\/[\w./-]+$/.test(code));
+    expect(files.filter((name) => !existsSync(name))).toEqual([]);
+  });
+});
+
+it('every alert is explained', () => {
+  const rows = readFileSync('docs/operating.md', 'utf8').split('\n| alert |')[1]?.split('\n\n')[0] ?? '';
+  const explained = [...rows.matchAll(/^\| (`.+?`) \|/gm)].flatMap(([, cell = '']) => cell.match(/\w+/g) ?? []);
+  expect(explained.toSorted()).toEqual(alertKinds.toSorted());
+});
+
+it('every variable is explained', () => {
+  const page = readFileSync('docs/configuration.md', 'utf8');
+  expect(variables.map(({ name }) => name).filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+});
+
+it('comments name headings of the design that exist', () => {
+  const headings = headingsOf('docs/design.md');
+  const named = globSync('src/**/*.ts').flatMap((file) => {
+    const code = readFileSync(file, 'utf8').replaceAll(/\n\s*\*\s*/g, ' ');
+    return [...code.matchAll(/docs\/design\.md, \*?([A-Z]\w+)/g)].map(([, heading = '']) => ({ file, heading }));
+  });
+  expect(named.filter(({ heading }) => !headings.includes(heading))).toEqual([]);
+});
+
+function leadsSomewhere(file: string, target: string): boolean {
+  const [page = '', anchor] = target.split('#');
+  const found = page === '' ? file : path.join(path.dirname(file), page);
+  return existsSync(found) && (anchor === undefined || anchorsOf(found).includes(anchor));
+}
+
+function referencesIn(text: string): string[] {
+  return [...text.matchAll(/"env": "(\w+)"/g)].map(([, name = '']) => name);
+}
+
+/** What the snippets refer to, where not any text will do. */
+function secretOf(name: string): string {
+  if (name === 'GANGWAY_SMTP_URL') return 'smtps://gangway:secret@smtp.example.com';
+  if (name === 'GANGWAY_BILLING_SECRET') return `whsec_${Buffer.alloc(32, 'key').toString('base64')}`;
+  return name.endsWith('_URL') ? 'https://hooks.example.com/key' : 'a-secret';
+}
+
+function isCommand(code: string): boolean {
+  const program = commandTree();
+  const { command, rest } = findCommand(program, wordsOf(code).slice(1));
+  const options = optionsAt(command);
+  const isKnown = (word: string) => !word.startsWith('--') || options.includes(word);
+  const isOtherWord = command.registeredArguments.length === 0 && /^[a-z]/.test(rest[0] ?? '');
+  return command !== program && !isOtherWord && rest.every(isKnown);
+}
+
+function optionsAt(command: ReturnType<typeof commandTree>): (string | undefined)[] {
+  const own = command.options.map(({ long }) => long);
+  return ['--help', ...own, ...(command.parent === null ? [] : optionsAt(command.parent))];
+}
+
+function expectScript(line: string): void {
+  const [verb = '', ...rest] = wordsOf(line).slice(1);
+  if (verb === 'run') expect(Object.keys(scripts)).toContain(rest.find((word) => !word.startsWith('-')));
+  else expect(['ci', 'start', 'test', 'pack', 'install']).toContain(verb);
+}

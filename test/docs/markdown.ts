@@ -1,0 +1,50 @@
+import { globSync, readFileSync } from 'node:fs';
+
+/** What a reader gets to see. */
+export const documents = ['README.md', 'CONTRIBUTING.md', ...globSync('{docs,src/adapters}/**/*.md')];
+
+export interface Block {
+  language: string;
+  text: string;
+}
+
+/** The fenced blocks of a page, each with what stands behind its fence. */
+export function blocksOf(file: string): Block[] {
+  const fences = readFileSync(file, 'utf8').matchAll(/^```([^\n]*)\n([\s\S]*?)^```$/gm);
+  return [...fences].map(([, language = '', text = '']) => ({ language, text }));
+}
+
+/** A page without its fenced blocks. */
+export function proseOf(file: string): string {
+  return readFileSync(file, 'utf8').replaceAll(/^```[\s\S]*?^```$/gm, '');
+}
+
+/** What stands between backticks in a page's prose. */
+export function codeOf(file: string): string[] {
+  return [...proseOf(file).matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code);
+}
+
+/** The names by which links may point into a page, as GitHub makes them of its headings. */
+export function anchorsOf(file: string): string[] {
+  return headingsOf(file).map((heading) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+export function headingsOf(file: string): string[] {
+  return [...proseOf(file).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => heading);
+}
+
+/** The single commands of a block of shell; what is only for the shell is left out. */
+export function commandsIn(shell: string): string[] {
+  const lines = shell.split(/\n|&&/).map((line) => line.replace(/\s(&|>.*)$/, '').trim());
+  return lines.filter((line) => line !== '');
+}
+
+export function wordsOf(command: string): string[] {
+  const words = command.match(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g) ?? [];
+  return words.map((word) => word.replaceAll(/["']/g, ''));
+}

@@ -1,0 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { pages, renewPage } from './pages.ts';
+
+it.each(Object.entries(pages))('%s is as the code says; `npm run docs` makes it anew', (file, generate) => {
+  const text = readFileSync(file, 'utf8');
+  expect(text, 'run `npm run docs`').toBe(renewPage(text, generate));
+});

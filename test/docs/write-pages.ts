@@ -1,0 +1,7 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { pages, renewPage } from './pages.ts';
+
+/** `npm run docs`: makes anew what follows from the command line and from the schema. */
+for (const [file, generate] of Object.entries(pages)) {
+  writeFileSync(file, renewPage(readFileSync(file, 'utf8'), generate));
+}

@@ -1,0 +1,72 @@
+import { globSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+
+/** `docs/glossary.md` says which word a thing has; this keeps the words that it retires from coming back. */
+
+/** A word of an identifier or a comment, by its parts: `sightingOf` and `last_sighting` have `sighting`. */
+interface RetiredWord {
+  word: string;
+  forms: readonly string[];
+  /** Folders of `src` that are not rid of it yet. */
+  except?: readonly string[];
+}
+
+const retired: readonly RetiredWord[] = [{ word: 'sighting', forms: ['sighting', 'sightings', 'sighted'] }];
+
+const glossary = readFileSync('docs/glossary.md', 'utf8');
+const sources = globSync('src/**/*.ts');
+
+describe('the glossary', () => {
+  const words = [...glossary.matchAll(/^- \*\*(.+?)\*\*: (.+)$/gm)].map(([, word = '', says = '']) => ({ word, says }));
+  const retiredRows = [...glossary.matchAll(/^\| ([^|]+) \| ([^|]+) \|$/gm)]
+    .slice(1)
+    .flatMap(([, all = '']) => all.split(', '))
+    .filter((word) => !/^-+$/.test(word));
+
+  it('has its words in order, each once', () => {
+    const names = words.map(({ word }) => word);
+    expect(names.length).toBeGreaterThan(50);
+    expect(names).toEqual([...new Set(names)].sort((a, b) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1)));
+  });
+
+  it('says what each is in one line', () => {
+    expect(words.filter(({ says }) => says.length > 200 || !says.endsWith('.'))).toEqual([]);
+  });
+
+  it.each(retired)('names $word among the retired words', ({ word }) => {
+    expect(retiredRows).toContain(word);
+  });
+});
+
+describe('the retired word', () => {
+  it.each(retired)('$word is in no identifier and no comment', ({ forms, except = [] }) => {
+    const files = sources.filter((file) => !except.some((folder) => file.startsWith(`src/${folder}/`)));
+    const found = files.flatMap((file) => {
+      const lines = wordsOf(readFileSync(file, 'utf8'));
+      return lines.flatMap((words, index) => (forms.some((form) => words.has(form)) ? [`${file}:${index + 1}`] : []));
+    });
+    expect(found).toEqual([]);
+  });
+
+  it.each([
+    ['an identifier', 'const lastSighting = 1;', true],
+    ['a name of a file', "import { x } from './sighting-store.ts';", true],
+    ['a column', "kysely.select('last_sighting')", true],
+    ['a comment', '/** A sighting of one day. */', true],
+    ['a text for people', "const says = 'a sighting of one day';", false],
+    ['another word that begins alike', 'const sightings2 = insighting;', false],
+  ])('is found in %s', (_, line, isFound) => {
+    expect(wordsOf(line).some((words) => words.has('sighting'))).toBe(isFound);
+  });
+});
+
+/** The words of each line in lower case, without texts for people. */
+function wordsOf(source: string): Set<string>[] {
+  return source.split('\n').map((line) => {
+    const isComment = /^\s*(\/\*\*|\*|\/\/)/.test(line);
+    const code = isComment ? line : line.replaceAll(/'[^']*'|`[^`]*`/g, (text) => (text.includes(' ') ? '' : text));
+    const names = code.split(/[^A-Za-z]+/);
+    const parts = [...names, ...names.flatMap((name) => name.split(/(?<=[a-z])(?=[A-Z])/))];
+    return new Set(parts.map((part) => part.toLowerCase()));
+  });
+}
