@@ -37,8 +37,8 @@ const knowsOnly: Record<string, readonly string[]> = {
 /** Third-party packages that stay behind one door. */
 const onlyIn: Record<string, RegExp> = {
   kysely: /^src\/db\/|^migrations\/|-store\.ts$/,
-  'better-sqlite3': /^src\/db\/(sqlite-database|cached-statements|checkpoint-thread|alive-lock|alive-probe)\.ts$/,
-  pg: /^src\/db\/postgres-database\.ts$/,
+  'better-sqlite3': /^src\/db\/(sqlite-database|checkpoint-thread|alive-lock|alive-probe)\.ts$/,
+  pg: /^src\/db\/(postgres-database|change-channel)\.ts$/,
   express: /^src\/(receiver|console|sandbox)\//,
   zod: /^src\/config\/|-schema\.ts$|^src\/adapters\/adapter\.ts$/,
   pino: /^src\/lib\/logger\.ts$/,

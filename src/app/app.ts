@@ -4,6 +4,7 @@ import { type ConsoleDeps, createConsoleApp } from '../console/console-app.ts';
 import { usualSecondLookMs } from '../converge/converge-steps.ts';
 import { createAliveLock } from '../db/alive-lock.ts';
 import { createCheckpointer } from '../db/checkpointer.ts';
+import type { DatabaseWatch } from '../db/database.ts';
 import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts';
 import { createHeartbeat } from '../db/heartbeat.ts';
 import { createInstanceStore } from '../db/instance-store.ts';
@@ -17,6 +18,7 @@ import { createSealerStore } from '../keys/sealer-store.ts';
 import { type Clock, systemClock, toInstant } from '../lib/clock.ts';
 import { createHttpServer, type HttpServer } from '../lib/http-server.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { Polling } from '../lib/loop.ts';
 import { createMetrics } from '../lib/metrics.ts';
 import { createReadiness } from '../lib/readiness.ts';
 import { listRemoved } from '../removals/removal-total-store.ts';
@@ -37,7 +39,7 @@ export interface App {
   stop(): Promise<void>;
 }
 
-export interface AppDeps {
+export interface AppDeps extends Polling {
   config: Config;
   storage: Storage;
   logger: Logger;
@@ -54,6 +56,11 @@ export interface AppDeps {
   secondLookMs?: number;
 }
 
+/** How often a loop looks by itself: for work that falls due by time alone, and for missed changes. */
+const usualRestMs = 5000;
+/** How soon every loop looks after something was written. */
+const seenWithinMs = 1000;
+
 /** Creates every part and wires them. */
 export function createApp({
   config,
@@ -65,6 +72,7 @@ export function createApp({
   acceptsOrphans = false,
   isRestored = false,
   secondLookMs = usualSecondLookMs,
+  pollMs = usualRestMs,
 }: AppDeps): App {
   const metrics = createMetrics();
   const append = createAppend(storage);
@@ -81,6 +89,7 @@ export function createApp({
     isBusy: inbox.isBusy,
     clock: leaseClock,
     secondLookMs,
+    pollMs,
   });
   const sealerNotice = createSealerNoticeOf(storage, leaseClock, logger);
   const heartbeat = createHeartbeat(storage.database, leaseClock, logger);
@@ -107,6 +116,7 @@ export function createApp({
     clock: leaseClock,
   });
   const alive = createAliveLock(storage.database, leaseClock);
+  let watch: DatabaseWatch | undefined;
   return {
     async start() {
       // This starts the storage thread, so that the first delivery does not wait for it.
@@ -124,11 +134,12 @@ export function createApp({
       const reread = await storage.inbox.replayUnread(toInstant(leaseClock.now()));
       if (reread > 0) logger.info({ reread }, 'Deliveries that could not be read are read again');
       for (const loop of loops.all) loop.start();
+      watch = storage.database.watch(loops.wakeAll, Math.min(pollMs, seenWithinMs));
       return { receiverUrl, consoleUrl };
     },
     async stop() {
       readiness.drain();
-      await Promise.all([receiver.drain(config.receiver.drainMs), loops.stop()]);
+      await Promise.all([watch?.stop(), receiver.drain(config.receiver.drainMs), loops.stop()]);
       await receiver.stop();
       await operator.stop();
       await loops.alertsStored();

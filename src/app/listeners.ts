@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { statfs } from 'node:fs/promises';
 import path from 'node:path';
 import type { Config } from '../config/config-schema.ts';
 import { sqliteFileOf } from '../db/sqlite-database.ts';
@@ -6,7 +7,6 @@ import type { Inbox } from '../inbox/inbox.ts';
 import type { InstallRegistry } from '../installs/install-registry.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import type { Clock } from '../lib/clock.ts';
-import { readFreeBytes } from '../lib/free-space.ts';
 import { createHttpServer, type HttpServer } from '../lib/http-server.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Metrics } from '../lib/metrics.ts';
@@ -79,4 +79,14 @@ function createBounds({ config, storage, clock, installs }: ReceiverParts): Admi
     countInstalls: () => installs.size,
   });
   return createAdmission(createRateLimit(limits, clock), gate);
+}
+
+/** How many bytes are free on the disk of a folder; null if the system does not say. */
+async function readFreeBytes(folder: string): Promise<number | null> {
+  try {
+    const { bavail, bsize } = await statfs(folder);
+    return bavail * bsize;
+  } catch {
+    return null;
+  }
 }

@@ -39,6 +39,8 @@ export interface Loops {
   alertsStored(): Promise<void>;
   /** Call it when deliveries were stored. */
   wakeIntake(): void;
+  /** Call it when this process or another has written something. */
+  wakeAll(): void;
   /** Call it when no secret of an install made the signature of a request. */
   noteUnmatched(install: string): void;
 }
@@ -51,7 +53,7 @@ export interface StartOptions {
 }
 
 export function createLoops(deps: LoopsDeps): Loops {
-  const { config, storage, logger, clock } = deps;
+  const { config, storage, logger, clock, pollMs } = deps;
   const services = createServices(deps);
   const { installStates } = services;
   const readWorker = createReadWorker(services);
@@ -73,6 +75,7 @@ export function createLoops(deps: LoopsDeps): Loops {
     installStates,
     logger,
     clock,
+    pollMs,
     onReadWanted,
     schedule: config.reconcile.schedule,
     installs: services.installs,
@@ -81,6 +84,7 @@ export function createLoops(deps: LoopsDeps): Loops {
     registry: deps.registry,
     logger,
     clock,
+    pollMs,
     async onLoaded(changed) {
       if (await rerouteInstalls(services, changed)) intakeWorker.wake();
     },
@@ -113,18 +117,21 @@ export function createLoops(deps: LoopsDeps): Loops {
     alerts: services.alerts,
     alertsStored: services.alertsStored,
     wakeIntake: () => intakeWorker.wake(),
+    wakeAll() {
+      for (const loop of workers) loop.wake();
+    },
     noteUnmatched: (install) => subscriptionWorker?.noteUnmatched(install),
   };
 }
 
 /** Without a public address the marketplace cannot deliver, so there is no subscription to watch. */
 function createSubscriptionWatch(
-  { config }: LoopsDeps,
+  { config, pollMs }: LoopsDeps,
   { subscription, installs }: Services,
 ): SubscriptionWorker | undefined {
   if (config.receiver.publicUrl === undefined) return undefined;
   const { everyMs } = config.subscription;
-  return createSubscriptionWorker({ ...subscription, installs, everyMs });
+  return createSubscriptionWorker({ ...subscription, installs, everyMs, pollMs });
 }
 
 /** Without mail in the configuration, invitations wait for an operator. */

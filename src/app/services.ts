@@ -16,7 +16,7 @@ import { createSubscriptionStore } from '../installs/subscription/subscription-s
 import { createAlerts } from '../lib/alerts.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { Loop } from '../lib/loop.ts';
+import type { Loop, Polling } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { createSendMail } from '../mail/send-mail.ts';
 import { createAddressStore } from '../memberships/address-store.ts';
@@ -53,7 +53,7 @@ import { createScopeStore } from '../usage/read/scope-store.ts';
 import type { Storage } from './storage.ts';
 import { bindTools, createConvergeWorkers } from './tools.ts';
 
-export interface ServicesDeps {
+export interface ServicesDeps extends Polling {
   config: Config;
   storage: Storage;
   logger: Logger;
@@ -101,7 +101,7 @@ export interface Services extends ReconcileDeps, OrphanDeps {
 }
 
 export function createServices(given: ServicesDeps): Services {
-  const { config, storage, logger, clock, metrics, registry } = given;
+  const { config, storage, logger, clock, metrics, registry, pollMs } = given;
   const { database, box, memberships } = storage;
   const { installs, platformApis } = registry;
   const { managedDomains } = config.marketplace;
@@ -115,7 +115,8 @@ export function createServices(given: ServicesDeps): Services {
   const routeLink = createLinkRouter(installs, adapters);
   const gracePeriods = config.removals;
   const installStates = createInstallStateStore(database);
-  const silence = createSilence({ database, installStates, installs, gracePeriods, logger, clock });
+  const unlistedTools = [...adapters].flatMap(([tool, { listMembers }]) => (listMembers ? [] : [tool]));
+  const silence = createSilence({ database, installStates, installs, unlistedTools, gracePeriods, logger, clock });
   const convergeWorkers = createConvergeWorkers(deps, { alerts, routeLink, mayChange, silence });
   const resets = createResetStore(database, box);
   const resetting = [...adapters].flatMap(([tool, one]) => (one.resetInvitations ? [tool] : []));
@@ -125,6 +126,7 @@ export function createServices(given: ServicesDeps): Services {
     clock,
     metrics,
     alerts,
+    pollMs,
     memberships,
     installs,
     platformApis,

@@ -38,12 +38,12 @@ export function createConvergeWorkers(
   deps: ServicesDeps,
   { alerts, routeLink, silence, mayChange }: ConvergeRules,
 ): Loop[] {
-  const { config, storage, logger, clock, metrics, adapters } = deps;
+  const { config, storage, logger, clock, metrics, adapters, pollMs } = deps;
   const { secondLookMs = usualSecondLookMs } = deps;
   const { database, box } = storage;
   const resets = createResetStore(database, box);
   const troubles = createToolTroubleStore(database);
-  const shared = { logger, clock, metrics, alerts, locks: createLockStore(database), troubles };
+  const shared = { logger, clock, pollMs, metrics, alerts, locks: createLockStore(database), troubles };
   const claims = withSilenceCheck(silence, createClaimStore(database, box));
   const settling = createSettleStore(database, box, routeLink);
   return [...config.tools].flatMap(([tool, { concurrency, timeoutMs, ...settings }]) => {

@@ -1,13 +1,12 @@
 import { toInstant } from '../lib/clock.ts';
-import { createLoop, type Loop } from '../lib/loop.ts';
+import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { BudgetStore } from './budget-store.ts';
 import { type ReadBudgetsDeps, readNextInstall } from './read-budgets.ts';
 import { type SweepContractsDeps, sweepContracts } from './sweep-contracts.ts';
 
-export interface BudgetWorkerDeps extends ReadBudgetsDeps, SweepContractsDeps {}
+export interface BudgetWorkerDeps extends ReadBudgetsDeps, SweepContractsDeps, Polling {}
 
-const pollMs = 1000;
 /** How often the evidence is searched for contracts whose budget is to be read. */
 const sweepEveryMs = 60_000;
 /** How many installs are read side by side. */
@@ -20,7 +19,7 @@ export function createBudgetWorker(deps: BudgetWorkerDeps): Loop {
   let sweptAt = Number.NEGATIVE_INFINITY;
   return createLoop({
     name: 'budget',
-    intervalMs: pollMs,
+    pollMs: deps.pollMs,
     logger,
     clock,
     stallMs,

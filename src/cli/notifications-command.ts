@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { createConfiguredChannels } from '../app/services.ts';
-import { type DispatchState, dispatchStates } from '../domain/dispatch.ts';
 import { AppError } from '../domain/errors.ts';
+import { type DispatchState, dispatchStates } from '../domain/notice.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Channel } from '../notify/channel.ts';
 import { createDispatchStore, type ListedDispatch } from '../notify/dispatch-store.ts';

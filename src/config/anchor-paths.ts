@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { Config, ToolConfig } from './config-schema.ts';
 
-/** Makes the paths in a configuration absolute; relative ones are meant from `folder`. */
+/** Makes the paths in a configuration absolute. Relative paths are relative to `folder`. */
 export function anchorPaths(config: Config, folder: string): Config {
   const tools = [...config.tools].map(([name, tool]) => [name, anchorTool(tool, folder)] as const);
   const url = anchorDatabase(config.database.url, folder);
@@ -13,7 +13,7 @@ function anchorDatabase(url: string, folder: string): string {
   return file === undefined ? url : `sqlite:${path.resolve(folder, file)}`;
 }
 
-/** An adapter that is a file is named by a path; every other name is left to the package manager. */
+/** An adapter in a file is named by its path. Every other name is resolved as a package. */
 function anchorTool(tool: ToolConfig, folder: string): ToolConfig {
   const { adapter, settings } = tool;
   return {

@@ -22,9 +22,9 @@ import {
 /**
  * Everything that can be configured: meaning, unit and default of every key. Unknown keys are
  * refused at every level, except in a tool, whose adapter validates its own settings. Durations
- * are written as text and come out as milliseconds in keys ending in `Ms`; installs, tools and
- * links come out as Maps. References to secrets are resolved, and the template of mails is read,
- * before this schema is applied.
+ * are text in the file and milliseconds in keys that end in `Ms`. Installs, tools and links become
+ * Maps. References to secrets are resolved, and the template of mails is read, before this schema
+ * is applied.
  */
 
 const text = z.string().min(1, 'must not be empty');
@@ -35,32 +35,34 @@ const limits = z
       .int()
       .min(1)
       .default(6000)
-      .describe('How many deliveries of one install are taken in a minute, all at once or not.'),
+      .describe('How many deliveries of one install are accepted in a minute, also all at once.'),
     bytesPerMinute: size('64MiB', 1024 * 1024).describe(
-      'How many bytes of them are; more is answered 429, and comes again.',
+      'How many bytes of them are accepted in a minute. Beyond both limits the answer is 429, and the marketplace sends the delivery again.',
     ),
     storedBytes: size('1GiB', 1024 * 1024).describe(
-      'What one install may have stored until retention deletes some of it.',
+      'How much one install may have stored until retention deletes some of it.',
     ),
     reserveBytes: size('64MiB').describe(
-      'When no more is free beside a SQLite file, every install may only use its even part of it.',
+      'When only this much of the disk of a SQLite file is free, every install may only use an equal part of it.',
     ),
   })
   .prefault({})
-  .describe('What one install may take of what is there for all.');
+  .describe('What one install may use of the capacity for all.');
 
 const receiver = z
   .strictObject({
     host: host.default('0.0.0.0').describe('The address the public listener binds to.'),
     port: port.default(8787).describe('The port of the public listener; 0 takes a free one.'),
-    publicUrl: httpUrl.optional().describe('Where the marketplace reaches this listener: what to register there.'),
+    publicUrl: httpUrl
+      .optional()
+      .describe('The address at which the marketplace reaches this listener. It is registered there.'),
     maxConnections: z
       .int()
       .min(10)
       .default(1000)
       .describe('How many connections are open at once; for more, idle and old ones are closed.'),
     drain: duration('5s').describe(
-      'How long a stopping instance says by /readyz that deliveries are to go elsewhere, and still stores them, before it closes.',
+      'How long a stopping instance says by /readyz that deliveries should go to another instance, and still stores them, before it closes.',
     ),
     limits,
   })
@@ -72,7 +74,9 @@ const operatorConsole = z
   .strictObject({
     host: host.default('127.0.0.1').describe('The address the operator listener binds to.'),
     port: port.default(8788).describe('The port of the operator listener; 0 takes a free one.'),
-    token: secret.optional().describe('What operators present to the console. Needed once it is not on loopback.'),
+    token: secret
+      .optional()
+      .describe('The token that operators send to the console. Required if the console is not on loopback.'),
   })
   .prefault({})
   .describe('The private listener: health, readiness, metrics.');
@@ -95,7 +99,7 @@ const marketplace = z
       .array(domain)
       .default([])
       .describe(
-        'Mail domains that belong to the marketplace. With any, only such addresses are searched for or invited, and whoever has one counts as added by Gangway.',
+        'Mail domains that belong to the marketplace. With any, only such addresses are searched for or invited, and an account with one counts as added by Gangway.',
       ),
     headerPrefixes: z
       .array(headerPrefix)
@@ -111,8 +115,8 @@ const install = z.strictObject({
   webhookSecrets: z
     .array(secret.describe('One signing secret of the webhook endpoint.'))
     .default([])
-    .describe('Every secret that may sign deliveries, several while one is being replaced.'),
-  tool: name.describe('The name of the tool under "tools" that gets the people.'),
+    .describe('Every secret that may sign deliveries; several during a rotation.'),
+  tool: name.describe('The name of the tool under "tools".'),
   projects: z
     .array(projectPattern)
     .min(1, 'name at least one project, or "*" for all')
@@ -123,11 +127,11 @@ const install = z.strictObject({
 const tool = z
   .looseObject({
     adapter: text.describe('roster, label-studio, cvat, doccano, scim, http; or a file ("./my-tool.ts") or a package.'),
-    path: text.optional().describe('The file the roster adapter keeps.'),
+    path: text.optional().describe('The file that the roster adapter writes.'),
     url: httpUrl.optional().describe("The root of the tool's API."),
     token: secret.optional().describe("What the tool's API asks for."),
     offboarding: text.optional().describe('What a removal does in the tool; the adapter documents the choices.'),
-    protected: z.array(text).default([]).describe('Accounts that are never touched: addresses or ids in the tool.'),
+    protected: z.array(text).default([]).describe('Accounts that Gangway never touches: addresses or ids in the tool.'),
     concurrency: z
       .int()
       .min(1)
@@ -151,7 +155,7 @@ const removals = z
     maxFraction: fraction
       .default(0.3)
       .describe("The share of an install's people that may be removed in 24 hours (0 to 1)."),
-    grace: duration('15m').describe('How long a removal waits that nobody asked for explicitly.'),
+    grace: duration('15m').describe('How long a removal without an explicit end waits.'),
     revokedGrace: duration('24h').describe('The same, after an install was revoked.'),
   })
   .transform(({ grace, revokedGrace, ...rest }) => ({
@@ -160,14 +164,14 @@ const removals = z
     revokedGraceMs: revokedGrace,
   }))
   .prefault({})
-  .describe('The brake on removals, and how long those wait that nobody asked for outright.');
+  .describe('The brake on removals, and how long removals without an explicit end wait.');
 
 const reconcile = z
   .strictObject({
     schedule: cron()
       .optional()
       .describe(
-        'When every install is read from the marketplace: cron, UTC. Unless told, every 15 minutes, and every minute without receiver.publicUrl.',
+        'When every install is read from the marketplace: cron, UTC. By default every 15 minutes, and every minute without receiver.publicUrl.',
       ),
   })
   .prefault({})
@@ -179,7 +183,7 @@ const subscription = z
   })
   .transform(({ every }) => ({ everyMs: every }))
   .prefault({})
-  .describe('Keeping the webhook endpoint alive, where receiver.publicUrl says what it should be.');
+  .describe('Keeping the webhook endpoint alive, if receiver.publicUrl is set.');
 
 const usage = z
   .strictObject({
@@ -191,7 +195,7 @@ const usage = z
     deletedTasks: z
       .enum(['keep', 'lower'])
       .default('keep')
-      .describe('What was reported of a task that is deleted: "keep" (what was done is paid) or "lower".'),
+      .describe('What happens to the reported work of a deleted task: "keep" (the work is paid) or "lower".'),
   })
   .transform(({ lookback, ...rest }) => ({ ...rest, lookbackMs: lookback }))
   .prefault({})
@@ -236,7 +240,7 @@ export const Config = z
     usage,
     notifications,
     retention,
-    links: mapOf(text, link).describe('What is special about a project, by its externalProjectId.'),
+    links: mapOf(text, link).describe('Settings of a project, by its externalProjectId.'),
     log,
   })
   .transform(({ $schema: _, ...config }) => ({
@@ -247,7 +251,7 @@ export const Config = z
 export type Config = z.output<typeof Config>;
 export type ToolConfig = z.output<typeof tool>;
 
-/** Where nothing can be delivered, what has changed is asked for (design section 7). */
+/** Without deliveries, Gangway asks for changes every minute (docs/design.md, Surfaces). */
 function usualSchedule({ publicUrl }: { publicUrl?: string | undefined }): string {
   return publicUrl === undefined ? '* * * * *' : '*/15 * * * *';
 }

@@ -4,10 +4,10 @@ import { readSmallFile } from './small-file.ts';
 import { secret } from './values-schema.ts';
 
 /**
- * The platform token that a command was handed: in a file, else in `GANGWAY_CONNECT_TOKEN` (or its
- * `_FILE`); undefined where it was handed none.
+ * The platform token for a command: from a file, else from `GANGWAY_CONNECT_TOKEN` (or its `_FILE`);
+ * undefined without either.
  *
- * @throws AppError `invalid` where it cannot be read
+ * @throws AppError `invalid` if it cannot be read
  */
 export function readConnectToken(file: string | undefined, env = process.env, cwd = process.cwd()): string | undefined {
   if (file !== undefined) return toToken(readSmallFile(file, cwd));
@@ -15,7 +15,7 @@ export function readConnectToken(file: string | undefined, env = process.env, cw
   return token === undefined ? undefined : toToken(token);
 }
 
-/** @throws AppError `invalid` for what cannot be one */
+/** @throws AppError `invalid` for a text that cannot be a token */
 export function toToken(text: string): string {
   const checked = secret.safeParse(text.trim());
   if (checked.success) return checked.data;

@@ -4,8 +4,8 @@ import { type ConfigFault, type Document, isDocument } from './document.ts';
 import { suggestNearest } from './nearest.ts';
 
 /**
- * What one part of a configuration demands of another. Looks at the document as it stands, so that
- * these faults come up together with those of the schema; what has the wrong shape is passed over.
+ * Checks what one part of a configuration requires of another. It reads the unvalidated document, so
+ * that its faults are reported together with those of the schema. It ignores values of a wrong shape.
  */
 export function crossFaults(document: Document): ConfigFault[] {
   const tools = new Map(namedIn(document, 'tools'));
@@ -34,7 +34,7 @@ function channelFaults(document: Document): ConfigFault[] {
     .filter(([, channel]) => channel['type'] === 'mail')
     .map(([name]) => ({
       path: ['notifications', 'channels', name],
-      message: 'needs the section "mail": by which server mail goes out, and whom it is from',
+      message: 'needs the section "mail": the server that sends mail, and the sender',
     }));
 }
 
@@ -55,7 +55,7 @@ function portFaults(document: Document): ConfigFault[] {
   return [{ path: ['console', 'port'], message: 'must differ from receiver.port' }];
 }
 
-/** What it tells is for operators alone. */
+/** The console shows data that is only for operators. */
 function consoleFaults(document: Document): ConfigFault[] {
   const { host, token } = sectionOf(document, 'console');
   if (typeof host !== 'string' || isLoopback(host) || token !== undefined) return [];
@@ -64,7 +64,7 @@ function consoleFaults(document: Document): ConfigFault[] {
   return [{ path: ['console', 'token'], message }];
 }
 
-/** What can be used but is probably not meant. */
+/** What works but is probably a mistake. */
 export function warningsOf(config: Config): string[] {
   const { receiver, marketplace, mail } = config;
   const warnings: [boolean, string][] = [

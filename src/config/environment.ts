@@ -9,17 +9,16 @@ import { otherVariables, overridesFile, type Variable, variables } from './varia
 /** A configuration with the variables in it. */
 export interface Layered {
   document: Document;
-  /** Which variable has a say about which place, to name it in faults. */
+  /** The variable for each path, to be named in faults. */
   origins: { path: Path; variable: string }[];
   faults: ConfigFault[];
   warnings: string[];
 }
 
 /**
- * Puts the variables into a configuration. Beside a file, what belongs to the server (`database`,
- * `receiver`, `console`, `log`) is overridden by variables, and the file wins for all the rest.
- * Without a file (`undefined`) the variables are the configuration of one install, whose tool is
- * called "default".
+ * Puts the variables into a configuration. With a file, variables override the sections of the server
+ * (`database`, `receiver`, `console`, `log`), and the file decides everything else. Without a file
+ * (`undefined`) the variables configure one install, whose tool is called "default".
  */
 export function layerVariables(file: Document | undefined, env: Environment, folder: string): Layered {
   const layered: Layered = { ...startFrom(file, env), faults: [], warnings: [] };
@@ -32,7 +31,7 @@ export function layerVariables(file: Document | undefined, env: Environment, fol
         layered.origins.push({ path, variable: variable.name });
         layered.document = putValue(layered.document, path, toValue(variable, value));
       } else if (value !== undefined && !referencedVariables(file).includes(variable.name)) {
-        layered.warnings.push(`${variable.name} is ignored: ${formatPath(path)} is up to the file`);
+        layered.warnings.push(`${variable.name} is ignored: ${formatPath(path)} is decided by the file`);
       }
     } catch (error) {
       layered.faults.push({ path: [variable.name], message: toAppError(error).message });
@@ -42,8 +41,8 @@ export function layerVariables(file: Document | undefined, env: Environment, fol
 }
 
 /**
- * Whether variables say anything of an install, a tool or the marketplace. Those that may stand
- * beside a file are of no use without one, except in the image, where a port may be all there is.
+ * Whether the variables configure an install, a tool or the marketplace. The variables that may be used
+ * with a file are not enough without one, except in the image, where a port alone may be enough.
  */
 export function isSetUp(env: Environment): boolean {
   const isProduction = env['NODE_ENV'] === 'production';
@@ -52,7 +51,7 @@ export function isSetUp(env: Environment): boolean {
   return [...meant.map(({ name }) => name), ...others].some((name) => isGiven(name, env));
 }
 
-/** The variables of a process, and under them those of a file as systemd and Docker read it. */
+/** The variables of a process, and, if they are not set there, those of an environment file. */
 export function readEnvironment(
   file: string | undefined,
   env: Environment = process.env,
@@ -75,7 +74,7 @@ function startFrom(file: Document | undefined, env: Environment) {
   const adapter = env['GANGWAY_TOOL_ADAPTER'] || 'roster';
   const tool = adapter === 'roster' ? { adapter, path: './data/roster.json' } : { adapter };
   const tools = { default: tool };
-  // Without any, customers are connected by command.
+  // Without an install, customers are connected by command.
   if (!namesInstall(env)) return { document: { tools }, origins: [] };
   const name = installName(env);
   const document = { installs: { [name]: { tool: 'default' } }, tools };
@@ -110,7 +109,7 @@ function putValue(document: Document, path: string[], value: unknown): Document 
   return value === undefined ? document : (withValueAt(document, path, value) as Document);
 }
 
-/** A misspelt variable must not be ignored in silence. What the file refers to is known. */
+/** A misspelt variable must not be ignored silently. Variables that the file refers to are known. */
 function unknownVariables(env: Environment, file: Document | undefined): ConfigFault[] {
   const names = [...variables.map(({ name }) => name), ...Object.keys(otherVariables)];
   const withFiles = names.filter((name) => name !== 'GANGWAY_CONFIG' && name !== 'GANGWAY_INSTALL');
@@ -122,7 +121,7 @@ function unknownVariables(env: Environment, file: Document | undefined): ConfigF
     .map((name) => ({ path: [name], message: `unknown variable${suggestNearest(name, known)}` }));
 }
 
-/** Kubernetes sets such variables in every pod beside a Service named `gangway` or `gangway-…`. */
+/** Kubernetes sets such variables in every pod, if there is a Service named `gangway` or `gangway-…`. */
 function isServiceLink(name: string, value: string | undefined): boolean {
   if (/_SERVICE_(HOST|PORT)(_|$)|_PORT_\d+_(TCP|UDP|SCTP)(_|$)/.test(name)) return true;
   return name.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(value ?? '');

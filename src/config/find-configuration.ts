@@ -5,13 +5,13 @@ import type { Environment } from './document.ts';
 export type ConfigurationSource = { kind: 'file'; path: string } | { kind: 'environment' } | { kind: 'none' };
 
 export interface ConfigurationQuery {
-  /** What `--config` said. */
+  /** The value of `--config`. */
   path?: string | undefined;
-  /** `process.env` unless told otherwise. */
+  /** `process.env` by default. */
   env?: Environment;
-  /** The working directory unless told otherwise. */
+  /** The working directory by default. */
   cwd?: string;
-  /** Whether a tool will be called; where none is, its secrets need not be there. */
+  /** Whether a tool will be called. If not, its secrets may be missing. */
   callsTools?: boolean;
 }
 
@@ -19,9 +19,9 @@ export const configFileName = 'gangway.config.json';
 
 /**
  * Where the configuration comes from: `--config`, else `GANGWAY_CONFIG`, else `gangway.config.json`
- * in the working directory, else the variables alone. `none` only where nobody has begun to
- * configure anything: with any `GANGWAY_*` variable, or `NODE_ENV=production`, it is
- * `environment`, and `loadConfig` says what is missing. A file that is named need not exist here.
+ * in the working directory, else only the variables. It is `none` only if nothing is configured at all:
+ * with any `GANGWAY_*` variable, or `NODE_ENV=production`, it is `environment`, and `loadConfig` says
+ * what is missing. A named file need not exist.
  */
 export function findConfiguration({
   path: option,

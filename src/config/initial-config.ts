@@ -1,13 +1,13 @@
 import { AppError } from '../domain/errors.ts';
 import { name } from './values-schema.ts';
 
-/** A configuration to start from, and the variables it refers to. */
+/** A configuration to start from, and the variables that it refers to. */
 export interface InitialConfig {
   document: Record<string, unknown>;
   variables: { name: string; meaning: string }[];
 }
 
-/** What a tool's settings are besides its token, for the adapters that are built in. */
+/** The settings of a tool without its token, for the built-in adapters. */
 const toolSettings = new Map<string, Record<string, unknown>>([
   ['roster', { path: './data/roster.json' }],
   ['label-studio', { url: 'http://localhost:8080' }],
@@ -17,7 +17,7 @@ const toolSettings = new Map<string, Record<string, unknown>>([
   ['http', { url: 'https://tool.example.com/api', ...exampleRequests() }],
 ]);
 
-/** Something to change: every tool has other ones. */
+/** An example to be changed, because every tool has other requests. */
 function exampleRequests(): Record<string, unknown> {
   const path = '/projects/{group}/members';
   const pages = { by: 'page', query: 'page', total: 'meta.total' };
@@ -32,17 +32,17 @@ function exampleRequests(): Record<string, unknown> {
   };
 }
 
-/** One of the things that a removal may do in a tool. */
+/** One of the ways in which a removal may work in a tool. */
 export interface Offboarding {
   name: string;
   means: string;
-  /** What has to be said with it. */
+  /** The settings that it needs. */
   settings?: Record<string, string>;
 }
 
-const nobodyHasSaid = 'nobody has said yet whether a removal locks people out';
+const reasonUnknown = 'it is not known yet whether a removal locks people out';
 
-/** Where a removal may do several things: the first takes away least, and can be undone. */
+/** For adapters with a choice. The first choice takes away least, and can be undone. */
 const offboardings = new Map<string, readonly Offboarding[]>([
   [
     'label-studio',
@@ -70,30 +70,30 @@ const offboardings = new Map<string, readonly Offboarding[]>([
       {
         name: 'membership_only',
         means: 'leaves it open whether who was removed can still get in',
-        settings: { offboardingReason: nobodyHasSaid },
+        settings: { offboardingReason: reasonUnknown },
       },
       { name: 'locks_out', means: 'locks out, as your requests see to it' },
     ],
   ],
 ]);
 
-/** What a removal may do in such a tool, the safest first; nothing where there is no choice. */
+/** The choices for such a tool, the safest first; empty if there is no choice. */
 export function offboardingsOf(adapter: string): readonly Offboarding[] {
   return offboardings.get(adapter) ?? [];
 }
 
 export interface InitialWishes {
   adapter: string;
-  /** One of `offboardingsOf(adapter)`, where there are any. */
+  /** One of `offboardingsOf(adapter)`, if there are any. */
   offboarding?: Offboarding | undefined;
   /** The name of an install to keep in the file; without one, installs are connected by command. */
   install?: string | undefined;
   publicUrl?: string | undefined;
-  /** The root of another marketplace's API than the usual one: a sandbox. */
+  /** The root of the API of another marketplace, such as a sandbox. */
   marketplaceUrl?: string | undefined;
 }
 
-/** One tool, and the install that was asked for, with every secret as a reference. */
+/** One tool, and the install if one is given, with every secret as a reference. */
 export function initialConfig({
   adapter,
   offboarding,
@@ -138,7 +138,7 @@ function variablesOf(install: string, tool: string): InitialConfig['variables'] 
   ];
 }
 
-/** Must be a name for a shell, and not the name of a variable that means something else. */
+/** It must be a valid name for a shell, and not a variable with another meaning. */
 function variablePrefix(install: string, tool: string): string {
   const word = toWord(install);
   return /^\d|^GANGWAY_/.test(word) || word === toWord(tool) ? `INSTALL_${word}` : word;

@@ -3,7 +3,7 @@ import { Config } from './config-schema.ts';
 
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-/** The schema of `gangway.config.json`, for editors and for people. */
+/** The JSON Schema of `gangway.config.json`, for editors and for people. */
 export function configJsonSchema(): JsonSchema {
   return {
     title: 'Gangway configuration',
@@ -14,7 +14,7 @@ export function configJsonSchema(): JsonSchema {
   };
 }
 
-/** The part of the schema that describes what stands at `path`, or undefined. */
+/** The part of the schema for the value at `path`, or undefined. */
 export function describeAt(path: readonly PropertyKey[]): JsonSchema | undefined {
   return path.reduce<JsonSchema | undefined>(childOf, configJsonSchema());
 }
@@ -26,7 +26,7 @@ function childOf(parent: JsonSchema | undefined, key: PropertyKey): JsonSchema |
   return typeof child === 'object' && !Array.isArray(child) ? withAllProperties(child) : undefined;
 }
 
-/** Where there are several shapes, the keys of all of them. */
+/** If there are several shapes, the keys of all of them. */
 function withAllProperties(schema: JsonSchema): JsonSchema {
   const shapes = schema.oneOf ?? [];
   if (shapes.length === 0) return schema;
@@ -38,7 +38,7 @@ function propertiesOf(schema: JsonSchema | boolean) {
   return typeof schema === 'object' ? (schema.properties ?? {}) : {};
 }
 
-/** What the zod schema marks as secret may also be a reference, resolved before it is parsed. */
+/** A value that the zod schema marks as secret may also be a reference, which is resolved before. */
 function allowReference(schema: JsonSchema): void {
   if (schema['secret'] !== true) return;
   const { pattern = '' } = schema;

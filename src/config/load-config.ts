@@ -1,5 +1,5 @@
-import path from 'node:path';
-import { AppError } from '../domain/errors.ts';
+import { dirname } from 'node:path';
+import { AppError, toAppError } from '../domain/errors.ts';
 import { anchorPaths } from './anchor-paths.ts';
 import type { Config } from './config-schema.ts';
 import { crossFaults, warningsOf } from './cross-checks.ts';
@@ -11,6 +11,7 @@ import {
   isDocument,
   type Path,
   startsWith,
+  withValueAt,
 } from './document.ts';
 import { isSetUp, type Layered, layerVariables } from './environment.ts';
 import {
@@ -23,26 +24,26 @@ import { readDocument } from './read-document.ts';
 import { resolveReferences } from './references.ts';
 import { checkSchema } from './schema-faults.ts';
 import { loadSecretKeys, type SecretKeys } from './secret-key.ts';
-import { readTemplate } from './template-file.ts';
+import { readSmallFile } from './small-file.ts';
 
 /**
- * This folder turns a file and the environment into one validated `Config`, and alone looks at
- * `process.env`. It reports everything that is wrong at once and never quotes a secret.
+ * This folder turns a file and the environment into one validated `Config`. Only this folder reads
+ * `process.env`. It reports all faults at once and never quotes a secret.
  */
 
 export interface LoadedConfig extends SecretKeys {
   config: Config;
   source: Exclude<ConfigurationSource, { kind: 'none' }>;
-  /** What relative paths were taken from: the file's folder, else the working directory. */
+  /** The folder of relative paths: the folder of the file, else the working directory. */
   folder: string;
-  /** One line each, for the log. */
+  /** One log line each. */
   warnings: string[];
 }
 
 /**
- * Loads the configuration that `findConfiguration` finds. Beside a file, variables override its
- * `database`, `receiver`, `console` and `log`, and nothing else. Throws `invalid`, with one line
- * for each fault: its path, and what to do.
+ * Loads the configuration that `findConfiguration` finds. With a file, variables override only its
+ * `database`, `receiver`, `console` and `log`. Throws `invalid` with one line for each fault: its path,
+ * and what to do.
  */
 export function loadConfig(query: ConfigurationQuery = {}): LoadedConfig {
   const { env = process.env, cwd = process.cwd(), callsTools = true } = query;
@@ -50,7 +51,7 @@ export function loadConfig(query: ConfigurationQuery = {}): LoadedConfig {
   if (source.kind === 'none' || (source.kind === 'environment' && !isSetUp(env))) {
     throw new AppError('invalid', sayNone(env, cwd));
   }
-  const folder = source.kind === 'file' ? path.dirname(source.path) : cwd;
+  const folder = source.kind === 'file' ? dirname(source.path) : cwd;
   const file = source.kind === 'file' ? readDocument(source.path) : undefined;
   const layered = layerVariables(file, env, folder);
   const resolved = resolveReferences(layered.document, env, folder, ([section]) => callsTools || section !== 'tools');
@@ -79,14 +80,14 @@ export function loadConfig(query: ConfigurationQuery = {}): LoadedConfig {
   };
 }
 
-/** Whoever is in the wrong folder has a configuration, and reads here where to look for it. */
+/** The message also helps an operator who has a configuration, but is in another folder. */
 function sayNone(env: Environment, cwd: string): string {
   const names = Object.keys(env).filter((name) => name.startsWith('GANGWAY_'));
   const set = names.length === 0 ? '' : `, and ${names.join(', ')} alone are none`;
   return `there is no configuration: no ${configFileName} in ${cwd}${set}. Run this in its folder, name the file with --config or GANGWAY_CONFIG, write one with "gangway init", or set variables for the install or the tool (GANGWAY_TOKEN, GANGWAY_TOOL_ADAPTER)`;
 }
 
-/** What could not be read has been reported; that no string stands there is no news. */
+/** A reference that could not be read is reported already, so the missing text is no second fault. */
 function withoutFollowUps(faults: ConfigFault[], causes: ConfigFault[]): ConfigFault[] {
   return faults.filter(({ path }) => !causes.some((cause) => startsWith(path, cause.path)));
 }
@@ -101,12 +102,12 @@ function toMessage(source: LoadedConfig['source'], faults: ConfigFault[], layere
     source.kind === 'file'
       ? source.path
       : `in the environment (GANGWAY_*; there is no ${configFileName} in this folder)`;
-  const lines = faults.map((fault) => `\n  ${placeOf(fault.path, layered)}: ${fault.message}`);
+  const lines = faults.map((fault) => `\n  ${formatOrigin(fault.path, layered)}: ${fault.message}`);
   return `the configuration ${subject} cannot be used:${lines.join('')}`;
 }
 
-/** A path that a variable has a say about is followed by its name. */
-function placeOf(path: Path, layered: Layered): string {
+/** If a variable decides about a path, its name follows the path. */
+function formatOrigin(path: Path, layered: Layered): string {
   const variable = originOf(path, layered);
   return variable === undefined ? formatPath(path) : `${formatPath(path)} (${variable})`;
 }
@@ -118,4 +119,19 @@ function originOf(path: Path, { origins }: Layered): string | undefined {
 function toWarning(literal: Path): string {
   const remedy = '{"env": "NAME"} or {"file": "path"} keeps it out of the file';
   return `${formatPath(literal)}: the secret is written out; ${remedy}`;
+}
+
+const templatePath = ['mail', 'template'];
+
+/** A copy in which the name of the mail template's file is replaced by its text. */
+function readTemplate(document: Document, folder: string): { document: Document; faults: ConfigFault[] } {
+  const { mail } = document;
+  const file = isDocument(mail) ? mail['template'] : undefined;
+  if (typeof file !== 'string') return { document, faults: [] };
+  try {
+    const text = readSmallFile(file, folder);
+    return { document: withValueAt(document, templatePath, text) as Document, faults: [] };
+  } catch (error) {
+    return { document, faults: [{ path: templatePath, message: toAppError(error).message }] };
+  }
 }

@@ -8,10 +8,10 @@ import { resolveReferences } from './references.ts';
 import { checkSchema } from './schema-faults.ts';
 
 /**
- * A tool that no configuration has, to try an adapter in a file: what would stand in
- * `tools.<name>` is the whole of a JSON file of its own.
+ * Loads a tool from a JSON file of its own, to try an adapter without a configuration. The file contains
+ * what `tools.<name>` would contain.
  *
- * @throws AppError `invalid` with all that is wrong with it
+ * @throws AppError `invalid` with all faults
  */
 export function loadToolFile(
   adapterFile: string,

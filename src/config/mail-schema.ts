@@ -3,7 +3,7 @@ import { placeholderPattern, placeholders } from '../domain/invitation.ts';
 import { toMailServer } from '../lib/mail-server.ts';
 import { suggestNearest } from './nearest.ts';
 
-/** How people are told how they get in: the section `mail`. */
+/** The section `mail`: how people get their invitations. */
 
 const server = z
   .string()
@@ -23,12 +23,12 @@ const mailbox = z
     'write an address, or a name and an address: "Studio <studio@example.com>"',
   );
 
-/** Braces that mean nothing would reach people as they are. */
+/** Braces without a meaning would be mailed as they are. */
 function withPlaceholders(allowed: readonly string[]) {
   return z.string().superRefine((text, context) => {
     for (const [whole, name = ''] of text.matchAll(placeholderPattern)) {
       if (allowed.includes(name)) continue;
-      context.addIssue(`nothing can stand for ${whole} here${suggestNearest(name, allowed)}`);
+      context.addIssue(`${whole} is no placeholder here${suggestNearest(name, allowed)}`);
     }
   });
 }
@@ -36,16 +36,16 @@ function withPlaceholders(allowed: readonly string[]) {
 export const mail = z
   .strictObject({
     smtp: server.describe('The mail server: "smtps://user:password@host:465".'),
-    from: mailbox.describe('Whom mail is from: an address, or "Name <address>".'),
-    replyTo: mailbox.optional().describe('Where answers go, if not to whom it is from.'),
+    from: mailbox.describe('The sender: an address, or "Name <address>".'),
+    replyTo: mailbox.optional().describe('The address for answers, if it is not the sender.'),
     subject: withPlaceholders(placeholders.filter((name) => name !== 'link'))
       .refine((text) => !/\p{Cc}/u.test(text) && text !== '', 'must be one line, and not empty')
       .default('How to get into {project}')
-      .describe('The subject; {project}, {name} and {expires} stand for what they say.'),
+      .describe('The subject, with the placeholders {project}, {name} and {expires}.'),
     template: withPlaceholders(placeholders)
-      .refine((text) => text.includes('{link}'), 'must have {link}: nobody could get in without')
+      .refine((text) => text.includes('{link}'), 'must have {link}: it is the only way in')
       .optional()
-      .describe('A file with the text, as plain text: {link}, {project}, {name} and {expires}.'),
+      .describe('A file with the plain text, with the placeholders {link}, {project}, {name} and {expires}.'),
   })
   .optional()
-  .describe('Telling people how they get in, by mail. Without it, an operator tells them.');
+  .describe('Mailing invitations. Without it, an operator passes them on.');

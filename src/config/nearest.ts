@@ -1,4 +1,4 @@
-/** ` (did you mean "x"?)` for the candidate that takes the fewest edits, if any comes close. */
+/** ` (did you mean "x"?)` for the candidate with the fewest edits, if one is close. */
 export function suggestNearest(word: string, candidates: Iterable<string>): string {
   const limit = Math.max(2, Math.floor(word.length / 3));
   const ranked = [...candidates]

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { noticeTopics } from '../domain/notice.ts';
 import { duration, mapOf, name } from './values-schema.ts';
 
-/** Where people are told of budgets and alerts, outside of Gangway: the section `notifications`. */
+/** The section `notifications`: where notices about budgets and alerts are sent. */
 
-/** As it is: a query or a slash at its end may matter to whoever gave it. */
+/** Kept as it is, because a query or a slash at the end may matter to the receiver. */
 const url = z
   .string()
   .refine(isCallable, 'write an http(s) URL without credentials and fragment')
@@ -46,18 +46,18 @@ const tells = z
 const webhook = z.strictObject({
   type: z.literal('webhook').describe('A request for each notice, signed: Standard Webhooks.'),
   url: url.describe('Where the requests go: https.'),
-  secret: signingSecret.describe('What they are signed with: "whsec_" and 24 to 64 bytes in base64.'),
+  secret: signingSecret.describe('The key of their signature: "whsec_" and 24 to 64 bytes in base64.'),
   tells,
 });
 
 const slack = z.strictObject({
-  type: z.literal('slack').describe('A message for what comes within a minute: Slack, Mattermost, Discord (…/slack).'),
-  url: url.describe('The URL of the incoming webhook. Who has it can write there: a secret.'),
+  type: z.literal('slack').describe('One message for the notices of a minute: Slack, Mattermost, Discord (…/slack).'),
+  url: url.describe('The URL of the incoming webhook. It is a secret, because it lets anybody write there.'),
   tells,
 });
 
 const mail = z.strictObject({
-  type: z.literal('mail').describe('A mail for what comes within a minute, by the server of mail.'),
+  type: z.literal('mail').describe('One mail for the notices of a minute, sent with the section mail.'),
   to: z.array(address).min(1, 'name at least one').max(50).describe('The addresses it goes to.'),
   tells,
 });
@@ -69,10 +69,10 @@ const channel = z.discriminatedUnion('type', [webhook, slack, mail], {
 export const notifications = z
   .strictObject({
     repeat: duration('7d', 3_600_000).describe(
-      'After how long a budget that is still low or used up is told of again; an hour at least.',
+      'After how long the notice about a low or used up budget is repeated; at least an hour.',
     ),
-    channels: mapOf(name, channel).describe('Where people are told, by a name of your choice.'),
+    channels: mapOf(name, channel).describe('The receivers of notices, each by a name of your choice.'),
   })
   .transform(({ repeat, ...rest }) => ({ ...rest, repeatMs: repeat }))
   .prefault({})
-  .describe('Telling people of budgets that run low or out, and of alerts. Without a channel, nobody is told.');
+  .describe('Notices about alerts and about budgets that are low or used up. Without a channel, none are sent.');

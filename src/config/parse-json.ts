@@ -1,9 +1,9 @@
 import { AppError } from '../domain/errors.ts';
 
 /**
- * JSON as `JSON.parse` reads it, plus two kindnesses to whoever writes it by hand: a syntax error
- * says line and column without quoting what stands there (it may be a secret), and a key that
- * stands twice in an object is refused. A byte order mark is skipped. Throws `invalid`.
+ * Parses JSON as `JSON.parse` does, with two helps for a file that was written by hand: a syntax error
+ * names line and column without quoting the text (it may be a secret), and a key that occurs twice in an
+ * object is refused. A byte order mark is skipped. Throws `invalid`.
  */
 export function parseJson(source: string): unknown {
   const text = source.replace(/^\uFEFF/, '');
@@ -23,7 +23,7 @@ const space = /[ \t\r\n]*/y;
 const string = /"(?:[^"\\\p{Cc}]|[\x7f-\x9f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"/uy;
 const scalar = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 
-/** Takes the offset where a part begins and returns the offset behind it. */
+/** Takes the offset at which a part begins, and returns the offset after it. */
 type Reader = (text: string, offset: number) => number;
 
 function readValue(text: string, offset: number): number {
@@ -48,7 +48,7 @@ function createMemberReader(): Reader {
   return (text, offset) => {
     const keyEnd = readToken(text, offset, string, 'expected a key in double quotes');
     const key: unknown = JSON.parse(text.slice(offset, keyEnd));
-    if (seen.has(key)) throw syntaxError(text, offset, 'this key stands in the object twice');
+    if (seen.has(key)) throw syntaxError(text, offset, 'this key is in the object twice');
     seen.add(key);
     const colon = skipSpace(text, keyEnd);
     if (text[colon] !== ':') throw syntaxError(text, colon, 'expected ":"');

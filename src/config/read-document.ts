@@ -3,7 +3,7 @@ import { AppError } from '../domain/errors.ts';
 import { type Document, isDocument } from './document.ts';
 import { parseJson } from './parse-json.ts';
 
-/** What a configuration file says, not validated yet. Throws `invalid`, naming the file. */
+/** The content of a configuration file, not validated yet. Throws `invalid` with the name of the file. */
 export function readDocument(file: string): Document {
   try {
     const document = parseJson(readText(file));

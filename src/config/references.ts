@@ -4,27 +4,26 @@ import { maySecretStandAt } from './secret-paths.ts';
 import { readSmallFile } from './small-file.ts';
 
 /**
- * Secrets by reference: `{"env": "NAME"}` or `{"file": "path"}` where a string that may be secret
- * can stand (an install's token and webhook secrets, the console's token, the URLs of the database
- * and of the mail server, a channel's URL and secret, and everything in a tool that its adapter alone
- * understands).
+ * Secrets by reference: `{"env": "NAME"}` or `{"file": "path"}` in place of a text that may be secret
+ * (an install's token and webhook secrets, the console's token, the URLs of the database and of the
+ * mail server, a channel's URL and secret, and the settings of an adapter).
  */
 
 export interface Resolved {
-  /** A copy with the values in place of the references that could be resolved. */
+  /** A copy in which the references that could be resolved are replaced by their values. */
   document: Document;
   faults: ConfigFault[];
-  /** Where a secret stands in the document itself. */
+  /** The paths of secrets that are in the document itself. */
   literals: Path[];
 }
 
-/** Stands for a secret that is not there and that nothing will ask for. */
+/** Used in place of a missing secret that will not be needed. */
 const unread = 'unread';
 
 /**
- * Reads every reference; what is wrong with them is returned, all of it, and nothing is thrown.
+ * Reads every reference. It returns all faults and throws none.
  *
- * @param isNeeded whether what cannot be read there is wrong; else something stands in for it
+ * @param isNeeded whether an unreadable reference is a fault; if not, a placeholder replaces it
  */
 export function resolveReferences(
   document: Document,
@@ -95,13 +94,13 @@ function readReference({ kind, target }: Reference, env: Environment, folder: st
 
 const secretName = /token|secret|passw|credential|authorization|cookie|api_?key|private_?key/i;
 
-/** Of an adapter's own settings only the names tell; a URL is secret by its password. */
+/** In an adapter's own settings only the names show a secret. A URL is secret if it has a password. */
 function isSecretAt(path: Path, value: string, parent: Document): boolean {
   if (value === '' || !maySecretStandAt(path)) return false;
-  // A template that the token is put into, in the settings of the adapter http.
+  // In the settings of the adapter http, a template into which the token is inserted.
   if (path[0] === 'tools' && value.includes('{token}')) return false;
   if (path[0] === 'database' || path[0] === 'mail') return URL.canParse(value) && new URL(value).password !== '';
-  // Who knows where signed requests go can do nothing with it.
+  // The URL of signed requests is no secret.
   if (path[0] === 'notifications') return path.at(-1) === 'secret' || parent['type'] === 'slack';
   return path[0] !== 'tools' || path.slice(2).some((key) => secretName.test(String(key)));
 }

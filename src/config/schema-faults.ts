@@ -6,7 +6,7 @@ import { suggestNearest } from './nearest.ts';
 
 type Checked = { config: Config; faults: [] } | { config: undefined; faults: ConfigFault[] };
 
-/** Applies the schema. What is wrong is said for a person, and never quotes a value. */
+/** Applies the schema. The faults are written for people and never quote a value. */
 export function checkSchema(document: unknown): Checked {
   const parsed = Config.safeParse(document, { error: messageFor });
   if (parsed.success) return { config: parsed.data, faults: [] };

@@ -3,12 +3,12 @@ import { AppError, toAppError } from '../domain/errors.ts';
 import type { ConfigFault, Environment } from './document.ts';
 import { readVariable } from './environment.ts';
 
-/** The key everything secret is encrypted with; `none` where a key file is to be used instead. */
+/** The key with which everything secret is encrypted; `none` if a key file is used instead. */
 export type SecretKey = { source: 'environment'; key: Buffer } | { source: 'none' };
 
 export interface SecretKeys {
   secretKey: SecretKey;
-  /** Keys that older data may still be encrypted with, as they were listed. */
+  /** Keys with which older data may still be encrypted, in the given order. */
   previousSecretKeys: Buffer[];
 }
 
@@ -16,8 +16,8 @@ const remedy = 'make one with: openssl rand -base64 32';
 
 /**
  * Reads `GANGWAY_SECRET_KEY` and, separated by commas, `GANGWAY_SECRET_KEY_PREVIOUS`, each from the
- * variable or its `_FILE`. `isRequired`: several instances share the database, and a key file on
- * one of them would not do.
+ * variable or its `_FILE`. `isRequired`: several instances share the database, so a key file on one of
+ * them is not enough.
  */
 export function loadSecretKeys(
   env: Environment,

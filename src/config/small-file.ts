@@ -5,9 +5,9 @@ import { AppError } from '../domain/errors.ts';
 const maxBytes = 64 * 1024;
 
 /**
- * The content of a file that holds one secret, or a short text, without its trailing newline; a
- * relative `file` is taken from `folder`. Throws `invalid` when it is missing, empty, not a regular
- * file or larger than 64 KiB. No message quotes the content.
+ * The content of a file with one secret or a short text, without its trailing newline. A relative `file`
+ * is relative to `folder`. Throws `invalid` if it is missing, empty, not a regular file or larger than
+ * 64 KiB. No message quotes the content.
  */
 export function readSmallFile(file: string, folder: string): string {
   const absolute = path.resolve(folder, file);

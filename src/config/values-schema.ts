@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { toDurationMs } from '../lib/duration.ts';
 import { toSizeBytes } from '../lib/size.ts';
 
-/** The kinds of values a configuration is made of, each with a message that says what to write. */
+/** The kinds of values in a configuration, each with a message that says what to write. */
 
-/** Written `"500ms"`, `"30s"`, `"5m"`, `"24h"` or `"14d"`, read as milliseconds. */
+/** `"500ms"`, `"30s"`, `"5m"`, `"24h"` or `"14d"`, as milliseconds. */
 export function duration(preset: string, minMs = 0) {
   return z
     .string()
@@ -19,7 +19,7 @@ export function duration(preset: string, minMs = 0) {
     .prefault(preset);
 }
 
-/** Written `"512KiB"`, `"64MiB"` or `"1GiB"`, read as bytes. */
+/** `"512KiB"`, `"64MiB"` or `"1GiB"`, as bytes. */
 export function size(preset: string, minBytes = 0) {
   return z
     .string()
@@ -71,7 +71,7 @@ function isPlainHttpUrl(text: string): boolean {
   return /^https?:$/.test(url.protocol) && extras === '';
 }
 
-/** What goes into a header or a signature: a stray space or newline would make it wrong. */
+/** A value for a header or a signature, which a stray space or newline would make invalid. */
 export const secret = z
   .string()
   .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces, and not empty')
@@ -100,7 +100,7 @@ export const headerPrefix = z
   .string()
   .regex(/^[A-Za-z0-9-]+-$/, 'write the beginning of a header name, such as "X-Service-"');
 
-/** An install or a tool. Cannot be `__proto__` or anything else that means something elsewhere. */
+/** The name of an install or a tool. It cannot be `__proto__` or have another special meaning. */
 export const name = z
   .string()
   .regex(
@@ -112,7 +112,7 @@ export const projectPattern = z
   .string()
   .regex(/^(?=.)[^*\p{Cc}]*\*?$/u, 'write a project id, or a prefix followed by one "*" ("team-*", or "*" for all)');
 
-/** Names come from outside: in a Map none of them can hit `Object.prototype`. */
+/** A Map, because names come from outside and must not reach `Object.prototype`. */
 export function mapOf<Value extends z.ZodType>(key: z.ZodString, value: Value) {
   return z
     .record(key, value)

@@ -1,11 +1,11 @@
 /**
- * Every variable with a meaning of its own. Each can also be given as `<NAME>_FILE`, the path of
- * a file that has the value. An empty variable counts as one that is not set.
+ * Every variable that has a meaning. Each can also be given as `<NAME>_FILE`, the path of a file with the
+ * value. An empty variable counts as not set.
  */
 
 export interface Variable {
   name: string;
-  /** Where its value goes; `*` stands for the name of the one install or tool. */
+  /** The path of its value; `*` is the name of the one install or tool. */
   path: readonly string[];
   /** `list`: separated by commas. */
   kind: 'text' | 'number' | 'list';
@@ -34,7 +34,7 @@ export const variables: readonly Variable[] = [
   row('GANGWAY_LOG_LEVEL', 'log.level', 'text', 'the least important messages written'),
 ];
 
-/** Variables that do not stand for a place in the document. */
+/** Variables without a path in the document. */
 export const otherVariables = {
   GANGWAY_CONFIG: 'the configuration file',
   GANGWAY_INSTALL: 'the name of the one install and its tool, else "default"',
@@ -43,7 +43,7 @@ export const otherVariables = {
   GANGWAY_SECRET_KEY_PREVIOUS: 'the keys before it, while data is encrypted anew',
 };
 
-/** Beside a file only what belongs to the server it runs on is taken from variables. */
+/** With a file, only the settings of the server are taken from variables. */
 export function overridesFile({ path: [section = ''] }: Variable): boolean {
   return ['database', 'receiver', 'console', 'log'].includes(section);
 }

@@ -10,7 +10,7 @@ import type { Readiness } from '../lib/readiness.ts';
 import type { MembershipStore } from '../memberships/membership-store.ts';
 
 /**
- * The operator's side, on a listener of its own. It shows how Gangway is doing and changes nothing.
+ * The listener for operators. It shows the state of Gangway and changes nothing.
  */
 export interface ConsoleDeps {
   loops: readonly Loop[];
@@ -18,13 +18,13 @@ export interface ConsoleDeps {
   inbox: InboxStore;
   memberships: MembershipStore;
   readiness: Readiness;
-  /** Those that run on the database, and those that lately did. */
+  /** The instances that run on the database, or did so lately. */
   listInstances(): Promise<Instance[]>;
-  /** The database's. */
+  /** The clock of the database. */
   clock: Clock;
-  /** How many people were removed, ever. */
+  /** How many members were removed in total. */
   listRemoved(): Promise<{ install: string; removed: number }[]>;
-  /** Asked for by everything but the health checks, where it is set. */
+  /** If it is set, every request except the health checks needs it. */
   token: string | undefined;
 }
 
@@ -37,7 +37,7 @@ export function createConsoleApp(deps: ConsoleDeps): Express {
     if (stalled.length === 0) response.json({ status: 'ok' });
     else response.status(503).json({ status: 'stalled', stalled });
   });
-  // What the public listener says: one that stores deliveries is not to be taken out for a loop.
+  // The answer of the public listener: a stalled loop must not take an instance out that stores deliveries.
   app.get('/readyz', async (_request, response) => {
     const status = await deps.readiness.ask();
     response.status(status === 'ok' ? 200 : 503).json({ status });
@@ -54,7 +54,7 @@ export function createConsoleApp(deps: ConsoleDeps): Express {
   return app;
 }
 
-/** Says that it failed and not how: that is for the log. Has four parameters for express. */
+/** The answer says only that it failed; the reason is in the log. Express needs the four parameters. */
 const sendError: ErrorRequestHandler = (thrown, _request, response, _next) => {
   const { code } = toAppError(thrown);
   response.status(httpStatusOf(code)).json({ error: 'The console could not answer now', code });
@@ -74,7 +74,7 @@ function isSame(given: string | undefined, wanted: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** What lies in the database is counted when somebody asks, not kept in step. */
+/** Rows of the database are counted when the metrics are requested. */
 async function measureStores({ metrics, ...stores }: ConsoleDeps): Promise<void> {
   const { inbox, memberships, listRemoved, listInstances } = stores;
   const [due, counts, totals, instances] = await Promise.all([

@@ -9,7 +9,7 @@ import type { Intent } from './intent-store.ts';
 import type { ConvergeResult } from './settle-store.ts';
 
 /**
- * The SQL of giving and ending access under an address (`docs/design.md`, *Identity*): by which account a member is in,
+ * The SQL of giving and ending access under an address (docs/design.md, Identity): by which account a member is in,
  * and which membership owns it.
  */
 

@@ -9,7 +9,7 @@ import type { Claim } from './claim-store.ts';
 import { type AccountRules, managedGroups } from './managed-group-store.ts';
 import type { ConvergeResult } from './settle-store.ts';
 
-/** The SQL of accounts: several memberships, and several trainers, may share one (`docs/design.md`, *Memberships*). */
+/** The SQL of accounts: several memberships, and several trainers, may share one (docs/design.md, Memberships). */
 
 /** What else the account is used for, read in the transaction that stores the intent. */
 export interface AccountUse {
@@ -65,7 +65,7 @@ export async function findAccountUse(
     ])
     .where((eb) => isOfAccount(eb, box, claim, foundId))
     .execute();
-  // Another trainer who had the id before the tool gave it out again has nothing to do with this account.
+  // Another trainer who had the id before the tool reused it has nothing to do with this account.
   const ofAccount = all.filter(
     ({ memberId, trainerId, isKnownUnder: known }) =>
       memberId !== foundId || trainerId === claim.trainerId || Number(known) === 1,

@@ -11,7 +11,7 @@ import { toNewInvitation } from './renew-invitation.ts';
 import type { ConvergeResult } from './settle-store.ts';
 
 /**
- * Adds a member whom the look did not find in the group. Before the call it asks the tool as a whole for the account,
+ * Adds a member that the look did not find in the group. Before the call it asks the tool as a whole for the account,
  * and stores with the intent whether there was one.
  *
  * @returns null if the claim no longer holds and nothing was done

@@ -58,7 +58,7 @@ export interface Claim {
   generation: number;
   state: MembershipState;
   memberId: string | null;
-  /** An account that was the trainer's, and of which nobody knows whose it is now. */
+  /** An account that was the trainer's and may be another person's now. */
   doubtedId: string | null;
   /** By the tool's id: when it made the accounts that are known to be the trainer's. */
   madeAt: ReadonlyMap<string, string>;
@@ -189,7 +189,7 @@ function isRefused(tool: string, now: string): Condition {
       .selectFrom('receipt')
       .select((receipt) => receipt.fn.max('receipt.id').as('id'))
       .whereRef('receipt.membershipId', '=', 'membership.id');
-    const isTold = eb
+    const wasRefused = eb
       .selectFrom('receipt')
       .select('receipt.id')
       .where('receipt.id', '=', last)
@@ -198,7 +198,7 @@ function isRefused(tool: string, now: string): Condition {
       eb('membership.tool', '=', tool),
       eb('membership.state', '=', 'failed'),
       eb('membership.nextAttemptAt', '>', now),
-      eb.exists(isTold),
+      eb.exists(wasRefused),
     ]);
   };
 }

@@ -26,7 +26,7 @@ import { renewWantedInvitation, withReset } from './renew-invitation.ts';
 import type { ConvergeResult } from './settle-store.ts';
 
 /**
- * Converges one membership, from claim to receipt: look, intent, call, read back (`docs/design.md`, *Memberships*). The
+ * Converges one membership, from claim to receipt: look, intent, call, read back (docs/design.md, Memberships). The
  * tool decides what is true: a 2xx proves nothing, but finding the member (or not) does.
  */
 export async function convergeMembership(
@@ -164,7 +164,7 @@ async function settleAbsent(
 }
 
 /**
- * Ends the assignments of a member whom others removed, or whom we removed in a try that was cut short. Another
+ * Ends the assignments of a member that others removed, or that we removed in a try that was cut short. Another
  * membership may use the same account and miss it only now, so shared accounts keep them.
  *
  * @returns false if the claim no longer holds
@@ -186,12 +186,12 @@ async function endRemainingAssignments(
 /** An account that only has the current address, and is not ours, does not belong to this membership. */
 function keepIfOfMembership(deps: ConvergeDeps, claim: Claim, found: Member | null): Member | null {
   if (found === null || claim.wanted || claim.memberId === null) return found;
-  const isTheirs = found.id === claim.memberId;
-  return isTheirs || isMembershipOurs(claim, found, deps.managedDomains) ? found : null;
+  const hasKnownId = found.id === claim.memberId;
+  return hasKnownId || isMembershipOurs(claim, found, deps.managedDomains) ? found : null;
 }
 
 /**
- * If the tool may not list a member whom we added, the member counts as present until the tool confirms the removal.
+ * If the tool may not list a member that we added, the member counts as present until the tool confirms the removal.
  */
 function presumePresent({ adapter }: ConvergeDeps, { wanted, isOurs, memberId, email }: Claim): Member | null {
   const isPresumed = adapter.capabilities.removesUnseen === true && !wanted && isOurs;

@@ -23,7 +23,7 @@ export interface ConvergeDeps {
   timeoutMs: number;
   /** Accounts that are never touched: addresses, or the tool's ids. */
   protectedAccounts: readonly string[];
-  /** A member with an address of these domains is ours, whoever added it. */
+  /** A member with an address of these domains is ours, even if others added it. */
   managedDomains: readonly string[];
   /**
    * Whether accounts may be ended, renamed or activated. Not allowed if customers share the tool and any of them may
@@ -119,7 +119,7 @@ export async function look(
   return { found: anew, stray: anew?.id === found.id ? null : found };
 }
 
-/** Finds a member without checking whom the id belongs to. */
+/** Finds a member without checking who owns the id. */
 export async function findInGroup(
   { adapter, timeoutMs }: Pick<ConvergeDeps, 'adapter' | 'timeoutMs'>,
   { groupId }: Claim,

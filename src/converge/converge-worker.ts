@@ -4,7 +4,7 @@ import { type AppError, toAppError } from '../domain/errors.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createLoop, type Loop } from '../lib/loop.ts';
+import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
 import { maskText } from '../lib/mask.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { createTurns } from '../lib/turns.ts';
@@ -18,7 +18,7 @@ import type { ConvergeResult } from './settle-store.ts';
 import { shareSlots } from './share-slots.ts';
 import type { ToolTroubleStore } from './tool-trouble-store.ts';
 
-export interface ConvergeWorkerDeps extends ConvergeDeps {
+export interface ConvergeWorkerDeps extends ConvergeDeps, Polling {
   tool: string;
   /** How many memberships of the tool are worked on at once, if the tool keeps up. */
   concurrency: number;
@@ -29,7 +29,6 @@ export interface ConvergeWorkerDeps extends ConvergeDeps {
   logger: Logger;
 }
 
-const pollMs = 1000;
 /** A membership that took less than this share of the call time-out shows that the tool is quick. */
 const quickShare = 0.25;
 
@@ -51,7 +50,7 @@ export function createConvergeWorker(given: ConvergeWorkerDeps): Loop {
 
   const loop = createLoop({
     name: `converge ${tool}`,
-    intervalMs: pollMs,
+    pollMs: deps.pollMs,
     logger,
     clock,
     async run(signal) {

@@ -10,7 +10,7 @@ import { removeMembership } from './remove-membership.ts';
 import type { ConvergeResult } from './settle-store.ts';
 
 /**
- * Accounts that are known by their id alone (`docs/design.md`, *Identity*): ids that may belong to another person now,
+ * Accounts that are known by their id alone (docs/design.md, Identity): ids that may belong to another person now,
  * and accounts of ours that no look shows any more.
  */
 
@@ -22,7 +22,7 @@ export async function disownAccount(
   claim: Claim,
   stray: Member,
 ): Promise<Claim> {
-  // A member whom we did not add need not be removed.
+  // A member that we did not add need not be removed.
   const isInDoubt = claim.isOurs && judgeAccountId(claim, stray) !== 'other_account';
   const disowned = isInDoubt ? { ...claim, doubtedId: stray.id } : claim;
   if (!(await settling.forgetMemberId(claim, stray.id, isInDoubt))) return disowned;
@@ -66,7 +66,7 @@ export function adviseOnDoubt(membership: number): string {
 }
 
 /**
- * Finds an account that we made and that no look at the group shows. A hidden member, or one whom others removed, could
+ * Finds an account that we made and that no look at the group shows. A hidden member, or one that others removed, could
  * still get in by it. Only needed if a removal also ends the account.
  */
 export async function findHiddenAccount(
@@ -75,14 +75,14 @@ export async function findHiddenAccount(
   person: Person,
   signal: AbortSignal,
 ): Promise<LookResult> {
-  const nobody = { found: null, stray: null };
-  if (deps.adapter.removeAccount === undefined || !deps.mayChangeAccounts()) return nobody;
+  const noAccount = { found: null, stray: null };
+  if (deps.adapter.removeAccount === undefined || !deps.mayChangeAccounts()) return noAccount;
   const account = await searchAccount(deps, person, signal);
-  if (account === null) return nobody;
+  if (account === null) return noAccount;
   const isOurs = isAccountMadeByUs(claim, account) || (await deps.settling.isAccountOurs(claim, account));
-  if (!isOurs) return nobody;
-  const isTheirs = account.id !== person.memberId || judgeAccountId(claim, account) === 'confirmed';
-  return isTheirs ? { found: account, stray: null } : { found: null, stray: account };
+  if (!isOurs) return noAccount;
+  const isSameAccount = account.id !== person.memberId || judgeAccountId(claim, account) === 'confirmed';
+  return isSameAccount ? { found: account, stray: null } : { found: null, stray: account };
 }
 
 /** The strongest look: by id if it is known, otherwise by address. */

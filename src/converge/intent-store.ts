@@ -5,7 +5,7 @@ import { credentialContext } from '../keys/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import type { Claim } from './claim-store.ts';
 
-/** The SQL of intents: what is committed before a call that changes a tool (`docs/design.md`, *Memberships*). */
+/** The SQL of intents: what is committed before a call that changes a tool (docs/design.md, Memberships). */
 
 export interface Intent {
   operation: ToolOperation;

@@ -33,7 +33,7 @@ export async function managedGroups(
   const managed = await linkedParticipations(tx)
     .select(['link.install', 'externalProjectId', 'externalProjectName', 'removedEventAt'])
     .select(['link.seenAt', 'link.absences', 'omissions', 'namedAt'])
-    .select(['participation.absences as timesNotOnIt', 'participation.seenAt as onItAt'])
+    .select(['participation.absences as participationAbsences', 'participation.seenAt as trainerSeenAt'])
     .where(sql<SqlBool>`(participation.install, participation.trainer_id) in (${people})`)
     // A link of an unknown mode may be provisioned by the marketplace.
     .where('provisioningMode', '<>', 'PARTNER_WEBHOOK')
@@ -41,10 +41,10 @@ export async function managedGroups(
     .where('endedEventAt', 'is', null)
     .execute();
   const present = managed.filter(
-    ({ timesNotOnIt, onItAt, ...link }) =>
+    ({ participationAbsences, trainerSeenAt, ...link }) =>
       statusOfLink(link) === 'live' &&
       movedSince(link) === null &&
-      leftSince({ absences: timesNotOnIt, seenAt: onItAt }) === null,
+      leftSince({ absences: participationAbsences, seenAt: trainerSeenAt }) === null,
   );
   return present.flatMap((link) => routeLink(link) ?? []).filter((route) => route.tool === tool);
 }

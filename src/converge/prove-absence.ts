@@ -8,9 +8,9 @@ import { type ConvergeDeps, refusedRetryMs } from './converge-steps.ts';
 import type { ConvergeResult } from './settle-store.ts';
 
 /**
- * Proves that a member whom a look did not find is out. If a call to add the member got no answer, or the tool could
- * not name the account, the member may be in under an unknown id. A tool that shows addresses would have shown the
- * member. A tool that shows none is asked for newcomers (`docs/design.md`, *Identity*).
+ * Proves that a member is out after a look that found none. If a call to add the member got no answer, or the tool
+ * could not name the account, the member may be in under an unknown id. A tool that shows addresses would have shown
+ * the member. A tool that shows none is asked for newcomers (docs/design.md, Identity).
  *
  * @returns null if the member is out; otherwise the result to settle instead
  */

@@ -27,7 +27,7 @@ interface Removal {
 }
 
 /**
- * Removes a member whom we added from the group. It ends the account in the whole tool only if we made the account and
+ * Removes a member that we added from the group. It ends the account in the whole tool only if we made the account and
  * nothing else uses it.
  *
  * @returns null if the claim no longer holds and nothing was done
@@ -86,9 +86,9 @@ function describeRemainingAccess(
   // Something else uses the account, so it must stay.
   if (removal.effect === 'locks_out' || !isLastOfAccount) return null;
   const why = mayChangeAccounts() ? '' : ' (customers share the tool, and no account is ended in it)';
-  const whose =
+  const ownership =
     endsAccount || isOurs || removeAccount === undefined ? '' : ' (their account is not known to be made by Gangway)';
-  return `They may still get in: ${removal.reason}${why || whose}`;
+  return `They may still get in: ${removal.reason}${why || ownership}`;
 }
 
 function removalKeepingAccount({ keepingAccount, removal }: Adapter['capabilities']) {

@@ -42,9 +42,9 @@ export async function renewWantedInvitation(
 }
 
 /**
- * If one link lets everybody in, a removed member has it too. So the link must be reset, even if no member was found.
- * The reset is requested with the removal and done after it. Then one more look follows, and that look requests no
- * other reset.
+ * If one link is shared by all members, a removed member has it too. So the link must be reset, even if no member was
+ * found. The reset is requested with the removal and done after it. Then one more look follows, and that look requests
+ * no other reset.
  */
 export function withReset(
   { adapter }: Pick<InvitationDeps, 'adapter'>,

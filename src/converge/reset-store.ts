@@ -5,9 +5,9 @@ import { convergeLeaseMs } from './converge-steps.ts';
 import { createInvitationStore, type NewInvitation } from './invitation-store.ts';
 
 /**
- * The SQL of resetting links that let everybody in. Each request is counted in the transaction that settles its
- * removal. A reset serves the requests that were counted when it was claimed, so a crash loses none. A claim moves the
- * next try behind its lease.
+ * The SQL of resetting the sign-up links that all members of a tool share. Each request is counted in the transaction
+ * that settles its removal. A reset serves the requests that were counted when it was claimed, so a crash loses none. A
+ * claim moves the next try behind its lease.
  */
 export interface ResetStore {
   /** All groups of a tool whose reset is due. */

@@ -3,13 +3,13 @@ import { isTransient, toAppError } from '../domain/errors.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createLoop, type Loop } from '../lib/loop.ts';
+import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
 import { maskText } from '../lib/mask.ts';
 import { callTool } from '../tools/call-tool.ts';
 import { convergeLeaseMs } from './converge-steps.ts';
 import type { ResetClaim, ResetStore } from './reset-store.ts';
 
-export interface ResetDeps {
+export interface ResetDeps extends Polling {
   tool: string;
   adapter: Adapter;
   resets: ResetStore;
@@ -21,7 +21,6 @@ export interface ResetDeps {
   clock: Clock;
 }
 
-const pollMs = 1000;
 /** A refused reset is refused again until something is changed. */
 const refusedRetryMs = 3_600_000;
 
@@ -29,7 +28,7 @@ const refusedRetryMs = 3_600_000;
 export function createResetWorker(deps: ResetDeps): Loop {
   const { tool, logger, clock } = deps;
   const run = createResetting(deps);
-  return createLoop({ name: `reset ${tool}`, intervalMs: pollMs, logger, clock, run });
+  return createLoop({ name: `reset ${tool}`, pollMs: deps.pollMs, logger, clock, run });
 }
 
 /** Resets all links that are due, then has the invitations renewed once. */

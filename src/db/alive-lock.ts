@@ -9,22 +9,22 @@ import { createPrivately, sqliteFileOf } from './sqlite-database.ts';
 import { hasLeases, voidLeases } from './void-lease-store.ts';
 
 /**
- * A lock on a file beside SQLite's, which everybody who leases anything holds together with the
- * others, and which the system lets go of with its process, however that ends. Who has it alone has
- * the proof that nobody else lives, and that what is leased is a dead process's.
+ * A lock on a file beside the SQLite database. Every process that leases anything holds it, shared with
+ * the others, and the system releases it when the process ends in any way. A process that gets it
+ * exclusively knows that no other process lives, so that every lease belongs to a dead process.
  */
 export interface AliveLock {
-  /** For as long as this process works; to be done before anything is leased. */
+  /** Holds it as long as this process lives. Call it before anything is leased. */
   hold(): Promise<void>;
   release(): void;
 }
 
-/** Whoever has it alone has it for a moment. */
+/** How long to wait for a process that has it exclusively for a moment. */
 const patienceMs = 10_000;
 const probeMs = 5000;
 const probeFile = new URL(`./alive-probe${extname(import.meta.url)}`, import.meta.url);
 
-/** @param isSeen whether it keeps out another process: where it does not, leases run out by themselves */
+/** @param isSeen whether other processes see the lock; if not, leases run out by themselves */
 export function createAliveLock(database: Database, clock: Clock, isSeen = isSeenByOthers): AliveLock {
   const file = database.dialect === 'sqlite' ? sqliteFileOf(database.url) : undefined;
   let lock: SqliteDatabase.Database | undefined;
@@ -32,14 +32,14 @@ export function createAliveLock(database: Database, clock: Clock, isSeen = isSee
     async hold() {
       if (file === undefined) return;
       const aliveFile = `${file}-alive`;
-      // Opened as a file by nobody who has the lock: to close it would let go of that.
+      // A process that has the lock must not open the file otherwise, because closing it releases the lock.
       if (!existsSync(aliveFile)) createPrivately(aliveFile);
       lock = new SqliteDatabase(aliveFile, { timeout: 0 });
       const isAlone = takeAlone(lock);
       if (isAlone) await freeDead(database, aliveFile, toInstant(clock.now()), isSeen);
       if (isAlone) lock.exec('commit');
       lock.pragma(`busy_timeout = ${patienceMs}`);
-      // What was read in a transaction stays locked until its end.
+      // A read in a transaction locks the file until the transaction ends.
       lock.exec('begin; select count(*) from sqlite_schema');
     },
     release() {
@@ -65,12 +65,12 @@ async function freeDead(
   isSeen: typeof isSeenByOthers,
 ): Promise<void> {
   if (!(await hasLeases(database.kysely, now))) return;
-  // On some network file systems no lock keeps anybody out.
+  // On some network file systems locks have no effect.
   if (!(await isSeen(aliveFile))) return;
   await inTransaction(database, (tx) => voidLeases(tx, now));
 }
 
-/** Asks another process, as one process is never kept out by itself. */
+/** Asks another process, because a lock never stops the process that has it. */
 async function isSeenByOthers(aliveFile: string): Promise<boolean> {
   return await new Promise((resolve) => {
     const args = [fileURLToPath(probeFile), aliveFile];

@@ -1,6 +1,6 @@
 import SqliteDatabase from 'better-sqlite3';
 
-/** Run as a process of its own by `alive-lock.ts`: says whether its lock keeps this process out. */
+/** `alive-lock.ts` runs this as a process of its own. It says whether the lock stops this process. */
 
 const [, , file = ''] = process.argv;
 const probe = new SqliteDatabase(file, { timeout: 0, fileMustExist: true });

@@ -2,7 +2,7 @@ import type { Generated, Selectable } from 'kysely';
 import type { BudgetState, NotifiedBudgetState } from '../domain/budget.ts';
 import type { BudgetFacts } from '../domain/notice.ts';
 
-/** Tables of `tables.ts` that are about budgets: ids and numbers, and so kept for good. */
+/** The tables of budgets. They have only ids and numbers, so they are kept for good. */
 export interface BudgetTables {
   budget: BudgetTable;
   budgetReader: BudgetReaderTable;
@@ -11,26 +11,26 @@ export interface BudgetTables {
 interface BudgetTable extends BudgetFacts {
   install: string;
   contractId: string;
-  /** Null before it was read. */
+  /** Null until it is read. */
   state: BudgetState | null;
-  /** When the reading began that was the first to find it in this state. */
+  /** When the first reading began that found it in this state. */
   stateSince: string | null;
   paymentType: string | null;
   consumedSeconds: number | null;
   consumedLabels: number | null;
   consumedTasks: number | null;
   lastUsageAt: string | null;
-  /** When the request began whose answer this is. */
+  /** When the request began that was answered with this. */
   askedAt: string | null;
-  /** Null while the contract is not under way. */
+  /** Null while the contract is not active. */
   nextReadAt: string | null;
-  /** The latest `milestone.*` that a reading was asked for. */
+  /** The latest `milestone.*` event for which a reading was made. */
   metEventAt: string | null;
-  /** When a request began that was answered that there is no such contract; null after any other. */
+  /** When the last request began, if its answer was that there is no such contract; otherwise null. */
   notFoundAt: string | null;
   attempts: Generated<number>;
   failure: string | null;
-  /** What somebody was told of last, when, and what was funded by then. */
+  /** The state of the last notice, when it was given, and the funded volume at that time. */
   toldState: NotifiedBudgetState | null;
   toldAt: string | null;
   toldFundedVolume: number | null;
@@ -38,7 +38,7 @@ interface BudgetTable extends BudgetFacts {
 
 export type BudgetRow = Selectable<BudgetTable>;
 
-/** Who reads the budgets of an install, one after the other, and until when nobody does. */
+/** The lease for reading the budgets of an install, and until when none are read. */
 interface BudgetReaderTable {
   install: string;
   leaseToken: string | null;

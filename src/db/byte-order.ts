@@ -2,8 +2,8 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from './database.ts';
 
 /**
- * A column of text to be compared and sorted byte by byte, as `compareBytes` does: PostgreSQL sorts
- * as its locale says otherwise, and what two queries have sorted could not be merged.
+ * A text column that is compared and sorted by bytes, as `compareBytes` does. Otherwise PostgreSQL
+ * sorts by its locale, and the sorted results of two queries could not be merged.
  */
 export function byteOrder({ dialect }: Pick<Database, 'dialect'>, column: string): RawBuilder<string> {
   const ref = sql.ref<string>(column);

@@ -2,24 +2,34 @@ import { statfsSync } from 'node:fs';
 import path from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import SqliteDatabase from 'better-sqlite3';
-import { shortenLog } from './shorten-log.ts';
+import { emptyLog, shortenLog } from './shorten-log.ts';
 
 /**
- * The thread that moves SQLite's log into the database. Whoever commits would do it otherwise, and
- * in a large inbox it takes a tenth of a second: the changed pages lie all over the file.
+ * The thread that moves SQLite's log into the database file. Otherwise a commit would do it, and with
+ * a large inbox that takes a tenth of a second, because the changed pages are all over the file. The
+ * thread ends when hardly anything is written.
  */
 const everyMs = 2000;
+/** After a minute with as few new pages as an idle bridge writes, the thread ends. */
+const quietTimes = 30;
+const quietPages = 100;
 
 const file = workerData as string;
 const sqlite = new SqliteDatabase(file, { timeout: 100 });
+let [quiet, lastPages] = [0, 0];
 const timer = setInterval(() => {
   const { bavail, bsize } = statfsSync(path.dirname(file));
-  shortenLog(sqlite, file, bavail * bsize);
+  const pages = shortenLog(sqlite, file, bavail * bsize);
   parentPort?.postMessage('kept short');
+  quiet = Math.abs(pages - lastPages) < quietPages ? quiet + 1 : 0;
+  lastPages = pages;
+  if (quiet >= quietTimes && emptyLog(sqlite)) end();
 }, everyMs);
 
-parentPort?.once('message', () => {
+function end(): void {
   clearInterval(timer);
   sqlite.close();
   parentPort?.close();
-});
+}
+
+parentPort?.once('message', end);

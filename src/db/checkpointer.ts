@@ -1,9 +1,10 @@
 import { once } from 'node:events';
+import { statSync } from 'node:fs';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from '../lib/logger.ts';
 
-/** Keeps SQLite's log short, in a thread of its own. */
+/** Keeps SQLite's log short in a thread of its own. */
 export interface Checkpointer {
   start(): void;
   stop(): Promise<void>;
@@ -11,45 +12,76 @@ export interface Checkpointer {
 
 const threadFile = new URL(`./checkpoint-thread${extname(import.meta.url)}`, import.meta.url);
 
-/** A disk that is full passes; so does a folder that is away. */
+/** A full disk or a missing folder may be a passing fault. */
 const restMs = 10_000;
+const lookEveryMs = 2000;
+/** A shorter log is no trouble, and a thread takes eleven megabytes. */
+const longBytes = 1024 * 1024;
 
 /**
- * @param file of the database; undefined where there is none to keep short
- * @param startAgainMs how long after the thread has failed there is another
+ * @param file the file of the database; undefined if there is no log to keep short
+ * @param startAgainMs how long after a failure the thread is started again
  */
 export function createCheckpointer(file: string | undefined, logger: Logger, startAgainMs = restMs): Checkpointer {
   let thread: Worker | undefined;
   let waiting: NodeJS.Timeout | undefined;
-  let isTold = false;
+  let isReported = false;
 
-  function start(): void {
+  function look(): void {
     if (file === undefined) return;
-    const started = new Worker(threadFile, { workerData: file });
+    waiting = undefined;
+    try {
+      if (logBytes(file) >= longBytes) startThread(file);
+      else lookIn(lookEveryMs);
+    } catch (error) {
+      fail(error);
+    }
+  }
+
+  function lookIn(ms: number): void {
+    waiting ??= setTimeout(look, ms).unref();
+  }
+
+  function startThread(path: string): void {
+    const started = new Worker(threadFile, { workerData: path });
     thread = started;
-    // Without it the log grows until a commit moves it: slower, and nothing is lost.
-    started.on('error', (error) => {
-      if (!isTold) logger.error({ err: error }, failed);
-      isTold = true;
-      thread = undefined;
-      waiting = setTimeout(start, startAgainMs).unref();
-    });
+    started.on('error', fail);
     started.on('message', () => {
-      if (isTold) logger.info({}, 'The log of SQLite is kept short again');
-      isTold = false;
+      if (isReported) logger.info({}, 'The log of SQLite is kept short again');
+      isReported = false;
+    });
+    // The thread ends when hardly anything is written.
+    started.on('exit', () => {
+      thread = undefined;
+      lookIn(lookEveryMs);
     });
   }
 
+  /** Without the thread the log grows until a commit moves it. That is slower, but nothing is lost. */
+  function fail(error: unknown): void {
+    if (!isReported) logger.error({ err: error }, failed);
+    isReported = true;
+    lookIn(startAgainMs);
+  }
+
   return {
-    start,
+    start: look,
     async stop() {
+      const running = thread;
+      if (running !== undefined) {
+        const ended = once(running, 'exit');
+        running.postMessage('stop');
+        await ended;
+      }
       clearTimeout(waiting);
-      if (thread === undefined) return;
-      const ended = once(thread, 'exit');
-      thread.postMessage('stop');
-      await ended;
     },
   };
+}
+
+/** @throws where the database is away */
+function logBytes(file: string): number {
+  statSync(file);
+  return statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 const failed = 'The thread that keeps the log of SQLite short has failed, and is started again';

@@ -1,9 +1,9 @@
 import { type Kysely, PostgresAdapter, type RawBuilder, sql } from 'kysely';
 
-/** The few column types whose names differ between the two databases. */
+/** The column types whose names differ between the two databases. */
 export interface ColumnTypes {
   bytes: 'blob' | 'bytea';
-  /** A key that counts up by itself and is never used twice. */
+  /** A key that counts up; no value is used twice. */
   id: RawBuilder<unknown>;
 }
 

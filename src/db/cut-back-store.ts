@@ -4,18 +4,18 @@ import type { Transaction } from './database.ts';
 import { type StampedColumns, stampedColumns } from './stamped-columns.ts';
 
 /**
- * The SQL of a clock that was ahead: what it has stamped is cut back to the present, all in the one
- * transaction of the caller, who holds the lock on evidence. Registers are merged by maximum, and
- * stay so: from then on every one of them is at most now, and what is read next is greater again.
+ * The SQL that cuts stored times back to the present after a clock was ahead. It runs in one
+ * transaction of the caller, which holds the lock on evidence. Registers are merged by maximum. After
+ * this every register is at most now, so the next read is greater again.
  */
 
-/** No lease is for longer, and who has one of the future is gone or will notice. */
+/** No lease is longer. The holder of a lease from the future is dead or will notice. */
 const longestLeaseMs = 10 * 60_000;
 
 const ofSettings = ['last_alive_at', 'latest_instant', 'reconcile_tick'];
 const ofUsage = ['usage_tick', 'usage_reported_tick'];
 
-/** @param graceMs the longest for which access is kept */
+/** @param graceMs the longest grace period */
 export async function cutBack(tx: Transaction, now: Date, graceMs: number): Promise<void> {
   const present = toInstant(now);
   const after = (ms: number) => toInstant(new Date(now.getTime() + ms));
@@ -34,8 +34,8 @@ export async function cutBack(tx: Transaction, now: Date, graceMs: number): Prom
 }
 
 /**
- * When they began nobody knows, so that they contradict nothing that was said: no end is disputed by
- * them, and no grant that was revoked is live.
+ * It is unknown when these reads really began, so they must contradict nothing: they dispute no end
+ * of a contract, and they make no revoked grant live.
  */
 async function withdrawReadings(tx: Transaction, present: string): Promise<void> {
   await sql`update contract set active_read_at = ended_event_at
@@ -74,10 +74,10 @@ function anyOf(conditions: RawBuilder<boolean>[]): RawBuilder<unknown> {
 }
 
 const instantLength = 24;
-/** So many are kept in a register. */
+/** How many instants a register keeps. */
 const mostAbsences = 3;
 
-/** What was missed counts again when it is missed again. */
+/** An absence that is cut counts again when it is found again. */
 async function dropLast(tx: Transaction, table: string, column: string, present: string): Promise<void> {
   const absences = sql.ref(column);
   for (let n = 0; n < mostAbsences; n += 1) {

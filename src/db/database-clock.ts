@@ -3,16 +3,16 @@ import { type Clock, type WatchedClock, watchClock } from '../lib/clock.ts';
 import type { Database } from './database.ts';
 
 /**
- * The time that all is stamped with and that leases are measured by: the database's, so that
- * instances on several machines agree about it however their own clocks differ. It is this machine's
- * clock, corrected every few seconds.
+ * The clock of all stored times and of leases. It follows the clock of the database, so that instances
+ * on several machines agree even if their own clocks differ. It is this machine's clock, corrected
+ * every few seconds.
  */
 export interface DatabaseClock extends WatchedClock {
-  /** Asks the database; to be done once before anything is leased. */
+  /** Asks the database for the time. Call it once before anything is leased. */
   correct(): Promise<void>;
 }
 
-/** @param local what stands in for the database's clock where it runs on this machine: SQLite */
+/** @param local the clock to use for SQLite, which runs on this machine */
 export function createDatabaseClock(database: Database, local: Clock): DatabaseClock {
   let aheadMs = 0;
   return {
@@ -23,7 +23,7 @@ export function createDatabaseClock(database: Database, local: Clock): DatabaseC
   };
 }
 
-/** How far the database's clock is ahead of this machine's, in milliseconds. */
+/** By how many milliseconds the clock of the database is ahead of this machine's. */
 export async function measureAheadMs({ dialect, kysely }: Database, local: Clock): Promise<number> {
   if (dialect === 'sqlite') return 0;
   const askedAt = local.now().getTime();

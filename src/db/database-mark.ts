@@ -5,16 +5,16 @@ import { readSetting, writeSetting } from './setting-store.ts';
 import { sqliteFileOf } from './sqlite-database.ts';
 
 /**
- * Remembers outside of a database's tables how far it had come, so that one that was put back from a
- * backup is known as such: a file beside a SQLite database, and what PostgreSQL made the tables as.
+ * Notices that the database was restored from a backup, with something that is not in its tables: a
+ * file beside a SQLite database, or the identity that PostgreSQL gave to the tables.
  */
 export interface DatabaseMark {
-  /** @param aliveAt when anybody worked on it last, as the database says */
+  /** @param aliveAt when an instance last ran, as the database says */
   wasPutBack(aliveAt: string): Promise<boolean>;
   write(aliveAt: string): Promise<void>;
 }
 
-/** What was written but not yet safe when the power failed is no backup. */
+/** A power cut may lose the last commits, and that is not a restored backup. */
 export const lostAtMostMs = 60_000;
 
 export function createDatabaseMark(database: Database): DatabaseMark {
@@ -23,7 +23,7 @@ export function createDatabaseMark(database: Database): DatabaseMark {
   return database.dialect === 'sqlite' ? noMark : createServerMark(database);
 }
 
-/** A database in memory is never put back. */
+/** A database in memory is never restored. */
 const noMark: DatabaseMark = { wasPutBack: async () => false, write: async () => undefined };
 
 function createFileMark(file: string): DatabaseMark {
@@ -40,7 +40,7 @@ function createFileMark(file: string): DatabaseMark {
   };
 }
 
-/** A restored dump has other tables; a server that went back in time, or lost some, another timeline. */
+/** A restored dump has other table ids, and a server that lost commits has another timeline. */
 function createServerMark(database: Database): DatabaseMark {
   let isWritten = false;
   return {
@@ -60,7 +60,7 @@ function createServerMark(database: Database): DatabaseMark {
   };
 }
 
-/** @returns null where the server does not tell */
+/** @returns null if the server does not allow the question */
 async function identify({ kysely }: Database): Promise<string | null> {
   const asked = sql<{ made: string }>`select concat_ws('/',
       (select system_identifier from pg_control_system()),

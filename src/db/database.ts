@@ -6,23 +6,32 @@ import { openSqlite } from './sqlite-database.ts';
 import type { Tables } from './tables.ts';
 
 /**
- * The one folder that knows which database it is. SQLite and PostgreSQL run the same migrations and
- * the same queries; what differs is said by `dialect` and stays in here and in the stores.
+ * This folder knows which database is in use. SQLite and PostgreSQL run the same migrations and the
+ * same queries. Code that must differ asks for `dialect`, only in this folder and in the stores.
  */
 export interface Database {
   readonly dialect: 'sqlite' | 'postgres';
   readonly url: string;
   readonly kysely: Kysely<Tables>;
-  /** One attempt at a transaction; `inTransaction` is how to have one. */
+  /** One attempt at a transaction. Use `inTransaction` instead. */
   transact<T>(work: (tx: Transaction) => Promise<T>, isDurable: boolean): Promise<T>;
+  /**
+   * Calls `onChange` after this process or another has written something, at most once per `everyMs`.
+   * Changes may be missed while the database cannot be reached.
+   */
+  watch(onChange: () => void, everyMs: number): DatabaseWatch;
   close(): Promise<void>;
 }
 
-/** Inside `inTransaction`: its queries commit or roll back together. */
+export interface DatabaseWatch {
+  stop(): Promise<void>;
+}
+
+/** Its queries commit or roll back together. `inTransaction` gives one. */
 export type Transaction = Kysely<Tables>;
 
 export interface OpenOptions {
-  /** Whether this thread has nothing else to do and may as well wait for the database. */
+  /** Whether this thread has no other work, so that it may block for the database. */
   ownsThread?: boolean;
 }
 
@@ -35,20 +44,20 @@ export function openDatabase(url: string, options: OpenOptions = {}): Database {
 
 interface TransactionOptions {
   signal?: AbortSignal;
-  /** How long to try while others hold what is needed. */
+  /** How long to try again while another transaction is in the way. */
   patienceMs?: number;
   /**
-   * Whether it must outlive a power cut by itself. Without, it outlives a crash of the process, and
-   * a power cut if a durable one follows: SQLite loses commits from the end only.
+   * Whether the commit must survive a power cut. Other commits survive a crash of the process, and a
+   * power cut if a durable commit follows, because SQLite loses only the last commits.
    */
   isDurable?: boolean;
 }
 
 /**
- * Runs `work` in one transaction, again from its beginning when another writer was in the way
- * (busy, deadlock, serialisation). `work` must therefore do nothing but queries on `tx`.
+ * Runs `work` in one transaction, and again from its beginning if another writer was in the way
+ * (busy, deadlock, serialisation). Therefore `work` must do nothing but queries on `tx`.
  *
- * @throws AppError `unavailable` when the database could not be reached or stayed busy
+ * @throws AppError `unavailable` if the database cannot be reached or stays busy
  */
 export async function inTransaction<T>(
   database: Database,
@@ -84,7 +93,7 @@ function codeOf(error: unknown): string {
   return String((error as { code?: unknown } | undefined)?.code ?? '');
 }
 
-/** Collisions, lost connections and full disks pass; anything else is a fault of ours. */
+/** Collisions, lost connections and full disks are transient. Any other error is a fault of the program. */
 function toDatabaseError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   const code = codeOf(error);

@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
 import type { Database } from './database.ts';
 
-/** Instances whose clocks differ, or whose commits overtake each other, number their rows crosswise. */
+/** If clocks differ or commits overtake each other, ids and times are not in quite the same order. */
 const disorderMs = 60_000;
 
 /**
- * An id that everything since an instant is at or above. Ids grow with time, so it is found by
- * bisection: these tables hold millions of rows and have no index by time.
+ * An id such that every row since an instant has this id or a greater one. Ids grow with time, so it
+ * is found by bisection, because these tables have millions of rows and no index by time.
  */
 export async function firstIdSince(
   kysely: Database['kysely'],
@@ -20,7 +20,7 @@ export async function firstIdSince(
     select (select min(id) from ${from}) as least, (select max(id) from ${from}) as greatest
   `.execute(kysely);
   const { least = null, greatest = null } = ends.rows[0] ?? {};
-  // Everything up to `older` is too old, and nothing from `young` on.
+  // Every row up to `older` is too old, and no row from `young` on is.
   let [older, young] = [(least ?? 1) - 1, (greatest ?? 0) + 1];
   while (young - older > 1) {
     const middle = Math.floor((older + young) / 2);

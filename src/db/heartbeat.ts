@@ -8,17 +8,17 @@ import { version } from '../lib/version.ts';
 import type { Database } from './database.ts';
 import { createInstanceStore } from './instance-store.ts';
 
-/** Tells whoever looks at the database that this process runs, and when it has ended. */
+/** Records in the database that this instance runs, and when it has stopped. */
 export interface Heartbeat {
   start(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** @param clock the database's: others judge by it how long ago a beat was */
+/** @param clock the clock of the database, which the readers of the beats use too */
 export function createHeartbeat(database: Database, clock: Clock, logger: Logger): Heartbeat {
   const instances = createInstanceStore(database);
   const id = randomUUID();
-  // Several may run on one machine.
+  // Several instances may run on one machine.
   const name = `${hostname()}/${process.pid}`;
   let startedAt: string | null = null;
 
@@ -47,7 +47,10 @@ export function createHeartbeat(database: Database, clock: Clock, logger: Logger
       await loop.stop();
       if (startedAt === null) return;
       await instances.stop(id, toInstant(clock.now())).catch((error: unknown) => {
-        logger.warn({ err: error }, 'That this instance has stopped shows by its silence alone');
+        logger.warn(
+          { err: error },
+          'That this instance has stopped could not be recorded: it will only be noticed by its silence',
+        );
       });
     },
   };

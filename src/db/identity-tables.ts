@@ -9,8 +9,8 @@ export interface IdentityTables {
 }
 
 /**
- * An address that a membership is, or was, for, as the install gave it: sealed as there. One that
- * somebody was let in under is taken out under it.
+ * An address that the trainer of a membership has or had, as the install gave it, encrypted. Access
+ * that was given under an address is removed under the same address.
  */
 interface MembershipAddressTable {
   id: Generated<number>;
@@ -20,26 +20,26 @@ interface MembershipAddressTable {
   workEmail: Buffer;
   workEmailDigest: string;
   workEmailDomain: string | null;
-  /** Whether it is the one that the membership is for now. */
+  /** Whether it is the current address. */
   isCurrent: number;
-  /** Since when they may have been let in under it: the first intent to that found them absent. */
+  /** Since when access may exist under it: the first intent to add that found the trainer absent. */
   givenAt: string | null;
-  /** When they were found to be out under it, after that. */
+  /** When a later look found that the access under it has ended. */
   endedAt: string | null;
-  /** Whether that intent found no account of this address in the whole tool; null: not known. */
+  /** Whether that intent found no account with this address in the whole tool; null if unknown. */
   wasAbsent: number | null;
 }
 
-/** A login in a tool, by the tool's id. One that is not here is not known to be ours. */
+/** A login in a tool, by the tool's id. A login without a row is not known to be ours. */
 interface AccountTable {
   tool: string;
   accountId: string;
-  /** Whether we made it: only then may it be ended, renamed or activated. */
+  /** Whether Gangway made it. Only then it may be ended, renamed or activated. */
   isOurs: number;
   seenAt: string;
-  /** Whose it was when we learnt of it: an id is one trainer's. Null: of several, or not known. */
+  /** The trainer that it belonged to when it became known. Null if unknown, or if there are several. */
   trainerId: string | null;
-  /** When the tool says that it was made: another account of the same id was made later. */
+  /** When it was made, as the tool says. A later time means another account with the same id. */
   madeAt: string | null;
 }
 

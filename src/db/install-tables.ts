@@ -1,53 +1,53 @@
 import type { Generated } from 'kysely';
 import type { RunTrigger } from '../domain/run.ts';
 
-/** Tables of `tables.ts` that are about installs and how their events are delivered. */
+/** The tables of installs and of the delivery of their events. */
 
-/** An install that was connected by command: it lives here and not in the configuration. */
+/** An install that was connected by command. It is in the database and not in the configuration. */
 export interface ConnectedInstallTable {
   install: string;
   token: Buffer;
   tool: string;
   /** A JSON list of patterns. */
   projects: string;
-  /** The marketplace's id of what the token was given for. */
+  /** The id that the marketplace gave to the grant of the token. */
   grantId: string;
-  /** Whose grant it is; null where that was not said. */
+  /** The organization that gave the grant; null if the marketplace did not say. */
   organizationId: string | null;
   connectedAt: string;
 }
 
-/** A webhook endpoint that delivers to us, whichever way its install is configured. */
+/** A webhook endpoint that delivers here, for an install from the configuration or from the database. */
 export interface WebhookEndpointTable {
   install: string;
   endpointId: string;
-  /** Null where it was made by another hand, and its secret stands in the configuration. */
+  /** Null if it was made by hand and its secret is in the configuration. */
   secret: Buffer | null;
   storedAt: string;
 }
 
-/** How the delivery of events to an install is doing. */
+/** The state of an install's webhook endpoint. */
 export interface SubscriptionTable {
   install: string;
   nextCheckAt: string | null;
   leasedUntil: string | null;
   checkedAt: string | null;
-  /** What the last check could not mend. */
+  /** What the last check could not repair, as JSON. */
   trouble: string | null;
-  /** Since when an endpoint may be there whose secret nobody stored; null where none can be. */
+  /** Since when an endpoint may exist whose secret is not stored; null if none can. */
   creatingSince: string | null;
   /** When a delivery was last refused because no secret matched. */
   unmatchedAt: string | null;
-  /** When it was enabled again, as a JSON list: the last three times. */
+  /** The last three times at which it was enabled again, as a JSON list. */
   enabledAt: Generated<string>;
 }
 
-/** Reading the whole of an install, and what waits for that. */
+/** The reads of a whole install, and what waits for them. */
 export interface InstallStateTable {
   install: string;
-  /** Nothing that was due before is converged until the install has been read. */
+  /** Nothing that was due before this is converged until the install is read. */
   heldSince: string | null;
-  /** No removal on weaker evidence from before is let pass until the install has been read. */
+  /** No removal on weaker evidence from before this is cleared until the install is read. */
   removalsHeldSince: string | null;
   readWantedAt: string | null;
   readWantedBy: RunTrigger | null;
@@ -56,10 +56,10 @@ export interface InstallStateTable {
   nextAttemptAt: string | null;
   leasedUntil: string | null;
   failure: string | null;
-  /** When the last list of its active contracts began, all of which is known by now. */
+  /** When the last list of its active contracts began whose contracts are all evidence now. */
   activeListedAt: string | null;
-  /** Since when a removal waits for such a list; null where none does. */
+  /** Since when a removal waits for such a list; null if none does. */
   listWantedAt: string | null;
-  /** When that is to be tried (again). */
+  /** When the list is due (again). */
   listDueAt: string | null;
 }

@@ -1,12 +1,12 @@
 import type { Instance } from '../domain/instance.ts';
 import { type Database, inTransaction } from './database.ts';
 
-/** The SQL of who runs on this database: each instance keeps a row of its own. */
+/** The SQL of the instances on this database. Each instance keeps a row of its own. */
 export interface InstanceStore {
-  /** Also forgets others that were heard of last before `forgetBefore`. */
+  /** Also deletes the rows of instances whose last beat is before `forgetBefore`. */
   beat(instance: Omit<Instance, 'stoppedAt'>, forgetBefore: string): Promise<void>;
   stop(id: string, now: string): Promise<void>;
-  /** Running or not, who was heard of last first. */
+  /** All instances, running or not. The one with the latest beat comes first. */
   list(): Promise<Instance[]>;
 }
 

@@ -2,8 +2,8 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from './database.ts';
 
 /**
- * The rows of a list as one value, to be read by `value ->> 0` and so on where they are lists
- * themselves: thousands of them need one parameter, and lists of all lengths one statement.
+ * Rows as one JSON parameter, whose columns are read with `value ->> 0` and so on. So thousands of rows
+ * need one parameter, and lists of every length use the same statement.
  */
 export function jsonRows(
   { dialect }: Pick<Database, 'dialect'>,
@@ -13,7 +13,7 @@ export function jsonRows(
   return dialect === 'sqlite' ? sql`json_each(${text})` : sql`json_array_elements(cast(${text} as json))`;
 }
 
-/** What a column is `in`, however many they are. */
+/** Texts for a condition with `in`, however many there are. */
 export function jsonTexts(database: Pick<Database, 'dialect'>, texts: readonly string[]): RawBuilder<string> {
   const rows = texts.map((text) => [text]);
   return sql<string>`(select value ->> 0 from ${jsonRows(database, rows)} as given)`;

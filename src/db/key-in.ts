@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { chunksOf } from '../lib/chunks.ts';
 
-/** Rows of several columns that one statement names: few enough parameters for both databases. */
+/** How many rows one statement may name, so that both databases accept the number of parameters. */
 const keysAtOnce = 1000;
 
 /** `(a, b) in (values (…), (…))`, which both databases understand. */
@@ -14,7 +14,7 @@ export function keyIn(key: readonly string[], rows: readonly object[], of?: stri
   return sql`(${sql.join(refs)}) in (values ${sql.join(values)})`;
 }
 
-/** In parts that one statement can name. */
+/** The rows in parts that one statement may name. */
 export function inParts<T>(rows: readonly T[]): T[][] {
   return chunksOf(rows, keysAtOnce);
 }

@@ -3,14 +3,14 @@ import { type Database, inTransaction, type Transaction } from './database.ts';
 import { jsonRows, jsonTexts } from './json-list.ts';
 
 /**
- * Named locks that outlive a transaction but not their holder: leased, and taken over when the
- * lease has run out. The same on both databases and between processes.
+ * Named locks that outlive a transaction but not their holder. They are leased, and another process
+ * may take one when its lease has run out. They work the same on both databases.
  */
 export interface LockStore {
-  /** Takes the lock, or keeps it; false while somebody else holds it. */
+  /** Takes or renews the lock; false while another holder has it. */
   hold(name: string, token: string, now: string, leasedUntil: string): Promise<boolean>;
   release(name: string, token: string): Promise<void>;
-  /** The same for several at once. @returns those that are held */
+  /** The same for several locks. @returns the names of those that are held now */
   holdAll(names: readonly string[], token: string, now: string, leasedUntil: string): Promise<Set<string>>;
   releaseAll(names: readonly string[], token: string): Promise<void>;
 }
@@ -41,7 +41,7 @@ export function createLockStore(database: Database): LockStore {
     },
 
     async holdAll(names, token, now, leasedUntil) {
-      // In one order, so that two who want the same do not wait for each other.
+      // In one order, so that two holders that want the same locks cannot deadlock.
       const rows = jsonRows(
         database,
         [...new Set(names)].sort().map((name) => [name, token, leasedUntil]),

@@ -16,7 +16,7 @@ import { AppError } from '../domain/errors.ts';
 import { type Database, inTransaction, type Transaction } from './database.ts';
 import { readSetting, writeSetting } from './setting-store.ts';
 
-/** Append-only. A name that was released is never changed or taken away. */
+/** Append-only. A released name is never changed or removed. */
 const migrations: Record<string, Migration> = {
   '0001-inbox': { up: createInbox },
   '0002-installs': { up: createInstalls },
@@ -34,20 +34,20 @@ const migrations: Record<string, Migration> = {
 };
 
 /**
- * What the tables mean, as a number. It is raised by a migration that older versions could not
- * work with; adding a column or a table does not raise it.
+ * The compatibility number of the tables. A migration that older versions cannot work with raises it.
+ * Adding a column or a table does not.
  */
 const compatibility = 1;
 
 /**
- * Brings the database to this version's tables. Harmless to repeat, and safe when several
- * instances start at once: one migrates, the others find it done.
+ * Migrates the database to the tables of this version. It may be repeated, and several instances may
+ * start at the same time: one migrates, and the others find it done.
  *
  * @returns the names of the migrations that were run
- * @throws AppError `conflict` when a newer version has made the database unreadable for this one
+ * @throws AppError `conflict` if a newer version has made the database unreadable for this one
  */
 export async function migrate(database: Database): Promise<string[]> {
-  // Kysely locks PostgreSQL by itself; on SQLite a transaction around the whole keeps others out.
+  // On PostgreSQL Kysely locks by itself. On SQLite a transaction around everything locks.
   const executed =
     database.dialect === 'postgres'
       ? await runMigrations(database.kysely)
@@ -56,7 +56,7 @@ export async function migrate(database: Database): Promise<string[]> {
   return executed;
 }
 
-/** The names of the migrations that this version would still run. Changes nothing. */
+/** The names of the migrations that this version would run. Changes nothing. */
 export async function listPending(db: Transaction): Promise<string[]> {
   const provider = { getMigrations: async () => migrations };
   const known = await new Migrator({ db, provider }).getMigrations();
@@ -65,8 +65,8 @@ export async function listPending(db: Transaction): Promise<string[]> {
 
 async function runMigrations(db: Database['kysely']): Promise<string[]> {
   const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
-  // A newer version may have run migrations that this one does not know, which Kysely refuses;
-  // whether that matters is what `compatibility` says.
+  // Kysely refuses a database in which a newer version has run migrations that this one does not know.
+  // Whether that matters is decided by `compatibility`.
   const known = await migrator.getMigrations();
   if (known.every((migration) => migration.executedAt !== undefined)) return [];
   const { error, results = [] } = await migrator.migrateToLatest();
@@ -87,8 +87,8 @@ async function checkCompatibility(database: Database): Promise<void> {
 /**
  * Changes nothing.
  *
- * @returns what the tables mean to whoever wrote last; 0 where nobody did
- * @throws AppError `conflict` when a newer version has made the database unreadable for this one
+ * @returns the compatibility number of the version that wrote last; 0 for a new database
+ * @throws AppError `conflict` if a newer version has made the database unreadable for this one
  */
 export async function refuseNewer(tx: Transaction): Promise<number> {
   const stored = Number((await readSetting(tx, 'compatibility')) ?? 0);

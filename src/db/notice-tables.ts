@@ -1,8 +1,7 @@
 import type { Generated } from 'kysely';
-import type { DispatchState } from '../domain/dispatch.ts';
-import type { NoticeKind } from '../domain/notice.ts';
+import type { DispatchState, NoticeKind } from '../domain/notice.ts';
 
-/** Tables of `tables.ts` that are about telling people outside. Ids and numbers only. */
+/** The tables of notifications. They have only ids and numbers. */
 
 export interface NoticeTables {
   notice: NoticeTable;
@@ -18,22 +17,22 @@ interface NoticeTable {
   isRepeat: number;
   /** JSON of `BudgetFacts`. */
   budget: string;
-  /** JSON of what an alert said; null where it was no alert. */
+  /** The fields of an alert as JSON; null for other notices. */
   alert: Generated<string | null>;
-  /** The same for alerts that say the same of the same. */
+  /** Equal for alerts of one kind about the same subject. */
   subjectDigest: Generated<string | null>;
 }
 
-/** A notice on its way through one channel. */
+/** A notice that is to be sent through one channel. */
 interface DispatchTable {
   id: Generated<number>;
   noticeId: number;
   channel: string;
   state: Generated<DispatchState>;
-  /** Of the message it goes out with, alone or with others, from the first try on. */
+  /** Identifies the message that contains it, alone or with others. Set at the first attempt. */
   messageId: string | null;
   attempts: Generated<number>;
-  /** When to try (again), or when whoever is at it has to be done; null once it is settled. */
+  /** When to try (again), or until when it is claimed; null when it is settled. */
   nextAttemptAt: string | null;
   leaseToken: string | null;
   failure: string | null;

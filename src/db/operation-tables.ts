@@ -1,7 +1,7 @@
 import type { Instance } from '../domain/instance.ts';
 import type { ToolTrouble } from '../domain/tool-trouble.ts';
 
-/** Tables of `tables.ts` that tell an operator how the running instances are doing. */
+/** The tables about running instances, for operators. */
 
 export interface OperationTables {
   instance: Instance;
@@ -9,7 +9,7 @@ export interface OperationTables {
   removalTotal: RemovalTotalTable;
 }
 
-/** Every receipt that says `removed`, counted when it was written. */
+/** The number of receipts with `removed`, counted when they are written. */
 interface RemovalTotalTable {
   install: string;
   removed: number;

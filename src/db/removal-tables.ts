@@ -10,15 +10,15 @@ export interface RemovalTables {
   removal: RemovalTable;
 }
 
-/** Of a membership: what has to be looked at again before it counts for good. */
+/** The columns of a membership that needs one more look before its state counts. */
 export interface UnconfirmedColumns {
-  /** Until when a call may still arrive of which nobody knows the end; null once that was looked at. */
+  /** Until when a call with an unknown outcome may still arrive; null after a later look. */
   lateUntil: string | null;
-  /** When a look found nobody who is to be out, and nothing was called; null once that is confirmed. */
+  /** When a look found a member gone without a call by Gangway; null when that is confirmed. */
   missedAt: string | null;
 }
 
-/** Removals beyond the brake: a stable set that an operator decides about. */
+/** Removals that the brake holds: a fixed set that an operator decides about. */
 interface PlanTable {
   id: Generated<number>;
   install: string;
@@ -32,13 +32,13 @@ interface PlanItemTable {
   membershipId: number;
   generation: number;
   cause: RemovalCause;
-  /** What the decision came to for this one; null while there is none. */
+  /** The decision about this removal; null while there is none. */
   outcome: PlanItemOutcome | null;
 }
 
 export type PlanItemOutcome = 'approved' | 'rejected' | 'stale';
 
-/** Every removal that was let pass, and on what grounds: what the brake counts. */
+/** Every removal that was cleared, and why. The brake counts these. */
 interface RemovalTable {
   id: Generated<number>;
   install: string;
@@ -49,20 +49,20 @@ interface RemovalTable {
   clearedAt: string;
 }
 
-/** A project that somebody has left who stays in its group for another. */
+/** A project that a trainer has left, while another project keeps them in its group. */
 interface LeftProjectTable {
   membershipId: number;
   project: string;
-  /** From when what is assigned to them there is to be taken away. */
+  /** From when their assignments in the project are ended. */
   dueAt: string;
   endedAt: string | null;
 }
 
-/** A removal that was due and had to wait for the marketplace to be asked. */
+/** A removal that was due and waits for a read of the marketplace. */
 interface AwaitedReadingTable {
   membershipId: number;
   generation: number;
-  /** Whether it was an end that was said outright. */
+  /** Whether an explicit end is the reason. */
   isExplicit: number;
   since: string;
 }

@@ -5,23 +5,23 @@ export interface ResetTables {
   mailed: MailedTable;
 }
 
-/** The link of a group that lets everybody in, and when it is to be made worthless. */
+/** The shared invitation link of a group, and when it is to be reset. */
 interface LinkResetTable {
   tool: string;
   groupId: string;
-  /** How often that was wanted, ever. */
+  /** How often a reset was requested. */
   wanted: number;
-  /** When it was last done. */
+  /** When it was last reset. */
   resetAt: string | null;
   /** Null when there is nothing to do. */
   nextAttemptAt: string | null;
   attempts: Generated<number>;
 }
 
-/** An invitation that was mailed in the last day, or may have been. */
+/** An invitation that was, or may have been, mailed in the last day. */
 interface MailedTable {
   membershipId: number;
-  /** Which of the membership's invitations it was. */
+  /** Identifies the invitation among those of the membership. */
   invitedAt: string;
   install: string;
   addressDigest: string;

@@ -1,6 +1,6 @@
 import type { Transaction } from './database.ts';
 
-/** What the database must remember about itself. */
+/** What the database stores about itself. */
 type SettingName =
   | 'compatibility'
   | 'key_fingerprint'
@@ -15,7 +15,7 @@ type SettingName =
   | 'clock_drift_seconds'
   | KeyInUse;
 
-/** A row each, so that instances that start at once do not overwrite each other's. */
+/** One row for each key, so that instances that start at the same time do not overwrite each other's. */
 type KeyInUse = `key_in_use:${string}`;
 const keyInUse = 'key_in_use:';
 
@@ -32,7 +32,7 @@ export async function writeSetting(tx: Transaction, name: SettingName, value: st
     .execute();
 }
 
-/** Writes a setting that nobody has written yet. @returns what stands, whoever wrote it */
+/** Writes a setting unless it has a value. @returns the value that it has now */
 export async function keepSetting(tx: Transaction, name: SettingName, value: string): Promise<string> {
   await tx
     .insertInto('setting')
@@ -43,8 +43,8 @@ export async function keepSetting(tx: Transaction, name: SettingName, value: str
 }
 
 /**
- * Moves a setting that only ever grows. @returns whether it was this call that did: of several
- * instances with the same value, one
+ * Raises a setting that only grows. @returns whether this call raised it; of several instances with
+ * the same value only one does
  */
 export async function raiseSetting(tx: Transaction, name: SettingName, value: string): Promise<boolean> {
   const raised = await tx
@@ -57,13 +57,13 @@ export async function raiseSetting(tx: Transaction, name: SettingName, value: st
   return raised !== undefined;
 }
 
-/** Fingerprints of the keys that may have sealed something beside the one of the database. */
+/** Fingerprints of the keys, other than the key of the database, that may have sealed something. */
 export async function listKeysInUse(tx: Transaction): Promise<string[]> {
   const rows = await tx.selectFrom('setting').select('name').where('name', 'like', `${keyInUse}%`).execute();
   return rows.map(({ name }) => name.slice(keyInUse.length));
 }
 
-/** Makes one key that of the database: from now on nothing is sealed with any other. */
+/** Makes this key the key of the database. Nothing is sealed with another key any more. */
 export async function settleKey(tx: Transaction, fingerprint: string): Promise<void> {
   await writeSetting(tx, 'key_fingerprint', fingerprint);
   await tx.deleteFrom('setting').where('name', 'like', `${keyInUse}%`).execute();

@@ -4,19 +4,20 @@ interface Sqlite {
   pragma(source: string): unknown;
 }
 
-/** So long a log is not going to be moved whole between two commits: writers must wait once. */
+/** So long a log cannot be moved completely between two commits, so writers must wait once. */
 const longPages = 20_000;
-/** The log may have this part of what it and the disk have left. */
+/** The log may take this part of the free space including itself. */
 const logShare = 1 / 3;
 
 /**
- * Moves SQLite's log into the database. The first pass holds nobody up, and mostly it is enough.
- * Under load the second has only what came in during the first, and so little is left for the last,
- * which lets the log begin anew; on a disk that is nearly full it also gives back what it took.
+ * Moves SQLite's log into the database file. The first pass stops no writer, and usually it is enough.
+ * Under load a second pass moves what came during the first, so that little is left for the last pass,
+ * which starts the log anew. On a nearly full disk the last pass also frees the space of the log.
  *
- * @param freeBytes what the disk has left
+ * @param freeBytes the free space of the disk
+ * @returns how many pages the log had
  */
-export function shortenLog(sqlite: Sqlite, file: string, freeBytes: number): void {
+export function shortenLog(sqlite: Sqlite, file: string, freeBytes: number): number {
   const pages = moveLog(sqlite, 'PASSIVE');
   const logBytes = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   if (logBytes > (logBytes + freeBytes) * logShare) {
@@ -26,6 +27,13 @@ export function shortenLog(sqlite: Sqlite, file: string, freeBytes: number): voi
     moveLog(sqlite, 'PASSIVE');
     moveLog(sqlite, 'RESTART');
   }
+  return pages;
+}
+
+/** @returns false if a reader or a writer was in the way */
+export function emptyLog(sqlite: Sqlite): boolean {
+  const [result] = sqlite.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
+  return result?.busy === 0;
 }
 
 /** @returns how many pages the log had */

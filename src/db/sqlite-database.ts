@@ -1,45 +1,49 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
-import { CamelCasePlugin, Kysely, SqliteDialect, sql } from 'kysely';
-import { withCachedStatements } from './cached-statements.ts';
+import { CamelCasePlugin, Kysely, type SqliteDatabase as KyselySqliteDatabase, SqliteDialect, sql } from 'kysely';
+import { createChangeNotice } from './change-notice.ts';
 import type { Database, OpenOptions, Transaction } from './database.ts';
 import type { Tables } from './tables.ts';
 
-/** The file behind `sqlite:<path>`; undefined for other databases and for memory. */
+/** The file of `sqlite:<path>`; undefined for other databases and for one in memory. */
 export function sqliteFileOf(url: string): string | undefined {
   const file = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : ':memory:';
   return file === ':memory:' ? undefined : file;
 }
 
 /**
- * Enough for the inner pages of large indexes; memory is taken as it is needed. The thread that
- * stores deliveries has the largest, by random keys.
+ * Enough for the inner pages of large indexes. Memory is only taken as it is needed. The thread that
+ * stores deliveries needs the most, because its keys are random.
  */
 const cacheKiB = { usual: 24 * 1024, ownThread: 128 * 1024 };
 const longestLogPages = 50_000;
 
 /**
- * SQLite works in the thread that calls it. A thread that has other things to do never waits for
- * another writer: `inTransaction` does, leaving the thread free. The log is kept short by the
- * checkpointer; only where that does not run will a commit have to do it.
+ * SQLite blocks the thread that calls it. A thread with other work must not block for another writer,
+ * so `inTransaction` waits instead and leaves the thread free. The checkpointer keeps the log short;
+ * without it, a commit does that.
  */
 export function openSqlite(url: string, { ownsThread = false }: OpenOptions): Database {
   const file = sqliteFileOf(url);
   if (file !== undefined) createPrivately(file);
   const sqlite = new SqliteDatabase(file ?? ':memory:', { timeout: 5000 });
-  // Only a database without tables can still choose how it gives space back.
+  // This setting only has an effect before the first table is created.
   sqlite.pragma('auto_vacuum = INCREMENTAL');
   sqlite.pragma('journal_mode = WAL');
-  // What is cleared is to be gone from the file too, as far as that costs no writing of its own.
+  // Deleted content is overwritten in the file too, as far as that needs no extra write.
   sqlite.pragma('secure_delete = FAST');
   sqlite.pragma('foreign_keys = ON');
   sqlite.pragma(`cache_size = -${ownsThread ? cacheKiB.ownThread : cacheKiB.usual}`);
   sqlite.pragma(`wal_autocheckpoint = ${longestLogPages}`);
   sqlite.pragma(`busy_timeout = ${ownsThread ? 5000 : 0}`);
+  let hasWritten = false;
+  const notice = createChangeNotice(() => {
+    hasWritten = true;
+  });
   const kysely = new Kysely<Tables>({
     dialect: new SqliteDialect({ database: withCachedStatements(sqlite) }),
-    plugins: [new CamelCasePlugin()],
+    plugins: [new CamelCasePlugin(), notice.plugin],
   });
   let isSetDurable: boolean | undefined;
   function setDurable(isDurable: boolean): void {
@@ -53,8 +57,19 @@ export function openSqlite(url: string, { ownsThread = false }: OpenOptions): Da
     transact: (work, isDurable) =>
       kysely.connection().execute(async (connection) => {
         setDurable(isDurable);
-        return await runImmediate(connection, work);
+        return await notice.within(() => runImmediate(connection, work));
       }),
+    watch(onChange, everyMs) {
+      let version = readVersion(sqlite);
+      const timer = setInterval(() => {
+        const seen = readVersion(sqlite);
+        if (!hasWritten && seen === version) return;
+        version = seen;
+        hasWritten = false;
+        onChange();
+      }, everyMs);
+      return { stop: async () => clearInterval(timer) };
+    },
     async close() {
       await kysely.destroy();
       sqlite.close();
@@ -62,13 +77,22 @@ export function openSqlite(url: string, { ownsThread = false }: OpenOptions): Da
   };
 }
 
-/** For its owner only; SQLite gives its log the mode of the database. */
+/** The version changes when another connection writes: of a thread or of another process. */
+function readVersion(sqlite: SqliteDatabase.Database): unknown {
+  try {
+    return sqlite.pragma('data_version', { simple: true });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Creates the file for its owner only. SQLite gives its log the same mode. */
 export function createPrivately(file: string): void {
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
   closeSync(openSync(file, 'a', 0o600));
 }
 
-/** Takes the write lock at the beginning: upgrading a read later fails at once when another wrote. */
+/** Takes the write lock at the beginning, because a later upgrade fails at once if another process wrote. */
 async function runImmediate<T>(connection: Kysely<Tables>, work: (tx: Transaction) => Promise<T>): Promise<T> {
   await sql`begin immediate`.execute(connection);
   try {
@@ -79,4 +103,29 @@ async function runImmediate<T>(connection: Kysely<Tables>, work: (tx: Transactio
     await sql`rollback`.execute(connection).catch(() => undefined);
     throw error;
   }
+}
+
+type Statement = ReturnType<KyselySqliteDatabase['prepare']>;
+
+const maxStatements = 500;
+
+/**
+ * Keeps prepared statements, because nearly all queries come again, and preparing a statement costs
+ * SQLite more than running most of them. Kysely's driver would prepare each query anew.
+ */
+function withCachedStatements(database: SqliteDatabase.Database): KyselySqliteDatabase {
+  const statements = new Map<string, Statement>();
+  return {
+    close: () => database.close(),
+    prepare(sql) {
+      const known = statements.get(sql);
+      if (known !== undefined) return known;
+      // The oldest is dropped first. That is simpler than "least recently used", and the set hardly changes.
+      const [oldest] = statements.keys();
+      if (statements.size >= maxStatements && oldest !== undefined) statements.delete(oldest);
+      const prepared = database.prepare(sql) as unknown as Statement;
+      statements.set(sql, prepared);
+      return prepared;
+    },
+  };
 }

@@ -1,19 +1,19 @@
 /**
- * Every column that holds an instant by our own clock, by what is to become of it where it lies in
- * the future because the clock was ahead. `test/reconcile/clock-worker.test.ts` compares it with the tables.
+ * Every column with a time of Gangway's own clock, by what happens to a time in the future after the
+ * clock was ahead. `test/reconcile/clock-worker.test.ts` compares it with the tables.
  */
 export interface StampedColumns {
-  /** When something was, or when to try again: never later than now, or now is as good. */
+  /** When something happened, or when to try again: cut back to now. */
   now: Readonly<Record<string, readonly string[]>>;
-  /** Until when nobody else may do something: it ends at the latest where the longest lease would. */
+  /** Until when something is leased: cut back to the end of the longest lease. */
   lease: Readonly<Record<string, readonly string[]>>;
-  /** Until when access is kept: at the latest for the longest grace from now on. */
+  /** Until when access is kept: cut back to the longest grace period from now. */
   grace: Readonly<Record<string, readonly string[]>>;
-  /** `1:` and when the reading began that said an attribute last. */
+  /** `1:` and when the read began that last gave an attribute. */
   version: Readonly<Record<string, readonly string[]>>;
-  /** Instants in their order, with a space between. */
+  /** Instants in order, separated by spaces. */
   absences: Readonly<Record<string, readonly string[]>>;
-  /** Of the marketplace, of a tool, or the name of something rather than a time. */
+  /** Left as they are: times of the marketplace or of a tool, or times that only identify something. */
   left: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -91,10 +91,10 @@ export const stampedColumns: StampedColumns = {
   },
   lease: {
     budget_reader: ['leased_until'],
-    // Also when to try again: at most an hour, which the lease of whoever is at it must survive.
+    // Also when to try again. That is within an hour, and the lease of a running attempt must survive it.
     dispatch: ['next_attempt_at'],
     install_state: ['leased_until'],
-    // Until when a call may arrive: it ends as the lease does.
+    // `late_until` is when the last call can no longer arrive. It ends as a lease does.
     membership: ['leased_until', 'late_until'],
     named_lock: ['leased_until'],
     read_request: ['leased_until'],
@@ -118,10 +118,10 @@ export const stampedColumns: StampedColumns = {
     account: ['made_at'],
     budget: ['last_usage_at'],
     contract: ['start_date', 'end_date'],
-    // A mail is known by when its invitation was made.
+    // The time of an invitation identifies its mail.
     invitation: ['created_at', 'expires_at'],
     mailed: ['invited_at'],
-    // A list: those of the last day count.
+    // A list, of which only the times of the last day count.
     subscription: ['enabled_at'],
     usage_ledger: ['lowered_from'],
   },

@@ -98,44 +98,44 @@ export interface DeliveryTable {
   receivedAt: string;
   state: DeliveryState;
   attempts: Generated<number>;
-  /** When to look at it (again); null when there is nothing left to do. */
+  /** When to handle it (again); null when there is nothing to do. */
   nextAttemptAt: string | null;
   /** Why it is not handled, in a few words. */
   failure: string | null;
-  /** Which version of the event reader judged it. */
+  /** The version of the event reader that read it. */
   readerVersion: number;
   headers: string;
-  /** Empty where it was not kept: nothing that is sealed is. */
+  /** Empty if it was not kept; an encrypted body is never empty. */
   body: Buffer;
 }
 
-/** How much an install has stored: the sum of its parts. */
+/** How much an install has stored: the sum of its rows. */
 export interface InstallStorageTable {
   install: string;
   part: number;
   bytes: number;
 }
 
-/** As `PersonEvidence`, but the address is sealed and found by its digest. */
+/** As `PersonEvidence`, but the address is encrypted and found by its digest. */
 export interface PersonTable extends Omit<PersonEvidence, 'workEmail'> {
   workEmail: Buffer | null;
   workEmailDigest: string | null;
-  /** In the clear, and lower case: it names no person. */
+  /** Not encrypted, because it names no person. In lower case. */
   workEmailDomain: string | null;
 }
 
-/** Trainers whose memberships are still to be derived from the evidence, as they were queued. */
+/** The queue of trainers whose memberships are to be derived from the evidence. */
 export interface DerivationTable {
   /** Counts up. */
   arrival: Generated<number>;
-  /** On whose word. */
+  /** The install whose evidence queued them. */
   install: Generated<string>;
   trainerId: string;
-  /** When evidence about them came in last; empty where it is not for that that they wait. */
+  /** When the last evidence about them came; empty if they are queued for another reason. */
   evidenceAt: Generated<string>;
 }
 
-/** A contract about which an event left something to be asked of the marketplace. */
+/** A contract that must be read, because an event left something out. */
 export interface ReadRequestTable {
   install: string;
   contractId: string;
@@ -151,14 +151,14 @@ export interface MembershipTable extends UnconfirmedColumns {
   groupId: string;
   trainerId: string;
   wanted: number;
-  /** Raised whenever `wanted` changes: what was decided for an older one no longer counts. */
+  /** Raised whenever `wanted` changes. Decisions for an older generation do not count any more. */
   generation: number;
   state: MembershipState;
-  /** The tool's own id for the member, once known. */
+  /** The tool's id of the member; null until it is known. */
   memberId: string | null;
-  /** One that was theirs, and by now shows an address that is none of theirs: nobody knows whose it is. */
+  /** An id that was theirs, but whose account now has an address that is not theirs. It is unknown whose it is. */
   doubtedId: string | null;
-  /** Whether an intent found the person absent before adding them. */
+  /** Whether an intent found the trainer absent before adding them. */
   isOurs: number;
   attempts: number;
   /** When to converge (again); null when wanted and found agree. */
@@ -169,26 +169,26 @@ export interface MembershipTable extends UnconfirmedColumns {
   lookAgain: Generated<number>;
   failure: string | null;
   updatedAt: string;
-  /** Whose brake counts it, and whose turn it is that it is worked on in. */
+  /** The install whose brake counts it, and in whose turn it is converged. */
   install: Generated<string>;
   cause: RemovalCause | null;
-  /** When the brake is to be asked about its removal; null when it has been, or need not be. */
+  /** When the brake is asked about its removal; null if it was asked, or need not be. */
   removeAfter: string | null;
-  /** The generation whose removal the brake let pass, or an operator approved. */
+  /** The generation whose removal the brake cleared or an operator approved. */
   clearedGeneration: number | null;
 }
 
-/** Whatever was a reason for a membership when it was derived: to tell an end from a new configuration. */
+/** The reasons of a membership when it was derived. They tell the end of a contract from a new configuration. */
 export interface ReasonTable {
   membershipId: number;
   install: string;
   contractId: string;
   linkId: string;
-  /** Whether the install knew the address that the membership was for. */
+  /** Whether the install knew the address of the trainer. */
   isNamed: Generated<number>;
 }
 
-/** One reading of a whole install, and what was done in the tools while it was under way. */
+/** One read of a whole install, and what was done in the tools because of it. */
 export interface RunTable {
   id: Generated<number>;
   install: string;
@@ -196,7 +196,7 @@ export interface RunTable {
   beganAt: string;
   /** The last receipt before it. */
   afterReceipt: number;
-  /** When all that was read had been added as evidence; null before that. */
+  /** When everything that was read was evidence; null before that. */
   readAt: string | null;
   endedAt: string | null;
   outcome: RunOutcome | null;
@@ -208,7 +208,7 @@ export interface RunTable {
   failure: string | null;
 }
 
-/** What operators have decided, and who. */
+/** The decisions of operators. */
 export interface AuditTable {
   id: Generated<number>;
   at: string;
@@ -217,38 +217,38 @@ export interface AuditTable {
   subject: string;
 }
 
-/** Written before a call that changes a tool, so that a crash leaves a trace of what was meant. */
+/** Written before a call that changes a tool, so that the purpose of the call is known after a crash. */
 export interface IntentTable {
   id: Generated<number>;
   membershipId: number;
   generation: number;
   operation: ToolOperation;
-  /** What the look before the call found. */
+  /** Whether the look before the call found the member. */
   wasFound: number;
   createdAt: string;
-  /** A password that was made up for the login that adding them makes; gone once that is settled. */
+  /** The generated password of the login that the call makes; null when the call is settled. */
   credential: Buffer | null;
 }
 
-/** How a member gets in who has no login yet. */
+/** How a member without a login gets in. */
 export interface InvitationTable {
   membershipId: number;
   kind: InvitationKind;
-  /** Gone once they were told. */
+  /** Null after it was delivered. */
   content: Buffer | null;
   createdAt: string;
   expiresAt: string | null;
   deliveredAt: string | null;
   deliveredBy: DeliveredBy | null;
-  /** Whether they are to have another. */
+  /** Whether a new invitation is to be made. */
   isRenewalWanted: Generated<number>;
-  /** Of mailing it. */
+  /** Attempts to mail it. */
   attempts: Generated<number>;
   nextAttemptAt: string | null;
   failure: string | null;
 }
 
-/** What was done in a tool and what came of it; never bodies, never addresses. */
+/** What was done in a tool, and its outcome. It never contains bodies or addresses. */
 export interface ReceiptTable {
   id: Generated<number>;
   membershipId: number;
@@ -260,14 +260,14 @@ export interface ReceiptTable {
   createdAt: string;
 }
 
-/** When a contract was first seen to have ended; only where no event gives the time. */
+/** When a contract was first seen to have ended; only if no event gives the time. */
 export interface ContractEndTable {
   install: string;
   contractId: string;
   seenAt: string;
 }
 
-/** Trainers of whom an install keeps nothing personal, until they have a contract there again. */
+/** Trainers whose personal data an install does not keep until they have a contract again. */
 export interface ForgottenPersonTable {
   install: string;
   trainerId: string;

@@ -3,8 +3,8 @@ import type { Generated } from 'kysely';
 /** Tables of `tables.ts` that are about work imported from files. */
 
 /**
- * `staging` counts for nothing, and `dropped` waits to be cleared; `counted` counts as far as no
- * later one has the same day, and `undone` no more.
+ * `staging` and `dropped` do not count; `dropped` waits to be deleted. `counted` counts unless a later
+ * import has the same day. `undone` does not count any more.
  */
 export type ImportState = 'staging' | 'dropped' | 'counted' | 'undone';
 
@@ -12,12 +12,12 @@ export interface UsageImportTable {
   id: Generated<number>;
   install: string;
   state: ImportState;
-  /** The name of the file, without the way to it. */
+  /** The name of the file without its folder. */
   fileName: string;
   actor: string;
-  /** What is still being staged by then was given up. */
+  /** If it is still staging by then, the process has died. */
   keptUntil: string;
-  /** When it began to count: of two with the same day, the later one does. */
+  /** When it began to count. Of two imports with the same day, the later one counts. */
   countedAt: string | null;
   undoneAt: string | null;
   lines: Generated<number>;
@@ -26,7 +26,7 @@ export interface UsageImportTable {
   lastDay: string | null;
 }
 
-/** One line of a file: who, where and how much, by ids alone. */
+/** One line of a file: who, where and how much, only by ids. */
 export interface UsageImportEntryTable {
   importId: number;
   line: number;

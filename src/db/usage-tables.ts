@@ -1,35 +1,35 @@
 import type { Generated, Selectable } from 'kysely';
 import type { Counts, Day, LedgerState } from '../domain/usage.ts';
 
-/** Work as it was read in the tools, and as it was reported. Kept for good: by ids, without names. */
+/** Work as it was read from the tools, and as it was reported. It has ids and no names, so it is kept for good. */
 
-/** A place where work is counted, and how far it has been read. */
+/** A scope in which a tool counts work, and how far it was read. */
 export interface UsagePlaceTable {
   tool: string;
   scope: string;
-  /** When to read it (again); null while nobody wants that. */
+  /** When to read it (again); null if no reading is wanted. */
   nextReadAt: string | null;
   leaseToken: string | null;
   leasedUntil: string | null;
   attempts: Generated<number>;
   failure: string | null;
-  /** When a reading began that was refused, as the one before: it takes somebody to change that. */
+  /** When the last reading began, if it and the one before were refused. An operator must change something. */
   refusedAt: string | null;
-  /** When the last reading that ended began, and the last one of everything. */
+  /** When the last finished reading began, and the last finished complete one. */
   readBeganAt: string | null;
   completeBeganAt: string | null;
-  /** Since when it cannot be read although a live link leads there. */
+  /** Since when it cannot be read although a live link needs it. */
   failingSince: string | null;
-  /** Since when the tool says that there is no such place. */
+  /** Since when the tool says that there is no such scope. */
   goneSince: string | null;
-  /** When somebody was told of that. */
+  /** When an alert was raised about it. */
   toldAt: string | null;
-  /** What the tool could not tell at the last reading, and since when. */
+  /** What the last reading of the tool lacked, and since when. */
   gap: string | null;
   gapSince: string | null;
 }
 
-/** The groups whose members work at a place. */
+/** The groups whose members work in a scope. */
 export interface UsagePlaceGroupTable {
   tool: string;
   groupId: string;
@@ -38,17 +38,17 @@ export interface UsagePlaceGroupTable {
 
 export type UsagePlaceRow = Selectable<UsagePlaceTable>;
 
-/** What the tool calls a person, and what is remembered of them between readings of a place. */
+/** The id of a person in the tool, and what is kept about them between readings of a scope. */
 export interface UsagePersonTable {
   tool: string;
   scope: string;
   memberId: string;
   trainerId: string;
-  /** Of their membership at the last reading: another one tells that a removal was begun since. */
+  /** The generation of their membership at the last reading. Another one means that a removal began since. */
   generation: number;
-  /** JSON of `Totals`, for tools that know no days; null for others. */
+  /** JSON of `Totals`, for tools that do not count by day; null for others. */
   totals: string | null;
-  /** Since when the tool tells less of them than was counted; null where it does not. */
+  /** Since when the tool shows less work of them than was counted; otherwise null. */
   fallenSince: string | null;
 }
 
@@ -57,11 +57,11 @@ export interface UsageItemTable {
   scope: string;
   memberId: string;
   itemId: string;
-  /** Empty where nothing came of it; then its task is the other. */
+  /** Empty if the item has no result; its task is then `skippedTaskId`. */
   taskId: string;
   skippedTaskId: string | null;
   doneDay: Day;
-  /** The last day to which it counts anything. */
+  /** The last day on which it counts. */
   lastDay: Day;
   labels: number | null;
   seconds: number | null;
@@ -71,42 +71,42 @@ export interface UsageItemTable {
   moments: string | null;
 }
 
-/** What one member has done at a place on one day. */
+/** The work of one member in a scope on one day. */
 export interface UsageDayTable extends Counts {
   tool: string;
   scope: string;
   memberId: string;
   day: Day;
   trainerId: string;
-  /** Whether a removal was begun since: it may rise, and never falls. */
+  /** Whether a removal has begun since. Then it may be raised but never lowered. */
   isFrozen: number;
-  /** Whether a piece that was seen before that removal was taken away or moved since. */
+  /** Whether a piece of work from before that removal was deleted or moved since. */
   isTorn: Generated<number>;
   seenAt: string;
 }
 
-/** What was reported for a trainer, by contract and day. */
+/** The usage that was reported for a trainer, by contract and day. */
 export interface UsageLedgerTable extends Counts {
   install: string;
   contractId: string;
   trainerId: string;
   day: Day;
-  /** What was sent last, whatever came of it; beside it stands what was answered. */
+  /** What was sent last, whatever its outcome. The columns above are what was answered. */
   triedSeconds: number | null;
   triedTasks: number | null;
   triedLabels: number | null;
   state: LedgerState;
-  /** Until then a request may arrive of which nobody knows the end. */
+  /** Until when a request with an unknown outcome may still arrive. */
   doubtedUntil: string | null;
-  /** Since when what would lower it waits for somebody to look. */
+  /** Since when a lower total waits for an operator. */
   loweringHeldAt: string | null;
-  /** When a lower count was answered last, where it has not risen again since. */
+  /** When a lower total was last answered, if it has not risen again since. */
   loweredAt: string | null;
-  /** JSON of the most that had been answered before. */
+  /** JSON of the greatest total that was answered before. */
   loweredFrom: string | null;
   sentAt: string;
   answeredAt: string | null;
-  /** When it was sent for the last time, as it had left the look-back. */
+  /** When it was sent for the last time, because it left the look-back. */
   closedAt: string | null;
   reportId: string;
   requestId: string | null;
@@ -114,49 +114,49 @@ export interface UsageLedgerTable extends Counts {
   message: string | null;
 }
 
-/** A day that needs somebody, and when that was said last. */
+/** A day that needs an operator, and when an alert about it was last raised. */
 export interface UsageTroubleTable {
   install: string;
   kind: UsageTroubleKind;
-  /** Which day of whose work: a digest. */
+  /** A digest that identifies the day of a trainer. */
   work: string;
   seenAt: string;
   toldAt: string | null;
 }
 
 /**
- * `work`: it cannot be told which contract it is of; `lowering`: a run would lower too much;
- * `refused`: by the marketplace.
+ * `work`: its contract is unknown; `lowering`: a run would lower too much; `refused`: the marketplace
+ * refused it.
  */
 export type UsageTroubleKind = 'work' | 'lowering' | 'refused';
 
-/** What an operator has decided about work that could not be told to be of one contract. */
+/** The decision of an operator about work whose contract was unknown. */
 export interface UsageDecisionTable {
   id: Generated<number>;
   /** The key of the observation. */
   work: string;
-  /** Null where it is not to be reported at all. */
+  /** Null if it is not reported at all. */
   install: string | null;
   contractId: string | null;
   decidedAt: string;
 }
 
-/** A place whose work a removal waits for. */
+/** A scope whose work must be read before a removal. */
 export interface FinalReadingPlaceTable {
   membershipId: number;
   tool: string;
   scope: string;
 }
 
-/** A removal that has waited for the work at its place to be read. */
+/** A removal that waits, or has waited, until the work in its scopes is read. */
 export interface FinalReadingTable {
   membershipId: number;
   generation: number;
   wantedAt: string;
-  /** Whether the wait is over although nothing was read. */
+  /** Whether the wait ended without a reading. */
   isUnread: Generated<number>;
-  /** When what was read had been reported, or nobody waits for that any more. */
+  /** When the work was reported, or when nothing waits for the report any more. */
   reportedAt: string | null;
-  /** When to try that again, where it failed. */
+  /** When to try the report again after a failure. */
   reportAfter: string | null;
 }

@@ -6,11 +6,11 @@ import { createLoop, type Loop } from '../lib/loop.ts';
 import { type Database, inTransaction, type Transaction } from './database.ts';
 
 /**
- * Gives back to the disk what deleting has left free in a SQLite file, beyond what the next
- * deliveries will want again. PostgreSQL does so by itself.
+ * Frees the space that deleted rows left in a SQLite file, except what the next deliveries need.
+ * PostgreSQL does this by itself.
  *
  * @param keepPages how many free pages are kept
- * @returns whether there is more to give back
+ * @returns whether there is more to free
  */
 export async function shrinkFile(database: Database, keepPages: number): Promise<boolean> {
   if (database.dialect !== 'sqlite') return false;
@@ -19,10 +19,10 @@ export async function shrinkFile(database: Database, keepPages: number): Promise
   if (spare <= 0) return false;
   const pages = Math.min(spare, pagesPerStep);
   await inTransaction(database, async (tx) => {
-    // One at a time: better-sqlite3 runs a statement one step, and each step frees one page.
+    // One page at a time, because better-sqlite3 runs only one step of this statement.
     for (let freed = 0; freed < pages; freed += 1) await freePage.execute(tx);
   });
-  // A file that was made without the setting for it gives nothing back, however often it is asked.
+  // A file that was made without this setting never frees a page.
   return spare > pages && (await countFreePages(database.kysely)) < free;
 }
 
@@ -33,7 +33,7 @@ async function countFreePages(tx: Transaction): Promise<number> {
   return rows[0]?.freelistCount ?? 0;
 }
 
-/** Each is moved to another place in the file: so few that nobody waits long. */
+/** Each page is moved within the file. So few, so that no writer waits long. */
 const pagesPerStep = 64;
 const restMs = 20;
 const intervalMs = 10 * 60_000;

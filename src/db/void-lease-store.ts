@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Transaction } from './database.ts';
 
-/** The SQL of leases whose holder is dead: they end now. */
+/** The SQL that ends the leases of dead processes. */
 
 const leases = {
   budget_reader: 'leased_until',
@@ -23,8 +23,8 @@ export async function hasLeases(db: Transaction, now: string): Promise<boolean> 
 }
 
 /**
- * All but those under which a call to a tool may be on its way: it outlives whoever made it, and
- * nobody is to look before it can no longer arrive.
+ * Ends all leases except those under which a call to a tool may be under way. Such a call outlives its
+ * process, and no look may be made before the call can no longer arrive.
  */
 export async function voidLeases(tx: Transaction, now: string): Promise<void> {
   for (const [table, column] of Object.entries(leases)) {
@@ -34,7 +34,7 @@ export async function voidLeases(tx: Transaction, now: string): Promise<void> {
   }
 }
 
-/** What was meant last has not come to an end. */
+/** The last intent has no receipt. */
 const mayBeCalling = sql`exists (
   select 1 from intent where intent.membership_id = membership.id
     and intent.created_at >= coalesce((select max(receipt.created_at) from receipt

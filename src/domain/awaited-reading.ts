@@ -3,7 +3,7 @@ import { type GracePeriods, isByOperator, isExplicit, type RemovalCause } from '
 
 /**
  * What a removal that is due waits for: the marketplace must have been asked late enough that Gangway knows everything
- * that may keep the trainer in (`docs/design.md`, *Removing* and *Reconciling*). Each wait has an end. After it the
+ * that may keep the trainer in (docs/design.md, Removing and Reconciling). Each wait has an end. After it the
  * trainer is removed, even if the marketplace could not be asked.
  */
 
@@ -83,7 +83,7 @@ function findLook(
   neighbours: readonly InstallReadings[],
   { since, now }: { since: Instant; now: Instant },
 ): ReadingWait {
-  // Nobody could ask during a silence, so the time counts from its end.
+  // During a silence no instance could ask, so the time counts from its end.
   const here = sources.map(({ removalsHeldSince }) => removalsHeldSince ?? since);
   if (msBetween(latestOf([since, ...here]), now) >= longestLookMs) {
     return { isOver: true, toList: [] };
@@ -99,8 +99,8 @@ function isOlder({ heldSince }: InstallReadings, { derivedAt }: DueEnd): boolean
 }
 
 /**
- * Whether an install may have missed the hire of a trainer whom another install lets go. An end that the other install
- * delivered after the silence acts at once.
+ * Whether an install may have missed the hire of a trainer when another install ends its reason. An end that the other
+ * install delivered after the silence acts at once.
  */
 function mayHaveMissedHire(other: InstallReadings, due: DueEnd): boolean {
   return other.heldSince !== null && (due.cause !== 'contract_ended' || isOlder(other, due));

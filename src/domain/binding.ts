@@ -1,6 +1,6 @@
 /**
  * An install and a tool are bound to the customer and the server that they are first seen with. If the configuration
- * then names another customer or server, Gangway treats that as a mistake and touches nobody until an operator accepts
+ * then names another customer or server, Gangway treats that as a mistake and changes nothing until an operator accepts
  * it. Pure.
  */
 

@@ -8,7 +8,7 @@ import type {
   ParticipationEvidence,
 } from './evidence.ts';
 
-/** Status as pure functions of the registers (`docs/design.md`, *Evidence*). */
+/** Status as pure functions of the registers (docs/design.md, Evidence). */
 
 /**
  * `disputed`: a later read contradicts a delivered end, so access stays. If a contract is missing from all lists, that
@@ -19,7 +19,7 @@ export const contractStatuses = ['unknown', 'active', 'disputed', 'ended'] as co
 export type ContractStatus = (typeof contractStatuses)[number];
 export type LinkStatus = 'unknown' | 'live' | 'removed' | 'absent';
 
-/** A read may have been under way when the event was raised. After this long it was not. */
+/** A read may have been running when the event was raised. After this long it was not. */
 const disputeAfterMs = 10 * 60_000;
 
 export type ContractRegisters = Pick<

@@ -54,7 +54,7 @@ export interface LinkEvidence {
   externalProjectId: string | null;
   externalProjectName: string | null;
   externalProjectUrl: string | null;
-  /** Who adds members: the marketplace's mode. It may change in place. */
+  /** Who adds members: the marketplace's mode. The mode may change without a new link. */
   provisioningMode: string | null;
   provisioningModeVersion: string | null;
   /** The job it links to, as far as a reading says. With it the link can be created again. */

@@ -6,7 +6,7 @@ export type InvitationContent =
 
 export type InvitationKind = InvitationContent['kind'];
 
-/** Who delivered it: a mail, or an operator to whom it was shown once. */
+/** Who delivered it: a mail, or an operator who saw it once. */
 export type DeliveredBy = 'mail' | 'operator';
 
 /** The placeholders that an invitation text may contain, as `{link}`. */

@@ -84,7 +84,7 @@ interface Situation {
 
 /**
  * The membership that follows from new evidence: the same object if nothing changes, null if there is none. Each change
- * of `wanted` starts a new generation. Then calls that were decided under the old one are not made, and calls under way
+ * of `wanted` starts a new generation. Then calls that were decided under the old one are not made, and running calls
  * do not settle it.
  */
 export function deriveMembership(
@@ -152,7 +152,7 @@ function toRemoving({ install, cause, removeAfter }: Unwanted, generation: numbe
   return { wanted: false, generation, state: 'removing', install, cause, removeAfter };
 }
 
-/** The member stays in the tool. A new generation keeps calls under way from settling it. */
+/** The member stays in the tool. A new generation keeps running calls from settling it. */
 function toOrphanedOrReleased(
   current: MembershipCore,
   kind: 'orphaned' | 'managed',

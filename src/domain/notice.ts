@@ -43,3 +43,8 @@ export interface BudgetFacts {
   /** A fraction of the funding: 0.8 is 80 %. */
   consumedFraction: number | null;
 }
+
+/** How far a notice has come in one channel. `failed` is final too. */
+export const dispatchStates = ['waiting', 'sent', 'failed'] as const;
+
+export type DispatchState = (typeof dispatchStates)[number];

@@ -13,13 +13,13 @@ import {
 
 /**
  * Whether one reason to be in a group stands. If not: since when, why, and when the trainer may be removed because of
- * it (`docs/design.md`, *Removing*).
+ * it (docs/design.md, Removing).
  */
 
 /**
  * Why a trainer is removed. The first three and `retired` are explicit and act at once. Everything else is weaker and
- * waits. `found_again` is a trainer whom we removed and who is in the tool again: only a listing shows that, so it
- * waits and the brake counts it, even if the contract ended explicitly.
+ * waits. `found_again` is a removed trainer who is in the tool again: only a listing shows that, so it waits and the
+ * brake counts it, even if the contract ended explicitly.
  */
 export const removalCauses = [
   'contract_ended',

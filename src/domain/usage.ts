@@ -1,9 +1,9 @@
 /**
- * Work done, as it is seen and as it is reported (design section 5). A count that a source does not
- * have is null, which is not zero: absence lowers nothing.
+ * Work as sources observe it, and as it is reported (docs/design.md, Usage). A count that a source does not have is
+ * null. Null is not zero: absence lowers nothing.
  */
 
-/** `2026-03-15`, in the zone of its link. */
+/** A date like `2026-03-15`, in the time zone of the link. */
 export type Day = string;
 
 export interface Counts {
@@ -14,7 +14,7 @@ export interface Counts {
 
 /** What the work was done on, as its source knows it. */
 export type WorkedOn =
-  /** What an adapter's `usageScopeFor` gives. */
+  /** The work scope that an adapter's `usageScopeFor` names. */
   | { by: 'scope'; tool: string; scope: string }
   | { by: 'project'; install: string; externalProjectId: string }
   | { by: 'contract'; install: string; contractId: string };
@@ -27,30 +27,30 @@ export interface Observation {
   trainerId: string;
   day: Day;
   counts: Counts;
-  /** When the reading began that saw it, or the import was made. */
+  /** When the reading began, or the import was made. */
   seenAt: string;
-  /** What its source calls the person, where it knows their work piece by piece. */
+  /** The source's id of the trainer, if the source lists single pieces of work. */
   memberId?: string;
-  /** Whether a removal was begun since: what it is of is not to change any more. */
+  /** Whether the trainer's removal has begun since. From then on the contract of this work must not change. */
   isFrozen?: boolean;
-  /** Whether some of it has gone or moved since then: its pieces do not tell whose it is. */
+  /** Whether pieces were deleted or moved since then. The pieces no longer show whose work it is. */
   isTorn?: boolean;
-  /** Whether its source has said so and does not any more: nothing, in words, as absence is none. */
+  /** Whether the source has withdrawn it explicitly. A missing observation withdraws nothing. */
   isTakenBack?: boolean;
 }
 
-/** Of one day's work, what was done or grew at one instant; null where that is not known. */
+/** The part of a day's work that was done at one instant; null if the instant is unknown. */
 export interface Moment {
   at: string | null;
-  /** The task that was worked on, where a piece of it was done then. */
+  /** The task, if a piece of it was done then. */
   taskId: string | null;
   seconds: number;
   labels: number;
 }
 
 /**
- * Of what was reported for a day: `answered` was taken; `in_doubt` has a request of which nobody
- * knows the end; `refused` waits for somebody to change something; `unsent` never got there.
+ * The state of a day's report. `answered`: the marketplace took it. `in_doubt`: the outcome of a request is unknown.
+ * `refused`: it waits until something is changed. `unsent`: no request has arrived.
  */
 export type LedgerState = 'in_doubt' | 'answered' | 'refused' | 'unsent';
 
@@ -58,27 +58,27 @@ export const countNames = ['seconds', 'tasks', 'labels'] as const;
 
 export const noCounts: Counts = { seconds: null, tasks: null, labels: null };
 
-/** Counts that are made of others one by one. */
+/** Builds counts from one value for each name. */
 export function toCounts(countOf: (name: keyof Counts) => number | null): Counts {
   return { seconds: countOf('seconds'), tasks: countOf('tasks'), labels: countOf('labels') };
 }
 
-/** The same counts with nothing in them; what was never told of stays untold. */
+/** The same counts at zero. Unknown counts stay unknown. */
 export function toZeros(counts: Counts): Counts {
   return toCounts((name) => (counts[name] === null ? null : 0));
 }
 
-/** Null is no zero: what nobody has counted stays unknown. */
+/** Adds counts. Null is not zero: a count that neither has stays unknown. */
 export function addCounts(a: Counts, b: Counts): Counts {
   return toCounts((name) => (a[name] === null ? b[name] : a[name] + (b[name] ?? 0)));
 }
 
-/** The greater of each; what only one has is kept. */
+/** The greater of each count. A count that only one has is kept. */
 export function maxCounts(a: Counts, b: Counts): Counts {
   return toCounts((name) => (a[name] === null || b[name] === null ? (a[name] ?? b[name]) : Math.max(a[name], b[name])));
 }
 
-/** Whether any count of the one is less than what the other has of it. */
+/** Whether any count is lower than the other's. */
 export function isLower(counts: Counts, than: Counts): boolean {
   return countNames.some((name) => {
     const [mine, other] = [counts[name], than[name]];

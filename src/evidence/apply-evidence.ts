@@ -22,7 +22,7 @@ export interface AppliedEvidence extends DerivedWork {
   held: HeldEvidence[];
 }
 
-/** A trainer whom an event names, and the contract that the event is about. */
+/** A trainer that an event names, and the contract that the event is about. */
 export interface NamedTrainer {
   install: string;
   contractId: string;
@@ -30,7 +30,7 @@ export interface NamedTrainer {
 }
 
 /**
- * Merges evidence from any source and derives memberships from it. It derives the trainers whom an event names at once.
+ * Merges evidence from any source and derives memberships from it. It derives the trainers that an event names at once.
  * All other trainers wait, and installs take turns: some of them are derived now and the rest in later transactions.
  * Call it inside a transaction that holds `evidence.lock`.
  *

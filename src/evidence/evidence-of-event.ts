@@ -126,7 +126,7 @@ function findContractToRead(
 ): string | null {
   if (contract === null || type !== 'contract.started') return null;
   if (isStale) return contract.id;
-  const hasPlace = link !== null && link.externalProjectId !== null;
+  const hasProject = link !== null && link.externalProjectId !== null;
   const hasPerson = trainer !== null && trainer.id !== null && trainer.workEmail !== null;
-  return hasPlace && hasPerson ? null : contract.id;
+  return hasProject && hasPerson ? null : contract.id;
 }

@@ -6,7 +6,7 @@ import type { InboxStore } from '../inbox/inbox-store.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createLoop, type Loop } from '../lib/loop.ts';
+import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { type ApplyDeps, applyEvidence, maxContractsAtOnce } from './apply-evidence.ts';
 import { describeHold, evidenceKey, type HeldEvidence } from './hold-evidence.ts';
@@ -14,7 +14,7 @@ import { collectDeliveries, type ReadDelivery, readDelivery } from './read-deliv
 import type { ReadRequestStore } from './read-request-store.ts';
 import type { ReportEvidence } from './report-evidence.ts';
 
-export interface IntakeDeps extends ApplyDeps {
+export interface IntakeDeps extends ApplyDeps, Polling {
   database: Database;
   inbox: InboxStore;
   readRequests: ReadRequestStore;
@@ -40,27 +40,26 @@ export interface IntakeDeps extends ApplyDeps {
 const batchSize = 50;
 /** After this many failures, about an hour, a delivery waits for a repeat or for `replay`. */
 const maxAttempts = 12;
-const pollMs = 1000;
 /** If a batch is this large, requests are probably queueing. */
 const manyAtOnce = 10;
 /** Intake takes a twentieth of the time: it still makes progress, and the receiver is hardly slower. */
-const restFactor = 19;
-const longestRestMs = 500;
+const yieldFactor = 19;
+const maxYieldMs = 500;
 /**
  * After a batch that takes longer than this, intake pauses for the same time so that other work gets the database.
  * Otherwise a hire would wait for a batch at each of its many steps.
  */
-const unfeltMs = 4;
-const breathMs = 50;
+const pauseAfterMs = 4;
+const maxPauseMs = 50;
 /** How often a pause checks for deliveries of other installs. */
-const lookEveryMs = 25;
+const checkEveryMs = 25;
 
 /** Turns stored deliveries into evidence, once each: both happen in one transaction. */
 export function createIntakeWorker(deps: IntakeDeps): Loop {
   const { logger, clock, inbox, memberships } = deps;
   return createLoop({
     name: 'intake',
-    intervalMs: pollMs,
+    pollMs: deps.pollMs,
     logger,
     clock,
     async run(signal) {
@@ -71,7 +70,7 @@ export function createIntakeWorker(deps: IntakeDeps): Loop {
       const { count, installs } = await takeBatch(deps);
       const tookMs = performance.now() - beganAt;
       if (count >= manyAtOnce && deps.isReceiverBusy()) await yieldToReceiver(tookMs, installs, signal);
-      else if (tookMs > unfeltMs) await wait(Math.min(tookMs, breathMs), undefined, { signal });
+      else if (tookMs > pauseAfterMs) await wait(Math.min(tookMs, maxPauseMs), undefined, { signal });
       // Check for due deliveries before anything else.
       return 'more';
     },
@@ -82,9 +81,9 @@ export function createIntakeWorker(deps: IntakeDeps): Loop {
    * installs do not wait, because it is their turn.
    */
   async function yieldToReceiver(tookMs: number, but: ReadonlySet<string>, signal: AbortSignal) {
-    const until = performance.now() + Math.min(tookMs * restFactor, longestRestMs);
+    const until = performance.now() + Math.min(tookMs * yieldFactor, maxYieldMs);
     for (let left = until - performance.now(); left > 0; left = until - performance.now()) {
-      await wait(Math.min(left, lookEveryMs), undefined, { signal });
+      await wait(Math.min(left, checkEveryMs), undefined, { signal });
       if (await inbox.hasDue(toInstant(clock.now()), but)) return;
     }
   }

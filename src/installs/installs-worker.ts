@@ -1,9 +1,9 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createLoop, type Loop } from '../lib/loop.ts';
+import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
 import type { InstallRegistry } from './install-registry.ts';
 
-interface InstallsWorkerDeps {
+interface InstallsWorkerDeps extends Polling {
   registry: InstallRegistry;
   logger: Logger;
   clock: Clock;
@@ -11,15 +11,13 @@ interface InstallsWorkerDeps {
   onLoaded(changed: string[]): Promise<void>;
 }
 
-const pollMs = 1000;
-
 /** Loads the installs that a command or another instance changed. */
 export function createInstallsWorker({ registry, ...deps }: InstallsWorkerDeps): Loop {
   /** Loaded but not passed on yet. The registry returns each change once, even if `onLoaded` fails. */
   const pending = new Set<string>();
   return createLoop({
     name: 'installs',
-    intervalMs: pollMs,
+    pollMs: deps.pollMs,
     logger: deps.logger,
     clock: deps.clock,
     async run() {

@@ -19,24 +19,24 @@ import { AppError } from '../domain/errors.ts';
 const keyBytes = 32;
 
 /**
- * The files beside a SQLite database that hold its key, for their owner only. While the key is
- * being replaced there are two: the next one lies ready before anything is sealed with it, and takes
- * the place of the old one when nothing needs that any more.
+ * The files beside a SQLite database with its key. Only their owner may read them. During a rotation
+ * there are two: the next key is stored before anything is sealed with it, and replaces the old one
+ * when nothing needs the old one any more.
  */
 export interface KeyFile {
   path: string;
   isThere(): boolean;
-  /** Loads the key; makes it where there is none yet. */
+  /** Loads the key, and makes it if there is none yet. */
   load(): Buffer;
-  /** The key that is to replace it, where one lies ready. */
+  /** The next key, if there is one. */
   loadNext(): Buffer | undefined;
-  /** Makes the next key, unless one lies ready. */
+  /** Makes the next key, unless there is one. */
   makeNext(): void;
-  /** Puts the next key in the place of the old one, which is gone then. */
+  /** Replaces the key by the next one. The old key is deleted. */
   promoteNext(): void;
 }
 
-/** @returns undefined where the database has no file */
+/** @returns undefined if the database has no file */
 export function keyFileOf(databaseUrl: string): KeyFile | undefined {
   const database = sqliteFileOf(databaseUrl);
   if (database === undefined) return undefined;
@@ -67,7 +67,7 @@ function readKey(file: string): Buffer {
   throw new AppError('invalid', `The key file ${file} does not hold ${keyBytes} bytes in base64`);
 }
 
-/** Who reads it can open everything. Where files have no such modes, none of them is set. */
+/** Whoever can read the key can decrypt everything. Not checked on systems without such file modes. */
 function refuseReadableByOthers(file: string): void {
   const mode = statSync(file).mode & 0o777;
   if (process.platform === 'win32' || (mode & 0o077) === 0) return;
@@ -75,7 +75,7 @@ function refuseReadableByOthers(file: string): void {
   throw new AppError('invalid', `${says}: chmod 600 ${file}, or set GANGWAY_SECRET_KEY instead`);
 }
 
-/** Of two starting processes exactly one makes the key, and neither ever reads half of it. */
+/** If two processes start, exactly one makes the key, and neither reads half of it. */
 function makeKey(file: string): void {
   const draft = `${file}.${randomUUID()}`;
   const key = randomBytes(keyBytes).toString('base64');
@@ -92,7 +92,7 @@ function makeKey(file: string): void {
   rmSync(draft, { force: true });
 }
 
-/** A name outlives a power cut only once its folder is written. */
+/** A new file name survives a power cut only after its folder is synced. */
 function syncFolderOf(file: string): void {
   const folder = openSync(path.dirname(file), 'r');
   try {

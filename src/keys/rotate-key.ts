@@ -16,12 +16,12 @@ import { createSealerStore } from './sealer-store.ts';
 import type { SecretBox } from './secret-box.ts';
 
 /**
- * This folder replaces the key that everything is sealed with, beside running instances that know
- * both, and never leaves a moment in which something could be opened by no key that is kept.
+ * Replaces the key that everything is sealed with, while instances that know both keys run. At every
+ * moment each value can be opened with a key that is kept.
  */
 export interface RotateDeps {
   database: Database;
-  /** Seals with the new key, and opens with the old. */
+  /** Seals with the new key, and opens with the old one too. */
   box: SecretBox;
   clock: Clock;
   signal: AbortSignal;
@@ -29,29 +29,29 @@ export interface RotateDeps {
 }
 
 export interface Progress {
-  /** What is being gone through, as `table.column`. */
+  /** The column that is being resealed, as `table.column`. */
   column: string;
-  /** Values looked at in it so far. */
+  /** How many of its values were seen so far. */
   seen: number;
 }
 
 export interface RotatedKey {
-  /** How many values were sealed anew. */
+  /** How many values were sealed with the new key. */
   resealed: number;
-  /** Values that no key opens; they stay as they are. */
+  /** How many values no key opens. They stay as they are. */
   unopened: number;
 }
 
 const chunkSize = 50;
 const maxBatchBytes = 1024 * 1024;
-/** Others must get to write between two chunks. */
+/** A pause between two chunks, so that other processes can write. */
 const restMs = 5;
 const leaseMs = 30_000;
 
 /**
- * Seals everything anew with the first key of the box, and then makes that the key of the database.
- * Stopped at any point it leaves everything open to an instance with both keys; what was done
- * already is skipped when it is run again.
+ * Seals everything with the first key of the box, and then makes that the key of the database. It may
+ * stop at any point: an instance with both keys can open everything, and the next run skips what is
+ * done.
  *
  * @throws AppError `conflict` while an instance runs that seals with another key
  */
@@ -120,7 +120,7 @@ async function resealColumn(
 
 type Renewal = readonly [SealedValue, Renewed];
 
-/** Mostly one; bodies may be large, and no transaction is to write much. */
+/** Usually one batch. Bodies may be large, and no transaction should write much. */
 function* toBatches(renewed: readonly Renewal[]): Generator<Renewal[]> {
   let batch: Renewal[] = [];
   let bytes = 0;
@@ -152,7 +152,7 @@ function renew(box: SecretBox, { digest }: SealedColumn, page: SealedValue[]) {
   return { renewed, unopened };
 }
 
-/** What is broken was so before, and would hold up all the rest for ever. */
+/** A value that cannot be opened was broken before, and must not stop the rotation. */
 function tryOpen(box: SecretBox, { sealed, context }: SealedValue): Buffer | undefined {
   try {
     return box.open(sealed, context);

@@ -1,8 +1,8 @@
 import type { Buffer } from 'node:buffer';
 
 /**
- * The associated data that each sealed value is bound to: table, column and row, so that a value which
- * was moved to another place in the database does not open. What was sealed stays so: these never change.
+ * The context of each sealed value, used as associated data: table, column and row. A value that was
+ * moved to another row or column does not open. These texts never change, or sealed values would not open.
  */
 
 export function bodyContext(install: string, bodySha256: Buffer): string {
@@ -17,7 +17,7 @@ export function invitationContext(membershipId: number): string {
   return `invitation.content:${membershipId}`;
 }
 
-/** Of the credential that an intent keeps. */
+/** For the credential of an intent. */
 export function credentialContext(membershipId: number, generation: number): string {
   return `intent.credential:${membershipId}/${generation}`;
 }
@@ -26,7 +26,7 @@ export function endpointSecretContext(install: string, endpointId: string): stri
   return `webhook_endpoint.secret:${install}/${endpointId}`;
 }
 
-/** Of the token of an install that was connected on the command line. */
+/** For the token of an install that was connected by command. */
 export function tokenContext(install: string): string {
   return `connected_install.token:${install}`;
 }

@@ -10,13 +10,13 @@ import {
 } from './seal-contexts.ts';
 
 /**
- * Everything in the database that is sealed, a page at a time: the only SQL that knows all of it.
- * A column of bytes that is not listed here fails a test.
+ * The only SQL that knows every sealed column of the database. It reads them page by page. A test fails
+ * if a column of bytes is not listed here.
  */
 export interface SealedValueStore {
   /** @param after the key of the last value before; null for the beginning */
   page(column: SealedColumn, after: Key | null, limit: number): Promise<SealedValue[]>;
-  /** Replaces a value, unless it was changed meanwhile: then it was sealed anew anyway. */
+  /** Replaces a value, unless it was changed in between, because then it is sealed with the new key already. */
   replace(tx: Transaction, column: SealedColumn, value: SealedValue, renewed: Renewed): Promise<boolean>;
 }
 
@@ -26,12 +26,12 @@ type Row = Record<string, string | number | Buffer>;
 export interface SealedColumn {
   table: string;
   column: string;
-  /** What tells its rows apart, and the order they are gone through in. */
+  /** The columns that identify a row, in the order of the pages. */
   key: readonly string[];
-  /** Columns beside the key that say where a value stands. */
+  /** Other columns that the context needs. */
   contextColumns?: readonly string[];
   contextOf(row: Row): string;
-  /** A digest beside it by which it is found, and what that is a digest of. */
+  /** The column with a digest of the value, and the text that it is a digest of. */
   digest?: { column: string; textOf(plain: Buffer): string };
 }
 
@@ -96,7 +96,7 @@ export const sealedColumns: readonly SealedColumn[] = [
   },
 ];
 
-/** A value that is empty was never sealed: a body that was not kept. */
+/** An empty value was never sealed. It is a body that was not kept. */
 export function createSealedValueStore({ kysely }: Pick<Database, 'kysely'>): SealedValueStore {
   return {
     async page({ table, column, key, contextColumns = [], contextOf }, after, limit) {

@@ -5,8 +5,8 @@ import { createLoop } from '../lib/loop.ts';
 import type { SealerStore } from './sealer-store.ts';
 
 /**
- * Tells the others which key this instance seals with, from before it seals anything until after it
- * has sealed its last: no key may be replaced under the hands of an instance that does not know it.
+ * Records the key with which this instance seals, from before the first value until after the last
+ * one, so that a rotation does not finish while an instance still seals with another key.
  */
 export interface SealerNotice {
   start(): Promise<void>;
@@ -48,7 +48,10 @@ export function createSealerNotice(deps: NoticeDeps): SealerNotice {
       await loop.stop();
       if (!isStarted) return;
       await sealers.leave(sealer.id).catch((error: unknown) => {
-        logger.warn({ err: error }, 'What this instance seals with is forgotten by itself soon');
+        logger.warn(
+          { err: error },
+          'The record of the key of this instance could not be deleted: it runs out by itself soon',
+        );
       });
     },
   };

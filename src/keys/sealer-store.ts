@@ -1,11 +1,11 @@
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { announce, withdraw } from '../db/lock-store.ts';
 
-/** Who is running and seals with which key: leased, as all that a dead process leaves behind. */
+/** The SQL of which running instance seals with which key. Leased, so that a dead process is forgotten. */
 export interface SealerStore {
   announce(sealer: Sealer, now: string, leasedUntil: string): Promise<void>;
   leave(id: string): Promise<void>;
-  /** Fingerprints of the keys that running instances seal with, other than this one. */
+  /** Fingerprints of the other keys with which running instances seal. */
   listOthers(tx: Transaction, fingerprint: string, now: string): Promise<string[]>;
 }
 

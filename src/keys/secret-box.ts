@@ -10,28 +10,28 @@ import {
 import { AppError } from '../domain/errors.ts';
 
 /**
- * Encryption at rest: AES-256-GCM, each value bound to the context it stands in, so that a value
- * moved to another table, column or row does not open. It seals with one key, and opens what was
- * sealed with any key it was given: so keys can be replaced.
+ * Encryption at rest with AES-256-GCM. Each value is bound to its context, so that a value that was
+ * moved to another table, column or row does not open. The box seals with one key and opens with any of
+ * its keys, so that keys can be replaced.
  */
 export interface SecretBox {
   /** `context` names table, column and row, e.g. `delivery.body:acme/3f9a…`. */
   seal(plain: Uint8Array, context: string): Buffer;
-  /** @throws AppError `internal` where the value was changed, moved or sealed with another key. */
+  /** @throws AppError `internal` if the value was changed, moved or sealed with another key. */
   open(sealed: Uint8Array, context: string): Buffer;
-  /** Whether a value says that it was sealed as `seal` would seal it now. */
+  /** Whether the value was sealed in the current format and with the current key. */
   isCurrent(sealed: Uint8Array): boolean;
-  /** A keyed digest of a value, to find it by without storing it in the clear. */
+  /** A keyed digest of a value, by which it is found without being stored in plain text. */
   digest(value: string): string;
-  /** The digests a value may stand under, by whichever key: what to look for. */
+  /** The digests of a value with each of the keys, for a search. */
   digests(value: string): string[];
-  /** Tells one key from another without telling anything about either. */
+  /** Identifies the key without revealing anything about it. */
   readonly fingerprint: string;
-  /** Of every key it opens with, the one it seals with first. */
+  /** The fingerprints of all keys, first that of the key that seals. */
   readonly fingerprints: readonly string[];
 }
 
-/** Without the id of its key: what the first version wrote. */
+/** The format of the first version, without the id of the key. */
 const oldFormat = 1;
 const format = 2;
 const idBytes = 4;
@@ -42,7 +42,7 @@ interface DerivedKeys {
   sealing: KeyObject;
   digesting: KeyObject;
   fingerprint: string;
-  /** What a sealed value begins with: its format, and the id of its key. */
+  /** The beginning of a sealed value: the format and the id of the key. */
   head: Buffer;
 }
 
@@ -82,7 +82,7 @@ function openSealed(all: DerivedKeys[], sealed: Buffer, context: string): Buffer
   return openWithAny(named, sealed.subarray(1 + idBytes), context);
 }
 
-/** Mostly there is one to try. @param sealed initialisation vector, ciphertext and tag */
+/** Usually there is one candidate. @param sealed initialisation vector, ciphertext and tag */
 function openWithAny(candidates: DerivedKeys[], sealed: Buffer, context: string): Buffer {
   if (sealed.length < ivBytes + tagBytes) throw new Error('not a sealed value');
   let failure: unknown = new Error('sealed with a key that is not known');
@@ -118,7 +118,7 @@ function deriveKeys(key: Uint8Array): DerivedKeys {
   };
 }
 
-/** A `KeyObject` rather than bytes: Node then prepares the key once, not at every use. */
+/** A `KeyObject` instead of bytes, so that Node prepares the key once and not at every use. */
 function deriveKey(key: Uint8Array, purpose: string): KeyObject {
   return createSecretKey(Buffer.from(hkdfSync('sha256', key, '', `gangway/${purpose}`, 32)));
 }

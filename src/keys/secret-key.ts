@@ -5,16 +5,16 @@ import { AppError } from '../domain/errors.ts';
 import { keyFileOf } from './key-file.ts';
 import { createSecretBox, type SecretBox } from './secret-box.ts';
 
-/** The key that seals what must not lie open, and others that it may still be sealed with. */
+/** The key that seals, and the other keys with which values may still be sealed. */
 export interface KeyRing {
   key: Buffer;
   previous: readonly Buffer[];
 }
 
 /**
- * The configured keys, or with SQLite those in the files beside the database, made on first use.
+ * The configured keys; or, with SQLite, those in the files beside the database, made at the first use.
  *
- * @throws AppError `invalid` when PostgreSQL is used without a key, or the file holds none
+ * @throws AppError `invalid` if PostgreSQL is used without a key, or if the file has no valid key
  */
 export function loadKeyRing(
   databaseUrl: string,
@@ -30,7 +30,7 @@ export function loadKeyRing(
   }
   const file = keyFileOf(databaseUrl);
   if (file === undefined) return { key: randomBytes(32), previous };
-  // The next one first: it may take the place of the other in between, and then both are it.
+  // The next key first: if it replaces the other in between, both are the same key.
   const next = file.loadNext();
   const key = file.load();
   return next === undefined ? { key, previous } : { key: next, previous: [key, ...previous] };
@@ -39,7 +39,7 @@ export function loadKeyRing(
 /**
  * The keys as they would be loaded, without making any.
  *
- * @throws AppError `invalid` where there is none
+ * @throws AppError `invalid` if there is none
  */
 export function findKeyRing(
   databaseUrl: string,
@@ -57,10 +57,10 @@ export function findKeyRing(
 }
 
 /**
- * The keys for a database that is open. One is made for a new database alone: where one was in use
- * before, another would open nothing, and hide which one is missing.
+ * The keys for an open database. A key is only made for a new database. For a database that had a key,
+ * a new one would open nothing, and would hide that the old one is missing.
  *
- * @throws AppError as `findKeyRing` does, where the database had a key before
+ * @throws AppError as `findKeyRing`, if the database had a key before
  */
 export async function prepareKeyRing(
   { kysely, url }: Database,
@@ -72,18 +72,17 @@ export async function prepareKeyRing(
 }
 
 /**
- * The box for this database. The database remembers by fingerprints which keys something in it may
- * be sealed with: the first that it ever saw, until that is replaced, and those on the way to
- * replace it.
+ * The box for this database. The database stores the fingerprints of the keys with which something may
+ * be sealed: the first key, until it is replaced, and the keys that are about to replace it.
  *
- * @throws AppError `conflict` when one of them is missing: what it has sealed would not open
+ * @throws AppError `conflict` if one of them is missing, because its values would not open
  */
 export async function openSecretBox(database: Database, ring: KeyRing): Promise<SecretBox> {
   const box = createSecretBox(ring.key, ring.previous);
   await inTransaction(database, async (tx) => {
     await keepSetting(tx, 'key_fingerprint', box.fingerprint);
     const known = await refuseForeign(tx, box);
-    // Noted before anything is sealed with it, so that nobody starts without it from now on.
+    // Stored before anything is sealed with it, so that no instance starts without this key from now on.
     if (known !== box.fingerprint) await keepSetting(tx, `key_in_use:${box.fingerprint}`, 'yes');
   });
   return box;
@@ -92,8 +91,8 @@ export async function openSecretBox(database: Database, ring: KeyRing): Promise<
 /**
  * Whether these keys open the database. Changes nothing.
  *
- * @returns the fingerprint of the key that it would be sealed with
- * @throws AppError as `openSecretBox` does
+ * @returns the fingerprint of the key that would seal
+ * @throws AppError as `openSecretBox`
  */
 export async function checkKeyRing(database: Database, ring: KeyRing): Promise<string> {
   const box = createSecretBox(ring.key, ring.previous);
@@ -101,7 +100,7 @@ export async function checkKeyRing(database: Database, ring: KeyRing): Promise<s
   return box.fingerprint;
 }
 
-/** @returns the fingerprint that the database knows; that of the box where it knows none */
+/** @returns the fingerprint in the database; if there is none, the one of the box */
 async function refuseForeign(tx: Transaction, box: SecretBox): Promise<string> {
   const known = (await readSetting(tx, 'key_fingerprint')) ?? box.fingerprint;
   if (!box.fingerprints.includes(known)) {

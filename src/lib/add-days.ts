@@ -1,4 +1,4 @@
-/** Days of a calendar, `2026-03-15`: no zone and no clock change can shorten one. */
+/** Adds days to a calendar day such as `2026-03-15`. Time zones and clock changes do not matter. */
 export function addDays(day: string, count: number): string {
   const date = new Date(`${day}T00:00:00Z`);
   date.setUTCDate(date.getUTCDate() + count);

@@ -1,37 +1,37 @@
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
 
-/** What an operator should look at. A line in the log and a count: whoever watches either will know. */
+/** What an operator should look at. Each alert is a line in the log and a count in the metrics. */
 export const alertKinds = [
   'removals_held',
   'contract_disputed',
   'link_outside',
   'tool_left_alone',
-  /** Somebody is to be out, and the tool does not tell whether they are. */
+  /** A member is to be removed, and the tool does not show whether they are out. */
   'absence_unproven',
   'marketplace_refuses',
-  /** The token of an install is of another customer, or of another app, than the install is bound to. */
+  /** The token of an install belongs to another customer or app than the install is bound to. */
   'other_customer',
-  /** A tool answers as another server than the one that its people are in. */
+  /** A tool answers as another server than the one that its members are in. */
   'other_server',
   'managed_address_leaked',
   'removed_member_returned',
   'member_keeps_vanishing',
   'address_changed',
-  /** A known id shows somebody else's address: the tool gave it out again, or somebody was renamed. */
+  /** A known id has an address that is not theirs: the tool gave the id out again, or the account was renamed. */
   'id_of_another',
-  /** Customers know different addresses for one person in one tool. */
+  /** Customers know different addresses of one trainer in one tool. */
   'address_disagreement',
   'contract_suspect',
-  /** An install says more of one contract or trainer than is taken in. */
+  /** An install has more about one contract or trainer than Gangway accepts. */
   'evidence_held',
   'clock_drift',
-  /** It was ahead, and what it had stamped lay in the future. */
+  /** The clock was ahead, and stored times were in the future. */
   'clock_set_back',
   'invitation_refused',
-  /** It was, and has been enabled again. */
+  /** It was disabled and has been enabled again. */
   'endpoint_disabled',
-  /** Deliveries do not come, and that is not to be mended by itself. */
+  /** Deliveries do not come, and Gangway does not repair that by itself. */
   'endpoint_trouble',
   'usage_unread',
   'usage_held',
@@ -48,13 +48,13 @@ export const alertKinds = [
 export type AlertKind = (typeof alertKinds)[number];
 
 export interface Alerts {
-  /** @param fields of the log line: names and ids, no addresses */
+  /** @param fields the fields of the log line: names and ids, no addresses */
   raise(kind: AlertKind, fields: object, message: string): void;
 }
 
-/** @param tell has it told outside too */
+/** @param tell also notifies the configured channels */
 export function createAlerts(logger: Logger, metrics: Metrics, tell: Alerts['raise'] = () => undefined): Alerts {
-  // A rule that watches for the first of a kind needs the series to be there before it.
+  // A rule that waits for the first alert of a kind needs the series before that alert.
   for (const kind of alertKinds) metrics.alerts.inc({ kind }, 0);
   return {
     raise(kind, fields, message) {

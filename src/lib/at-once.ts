@@ -1,6 +1,6 @@
 /**
- * As `Promise.all` over `map`, with at most so many under way at a time, begun in their order. After a
- * failure none is begun any more, and it is thrown once those under way have ended.
+ * As `Promise.all` over `map`, in order, with at most `atOnce` at the same time. After a failure it begins
+ * no other item, and throws when those under way have ended.
  */
 export async function mapAtOnce<T, R>(items: readonly T[], atOnce: number, map: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];

@@ -2,8 +2,8 @@ const firstWaitMs = 1000;
 const longestWaitMs = 3_600_000;
 
 /**
- * How long to leave something alone after it failed for the `attempts`-th time: exponential with
- * full jitter, at most an hour, and never less than it asked for itself. Milliseconds.
+ * How many milliseconds to wait after the `attempts`-th failure: exponential with full jitter, at most
+ * an hour, and never less than the failure itself asked for.
  */
 export function backoffMs(attempts: number, retryAfterMs = 0, random = Math.random): number {
   const ceiling = Math.min(firstWaitMs * 2 ** attempts, longestWaitMs);

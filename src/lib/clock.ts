@@ -1,11 +1,11 @@
-/** The time of day, injected so that tests own it. Instants are ISO-8601 UTC with milliseconds. */
+/** The time of day, injected so that tests control it. Instants are ISO-8601 UTC with milliseconds. */
 export interface Clock {
   now(): Date;
 }
 
-/** Remembers how far it has come: where it is set back, what it has stamped lies in the future. */
+/** Keeps the latest time that it has shown, because after it is set back those times are in the future. */
 export interface WatchedClock extends Clock {
-  /** @returns the latest time that it has told since this was asked last */
+  /** @returns the latest time that it has shown since the last call of this */
   takeLatest(): Date;
 }
 
@@ -13,9 +13,9 @@ export function watchClock(now: () => Date): WatchedClock {
   let latestMs = Number.NEGATIVE_INFINITY;
   return {
     now() {
-      const told = now();
-      latestMs = Math.max(latestMs, told.getTime());
-      return told;
+      const shown = now();
+      latestMs = Math.max(latestMs, shown.getTime());
+      return shown;
     },
     takeLatest() {
       const nowMs = now().getTime();
@@ -28,12 +28,12 @@ export function watchClock(now: () => Date): WatchedClock {
 
 export const systemClock: Clock = { now: () => new Date() };
 
-/** An instant as it stands in the database: text that sorts like time. */
+/** An instant as in the database: text that sorts like time. */
 export function toInstant(date: Date): string {
   return date.toISOString();
 }
 
-/** The instant `ms` milliseconds after `clock`'s now; negative means before. */
+/** The instant `ms` milliseconds from now by the clock; negative for the past. */
 export function instantIn(clock: Clock, ms: number): string {
   return new Date(clock.now().getTime() + ms).toISOString();
 }

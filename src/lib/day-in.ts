@@ -1,9 +1,9 @@
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /**
- * The day that it is at an instant in a time zone (IANA): `2026-03-15`.
+ * The day of an instant in a time zone (IANA), such as `2026-03-15`.
  *
- * @throws RangeError for a time zone that there is none of, and for an invalid date
+ * @throws RangeError for an unknown time zone and for an invalid date
  */
 export function dayIn(instant: Date, timeZone: string): string {
   const parts = formatOf(timeZone).formatToParts(instant);
@@ -11,7 +11,7 @@ export function dayIn(instant: Date, timeZone: string): string {
   return `${textOf('year').padStart(4, '0')}-${textOf('month')}-${textOf('day')}`;
 }
 
-/** Making one takes a hundred times as long as using it. */
+/** Kept, because creating a format takes a hundred times as long as using it. */
 function formatOf(timeZone: string): Intl.DateTimeFormat {
   const known = formats.get(timeZone);
   if (known !== undefined) return known;

@@ -1,9 +1,9 @@
-/** The end of one call: its time is up, or it is told to stop, whichever comes first. */
+/** The end of one call: its time-out or the caller's signal, whichever comes first. */
 export interface Deadline {
   signal: AbortSignal;
-  /** Whether it was the time that was up. */
+  /** Whether it ended by the time-out. */
   hasPassed(): boolean;
-  /** To be called once the call has ended, or all of it is kept in memory until the time is up. */
+  /** Call it when the call has ended; otherwise everything stays in memory until the time-out. */
   clear(): void;
 }
 

@@ -8,17 +8,17 @@ export interface HttpRequest {
   headers?: Record<string, string>;
   /** Sent as JSON. */
   body?: unknown;
-  /** Sent instead, as the form of a page is. */
+  /** Sent in place of `body`, as the form of a page. */
   form?: Readonly<Record<string, string>>;
-  /** What this is an attempt at, for errors: "list the project links". */
+  /** What the request tries to do, for errors: "list the project links". */
   purpose: string;
-  /** What must not be repeated, should the answer quote it. */
+  /** Texts that no error may contain, even if the answer quotes them. */
   secrets?: readonly string[];
-  /** For an answer that may be anything, as nothing in it is needed: its body is not parsed. */
+  /** Nothing of the answer is needed, so its body is not parsed. */
   isAnswerIgnored?: boolean;
-  /** For a page: its body is given as text. */
+  /** The answer is a page; its body is given as text. */
   isAnswerText?: boolean;
-  /** Told of the head of any answer, also of one that is a failure. */
+  /** Called with the head of each answer, also of a failure. */
   onHeaders?: (headers: Headers, status: number) => void;
   timeoutMs: number;
   maxBytes: number;
@@ -28,17 +28,17 @@ export interface HttpRequest {
 export interface HttpAnswer {
   status: number;
   headers: Headers;
-  /** Parsed JSON, or the text that was asked for; undefined where the body is empty or ignored. */
+  /** Parsed JSON, or text if that was asked for; undefined if the body is empty or ignored. */
   body: unknown;
 }
 
 /**
- * One request with an end and a bound, which never follows a redirect: the credential in it is for
- * the address it was given for and no other.
+ * One request with a time-out and a size limit. It never follows a redirect, because its credential is
+ * only for the configured address.
  *
- * @throws AppError by what was answered: `unauthenticated`, `forbidden`, `not_found`, `conflict`,
- * `rate_limited` and `unavailable` with `Retry-After` where given, else `invalid`; `unavailable` for
- * no answer in time, `invalid` for one that is no JSON or too large
+ * @throws AppError by the status: `unauthenticated`, `forbidden`, `not_found`, `conflict`,
+ * `rate_limited` and `unavailable` (with the time of `Retry-After`), otherwise `invalid`;
+ * `unavailable` without an answer in time; `invalid` for an answer that is not JSON or too large
  */
 export async function requestJson(request: HttpRequest): Promise<HttpAnswer> {
   const deadline = createDeadline(request.timeoutMs, request.signal);
@@ -59,10 +59,10 @@ function toBody({ isAnswerIgnored, isAnswerText, purpose }: HttpRequest, text: s
 }
 
 /**
- * The same for an answer that is too large to be held, or no JSON: as it comes in, up to `maxBytes`.
- * The time is for all of it.
+ * The same for an answer that is not JSON or too large for the memory. It yields the bytes as they
+ * arrive, up to `maxBytes`. The time-out is for the whole answer.
  *
- * @throws AppError as `requestJson` does, also while it is read
+ * @throws AppError as `requestJson`, also during the reading
  */
 export async function* requestBytes(request: HttpRequest): AsyncGenerator<Uint8Array> {
   const { purpose, maxBytes, timeoutMs, signal } = request;
@@ -79,7 +79,7 @@ export async function* requestBytes(request: HttpRequest): AsyncGenerator<Uint8A
   }
 }
 
-/** For the text of a refusal. */
+/** The size limit for the text of a refusal. */
 const maxErrorBytes = 4 * 1024 * 1024;
 
 async function send(request: HttpRequest, deadline: Deadline): Promise<Response> {
@@ -104,7 +104,7 @@ function toSent({ body, form }: HttpRequest): string | URLSearchParams | undefin
   return body === undefined ? undefined : JSON.stringify(body);
 }
 
-/** What `fetch` says of a header that cannot be sent quotes its value: it is not kept as a cause. */
+/** The error of `fetch` for an invalid header quotes its value, so it is not kept as the cause. */
 function toHeaders({ headers, body, purpose }: HttpRequest): Headers {
   const defaults = {
     accept: 'application/json',
@@ -130,7 +130,7 @@ async function readText(response: Response, maxBytes: number, purpose: string): 
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** Leaving it early cancels the body, and with it the connection. */
+/** Leaving the loop early cancels the body and closes the connection. */
 async function* readBytes(response: Response, maxBytes: number, purpose: string): AsyncGenerator<Uint8Array> {
   let length = 0;
   try {
@@ -181,8 +181,8 @@ function toHttpError(response: Response, text: string, { purpose, secrets = [] }
 }
 
 /**
- * The marketplace's `{error, code, requestId}`; others have `error`, `detail` or `message`, a text or
- * a list of texts alone, or nothing.
+ * The marketplace sends `{error, code, requestId}`. Tools send `error`, `detail` or `message`, only a
+ * text, only a list of texts, or nothing.
  */
 function readEnvelope(text: string): { error?: string; requestId?: string } {
   try {
@@ -201,7 +201,7 @@ function readEnvelope(text: string): { error?: string; requestId?: string } {
 
 const longestRetryAfterMs = 3_600_000;
 
-/** Seconds or an HTTP date; believed up to an hour. */
+/** Seconds or an HTTP date, at most an hour. */
 function retryAfterOf({ headers }: Response): { retryAfterMs?: number } {
   const value = headers.get('retry-after');
   if (value === null) return {};

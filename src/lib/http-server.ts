@@ -1,19 +1,18 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '../domain/errors.ts';
-import { boundConnections } from './bound-connections.ts';
 
-/** A listener with the time-outs and the ending that every one of ours needs. */
+/** An HTTP listener with the time-outs and the way to stop that each of Gangway's listeners needs. */
 export interface HttpServer {
-  /** @returns the address to reach it at, e.g. `http://127.0.0.1:8787` */
+  /** @returns its address, such as `http://127.0.0.1:8787` */
   start(): Promise<string>;
   /**
-   * For so long requests are answered as before, each as the last of its connection: whoever sends
-   * more may connect elsewhere. At once where it does not listen.
+   * For this long it answers as before, but closes each connection after its next request, so that the
+   * client connects to another instance. Resolves at once if it does not listen.
    */
   drain(forMs: number): Promise<void>;
-  /** Takes no new connections, lets requests under way finish for `graceMs`, then cuts them. */
+  /** Accepts no new connections, lets requests finish for `graceMs`, and then cuts them off. */
   stop(): Promise<void>;
 }
 
@@ -23,13 +22,13 @@ interface HttpServerOptions {
   port: number;
   listener: RequestListener;
   graceMs?: number;
-  /** How long a request may take to come in. */
+  /** How long a request may take to arrive. */
   requestTimeoutMs?: number;
-  /** As many as there can be, unless told. */
+  /** Not limited by default. */
   maxConnections?: number;
 }
 
-/** The marketplace gives up on an answer after 10 s, so a request that takes longer is nobody's. */
+/** The marketplace waits 10 s for an answer, so a longer request has no reader. */
 const usualRequestTimeoutMs = 10_000;
 
 export function createHttpServer({
@@ -67,7 +66,7 @@ export function createHttpServer({
     async stop() {
       if (!server.listening) return;
       const closed = new Promise((resolve) => server.close(resolve));
-      // A connection that is kept alive would outlast its last request by a minute.
+      // A keep-alive connection would stay open for a minute after its last request.
       const sweep = setInterval(() => server.closeIdleConnections(), 50);
       const cut = setTimeout(() => server.closeAllConnections(), graceMs);
       await closed;
@@ -85,4 +84,31 @@ function listen(server: Server, host: string, port: number): Promise<void> {
     });
     server.listen(port, host, resolve);
   });
+}
+
+/** How many may come before others are closed. Further connections are refused. */
+const spare = 64;
+
+/**
+ * Keeps at most `maxConnections` open. For one more it closes the idle ones; if there is none, the one
+ * that is open longest. So a client cannot keep others out by holding its connections open.
+ */
+function boundConnections(server: Server, maxConnections: number): void {
+  /** In the order in which they came. */
+  const open = new Set<Socket>();
+  server.maxConnections = maxConnections + spare;
+  server.on('connection', (socket: Socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    if (open.size > maxConnections) makeRoom(server, open, maxConnections);
+  });
+}
+
+/** Closed ones stay in `open` for a moment. */
+function makeRoom(server: Server, open: ReadonlySet<Socket>, maxConnections: number): void {
+  server.closeIdleConnections();
+  const staying = [...open].filter(({ destroyed }) => !destroyed);
+  for (const socket of staying.slice(0, Math.max(0, staying.length - maxConnections))) {
+    socket.destroy();
+  }
 }

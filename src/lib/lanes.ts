@@ -1,23 +1,23 @@
 import { toAppError } from '../domain/errors.ts';
 import { createLoop, type Loop, type LoopOptions } from './loop.ts';
 
-/** A piece of work that has been taken, for whoever it is. */
+/** A claimed piece of work. */
 export interface Lane {
-  /** One at a time is under way for each. */
+  /** For each name one piece of work is under way at a time. */
   name: string;
-  /** Calls `beat` whenever it has come a step further. */
+  /** It calls `beat` at each step. */
   work(beat: () => void): Promise<void>;
 }
 
 interface LanesOptions extends Omit<LoopOptions, 'run'> {
   stallMs: number;
-  /** How many are under way at once. */
+  /** How many pieces of work are under way at the same time. */
   atOnce: number;
-  /** @returns the next to be worked on, of whom there is none under way; null where there is none */
+  /** @returns the next piece of work, whose name is not under way; null if there is none */
   next(underway: ReadonlySet<string>, signal: AbortSignal): Promise<Lane | null>;
 }
 
-/** A loop whose work is done side by side, so that what is slow for one holds up no other. */
+/** A loop with pieces of work side by side, so that slow work for one name does not delay the others. */
 export function createLanes({ atOnce, next, ...options }: LanesOptions): Loop {
   const { name: loopName, clock, logger, stallMs } = options;
   const underway = new Map<string, { ended: Promise<void>; lastBeatAt: number }>();
@@ -46,9 +46,9 @@ export function createLanes({ atOnce, next, ...options }: LanesOptions): Loop {
     const ended = Promise.resolve()
       .then(() => work(beat))
       .catch((error: unknown) => {
-        // What it had taken is taken again once its lease has run out.
+        // Its claim is claimed again when its lease has run out.
         const fields = { err: toAppError(error), loop: loopName, lane: name };
-        logger.error(fields, 'What was begun could not be finished');
+        logger.error(fields, 'A piece of work failed');
       })
       .finally(() => {
         underway.delete(name);

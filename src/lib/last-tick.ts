@@ -1,7 +1,7 @@
 import { Cron } from 'croner';
 import { toInstant } from './clock.ts';
 
-/** When a schedule (cron, UTC) was last due, now included: an instant. */
+/** The last instant, now included, at which a schedule (cron, UTC) was due. */
 export function lastTick(schedule: string, now: Date): string {
   const cron = new Cron(schedule, { timezone: 'UTC', paused: true });
   const [last] = cron.previousRuns(1, new Date(now.getTime() + 1));

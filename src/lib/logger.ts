@@ -12,8 +12,8 @@ interface LoggerOptions {
 }
 
 /**
- * JSON lines. Fields that could hold a secret are removed by name, and what other systems wrote
- * (error messages) is masked, so that a careless call cannot leak.
+ * Writes JSON lines. Fields that may contain a secret are removed by their names, and error messages of
+ * other systems are masked, so that a careless call cannot leak a secret.
  */
 export function createLogger({ level, destination }: LoggerOptions): Logger {
   return pino(
@@ -47,7 +47,7 @@ function toLoggedError(error: unknown): object {
   };
 }
 
-/** Expected failures say all in their message; only surprises are worth the lines of a stack. */
+/** The message of an expected failure is enough. Only an unexpected error is logged with its stack. */
 function needsStack(error: Error): boolean {
   return !(error instanceof AppError) || error.code === 'internal';
 }

@@ -2,37 +2,43 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Clock } from './clock.ts';
 import type { Logger } from './logger.ts';
 
-/** Work that is done again and again until it is stopped. */
+/** Work that is repeated until it is stopped. */
 export interface Loop {
   readonly name: string;
   start(): void;
-  /** Runs soon, without waiting for the interval; many wakes make one run. */
+  /** Starts a run without waiting for the interval. Several wakes make one run. */
   wake(): void;
-  /** Aborts the run's signal and resolves when the run has ended. */
+  /** Aborts the signal of the run, and resolves when the run has ended. */
   stop(): Promise<void>;
-  /** Whether a run has ended or progressed lately; a loop that hangs becomes unhealthy. */
+  /** Whether a run has ended or made progress lately. A loop that hangs becomes unhealthy. */
   isHealthy(): boolean;
 }
 
-export interface LoopOptions {
+export interface Polling {
+  /** How often a loop looks for work without being woken. One value for all loops of a process. */
+  pollMs?: number | undefined;
+}
+
+const usualPollMs = 1000;
+
+export interface LoopOptions extends Polling {
   name: string;
-  /** How long to rest after a run that found nothing more to do. */
-  intervalMs: number;
+  /** How long to wait after a run that had nothing more to do, if that is not `pollMs`. */
+  intervalMs?: number;
   /**
-   * Does what is due; `more` asks to be called again at once. One that is long calls `beat` whenever
-   * it has come a step further.
+   * Does what is due. `more` asks to be called again at once. A long run calls `beat` at each step.
    */
   run(signal: AbortSignal, beat: () => void): Promise<'more' | 'idle'>;
   logger: Logger;
   clock: Clock;
-  /** A run that neither ends nor beats for longer than this counts as stalled. */
+  /** A run without an end or a beat for longer than this counts as stalled. */
   stallMs?: number;
 }
 
 const longestRestAfterFailureMs = 30_000;
 
 export function createLoop(options: LoopOptions): Loop {
-  const { name, intervalMs, run, logger, clock, stallMs = 120_000 } = options;
+  const { name, pollMs = usualPollMs, intervalMs = pollMs, run, logger, clock, stallMs = 120_000 } = options;
   const stopping = new AbortController();
   let rest = new AbortController();
   let lastBeatAt = clock.now().getTime();
@@ -53,7 +59,7 @@ export function createLoop(options: LoopOptions): Loop {
     }
   }
 
-  /** @returns how long to rest, in milliseconds */
+  /** @returns how many milliseconds to wait */
   async function runOnce(): Promise<number> {
     try {
       const outcome = await run(stopping.signal, beat);
@@ -67,7 +73,7 @@ export function createLoop(options: LoopOptions): Loop {
     }
   }
 
-  /** A wake ends the rest of a healthy loop; one that is failing rests in peace. */
+  /** A wake ends the wait of a healthy loop. A failing loop waits on. */
   async function restFor(ms: number): Promise<void> {
     const { signal } = failures > 0 ? stopping : rest;
     await wait(ms, undefined, { signal }).catch(() => undefined);
@@ -89,7 +95,7 @@ export function createLoop(options: LoopOptions): Loop {
   };
 }
 
-/** Lets requests and timers have the thread before the next run, however soon that was asked for. */
+/** Lets requests and timers use the thread before the next run. */
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,16 +1,16 @@
-/** Where mail is handed in. */
+/** The mail server that takes the mail. */
 export interface MailServer {
   host: string;
   port: number;
-  /** From the first byte on. Else it is asked to begin to, and has to unless it is on this machine. */
+  /** TLS from the first byte. Otherwise STARTTLS, which is required unless the server is on this machine. */
   isEncrypted: boolean;
-  /** Null where it asks for none. */
+  /** Null if the server needs none. */
   login: { user: string; password: string } | null;
 }
 
 const usualPorts = { encrypted: 465, plain: 587 };
 
-/** @param url `smtps://user:password@host:465`; undefined where it is no such thing */
+/** @param url `smtps://user:password@host:465` @returns undefined for any other text */
 export function toMailServer(url: string): MailServer | undefined {
   if (!/^smtps?:\/\/[^\s/?#]+\/?$/.test(url) || !URL.canParse(url)) return undefined;
   const { protocol, hostname, port, username, password } = new URL(url);

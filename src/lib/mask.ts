@@ -1,20 +1,20 @@
-/** What may be shown of values that must not reach a log, an error or a metric. */
+/** The part of a value that may be shown in a log, an error or a metric. */
 
-/** Begins only where an address can begin: elsewhere long texts would take quadratic time. */
+/** Matches only where an address can begin, because otherwise long texts would take quadratic time. */
 const emailPattern = /(?<![^\s@<>"'(),;:])[^\s@<>"'(),;:]+@[^\s@<>"'(),;:]+\.[^\s@<>"'(),;:]+/g;
 const tokenPattern = /\b(ot_[a-z]{3}_|whsec_)[\w+/=-]+|\b((?:Bearer|Basic|Token)\s+)[\w.~+/=-]{8,}/gi;
-/** No token, but of a sentence: "Access Token Settings", "Token authentication failed". */
+/** A word of a sentence and no token: "Access Token Settings", "Token authentication failed". */
 const wordPattern = /^[Tt]oken\s+[A-Z]?[a-z]{7,14}$/;
 const urlPasswordPattern = /(:\/\/[^\s/:@]*:)[^\s/@]+@/g;
 
-/** `a…@opentrain.work`: enough to recognise a person one knows, not enough to write to them. */
+/** `a…@opentrain.work`: enough to recognise a known person, not enough to write to them. */
 export function maskEmail(email: string): string {
   const at = email.lastIndexOf('@');
   if (at < 1) return '…';
   return `${email.slice(0, 1)}…${email.slice(at)}`;
 }
 
-/** Masks every address and token in a text that another system wrote, and `secrets` in any guise. */
+/** Masks every address and token in a text of another system, and `secrets` in any encoding. */
 export function maskText(text: string, secrets: readonly string[] = []): string {
   return withoutSecrets(text, secrets)
     .replace(tokenPattern, (found, prefix?: string, scheme?: string) =>
@@ -24,13 +24,13 @@ export function maskText(text: string, secrets: readonly string[] = []): string 
     .replace(emailPattern, maskEmail);
 }
 
-/** The longest first: one that holds another would leave its rest. */
+/** The longest first, because a secret that contains another would otherwise leave its rest. */
 function withoutSecrets(text: string, secrets: readonly string[]): string {
   const guises = secrets.flatMap(guisesOf).sort((one, other) => other.length - one.length);
   return guises.reduce((masked, guise) => masked.replaceAll(guise, '…'), text);
 }
 
-/** As it is, as in a URL, as in JSON, and as in a header of basic authentication. */
+/** As it is, as in a URL, as in JSON, and as in a basic authentication header. */
 function guisesOf(secret: string): string[] {
   if (secret === '') return [];
   const inUrl = encodeURIComponent(secret.toWellFormed());

@@ -1,14 +1,14 @@
 import { AppError } from '../domain/errors.ts';
 
 /**
- * A value as exactly one segment of a URL's path, percent-encoded. Ids come from strangers, and
- * some would name another path.
+ * A value as exactly one segment of a URL's path, percent-encoded. Ids come from strangers, and some of
+ * them would lead to another path.
  *
- * @throws AppError `invalid` for an empty one, `.`, `..`, and what is no Unicode text
+ * @throws AppError `invalid` for an empty value, `.`, `..`, and for text that is not valid Unicode
  */
 export function pathSegment(value: string): string {
   if (!isPathSegment(value)) {
-    throw new AppError('invalid', 'An id is empty, "." or "..", or no text: it cannot be in a path');
+    throw new AppError('invalid', 'An id is empty, "." or "..", or not valid text: it cannot be in a path');
   }
   return encodeURIComponent(value);
 }

@@ -3,20 +3,20 @@ import { parse } from 'csv-parse';
 import { AppError } from '../domain/errors.ts';
 
 interface CsvOptions {
-  /** What is being read, for errors: "read the events". */
+  /** What it tries to do, for errors: "read the events". */
   purpose: string;
-  /** Columns that must be there; others are given as well. */
+  /** Columns that must exist. Others are given as well. */
   columns: readonly string[];
-  /** How long one line may be, its quoted line breaks included. */
+  /** How long one line may be, including quoted line breaks. */
   maxLineBytes: number;
 }
 
 /**
- * The lines of a CSV file (RFC 4180, with a header), by the names of their columns, as they come in:
- * a file is never held whole. Empty lines are left out.
+ * Yields the lines of a CSV file (RFC 4180, with a header), by the names of their columns, as they
+ * arrive. The whole file is never in memory. Empty lines are left out.
  *
- * @throws AppError `invalid` for what is no such file, with the number of the line and nothing of
- * what is in it; whatever the chunks throw
+ * @throws AppError `invalid` for a file that is not valid, with the number of the line and nothing of
+ * its content; and what the chunks throw
  */
 export async function* readCsv(
   chunks: AsyncIterable<Uint8Array>,
@@ -29,7 +29,7 @@ export async function* readCsv(
     record_delimiter: ['\r\n', '\n'],
   });
   const source = Readable.from(chunks, { objectMode: false });
-  // A pipe does not hand errors on.
+  // A pipe does not pass errors on.
   source.on('error', (error) => parser.destroy(error));
   source.pipe(parser);
   let header: string[] | undefined;
@@ -58,7 +58,7 @@ function toLine(header: string[], fields: string[]): Map<string, string> {
   return new Map(header.map((name, index) => [name, fields[index] ?? '']));
 }
 
-/** What the parser says quotes the line, and keeps it: neither is handed on. */
+/** The error of the parser quotes and keeps the line, so it is not passed on. */
 function toCsvError(error: unknown, purpose: string): unknown {
   const { code, lines } = error as { code?: unknown; lines?: unknown };
   if (error instanceof AppError || typeof code !== 'string' || !code.startsWith('CSV_')) {

@@ -1,17 +1,17 @@
 import { isUtf8 } from 'node:buffer';
 
-/** One line, without its end; `fault` where it cannot be read as text, in words for a person. */
+/** One line without its end; `fault` says why it cannot be read as text. */
 export type Line = { number: number; text: string } | { number: number; fault: string };
 
 const lineFeed = 0x0a;
 const nothing = Buffer.alloc(0);
 
 /**
- * The lines of a text in UTF-8, numbered from 1, as they come in: those that end in a chunk together,
- * which costs far less than one by one. What goes on is held, but no more of it than `maxLineBytes`.
- * A byte order mark and the carriage returns of Windows are left out.
+ * Yields the lines of a text in UTF-8 as they arrive, numbered from 1. The lines that end in one chunk
+ * come together, because that costs far less than one by one. The beginning of an unfinished line is
+ * kept, but at most `maxLineBytes`. A byte order mark and carriage returns are left out.
  *
- * @throws whatever the chunks throw
+ * @throws what the chunks throw
  */
 export async function* readLines(chunks: AsyncIterable<Buffer>, maxLineBytes: number): AsyncGenerator<Line[]> {
   const append = (begun: Buffer, more: Buffer) =>

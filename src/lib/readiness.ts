@@ -1,20 +1,19 @@
 import type { Clock } from './clock.ts';
 
 /**
- * Whether a delivery that comes now is to come here. It says the same to whoever asks, on whichever
- * listener.
+ * Whether deliveries should be sent to this instance now. Both listeners give the same answer.
  */
 export interface Readiness {
   /**
-   * `draining`: deliveries are to go elsewhere from now on; those that come are stored all the same.
+   * `draining`: deliveries should go to another instance from now on, but those that come are stored.
    *
-   * @throws AppError where one could not be stored now
+   * @throws AppError if a delivery cannot be stored now
    */
   ask(): Promise<'ok' | 'draining'>;
   drain(): void;
 }
 
-/** Anybody may ask and asking costs a write, so an answer is good for a moment. */
+/** The question is public and costs a write, so an answer is used for a moment. */
 const goodForMs = 1000;
 
 export function createReadiness(checkStorage: () => Promise<void>, clock: Clock): Readiness {

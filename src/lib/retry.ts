@@ -2,18 +2,18 @@ import pRetry from 'p-retry';
 import { type AppError, isTransient, toAppError } from '../domain/errors.ts';
 
 interface RetryOptions {
-  /** Tries in all, the first included. */
+  /** All attempts, including the first. */
   attempts: number;
   firstWaitMs: number;
   maxWaitMs: number;
   signal?: AbortSignal | undefined;
-  /** Which failures are worth another try; those that `isTransient` says, unless told. */
+  /** Which failures are tried again; by default those for which `isTransient` holds. */
   isWorthRetrying?: (error: AppError) => boolean;
 }
 
 /**
- * Tries again within seconds, in process, with exponential waits and full jitter. What is still
- * failing after that belongs to a durable back-off.
+ * Tries again within seconds, in the process, with exponential waits and full jitter. A longer failure
+ * is for a durable back-off.
  */
 export async function retry<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
   const isWorthRetrying = options.isWorthRetrying ?? isTransient;

@@ -1,4 +1,4 @@
-/** Whether two e-mail addresses are one: their case never matters. No address is like no other. */
+/** Whether two e-mail addresses are equal. Case never matters. Two missing addresses are not equal. */
 export function isSameAddress(one: string | null, other: string | null): boolean {
   return one !== null && one.toLowerCase() === other?.toLowerCase();
 }

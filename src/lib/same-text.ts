@@ -1,6 +1,6 @@
 /**
- * Gives of equal texts, and of equal lists of texts, always the first: where very many are kept that
- * are mostly the same, each is kept once.
+ * For equal texts, and for equal lists of texts, returns always the first one, so that very many equal
+ * ones take the memory of one.
  */
 export interface SameText {
   text(value: string): string;

@@ -1,25 +1,25 @@
 import { AppError } from '../domain/errors.ts';
 
-/** One reading for many who ask for it at about the same time. */
+/** One reading for many callers that ask at about the same time. */
 export interface SharedReading<T> {
   /**
-   * What is read once more, unless there is a reading that began no longer ago than that, or that is
-   * about to begin: there is never more than one under way.
+   * Returns a reading that began at most `maxAgeMs` ago or is about to begin; otherwise reads again. At
+   * most one reading is under way.
    *
-   * @param maxAgeMs 0 for what is so now: only a reading that begins from now on will do
+   * @param maxAgeMs 0 for the present state: only a reading that begins from now on is used
    */
   read(maxAgeMs: number, signal: AbortSignal): Promise<T>;
 }
 
 interface Running<T> {
-  /** By `nowMs`; infinite before it has begun. */
+  /** By `nowMs`; infinite until it begins. */
   begunAtMs: number;
   result: Promise<T>;
   waiting: number;
   giveUp: AbortController;
 }
 
-/** @param read is given up when nobody waits for it any more */
+/** @param read cancelled when no caller waits for it any more */
 export function shareReading<T>(
   read: (signal: AbortSignal) => Promise<T>,
   nowMs: () => number = () => performance.now(),
@@ -43,7 +43,7 @@ export function shareReading<T>(
 
   function queue(begin: (running: Running<T>) => Promise<T>): Running<T> {
     const { promise: result, resolve, reject } = Promise.withResolvers<T>();
-    // Nobody may be left to hear of it.
+    // There may be no caller left to get the error.
     result.catch(() => undefined);
     const giveUp = new AbortController();
     const running = { begunAtMs: Number.POSITIVE_INFINITY, result, waiting: 0, giveUp };
@@ -81,7 +81,7 @@ function isGivenUp({ giveUp }: Running<unknown>): boolean {
 }
 
 function toLeft({ reason }: AbortSignal): AppError {
-  return new AppError('unavailable', 'Was left before it was read', { cause: reason });
+  return new AppError('unavailable', 'The caller stopped waiting before it was read', { cause: reason });
 }
 
 async function join<T>(running: Running<T>, signal: AbortSignal): Promise<T> {

@@ -1,13 +1,13 @@
-/** Whose turn it is: several that wait share what there is, and none of them is left out for ever. */
+/** Turns: several names that wait share the capacity, and none of them waits for ever. */
 export interface Turns {
-  /** The same names, beginning after whoever was served last. */
+  /** The same names, beginning after the one that was served last. */
   inOrder(names: readonly string[]): string[];
   served(name: string): void;
   /**
-   * Takes up to `limit` in all. Everyone gets an equal part, and what one leaves goes to those after
-   * it. Where there are more names than that, the others are next.
+   * Takes up to `limit` in total. Each name gets an equal part, and what one does not use goes to those
+   * after it. If there are more than `limit` names, the others are next.
    *
-   * @returns what was taken, one of each name in turn
+   * @returns what was taken, one from each name in turn
    */
   take<T>(
     names: readonly string[],
@@ -39,7 +39,7 @@ export function createTurns(): Turns {
         parts.push(part);
         left -= part.length;
       }
-      // Whoever was first is last next time, so that what comes first is no name's for good.
+      // The first name is the last next time, so that no name is always the first.
       last = (served.length < names.length ? served.at(-1) : served[0]) ?? last;
       return interleave(parts);
     },

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
 
-/** Of Gangway: what its package says, wherever the compiled files lie. */
+/** The version of Gangway, from its package.json. */
 export const version = readVersion();
 
 function readVersion(): string {

@@ -1,25 +1,25 @@
-/** Programs that turn text into links do so for these, too, and for no other scheme without `//`. */
+/** Schemes without `//` that programs turn into links. */
 const scheme = /(?:mailto|callto|skype|xmpp|magnet|bitcoin|javascript|(?:^|[^a-z])(?:tel|sms|sips?)):\S/i;
 
-/** What some take for the dot between two parts of the name of a host. */
+/** Characters that some programs treat as the dot in a host name. */
 const dots = /[.\u3002\uff0e\uff61\u2024\ufe52]/gu;
 
-/** A part behind a dot that may be a domain's: no abbreviation, no version, no number. */
+/** A dot before what may be a domain, and not an abbreviation, a version or a number. */
 const domain = /(?<=[^.])\.(?=\p{L}\p{M}*\p{L}|xn--)/giu;
 const domainInSmallLetters = /(?<=[^.])\.(?=\p{Ll}\p{M}*\p{L}|[xX][nN]--)/u;
 
 /**
- * A text that strangers chose, without anything that a mail or chat program would make a link of:
- * addresses of pages, of people, of hosts and of machines are each `…`. What merely has a dot within
- * it and begins anew with a capital (`Dr.Smith`), or is written without small letters, is parted
- * there and stays readable. Pure; on one line: runs of white space become one space.
+ * A text of strangers, without anything that a mail or chat program turns into a link. URLs, mail
+ * addresses, host names and IP addresses become `…`. A word with a dot before a capital (`Dr.Smith`),
+ * or without small letters, gets a space after the dot and stays readable. Pure. White space becomes
+ * one space, so the result is one line.
  */
 export function withoutLinks(text: string): string {
   return text.split(/\s+/u).map(withoutLink).join(' ');
 }
 
 function withoutLink(word: string): string {
-  // Programs differ in which forms of a letter they look through: so all of them are.
+  // Programs differ in which forms of a letter they accept, so all forms are normalised.
   const plain = word
     .normalize('NFKC')
     .replace(/\p{Default_Ignorable_Code_Point}/gu, '')

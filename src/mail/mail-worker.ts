@@ -2,13 +2,13 @@ import type { Alerts } from '../lib/alerts.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createLoop, type Loop } from '../lib/loop.ts';
+import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { composeInvitation, type MailStyle } from './compose-invitation.ts';
 import type { MailClaim, MailStore } from './mail-store.ts';
 import { longestSendMs, type MailResult, type SendMail } from './send-mail.ts';
 
-export interface MailDeps {
+export interface MailDeps extends Polling {
   mails: MailStore;
   send: SendMail;
   style: MailStyle;
@@ -19,7 +19,6 @@ export interface MailDeps {
   clock: Clock;
 }
 
-const pollMs = 1000;
 const purgeMs = 3_600_000;
 /** A send fits into it, with the work before and after. */
 const leaseMs = 2 * longestSendMs;
@@ -31,7 +30,7 @@ export function createMailWorker(deps: MailDeps): Loop {
   let purgeAt = '';
   return createLoop({
     name: 'mail',
-    intervalMs: pollMs,
+    pollMs: deps.pollMs,
     logger,
     clock,
     async run(signal) {

@@ -1,4 +1,3 @@
-import { createTransport } from 'nodemailer';
 import { isLoopback } from '../lib/loopback.ts';
 import type { MailServer } from '../lib/mail-server.ts';
 
@@ -40,19 +39,28 @@ export const longestSendMs = 30_000;
 
 export function createSendMail({ host, port, isEncrypted, login }: MailServer): SendMail {
   const isHere = isLoopback(host);
-  const transport = createTransport({
-    host,
-    port,
-    ...timeouts,
-    secure: isEncrypted,
-    ...(isHere && !isEncrypted ? { ignoreTLS: true } : { requireTLS: true }),
-    ...(login !== null && { auth: { user: login.user, pass: login.password } }),
-    disableFileAccess: true,
-    disableUrlAccess: true,
-    logger: false,
-  });
+  let opening: ReturnType<typeof openTransport> | undefined;
+
+  /** Loaded with the first mail: most who have no mail to send never need it. */
+  async function openTransport() {
+    const { createTransport } = await import('nodemailer');
+    return createTransport({
+      host,
+      port,
+      ...timeouts,
+      secure: isEncrypted,
+      ...(isHere && !isEncrypted ? { ignoreTLS: true } : { requireTLS: true }),
+      ...(login !== null && { auth: { user: login.user, pass: login.password } }),
+      disableFileAccess: true,
+      disableUrlAccess: true,
+      logger: false,
+    });
+  }
+
   return async ({ to, ...mail }, signal) => {
     try {
+      opening ??= openTransport();
+      const transport = await opening;
       const { rejected } = await transport.sendMail({
         ...mail,
         // An object is not searched for further addresses.

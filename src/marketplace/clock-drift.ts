@@ -1,10 +1,10 @@
-/** From here on an operator should know; deliveries are refused from 300 s on. */
+/** From this drift on an operator should know. Deliveries are refused from 300 s on. */
 export const notableDriftMs = 60_000;
 
 /**
- * By how much the local clock is ahead of the one in a `Date` header (behind: negative), as little as
- * the header, which has whole seconds, and the time on the way allow for. Undefined where nothing
- * follows: no header, or an answer that some cache kept.
+ * By how much the local clock is ahead of the `Date` header (negative: behind). The header has whole
+ * seconds and the answer takes time, so this is the smallest drift that is possible. Undefined without
+ * a header, and for an answer from a cache.
  */
 export function driftMsOf(
   headers: Headers,

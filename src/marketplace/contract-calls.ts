@@ -65,8 +65,8 @@ function toPath(contractId: string): string {
   return `/contracts/${toSegment(contractId)}`;
 }
 
-/** People and money of one contract must not count for another. */
+/** Trainers and money of one contract must not count for another. */
 function requireContract(answered: string, asked: string, purpose: string): void {
   if (answered === asked) return;
-  throw new AppError('invalid', `Could not ${purpose}: the answer is of another contract`);
+  throw new AppError('invalid', `Could not ${purpose}: the answer is about another contract`);
 }

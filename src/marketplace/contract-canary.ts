@@ -3,18 +3,19 @@ import { type RecordShape, type ReliedOperation, reliedOperations } from './reli
 import { createSchemaReader, isNode, type SchemaReader, toList } from './schema-variants.ts';
 import { compareShape } from './shape-deviations.ts';
 
-/** Where the served contract of the marketplace is not what is relied on. */
+/** A difference between the API description that the marketplace serves and what Gangway relies on. */
 export interface Deviation {
   /** `GET /contracts: contracts[].status` */
   where: string;
   says: string;
-  /** Whether something will not work; otherwise it is for knowing, or cannot be told. */
+  /** Whether something will not work; otherwise it is unknown or only information. */
   isFailure: boolean;
 }
 
 /**
- * Compares the contract that the marketplace serves with what is relied on. Pure, and tolerant: what
- * is new, or said in another way, is none; what is not described at all is told as that.
+ * Compares the API description that the marketplace serves with what Gangway relies on. Pure and
+ * tolerant: additions and other ways to describe the same are no deviation; what is not described is
+ * reported as such.
  */
 export function findDeviations(document: OpenapiDocument): Deviation[] {
   const schemas = createSchemaReader(document);
@@ -34,7 +35,7 @@ export function findDeviations(document: OpenapiDocument): Deviation[] {
 
 interface ServedOperation {
   operation: Record<string, unknown>;
-  /** Those of the operation and of its path. */
+  /** The parameters of the operation and of its path. */
   parameters: unknown[];
 }
 
@@ -54,13 +55,13 @@ function listServed(document: OpenapiDocument, { resolve }: SchemaReader): Map<s
   return served;
 }
 
-/** Paths may be told with what is part of the base address here. */
+/** The described paths may contain a part of the base address. */
 function findBase(paths: string[]): string {
   const [known = ''] = paths.filter((path) => path.endsWith('/installs/current'));
   return known.slice(0, -'/installs/current'.length);
 }
 
-/** What a placeholder is called does not matter. */
+/** The name of a placeholder does not matter. */
 function toKey(method: string, path: string): string {
   const plain = path.replaceAll(/\{[^}]*\}/g, '{}').replace(/\/$/, '');
   return `${method.toUpperCase()} ${plain}`;
@@ -86,7 +87,7 @@ function compareParameters(
 ): Deviation[] {
   const named = parameters
     .filter(isNode)
-    .filter(({ in: place, name }) => place !== 'path' && !isOwnHeader(place, name));
+    .filter(({ in: location, name }) => location !== 'path' && !isOwnHeader(location, name));
   if (named.length === 0 && Object.keys(sent.firm).length > 0) {
     return [{ where: 'query', says: 'it is not described', isFailure: false }];
   }
@@ -96,9 +97,9 @@ function compareParameters(
   return compareShape(schemas, sent, schema, { where: 'query', isSent: true });
 }
 
-/** What every request has anyway. */
-function isOwnHeader(place: unknown, name: unknown): boolean {
-  return place === 'header' && /^(authorization|accept|content-type)$/i.test(String(name));
+/** Every request has these anyway. */
+function isOwnHeader(location: unknown, name: unknown): boolean {
+  return location === 'header' && /^(authorization|accept|content-type)$/i.test(String(name));
 }
 
 function compareBody(schemas: SchemaReader, sent: RecordShape | undefined, body: unknown): Deviation[] {
@@ -106,7 +107,7 @@ function compareBody(schemas: SchemaReader, sent: RecordShape | undefined, body:
   const at = { where: 'body', isSent: true };
   if (sent !== undefined) return compareShape(schemas, sent, schema, at);
   if (!isNode(body) || body['required'] !== true) return [];
-  return [{ where: 'body', says: 'one is required now, and none is sent', isFailure: true }];
+  return [{ where: 'body', says: 'it is required now, and none is sent', isFailure: true }];
 }
 
 function compareAnswer(schemas: SchemaReader, shape: RecordShape, responses: unknown): Deviation[] {
@@ -118,7 +119,7 @@ function compareAnswer(schemas: SchemaReader, shape: RecordShape, responses: unk
   return compareShape(schemas, shape, schema, { where: '', isSent: false });
 }
 
-/** Of a body as JSON, whatever parameters its media type has. */
+/** The schema of a JSON body, whatever the parameters of its media type. */
 function schemaOf({ resolve }: SchemaReader, body: unknown): unknown {
   const content = isNode(body) ? body['content'] : undefined;
   const [, media] = Object.entries(isNode(content) ? content : {}).find(([type]) => /json|\*\/\*/i.test(type)) ?? [];

@@ -21,7 +21,7 @@ export function createLinkCalls(call: CallPlatform): LinkCalls {
     });
   }
 
-  /** The link may be there since a try whose answer was lost. */
+  /** The link may exist since an attempt whose answer was lost. */
   async function findCreated(wanted: NewProjectLink, refusal: AppError, signal: AbortSignal) {
     const projectLink = (await listProjectLinks(signal)).find((link) => isAs(link, wanted));
     if (projectLink === undefined) throw refusal;
@@ -66,7 +66,7 @@ export function createLinkCalls(call: CallPlatform): LinkCalls {
   };
 }
 
-/** Whether this link may be what came of asking for that one. */
+/** Whether the existing link may be the result of this request. */
 function isAs(link: ProjectLink, wanted: NewProjectLink): boolean {
   const { externalProjectId, jobId = null, provisioningMode = 'PARTNER_WEBHOOK' } = wanted;
   return (

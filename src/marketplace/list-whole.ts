@@ -4,15 +4,15 @@ import { type ListingPage, readPages } from './read-pages.ts';
 interface WholeListing<T> {
   path: string;
   purpose: string;
-  /** Reads one page of `path`, which then has its cursor. */
+  /** Reads one page. `path` contains the cursor. */
   readPage: (path: string) => Promise<ListingPage<T>>;
   keyOf: (record: T) => string;
 }
 
 /**
- * A listing that is documented to have no pages, and may come to have some.
+ * A listing that is documented without pages, but may get pages later.
  *
- * @throws AppError `unavailable` where it was not all of it: half a list is none
+ * @throws AppError `unavailable` if the list is not complete; there is no half list
  */
 export async function listWhole<T>(listing: WholeListing<T>): Promise<T[]> {
   const { path, purpose, readPage, keyOf } = listing;
@@ -21,6 +21,6 @@ export async function listWhole<T>(listing: WholeListing<T>): Promise<T[]> {
     { keyOf },
   );
   if (isComplete) return records;
-  const why = 'the list is not whole, or changed while it was read';
+  const why = 'the list is not complete, or it changed while it was read';
   throw new AppError('unavailable', `Could not ${purpose}: ${why}`);
 }

@@ -1,6 +1,6 @@
 /**
- * One install's view of the marketplace (spec: platform-api.md). Every failure is an `AppError`, none
- * of them is ever an empty list, and nothing follows a redirect with the install's token.
+ * The marketplace API as one install uses it. Every failure is an `AppError` and never an empty list.
+ * No request with the token of the install follows a redirect.
  */
 
 import { createContractCalls } from './contract-calls.ts';
@@ -19,45 +19,45 @@ import {
   type WebhookEndpoint,
 } from './platform-schema.ts';
 
-/** What evidence is read from; it changes nothing there. */
+/** The operations that evidence is read with. They change nothing. */
 export interface PlatformReader {
   /**
    * The grant that the token belongs to.
    *
-   * @throws AppError `conflict`, as all of these do, where that is not of the customer of the install
+   * @throws AppError `conflict`, as all operations do, if the grant is not of the install's customer
    */
   getInstall(signal: AbortSignal): Promise<Grant>;
   /** All links of the install. */
   listProjectLinks(signal: AbortSignal): Promise<ProjectLink[]>;
-  /** @throws AppError `not_found` where there is no such link (any more) */
+  /** @throws AppError `not_found` if there is no such link (any more) */
   getProjectLink(linkId: string, signal: AbortSignal): Promise<ProjectLink>;
   listContracts(filter: ContractFilter, signal: AbortSignal): Promise<ContractPage>;
-  /** @throws AppError `not_found` where the contract is unknown or no longer linked */
+  /** @throws AppError `not_found` if the contract is unknown or no longer linked */
   listParticipants(contractId: string, signal: AbortSignal): Promise<Participant[]>;
 }
 
 /**
- * All that the marketplace offers to a platform. What can be repeated without harm is tried a few
- * times while it is `unavailable`; any call may be `rate_limited`, and all wait for that together.
+ * All operations of the marketplace for a platform. Calls that may be repeated are tried a few times
+ * while the marketplace is `unavailable`. If one call is `rate_limited`, all wait.
  */
 export interface PlatformApi extends PlatformReader {
   /**
-   * Safe to repeat: an id is linked once, and where a lost answer was a success its link is found.
+   * It may be repeated: a project is linked once, and if an earlier answer was lost, its link is found.
    *
-   * @throws AppError `conflict` where the id is linked already, or there are as many links as may be;
-   * `not_found` where the job is none of the customer's
+   * @throws AppError `conflict` if the project is linked already, or if there are too many links;
+   * `not_found` if the customer has no such job
    */
   createProjectLink(wanted: NewProjectLink, signal: AbortSignal): Promise<ProjectLink>;
-  /** For good. @throws AppError `not_found` where there is no such link (any more) */
+  /** For good. @throws AppError `not_found` if there is no such link (any more) */
   deleteProjectLink(linkId: string, signal: AbortSignal): Promise<void>;
 
-  /** @throws AppError `not_found` where the contract is unknown or no longer linked */
+  /** @throws AppError `not_found` if the contract is unknown or no longer linked */
   readBudget(contractId: string, signal: AbortSignal): Promise<Budget>;
   /**
-   * Totals replace what was reported before, so that it is safe to repeat. All entries or none.
+   * The totals replace what was reported before, so it may be repeated. All entries are taken, or none.
    *
-   * @throws AppError `invalid` where any entry is refused, `conflict` where nobody is hired,
-   * `not_found` where the contract is unknown or no longer linked
+   * @throws AppError `invalid` if an entry is refused, `conflict` if the contract has no trainer,
+   * `not_found` if the contract is unknown or no longer linked
    */
   reportUsage(
     contractId: string,
@@ -68,54 +68,54 @@ export interface PlatformApi extends PlatformReader {
 
   /** All endpoints of the install. */
   listWebhookEndpoints(signal: AbortSignal): Promise<WebhookEndpoint[]>;
-  /** @throws AppError `not_found` where there is no such endpoint (any more) */
+  /** @throws AppError `not_found` if there is no such endpoint (any more) */
   getWebhookEndpoint(endpointId: string, signal: AbortSignal): Promise<WebhookEndpoint>;
   /**
-   * Not safe to repeat, and never repeated: after a failure without a `status` below 500 there may be
-   * an endpoint whose secret nobody knows. Look before the next try.
+   * It must not be repeated: after a failure without a `status` below 500 an endpoint may exist whose
+   * secret is lost. List the endpoints before the next attempt.
    *
-   * @throws AppError `conflict` where there are as many endpoints as may be
+   * @throws AppError `conflict` if there are too many endpoints
    */
   createWebhookEndpoint(wanted: NewWebhookEndpoint, signal: AbortSignal): Promise<CreatedEndpoint>;
-  /** Changes what is named; `ACTIVE` enables it again. Never changes the secret. */
+  /** Changes the given fields; `ACTIVE` enables it again. The secret never changes. */
   updateWebhookEndpoint(endpointId: string, changes: EndpointChanges, signal: AbortSignal): Promise<WebhookEndpoint>;
-  /** Its pending deliveries are lost. @throws AppError `not_found` where there is none (any more) */
+  /** Its pending deliveries are lost. @throws AppError `not_found` if there is no such endpoint (any more) */
   deleteWebhookEndpoint(endpointId: string, signal: AbortSignal): Promise<void>;
   /**
-   * Asks for all deliveries that failed, or for one whatever became of it, within some five minutes.
-   * Gives how many there are, and null where that was not said.
+   * Requests all failed deliveries, or one whatever its status. They come within some five minutes.
+   * @returns how many; null if the marketplace did not say
    */
   redeliver(endpointId: string, deliveryId: string | undefined, signal: AbortSignal): Promise<number | null>;
 
-  /** The served contract, for which no token is sent. */
+  /** The served API description. No token is sent for it. */
   readOpenapi(signal: AbortSignal): Promise<OpenapiDocument>;
   /**
-   * By how much the local clock was ahead of the marketplace's (behind: negative) at its last answer,
-   * to a second and in its favour; undefined before there was one.
+   * By how much the local clock was ahead of the marketplace's (negative: behind) at the last answer, at
+   * least, to a second; undefined before the first answer.
    */
   clockDriftMs(): number | undefined;
 }
 
-/** What there is to know of a call beside its answer. */
+/** What is noted about a call beside its answer. */
 export interface CallNotes {
-  /** A try ended of which nobody knows whether it was done: it may be, also after the next. */
+  /** An attempt ended without a known outcome. It may still take effect, even after the next attempt. */
   onUnheard?(): void;
-  /** The marketplace's name for the request that was answered, where the answer says one. */
+  /** The marketplace's id of the answered request, if the answer has one. */
   onRequestId?(requestId: string): void;
 }
 
 export interface ContractFilter {
   status: 'active' | 'ended';
   projectLinkId?: string;
-  /** Asked after each page that has another after it; false leaves the others unread. */
+  /** Called after each page that is followed by another; false leaves the others unread. */
   wantsMore?(page: readonly Contract[]): Promise<boolean> | boolean;
-  /** What to keep of each, where there may be very many; all of it by default. */
+  /** What to keep of each contract, because there may be very many; everything by default. */
   keep?(contract: Contract): Contract;
 }
 
 export interface ContractPage {
   contracts: Contract[];
-  /** False where there may be more than could be read: what is missing is then unseen, not absent. */
+  /** False if there may be more than was read. What is missing is then unseen, not absent. */
   isComplete: boolean;
 }
 
@@ -124,12 +124,12 @@ export interface NewProjectLink {
   externalProjectId: string;
   externalProjectName?: string;
   externalProjectUrl?: string;
-  /** `PARTNER_WEBHOOK`, unless told. */
+  /** `PARTNER_WEBHOOK` by default. */
   provisioningMode?: 'PARTNER_WEBHOOK' | 'MANAGED_ADAPTER';
   jobId?: string;
 }
 
-/** What one trainer has done in all on one day. A count that is left out keeps what was stored. */
+/** The total of one trainer for one day. A count that is left out keeps its stored value. */
 export interface UsageEntry {
   /** `2026-03-15` */
   workDate: string;
@@ -154,7 +154,7 @@ export interface EndpointChanges {
 
 export interface CreatedEndpoint {
   endpoint: WebhookEndpoint;
-  /** Shown this once. */
+  /** The marketplace shows it only this once. */
   secret: string;
 }
 

@@ -6,10 +6,9 @@ import { retry } from '../lib/retry.ts';
 import { driftMsOf } from './clock-drift.ts';
 import { createPacer, type Pacer, type Pacing } from './pacer.ts';
 import type { CallNotes } from './platform-api.ts';
-import { requestIdOf } from './request-id.ts';
 
 export interface PlatformCallOptions {
-  /** Without a slash at its end, e.g. `https://app.opentrain.ai/api/partner/v1`. */
+  /** Without a slash at its end, such as `https://app.opentrain.ai/api/partner/v1`. */
   baseUrl: string;
   token: string;
   /** How long one request may take. */
@@ -19,22 +18,22 @@ export interface PlatformCallOptions {
 }
 
 export interface PlatformOperation<T> {
-  /** `GET`, unless told. */
+  /** `GET` by default. */
   method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Below the base address, with its query. */
   path: string;
   /** Sent as JSON. */
   body?: unknown;
-  /** What this is an attempt at, for errors: "list the contracts". */
+  /** What the call tries to do, for errors: "list the contracts". */
   purpose: string;
   answer: Schema<T>;
-  /** For what would be there twice: sent once, whatever comes of it. */
+  /** Sent only once whatever the outcome, because a second call would make a second thing. */
   isSentOnce?: boolean;
   isAnonymous?: boolean;
   notes?: CallNotes;
   /**
-   * A try whose answer was lost may have been done; the next one is then refused with `code`, and
-   * `answer` takes the place of the refusal.
+   * An attempt whose answer was lost may have taken effect. The next one is then refused with `code`, and
+   * `answer` is used instead of the refusal.
    */
   doneBefore?: { code: AppError['code']; answer: (refusal: AppError) => Promise<T> | T };
 }
@@ -45,9 +44,9 @@ interface Schema<T> {
 
 export type CallPlatform = <T>(operation: PlatformOperation<T>, signal: AbortSignal) => Promise<T>;
 
-/** One install's way to the marketplace: paced, retried where that is harmless, and timed. */
+/** Makes the calls of one install to the marketplace: paced, timed, and retried if that is harmless. */
 export interface PlatformCaller {
-  /** @throws AppError as `requestJson` says, and `invalid` for an answer of another shape */
+  /** @throws AppError as `requestJson`, and `invalid` for an answer of another shape */
   call: CallPlatform;
   clockDriftMs(): number | undefined;
 }
@@ -102,7 +101,7 @@ export function createPlatformCaller(options: PlatformCallOptions): PlatformCall
           firstWaitMs: 500,
           maxWaitMs: 5000,
           signal,
-          // One that names its own wait is left to the durable back-off.
+          // A failure that asks for a certain wait is for the durable back-off.
           isWorthRetrying: ({ code, retryAfterMs }) => code === 'unavailable' && retryAfterMs === undefined,
         },
       ),
@@ -124,7 +123,7 @@ function createAttempt<T>({ doneBefore, notes }: PlatformOperation<T>, send: () 
   };
 }
 
-/** One answer of 429 is meant for all that would be asked next, and pauses them. */
+/** An answer of 429 applies to all following requests too, so it pauses them. */
 function createRateLimit(pacer: Pacer): <T>(send: () => Promise<T>) => Promise<T> {
   let refusals = 0;
   return async (send) => {
@@ -133,7 +132,7 @@ function createRateLimit(pacer: Pacer): <T>(send: () => Promise<T>) => Promise<T
       refusals = 0;
       return answer;
     } catch (error) {
-      // Without a status it is the pause itself that refused.
+      // Without a status the pacer itself refused the request.
       if (error instanceof AppError && error.status === 429) {
         const ceilingMs = Math.min(firstPauseMs * 2 ** refusals, longestPauseMs);
         pacer.pause(error.retryAfterMs ?? ceilingMs * (0.5 + Math.random() / 2));
@@ -142,4 +141,13 @@ function createRateLimit(pacer: Pacer): <T>(send: () => Promise<T>) => Promise<T
       throw error;
     }
   };
+}
+
+/** Assumed, because only refusals are documented to have one. */
+const header = 'x-request-id';
+
+/** The marketplace's id of a request, to be quoted to its support; null if it gave none. */
+function requestIdOf(headers: Headers): string | null {
+  const requestId = headers.get(header);
+  return requestId !== null && /^[\x21-\x7e]{1,200}$/.test(requestId) ? requestId : null;
 }

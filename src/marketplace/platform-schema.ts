@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { toEmail, toId, toInstantText, toText } from '../domain/marketplace-text.ts';
 
 /**
- * Every shape that is assumed of the marketplace's answers, and no other file knows one (spec:
- * platform-api.md). Tolerant: unknown fields and unknown words pass, and what is optional may be
- * missing or odd. Without its id a record is none, and without its records an answer is none.
+ * Every shape that is assumed of the marketplace's answers. No other file knows one. It is tolerant:
+ * unknown fields and words are accepted, and an optional field may be missing or invalid. A record must
+ * have its id, and an answer must have its records.
  */
 const Id = z.unknown().transform((value, context) => {
   const id = toId(value);
@@ -20,7 +20,7 @@ function optional<T>(read: (value: unknown) => T | undefined) {
     .prefault(null);
 }
 
-/** Absent where it was not said or is odd: null, where it may be said, means that there is none. */
+/** Absent if it is missing or invalid. Null, where it is allowed, means that there is none. */
 function lenient<T extends z.ZodType>(schema: T) {
   return schema.optional().catch(undefined);
 }
@@ -33,7 +33,7 @@ const Instant = z.unknown().transform((value) => (value === null ? null : toInst
 const maxUrlChars = 2048;
 const maxDescriptionChars = 500;
 
-/** Whatever else a link could start is never shown (design section 7). */
+/** Only http and https, because other links are never shown (docs/design.md, Surfaces). */
 const WebUrl = lenient(
   z
     .url({ protocol: /^https?$/i })
@@ -41,7 +41,7 @@ const WebUrl = lenient(
     .nullable(),
 );
 
-/** A number, also one that is sent as a text, as exact amounts are. */
+/** A number, also if it is sent as text, as exact amounts are. */
 function toAmount(value: unknown): number | undefined {
   const isText = typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value);
   const amount = isText ? Number(value) : value;
@@ -49,7 +49,7 @@ function toAmount(value: unknown): number | undefined {
 }
 const Amount = optional(toAmount);
 
-/** Assumed of every listing; only one of contracts is documented to have anything like a page. */
+/** Assumed of every listing, although only that of contracts is documented with pages. */
 const paging = {
   nextCursor: z.string().nullish().catch(null),
   hasMore: Flag,
@@ -66,7 +66,7 @@ const Token = z.object({
 export const Grant = z.object({
   id: Id,
   status: z.string(),
-  /** Those of the grant; what a call may do is said by the token's. */
+  /** The scopes of the grant. What a call may do depends on the scopes of the token. */
   scopes: lenient(Words),
   piiConsent: Flag,
   organizationId: NullableId,
@@ -85,7 +85,7 @@ export const ProjectLink = z.object({
   externalProjectName: optional(toText),
   externalProjectUrl: WebUrl,
   provisioningMode: optional(toId),
-  /** Null: a link without a job, which has no contracts. */
+  /** Null for a link without a job, which has no contracts. */
   jobId: NullableId,
   createdAt: lenient(Instant),
 });
@@ -95,7 +95,7 @@ export const ProjectLinkList = z.object({ projectLinks: z.array(ProjectLink), ..
 
 export const ProjectLinkAnswer = z.object({ projectLink: ProjectLink });
 
-/** What was deleted is not read; that it was must be said, or there is nothing to say it (204). */
+/** The deleted record is not read. The answer must say that it was deleted, or be empty (204). */
 export const DeletedAnswer = z.object({ deleted: z.literal(true) }).optional();
 export type DeletedAnswer = z.infer<typeof DeletedAnswer>;
 
@@ -136,11 +136,11 @@ const Milestone = z.object({
   status: optional(toText),
 });
 
-/** Null is an amount that was not said, and never 0. */
+/** Null is an unknown amount, and never 0. */
 export const Budget = z.object({
   contractId: Id,
   paymentType: optional(toId),
-  /** `OK`, `LOW` or `DEPLETED`, or a word that came later. */
+  /** `OK`, `LOW`, `DEPLETED`, or a newer word. */
   state: z.string(),
   fundedVolume: Amount,
   fundedAmountUsd: Amount,
@@ -159,9 +159,9 @@ export type Budget = z.infer<typeof Budget>;
 
 export const UsageAnswer = z.object({
   contractId: Id,
-  /** How many entries were taken; null where it was not said. */
+  /** How many entries were taken; null if the marketplace did not say. */
   accepted: Amount,
-  /** The usage is stored, whatever is odd about this. */
+  /** The usage is stored even if this is invalid. */
   budget: Budget.nullish()
     .catch(null)
     .transform((budget) => budget ?? null),
@@ -191,7 +191,7 @@ export const WebhookEndpointList = z.object({
 export const WebhookEndpointAnswer = z.object({ webhookEndpoint: WebhookEndpoint });
 export type WebhookEndpointAnswer = z.infer<typeof WebhookEndpointAnswer>;
 
-/** The secret is kept as it is, with its `whsec_`: the whole of it is the key. */
+/** The whole secret is the key, with its `whsec_`. */
 export const CreatedEndpointAnswer = z.object({
   webhookEndpoint: WebhookEndpoint,
   secret: z.string().regex(/^[\x21-\x7e]{8,1000}$/),
@@ -203,7 +203,7 @@ export type RedeliverAnswer = z.infer<typeof RedeliverAnswer>;
 
 // --- The served contract (section 1)
 
-/** As much as can be compared; its operations stand under `paths`, by path and method. */
+/** The part that can be compared. The operations are in `paths`, by path and method. */
 export const OpenapiDocument = z.looseObject({
   paths: z.record(z.string(), z.record(z.string(), z.unknown())),
 });

@@ -1,4 +1,4 @@
-/** One answer of a listing, whether or not the listing has pages. */
+/** One answer of a listing, with or without pages. */
 export interface ListingPage<T> {
   records: T[];
   nextCursor?: string | null | undefined;
@@ -6,26 +6,26 @@ export interface ListingPage<T> {
 }
 
 export interface Listing<T> {
-  /** Each once, as it was first read. */
+  /** Each record once, as it was first read. */
   records: T[];
-  /** False where there may be more than could be read: what is missing is then unseen, not absent. */
+  /** False if there may be more than was read. What is missing is then unseen, not absent. */
   isComplete: boolean;
 }
 
 interface PageOptions<T> {
   keyOf: (record: T) => string;
-  /** How many were asked for: as many in an only page may be all, or all that fitted. */
+  /** How many were requested. If the only page has as many, there may be more. */
   limit?: number;
-  /** Asked where another page follows; false leaves the listing incomplete. */
+  /** Called if another page follows; false leaves the listing incomplete. */
   wantsMore?: ((page: T[]) => Promise<boolean> | boolean) | undefined;
 }
 
 const maxPages = 1000;
 
 /**
- * Follows `nextCursor` where an answer has one. A listing that changed while it was read is not
- * complete: one that repeats a record or a cursor, or has a page smaller than the one before it while
- * more was to come, or none of the records that were to come.
+ * Follows `nextCursor` if an answer has one. A listing that changed while it was read is not complete:
+ * it repeats a record or a cursor, or a page that is followed by others is smaller than the one
+ * before, or an announced page is empty.
  */
 export async function readPages<T>(
   readPage: (cursor: string | undefined) => Promise<ListingPage<T>>,
@@ -54,7 +54,7 @@ export async function readPages<T>(
   return { records: [...records.values()], isComplete: false };
 }
 
-/** Keeps what was read first; says whether any of these came with an earlier page. */
+/** Keeps the record that was read first. @returns whether a record was in an earlier page */
 function addRecords<T>(records: Map<string, T>, page: T[], keyOf: (record: T) => string): boolean {
   const news = page.filter((record) => !records.has(keyOf(record)));
   for (const record of news) if (!records.has(keyOf(record))) records.set(keyOf(record), record);

@@ -1,33 +1,33 @@
 import { eventTypes } from '../domain/event.ts';
 import { pageLimit } from './contract-calls.ts';
 
-/** Which of the marketplace's operations are called, and what of each is relied on. */
+/** The operations of the marketplace that Gangway calls, and what it relies on in each. */
 export interface ReliedOperation {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Below the base address; what an id stands for is `{id}`. */
+  /** Below the base address, with `{id}` for an id. */
   path: string;
-  /** What is sent with the address, never more than this. */
+  /** The query parameters. No others are ever sent. */
   query?: RecordShape;
   body?: RecordShape;
   answer: RecordShape;
 }
 
-/** As much of a value as is relied on. */
+/** The part of a value that Gangway relies on. */
 export type Shape =
-  /** An id may be a number too, and a number may be sent as text. */
+  /** An id may also be a number, and a number may be sent as text. */
   | { is: 'text' | 'id' | 'flag' }
-  /** Where it is sent, it may be as much as that. */
+  /** In a request: the greatest value that is sent. */
   | { is: 'number'; atMost?: number }
-  /** A text of which these words are relied on, whatever others there are. */
+  /** A text. Gangway relies on these words; there may be others. */
   | { is: 'word'; words: readonly string[] }
   | { is: 'list'; of: Shape }
   | RecordShape;
 
 export interface RecordShape {
   is: 'record';
-  /** In an answer: nothing works without. In a request: always sent. */
+  /** In an answer: it is needed. In a request: it is always sent. */
   firm: Fields;
-  /** In an answer: for showing, or not always there. In a request: not always sent. */
+  /** In an answer: it is only shown, or not always there. In a request: it is not always sent. */
   loose: Fields;
 }
 
@@ -97,7 +97,7 @@ const usageEntry = record(
 const subscribed = listOf(word(...eventTypes));
 const deleted = record({ deleted: flag });
 
-/** All 15 operations; a test holds this to what is called and to what is read of the answers. */
+/** All 15 operations. A test compares this with the calls and with what is read from the answers. */
 export const reliedOperations: readonly ReliedOperation[] = [
   { method: 'GET', path: '/installs/current', answer: record({ install }) },
 

@@ -1,20 +1,20 @@
-/** One way to satisfy a JSON Schema, as far as it says; null is what it leaves open. */
+/** One way to satisfy a JSON Schema. Null means that the schema leaves it open. */
 export interface Variant {
   types: ReadonlySet<string> | null;
   words: ReadonlySet<unknown> | null;
-  /** By name; what stands there is a schema. */
+  /** By name; the values are schemas. */
   properties: ReadonlyMap<string, unknown> | null;
   required: ReadonlySet<string>;
   items: unknown;
-  /** Of a number. */
+  /** The maximum of a number. */
   maximum: number | null;
 }
 
-/** Reads the schemas of one served document, of which nothing is taken for granted. */
+/** Reads the schemas of one served document, which may be invalid in any way. */
 export interface SchemaReader {
-  /** `$ref` within the document followed, anything else as it is; undefined where it leads nowhere. */
+  /** Follows a `$ref` within the document; other values stay. Undefined if it leads nowhere. */
   resolve(node: unknown): unknown;
-  /** At least one; a schema that says nothing, or cannot be followed, is one that leaves all open. */
+  /** At least one variant. A schema that is empty or cannot be followed gives one that leaves everything open. */
   variantsOf(schema: unknown): readonly Variant[];
 }
 
@@ -29,12 +29,12 @@ const open: Variant = {
   maximum: null,
 };
 
-/** More than any honest schema has; beyond it nothing is said. */
+/** More than any reasonable schema has. Beyond it everything is left open. */
 const maxVariants = 64;
 const maxRefs = 20;
 
 export function createSchemaReader(document: object): SchemaReader {
-  /** Also of those that are still being read: a schema within itself says nothing more. */
+  /** Also while a schema is being read: a schema that contains itself adds nothing. */
   const read = new Map<object, readonly Variant[]>();
 
   function resolve(node: unknown): unknown {
@@ -67,7 +67,7 @@ export function createSchemaReader(document: object): SchemaReader {
   return { resolve, variantsOf };
 }
 
-/** Every one with every other: what satisfies both. */
+/** Combines each variant of one with each of the other: what satisfies both. */
 function combine(a: readonly Variant[], b: readonly Variant[]): readonly Variant[] {
   if (a.length * b.length > maxVariants) return [open];
   return a.flatMap((one) => b.map((other) => merge(one, other)));
@@ -100,7 +100,7 @@ function both(a: unknown, b: unknown): unknown {
   return a && b ? { allOf: [a, b] } : (a ?? b);
 }
 
-/** What a schema says itself, without those that it names. */
+/** What a schema says itself, without the schemas that it refers to. */
 function toVariant({ type, nullable, properties, required, items, ...schema }: Node): Variant {
   const types = (Array.isArray(type) ? type : [type]).filter((one) => typeof one === 'string');
   const words = 'const' in schema ? [schema['const']] : schema['enum'];
@@ -114,7 +114,7 @@ function toVariant({ type, nullable, properties, required, items, ...schema }: N
   };
 }
 
-/** A JSON pointer into the document, as `#/components/schemas/Contract`. */
+/** A JSON pointer into the document, such as `#/components/schemas/Contract`. */
 function followPointer(document: object, ref: string): unknown {
   if (!ref.startsWith('#/')) return undefined;
   const names = ref.slice(2).split('/');

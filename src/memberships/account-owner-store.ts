@@ -2,7 +2,7 @@ import type { Member } from '../adapters/adapter.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { inParts } from '../db/key-in.ts';
 
-/** The SQL of who owns an account of a tool, by the tool's id (`docs/design.md`, *Identity*). */
+/** The SQL of who owns an account of a tool, by the tool's id (docs/design.md, Identity). */
 
 /** Whose an account may be. */
 interface Owner {
@@ -17,7 +17,10 @@ interface LearntAccount {
   madeAt?: string;
 }
 
-/** Checks the id, the trainer whom it was made for, and when it was made, because the tool may have reused the id. */
+/**
+ * Checks the id, the trainer that the account was made for, and when it was made, because the tool may have reused the
+ * id.
+ */
 export async function isAccountOurs(
   db: Transaction,
   { tool, trainerId }: Owner,

@@ -177,7 +177,7 @@ function toReason(
     contract: participation,
     link: { ...participation, absences: participation.linkAbsences },
     pair: participation,
-    participation: { absences: participation.participationAbsences, seenAt: participation.onItAt },
+    participation: { absences: participation.participationAbsences, seenAt: participation.trainerSeenAt },
     grants,
   };
   return {

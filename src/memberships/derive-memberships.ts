@@ -2,13 +2,20 @@ import type { Transaction } from '../db/database.ts';
 import type { MembershipRow } from '../db/tables.ts';
 import { statusOfLink } from '../domain/evidence-status.ts';
 import type { MembershipCore } from '../domain/membership.ts';
+import { isExplicit } from '../domain/standing.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import { toInstant } from '../lib/clock.ts';
 import { type AddressStore, endGivenAddresses, type GivenAddress } from './address-store.ts';
-import { collectCandidates, type MembershipRules, type TrainerFacts } from './collect-candidates.ts';
-import { recordEndedProjects } from './ended-project-store.ts';
+import {
+  collectCandidates,
+  type MembershipCandidate,
+  type MembershipRules,
+  reasonKey,
+  type TrainerFacts,
+} from './collect-candidates.ts';
+import { type EndedProjects, recordEndedProjects } from './ended-project-store.ts';
 import { findDisagreements } from './find-disagreements.ts';
-import { findEndedProjects } from './find-ended-projects.ts';
+import { isOurReason, type Reason } from './judge-membership.ts';
 import type { MembershipStore, Participation, ProjectKey } from './membership-store.ts';
 import { type MembershipChange, planMemberships } from './plan-memberships.ts';
 
@@ -67,6 +74,30 @@ async function noteEndedProjects(
   const left = findEndedProjects(candidates.filter(({ seat }) => endsAssignments(seat.tool)));
   const dueAt = toInstant(new Date(Date.parse(now) + rules.gracePeriods.graceMs));
   return await recordEndedProjects(tx, left, dueAt);
+}
+
+/**
+ * Finds the projects in which every reason has ended explicitly, while another reason keeps the member in the group.
+ * Weaker ends do not count. Pure.
+ */
+function findEndedProjects(candidates: readonly MembershipCandidate[]): EndedProjects[] {
+  const seats = Map.groupBy(candidates, ({ seat }) => JSON.stringify(seat));
+  return [...seats.values()].flatMap((here) => {
+    const reasons = here.flatMap(({ reasons: all, recorded }) =>
+      all.filter((reason) => reason.standing.stands || recorded.has(reasonKey(reason))),
+    );
+    const byProject = Map.groupBy(reasons, ({ externalProjectId }) => externalProjectId);
+    const projects = [...byProject].flatMap(([project, all]) =>
+      project !== null && all.every(hasEnded) ? [project] : [],
+    );
+    return here.flatMap(({ before, reasons }) =>
+      before !== undefined && reasons.some(isOurReason) ? [{ membershipId: before.id, projects }] : [],
+    );
+  });
+}
+
+function hasEnded({ standing }: Reason): boolean {
+  return !standing.stands && standing.ends[0] !== undefined && isExplicit(standing.ends[0].cause);
 }
 
 const disagreementMessage =

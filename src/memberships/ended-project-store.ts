@@ -1,10 +1,15 @@
 import type { ExpressionBuilder } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import type { Tables } from '../db/tables.ts';
-import type { EndedProjects } from './find-ended-projects.ts';
 import { isWorkable } from './membership-store.ts';
 
 /** The SQL of projects that have ended for a member who stays in the group for another project. */
+
+/** Projects that have ended for a member who stays in the group. */
+export interface EndedProjects {
+  membershipId: number;
+  projects: string[];
+}
 
 /**
  * Records the ended projects of each membership, and deletes the record of a project that has a reason again.

@@ -4,7 +4,7 @@ import { type DeriveDeps, loadTrainerFacts } from './derive-memberships.ts';
 import type { LinkedGroup, OrphanStore } from './orphan-store.ts';
 import { planMemberships } from './plan-memberships.ts';
 
-/** A trainer in a tool whom the configuration no longer routes to. */
+/** A trainer in a tool that the configuration no longer routes to. */
 export interface Orphan {
   tool: string;
   install: string;
@@ -21,7 +21,7 @@ const chunkSize = 100;
 
 /**
  * Finds the trainers who would be orphaned if all memberships were derived with this configuration. It changes nothing:
- * configuration is not evidence and removes nobody (`docs/design.md`, *Memberships*).
+ * configuration is not evidence and removes no member (docs/design.md, Memberships).
  */
 export async function findOrphans(deps: OrphanDeps): Promise<Orphan[]> {
   const { database, orphans: store, rules } = deps;

@@ -91,7 +91,7 @@ function findFirstEnd({ standing, ...reason }: Reason, successorLinks: readonly 
 
 /**
  * Of the links that a contract had to one project, only the one that ended last counts. It had taken over from the
- * links before it, so nobody waits for those any longer.
+ * links before it, so no removal waits for those any longer.
  */
 function tookOver(other: FirstEnd, end: FirstEnd): boolean {
   return (

@@ -45,7 +45,7 @@ export type Participation = ContractRegisters &
   Omit<PairEvidence, 'linkId'> & {
     trainerId: string;
     /** When the trainer was last seen on the contract. */
-    onItAt: string | null;
+    trainerSeenAt: string | null;
     linkAbsences: Absences;
     participationAbsences: Absences;
   };
@@ -79,7 +79,7 @@ export function createMembershipStore(database: Database): MembershipStore {
           'contract.endedReadAt',
           'contract.endedByOperatorAt',
           'contract.reopenedAt',
-          'participation.seenAt as onItAt',
+          'participation.seenAt as trainerSeenAt',
           'participation.absences as participationAbsences',
           'namedAt',
           'omissions',
@@ -179,8 +179,8 @@ export function isWorkable(eb: ExpressionBuilder<Tables, 'membership'>): Express
 }
 
 /**
- * Whether the membership is older than a silence after which the install has not been read yet (`docs/design.md`,
- * *Reconciling*).
+ * Whether the membership is older than a silence after which the install has not been read yet (docs/design.md,
+ * Reconciling).
  */
 export function isHeldBack(eb: ExpressionBuilder<Tables, 'membership'>): Expression<SqlBool> {
   return eb.exists(

@@ -87,7 +87,7 @@ function installsStanding(reasons: readonly Reason[]): string[] {
   return [...new Set(reasons.filter(isOurReason).map(({ install }) => install))].sort();
 }
 
-/** Reasons that stand are recorded, so that an end can later be told from a change of the configuration. */
+/** Reasons that stand are recorded, so that an end can later be distinguished from a change of the configuration. */
 function toRecord(
   verdict: MembershipVerdict,
   { reasons, recorded }: Pick<MembershipCandidate, 'reasons' | 'recorded'>,

@@ -10,7 +10,7 @@ interface RerouteDeps {
 }
 
 /**
- * Marks all trainers as waiting to be derived whom a new configuration of these installs may concern. This includes the
+ * Marks the trainers that a new configuration of these installs may concern as waiting to be derived. This includes the
  * trainers of other installs on the same tool, because their walls may have moved.
  *
  * @returns whether there is anything to derive

@@ -7,7 +7,7 @@ import type { Evidence, LinkEvidence } from '../domain/evidence.ts';
 import type { PendingDerivation } from '../memberships/derivation-store.ts';
 
 /**
- * Marks all trainers whom these rows touch as waiting to be derived. A participation or a person touches its trainer. A
+ * Marks all trainers that these rows touch as waiting to be derived. A participation or a person touches its trainer. A
  * contract or a new pair touches the trainers on the contract. A link touches the trainers of every link to its
  * project, because it may take over from those. A grant touches all trainers of its install.
  */
@@ -18,15 +18,15 @@ export async function postponeTouchedTrainers(tx: Transaction, changed: Evidence
   for (const part of inParts([...each.values()])) {
     await keepWaiting(tx.insertInto('derivation').values(part)).execute();
   }
-  const everybody = tx.selectFrom('participation').select(['install', 'trainerId']).distinct();
+  const allTrainers = tx.selectFrom('participation').select(['install', 'trainerId']).distinct();
   for (const part of inParts([...contracts, ...pairs])) {
-    const there = everybody.where(keyIn(['install', 'contractId'], part));
+    const there = allTrainers.where(keyIn(['install', 'contractId'], part));
     await postpone(tx, there, evidenceAt);
   }
   // Ends that these rows cause act slowly, so they can wait until the install was read.
   for (const part of inParts(links)) await postpone(tx, trainersOnProjects(tx, part), '');
   const installs = [...new Set(grants.map(({ install }) => install))];
-  if (installs.length > 0) await postpone(tx, everybody.where('install', 'in', installs), '');
+  if (installs.length > 0) await postpone(tx, allTrainers.where('install', 'in', installs), '');
 }
 
 /** The trainers of these links, and of every other link to the same project. */

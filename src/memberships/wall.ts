@@ -13,7 +13,7 @@ export type RoutedInstalls = ReadonlyMap<string, RoutedInstall>;
 
 interface RoutedInstall {
   tool: string;
-  /** Project ids, or `prefix*`: the wall around a customer (`docs/design.md`, *Memberships*). */
+  /** Project ids, or `prefix*`: the wall around a customer (docs/design.md, Memberships). */
   projects: readonly string[];
 }
 

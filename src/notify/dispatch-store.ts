@@ -1,7 +1,14 @@
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { takeTurn } from '../db/lease.ts';
-import type { DispatchState } from '../domain/dispatch.ts';
-import type { AlertNotice, BudgetFacts, BudgetKind, BudgetNotice, NewNotice, NoticeKind } from '../domain/notice.ts';
+import type {
+  AlertNotice,
+  BudgetFacts,
+  BudgetKind,
+  BudgetNotice,
+  DispatchState,
+  NewNotice,
+  NoticeKind,
+} from '../domain/notice.ts';
 import type { Message } from './channel.ts';
 
 /**

@@ -3,13 +3,13 @@ import type { Alerts } from '../lib/alerts.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createLoop, type Loop } from '../lib/loop.ts';
+import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { Channel, MessageResult } from './channel.ts';
 import type { DispatchClaim, DispatchStore, Settlement } from './dispatch-store.ts';
 import { settleMessage } from './settle-message.ts';
 
-export interface NotifyDeps {
+export interface NotifyDeps extends Polling {
   channel: Channel;
   dispatches: DispatchStore;
   metrics: Metrics;
@@ -18,12 +18,10 @@ export interface NotifyDeps {
   clock: Clock;
 }
 
-const pollMs = 1000;
-
 /** Sends the notices of one channel, message after message; any instance may. */
 export function createNotifyWorker(deps: NotifyDeps): Loop {
   const { channel, logger, clock } = deps;
-  return createLoop({ name: `notify ${channel.name}`, intervalMs: pollMs, logger, clock, run: createNotifying(deps) });
+  return createLoop({ name: `notify ${channel.name}`, pollMs: deps.pollMs, logger, clock, run: createNotifying(deps) });
 }
 
 /** Sends what is due, one message per call. A channel that accepts nothing gets pauses. */

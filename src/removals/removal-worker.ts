@@ -3,12 +3,12 @@ import { applyBrake, type BrakeLimits } from '../domain/brake.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createLoop, type Loop } from '../lib/loop.ts';
+import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { AwaitedReadingStore } from './awaited-reading-store.ts';
 import type { BrakeStore, DueMembership } from './brake-store.ts';
 
-export interface RemovalWorkerDeps {
+export interface RemovalWorkerDeps extends Polling {
   database: Database;
   brakes: BrakeStore;
   /** Keeps other instances from taking in evidence meanwhile. */
@@ -32,7 +32,6 @@ export interface RemovalWorkerDeps {
   onListWanted(): void;
 }
 
-const pollMs = 1000;
 /** Removals that become due in quick succession share one plan instead of hundreds. */
 const planEveryMs = 10_000;
 
@@ -41,7 +40,7 @@ export function createRemovalWorker(deps: RemovalWorkerDeps): Loop {
   const { logger, clock } = deps;
   return createLoop({
     name: 'removal',
-    intervalMs: pollMs,
+    pollMs: deps.pollMs,
     logger,
     clock,
     async run() {

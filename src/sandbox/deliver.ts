@@ -18,7 +18,7 @@ export interface Dispatcher {
   wake(): void;
   /** Resolves when no attempt is in flight and nothing is due now. */
   idle(): Promise<void>;
-  /** Moves the timeline on, making every attempt that falls due on the way at its own time. */
+  /** Moves the timeline on, making every attempt that becomes due meanwhile at its own time. */
   advance(ms: number): Promise<void>;
 }
 

@@ -57,7 +57,7 @@ export interface Sandbox extends Control {
   stop(): Promise<void>;
   /** Resolves when no delivery is being attempted and none is due now. */
   idle(): Promise<void>;
-  /** Ends waits without waiting: attempts whatever falls due in the next `ms`, in order. */
+  /** Ends waits without waiting: attempts whatever becomes due in the next `ms`, in order. */
   advance(ms: number): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 import type { Adapter, Member } from '../adapters/adapter.ts';
 import { isSameAddress } from '../lib/same-address.ts';
 
-/** What may be done to accounts (`docs/design.md`, *Identity*). Pure. */
+/** What may be done to accounts (docs/design.md, Identity). Pure. */
 
 /**
  * Whether accounts of a tool may be ended, renamed or activated. If customers share the tool, any of them may name any
@@ -45,7 +45,7 @@ export interface SharedAccounts {
   isForGood: boolean;
 }
 
-/** Finds the tools whose accounts could be changed but are not (`docs/design.md`, *Identity*). */
+/** Finds the tools whose accounts could be changed but are not (docs/design.md, Identity). */
 export function findSharedAccounts(
   adapters: ReadonlyMap<string, Adapter>,
   installs: ReadonlyMap<string, { tool: string }>,
@@ -64,7 +64,7 @@ export function findSharedAccounts(
 export function describeSharedAccounts({ tool, installs, stillIn, isForGood }: SharedAccounts): string {
   const names = installs.join(', ');
   const what = `${names} share ${tool}, and marketplace.managedDomains is not set: no account is ended, renamed or activated in it`;
-  const stays = stillIn === null ? '' : `, so that whoever is removed may still get in: ${stillIn}`;
+  const stays = stillIn === null ? '' : `, so that a removed member may still get in: ${stillIn}`;
   return `${what}${stays}${isForGood ? '; and they cannot be added again' : ''}`;
 }
 

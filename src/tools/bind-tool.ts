@@ -20,9 +20,9 @@ const believedForMs = 10 * 60_000;
 /**
  * Wraps an adapter so that the tool says which server it is before any look or call. In another server the known
  * members would be missing, and Gangway would add them there. Until an operator accepts the other server, or the right
- * one is back, every call fails as `unavailable` and is retried. Meanwhile nobody is removed or added.
+ * one is back, every call fails as `unavailable` and is retried. Meanwhile no member is removed or added.
  *
- * @param place the configured address or path
+ * @param place the configured URL or path
  */
 export function bindTool(deps: BindToolDeps, tool: string, adapter: Adapter, place: string | null): Adapter {
   const bindings = createToolBindingStore(deps.database);
@@ -42,7 +42,7 @@ export function bindTool(deps: BindToolDeps, tool: string, adapter: Adapter, pla
   function refuse(bound: Server, server: Server): AppError {
     const reason = describeOtherServer(tool, bound, server);
     if (!isAlerted) {
-      const message = 'A tool is another server than before: nobody is added or removed there';
+      const message = 'A tool is another server than before: no member is added or removed there';
       deps.alerts.raise('other_server', { tool, reason }, message);
     }
     isAlerted = true;
@@ -64,7 +64,7 @@ export function describeOtherServer(tool: string, bound: Server, server: Server)
       ? [bound.identity, server.identity]
       : [bound.place, server.place];
   return (
-    `The tool ${tool} is now the server ${is}, but its members are in ${was}: ` +
+    `The tool ${tool} is another server (${is}) than before (${was}), where its members are: ` +
     `check the address in tools.${tool}. If the new server is right: gangway tools accept ${tool}`
   );
 }

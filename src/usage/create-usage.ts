@@ -5,7 +5,7 @@ import type { SecretBox } from '../keys/secret-box.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { Loop } from '../lib/loop.ts';
+import type { Loop, Polling } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { PlatformApi } from '../marketplace/platform-api.ts';
 import type { AddressStore } from '../memberships/address-store.ts';
@@ -26,7 +26,7 @@ import { createReportWorker, type ReportWorkerDeps } from './report/report-worke
 import type { OnAnswer } from './report/send-usage.ts';
 import { createTroubleStore } from './report/trouble-store.ts';
 
-export interface UsageParts {
+export interface UsageParts extends Polling {
   database: Database;
   box: Pick<SecretBox, 'digests'>;
   addresses: AddressStore;

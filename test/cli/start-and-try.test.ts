@@ -94,21 +94,17 @@ describe('gangway auto', () => {
     expect(stderr).toBe('');
     expect(status).toBe(0);
     expect(stdout).toContain('Gangway, tried out on this machine');
-  }, 30_000);
+  });
 
   it.each([
     ['any variable of ours is set', { GANGWAY_LOG_LEVEL: 'warn' }],
     ['this is production', { NODE_ENV: 'production' }],
-  ])(
-    'never tries where %s, and says what is missing',
-    async (_, env) => {
-      const { stdout, stderr, status } = await launch(['auto'], { env }).ended();
-      expect(status).toBe(1);
-      expect(stderr).toContain('GANGWAY_TOKEN');
-      expect(stdout).toBe('');
-    },
-    30_000,
-  );
+  ])('never tries where %s, and says what is missing', async (_, env) => {
+    const { stdout, stderr, status } = await launch(['auto'], { env }).ended();
+    expect(status).toBe(1);
+    expect(stderr).toContain('GANGWAY_TOKEN');
+    expect(stdout).toBe('');
+  });
 
   it('starts where there are variables enough', async () => {
     const env = {
@@ -126,11 +122,10 @@ describe('gangway auto', () => {
       'it runs',
       () => log.join(''),
       (said) => said.includes('Gangway is running'),
-      20_000,
     );
     bridge.child.kill('SIGTERM');
     expect(await bridge.ended()).toMatchObject({ status: 0, stdout: '' });
-  }, 30_000);
+  });
 
   it('starts, and does not try, where there is a file, good or bad', async () => {
     const cwd = createFolder();
@@ -140,7 +135,7 @@ describe('gangway auto', () => {
     expect(stderr).toContain('gangway.config.json');
     const { stderr: refused } = await launch(['auto', '--exit'], { cwd }).ended();
     expect(refused).toContain('--exit is for `try`');
-  }, 30_000);
+  });
 });
 
 describe('gangway try', () => {
@@ -169,7 +164,7 @@ describe('gangway try', () => {
     expect(JSON.parse(readFileSync(rosterFile, 'utf8'))).toEqual({
       groups: { 'street-signs': [] },
     });
-  }, 30_000);
+  });
 
   it('prints nothing but one JSON object where it is asked to', async () => {
     const { status, stdout } = await launch(['try', '--exit', '--json']).ended();
@@ -180,14 +175,14 @@ describe('gangway try', () => {
       'consoleUrl',
       'rosterFile',
     ]);
-  }, 30_000);
+  });
 
   it('goes on until it is told to stop, and begins from nothing the next time', async () => {
     const cwd = createFolder();
     const first = launch(['try'], { cwd });
-    await until('the tour is over', first.stdout, (said) => said.includes('Ctrl-C'), 20_000);
+    await until('the tour is over', first.stdout, (said) => said.includes('Ctrl-C'));
     first.child.kill('SIGINT');
     expect(await first.ended()).toMatchObject({ status: 0, stderr: '' });
     expect(await launch(['try', '--exit'], { cwd }).ended()).toMatchObject({ status: 0 });
-  }, 60_000);
+  });
 });

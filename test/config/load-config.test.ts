@@ -176,7 +176,7 @@ describe('loadConfig with a file', () => {
     expect(config.console.token).toBe('console-token');
     expect(config.log.level).toBe('debug');
     expect(config.installs.get('acme')?.token).toBe('ot_ptk_1');
-    expect(warnings).toEqual(['GANGWAY_TOKEN is ignored: installs.default.token is up to the file']);
+    expect(warnings).toEqual(['GANGWAY_TOKEN is ignored: installs.default.token is decided by the file']);
   });
 
   it('knows the GANGWAY_ variables that the file refers to', () => {

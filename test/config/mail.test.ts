@@ -85,7 +85,7 @@ describe('the section mail', () => {
     [{ from: 'a@example.com, b@example.com' }, /^mail\.from: write an address/],
     [{ replyTo: 'a b@example.com' }, /^mail\.replyTo: write an address/],
     [{ subject: 'one\ntwo' }, /^mail\.subject: must be one line/],
-    [{ subject: 'Use {link}' }, /^mail\.subject: nothing can stand for \{link\} here/],
+    [{ subject: 'Use {link}' }, /^mail\.subject: \{link\} is no placeholder here/],
     [{ subjct: 'x' }, /^mail\.subjct: unknown key \(did you mean "subject"\?\)/],
   ])('refuses %j', (changes, fault) => {
     expect(faultsOf({ ...usual, ...changes })).toEqual([expect.stringMatching(fault)]);
@@ -94,7 +94,7 @@ describe('the section mail', () => {
   it('says what is missing', () => {
     expect(faultsOf({})).toEqual([
       expect.stringMatching(/^mail\.smtp: is missing\. The mail server/),
-      expect.stringMatching(/^mail\.from: is missing\. Whom mail is from/),
+      expect.stringMatching(/^mail\.from: is missing\. The sender: an address/),
     ]);
   });
 
@@ -109,7 +109,7 @@ describe('the section mail', () => {
     [undefined, /^mail\.template: the file .*invitation\.txt does not exist$/],
     ['', /^mail\.template: the file .*invitation\.txt is empty$/],
     ['Hi {name}', /^mail\.template: must have \{link\}/],
-    ['{link} {projekt}', /^mail\.template: nothing can stand for \{projekt\} here \(did you mean "project"\?\)$/],
+    ['{link} {projekt}', /^mail\.template: \{projekt\} is no placeholder here \(did you mean "project"\?\)$/],
   ])('refuses a template with %j', (text, fault) => {
     const files = text === undefined ? {} : { 'invitation.txt': text };
     expect(faultsOf({ ...usual, template: './invitation.txt' }, files)).toEqual([expect.stringMatching(fault)]);

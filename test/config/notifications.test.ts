@@ -84,7 +84,7 @@ describe('the section notifications', () => {
     [{ ...billing, secrets: [] }, ['ops.secrets: unknown key (did you mean "secret"?)']],
     [
       { type: 'slack' },
-      ['ops.url: is missing. The URL of the incoming webhook. Who has it can write there: a secret.'],
+      ['ops.url: is missing. The URL of the incoming webhook. It is a secret, because it lets anybody write there.'],
     ],
     [{ type: 'slack', url: { env: 'NONE' } }, ['ops.url: the variable NONE is not set']],
     [{ type: { env: 'CHAT_URL' } }, [noType]],
@@ -103,7 +103,7 @@ describe('the section notifications', () => {
 
   it('wants a mail server for a channel that mails', () => {
     expect(faultsOf({ type: 'mail', to: ['ops@example.com'] })).toEqual([
-      'ops: needs the section "mail": by which server mail goes out, and whom it is from',
+      'ops: needs the section "mail": the server that sends mail, and the sender',
     ]);
   });
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { shareSlots } from '../../src/converge/share-slots.ts';
+import { tries } from '../support/tries.ts';
 
 function share(waiting: string[], underway: Record<string, number>, slots: number) {
   return Object.fromEntries(shareSlots(waiting, new Map(Object.entries(underway)), slots));
@@ -55,7 +56,7 @@ describe('the slots of a tool', () => {
         const fullest = Math.max(0, ...given.map((one) => (shares[one] ?? 0) + (busy[one] ?? 0)));
         expect(fullest - Math.min(...counts)).toBeLessThanOrEqual(1);
       }),
-      { numRuns: 3000 },
+      { numRuns: tries(3000) },
     );
   });
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Absences, goneSince, isMissed, mergeAbsences } from '../../src/domain/absences.ts';
+import { tries } from '../support/tries.ts';
 
 const start = Date.parse('2026-03-15T12:00:00.000Z');
 const minuteMs = 60_000;
@@ -24,7 +25,7 @@ describe('merging absences', () => {
       fc.property(absences, absences, (a, b) => {
         expect(mergeAbsences(a, b)).toBe(mergeAbsences(b, a));
       }),
-      { numRuns: 5000 },
+      { numRuns: tries(5000) },
     );
   });
 
@@ -34,7 +35,7 @@ describe('merging absences', () => {
         const left = mergeAbsences(mergeAbsences(a, b), c);
         expect(left).toBe(mergeAbsences(a, mergeAbsences(b, c)));
       }),
-      { numRuns: 5000 },
+      { numRuns: tries(5000) },
     );
   });
 
@@ -46,7 +47,7 @@ describe('merging absences', () => {
         expect(mergeAbsences(merged, b)).toBe(merged);
         expect(mergeAbsences(a, merged)).toBe(merged);
       }),
-      { numRuns: 5000 },
+      { numRuns: tries(5000) },
     );
   });
 
@@ -63,7 +64,7 @@ describe('merging absences', () => {
         expect(miss(...order)).toBe(miss(...minutes));
         expect(goneSince(miss(...order), lastSeenAt)).toBe(goneSince(miss(...minutes), lastSeenAt));
       }),
-      { numRuns: 5000 },
+      { numRuns: tries(5000) },
     );
   });
 
@@ -120,7 +121,7 @@ describe('what was missed is gone', () => {
       fc.property(close, minute, (offsets, from) => {
         expect(goneSince(miss(...offsets.map((ms) => from + ms / minuteMs)), null)).toBeNull();
       }),
-      { numRuns: 2000 },
+      { numRuns: tries(2000) },
     );
   });
 
@@ -131,7 +132,7 @@ describe('what was missed is gone', () => {
         const spread = since.length === 0 ? 0 : Math.max(...since) - Math.min(...since);
         if (spread < 10) expect(goneSince(miss(...missed), at(seen))).toBeNull();
       }),
-      { numRuns: 5000 },
+      { numRuns: tries(5000) },
     );
   });
 
@@ -149,7 +150,7 @@ describe('what was missed is gone', () => {
           wasGone = isGone;
         }
       }),
-      { numRuns: 5000 },
+      { numRuns: tries(5000) },
     );
   });
 });

@@ -11,6 +11,7 @@ import {
   deliveredWindowMs,
 } from '../../src/domain/brake.ts';
 import { isExplicit, type RemovalCause, removalCauses } from '../../src/domain/standing.ts';
+import { tries } from '../support/tries.ts';
 
 const usual: BrakeLimits = { max: 25, maxFraction: 0.3 };
 const nothing: BrakeCounts = { held: 0, removed: 0, braked: 0, delivered: 0, waiting: 0 };
@@ -185,7 +186,7 @@ describe('over 24 hours', () => {
         }
         expect(install.countRemoved()).toBeLessThanOrEqual(brakeAllowance(usual, people));
       }),
-      { numRuns: 2000 },
+      { numRuns: tries(2000) },
     );
   });
 });
@@ -313,7 +314,7 @@ describe('in every situation', () => {
         const people = known.held + known.removed;
         expect(braked).toBeLessThanOrEqual(brakeAllowance(most, people));
       }),
-      { numRuns: 3000 },
+      { numRuns: tries(3000) },
     );
   });
 });

@@ -10,6 +10,7 @@ import {
   membershipStates,
 } from '../../src/domain/membership.ts';
 import { removalCauses } from '../../src/domain/standing.ts';
+import { tries } from '../support/tries.ts';
 
 const noon = '2026-03-15T12:00:00.000Z';
 const later = '2026-03-15T12:15:00.000Z';
@@ -269,7 +270,7 @@ describe('in every situation', () => {
         expect([0, 1]).toContain(steps);
         if (after?.wanted !== before.wanted) expect(steps).toBe(1);
       }),
-      { numRuns: 5000 },
+      { numRuns: tries(5000) },
     );
   });
 
@@ -279,7 +280,7 @@ describe('in every situation', () => {
         const once = deriveMembership(situations[name], said, known);
         expect(deriveMembership(once, said, known)).toBe(once);
       }),
-      { numRuns: 5000 },
+      { numRuns: tries(5000) },
     );
   });
 
@@ -290,7 +291,7 @@ describe('in every situation', () => {
         expect(after).toMatchObject({ removeAfter: null, cause: null });
         expect(after?.state).not.toBe('removing');
       }),
-      { numRuns: 5000 },
+      { numRuns: tries(5000) },
     );
   });
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mergeRegisters, type PersonEvidence, versionOfEvent, versionOfRead } from '../../src/domain/evidence.ts';
+import { tries } from '../support/tries.ts';
 
 /** Few enough for ties, odd enough for mistakes of comparison. */
 const text = fc.oneof(
@@ -57,7 +58,7 @@ describe.each(Object.entries(rows))('merging rows of a %s', (_kind, row) => {
       fc.property(row, row, (a, b) => {
         expect(mergeRegisters(a, b)).toEqual(mergeRegisters(b, a));
       }),
-      { numRuns: 2000 },
+      { numRuns: tries(2000) },
     );
   });
 
@@ -67,7 +68,7 @@ describe.each(Object.entries(rows))('merging rows of a %s', (_kind, row) => {
         const left = mergeRegisters(mergeRegisters(a, b), c);
         expect(left).toEqual(mergeRegisters(a, mergeRegisters(b, c)));
       }),
-      { numRuns: 2000 },
+      { numRuns: tries(2000) },
     );
   });
 
@@ -79,7 +80,7 @@ describe.each(Object.entries(rows))('merging rows of a %s', (_kind, row) => {
         expect(mergeRegisters(merged, b)).toEqual(merged);
         expect(mergeRegisters(a, merged)).toEqual(merged);
       }),
-      { numRuns: 2000 },
+      { numRuns: tries(2000) },
     );
   });
 });
@@ -155,7 +156,7 @@ describe('versions', () => {
         const [left, right] = [versionOfEvent(String(a)), versionOfEvent(String(b))];
         expect(Math.sign(Number(left > right) - Number(left < right))).toBe(Number(a > b) - Number(a < b));
       }),
-      { numRuns: 2000 },
+      { numRuns: tries(2000) },
     );
   });
 

@@ -1,7 +1,8 @@
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { createLoop } from '../../src/lib/loop.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 import { createLogLines } from '../support/log-lines.ts';
+import { until } from '../support/until.ts';
 
 type Outcome = 'more' | 'idle';
 
@@ -45,7 +46,11 @@ it('runs at once, and again after its interval', async () => {
   loop.start();
   expect(runs).toHaveLength(1);
   runs[0]?.end('idle');
-  await vi.waitFor(() => expect(runs).toHaveLength(2));
+  await until(
+    'it runs again',
+    () => runs.length,
+    (count) => count === 2,
+  );
 });
 
 it('rests while there is nothing to do', async () => {
@@ -120,7 +125,11 @@ it('rests longer after each failure, and a wake does not disturb that', async ()
   loop.wake();
   await settle();
   expect(runs).toHaveLength(1);
-  await vi.waitFor(() => expect(runs).toHaveLength(2), { timeout: 3000 });
+  await until(
+    'it runs again',
+    () => runs.length,
+    (count) => count === 2,
+  );
   expect(performance.now() - begunAt).toBeGreaterThan(950);
   runs[1]?.fail(new Error('no'));
   await settle();
@@ -134,7 +143,11 @@ it('begins to count failures anew after a success', async () => {
   const { loop, runs, log } = openLoop({ intervalMs: 1 });
   loop.start();
   runs[0]?.fail(new Error('no'));
-  await vi.waitFor(() => expect(runs).toHaveLength(2), { timeout: 3000 });
+  await until(
+    'it runs again',
+    () => runs.length,
+    (count) => count === 2,
+  );
   runs[1]?.end('more');
   await settle();
   runs[2]?.fail(new Error('no'));
@@ -231,7 +244,11 @@ it('lets timers have the thread, however often it is woken', async () => {
     },
   });
   loop.start();
-  await vi.waitFor(() => expect(isTime).toBe(true));
+  await until(
+    'the timer had its turn',
+    () => isTime,
+    (was) => was,
+  );
   await loop.stop();
   expect(turns).toBeLessThan(200_000);
 });

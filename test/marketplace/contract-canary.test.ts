@@ -224,7 +224,7 @@ describe('a served contract that was changed', () => {
       ({ paths }) => {
         paths['/project-links/{id}'].delete.requestBody = { required: true, content: {} };
       },
-      [failure('DELETE /project-links/{id}: body', 'one is required now, and none is sent')],
+      [failure('DELETE /project-links/{id}: body', 'it is required now, and none is sent')],
     ],
     [
       'an event type gone',

@@ -180,7 +180,7 @@ describe('an answer', () => {
     const failure = await failureOf(run[name](api));
     expect(failure).toMatchObject({
       code: 'invalid',
-      message: expect.stringMatching(/: the answer is of another contract$/),
+      message: expect.stringMatching(/: the answer is about another contract$/),
     });
   });
 });
@@ -216,7 +216,7 @@ describe('a list that is documented to have no pages', () => {
       const { api } = await open(...pages);
       expect(await failureOf(run[name](api))).toMatchObject({
         code: 'unavailable',
-        message: expect.stringMatching(/: the list is not whole, or changed while it was read$/),
+        message: expect.stringMatching(/: the list is not complete, or it changed while it was read$/),
       });
     }
   });

@@ -145,7 +145,7 @@ describe('the platform API', () => {
     const stays = await open(json({}, 502));
     expect(await failureOf(stays.api.listProjectLinks(signal))).toMatchObject({ code: 'unavailable', status: 502 });
     expect(stays.requests).toHaveLength(3);
-  }, 15_000);
+  });
 
   it('never takes its credential to where it is sent on', async () => {
     const elsewhere = await openHttpFake((_request, response) => {
@@ -167,7 +167,7 @@ describe('the platform API', () => {
       code: 'unavailable',
       message: 'Could not list the project links: no answer within 30 ms',
     });
-  }, 15_000);
+  });
 
   it('gives up at once when it is told to stop', async () => {
     const fake = await openHttpFake(() => undefined);

@@ -85,6 +85,7 @@ describeEachDatabase('a plan that is approved', (openFresh) => {
         ...engine,
         gracePeriods: engine.rules.gracePeriods,
         installs: new Map(customers.map((name) => [name, {}])),
+        unlistedTools: [],
       }),
     };
     const { signal } = new AbortController();

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import { outcomeOfRun } from '../../src/domain/run.ts';
 import { toInstant } from '../../src/lib/clock.ts';
@@ -9,8 +9,6 @@ import { describeEachDatabase, type OpenFresh } from '../support/databases.ts';
 import { createIncident, hours, minutes, toApi } from '../support/incident.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
 import { tries } from '../support/tries.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const { signal } = new AbortController();
 const links = { cml1: 'signs' };

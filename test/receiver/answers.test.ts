@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { sql } from 'kysely';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { createThreadedAppend } from '../../src/inbox/threaded-append.ts';
@@ -14,6 +14,7 @@ import {
   retiredSecret,
   type TestReceiver,
 } from '../support/receiver-harness.ts';
+import { until } from '../support/until.ts';
 
 describeEachDatabase('a delivery', (openFresh) => {
   it('is accepted once, and a duplicate ever after, whatever its delivery id', async () => {
@@ -161,7 +162,7 @@ describeEachDatabase('a delivery', (openFresh) => {
     const answering = Array.from({ length: 20 }, (_, number) =>
       receiver.deliver(contractStarted(number), withId(`d-${number}`)),
     );
-    await vi.waitFor(() => expect(receiver.handedOver()).toBe(20));
+    await until('all are handed over', receiver.handedOver, (count) => count === 20);
     open();
     const answers = await Promise.all(answering);
     expect(answers.map(({ status }) => status)).toEqual(

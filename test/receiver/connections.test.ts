@@ -1,13 +1,14 @@
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import request from 'supertest';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import { createHttpServer } from '../../src/lib/http-server.ts';
 import { openForTest, sqlite } from '../support/databases.ts';
 import { contractStarted } from '../support/deliveries.ts';
 import { exchange, openSocket, requestHead, statusOf } from '../support/raw-http.ts';
 import { openReceiver, type TestReceiver } from '../support/receiver-harness.ts';
+import { until } from '../support/until.ts';
 
 const body = contractStarted();
 const half = Math.floor(body.length / 2);
@@ -65,9 +66,9 @@ describe('a connection', () => {
   it('that is broken off before the answer still has its delivery stored', async () => {
     const socket = await openSocket(receiver.port);
     socket.write(`${headOf(receiver)}${body}`);
-    await vi.waitFor(() => expect(receiver.handedOver()).toBe(1));
+    await until('it is handed over', receiver.handedOver, (count) => count === 1);
     socket.resetAndDestroy();
-    await vi.waitFor(async () => expect(await receiver.stored()).toHaveLength(1));
+    await until('it is stored', receiver.stored, ({ length }) => length === 1);
     expect((await receiver.deliver(body)).body).toEqual({ status: 'duplicate' });
   });
 
@@ -109,7 +110,7 @@ describe('a receiver that stops', () => {
       },
     });
     const answer = receiver.deliver(body);
-    await vi.waitFor(() => expect(receiver.handedOver()).toBe(1));
+    await until('it is handed over', receiver.handedOver, (count) => count === 1);
     const stopped = receiver.server.stop();
     await expect(openSocket(receiver.port)).rejects.toThrow('ECONNREFUSED');
     store();

@@ -1,5 +1,6 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { WantedFaults } from '../../src/sandbox/faults/faults-schema.ts';
+import { until } from '../support/until.ts';
 import { openWorld, request, type World } from './sandbox-harness.ts';
 
 describe('a call', () => {
@@ -50,7 +51,7 @@ describe('a call', () => {
     await expect(fetchContracts(world, signal)).rejects.toThrow();
     const happened = () => world.sandbox.snapshot().faults.happened.map(({ fault }) => fault);
     // The second comes after the wait for the first.
-    await vi.waitFor(() => expect(happened()).toEqual(['slow', 'rateLimited']));
+    await until('both happened', happened, (seen) => seen.join() === 'slow,rateLimited');
     const cut = fetchContracts(world);
     cut.catch(() => {});
     await new Promise((resolve) => setTimeout(resolve, 50));

@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import Stripe from 'stripe';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
+import { until } from '../support/until.ts';
 import {
   answerWith,
   minuteMs,
@@ -288,13 +289,13 @@ describe('an endpoint', () => {
   });
 
   it('that hangs sees 32 attempts at once, and does not hold up another', async () => {
-    const world = await openDelivering({ deliveryTimeoutMs: 500 });
+    const world = await openDelivering({ deliveryTimeoutMs: 60_000 });
     world.receiver.respond = () => {};
     const healthy = await openReceiver();
     await world.subscribe(healthy.url);
     for (let hired = 0; hired < 40; hired++) world.sandbox.hire({ jobId: world.jobId });
-    await vi.waitFor(() => expect(healthy.received).toHaveLength(40), { timeout: 400 });
-    await vi.waitFor(() => expect(world.receiver.received).toHaveLength(32), { timeout: 400 });
+    const came = () => [healthy.received.length, world.receiver.received.length].join();
+    await until('all that can have come', came, (counts) => counts === '40,32');
   });
 });
 

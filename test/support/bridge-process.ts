@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { createWaitEnder } from './until.ts';
 
 /** A real `gangway start`, a process of its own. It is gone after the test, whatever happens. */
 export interface LaunchedBridge {
@@ -101,7 +102,10 @@ export async function startBridge(setup: BridgeSetup): Promise<BridgeProcess> {
 export function launchBridge(setup: BridgeSetup): LaunchedBridge {
   const child = spawnBridge(setup);
   const ended = once(child, 'exit') as Promise<[number | null]>;
+  const endWaits = createWaitEnder();
+  let isToEnd = false;
   const kill = async () => {
+    isToEnd = true;
     child.kill('SIGKILL');
     await ended;
   };
@@ -110,12 +114,16 @@ export function launchBridge(setup: BridgeSetup): LaunchedBridge {
 
   async function toRunning(): Promise<BridgeProcess> {
     const running = await log.waitFor('Gangway is running');
+    void ended.then(([status]) => {
+      if (!isToEnd) endWaits(new Error(`a bridge ended with ${status}: ${log.text()}`));
+    });
     return {
       url: `${String(running['receiverUrl'])}/webhooks/acme`,
       consoleUrl: String(running['consoleUrl']),
       pid: child.pid ?? 0,
       log: log.lines,
       async stop() {
+        isToEnd = true;
         child.kill('SIGTERM');
         const [status] = await ended;
         return status;

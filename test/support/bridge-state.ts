@@ -14,7 +14,7 @@ export interface BridgeState {
   /** By outcome. */
   countReceipts(): Promise<Record<string, number>>;
   /** Resolves when every delivery is looked at and every membership is brought in line. */
-  settled(withinMs: number): Promise<void>;
+  settled(): Promise<void>;
 }
 
 export function openBridgeState(url: string): BridgeState {
@@ -71,8 +71,8 @@ export function openBridgeState(url: string): BridgeState {
         .execute();
       return Object.fromEntries(rows.map(({ outcome, n }) => [outcome, Number(n)]));
     },
-    async settled(withinMs) {
-      await until('all is done', countDue, (due) => due === 0, withinMs);
+    async settled() {
+      await until('all is done', countDue, (due) => due === 0);
     },
   };
 }

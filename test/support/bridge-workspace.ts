@@ -9,6 +9,7 @@ import { createInstanceStore } from '../../src/db/instance-store.ts';
 import { createFolder } from './folder.ts';
 import { hardlyEver } from './journey.ts';
 import { createLogLines } from './log-lines.ts';
+import { pollMs } from './poll-ms.ts';
 import { post } from './receiver-harness.ts';
 import { sign } from './sign.ts';
 import { until } from './until.ts';
@@ -65,6 +66,7 @@ export function createBridgeWorkspace(changes: object = {}): Workspace {
         storage,
         logger,
         adapters: await loadAdapters(loaded),
+        pollMs,
       });
       const { receiverUrl } = await app.start();
       try {
@@ -94,7 +96,7 @@ export function createBridgeWorkspace(changes: object = {}): Workspace {
       onTestFinished(() => storage.database.close());
       const adapters = await loadAdapters(loaded);
       const { logger } = createLogLines();
-      const app = createApp({ config: loaded, storage, logger, adapters });
+      const app = createApp({ config: loaded, storage, logger, adapters, pollMs });
       await app.start();
       await work().finally(() => app.stop());
     },

@@ -6,6 +6,7 @@ import { openStorage } from '../../src/app/storage.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { createLogger } from '../../src/lib/logger.ts';
+import { pollMs } from './poll-ms.ts';
 
 /**
  * `gangway start` as a process of its own, except that the tool `list` is the one of `http-tool.ts`
@@ -21,7 +22,7 @@ const key = Buffer.from(process.env['GANGWAY_SECRET_KEY'] ?? '', 'base64');
 const storage = await openStorage(config.database.url, key);
 const adapters = new Map([['list', createHttpAdapter(values.tool ?? '')]]);
 // As an operator waits a minute, a test a moment.
-const app = createApp({ config, storage, logger, adapters, secondLookMs: 500 });
+const app = createApp({ config, storage, logger, adapters, secondLookMs: 500, pollMs });
 logger.info(await app.start(), 'Gangway is running');
 await once(process, 'SIGTERM');
 await app.stop();

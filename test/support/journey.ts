@@ -17,6 +17,7 @@ import type { Dialect } from './databases.ts';
 import { createFakeClock, type FakeClock, toDatabaseClock } from './fake-clock.ts';
 import { createFolder } from './folder.ts';
 import { createLogLines, type LogLines } from './log-lines.ts';
+import { pollMs } from './poll-ms.ts';
 import { type Answer, post } from './receiver-harness.ts';
 import { readRoster } from './roster.ts';
 import { sign } from './sign.ts';
@@ -65,8 +66,6 @@ export interface JourneyOptions extends Pick<SandboxOptions, 'payloads'> {
   /** Stands in for the roster. */
   adapter?: Adapter;
   toolTimeout?: string;
-  /** How long it may take to be quiet, where the tool is a real one. Milliseconds. */
-  patienceMs?: number;
   /** When installs are read: hardly ever, so that nothing is learnt but what the test tells. */
   schedule?: string;
   /** Who is in the roster before anything happens. */
@@ -104,6 +103,7 @@ export async function openJourney(
     databaseClock: toDatabaseClock(aheadOf('databaseMs')),
     logger: log.logger,
     adapters,
+    pollMs,
   });
   onTestFinished(() => app.stop());
   const { receiverUrl, consoleUrl } = await app.start();
@@ -113,7 +113,7 @@ export async function openJourney(
   async function quiet(): Promise<void> {
     await sandbox.idle();
     const look = () => countUnfinished(storage, clock);
-    await until('nothing is due', look, (unfinished) => unfinished === 0, options.patienceMs);
+    await until('nothing is due', look, (unfinished) => unfinished === 0);
   }
 
   return {

@@ -138,11 +138,11 @@ function toParticipation(
   contract: ContractEvidence,
   { absences: linkAbsences, ...link }: LinkEvidence,
   { namedAt, omissions }: Evidence['pairs'][number],
-  { absences: participationAbsences, seenAt: onItAt }: Evidence['participations'][number],
+  { absences: participationAbsences, seenAt: trainerSeenAt }: Evidence['participations'][number],
   trainerId: string,
 ) {
   const absences = { linkAbsences, participationAbsences };
-  return { ...contract, ...link, ...absences, namedAt, omissions, onItAt, trainerId };
+  return { ...contract, ...link, ...absences, namedAt, omissions, trainerSeenAt, trainerId };
 }
 
 /** As the store of installs loads it (`install-state-store.ts`). */

@@ -10,6 +10,7 @@ import type { Dialect } from './databases.ts';
 import { createFakeClock, type FakeClock, toDatabaseClock } from './fake-clock.ts';
 import { countUnfinished, hardlyEver, liveThrough } from './journey.ts';
 import { createLogLines, type LogLines } from './log-lines.ts';
+import { pollMs } from './poll-ms.ts';
 import { type Answer, post } from './receiver-harness.ts';
 import { sign } from './sign.ts';
 import { until } from './until.ts';
@@ -68,7 +69,7 @@ export interface SiteBridge {
   /** Signed as the marketplace signs, and past it. */
   deliver(install: string, body: string): Promise<Answer>;
   /** Resolves when nothing is under way and nothing is due now; within a minute unless told. */
-  quiet(withinMs?: number): Promise<void>;
+  quiet(): Promise<void>;
   /** Moves the time on as it lives through it. */
   pass(ms: number): Promise<void>;
   /** `trainer state`, sorted. */
@@ -112,6 +113,7 @@ export async function openSite(dialect: Pick<Dialect, 'createMigrated'>, names: 
       adapters: new Map(Object.entries(setup.tools)),
       acceptsOrphans: setup.acceptsOrphans ?? false,
       isRestored: setup.isRestored ?? false,
+      pollMs,
     });
     const stop = stopOnce(app, storage);
     onTestFinished(stop);
@@ -127,10 +129,10 @@ export async function openSite(dialect: Pick<Dialect, 'createMigrated'>, names: 
           'content-type': 'application/json',
           'x-opentrain-signature': sign(body, accountOf(install).secret, clock.seconds()),
         }),
-      async quiet(withinMs) {
+      async quiet() {
         await sandbox.idle();
         const look = async () => (await countUnfinished(storage, clock)) + (await countUnread(storage, clock));
-        await until('nothing is due', look, (unfinished) => unfinished === 0, withinMs);
+        await until('nothing is due', look, (unfinished) => unfinished === 0);
       },
       pass: (ms) => liveThrough(storage, clock, ms),
       memberships: () => listMemberships(storage),

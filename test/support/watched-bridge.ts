@@ -20,6 +20,7 @@ import { createFakeClock, type FakeClock, toDatabaseClock } from './fake-clock.t
 import { createFolder } from './folder.ts';
 import { hardlyEver } from './journey.ts';
 import { createLogLines, type LogLines } from './log-lines.ts';
+import { pollMs } from './poll-ms.ts';
 
 /** A bridge that is reached through a door, and watches its subscription. */
 export interface WatchedBridge {
@@ -88,6 +89,7 @@ export async function openWatchedBridge(
     databaseClock: toDatabaseClock(clock),
     logger: log.logger,
     adapters,
+    pollMs,
   });
   onTestFinished(() => app.stop());
   const { receiverUrl } = await app.start();

@@ -12,7 +12,7 @@ import {
 import { until } from '../support/until.ts';
 import { type DoccanoServer, doccanoVersion, openDoccano } from './doccano-server.ts';
 import { openToolFront } from './tool-front.ts';
-import { openUsageStage, patienceMs, type Worker } from './usage-stage.ts';
+import { openUsageStage, type Worker } from './usage-stage.ts';
 
 /**
  * Work in a doccano that really runs, as the marketplace is told of it. doccano knows only how much
@@ -156,7 +156,7 @@ describe.skipIf(server === null)(`work in doccano ${doccanoVersion}, day by day`
     sandbox.endContract(ben.contractId);
     const rows = () => admin.ask<{ username: string }[]>('GET', `/projects/${project}/members`);
     const isOut = (seen: { username: string }[]) => seen.every((row) => row.username !== ben.email);
-    await until('ben is out', rows, isOut, patienceMs);
+    await until('ben is out', rows, isOut);
     await work(ada, 1);
     await stage.pass(at(4, '15:05'));
     // One of the three makes up for the one that was deleted: doccano tells only how many there are.

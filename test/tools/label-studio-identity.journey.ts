@@ -63,7 +63,7 @@ describe('a Label Studio that was restored from an older backup', () => {
     await wantReading(journey);
     const isInAgain = ({ state, memberId }: Awaited<ReturnType<Hired['membership']>>) =>
       state === 'active' && memberId !== null && memberId !== before.memberId;
-    await until('the trainer is in again', () => ada.membership(), isInAgain, 60_000);
+    await until('the trainer is in again', () => ada.membership(), isInAgain);
     await journey.quiet();
     const adas = await enter(site, ada);
     expect(await projectsOf(adas)).toContain(project.id);

@@ -5,7 +5,7 @@ import type { BrowserSession } from '../support/label-studio/label-studio-client
 import { until } from '../support/until.ts';
 import { type LabelStudioServer, openLabelStudio } from './label-studio-server.ts';
 import { openToolFront } from './tool-front.ts';
-import { openUsageStage, patienceMs, type Worker } from './usage-stage.ts';
+import { openUsageStage, type Worker } from './usage-stage.ts';
 
 /**
  * Days of work in a Label Studio that really runs, as the marketplace is told of them. Bridge,
@@ -276,7 +276,7 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
     await work(ada, 'last', signs.tasks[90], last);
     const inTheTool = await exported(ada, signs);
     sandbox.endContract(ada.contractId);
-    await until('ada is out', accounts, (ids) => !ids.includes(idOf(ada)), patienceMs);
+    await until('ada is out', accounts, (ids) => !ids.includes(idOf(ada)));
     await stage.pass(at(4, '14:05'));
     const all = { [day(0)]: '112/4/8', [day(1)]: '11/0/0', [day(2)]: '25/1/1', [day(3)]: '13/1/1', [day(4)]: '47/2/3' };
     await holds(ada, all);
@@ -338,7 +338,7 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
     await work(dora, 'd', signs.tasks[80], { lead_time: 14, result: regions('a') });
     const endedAt = Date.now();
     sandbox.endContract(dora.contractId);
-    await until('dora is out', accounts, (ids) => !ids.includes(idOf(dora)), patienceMs);
+    await until('dora is out', accounts, (ids) => !ids.includes(idOf(dora)));
     const outAfterMs = Date.now() - endedAt;
     process.stdout.write(`out after ${outAfterMs} ms, with another project gone\n`);
     await stage.pass(at(7, '15:05'));
@@ -361,9 +361,9 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
   it('of a project that is gone keeps nobody in for longer than five minutes', async () => {
     sandbox.endContract(cleo.contractId);
     const explained = async () => (await stage.run('explain', cleo.trainerId)).stdout;
-    await until('it waits', explained, (said) => said.includes('to be removed'), patienceMs);
+    await until('it waits', explained, (said) => said.includes('to be removed'));
     await stage.pass(at(7, '16:05'));
-    await until('cleo is out', accounts, (ids) => !ids.includes(idOf(cleo)), patienceMs);
+    await until('cleo is out', accounts, (ids) => !ids.includes(idOf(cleo)));
   });
 
   const accounts = async () => (await site().api<{ id: number }[]>('GET', '/api/users/')).map(({ id }) => id);

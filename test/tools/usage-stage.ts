@@ -54,8 +54,6 @@ export interface Login {
   password: string;
 }
 
-/** A real tool on a busy machine. */
-export const patienceMs = 90_000;
 const commandMs = 120_000;
 const everyHour = '0 * * * *';
 const hardlyEver = '0 0 29 2 *';
@@ -122,7 +120,7 @@ export async function openUsageStage(beginsAt: string): Promise<UsageStage> {
           ?.output()
           .split('\n')
           .some((line) => saysReported(line, instant));
-      await until(`a report after ${instant}`, look, (isReported) => isReported === true, patienceMs);
+      await until(`a report after ${instant}`, look, (isReported) => isReported === true);
     },
 
     async openJob(externalProjectId) {
@@ -172,7 +170,6 @@ export async function openUsageStage(beginsAt: string): Promise<UsageStage> {
           const ids = new Set(inside.map(({ trainerId }) => trainerId));
           return workers.every(({ trainerId }) => ids.has(trainerId));
         },
-        patienceMs,
       );
       const logins = new Map<string, Login>();
       for (const { id, trainerId } of members) {
@@ -187,7 +184,7 @@ export async function openUsageStage(beginsAt: string): Promise<UsageStage> {
     async holds(worker, wanted) {
       const isSo = (seen: Record<Day, string>) => JSON.stringify(seen) === JSON.stringify(wanted);
       const what = `the marketplace holds ${JSON.stringify(wanted)}`;
-      await until(what, () => totals(worker), isSo, patienceMs);
+      await until(what, () => totals(worker), isSo);
     },
 
     async stop() {

@@ -1,5 +1,5 @@
 import { instantIn, toInstant } from '../../lib/clock.ts';
-import { createLoop, type Loop } from '../../lib/loop.ts';
+import { createLoop, type Loop, type Polling } from '../../lib/loop.ts';
 import { checkSubscription } from './check-subscription.ts';
 import { subscriptionLeaseMs } from './hold-subscription.ts';
 import type { SubscriptionDeps } from './look-at-subscription.ts';
@@ -9,13 +9,12 @@ export interface SubscriptionWorker extends Loop {
   noteUnmatched(install: string): void;
 }
 
-interface SubscriptionWorkerDeps extends SubscriptionDeps {
+interface SubscriptionWorkerDeps extends SubscriptionDeps, Polling {
   /** By name. The Map always has what was loaded last. */
   installs: ReadonlyMap<string, unknown>;
   everyMs: number;
 }
 
-const pollMs = 1000;
 /** The next check after a failure, or while a command holds the subscription. */
 const busyMs = 10_000;
 /** Long enough for several requests to a slow marketplace, each with its retries. */
@@ -54,7 +53,7 @@ export function createSubscriptionWorker(deps: SubscriptionWorkerDeps): Subscrip
 
   const loop = createLoop({
     name: 'subscription',
-    intervalMs: pollMs,
+    pollMs: deps.pollMs,
     logger,
     clock,
     stallMs,

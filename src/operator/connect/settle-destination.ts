@@ -20,7 +20,7 @@ interface Known {
  * The requested destination, else the current one, else the only one there is.
  *
  * @throws AppError `invalid` where the operator has to name it, because customers are walled off from each other
- *   (docs/design.md, Customers)
+ *   (docs/design.md, Memberships)
  */
 export function settleDestination(wanted: Partial<Destination>, { before, others, tools }: Known): Destination {
   const tool = wanted.tool ?? before?.tool ?? onlyOf(tools);

@@ -32,7 +32,8 @@ export interface ClockWorkerDeps {
   onReadWanted(): void;
 }
 
-const pollMs = 1000;
+/** It asks nobody; but what is stamped must not go far beyond what was set back. */
+const lookEveryMs = 1000;
 const correctEveryMs = 10_000;
 /** How often the latest time is stored, for the next process. */
 const noteEveryMs = 60_000;
@@ -46,7 +47,7 @@ export function createClockWorker(deps: ClockWorkerDeps): Loop {
   let correctedAt = performance.now();
   return createLoop({
     name: 'clock',
-    intervalMs: pollMs,
+    intervalMs: lookEveryMs,
     logger,
     clock,
     async run() {

@@ -8,6 +8,8 @@ export interface HoldStore {
   hold(installs: string[], now: string): Promise<void>;
   /** The same, but only for removals on weaker evidence. */
   holdRemovals(installs: string[], now: string): Promise<void>;
+  /** Has every trainer looked for who is believed to be in one of these tools. */
+  lookAgain(tools: readonly string[], now: string): Promise<void>;
   /** Ends holds that are as old as this or older, because an install may never be readable again. */
   release(since: string): Promise<void>;
 }
@@ -30,6 +32,19 @@ export function createHoldStore(database: Database): HoldStore {
         await holdInstalls(tx, installs, { removalsHeldSince: now }, now);
         await askBrakeAgain(tx, installs, now, weakerCauses);
       });
+    },
+
+    async lookAgain(tools, now) {
+      if (tools.length === 0) return;
+      await inTransaction(database, (tx) =>
+        tx
+          .updateTable('membership')
+          .set({ lookAgain: 1, nextAttemptAt: now })
+          .where('tool', 'in', tools)
+          .where('wanted', '=', 1)
+          .where('state', 'in', ['active', 'invited'])
+          .execute(),
+      );
     },
 
     async release(since) {

@@ -7,7 +7,7 @@ import { backoffMs } from '../../lib/backoff.ts';
 import { type Clock, instantIn, toInstant } from '../../lib/clock.ts';
 import { createLanes } from '../../lib/lanes.ts';
 import type { Logger } from '../../lib/logger.ts';
-import type { Loop } from '../../lib/loop.ts';
+import type { Loop, Polling } from '../../lib/loop.ts';
 import type { Metrics } from '../../lib/metrics.ts';
 import { createTurns } from '../../lib/turns.ts';
 import type { PlatformReader } from '../../marketplace/platform-api.ts';
@@ -19,7 +19,7 @@ import { readMarketplace } from './read-marketplace.ts';
  * Asks the marketplace for what events left out, and adds the answers as evidence. A read that fails
  * or that lacks something takes nothing away.
  */
-export interface ReadWorkerDeps extends ApplyDeps {
+export interface ReadWorkerDeps extends ApplyDeps, Polling {
   database: Database;
   readRequests: ReadRequestStore;
   report: ReportEvidence;
@@ -40,7 +40,6 @@ const installsAtOnce = 8;
 const leaseMs = 30_000;
 /** Long enough for many contracts of a slow marketplace, each request with its retries. */
 const stallMs = 5 * 60_000;
-const pollMs = 1000;
 
 /** Installs take turns and have one read each at a time, so no install waits for another's answers. */
 export function createReadWorker(deps: ReadWorkerDeps): Loop {
@@ -48,7 +47,7 @@ export function createReadWorker(deps: ReadWorkerDeps): Loop {
   const turns = createTurns();
   return createLanes({
     name: 'read',
-    intervalMs: pollMs,
+    pollMs: deps.pollMs,
     logger,
     clock,
     stallMs,

@@ -22,7 +22,6 @@ const installsAtOnce = 8;
 const leaseMs = 10_000;
 /** How soon a failed list is tried again while a removal waits for it. */
 const againMs = 5000;
-const pollMs = 1000;
 
 /**
  * Lists the active contracts of an install before the end of a contract takes a trainer's last known
@@ -33,7 +32,7 @@ export function createActiveListWorker(deps: ActiveListDeps): Loop {
   const turns = createTurns();
   return createLanes({
     name: 'active-list',
-    intervalMs: pollMs,
+    pollMs: deps.pollMs,
     logger,
     clock,
     stallMs: 2 * longestLookMs,

@@ -7,6 +7,7 @@ import type { Alerts } from '../../lib/alerts.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { type Clock, instantIn, toInstant } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
+import type { Polling } from '../../lib/loop.ts';
 import { maskText } from '../../lib/mask.ts';
 import type { Metrics } from '../../lib/metrics.ts';
 import type { PlatformApi, PlatformReader } from '../../marketplace/platform-api.ts';
@@ -22,7 +23,7 @@ import type { ReportClock } from './report-clock.ts';
 import type { ReportSuspects } from './report-suspects.ts';
 import type { RunStore } from './run-store.ts';
 
-export interface ReconcileDeps extends ApplyDeps {
+export interface ReconcileDeps extends ApplyDeps, Polling {
   database: Database;
   installStates: InstallStateStore;
   /** Binds an install to the customer of its first read. */

@@ -6,7 +6,6 @@ import { type ReconcileDeps, reconcile, takeNext } from './reconcile-install.ts'
 import type { OpenRun } from './run-store.ts';
 
 const stallMs = 15 * 60_000;
-const pollMs = 1000;
 /** How many installs are read at the same time. A large one takes hours. */
 const installsAtOnce = 4;
 
@@ -18,7 +17,7 @@ export function createReconcileWorker(deps: ReconcileDeps): Loop {
   const { installStates, logger, clock } = deps;
   return createLanes({
     name: 'reconcile',
-    intervalMs: pollMs,
+    pollMs: deps.pollMs,
     logger,
     clock,
     stallMs,

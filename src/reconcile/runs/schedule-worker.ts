@@ -3,10 +3,10 @@ import { keepSetting, raiseSetting } from '../../db/setting-store.ts';
 import { type Clock, toInstant } from '../../lib/clock.ts';
 import { lastTick } from '../../lib/last-tick.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { createLoop, type Loop } from '../../lib/loop.ts';
+import { createLoop, type Loop, type Polling } from '../../lib/loop.ts';
 import type { InstallStateStore } from '../read/install-state-store.ts';
 
-export interface ScheduleDeps {
+export interface ScheduleDeps extends Polling {
   database: Database;
   installStates: Pick<InstallStateStore, 'wantRead'>;
   /** A cron pattern, in UTC. */
@@ -19,15 +19,13 @@ export interface ScheduleDeps {
   onReadWanted(): void;
 }
 
-const pollMs = 1000;
-
 /** Has every install read at each tick of the schedule. */
 export function createScheduleWorker(deps: ScheduleDeps): Loop {
   const { schedule, logger, clock } = deps;
   let seen: string | undefined;
   return createLoop({
     name: 'schedule',
-    intervalMs: pollMs,
+    pollMs: deps.pollMs,
     logger,
     clock,
     async run() {

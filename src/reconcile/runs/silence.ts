@@ -26,9 +26,11 @@ export type SilenceHold = 'nothing' | 'removals' | 'all';
 
 export interface SilenceDeps {
   database: Database;
-  installStates: Pick<InstallStateStore, 'hold' | 'holdRemovals' | 'release'>;
+  installStates: Pick<InstallStateStore, 'hold' | 'holdRemovals' | 'lookAgain' | 'release'>;
   /** By name. The Map always has what was loaded last. */
   installs: ReadonlyMap<string, unknown>;
+  /** The tools whose members cannot be listed. */
+  unlistedTools: readonly string[];
   gracePeriods: { revokedGraceMs: number };
   logger: Logger;
   clock: Clock;
@@ -63,7 +65,7 @@ export function findHold({ aliveAt, wroteAt, wasPutBack }: Alive, now: Date): Si
 }
 
 export function createSilence(deps: SilenceDeps): Silence {
-  const { database, installStates, installs, gracePeriods, logger, clock } = deps;
+  const { database, installStates, installs, unlistedTools, gracePeriods, logger, clock } = deps;
   const mark = createDatabaseMark(database);
   let wroteAt: string | null = null;
   let checkedAtMs: number | null = null;
@@ -76,6 +78,8 @@ export function createSilence(deps: SilenceDeps): Silence {
     const wasPutBack = isRestored || (isFirst && (await mark.wasPutBack(aliveAt)));
     const hold = findHold({ aliveAt, wroteAt, wasPutBack }, now);
     await apply(hold, toInstant(now));
+    // What was done after the backup is forgotten. Where no list shows it, each member is looked for.
+    if (wasPutBack) await installStates.lookAgain(unlistedTools, toInstant(now));
     if (hold !== 'nothing') logger.warn({ hold, aliveAt, wasPutBack }, messages[hold]);
     const isDue = aliveAt === null || Math.abs(msBetween(aliveAt, toInstant(now))) >= beatEveryMs;
     if (hold !== 'nothing' || isDue || wroteAt === null) await beat(now);

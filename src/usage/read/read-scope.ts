@@ -6,6 +6,7 @@ import { mapAtOnce } from '../../lib/at-once.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
+import type { Polling } from '../../lib/loop.ts';
 import { maskText } from '../../lib/mask.ts';
 import { callTool } from '../../tools/call-tool.ts';
 import type { ContractSourceStore } from './contract-source-store.ts';
@@ -20,7 +21,7 @@ import { sayScopeTrouble, worsen } from './scope-trouble.ts';
 import { assignWork } from './whose-work.ts';
 import type { WorkStore } from './work-store.ts';
 
-export interface ReadScopeDeps extends ResolveDeps {
+export interface ReadScopeDeps extends ResolveDeps, Polling {
   scopes: ScopeStore;
   work: WorkStore;
   sources: ContractSourceStore;

@@ -2,7 +2,6 @@ import { toInstant } from '../../lib/clock.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
 import { listScopes, type ReadScopeDeps, readingMs, readNextScope } from './read-scope.ts';
 
-const pollMs = 1000;
 /** How often the worker looks for scopes that were never read. */
 const discoverEveryMs = 60_000;
 
@@ -12,7 +11,7 @@ export function createReadUsageWorker(deps: ReadScopeDeps, tool: string): Loop {
   let discoveredAt = Number.NEGATIVE_INFINITY;
   return createLoop({
     name: `read-usage ${tool}`,
-    intervalMs: pollMs,
+    pollMs: deps.pollMs,
     logger,
     clock,
     // One reading, and the merging after it.

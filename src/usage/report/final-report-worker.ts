@@ -10,7 +10,6 @@ export interface FinalReportDeps extends ReportDeps {
   finals: FinalReportStore;
 }
 
-const pollMs = 1000;
 const leaseMs = 5 * 60_000;
 const againMs = 60_000;
 /** After this time the schedule reports the work. */
@@ -24,7 +23,7 @@ export function createFinalReportWorker(deps: FinalReportDeps): Loop {
   const { logger, clock } = deps;
   return createLoop({
     name: 'report-final-usage',
-    intervalMs: pollMs,
+    pollMs: deps.pollMs,
     logger,
     clock,
     run: async (signal) => ((await reportNextFinal(deps, signal)) ? 'more' : 'idle'),

@@ -1,6 +1,7 @@
 import type { LockStore } from '../../db/lock-store.ts';
 import type { Alerts } from '../../lib/alerts.ts';
 import type { Logger } from '../../lib/logger.ts';
+import type { Polling } from '../../lib/loop.ts';
 import type { Metrics } from '../../lib/metrics.ts';
 import type { PlatformApi } from '../../marketplace/platform-api.ts';
 import type { DueDeps } from '../attribute/load-due.ts';
@@ -8,7 +9,7 @@ import type { LedgerStore } from './ledger-store.ts';
 import type { OnAnswer } from './send-usage.ts';
 import type { TroubleStore } from './trouble-store.ts';
 
-export interface ReportDeps extends DueDeps {
+export interface ReportDeps extends DueDeps, Polling {
   ledger: LedgerStore;
   locks: LockStore;
   troubles: TroubleStore;

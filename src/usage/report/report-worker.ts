@@ -19,7 +19,6 @@ export interface ReportWorkerDeps extends ReportDeps, ReadScopeDeps {
   onReadingWanted(): void;
 }
 
-const pollMs = 1000;
 /** How long a tool that cannot be read delays the report of the others. */
 const longestWaitMs = 10 * 60_000;
 const stallMs = 60 * 60_000;
@@ -29,7 +28,7 @@ export function createReportWorker(deps: ReportWorkerDeps): Loop {
   const { logger, clock } = deps;
   return createLoop({
     name: 'report-usage',
-    intervalMs: pollMs,
+    pollMs: deps.pollMs,
     logger,
     clock,
     stallMs,

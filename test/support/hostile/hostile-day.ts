@@ -48,8 +48,6 @@ export interface HostileDayReport {
 
 const twoHoursMs = 2 * 3_600_000;
 const connections = 16;
-/** Several days at once, on the busiest machine. */
-const patienceMs = 10 * 60_000;
 /** In which many of one sender stand in line already when the honest customer hires. */
 const floodedStep = 3;
 
@@ -161,7 +159,7 @@ async function hireInFlood({ site, bridge, forger, honest }: World, count: numbe
   // On a busy machine a part of the flood is over before it has come.
   await site.sandbox.idle();
   const before = (await query.orderBy('id', 'desc').limit(1).executeTakeFirst())?.id ?? 0;
-  await bridge.quiet(patienceMs);
+  await bridge.quiet();
   const own = await query.where('trainerId', '=', trainerId).executeTakeFirst();
   const between = query.where('id', '>', before).where('id', '<', own?.id ?? Number.MAX_SAFE_INTEGER);
   return (await between.execute()).length;
@@ -169,7 +167,7 @@ async function hireInFlood({ site, bridge, forger, honest }: World, count: numbe
 
 /** Until nothing is due, mails are read, and what the readers did is seen. */
 async function settle({ bridge, site, tool, box, honest, managedDomains }: World, step: number) {
-  await bridge.quiet(patienceMs);
+  await bridge.quiet();
   const { kysely } = bridge.storage.database;
   const countUnsent = async () =>
     await kysely
@@ -187,7 +185,7 @@ async function settle({ bridge, site, tool, box, honest, managedDomains }: World
       // Who has had enough mails today waits for tomorrow.
       .where((eb) => hasRoom(eb, site.clock.now().toISOString()))
       .execute();
-  await until('mails are sent', countUnsent, (unsent) => unsent.length === 0, patienceMs);
+  await until('mails are sent', countUnsent, (unsent) => unsent.length === 0);
   for (const mail of box.mails.splice(0)) await tool.accept?.(mail);
   honest.look(step);
 }

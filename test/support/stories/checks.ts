@@ -147,12 +147,21 @@ export function createChecks(story: Story, nowMs: () => number): Checks {
         nowMs() < Math.max(managedAtMs, story.disturbedUntilMs()) + inAfterMin.hired * minute,
     );
 
+  /** Whether the trainer was never to be in the group, and has left a contract that the bridge may still count. */
+  const hasLeftLately = (place: string) =>
+    truth.of(place).length === 0 &&
+    truth.all().some(({ trainer, ending, untilMs }) => {
+      const isTheirs = ending === 'left' && place.endsWith(`/${trainer}`);
+      return isTheirs && nowMs() < Math.max(untilMs ?? 0, story.disturbedUntilMs()) + outAfterMin.left * minute;
+    });
+
   return {
     wrongs: () => [...wrongs],
     onAdd(place, isStrange) {
       if (isStrange) wrong('added in another tool', place, 'the configured one is not theirs');
       story.addedAt.set(place, nowMs());
-      if (mustBeOut(place) && !isToBeLearnt(place)) wrong('added without a reason', place, 'none for long');
+      if (mustBeOut(place) && !isToBeLearnt(place) && !hasLeftLately(place))
+        wrong('added without a reason', place, 'none for long');
     },
     onRemove(place, isStrange) {
       if (isStrange) wrong('removed in another tool', place, 'the configured one is not theirs');

@@ -1,0 +1,2 @@
+// In the bundle, in the place of @opentelemetry/api.
+module.exports = {};

@@ -1,0 +1,93 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { takeReading } from '../../../src/budget/take-reading.ts';
+import type { BudgetRow } from '../../../src/db/budget-tables.ts';
+import type { BudgetNotice } from '../../../src/domain/notice.ts';
+import { noBudget, toBudget } from '../../support/budgets.ts';
+import { tries } from '../../support/tries.ts';
+
+const begin = Date.parse('2026-03-15T12:00:00.000Z');
+const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
+
+/** Asked at one time and answered at another: later askings may be answered sooner. */
+const reading = fc.record({
+  askedAfterMs: fc.integer({ min: 0, max: 20 * dayMs }),
+  takesMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 3 * 60 * minuteMs })),
+  state: fc.constantFrom('OK', 'LOW', 'DEPLETED'),
+  fundedVolume: fc.constantFrom(10, 20, null),
+});
+type Reading = typeof reading extends fc.Arbitrary<infer T> ? T : never;
+
+interface Told extends BudgetNotice {
+  at: number;
+}
+
+/** All that is told when these are answered in the order in which their answers come. */
+function tell(readings: readonly Reading[], repeatMs: number | null): Told[] {
+  const told: Told[] = [];
+  let row: BudgetRow = noBudget;
+  const arrivals = readings
+    .map((one) => ({ ...one, at: begin + one.askedAfterMs + one.takesMs }))
+    .sort((a, b) => a.at - b.at);
+  const take = (one: Reading, at: number) => {
+    const askedAt = new Date(begin + one.askedAfterMs).toISOString();
+    const budget = toBudget(one.state, { fundedVolume: one.fundedVolume });
+    const key = { install: 'acme', contractId: 'cmc1' };
+    const rules = { now: new Date(at), repeatMs };
+    const taken = takeReading(row, { ...key, budget, askedAt, dueAt: null }, rules);
+    row = taken.row;
+    if (taken.notice !== null) told.push({ ...taken.notice, at });
+  };
+  for (const { at, ...one } of arrivals) take(one, at);
+  // What was asked for last is found again when all is quiet.
+  const last = lastAsked(readings);
+  if (last !== undefined) {
+    const settledMs = 25 * dayMs;
+    take({ ...last, askedAfterMs: settledMs - 61 * minuteMs }, begin + settledMs - 61 * minuteMs);
+    take({ ...last, askedAfterMs: settledMs }, begin + settledMs);
+  }
+  return told;
+}
+
+function lastAsked(readings: readonly Reading[]): Reading | undefined {
+  return readings.toSorted((a, b) => a.askedAfterMs - b.askedAfterMs).at(-1);
+}
+
+/** No two at the same time: which of them was the last could not be said. */
+const readings = fc.uniqueArray(reading, {
+  selector: ({ askedAfterMs }) => askedAfterMs,
+  minLength: 1,
+  maxLength: 40,
+});
+const repeatMs = fc.constantFrom(null, dayMs, 7 * dayMs);
+
+describe('readings in any order of arrival', () => {
+  it('tell last what is so in the end', () => {
+    fc.assert(
+      fc.property(readings, repeatMs, (all, every) => {
+        const told = tell(all, every);
+        const state = lastAsked(all)?.state.toLowerCase();
+        expect(told.at(-1)?.kind ?? 'budget.ok').toBe(`budget.${state}`);
+      }),
+      { numRuns: tries(2000) },
+    );
+  });
+
+  it('never tell the same again before it is to be repeated', () => {
+    fc.assert(
+      fc.property(readings, repeatMs, (all, every) => {
+        const told = tell(all, every);
+        for (const [index, later] of told.entries()) {
+          const earlier = told[index - 1];
+          const isSame = earlier?.kind === later.kind;
+          expect(later.isRepeat).toBe(isSame);
+          if (!isSame || earlier === undefined) continue;
+          expect(later.kind).not.toBe('budget.ok');
+          expect(later.at - earlier.at).toBeGreaterThanOrEqual(every ?? Number.POSITIVE_INFINITY);
+        }
+      }),
+      { numRuns: tries(2000) },
+    );
+  });
+});

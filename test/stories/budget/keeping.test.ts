@@ -1,0 +1,172 @@
+import { sql } from 'kysely';
+import { beforeEach, expect, it } from 'vitest';
+import type { BudgetStore } from '../../../src/budget/budget-store.ts';
+import { createKeepAnswer, keepBudget } from '../../../src/budget/keep-budget.ts';
+import type { BudgetReading } from '../../../src/budget/take-reading.ts';
+import type { BudgetRow } from '../../../src/db/budget-tables.ts';
+import type { Database } from '../../../src/db/database.ts';
+import type { BudgetNotice } from '../../../src/domain/notice.ts';
+import { type BudgetWorld, openBudgetWorld } from '../../support/budget-world.ts';
+import { toBudget } from '../../support/budgets.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
+import { until } from '../../support/until.ts';
+import { openUsageWorld } from '../../support/usage-harness.ts';
+
+const noon = '2026-03-15T12:00:00.000Z';
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+describeEachDatabase('a budget that was read', (openFresh) => {
+  let database: Database;
+  let world: BudgetWorld;
+
+  beforeEach(async () => {
+    database = await openFresh();
+    world = await openBudgetWorld(database);
+    await world.market.link('signs');
+  });
+
+  const reading = (state: string, askedAt = noon, fundedVolume = 10): BudgetReading => ({
+    install: 'acme',
+    contractId: 'cmc1',
+    budget: toBudget(state, { fundedVolume }),
+    askedAt,
+    dueAt: null,
+  });
+  const keep = (...wanted: Parameters<typeof reading>) => keepBudget(world.open(), reading(...wanted));
+
+  async function row(): Promise<BudgetRow | undefined> {
+    const [only, ...others] = await world.rows();
+    expect(others).toEqual([]);
+    return only;
+  }
+
+  it('counts when it was asked for later than the one that is known', async () => {
+    await keep('LOW', '2026-03-15T12:00:02.000Z', 30);
+    await keep('DEPLETED', '2026-03-15T12:00:01.999Z', 10);
+    expect(await row()).toMatchObject({ state: 'low', fundedVolume: 30 });
+    await keep('DEPLETED', '2026-03-15T12:00:02.001Z', 31);
+    expect(await row()).toMatchObject({
+      state: 'depleted',
+      fundedVolume: 31,
+      askedAt: '2026-03-15T12:00:02.001Z',
+      stateSince: '2026-03-15T12:00:02.001Z',
+    });
+    expect(world.told()).toEqual(['budget.low', 'budget.depleted']);
+  });
+
+  it('is told of once where another instance takes it at the same time', async () => {
+    await keep('OK');
+    const deps = world.open();
+    const others: Promise<void>[] = [];
+    let isOver = false;
+    const save: BudgetStore['save'] = async (tx, row) => {
+      const markOver = () => {
+        isOver = true;
+      };
+      others.push(keep('LOW').finally(markOver));
+      // On SQLite it cannot have begun.
+      const waits = async () => isOver || (await countWaiting(database)) === 1;
+      if (database.dialect === 'postgres') await until('the other one waits', waits, Boolean);
+      await deps.budgets.save(tx, row);
+    };
+    await keepBudget({ ...deps, budgets: { ...deps.budgets, save } }, reading('LOW'));
+    await Promise.all(others);
+    expect(world.told()).toEqual(['budget.low']);
+    const { contractId } = world.notices[0] as BudgetNotice;
+    const alerts = world.engine.log.lines().filter(({ alert }) => alert === 'budget_low');
+    expect(alerts).toMatchObject([{ install: 'acme', contractId, notice: 'budget.low' }]);
+  });
+
+  it('counts as told only together with its notice', async () => {
+    const fails = { addNotice: () => Promise.reject(new Error('the outbox is full')) };
+    await expect(keepBudget(world.open(fails), reading('LOW'))).rejects.toThrow('is full');
+    expect(await world.rows()).toEqual([]);
+    expect(world.engine.log.text()).not.toContain('budget_low');
+    await keep('LOW');
+    expect(world.told()).toEqual(['budget.low']);
+  });
+
+  it('is told of again while it is so, and raises no second alert', async () => {
+    const pass = async (ms: number) => {
+      world.engine.clock.advance(ms);
+      await keep('LOW', world.engine.clock.now().toISOString());
+    };
+    await keep('LOW');
+    await pass(7 * dayMs - 1);
+    expect(world.told()).toEqual(['budget.low']);
+    await pass(1);
+    expect(world.told()).toEqual(['budget.low', 'still budget.low']);
+    expect(world.notices[1]?.occurredAt).toBe('2026-03-22T12:00:00.000Z');
+    const alerts = world.engine.log.lines().filter(({ alert }) => alert !== undefined);
+    expect(alerts).toHaveLength(1);
+  });
+
+  it('is looked at again when what is better will have lasted', async () => {
+    const later = (ms: number) => {
+      world.engine.clock.advance(ms);
+      return world.engine.clock.now().toISOString();
+    };
+    const id = await world.hire(10);
+    await world.work(id, 9);
+    await world.look();
+    await world.work(id, 1);
+    const halfPast = later(hourMs / 2);
+    await world.tellOf(id, halfPast);
+    await world.look();
+    expect(await row()).toMatchObject({ state: 'ok', toldState: 'low', stateSince: halfPast });
+    expect((await row())?.nextReadAt).toBe('2026-03-15T13:30:00.000Z');
+    later(hourMs);
+    await world.look();
+    expect(world.told()).toEqual(['budget.low', 'budget.ok']);
+    expect(world.notices[1]?.occurredAt).toBe(halfPast);
+    expect(await row()).toMatchObject({ nextReadAt: '2026-03-16T13:30:00.000Z' });
+  });
+
+  it('comes with the answer to a report of usage, and need not be read then', async () => {
+    const id = await world.hire(10);
+    await world.look();
+    const keepAnswer = createKeepAnswer(world.open());
+    world.engine.clock.advance(hourMs);
+    const { budget } = await world.platform.reportUsage(
+      ...[id, [{ workDate: '2026-03-15', totalSeconds: 5 * 3600 }], new AbortController().signal],
+    );
+    await keepAnswer('acme', id, budget, '2026-03-15T13:00:00.000Z');
+    expect(await row()).toMatchObject({
+      consumedVolume: 5,
+      askedAt: '2026-03-15T13:00:00.000Z',
+      nextReadAt: '2026-03-16T13:00:00.000Z',
+    });
+    await keepAnswer('acme', id, null, '2026-03-15T14:00:00.000Z');
+    await keepAnswer('acme', id, toBudget('LOW'), '2026-03-15T14:00:00.000Z');
+    expect(await row()).toMatchObject({ state: 'ok', askedAt: '2026-03-15T13:00:00.000Z' });
+  });
+
+  it('does not keep usage from being answered where it cannot be kept', async () => {
+    const fails = { addNotice: () => Promise.reject(new Error('the outbox is full')) };
+    await createKeepAnswer(world.open(fails))('acme', 'cmc1', toBudget('LOW'), noon);
+    expect(world.engine.log.text()).toContain('could not be kept');
+  });
+
+  it('is kept from every answer while work is reported', async () => {
+    const usage = await openUsageWorld(database, {}, createKeepAnswer(world.open()));
+    await usage.link('signs');
+    const { contractId, memberId } = usage.hire();
+    usage.sandbox.fundMilestone(contractId, { volume: 10 });
+    await usage.learn();
+    const at = usage.engine.clock.now().toISOString();
+    usage.tool.items.set('signs', new Map([['a', { memberId, seconds: 8 * 3600, labels: 1, at }]]));
+    await usage.read();
+    await usage.report();
+    expect(await world.rows()).toMatchObject([
+      { contractId, state: 'low', consumedSeconds: 8 * 3600, askedAt: at, nextReadAt: null },
+    ]);
+    expect(world.told()).toEqual(['budget.low']);
+  });
+});
+
+async function countWaiting({ kysely }: Database): Promise<number> {
+  const waiting = sql`select pid from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`;
+  return (await waiting.execute(kysely)).rows.length;
+}

@@ -1,0 +1,318 @@
+import { once } from 'node:events';
+import { beforeEach, expect, it } from 'vitest';
+import { createBudgetWorker } from '../../../src/budget/budget-worker.ts';
+import { sweepContracts } from '../../../src/budget/sweep-contracts.ts';
+import { AppError } from '../../../src/domain/errors.ts';
+import { type BudgetWorld, openBudgetWorld } from '../../support/budget-world.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
+import { startLoops } from '../../support/engine-harness.ts';
+import { fullEvent } from '../../support/event-bodies.ts';
+import { until } from '../../support/until.ts';
+
+const { signal } = new AbortController();
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+
+describeEachDatabase('the budget of a contract', (openFresh) => {
+  let world: BudgetWorld;
+  let link: string;
+
+  beforeEach(async () => {
+    world = await openBudgetWorld(await openFresh());
+    link = await world.market.link('signs');
+  });
+
+  const pass = (ms: number) => world.engine.clock.advance(ms);
+
+  /** Which contracts are asked about at the next look. */
+  async function asked(): Promise<string[]> {
+    world.front.meddle();
+    await world.look();
+    return world.front.asked().map((path) => path.split('/')[2] ?? '');
+  }
+
+  it('is read when the contract begins, and then once a day', async () => {
+    const id = await world.hire(10);
+    await world.work(id, 2);
+    expect(await asked()).toEqual([id]);
+    expect(await world.rows()).toMatchObject([
+      {
+        install: 'acme',
+        contractId: id,
+        state: 'ok',
+        paymentType: 'PAY_PER_HOUR',
+        fundedVolume: 10,
+        consumedVolume: 2,
+        remainingVolume: 8,
+        consumedFraction: 0.2,
+        consumedSeconds: 7200,
+        consumedLabels: 0,
+        consumedTasks: 0,
+        fundedAmountUsd: 200,
+        askedAt: '2026-03-15T12:00:00.000Z',
+        nextReadAt: '2026-03-16T12:00:00.000Z',
+        stateSince: '2026-03-15T12:00:00.000Z',
+        toldState: null,
+        failure: null,
+      },
+    ]);
+    expect(await asked()).toEqual([]);
+    pass(dayMs - 1);
+    expect(await asked()).toEqual([]);
+    pass(1);
+    expect(await asked()).toEqual([id]);
+    expect(world.told()).toEqual([]);
+  });
+
+  it('is read every hour while it runs out, and said to run out once', async () => {
+    const id = await world.hire(10);
+    await world.work(id, 8);
+    expect(await asked()).toEqual([id]);
+    pass(hourMs - 1);
+    expect(await asked()).toEqual([]);
+    pass(1);
+    expect(await asked()).toEqual([id]);
+    await world.work(id, 10);
+    pass(hourMs);
+    expect(await asked()).toEqual([id]);
+    pass(hourMs);
+    expect(await asked()).toEqual([id]);
+    expect(world.told()).toEqual(['budget.low', 'budget.depleted']);
+    expect(world.notices[1]).toEqual({
+      kind: 'budget.depleted',
+      install: 'acme',
+      contractId: id,
+      isRepeat: false,
+      occurredAt: '2026-03-15T14:00:00.000Z',
+      budget: { fundedVolume: 10, fundedAmountUsd: 200, consumedVolume: 10, remainingVolume: 0, consumedFraction: 1 },
+    });
+  });
+
+  it('is read when an event speaks of it, whose word is not taken', async () => {
+    const id = await world.hire();
+    await asked();
+    pass(minuteMs);
+    await world.tellOf(id);
+    expect(await asked()).toEqual([id]);
+    expect(await world.rows()).toMatchObject([{ state: 'ok', consumedFraction: 0 }]);
+    await world.tellOf(id);
+    await world.tellOf(id, '2026-03-15T12:00:00.000Z');
+    expect(await asked()).toEqual([]);
+    expect(world.told()).toEqual([]);
+  });
+
+  it('is read again where an event came in while it was being read', async () => {
+    const id = await world.hire();
+    world.front.meddle(async () => {
+      world.front.meddle();
+      pass(minuteMs);
+      await world.tellOf(id);
+      await sweepContracts(world.open(), signal);
+      return undefined;
+    });
+    await world.look();
+    expect(world.front.asked()).toHaveLength(1);
+    expect(await asked()).toEqual([]);
+    const [row] = await world.rows();
+    expect(row?.askedAt).toBe('2026-03-15T12:01:00.000Z');
+  });
+
+  it('is not read once the contract is over, and is when it goes on after all', async () => {
+    const [ended, other] = [await world.hire(), await world.hire()];
+    await asked();
+    world.market.sandbox.endContract(ended);
+    await world.learn();
+    pass(dayMs);
+    expect(await asked()).toEqual([other]);
+    const rows = await world.rows();
+    expect(rows.find((row) => row.contractId === ended)?.nextReadAt).toBeNull();
+  });
+
+  it('is not read while it is not linked, and is as soon as it is again', async () => {
+    const id = await world.hire();
+    await asked();
+    world.market.sandbox.removeLink(link);
+    await world.engine.apply([fullEvent({ type: 'project_link.removed', link, project: 'signs' })]);
+    pass(dayMs);
+    expect(await asked()).toEqual([]);
+    await world.market.link('signs anew');
+    await world.learn();
+    expect(await asked()).toEqual([id]);
+  });
+
+  it('is not read while the grant is revoked', async () => {
+    await world.hire();
+    const grantId = world.market.installId;
+    const createdAt = '2026-03-15T12:00:01.000Z';
+    pass(minuteMs);
+    await world.engine.apply([
+      JSON.stringify({
+        id: '9',
+        type: 'install.revoked',
+        createdAt,
+        resourceId: grantId,
+        data: {},
+      }),
+    ]);
+    expect(await asked()).toEqual([]);
+  });
+
+  it('is looked for tomorrow where it was not found, or when there is word of it', async () => {
+    const id = await world.hire();
+    const notFound = { status: 404, body: { error: 'no', code: 'NOT_FOUND' } };
+    world.front.meddle(() => notFound);
+    await world.look();
+    expect(await world.rows()).toMatchObject([{ state: null, failure: expect.stringContaining('no such contract') }]);
+    pass(dayMs - minuteMs);
+    expect(await asked()).toEqual([]);
+    pass(minuteMs);
+    world.front.meddle(() => notFound);
+    await world.look();
+    expect(world.front.asked()).toHaveLength(1);
+    pass(minuteMs);
+    await world.learn();
+    expect(await asked()).toEqual([id]);
+    expect(await world.rows()).toMatchObject([{ state: 'ok', failure: null, notFoundAt: null }]);
+  });
+
+  it.each([
+    [401, 'UNAUTHORIZED'],
+    [403, 'FORBIDDEN'],
+  ])('waits with all others of the install where a token is refused: %i', async (status, code) => {
+    const ids = [await world.hire(), await world.hire()].sort();
+    world.front.meddle(() => ({ status, body: { error: 'no', code } }));
+    await world.look();
+    expect(world.front.asked()).toHaveLength(1);
+    expect(await world.engine.rows('budgetReader')).toMatchObject([
+      { install: 'acme', failure: expect.stringContaining('read the budget'), leaseToken: null },
+    ]);
+    pass(15 * minuteMs - 1);
+    expect(await asked()).toEqual([]);
+    pass(1);
+    expect((await asked()).sort()).toEqual(ids);
+    expect(await world.engine.rows('budgetReader')).toMatchObject([{ failure: null, attempts: 0 }]);
+    expect(world.told()).toEqual([]);
+  });
+
+  it.each([
+    [429, 'RATE_LIMITED'],
+    [503, 'INTERNAL_ERROR'],
+  ])('waits for as long as it is asked to: %i', async (status, code) => {
+    const id = await world.hire();
+    const headers = { 'retry-after': '60' };
+    world.front.meddle(() => ({ status, headers, body: { error: 'later', code } }));
+    await world.look();
+    expect(world.front.asked()).toHaveLength(1);
+    pass(minuteMs - 1);
+    expect(await asked()).toEqual([]);
+    pass(1);
+    // As after a new start: the client itself waits by the real clock.
+    world.front.meddle();
+    await world.look(world.open());
+    expect(world.front.asked()).toEqual([`/contracts/${id}/budget`]);
+  });
+
+  it('keeps back no other one by an answer that makes no sense', async () => {
+    const ids = [await world.hire(), await world.hire()].sort();
+    world.front.meddle(({ path }) => (path.includes(ids[0] ?? '') ? { body: [] } : undefined));
+    await world.look();
+    expect(world.front.asked()).toHaveLength(2);
+    expect(await world.rows()).toMatchObject([
+      { contractId: ids[0], state: null, attempts: 1, failure: expect.any(String) },
+      { contractId: ids[1], state: 'ok', attempts: 0, failure: null },
+    ]);
+    pass(hourMs);
+    expect(await asked()).toEqual([ids[0]]);
+  });
+
+  it('is read by one of several instances, one request of an install at a time', async () => {
+    const ids = [];
+    for (let count = 0; count < 25; count += 1) ids.push(await world.hire());
+    let [underWay, most] = [0, 0];
+    world.front.meddle(async ({ answer }) => {
+      underWay += 1;
+      most = Math.max(most, underWay);
+      const body = await answer();
+      underWay -= 1;
+      return { body };
+    });
+    const instances = [world.open(), world.open(), world.open()];
+    startLoops(...instances.map(createBudgetWorker));
+    const known = async () => (await world.rows()).filter(({ state }) => state === 'ok').length;
+    await until('all are read', known, (count) => count === ids.length);
+    const paths = world.front.asked();
+    expect(paths.sort()).toEqual(ids.map((id) => `/contracts/${id}/budget`).sort());
+    expect(most).toBe(1);
+  });
+
+  it('is read while another install does not answer, which is asked again after a stop', async () => {
+    const id = await world.hire();
+    await world.engine.apply([fullEvent({ type: 'contract.started' })], 'globex');
+    const { platformApis } = world.open();
+    let hanging = 0;
+    const readBudget = async (_id: string, signal: AbortSignal) => {
+      hanging += 1;
+      await once(signal, 'abort');
+      throw new AppError('unavailable', 'told to stop');
+    };
+    const apis = new Map([['globex', { readBudget }], ...platformApis]);
+    const worker = createBudgetWorker(world.open({ platformApis: apis }));
+    worker.start();
+    const isRead = async () => (await world.rows()).some(({ state }) => state === 'ok');
+    await until('the other install is read', isRead, (read) => read && hanging === 1);
+    await worker.stop();
+    expect(await world.rows()).toMatchObject([
+      { install: 'globex', contractId: 'cmc1', state: null, attempts: 0, failure: null },
+      { install: 'acme', contractId: id, state: 'ok' },
+    ]);
+    expect(await world.engine.rows('budgetReader')).toEqual(
+      expect.arrayContaining([expect.objectContaining({ install: 'globex', leaseToken: null, restUntil: null })]),
+    );
+  });
+
+  it('is claimed by one of those who are there, and by another when the lease has run out', async () => {
+    const id = await world.hire();
+    const { readers } = world.open();
+    await sweepContracts(world.open(), signal);
+    const now = world.engine.clock.now().toISOString();
+    const leasedUntil = '2026-03-15T12:01:30.000Z';
+    const order = { now, leasedUntil, installs: ['acme'], limit: 5 };
+    const claims = await Promise.all(Array.from({ length: 5 }, () => readers.claim(order)));
+    const [claim, ...others] = claims.filter((one) => one !== null);
+    expect(others).toEqual([]);
+    expect(claim?.due).toMatchObject([{ contractId: id }]);
+    pass(90_000 - 1);
+    expect(await asked()).toEqual([]);
+    pass(1);
+    expect(await asked()).toEqual([id]);
+    if (claim === undefined) throw new Error('nothing was claimed');
+    expect(await readers.hold(claim, leasedUntil)).toBe(false);
+  });
+
+  it('is found to be due among more contracts than one page has', async () => {
+    const { kysely } = world.engine.database;
+    await world.hire();
+    const [contract] = await kysely.selectFrom('contract').selectAll().execute();
+    const [pair] = await kysely.selectFrom('contractLink').selectAll().execute();
+    if (contract === undefined || pair === undefined) throw new Error('nothing is known');
+    for (let number = 0; number < 1200; number += 1) {
+      const contractId = `x${number}`;
+      await kysely
+        .insertInto('contract')
+        .values({ ...contract, contractId })
+        .execute();
+      await kysely
+        .insertInto('contractLink')
+        .values({ ...pair, contractId })
+        .execute();
+    }
+    const deps = world.open({ platformApis: new Map() });
+    await world.look(deps);
+    expect(await world.rows()).toHaveLength(1201);
+    await kysely.updateTable('contract').set({ endedEventAt: '2026-03-15T12:30:00.000Z' }).execute();
+    await world.look(deps);
+    const due = (await world.rows()).filter(({ nextReadAt }) => nextReadAt !== null);
+    expect(due).toEqual([]);
+  });
+});

@@ -1,0 +1,67 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { createInboxStore } from '../../../src/inbox/inbox-store.ts';
+import { createSecretBox } from '../../../src/keys/secret-box.ts';
+import { openForTest, postgres, sqlite } from '../../support/databases.ts';
+import { contractsStarted } from '../../support/deliveries.ts';
+import { createFolder } from '../../support/folder.ts';
+
+const box = createSecretBox(Buffer.alloc(32, 1));
+
+describe('a delivery that was answered for', () => {
+  it('is there after the process that stored it was killed', async () => {
+    const url = await sqlite.createMigrated();
+    const storing = fork(writeProgram(), [url]);
+    let answered = 0;
+    storing.on('message', (count: number) => {
+      answered = count;
+      if (answered >= 40) storing.kill('SIGKILL');
+    });
+    await once(storing, 'exit');
+    expect(answered).toBeGreaterThanOrEqual(40);
+    const { kysely } = openForTest(url);
+    const rows = await kysely.selectFrom('delivery').select('deliveryId').execute();
+    const ids = new Set(rows.map(({ deliveryId }) => deliveryId));
+    for (let id = 0; id < answered; id += 1) expect(ids).toContain(String(id));
+    const check = await sql<{ integrityCheck: string }>`pragma integrity_check`.execute(kysely);
+    expect(check.rows).toEqual([{ integrityCheck: 'ok' }]);
+  });
+
+  it('has waited for the disk on SQLite', async () => {
+    const database = openForTest(await sqlite.createMigrated());
+    await createInboxStore(database, box).append(contractsStarted(1));
+    // Of this connection, as the last transaction left it: 2 is FULL.
+    const { rows } = await sql`pragma synchronous`.execute(database.kysely);
+    expect(rows).toEqual([{ synchronous: 2 }]);
+  });
+
+  it('has waited for the disk on PostgreSQL', async () => {
+    const database = openForTest(await postgres.createMigrated());
+    await createInboxStore(database, box).append(contractsStarted(1));
+    const { rows } = await sql`show synchronous_commit`.execute(database.kysely);
+    expect(rows).toEqual([{ synchronousCommit: 'on' }]);
+  });
+});
+
+/** Stores one delivery after the other, for ever, and tells how many were answered for. */
+function writeProgram(): string {
+  const file = path.join(createFolder(), 'store.ts');
+  const from = (source: string) => JSON.stringify(path.resolve(source));
+  writeFileSync(
+    file,
+    `import { openDatabase } from ${from('src/db/database.ts')};
+     import { createInboxStore } from ${from('src/inbox/inbox-store.ts')};
+     import { createSecretBox } from ${from('src/keys/secret-box.ts')};
+     import { contractStarted, newDelivery } from ${from('test/support/deliveries.ts')};
+     const store = createInboxStore(openDatabase(process.argv[2]), createSecretBox(Buffer.alloc(32, 1)));
+     for (let id = 0; ; id += 1) {
+       await store.append([newDelivery(contractStarted(id), { deliveryId: String(id) })]);
+       process.send(id + 1);
+     }`,
+  );
+  return file;
+}

@@ -1,0 +1,88 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { takeFreePort } from '../../../src/cli/try-customer.ts';
+import { createSandbox } from '../../../src/sandbox/sandbox.ts';
+import { blocksOf, commandsIn, wordsOf } from '../../docs/markdown.ts';
+import { createFolder } from '../../support/folder.ts';
+import { readRoster } from '../../support/roster.ts';
+import { runCommand, startCommand } from '../../support/run-command.ts';
+import { until } from '../../support/until.ts';
+
+/** By the commands of the README alone, from an empty folder on. */
+it('from an empty folder to people in the tool, and through a reconnect', async () => {
+  const sandbox = createSandbox();
+  const { baseUrl } = await sandbox.start();
+  onTestFinished(() => sandbox.stop());
+  const customer = sandbox.createInstall();
+  const { id: job } = sandbox.createJob({ installId: customer.installId });
+  const folder = createFolder();
+  const config = path.join(folder, 'gangway.config.json');
+  const port = await takeFreePort();
+  const publicUrl = `http://127.0.0.1:${port}`;
+  const [init, connectAcme, addLink, start, status] = commandsOfReadme(publicUrl, job);
+
+  const run = async (...argv: string[]) => {
+    const result = await runCommand(...argv, '--config', config);
+    expect(result).toMatchObject({ status: 0 });
+    return result;
+  };
+  const connect = async (token: string, ...argv: string[]) => {
+    const file = path.join(folder, 'token');
+    writeFileSync(file, token);
+    return await run(...connectAcme, '--token-file', file, ...argv);
+  };
+  const roster = () => Object.values(readRoster(path.join(folder, 'data/roster.json'))).flat();
+  const rosterIs = async (...ids: string[]) =>
+    await until(
+      'the roster follows',
+      () => roster().toSorted().join(),
+      (now) => now === ids.toSorted().join(),
+    );
+
+  await run(...init, '--marketplace-url', baseUrl);
+  listenAt(config, port);
+  await connect(customer.token);
+  await run(...addLink);
+  const bridge = startCommand(...start, '--config', config);
+  onTestFinished(async () => {
+    bridge.stop();
+    await bridge.ended;
+  });
+  await until('it runs', bridge.stderr, (log) => log.includes('Gangway is running'));
+
+  await run(...status);
+  const first = hire();
+  await rosterIs(first.trainerId);
+
+  const renewed = sandbox.reconnect(customer.installId);
+  await connect(renewed.token, '--yes');
+  expect(roster()).toEqual([first.trainerId]);
+  const second = hire();
+  await rosterIs(first.trainerId, second.trainerId);
+  sandbox.endContract(first.contractId);
+  await rosterIs(second.trainerId);
+  // What told of the end of the old connection has come by now, and has changed nothing.
+  const { stdout } = await run('explain', second.trainerId);
+  expect(stdout).not.toMatch(/^ {2}no /m);
+
+  function hire() {
+    const { contractId, trainers } = sandbox.hire({ jobId: job });
+    return { contractId, trainerId: trainers[0]?.opentrainUserId ?? '' };
+  }
+});
+
+/** The five by which a customer is connected, with what its reader puts in them. */
+function commandsOfReadme(publicUrl: string, job: string): [string[], string[], string[], string[], string[]] {
+  const block = blocksOf('README.md').find(({ text }) => text.includes('gangway connect'))?.text ?? '';
+  const lines = commandsIn(block.replace('https://bridge.example.com', publicUrl).replace('<job>', job));
+  const [init = [], connect = [], link = [], start = [], status = []] = lines.map((line) => wordsOf(line).slice(1));
+  return [init, connect, link, start, status];
+}
+
+/** Where the marketplace is told that it listens; the usual ports may be taken on this machine. */
+function listenAt(config: string, port: number): void {
+  const document = JSON.parse(readFileSync(config, 'utf8')) as { receiver: object };
+  const receiver = { ...document.receiver, host: '127.0.0.1', port, drain: '0s' };
+  writeFileSync(config, JSON.stringify({ ...document, receiver, console: { port: 0 } }));
+}

@@ -1,0 +1,116 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import type { StoredEndpoint } from '../../../src/installs/endpoint-store.ts';
+import { rotateEndpoint } from '../../../src/installs/subscription/rotate-endpoint.ts';
+import { createInstallStateStore } from '../../../src/reconcile/read/install-state-store.ts';
+import { type Answer, post } from '../../support/receiver-harness.ts';
+import { sign } from '../../support/sign.ts';
+import { surroundings } from '../../support/subscription-world.ts';
+import { until } from '../../support/until.ts';
+import { openWatchedBridge, type WatchedBridge } from '../../support/watched-bridge.ts';
+
+const { signal } = new AbortController();
+const minute = 60_000;
+const slow = { timeout: 30_000 };
+
+describe.each(surroundings)('a subscription, %s', slow, (_, openMarket, dialect) => {
+  const statusOf = async ({ endpoints }: WatchedBridge) => (await endpoints())[0]?.status;
+
+  function hire({ market, jobId }: WatchedBridge, count: number): string[] {
+    return Array.from({ length: count }, (__, index) => market.hire(jobId, `u${index}`));
+  }
+
+  /** Past the door, and of no meaning. */
+  function probeWith({ receiverUrl, clock }: WatchedBridge, secret: string): Promise<Answer> {
+    const body = '{"type": "probe.sent", "resourceId": "1"}';
+    return post(`${receiverUrl}/webhooks/acme`, body, {
+      'content-type': 'application/json',
+      'x-opentrain-signature': sign(body, secret, clock.seconds()),
+    });
+  }
+
+  it('that was disabled is enabled again, and nothing of what was missed is lost', async () => {
+    const bridge = await openWatchedBridge(openMarket, dialect);
+    await bridge.market.settle();
+    bridge.door.leadTo(null);
+    const hired = hire(bridge, 12);
+    await bridge.market.settle();
+    expect(await statusOf(bridge)).toBe('DISABLED');
+    expect(await bridge.told()).toEqual([]);
+    const states = createInstallStateStore(bridge.storage.database);
+    const { readBeganAt } = (await states.find('acme')) ?? {};
+
+    bridge.door.leadTo(bridge.receiverUrl);
+    bridge.clock.advance(5 * minute);
+    const status = () => statusOf(bridge);
+    await until('it is enabled', status, (seen) => seen === 'ACTIVE');
+    const state = () => states.find('acme');
+    await until('it is read', state, (seen) => seen?.readBeganAt !== readBeganAt);
+    const passAndLook = async () => {
+      await bridge.market.pass(5 * minute);
+      return await bridge.told();
+    };
+    await until('what failed has come', passAndLook, (told) => told.length >= 12);
+    expect((await bridge.told()).sort()).toEqual(hired.sort());
+  });
+
+  it('whose secret is wrong is not enabled for more of the same', async () => {
+    const webhookSecrets = ['whsec_another_one'];
+    const bridge = await openWatchedBridge(openMarket, dialect, { webhookSecrets });
+    const { subscriptions, endpoints } = bridge.subscription;
+    const stored = () => endpoints.listOf('acme');
+    await until('it is adopted', stored, ({ length }) => length === 1);
+    hire(bridge, 12);
+    await bridge.market.settle();
+    expect(await statusOf(bridge)).toBe('DISABLED');
+    bridge.clock.advance(5 * minute);
+    const record = () => subscriptions.find('acme');
+    const { trouble } = await until('it is told', record, (seen) => seen.trouble !== null);
+    expect(trouble?.says).toContain('a secret that is not known here');
+    expect(await statusOf(bridge)).toBe('DISABLED');
+  });
+
+  it('is rotated while deliveries come, and each is stored once', async () => {
+    const bridge = await openWatchedBridge(openMarket, dialect);
+    const { subscription } = bridge;
+    const [before] = await bridge.endpoints();
+    const hired: string[] = [];
+    const rotated = new AbortController();
+    async function keepHiring(): Promise<void> {
+      while (!rotated.signal.aborted) {
+        hired.push(bridge.market.hire(bridge.jobId, `u${hired.length}`));
+        await bridge.market.settle();
+        await wait(10);
+      }
+    }
+    async function untilHired(more: number): Promise<void> {
+      const enough = hired.length + more;
+      await until(
+        `${more} more are hired`,
+        () => hired.length,
+        (count) => count >= enough,
+      );
+    }
+    const hiring = keepHiring();
+    await untilHired(5);
+    // However slow the machine is: the bridge has loaded what the command beside it has stored.
+    const endpoints = {
+      ...subscription.endpoints,
+      async save(endpoint: StoredEndpoint) {
+        await subscription.endpoints.save(endpoint);
+        const probe = () => probeWith(bridge, endpoint.secret ?? '');
+        await until('the new secret is known', probe, ({ status }) => status === 200);
+        await untilHired(5);
+      },
+    };
+    await rotateEndpoint({ ...subscription, endpoints }, 'acme', { signal, overlapMs: 300 });
+    await untilHired(5);
+    rotated.abort();
+    await hiring;
+    await bridge.market.pass(minute);
+    const [after, ...others] = await bridge.endpoints();
+    expect([after?.id === before?.id, others, after?.status]).toEqual([false, [], 'ACTIVE']);
+    expect((await bridge.told()).sort()).toEqual(hired.sort());
+    expect(new Set(bridge.door.answers())).toEqual(new Set([200]));
+  });
+});

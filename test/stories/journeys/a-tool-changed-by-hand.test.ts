@@ -1,0 +1,57 @@
+import { expect, it } from 'vitest';
+import { inTransaction } from '../../../src/db/database.ts';
+import { createInstallStateStore } from '../../../src/reconcile/read/install-state-store.ts';
+import { describeEachDialect } from '../../support/databases.ts';
+import { openJourney } from '../../support/journey.ts';
+import { createMemoryTool } from '../../support/memory-tool.ts';
+import { until } from '../../support/until.ts';
+
+// Much of a journey is waiting for loops that look around once a second.
+const group = 'street-signs';
+const minuteMs = 60_000;
+
+describeEachDialect('a tool changed by hand', (dialect) => {
+  it('is put right after its install was read: who is missing is back, who came back is out', async () => {
+    const tool = createMemoryTool('membership', { lists: true });
+    const journey = await openJourney(dialect, { adapter: tool.adapter });
+    const { sandbox, customer, storage } = journey;
+    await customer.link(group);
+    const stays = sandbox.hire({ jobId: customer.jobId, trainers: [{}, {}] });
+    const leaves = sandbox.hire({ jobId: customer.jobId });
+    await journey.quiet();
+    sandbox.endContract(leaves.contractId);
+    await journey.quiet();
+    const ids = stays.trainers.map(({ opentrainUserId }) => opentrainUserId).sort();
+    expect(tool.members(group)).toEqual(ids);
+
+    const [gone = ''] = ids;
+    const [returned] = leaves.trainers;
+    if (returned === undefined) throw new Error('nobody was hired');
+    tool.unseat(group, gone);
+    tool.seed(group, returned.opentrainUserId, returned.workEmail);
+    tool.seed(group, 'boss', 'boss@lab.example');
+    await journey.pass(minuteMs);
+    const installs = createInstallStateStore(storage.database);
+    const now = journey.clock.now().toISOString();
+    await inTransaction(storage.database, (tx) => installs.wantRead(tx, ['acme'], now));
+
+    const look = async () => tool.members(group).includes(gone);
+    await until('who was missing is back', look, (isBack) => isBack);
+    expect(tool.members(group)).toContain(returned.opentrainUserId);
+    await journey.pass(16 * minuteMs);
+    await until('who came back is out', () => Promise.resolve(tool.members(group)), isRight);
+    await journey.quiet();
+    expect(await journey.receipts()).toEqual([
+      'add added',
+      'add added',
+      'add added',
+      'remove removed',
+      'add added',
+      'remove removed',
+    ]);
+
+    function isRight(members: string[]): boolean {
+      return members.join() === ['boss', ...ids].sort().join();
+    }
+  });
+});

@@ -1,0 +1,123 @@
+import { expect, it } from 'vitest';
+import { describeEachDialect } from '../../support/databases.ts';
+import { newDelivery } from '../../support/deliveries.ts';
+import { type ContractEvent, toBody } from '../../support/lifecycle-events.ts';
+import { createMemoryTool, type MemoryTool } from '../../support/memory-tool.ts';
+import { openSite, type SiteBridge } from '../../support/site.ts';
+import { until } from '../../support/until.ts';
+
+const crowd = 500;
+const concurrency = 8;
+const callsEach = 3;
+const warmUp = 60;
+const installs = { acme: { projects: ['acme-*'] }, globex: { projects: ['globex-*'] } };
+
+describeEachDialect('installs that share a tool', (dialect) => {
+  it('do not wait for each other: 500 hires of one, and a single one of the other', async () => {
+    const tool = createMemoryTool();
+    const site = await openSite(dialect, ['acme', 'globex']);
+    const bridge = await site.start({ installs, tools: { studio: tool.adapter } });
+    const count = async () => (await bridge.memberships()).length;
+    const { promise: opened, resolve: open } = Promise.withResolvers<void>();
+    await keepUp(tool, bridge);
+    tool.before = () => opened;
+    await bridge.storage.inbox.append(Array.from({ length: crowd }, (_, number) => newDelivery(hired('acme', number))));
+    await until('all of one are due', count, (due) => due === warmUp + crowd);
+    await until(
+      'it has all slots',
+      () => tool.calls.length,
+      (calls) => calls === concurrency,
+    );
+
+    await bridge.deliver('globex', hired('globex', crowd));
+    await until('one of the other is due', count, (due) => due === warmUp + crowd + 1);
+    expect(tool.calls).toHaveLength(concurrency);
+    open();
+    await until(
+      'it is called',
+      () => tool.calls,
+      (calls) => calls.some(isOfGlobex),
+    );
+    const between = tool.calls.slice(concurrency, tool.calls.findIndex(isOfGlobex));
+    const underway = tool.calls.slice(0, concurrency);
+    const isNew = (call: string) => call.startsWith('find') && !underway.includes(call);
+    // What is under way is finished; where all of it ends in one moment, half of the slots are given
+    // to the 500 before the other half is given to the one.
+    expect(between.filter(isNew).length).toBeLessThanOrEqual(concurrency / 2);
+    expect(between.filter((call) => !isNew(call)).length).toBeLessThanOrEqual(concurrency * (callsEach - 1));
+
+    await bridge.quiet();
+    // On a busy machine a call may have been given up while it was held here.
+    site.clock.advance(60_000);
+    await bridge.quiet();
+    expect(tool.members('acme-signs')).toHaveLength(warmUp + crowd);
+    expect(tool.members('globex-signs')).toHaveLength(1);
+    expect(tool.mostAtOnce()).toBe(concurrency);
+  });
+
+  it('have half of it each while both have much to do', async () => {
+    const tool = createMemoryTool();
+    const site = await openSite(dialect, ['acme', 'globex']);
+    const bridge = await site.start({ installs, tools: { studio: tool.adapter } });
+    const count = async () => (await bridge.memberships()).length;
+    const { promise: opened, resolve: open } = Promise.withResolvers<void>();
+    tool.before = async () => {
+      await opened;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    };
+    const deliveries = (install: 'acme' | 'globex', first: number, count: number) =>
+      Array.from({ length: count }, (_, index) => newDelivery(hired(install, first + index), { install }));
+    await bridge.storage.inbox.append(deliveries('acme', 0, 200));
+    await bridge.storage.inbox.append(deliveries('globex', 200, 50));
+    await until('all are due', count, (due) => due === 250);
+    open();
+    await until(
+      'the smaller is done',
+      () => tool.members('globex-signs').length,
+      (added) => added === 50,
+    );
+    const ofAcme = tool.members('acme-signs').length;
+    expect(ofAcme).toBeGreaterThan(50 - 2 * concurrency);
+    expect(ofAcme).toBeLessThan(50 + 2 * concurrency);
+    await bridge.quiet();
+    expect(tool.members('acme-signs')).toHaveLength(200);
+  });
+});
+
+/** Until it keeps up, it is not asked as much at once as it may be. */
+async function keepUp(tool: MemoryTool, bridge: SiteBridge): Promise<void> {
+  const { promise: opened, resolve: open } = Promise.withResolvers<void>();
+  tool.before = () => opened;
+  await bridge.storage.inbox.append(
+    Array.from({ length: warmUp }, (_, number) => newDelivery(hired('acme', 1000 + number))),
+  );
+  await until(
+    'all of them are due',
+    () => bridge.memberships(),
+    ({ length }) => length === warmUp,
+  );
+  open();
+  await until(
+    'it keeps up',
+    () => tool.members('acme-signs').length,
+    (members) => members === warmUp,
+  );
+  await bridge.quiet();
+  tool.calls.length = 0;
+}
+
+function hired(install: string, number: number): string {
+  const event: ContractEvent = {
+    type: 'contract.started',
+    number,
+    contract: `ctr${number}`,
+    trainer: `usr${number}`,
+    project: `${install}-signs`,
+    createdAt: new Date().toISOString(),
+  };
+  return toBody(event);
+}
+
+function isOfGlobex(call: string): boolean {
+  return call.includes('globex-signs');
+}

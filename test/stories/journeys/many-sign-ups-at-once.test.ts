@@ -1,0 +1,73 @@
+import { expect, it } from 'vitest';
+import type { Clock } from '../../../src/lib/clock.ts';
+import { describeEachDialect } from '../../support/databases.ts';
+import { openJourney } from '../../support/journey.ts';
+import { addProject } from '../../support/label-studio/at-work.ts';
+import { openFakeLabelStudio } from '../../support/label-studio/fake-label-studio.ts';
+import { createLabelStudio } from '../../support/label-studio/label-studio-harness.ts';
+import { until } from '../../support/until.ts';
+
+// Much of a journey is waiting for loops that look around once a second.
+const crowd = 40;
+
+describeEachDialect('many who are hired at once', (dialect) => {
+  async function open() {
+    let clock: Clock | undefined;
+    const fake = await openFakeLabelStudio(() => clock?.now() ?? new Date());
+    const adapter = createLabelStudio(fake, { onboarding: 'sign_up' });
+    const journey = await openJourney(dialect, { adapter, toolTimeout: '3s' });
+    clock = journey.clock;
+    const project = await addProject(fake, 'Street signs', 1);
+    await journey.customer.link(String(project.id));
+    const { sandbox, customer } = journey;
+    const hire = () => {
+      for (let n = 0; n < crowd; n += 1) sandbox.hire({ jobId: customer.jobId });
+    };
+    const states = async () => (await journey.memberships()).map(({ state }) => state);
+    const answers: string[] = [];
+    fake.watch = (call) => void answers.push(call);
+    const count = (answer: string) => answers.filter((one) => one === answer).length;
+    return { fake, journey, hire, states, count };
+  }
+
+  it('are looked for in a few lists, and not in one for each', async () => {
+    const { fake, journey, hire, states, count } = await open();
+    // As where somebody is down until all of them are due.
+    fake.faults.begin('read', { does: 'answers', status: 503 });
+    hire();
+    await until('all are due', states, ({ length }) => length === crowd);
+    fake.faults.end();
+    const before = count('GET /api/users/ → 200');
+    const look = async () => {
+      journey.clock.advance(1000);
+      return await states();
+    };
+    await until('all are in', look, (seen) => seen.every((state) => state === 'active'));
+    expect(fake.users.all()).toHaveLength(crowd + 1);
+    expect(count('POST /user/signup/ → 302')).toBe(crowd);
+    expect(count('GET /api/users/ → 200') - before).toBeLessThan(crowd / 2);
+  });
+
+  it('are in though answers are lost: what such a try has made is found, and not made again', async () => {
+    const { fake, journey, hire, states, count } = await open();
+    // The account is made, and nobody hears of it.
+    fake.faults.begin('add', { does: 'goes_silent' });
+    hire();
+    await until(
+      'some were lost',
+      () => fake.users.all().length,
+      (users) => users > 2,
+    );
+    fake.faults.end();
+    const look = async () => {
+      journey.clock.advance(20_000);
+      return await states();
+    };
+    await until('all are in', look, (seen) => seen.length === crowd && seen.every((state) => state === 'active'));
+    expect(fake.users.all()).toHaveLength(crowd + 1);
+    expect(count('POST /user/signup/ → 302')).toBe(crowd);
+    // Also whoever was made by a try that was not answered is told how to get in.
+    const invitations = await journey.storage.database.kysely.selectFrom('invitation').selectAll().execute();
+    expect(invitations).toHaveLength(crowd);
+  });
+});

@@ -1,0 +1,69 @@
+import { expect, it } from 'vitest';
+import { createDispatchStore } from '../../../src/notify/dispatch-store.ts';
+import { describeEachDialect } from '../../support/databases.ts';
+import { type Hook, openHook } from '../../support/hook.ts';
+import { openJourney } from '../../support/journey.ts';
+import { openMailBox } from '../../support/mail-box.ts';
+import { addNotices, newNotice, secret } from '../../support/notices.ts';
+import { until } from '../../support/until.ts';
+
+const minuteMs = 60_000;
+
+describeEachDialect('people outside are told', (dialect) => {
+  it('in every channel by a running bridge, while one of them hangs', async () => {
+    const [billing, chat, hanging] = [await openHook(), await openHook(), await openHook()];
+    hanging.answer = () => undefined;
+    const box = await openMailBox();
+    const channels = {
+      hanging: { type: 'webhook', url: hanging.url, secret },
+      billing: { type: 'webhook', url: billing.url, secret },
+      chat: { type: 'slack', url: chat.url },
+      finance: { type: 'mail', to: ['finance@example.com'] },
+    };
+    const mail = { smtp: box.url, from: 'studio@example.com' };
+    const journey = await openJourney(dialect, { mail, notifications: { channels } });
+    const { storage, clock, consoleUrl } = journey;
+    const shapes = Object.entries(channels).map(([name, { type }]) => ({
+      name,
+      gatherMs: type === 'webhook' ? 0 : minuteMs,
+    }));
+    const notices = ['c1', 'c2'].map((contractId) => newNotice({ contractId }));
+    await addNotices({ database: storage.database, clock }, shapes, notices);
+
+    await until(
+      'it hangs',
+      () => hanging.posts.length,
+      (count) => count > 0,
+    );
+    await until(
+      'it is told',
+      () => billing.posts.length,
+      (count) => count === 2,
+    );
+    expect([chat.posts.length, box.mails.length]).toEqual([0, 0]);
+    clock.advance(minuteMs);
+    await until(
+      'it is told',
+      () => contractsIn(chat),
+      (seen) => seen.length > 0,
+    );
+    await until(
+      'it is told',
+      () => box.mails.length,
+      (count) => count > 0,
+    );
+    expect(contractsIn(chat)).toEqual(['c1', 'c2']);
+    expect(box.mails).toHaveLength(1);
+
+    const isSettled = () => createDispatchStore(storage.database).list({ state: 'sent', limit: 10 });
+    await until('all but one are settled', isSettled, (rows) => rows.length === 6);
+    const metrics = await (await fetch(`${consoleUrl}/metrics`)).text();
+    expect(metrics).toContain('gangway_notifications_total{channel="billing",outcome="sent"} 2');
+    expect(metrics).toContain('gangway_notifications_total{channel="chat",outcome="sent"} 1');
+  });
+});
+
+function contractsIn({ posts }: Hook): string[] {
+  const texts = posts.map(({ body }) => body).join();
+  return [...texts.matchAll(/contract (\S+) of/g)].map(([, id = '']) => id);
+}

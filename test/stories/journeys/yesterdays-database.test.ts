@@ -1,0 +1,197 @@
+import { copyFileSync, rmSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { openStorage } from '../../../src/app/storage.ts';
+import { AppError } from '../../../src/domain/errors.ts';
+import { sqlite } from '../../support/databases.ts';
+import { newDelivery } from '../../support/deliveries.ts';
+import { createMemoryTool } from '../../support/memory-tool.ts';
+import { openSite, type Site, type SiteBridge } from '../../support/site.ts';
+import { until } from '../../support/until.ts';
+
+// Much of a journey is waiting for loops that look around once a second.
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const nobodyThere = 'http://127.0.0.1:9/api/partner/v1';
+
+describe("yesterday's database, put back", () => {
+  it.each([
+    ['after a silence that it notices by itself', { dayMs: 22 * hourMs, unheardMs: hourMs }, false],
+    ['soon after, by what lies beside it', { dayMs: 20 * minuteMs, unheardMs: 0 }, false],
+    ['soon after, where it is told', { dayMs: 20 * minuteMs, unheardMs: 10 * minuteMs }, true],
+  ])('is not acted on before the marketplace was asked: %s', async (_when, day, isRestored) => {
+    const { site, tool, start, expectRight } = await putBackYesterdays(day);
+    const known = site.log.lines().length;
+    const wasRead = () => site.log.lines().slice(known).some(isRead);
+    const early: string[] = [];
+    tool.before = (call, subject) => void (wasRead() || early.push(`${call} ${subject}`));
+    const bridge = await start({ isRestored });
+    await bridge.quiet();
+    expect(early).toEqual([]);
+    expect(tool.calls.filter((call) => call.startsWith('add')).sort()).toEqual([
+      'add lamps/hired-unheard',
+      'add signs/hired-unheard',
+    ]);
+    expect(tool.calls.filter((call) => call.startsWith('remove')).sort()).toEqual([
+      'remove lamps/ended-unheard',
+      'remove signs/ended-unheard',
+    ]);
+    await expectRight(['goes', 'joined', 'stays', 'hired-unheard']);
+  });
+
+  it('is not acted on while the marketplace does not answer; what comes in now is', async () => {
+    const { site, tool, hands, start, expectRight } = await putBackYesterdays();
+    const cut = await start({ marketplaceUrl: nobodyThere });
+    hands.end('goes');
+    await until(
+      'the marketplace is asked before that',
+      () => countWaiting(cut),
+      (waiting) => waiting > 0,
+    );
+    site.clock.advance(30_000);
+    await until('who ends now is out', () => tool.members('signs').join(), lacks('goes'));
+    for (const fresh of ['fresh1', 'fresh2', 'fresh3']) {
+      const tries = await countReads(cut);
+      await cut.pass(hourMs);
+      hands.hire(fresh);
+      await until('who is hired now is in', () => tool.members('signs').join(), has(fresh));
+      await until(
+        'it was asked once more',
+        () => countReads(cut),
+        (seen) => seen > tries,
+      );
+    }
+    await cut.stop();
+    expect(tool.calls.filter((call) => !/fresh|goes/.test(call))).toEqual([]);
+
+    // What is held stays held over another start; by then another try is due.
+    site.clock.advance(hourMs);
+    const bridge = await start();
+    await bridge.quiet();
+    await expectRight(['fresh1', 'fresh2', 'fresh3', 'joined', 'stays', 'hired-unheard']);
+  });
+});
+
+/**
+ * A day in the life of a bridge whose database is then set back to that day's beginning. What lies
+ * in that copy is wrong by now in every way there is: people who were in and have left, whom it was
+ * about to add and who were let go, a delivery that nobody had looked at, and a link that is gone
+ * and was made anew before that had taken effect. Of the last of it no event has come at all.
+ */
+async function putBackYesterdays({ dayMs, unheardMs } = { dayMs: 22 * hourMs, unheardMs: hourMs }) {
+  const site = await openSite(sqlite, ['acme']);
+  const tool = createMemoryTool();
+  const hands = createHands(site);
+  const start = (more: { marketplaceUrl?: string; isRestored?: boolean } = {}) =>
+    site.start({
+      tools: { studio: tool.adapter },
+      removals: { max: 1000, maxFraction: 1 },
+      managedDomains: ['opentrain.work'],
+      ...more,
+    });
+
+  const first = await start();
+  await site.customer('acme').link('signs');
+  const lamps = await site.customer('acme').link('lamps');
+  for (const name of ['stays', 'leaves', 'goes', 'ended-unheard']) hands.hire(name);
+  await first.quiet();
+  // The brake counts those who are in for longer than an hour.
+  await first.pass(hourMs + minuteMs);
+  await first.quiet();
+  tool.before = (call) => {
+    if (call === 'add') throw new AppError('unavailable', 'The tool answered 503');
+  };
+  hands.hire('waits');
+  await first.quiet();
+  await site.customer('acme').unlink(lamps);
+  await first.quiet();
+  await first.stop();
+  tool.before = () => undefined;
+  await storeUnseen(site, () => hands.hire('stored'));
+  copyDatabase(site, '', '.yesterday');
+
+  const second = await start();
+  site.clock.advance(5 * minuteMs);
+  await site.customer('acme').link('lamps');
+  await second.quiet();
+  hands.hire('joined');
+  for (const name of ['leaves', 'waits', 'stored']) hands.end(name);
+  await second.quiet();
+  site.clock.advance(dayMs);
+  await second.quiet();
+  await second.stop();
+  expect(tool.members('signs')).toEqual(['ended-unheard', 'goes', 'joined', 'stays']);
+  expect(tool.members('lamps')).toEqual(['ended-unheard', 'goes', 'joined', 'stays']);
+
+  hands.hire('hired-unheard');
+  hands.end('ended-unheard');
+  await site.sandbox.idle();
+  site.clock.advance(unheardMs);
+  copyDatabase(site, '.yesterday', '');
+  tool.calls.length = 0;
+
+  async function expectRight(names: string[]): Promise<void> {
+    expect(tool.members('signs')).toEqual(names.toSorted());
+    expect(tool.members('lamps')).toEqual(names.toSorted());
+    // Also whom only the lost database remembers to have added can be taken out.
+    hands.end('joined');
+    await until('who ends is out', () => tool.members('signs').join(), lacks('joined'));
+  }
+
+  return { site, tool, hands, start, expectRight };
+}
+
+/** Hires and ends by name. */
+function createHands({ sandbox, customer }: Site) {
+  const contracts = new Map<string, string>();
+  return {
+    hire(name: string): void {
+      const trainers = [{ opentrainUserId: name, workEmail: `${name}@opentrain.work` }];
+      const { jobId } = customer('acme');
+      contracts.set(name, sandbox.hire({ jobId, trainers }).contractId);
+    },
+    end(name: string): void {
+      sandbox.endContract(contracts.get(name) ?? '');
+    },
+  };
+}
+
+/** As if it had been stored and then the power had failed. */
+async function storeUnseen({ sandbox, clock, databaseUrl }: Site, happen: () => void) {
+  const known = sandbox.listDeliveries().length;
+  happen();
+  await sandbox.idle();
+  const bodies = sandbox.listDeliveries().slice(known);
+  expect(bodies.length).toBeGreaterThan(0);
+  const storage = await openStorage(databaseUrl);
+  const receivedAt = clock.now().toISOString();
+  await storage.inbox.append(bodies.map(({ body }) => newDelivery(body, { receivedAt })));
+  await storage.database.close();
+}
+
+function copyDatabase({ databaseUrl }: Site, from: string, to: string): void {
+  const file = databaseUrl.slice('sqlite:'.length);
+  for (const rest of ['-wal', '-shm']) rmSync(`${file}${to}${rest}`, { force: true });
+  for (const part of [file, `${file}.key`]) copyFileSync(`${part}${from}`, `${part}${to}`);
+}
+
+async function countWaiting({ storage }: SiteBridge): Promise<number> {
+  const waiting = storage.database.kysely.selectFrom('awaitedReading').select('since');
+  return (await waiting.where('isExplicit', '=', 1).execute()).length;
+}
+
+async function countReads({ storage }: SiteBridge): Promise<number> {
+  const states = storage.database.kysely.selectFrom('installState').select('attempts');
+  return (await states.executeTakeFirstOrThrow()).attempts;
+}
+
+function isRead({ msg }: Record<string, unknown>): boolean {
+  return msg === 'An install was read';
+}
+
+function has(name: string): (seen: string) => boolean {
+  return (seen) => seen.split(',').includes(name);
+}
+
+function lacks(name: string): (seen: string) => boolean {
+  return (seen) => !seen.split(',').includes(name);
+}

@@ -1,0 +1,128 @@
+import { expect, it } from 'vitest';
+import { inTransaction } from '../../../src/db/database.ts';
+import { toInstant } from '../../../src/lib/clock.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
+import { createEngine, type Engine } from '../../support/engine-harness.ts';
+import { fullEvent } from '../../support/event-bodies.ts';
+
+const minuteMs = 60_000;
+const hired = fullEvent({ type: 'contract.started' });
+const unlinked = fullEvent({ type: 'project_link.removed' });
+
+describeEachDatabase('before an install is read after a silence', (openFresh) => {
+  it('lets no removal pass that was due before, and every one that is due since', async () => {
+    const engine = await openWithMember(await openFresh());
+    await engine.apply([unlinked]);
+    engine.clock.advance(20 * minuteMs);
+    await hold(engine);
+    await engine.brake();
+    expect(await statesOf(engine)).toEqual(['removing']);
+    expect(await engine.rows('removal')).toEqual([]);
+    expect(await engine.rows('plan')).toEqual([]);
+
+    engine.clock.advance(minuteMs);
+    const other = { contract: 'other', trainer: 'other', link: 'other', project: 'lamps' };
+    await engine.apply([fullEvent({ type: 'contract.started', ...other })]);
+    await makeMembers(engine);
+    const createdAt = nowOf(engine);
+    await engine.apply([fullEvent({ type: 'contract.ended', createdAt, ...other })]);
+    await engine.brake();
+    const [, { id } = { id: 0 }] = await engine.membershipRows();
+    expect(await engine.rows('removal')).toMatchObject([{ membershipId: id }]);
+
+    await read(engine);
+    await engine.brake();
+    expect(await engine.rows('removal')).toHaveLength(2);
+  });
+
+  it('takes in no delivery that was stored before, and every one that is stored since', async () => {
+    const engine = createEngine(await openFresh());
+    await engine.deliver([hired]);
+    engine.clock.advance(minuteMs);
+    await hold(engine);
+    await engine.deliver([fullEvent({ type: 'contract.started', trainer: 'new', contract: 'n' })]);
+    await engine.takeIn();
+    expect(await trainersOf(engine)).toEqual(['new']);
+    await read(engine);
+    await engine.takeIn();
+    expect(await trainersOf(engine)).toEqual(['cmu1', 'new']);
+  });
+
+  it('derives nobody who was left to be derived before, unless something new comes in', async () => {
+    const engine = await openWithMember(await openFresh());
+    await postpone(engine);
+    expect(await engine.memberships.hasPostponed()).toBe(true);
+    await hold(engine);
+    expect(await engine.memberships.hasPostponed()).toBe(false);
+    await engine.takeIn();
+    expect(await engine.rows('derivation')).toHaveLength(1);
+    await read(engine);
+    expect(await engine.memberships.hasPostponed()).toBe(true);
+    await engine.takeIn();
+    expect(await engine.rows('derivation')).toEqual([]);
+
+    await hold(engine);
+    await postpone(engine);
+    await engine.apply([fullEvent({ type: 'contract.started', contract: 'another' })]);
+    expect(await engine.rows('derivation')).toEqual([]);
+  });
+});
+
+describeEachDatabase('the brake', (openFresh) => {
+  it('does not judge who is still to be derived', async () => {
+    const engine = await openWithMember(await openFresh());
+    await engine.apply([unlinked]);
+    engine.clock.advance(20 * minuteMs);
+    await postpone(engine);
+    await engine.brake();
+    expect(await engine.rows('removal')).toEqual([]);
+    await engine.takeIn();
+    await engine.brake();
+    expect(await engine.rows('removal')).toHaveLength(1);
+  });
+});
+
+type Fresh = Parameters<typeof createEngine>[0];
+
+/** Somebody who is in the tool by our doing. */
+async function openWithMember(database: Fresh): Promise<Engine> {
+  const engine = createEngine(database);
+  await engine.apply([hired]);
+  await makeMembers(engine);
+  engine.clock.advance(minuteMs);
+  return engine;
+}
+
+async function makeMembers({ database }: Engine): Promise<void> {
+  const member = { isOurs: 1, memberId: 'm1', state: 'active', nextAttemptAt: null } as const;
+  const pending = database.kysely.updateTable('membership').where('state', '=', 'pending');
+  await pending.set(member).execute();
+}
+
+async function hold(engine: Engine): Promise<void> {
+  await engine.installStates.hold(['acme'], nowOf(engine));
+}
+
+async function read(engine: Engine): Promise<void> {
+  engine.clock.advance(minuteMs);
+  const now = nowOf(engine);
+  const claim = await engine.installStates.claim(now, now);
+  if (claim === null) throw new Error('nothing is to be read');
+  await engine.installStates.settle(claim, now);
+}
+
+async function postpone({ database, memberships }: Engine): Promise<void> {
+  await inTransaction(database, (tx) => memberships.postponeDerivation(tx, [{ install: 'acme', trainerId: 'cmu1' }]));
+}
+
+function nowOf({ clock }: Engine): string {
+  return toInstant(clock.now());
+}
+
+async function statesOf(engine: Engine): Promise<string[]> {
+  return (await engine.membershipRows()).map(({ state }) => state);
+}
+
+async function trainersOf(engine: Engine): Promise<string[]> {
+  return (await engine.membershipRows()).map(({ trainerId }) => trainerId).sort();
+}

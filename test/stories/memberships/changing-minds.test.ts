@@ -1,0 +1,278 @@
+import { beforeEach, expect, it } from 'vitest';
+import { AppError } from '../../../src/domain/errors.ts';
+import { emptyContract, emptyEvidence, emptyLink, toPair } from '../../../src/domain/evidence.ts';
+import { toInstant } from '../../../src/lib/clock.ts';
+import type { RouteLink } from '../../../src/memberships/link-router.ts';
+import { convergeDue } from '../../support/converging.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
+import { createEngine, type Engine } from '../../support/engine-harness.ts';
+import { fullEvent } from '../../support/event-bodies.ts';
+import { createMemoryTool, type MemoryTool } from '../../support/memory-tool.ts';
+
+const graceMs = 15 * 60_000;
+const started = fullEvent({ type: 'contract.started', id: '1' });
+const ended = fullEvent({ type: 'contract.ended', id: '2' });
+const startedWithoutEmail = fullEvent({ type: 'contract.started', id: '1', workEmail: null });
+
+function refuse(): never {
+  throw new AppError('invalid', 'answered 400', { status: 400 });
+}
+
+describeEachDatabase('when something else is wanted', (openFresh) => {
+  let engine: Engine;
+  let tool: MemoryTool;
+  let routes: (project: string | null) => string | undefined;
+
+  const routeLink: RouteLink = ({ externalProjectId }) => {
+    const groupId = routes(externalProjectId);
+    return groupId === undefined ? undefined : { tool: 'studio', groupId };
+  };
+
+  beforeEach(async () => {
+    routes = (project) => project ?? undefined;
+    engine = createEngine(await openFresh(), { routeLink });
+    tool = createMemoryTool();
+  });
+
+  const membership = async () => (await engine.membershipRows())[0];
+
+  it('of one whose adding was refused, it is looked after at once', async () => {
+    await engine.apply([started]);
+    tool.before = (call) => (call === 'add' ? refuse() : undefined);
+    await convergeDue(engine, tool);
+    expect(await membership()).toMatchObject({ state: 'failed' });
+
+    // An intent was written, so the tool may have done it all the same.
+    await engine.apply([ended]);
+    expect(await membership()).toMatchObject({ state: 'removing', wanted: 0, generation: 2 });
+    expect(await convergeDue(engine, tool)).toEqual(['remove already_absent']);
+  });
+
+  it('of one whose removing was refused, the person simply stays', async () => {
+    await engine.apply([started]);
+    await convergeDue(engine, tool);
+    await engine.apply([ended]);
+    tool.before = (call) => (call === 'remove' ? refuse() : undefined);
+    await convergeDue(engine, tool);
+    expect(await membership()).toMatchObject({ state: 'failed', wanted: 0 });
+
+    await engine.apply([fullEvent({ type: 'contract.started', contract: 'cmc2' })]);
+    expect(await membership()).toMatchObject({ state: 'pending', wanted: 1, failure: null });
+    expect(await convergeDue(engine, tool)).toEqual(['add already_member']);
+    expect(await membership()).toMatchObject({ state: 'active', isOurs: 1 });
+  });
+
+  it('of one that could not be looked at, nothing is left to do', async () => {
+    await engine.apply([started]);
+    tool.before = refuse;
+    await convergeDue(engine, tool);
+    await engine.apply([ended]);
+    expect(await membership()).toMatchObject({ state: 'removed', nextAttemptAt: null });
+  });
+
+  it('tries again at once what was refused for an address that is corrected', async () => {
+    await engine.apply([started]);
+    tool.before = (call) => (call === 'add' ? refuse() : undefined);
+    await convergeDue(engine, tool);
+    expect(await convergeDue(engine, tool)).toEqual([]);
+
+    tool.before = () => undefined;
+    const corrected = { id: '3', workEmail: 'amara.ok@opentrain.work' };
+    await engine.apply([fullEvent({ type: 'contract.started', ...corrected })]);
+    expect(await membership()).toMatchObject({ state: 'pending', generation: 1, attempts: 0 });
+    expect(await convergeDue(engine, tool)).toEqual(['add added']);
+  });
+
+  it('leaves what was refused alone while nothing is new', async () => {
+    await engine.apply([started]);
+    tool.before = (call) => (call === 'add' ? refuse() : undefined);
+    await convergeDue(engine, tool);
+    const before = await membership();
+    await engine.apply([started, `${started} `]);
+    expect(await membership()).toEqual(before);
+  });
+
+  it('forgets a membership that waits for an address when the contract ends', async () => {
+    await engine.apply([startedWithoutEmail]);
+    expect(await membership()).toMatchObject({ state: 'waiting_email', nextAttemptAt: null });
+    expect(await convergeDue(engine, tool)).toEqual([]);
+    await engine.apply([ended]);
+    expect(await membership()).toMatchObject({ state: 'removed', nextAttemptAt: null, wanted: 0 });
+    expect(await convergeDue(engine, tool)).toEqual([]);
+    expect(tool.calls).toEqual([]);
+  });
+
+  it('goes ahead when the address it waits for arrives', async () => {
+    await engine.apply([startedWithoutEmail]);
+    await engine.apply([fullEvent({ type: 'contract.started', id: '3' })]);
+    expect(await membership()).toMatchObject({ state: 'pending', generation: 1 });
+    expect(await convergeDue(engine, tool)).toEqual(['add added']);
+  });
+
+  it("waits for this customer's consent, whatever another one gave", async () => {
+    await engine.apply([fullEvent({ type: 'contract.started', project: 'lamps' })], 'globex');
+    await engine.apply([startedWithoutEmail], 'acme');
+    const states = (await engine.membershipRows()).map(({ groupId, state }) => [groupId, state]);
+    expect(states.sort()).toEqual([
+      ['lamps', 'pending'],
+      ['street-signs', 'waiting_email'],
+    ]);
+  });
+
+  it('keeps somebody in who is hired again before the removal', async () => {
+    await engine.apply([started]);
+    await convergeDue(engine, tool);
+    await engine.apply([ended]);
+    expect(await membership()).toMatchObject({ state: 'removing', generation: 2 });
+    await engine.apply([fullEvent({ type: 'contract.started', contract: 'cmc2' })]);
+    expect(await membership()).toMatchObject({ state: 'pending', generation: 3 });
+    expect(await convergeDue(engine, tool)).toEqual(['add already_member']);
+    expect(tool.members('street-signs')).toEqual(['cmu1']);
+    expect(await membership()).toMatchObject({ state: 'active', isOurs: 1 });
+  });
+
+  it('keeps somebody in for as long as one reason of any install stands', async () => {
+    await engine.apply([started], 'acme');
+    await engine.apply([started], 'globex');
+    await convergeDue(engine, tool);
+    await engine.apply([ended], 'acme');
+    expect(await membership()).toMatchObject({ wanted: 1, generation: 1, state: 'active' });
+    await engine.apply([fullEvent({ type: 'project_link.removed' })], 'globex');
+    expect(await membership()).toMatchObject({
+      wanted: 0,
+      generation: 2,
+      state: 'removing',
+      nextAttemptAt: null,
+      install: 'globex',
+      cause: 'link_removed',
+      removeAfter: '2026-03-15T12:15:00.000Z',
+    });
+    engine.clock.advance(graceMs - 1);
+    expect(await convergeDue(engine, tool)).toEqual([]);
+    expect(tool.members('street-signs')).toEqual(['cmu1']);
+    engine.clock.advance(1);
+    expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
+  });
+
+  it('lets nobody notice when a removed link is followed by another to the same project', async () => {
+    await engine.apply([started]);
+    await convergeDue(engine, tool);
+    await engine.apply([fullEvent({ type: 'project_link.removed' })]);
+    expect(await membership()).toMatchObject({ state: 'removing' });
+    engine.clock.advance(graceMs - 1);
+    await engine.apply([fullEvent({ type: 'project_link.created', link: 'cml2' })]);
+    // Who is on the new link's contracts only a read can tell: until then nobody is taken out.
+    await engine.pass(30 * graceMs);
+    expect(await convergeDue(engine, tool)).toEqual([]);
+    const listing = {
+      ...emptyLink('acme', 'cml2'),
+      contractsReadAt: toInstant(engine.clock.now()),
+    };
+    await engine.merge({
+      ...emptyEvidence(),
+      pairs: [toPair('acme', 'cmc1', 'cml2', null)],
+      links: [listing],
+    });
+    expect(await convergeDue(engine, tool)).toEqual(['add already_member']);
+    expect(tool.calls.filter((call) => call.startsWith('remove'))).toEqual([]);
+    expect(await membership()).toMatchObject({ state: 'active', isOurs: 1, wanted: 1 });
+  });
+
+  it('takes out whom the new link has no contract for, once that is known', async () => {
+    await engine.apply([started]);
+    await convergeDue(engine, tool);
+    await engine.apply([fullEvent({ type: 'project_link.removed' })]);
+    await engine.apply([fullEvent({ type: 'project_link.created', link: 'cml2' })]);
+    await engine.pass(graceMs);
+    expect(await convergeDue(engine, tool)).toEqual([]);
+    const listing = {
+      ...emptyLink('acme', 'cml2'),
+      contractsReadAt: toInstant(engine.clock.now()),
+    };
+    await engine.merge({ ...emptyEvidence(), links: [listing] });
+    expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
+  });
+
+  it('releases everybody to the marketplace where the new link is provisioned by it', async () => {
+    await engine.apply([started]);
+    await convergeDue(engine, tool);
+    await engine.apply([fullEvent({ type: 'project_link.removed' })]);
+    const managed = { link: 'cml2', provisioningMode: 'MANAGED_ADAPTER' };
+    await engine.apply([fullEvent({ type: 'project_link.created', ...managed })]);
+    await engine.pass(graceMs);
+    expect(await convergeDue(engine, tool)).toEqual([]);
+    expect(tool.members('street-signs')).toEqual(['cmu1']);
+    expect(await membership()).toMatchObject({ state: 'released', isOurs: 0 });
+  });
+
+  it('lets somebody in again whose delivered end a later read contradicts', async () => {
+    await engine.apply([started]);
+    await convergeDue(engine, tool);
+    await engine.apply([fullEvent({ type: 'contract.ended', createdAt: '2026-03-15T11:00:00.000Z' })]);
+    await convergeDue(engine, tool);
+    expect(tool.members('street-signs')).toEqual([]);
+
+    const listed = (activeReadAt: string) => ({
+      ...emptyEvidence(),
+      contracts: [{ ...emptyContract('acme', 'cmc1'), activeReadAt }],
+    });
+    await engine.merge(listed('2026-03-15T11:09:59.999Z'));
+    expect(await membership()).toMatchObject({ state: 'removed', wanted: 0 });
+    await engine.merge(listed('2026-03-15T11:10:00.000Z'));
+    expect(await convergeDue(engine, tool)).toEqual(['add added']);
+
+    const ended = { ...emptyContract('acme', 'cmc1'), endedReadAt: '2026-03-15T11:20:00.000Z' };
+    await engine.merge({ ...emptyEvidence(), contracts: [ended] });
+    expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
+  });
+
+  it('never removes somebody because the configuration no longer leads to them', async () => {
+    await engine.apply([started]);
+    await convergeDue(engine, tool);
+    routes = () => undefined;
+    await engine.apply([ended, fullEvent({ type: 'contract.started', contract: 'cmc2' })]);
+    expect(await engine.membershipRows()).toMatchObject([
+      { wanted: 1, state: 'orphaned', cause: null, removeAfter: null, nextAttemptAt: null },
+    ]);
+    await engine.pass(48 * 3_600_000);
+    expect(await convergeDue(engine, tool)).toEqual([]);
+    expect(tool.members('street-signs')).toEqual(['cmu1']);
+
+    routes = (project) => `elsewhere/${project}`;
+    await engine.apply([fullEvent({ type: 'contract.started', contract: 'cmc3' })]);
+    expect(await engine.membershipRows()).toMatchObject([
+      { groupId: 'street-signs', wanted: 1, state: 'orphaned' },
+      { groupId: 'elsewhere/street-signs', wanted: 1, state: 'pending' },
+    ]);
+
+    // The configuration leads back, and they were there all along.
+    routes = (project) => project ?? undefined;
+    await engine.apply([fullEvent({ type: 'contract.started', contract: 'cmc4' })]);
+    await convergeDue(engine, tool);
+    expect((await engine.membershipRows())[0]).toMatchObject({ state: 'active', isOurs: 1 });
+  });
+
+  it('removes nobody whose last reason that still leads there ends, while another stands', async () => {
+    routes = () => 'team';
+    const lamps = { contract: 'cmc2', project: 'lamps', link: 'cml2' };
+    await engine.apply([started, fullEvent({ type: 'contract.started', ...lamps })]);
+    await convergeDue(engine, tool);
+    expect(tool.members('team')).toEqual(['cmu1']);
+
+    routes = (project) => (project === 'lamps' ? undefined : 'team');
+    await engine.apply([ended]);
+    expect(await convergeDue(engine, tool)).toEqual([]);
+    expect(await engine.membershipRows()).toMatchObject([{ state: 'orphaned', wanted: 1 }]);
+
+    routes = () => 'team';
+    await engine.apply([fullEvent({ type: 'contract.ended', ...lamps })]);
+    expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
+  });
+
+  it('forgets whom the configuration no longer leads to before they ever were there', async () => {
+    await engine.apply([started]);
+    routes = () => undefined;
+    await engine.apply([ended]);
+    expect(await engine.membershipRows()).toMatchObject([{ wanted: 0, state: 'removed' }]);
+  });
+});

@@ -1,0 +1,321 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Member } from '../../../src/adapters/adapter.ts';
+import { createDoubtStore } from '../../../src/memberships/doubt-store.ts';
+import { receiptsOf } from '../../support/converging.ts';
+import { describeEachDatabase, type OpenFresh } from '../../support/databases.ts';
+import { createIncident, hours, type Incident, minutes } from '../../support/incident.ts';
+import { createMemoryTool, type MemoryTool, type MemoryToolOptions } from '../../support/memory-tool.ts';
+
+/**
+ * A tool that was restored from an older backup gives ids out again: what was a trainer's is by then
+ * an employee's, of whom nobody knows here, or another trainer's.
+ */
+
+const signs = 'street-signs';
+const amara = 'amara@opentrain.work';
+const employee = 'erin@lab.example';
+
+function open(openFresh: OpenFresh, options: MemoryToolOptions = {}) {
+  const tool = createMemoryTool('membership', {
+    ...({ keyedBy: 'number', hasAccounts: true, lists: true } as const),
+    ...options,
+  });
+  return openFresh().then((database) => ({ tool, incident: createIncident(database, { tool }) }));
+}
+
+/** The account of the trainer is gone, and the next one that was made is another's. */
+function restore(tool: MemoryTool, id: string, email: string, madeAt?: string): void {
+  tool.forgetAccounts(id);
+  tool.seed(signs, id, email, madeAt);
+}
+
+async function check(incident: Incident): Promise<void> {
+  await incident.pass(2 * minutes);
+  await incident.checkDrift();
+  await incident.settle();
+}
+
+describeEachDatabase('an id that a restored tool gave to an employee', (openFresh) => {
+  let incident: Incident;
+  let tool: MemoryTool;
+
+  const start = () => incident.event('contract.started', { workEmail: amara });
+  const end = () => incident.event('contract.ended', {});
+  const state = async () => (await incident.states())[`${signs}/cmu1`];
+  const row = async () => (await incident.engine.membershipRows())[0];
+  const doubts = () => createDoubtStore(incident.engine.database, incident.engine.box);
+  const by = () => ({ actor: 'ops', at: incident.engine.clock.now().toISOString() });
+  const changes = () => tool.calls.filter((call) => /^(remove|end|update) /.test(call));
+
+  beforeEach(async () => {
+    ({ incident, tool } = await open(openFresh));
+    await start();
+    expect(await row()).toMatchObject({ memberId: '1', isOurs: 1 });
+  });
+
+  it('is not taken for the trainer: they are added again, and the employee stays', async () => {
+    restore(tool, '1', employee);
+    await check(incident);
+    expect(tool.members(signs)).toEqual(['1', '2']);
+    expect(await row()).toMatchObject({ state: 'active', memberId: '2', doubtedId: '1' });
+    expect(await incident.alerts('id_of_another')).toBe(1);
+    await end();
+    expect(changes()).toEqual([`end ${signs}/2`]);
+    expect([tool.members(signs), tool.accounts()]).toEqual([['1'], ['1']]);
+    const failure = expect.stringContaining('gangway members release 1') as string;
+    expect(await row()).toMatchObject({ state: 'failed', attempts: 1, failure });
+  });
+
+  it('is neither taken out nor settled as out where the contract ends at once', async () => {
+    restore(tool, '1', employee);
+    await end();
+    await incident.pass(5 * hours);
+    expect([changes(), await state()]).toEqual([[], 'failed']);
+    expect(await incident.alerts('id_of_another')).toBe(1);
+    expect((await row())?.failure).toContain('gangway members release 1');
+  });
+
+  it('is let go of by an operator, and nothing is taken out', async () => {
+    restore(tool, '1', employee);
+    await end();
+    expect(await doubts().release(1, by())).toBe(true);
+    await incident.pass(2 * hours);
+    await incident.pass(minutes);
+    expect([changes(), await state()]).toEqual([[], 'removed']);
+    expect(tool.members(signs)).toEqual(['1']);
+  });
+
+  it('is taken out where an operator says that the address is theirs', async () => {
+    restore(tool, '1', 'amara.private@home.example');
+    await end();
+    await doubts().adopt(1, 'Amara.Private@home.example', by());
+    await incident.pass(2 * hours);
+    await incident.pass(minutes);
+    expect([changes(), await state()]).toEqual([[`end ${signs}/1`], 'removed']);
+    expect(tool.members(signs)).toEqual([]);
+  });
+
+  it('is in doubt no more where it shows an address of theirs again, and they leave by it', async () => {
+    restore(tool, '1', employee);
+    await check(incident);
+    tool.seed(signs, '1', amara);
+    await end();
+    expect(tool.members(signs)).toEqual([]);
+    expect(await state()).toBe('removed');
+  });
+
+  it('is in doubt no more once nobody has it', async () => {
+    restore(tool, '1', employee);
+    await end();
+    tool.forgetAccounts('1');
+    await incident.pass(2 * hours);
+    await incident.pass(minutes);
+    expect([changes(), await state()]).toEqual([[], 'removed']);
+  });
+
+  it('leaves the employee when they are hired themselves, and their account when that ends', async () => {
+    restore(tool, '1', employee);
+    const hired = { contract: 'c2', trainer: 'cmu2' };
+    await incident.event('contract.started', { ...hired, workEmail: employee });
+    await incident.event('contract.ended', hired);
+    expect(tool.members(signs)).toEqual(['1', '2']);
+    await end();
+    expect(changes()).toEqual([`end ${signs}/2`]);
+    expect([tool.members(signs), tool.accounts()]).toEqual([['1'], ['1']]);
+  });
+
+  it('is believed where the address is one that they had before', async () => {
+    await incident.event('contract.started', { workEmail: 'amara.new@opentrain.work' });
+    await check(incident);
+    expect(await row()).toMatchObject({ memberId: '1', doubtedId: null });
+    await end();
+    expect(tool.members(signs)).toEqual([]);
+    expect(await incident.alerts('id_of_another')).toBe(0);
+  });
+});
+
+describeEachDatabase('an id of a tool that says when accounts were made', (openFresh) => {
+  let incident: Incident;
+  let tool: MemoryTool;
+  const made = { madeAt: '2026-01-01T10:00:00.000Z' };
+
+  beforeEach(async () => {
+    ({ incident, tool } = await open(openFresh, made));
+    await incident.event('contract.started', { workEmail: amara });
+  });
+
+  const states = () => incident.states();
+
+  it('is certainly another account where that was made later: nothing waits for an operator', async () => {
+    restore(tool, '1', employee, '2026-03-15T13:00:00.000Z');
+    await incident.event('contract.ended', {});
+    await incident.pass(minutes);
+    expect(await states()).toEqual({ [`${signs}/cmu1`]: 'removed' });
+    expect(tool.members(signs)).toEqual(['1']);
+    expect(incident.removals()).toEqual([]);
+    expect(await incident.alerts('id_of_another')).toBe(1);
+  });
+
+  it('is in doubt where it is the same account under another address', async () => {
+    tool.seed(signs, '1', 'amara.private@home.example', made.madeAt);
+    await incident.event('contract.ended', {});
+    expect(await states()).toEqual({ [`${signs}/cmu1`]: 'failed' });
+    expect(incident.removals()).toEqual([]);
+  });
+});
+
+describeEachDatabase('ids that a restored tool gave to other trainers', (openFresh) => {
+  const two = { contract: 'c2', trainer: 'cmu2', workEmail: 'bola@opentrain.work' };
+  let incident: Incident;
+  let tool: MemoryTool;
+
+  beforeEach(async () => {
+    ({ incident, tool } = await open(openFresh));
+    await incident.event('contract.started', { workEmail: amara });
+    await incident.event('contract.started', two);
+    tool.forgetAccounts('1', '2');
+    tool.seed(signs, '1', two.workEmail);
+    tool.seed(signs, '2', amara);
+  });
+
+  it('are told apart by the address, whoever ends first', async () => {
+    await incident.event('contract.ended', {});
+    expect(tool.members(signs)).toEqual(['1']);
+    await incident.event('contract.ended', two);
+    expect(tool.members(signs)).toEqual([]);
+  });
+
+  it('are learnt anew by a comparison', async () => {
+    await check(incident);
+    const rows = await incident.engine.membershipRows();
+    expect(rows.map(({ memberId }) => memberId)).toEqual(['2', '1']);
+    expect(await receiptsOf(incident.engine)).not.toContain('remove removed');
+    expect(tool.members(signs)).toEqual(['1', '2']);
+  });
+});
+
+describeEachDatabase('an id of a tool that shows no addresses', (openFresh) => {
+  const two = { contract: 'c2', trainer: 'cmu2', workEmail: 'bola@opentrain.work' };
+  const state = async ({ engine }: Incident, trainer: string) =>
+    (await engine.membershipRows()).find(({ trainerId }) => trainerId === trainer);
+
+  it('is never accepted for another trainer than the one it is known as', async () => {
+    const { incident, tool } = await open(openFresh);
+    await incident.event('contract.started', { workEmail: amara });
+    const { adapter } = tool;
+    tool.adapter = {
+      ...adapter,
+      findMember: async (group, person, signal) => {
+        const found = await adapter.findMember(group, person, signal);
+        return found && { ...found, email: null };
+      },
+      addMember: async () => ({ id: '1', email: null }),
+    };
+    await incident.event('contract.started', two);
+    await incident.pass(2 * hours);
+    expect(await state(incident, 'cmu2')).toMatchObject({ state: 'failed', memberId: null });
+    expect(await state(incident, 'cmu1')).toMatchObject({ state: 'active', memberId: '1' });
+    expect(await incident.alerts('id_of_another')).toBe(1);
+  });
+
+  it('is let go of by whoever had it before, once it shows the address of another', async () => {
+    const { incident, tool } = await open(openFresh);
+    await incident.event('contract.started', { workEmail: amara });
+    restore(tool, '1', two.workEmail);
+    await incident.event('contract.started', two);
+    expect(await state(incident, 'cmu2')).toMatchObject({ state: 'active', memberId: '1' });
+    expect(await state(incident, 'cmu1')).toMatchObject({ state: 'active', memberId: '2' });
+  });
+});
+
+describeEachDatabase('an address that is to be followed', (openFresh) => {
+  it('is not given to an account that has the id of somebody else by now', async () => {
+    const { incident, tool } = await open(openFresh, { updates: true });
+    await incident.event('contract.started', { workEmail: amara });
+    restore(tool, '1', employee);
+    await incident.event('contract.started', { workEmail: 'amara.new@opentrain.work' });
+    await check(incident);
+    expect(tool.calls.filter((call) => call.startsWith('update '))).toEqual([]);
+    expect(tool.accounts()).toEqual(['1', '2']);
+  });
+});
+
+describeEachDatabase('an account of ours that no look at the group shows', (openFresh) => {
+  let incident: Incident;
+  let tool: MemoryTool;
+
+  beforeEach(async () => {
+    ({ incident, tool } = await open(openFresh));
+    await incident.event('contract.started', { workEmail: amara });
+  });
+
+  describe('and that is masked wherever it is shown', () => {
+    const made = { madeAt: '2026-01-01T10:00:00.000Z' };
+    let hiddenAs: Partial<Member>;
+
+    /** As Label Studio does it to whose membership was ended by hand. */
+    beforeEach(async () => {
+      ({ incident, tool } = await open(openFresh, made));
+      await incident.event('contract.started', { workEmail: amara });
+      tool.unseat(signs, '1');
+      tool.adapter = {
+        ...tool.adapter,
+        findAccount: async () => null,
+        findAccountById: async (id) => (tool.accounts().includes(id) ? { id, email: null, ...hiddenAs } : null),
+      };
+    });
+
+    it('is ended where it was made when theirs was', async () => {
+      hiddenAs = made;
+      await incident.event('contract.ended', {});
+      expect(incident.removals()).toEqual([`end ${signs}/1`]);
+      expect(await incident.states()).toEqual({ [`${signs}/cmu1`]: 'removed' });
+    });
+
+    it('is left where it was made later', async () => {
+      hiddenAs = { madeAt: '2026-03-15T13:00:00.000Z' };
+      await incident.event('contract.ended', {});
+      await incident.pass(minutes);
+      expect(incident.removals()).toEqual([]);
+      expect(await incident.states()).toEqual({ [`${signs}/cmu1`]: 'removed' });
+    });
+
+    it('is held for an operator where nothing tells whose it is', async () => {
+      hiddenAs = {};
+      await incident.event('contract.ended', {});
+      await incident.pass(2 * hours);
+      expect(incident.removals()).toEqual([]);
+      expect(await incident.states()).toEqual({ [`${signs}/cmu1`]: 'failed' });
+      expect(await incident.alerts('id_of_another')).toBe(1);
+      expect(
+        await createDoubtStore(incident.engine.database, incident.engine.box).release(1, {
+          actor: 'ops',
+          at: incident.engine.clock.now().toISOString(),
+        }),
+      ).toBe(true);
+      await incident.settle();
+      await incident.pass(minutes);
+      expect(await incident.states()).toEqual({ [`${signs}/cmu1`]: 'removed' });
+    });
+  });
+
+  describe('and that another hand took out of it', () => {
+    it('is ended with the contract', async () => {
+      tool.unseat(signs, '1');
+      await incident.event('contract.ended', {});
+      expect(incident.removals()).toEqual([`end ${signs}/1`]);
+      expect(tool.accounts()).toEqual([]);
+      expect(await receiptsOf(incident.engine)).toContain('remove removed');
+    });
+
+    it('stays where it was there before us', async () => {
+      tool.seedAccount('7', 'bola@opentrain.work');
+      const two = { contract: 'c2', trainer: 'cmu2', workEmail: 'bola@opentrain.work' };
+      await incident.event('contract.started', two);
+      tool.unseat(signs, '7');
+      await incident.event('contract.ended', two);
+      expect(incident.removals()).toEqual([]);
+      expect(tool.accounts()).toContain('7');
+    });
+  });
+});

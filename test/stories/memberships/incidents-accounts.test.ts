@@ -1,0 +1,206 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { describeEachDatabase } from '../../support/databases.ts';
+import { createIncident, hours, type Incident, minutes } from '../../support/incident.ts';
+import { createMemoryTool } from '../../support/memory-tool.ts';
+
+const signs = 'street-signs';
+const lamps = { link: 'cml2', project: 'lamps' };
+
+describeEachDatabase('two installs that share a group', (openFresh) => {
+  let incident: Incident;
+
+  beforeEach(async () => {
+    incident = createIncident(await openFresh());
+  });
+
+  const members = () => incident.tool.members(signs);
+
+  it("keep each other's people, whatever ends at either", async () => {
+    await incident.event('contract.started', { trainer: 'cmu1' }, 'acme');
+    await incident.event('contract.started', { trainer: 'cmu2' }, 'globex');
+    await incident.event('contract.ended', { trainer: 'cmu1' }, 'acme');
+    expect(members()).toEqual(['cmu2']);
+    await incident.event('project_link.removed', {}, 'acme');
+    await incident.pass(hours);
+    expect(members()).toEqual(['cmu2']);
+  });
+
+  it('keep somebody who works for both until the last of them ends', async () => {
+    await incident.event('contract.started', {}, 'acme');
+    await incident.event('contract.started', {}, 'globex');
+    await incident.event('contract.ended', {}, 'acme');
+    expect(members()).toEqual(['cmu1']);
+    await incident.event('contract.ended', {}, 'globex');
+    expect(members()).toEqual([]);
+    expect(incident.removals()).toEqual([`remove ${signs}/cmu1`]);
+  });
+
+  it('do not invite by an address that only the other was given', async () => {
+    await incident.event('contract.started', { trainer: 'cmu1', ...lamps }, 'globex');
+    await incident.event('contract.started', { trainer: 'cmu1', workEmail: null }, 'acme');
+    expect(members()).toEqual([]);
+    expect(await incident.states()).toMatchObject({ [`${signs}/cmu1`]: 'waiting_email' });
+    expect(incident.tool.calls.filter((call) => call.includes(signs))).toEqual([]);
+  });
+
+  it('let somebody go whose last reason is one that was never given an address', async () => {
+    await incident.event('contract.started', {}, 'acme');
+    await incident.event('contract.started', { workEmail: null }, 'globex');
+    await incident.event('contract.ended', {}, 'acme');
+    expect(members()).toEqual(['cmu1']);
+    await incident.pass(hours);
+    await incident.event('contract.ended', { workEmail: null }, 'globex');
+    expect(members()).toEqual([]);
+  });
+});
+
+describeEachDatabase('two trainers with one address', (openFresh) => {
+  const one = { contract: 'cmc1', trainer: 'cmu1', workEmail: 'shared@opentrain.work' };
+  const two = { contract: 'cmc2', trainer: 'cmu2', workEmail: 'Shared@opentrain.work' };
+
+  describe.each([false, true])('in a tool that knows logins: %s', (hasAccounts) => {
+    it('share an account that goes when the second of them ends', async () => {
+      const tool = createMemoryTool('membership', { keyedBy: 'address', hasAccounts });
+      const incident = createIncident(await openFresh(), { tool });
+      await incident.event('contract.started', one);
+      await incident.event('contract.started', two);
+      expect(tool.members(signs)).toEqual(['shared@opentrain.work']);
+
+      await incident.event('contract.ended', one);
+      expect(tool.members(signs)).toEqual(['shared@opentrain.work']);
+      expect(incident.removals()).toEqual([]);
+      expect(await incident.states()).toMatchObject({ [`${signs}/cmu1`]: 'removed' });
+
+      await incident.event('contract.ended', two);
+      expect(tool.members(signs)).toEqual([]);
+      expect(incident.removals()).toHaveLength(1);
+    });
+  });
+});
+
+describeEachDatabase('an account that one trainer brought and another one shares', (openFresh) => {
+  it('is ours by the one who stays, and goes with them', async () => {
+    const tool = createMemoryTool('membership', { keyedBy: 'address' });
+    const incident = createIncident(await openFresh(), { tool });
+    const one = { contract: 'cmc1', trainer: 'cmu1', workEmail: 'shared@opentrain.work' };
+    const two = { ...one, contract: 'cmc2', trainer: 'cmu2' };
+    tool.seed(signs, 'shared@opentrain.work');
+    await incident.event('contract.started', two);
+    tool.unseat(signs, 'shared@opentrain.work');
+    await incident.event('contract.started', one);
+    await incident.event('contract.ended', one);
+    expect(tool.members(signs)).toEqual(['shared@opentrain.work']);
+    await incident.event('contract.ended', two);
+    expect(tool.members(signs)).toEqual([]);
+  });
+});
+
+describeEachDatabase('a tool that can end a whole login', (openFresh) => {
+  let incident: Incident;
+
+  beforeEach(async () => {
+    const tool = createMemoryTool('membership', { hasAccounts: true });
+    incident = createIncident(await openFresh(), { tool });
+    await incident.event('contract.started', { contract: 'cmc1' });
+    await incident.event('contract.started', { contract: 'cmc2', ...lamps });
+  });
+
+  it('is asked to only when nothing else is wanted for it', async () => {
+    await incident.event('contract.ended', { contract: 'cmc1' });
+    expect(incident.removals()).toEqual([`remove ${signs}/cmu1`]);
+    await incident.event('contract.ended', { contract: 'cmc2', ...lamps });
+    expect(incident.removals()).toEqual([`remove ${signs}/cmu1`, 'end lamps/cmu1']);
+  });
+
+  it('is not asked to while another membership of it waits out its grace', async () => {
+    await incident.event('project_link.removed', lamps);
+    await incident.event('contract.ended', { contract: 'cmc1' });
+    expect(incident.removals()).toEqual([`remove ${signs}/cmu1`]);
+    await incident.pass(15 * minutes);
+    expect(incident.removals()).toEqual([`remove ${signs}/cmu1`, 'end lamps/cmu1']);
+  });
+
+  it('is asked for what else is wanted in the transaction of the intent', async () => {
+    const { tool } = incident;
+    await incident.event('contract.ended', { contract: 'cmc1' });
+    // Hired again between the look and the intent.
+    tool.before = async (call) => {
+      tool.before = () => undefined;
+      if (call === 'find') await incident.take('contract.started', { contract: 'cmc3' });
+    };
+    await incident.take('contract.ended', { contract: 'cmc2', ...lamps });
+    await incident.settle();
+    expect(incident.removals()).toEqual([`remove ${signs}/cmu1`, 'remove lamps/cmu1']);
+    expect(tool.members(signs)).toEqual(['cmu1']);
+  });
+
+  it('has the other groups looked at again by whom it was ended in spite of that', async () => {
+    const { tool } = incident;
+    await incident.event('contract.ended', { contract: 'cmc1' });
+    // Hired for the other group again while the call is under way: the login goes with it.
+    tool.before = async (call) => {
+      if (call !== 'end') return;
+      tool.before = () => undefined;
+      await incident.event('contract.started', { contract: 'cmc3' });
+      expect(tool.members(signs)).toEqual(['cmu1']);
+    };
+    await incident.event('contract.ended', { contract: 'cmc2', ...lamps });
+    expect(incident.removals().at(-1)).toBe('end lamps/cmu1');
+    expect(tool.members('lamps')).toEqual([]);
+    expect(tool.members(signs)).toEqual(['cmu1']);
+  });
+});
+
+describeEachDatabase('a protected account', (openFresh) => {
+  it('is neither invited, nor searched for, nor removed', async () => {
+    const converging = { protectedAccounts: ['Boss@opentrain.work'] };
+    const incident = createIncident(await openFresh(), { converging });
+    await incident.event('contract.started', { workEmail: 'boss@opentrain.work' });
+    await incident.event('contract.ended', { workEmail: 'boss@opentrain.work' });
+    await incident.pass(2 * hours);
+    expect(incident.tool.calls).toEqual([]);
+  });
+
+  it('is left where it is found by its id, also when its contract ends', async () => {
+    const converging = { protectedAccounts: ['cmu1'] };
+    const managedDomains = ['opentrain.work'];
+    const incident = createIncident(await openFresh(), { converging, managedDomains });
+    incident.tool.seed(signs, 'cmu1');
+    await incident.event('contract.started');
+    await incident.event('contract.ended');
+    await incident.pass(2 * hours);
+    expect(incident.tool.members(signs)).toEqual(['cmu1']);
+    expect(incident.tool.calls.filter((call) => !call.startsWith('find '))).toEqual([]);
+  });
+});
+
+describeEachDatabase('with managed domains', (openFresh) => {
+  let incident: Incident;
+
+  beforeEach(async () => {
+    incident = createIncident(await openFresh(), { managedDomains: ['opentrain.work'] });
+  });
+
+  it('a foreign address is never searched for or invited', async () => {
+    await incident.event('contract.started', { workEmail: 'amara@elsewhere.example' });
+    await incident.event('contract.ended', { workEmail: 'amara@elsewhere.example' });
+    expect(incident.tool.calls).toEqual([]);
+  });
+
+  it('somebody who was there before us is ours by a managed address, and goes in the end', async () => {
+    incident.tool.seed(signs, 'cmu1');
+    await incident.event('contract.started');
+    await incident.event('contract.ended');
+    expect(incident.tool.members(signs)).toEqual([]);
+  });
+
+  it('and without them is not ours, and stays', async () => {
+    const plain = createIncident(await openFresh());
+    plain.tool.seed(signs, 'cmu1');
+    await plain.event('contract.started');
+    await plain.event('contract.ended');
+    expect(plain.tool.members(signs)).toEqual(['cmu1']);
+    expect(await plain.states()).toEqual({ [`${signs}/cmu1`]: 'released' });
+    expect(plain.removals()).toEqual([]);
+  });
+});

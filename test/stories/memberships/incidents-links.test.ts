@@ -1,0 +1,425 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { inTransaction } from '../../../src/db/database.ts';
+import { toInstant } from '../../../src/lib/clock.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
+import { createIncident, hours, type Incident, type Listing, minutes } from '../../support/incident.ts';
+
+const amara = { contract: 'cmc1', trainer: 'cmu1', link: 'cml1' };
+/** Another job of the same customer, so that there is always something to be listed. */
+const other = { links: ['cml9'], people: ['cmu9'] };
+const before: Listing = {
+  links: { cml1: 'street-signs', cml9: 'lamps' },
+  active: { cmc1: { links: ['cml1'], people: ['cmu1'] }, cmc9: other },
+};
+/** The same job, linked to the same project by another link. */
+const repointed: Listing = {
+  links: { cml2: 'street-signs', cml9: 'lamps' },
+  active: { cmc1: { links: ['cml2'], people: ['cmu1'] }, cmc9: other },
+};
+/** Another job in the place of the first. */
+const replaced: Listing = {
+  links: { cml2: 'street-signs', cml9: 'lamps' },
+  active: { cmc2: { links: ['cml2'], people: ['cmu2'] }, cmc9: other },
+};
+
+describeEachDatabase('a project that is re-pointed', (openFresh) => {
+  let incident: Incident;
+
+  beforeEach(async () => {
+    incident = createIncident(await openFresh());
+    await incident.event('contract.started', amara);
+    await incident.read(before);
+  });
+
+  const members = () => incident.tool.members('street-signs');
+
+  describe.each([
+    ['within the grace', 5 * minutes],
+    ['long after it', 20 * hours],
+  ])('with its contracts read %s', (_, laterMs) => {
+    it('keeps its people without a call to the tool', async () => {
+      await incident.event('project_link.removed', { link: 'cml1' });
+      await incident.event('project_link.created', { link: 'cml2' });
+      await incident.pass(laterMs);
+      expect(members()).toEqual(['cmu1']);
+      await incident.read(repointed);
+      await incident.pass(30 * hours);
+      expect(members()).toEqual(['cmu1']);
+      expect(incident.removals()).toEqual([]);
+      expect(await incident.plans()).toEqual([]);
+    });
+
+    it('loses them to the read if the new link is for another job', async () => {
+      await incident.event('project_link.removed', { link: 'cml1' });
+      await incident.event('project_link.created', { link: 'cml2' });
+      await incident.pass(laterMs);
+      expect(members()).toEqual(['cmu1']);
+      await incident.read(replaced);
+      await incident.pass(15 * minutes);
+      expect(members()).toEqual(['cmu2']);
+    });
+  });
+
+  it('keeps its people when the new link is told before the old one is removed', async () => {
+    await incident.event('project_link.created', { link: 'cml2' });
+    await incident.event('project_link.removed', { link: 'cml1' });
+    await incident.pass(hours);
+    await incident.read(repointed);
+    await incident.pass(30 * hours);
+    expect(members()).toEqual(['cmu1']);
+    expect(incident.removals()).toEqual([]);
+  });
+
+  it('keeps its people when no event told of it', async () => {
+    await incident.pass(hours);
+    await incident.read(repointed);
+    await incident.pass(hours);
+    await incident.read(repointed);
+    await incident.pass(30 * hours);
+    expect(members()).toEqual(['cmu1']);
+    expect(incident.removals()).toEqual([]);
+  });
+
+  it('keeps its people where the first list after it is some seconds old', async () => {
+    await incident.event('project_link.removed', { link: 'cml1' });
+    await incident.event('project_link.created', { link: 'cml2' });
+    for (const laterMs of [1000, minutes - 1001]) {
+      await incident.pass(laterMs);
+      await incident.read({ ...repointed, active: { cmc9: other } });
+    }
+    await incident.pass(15 * minutes);
+    expect(members()).toEqual(['cmu1']);
+    await incident.read(repointed);
+    await incident.pass(30 * hours);
+    expect(members()).toEqual(['cmu1']);
+    expect(incident.removals()).toEqual([]);
+  });
+
+  describe('to a link of the same job, while lists are cut off without a sign', () => {
+    const jobs = { cml1: 'job1', cml2: 'job1' };
+    const cutOff: Listing = { ...repointed, jobs, active: { cmc9: other } };
+
+    beforeEach(async () => {
+      await incident.pass(hours);
+      await incident.read({ ...before, jobs });
+      await incident.event('project_link.removed', { link: 'cml1' });
+      await incident.event('project_link.created', { link: 'cml2' });
+      for (let reading = 0; reading < 3; reading += 1) {
+        await incident.pass(15 * minutes);
+        await incident.read(cutOff);
+      }
+    });
+
+    it('keeps its people until they are listed', async () => {
+      expect(members()).toEqual(['cmu1']);
+      await incident.read({ ...repointed, jobs });
+      await incident.pass(30 * hours);
+      expect(members()).toEqual(['cmu1']);
+      expect(incident.removals()).toEqual([]);
+    });
+
+    it('keeps its people for a day at most', async () => {
+      await incident.pass(24 * hours - 45 * minutes - 1);
+      expect(members()).toEqual(['cmu1']);
+      await incident.pass(1);
+      expect(members()).toEqual([]);
+    });
+  });
+
+  it('loses them to a list that began a minute after the new link was seen', async () => {
+    await incident.event('project_link.removed', { link: 'cml1' });
+    await incident.event('project_link.created', { link: 'cml2' });
+    await incident.pass(minutes);
+    await incident.read(replaced);
+    await incident.pass(14 * minutes - 1);
+    expect(members()).toEqual(['cmu1', 'cmu2']);
+    await incident.pass(1);
+    expect(members()).toEqual(['cmu2']);
+  });
+
+  it('does not hold up an end that the marketplace says outright', async () => {
+    await incident.event('project_link.removed', { link: 'cml1' });
+    await incident.event('project_link.created', { link: 'cml2' });
+    await incident.pass(hours);
+    // Nothing is active any more, and of an empty list nothing follows: but this one is listed.
+    const ended = { cmc1: { links: ['cml2'], people: ['cmu1'] } };
+    await incident.read({ links: { cml2: 'street-signs' }, ended });
+    expect(members()).toEqual([]);
+  });
+
+  it('is left to the marketplace where it provisions the project itself from then on', async () => {
+    await incident.event('project_link.removed', { link: 'cml1' });
+    const provisioningMode = 'MANAGED_ADAPTER';
+    await incident.event('project_link.created', { link: 'cml2', provisioningMode });
+    expect(await incident.states()).toMatchObject({ 'street-signs/cmu1': 'released' });
+    await incident.pass(hours);
+    await incident.read({ ...repointed, provisioningMode });
+    await incident.event('contract.ended', { ...amara, link: 'cml2', provisioningMode });
+    await incident.pass(48 * hours);
+    expect(members()).toEqual(['cmu1']);
+    expect(incident.removals()).toEqual([]);
+  });
+
+  it('invites nobody again whose contract ended while its job was not linked', async () => {
+    await incident.event('project_link.removed', { link: 'cml1' });
+    await incident.pass(hours);
+    expect(members()).toEqual([]);
+    const calls = incident.tool.calls.length;
+
+    // Its `contract.ended` was never raised, for no link was there to raise it for.
+    await incident.event('project_link.created', { link: 'cml3' });
+    await incident.pass(hours);
+    await incident.read({
+      links: { cml3: 'street-signs', cml9: 'lamps' },
+      active: { cmc9: other },
+      ended: { cmc1: { links: ['cml3'], people: ['cmu1'] } },
+    });
+    await incident.pass(30 * hours);
+    expect(incident.tool.calls.slice(calls)).toEqual([]);
+    expect(members()).toEqual([]);
+  });
+
+  it('invites people again whose contract went on while its job was not linked', async () => {
+    await incident.event('project_link.removed', { link: 'cml1' });
+    await incident.pass(hours);
+    expect(members()).toEqual([]);
+    await incident.event('project_link.created', { link: 'cml2' });
+    await incident.read(repointed);
+    expect(members()).toEqual(['cmu1']);
+  });
+});
+
+describeEachDatabase('a grant that is revoked', (openFresh) => {
+  let incident: Incident;
+
+  beforeEach(async () => {
+    incident = createIncident(await openFresh());
+    await incident.event('contract.started', amara);
+    await incident.read({ ...before, grant: 'cmi1' });
+    await incident.pass(hours);
+  });
+
+  const members = () => incident.tool.members('street-signs');
+  const revoke = async (grant: string) => {
+    const createdAt = toInstant(incident.engine.clock.now());
+    const event = { type: 'install.revoked', id: '77', createdAt, resourceId: grant };
+    await incident.engine.apply([JSON.stringify(event)]);
+    await incident.engine.apply([]);
+    await incident.settle();
+  };
+
+  it('and connected again keeps everybody, however late the revocation comes in', async () => {
+    const createdAt = toInstant(incident.engine.clock.now());
+    await incident.pass(minutes);
+    await incident.read({ ...repointed, grant: 'cmi2' });
+    await incident.pass(20 * hours);
+    const late = { type: 'install.revoked', id: '77', createdAt, resourceId: 'cmi1' };
+    await incident.engine.apply([JSON.stringify(late)]);
+    await incident.pass(15 * minutes);
+    await incident.read({ ...repointed, grant: 'cmi2' });
+    await incident.pass(60 * hours);
+    expect(members()).toEqual(['cmu1']);
+    expect(incident.removals()).toEqual([]);
+    expect(await incident.plans()).toEqual([]);
+  });
+
+  /** The same customer, whose projects are still to be linked again. */
+  const unlinked: Listing = { links: {}, grant: 'cmi2' };
+  const readUnlinked = async () => {
+    await incident.read(unlinked);
+    await incident.pass(11 * minutes);
+    await incident.read(unlinked);
+  };
+
+  it('and connected again keeps everybody for a day, until the links are made again', async () => {
+    await readUnlinked();
+    await incident.pass(23 * hours);
+    expect(members()).toEqual(['cmu1']);
+    await incident.read({ ...repointed, grant: 'cmi2' });
+    await incident.pass(60 * hours);
+    expect(members()).toEqual(['cmu1']);
+    expect(incident.removals()).toEqual([]);
+    expect(await incident.plans()).toEqual([]);
+  });
+
+  it('and connected again lets go after a day where the links are not made again', async () => {
+    await readUnlinked();
+    await incident.pass(24 * hours - 1);
+    expect(await incident.plans()).toEqual([]);
+    await incident.pass(1);
+    expect(await incident.plans()).toEqual([2]);
+  });
+
+  it('and linked again at the end of that day keeps everybody, though the list is old', async () => {
+    await readUnlinked();
+    await incident.pass(24 * hours - minutes);
+    await incident.event('project_link.created', { link: 'cml2' });
+    await incident.event('project_link.created', { link: 'cml8', project: 'lamps' });
+    const anew = {
+      cmc9: { ...other, links: ['cml8'] },
+      cmc1: { links: ['cml2'], people: ['cmu1'] },
+    };
+    const links = { cml2: 'street-signs', cml8: 'lamps' };
+    await incident.read({ grant: 'cmi2', links, active: {} });
+    await incident.pass(15 * minutes);
+    await incident.read({ grant: 'cmi2', links, active: anew });
+    await incident.pass(60 * hours);
+    expect(members()).toEqual(['cmu1']);
+    expect(incident.removals()).toEqual([]);
+    expect(await incident.plans()).toEqual([]);
+  });
+
+  it.each([
+    ['before the new one came', ['unlink', 'connect']],
+    ['after the new one came', ['connect', 'unlink']],
+    ['and not connected again yet', ['revoke', 'unlink']],
+  ])('keeps everybody for a day where the links go with the old grant: %s', async (_, steps) => {
+    for (const step of steps) {
+      if (step === 'revoke') await revoke('cmi1');
+      if (step === 'connect') await incident.read(unlinked);
+      if (step !== 'unlink') continue;
+      await incident.event('project_link.removed', { link: 'cml1' });
+      await incident.event('project_link.removed', { link: 'cml9', project: 'lamps' });
+    }
+    await incident.pass(24 * hours - 1);
+    expect(members()).toEqual(['cmu1']);
+    expect(await incident.plans()).toEqual([]);
+    await incident.pass(1);
+    expect(await incident.plans()).toEqual([2]);
+  });
+
+  it('has a link that was made again, and removed since, go after the grace', async () => {
+    await readUnlinked();
+    await incident.read({ ...repointed, grant: 'cmi2' });
+    await incident.pass(2 * minutes);
+    await incident.read({ ...repointed, grant: 'cmi2' });
+    await incident.event('project_link.removed', { link: 'cml2' });
+    await incident.pass(15 * minutes - 1);
+    expect(members()).toEqual(['cmu1']);
+    await incident.pass(1);
+    expect(members()).toEqual([]);
+  });
+
+  it('has a link that is seen under the new grant go after the grace, as ever', async () => {
+    await incident.read({ ...before, grant: 'cmi2' });
+    await incident.pass(minutes);
+    await incident.event('project_link.removed', { link: 'cml1' });
+    await incident.pass(15 * minutes);
+    expect(members()).toEqual([]);
+  });
+
+  it('keeps everybody for a day, in which it may be connected again', async () => {
+    await revoke('cmi1');
+    await incident.pass(23 * hours);
+    expect(members()).toEqual(['cmu1']);
+    await incident.read({ ...repointed, grant: 'cmi2' });
+    await incident.pass(20 * minutes);
+    await incident.read({ ...repointed, grant: 'cmi2' });
+    await incident.pass(60 * hours);
+    expect(members()).toEqual(['cmu1']);
+    expect(incident.removals()).toEqual([]);
+    expect(await incident.plans()).toEqual([]);
+  });
+
+  it('for good lets everybody go after a day, as far as the brake allows', async () => {
+    await revoke('cmi1');
+    await incident.pass(24 * hours - 1);
+    expect(members()).toEqual(['cmu1']);
+    expect(await incident.plans()).toEqual([]);
+    await incident.pass(1);
+    // Two of two: both are held, and nobody goes until somebody says so.
+    expect(await incident.plans()).toEqual([2]);
+    expect(members()).toEqual(['cmu1']);
+    const { engine } = incident;
+    const now = toInstant(engine.clock.now());
+    await inTransaction(engine.database, (tx) => engine.plans.approve(tx, 1, now));
+    await incident.settle();
+    expect(members()).toEqual([]);
+    expect(incident.tool.members('lamps')).toEqual([]);
+  });
+
+  it('lets go also of those whose project was re-pointed before and never read again', async () => {
+    await incident.event('project_link.removed', { link: 'cml1' });
+    await incident.event('project_link.created', { link: 'cml2' });
+    await revoke('cmi1');
+    await incident.pass(24 * hours - 1);
+    expect(await incident.plans()).toEqual([]);
+    await incident.pass(1);
+    expect(await incident.plans()).toEqual([2]);
+  });
+
+  it('removes nobody by refusing the token', async () => {
+    for (let day = 0; day < 3; day += 1) {
+      await incident.read({ ...before, isRefused: true });
+      await incident.pass(24 * hours);
+    }
+    expect(members()).toEqual(['cmu1']);
+    expect(await incident.plans()).toEqual([]);
+    expect(await incident.alerts('marketplace_refuses')).toBeGreaterThan(0);
+  });
+});
+
+describeEachDatabase('ten links that are removed at once', (openFresh) => {
+  const ten = Array.from({ length: 10 }, (_, index) => index);
+  let incident: Incident;
+
+  beforeEach(async () => {
+    incident = createIncident(await openFresh());
+    for (const index of ten) await incident.take('contract.started', wishOf(index));
+    await incident.settle();
+    for (const index of ten) await incident.take('project_link.removed', wishOf(index));
+    await incident.pass(15 * minutes);
+  });
+
+  const decide = async (decision: 'approve' | 'reject') => {
+    const { database, plans, clock } = incident.engine;
+    return await inTransaction(database, (tx) => plans[decision](tx, 1, toInstant(clock.now())));
+  };
+  const countIn = () => ten.filter((index) => incident.tool.members(`p${index}`).length > 0).length;
+
+  it('are held by the brake as one plan, and its approval lets all go', async () => {
+    await incident.pass(48 * hours);
+    expect(await incident.plans()).toEqual([10]);
+    expect(await incident.alerts('removals_held')).toBe(1);
+    expect(countIn()).toBe(10);
+    const items = await incident.engine.plans.show(1);
+    expect(items.map(({ cause }) => cause)).toEqual(ten.map(() => 'link_removed'));
+
+    expect(await decide('approve')).toEqual({ install: 'acme', decided: 10, stale: 0 });
+    await incident.settle();
+    expect(countIn()).toBe(0);
+  });
+
+  it('keep their people when the plan is rejected, until there is other evidence', async () => {
+    expect(await decide('reject')).toEqual({ install: 'acme', decided: 10, stale: 0 });
+    await incident.pass(100 * hours);
+    expect(countIn()).toBe(10);
+    expect(await incident.plans()).toEqual([10]);
+
+    await incident.event('contract.ended', wishOf(0));
+    expect(countIn()).toBe(9);
+  });
+
+  it('leave out of what is approved those that were linked again meanwhile', async () => {
+    for (const index of [0, 1, 2]) {
+      const wish = { ...wishOf(index), link: `again${index}` };
+      await incident.event('contract.started', wish);
+    }
+    const stale = (await incident.engine.plans.show(1)).filter(({ isStale }) => isStale);
+    expect(stale.map(({ groupId }) => groupId)).toEqual(['p0', 'p1', 'p2']);
+    expect(await decide('approve')).toEqual({ install: 'acme', decided: 7, stale: 3 });
+    await incident.settle();
+    expect(ten.filter((index) => incident.tool.members(`p${index}`).length > 0)).toEqual([0, 1, 2]);
+    const outcomes = (await incident.engine.plans.show(1)).map(({ outcome }) => outcome);
+    expect(outcomes.filter((outcome) => outcome === 'stale')).toHaveLength(3);
+  });
+
+  it('do not hold up whoever is hired meanwhile', async () => {
+    await incident.event('contract.started', { ...wishOf(11), project: 'new' });
+    expect(incident.tool.members('new')).toEqual(['cmu11']);
+  });
+});
+
+function wishOf(index: number) {
+  return { contract: `cmc${index}`, trainer: `cmu${index}`, link: `cml${index}`, project: `p${index}` };
+}

@@ -1,0 +1,89 @@
+import { beforeEach, expect, it } from 'vitest';
+import type { RouteLink } from '../../../src/memberships/link-router.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
+import { createIncident, type Incident, type Listing, minutes } from '../../support/incident.ts';
+
+const links = { cml1: 'signs', cml8: 'lamps' };
+const other = { links: ['cml8'], people: ['cmu8'] };
+const ofAcme: Listing = { grant: 'cmi1', links, active: { cmc1: { links: ['cml1'], people: ['cmu1'] }, cmc8: other } };
+const endedOfAcme: Listing = {
+  grant: 'cmi1',
+  links,
+  active: { cmc8: other },
+  ended: { cmc1: { links: ['cml1'], people: ['cmu1'] } },
+};
+const ofGlobex: Listing = {
+  grant: 'cmi2',
+  links: { cml2: 'signs' },
+  active: { cmc2: { links: ['cml2'], people: ['cmu1'] } },
+};
+
+describeEachDatabase('an install that the configuration has no more', (openFresh) => {
+  let configured: string[];
+  let incident: Incident;
+
+  beforeEach(async () => {
+    configured = ['acme', 'globex'];
+    const routeLink: RouteLink = ({ install, externalProjectId }) =>
+      externalProjectId === null || !configured.includes(install)
+        ? undefined
+        : { tool: 'studio', groupId: externalProjectId };
+    incident = createIncident(await openFresh(), { routeLink, limits: { max: 9, maxFraction: 1 } });
+  });
+
+  const members = () => incident.tool.members('signs');
+  const state = async () => (await incident.states())['signs/cmu1'];
+
+  it('keeps in whom it hired, although their contract with another customer ends', async () => {
+    await incident.read(ofAcme);
+    await incident.read(ofGlobex, 'globex');
+    configured = ['acme'];
+    await incident.pass(15 * minutes);
+    await incident.read(endedOfAcme);
+    expect([await state(), members()]).toEqual(['orphaned', ['cmu1']]);
+  });
+
+  it('has no word any more where it has another name by now', async () => {
+    await incident.read(ofAcme);
+    configured = ['acme2', 'globex'];
+    await incident.pass(15 * minutes);
+    await incident.read(ofAcme, 'acme2');
+    expect(await state()).toBe('active');
+    await incident.pass(15 * minutes);
+    await incident.read(endedOfAcme, 'acme2');
+    expect([await state(), members()]).toEqual(['removed', []]);
+  });
+
+  it('has no word either where all that the new name knows is another contract', async () => {
+    await incident.read(ofAcme);
+    configured = ['acme2', 'globex'];
+    await incident.pass(15 * minutes);
+    const renewed = { cmc3: { links: ['cml1'], people: ['cmu1'] } };
+    await incident.read({ ...endedOfAcme, active: { ...renewed, cmc8: other } }, 'acme2');
+    expect(await state()).toBe('active');
+    await incident.pass(15 * minutes);
+    await incident.read({ ...endedOfAcme, ended: { ...endedOfAcme.ended, ...renewed } }, 'acme2');
+    expect([await state(), members()]).toEqual(['removed', []]);
+  });
+
+  it('keeps in whom another customer has too, under its new name as well', async () => {
+    await incident.read(ofAcme);
+    await incident.read(ofGlobex, 'globex');
+    configured = ['acme2', 'globex'];
+    await incident.pass(15 * minutes);
+    await incident.read(endedOfAcme, 'acme2');
+    expect([await state(), members()]).toEqual(['active', ['cmu1']]);
+  });
+
+  it('takes nobody out under its new name who was there before us', async () => {
+    incident.tool.seed('signs', 'cmu1', 'cmu1@opentrain.work');
+    await incident.read(ofAcme);
+    configured = ['acme2', 'globex'];
+    await incident.pass(15 * minutes);
+    await incident.read(ofAcme, 'acme2');
+    await incident.pass(15 * minutes);
+    await incident.read(endedOfAcme, 'acme2');
+    expect([await state(), members()]).toEqual(['released', ['cmu1']]);
+    expect(incident.removals()).toEqual([]);
+  });
+});

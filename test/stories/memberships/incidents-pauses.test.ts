@@ -1,0 +1,229 @@
+import { beforeEach, expect, it } from 'vitest';
+import { inTransaction } from '../../../src/db/database.ts';
+import { toInstant } from '../../../src/lib/clock.ts';
+import { createSilence, type Silence } from '../../../src/reconcile/runs/silence.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
+import { fullEvent } from '../../support/event-bodies.ts';
+import { createIncident, hours, type Incident, type Listing, minutes } from '../../support/incident.ts';
+
+const signs = 'street-signs';
+const links = { cml1: signs };
+const on = (link: string, people = ['cmu1']) => ({ cmc1: { links: [link], people } });
+const linkedAgain = { links: { cml2: signs }, active: on('cml2') };
+const unlinked: Listing = { links: {}, active: {} };
+
+/** A bridge that starts, sleeps, stops and starts again. */
+function watch({ engine }: Incident, installs = ['acme']): Silence {
+  return createSilence({
+    ...engine,
+    gracePeriods: engine.rules.gracePeriods,
+    installs: new Map(installs.map((name) => [name, {}])),
+    unlistedTools: ['studio'],
+  });
+}
+
+describeEachDatabase('a link that was removed before an outage', (openFresh) => {
+  let incident: Incident;
+
+  beforeEach(async () => {
+    incident = createIncident(await openFresh());
+    await watch(incident).check();
+    await incident.event('contract.started');
+    await incident.read({ links, active: on('cml1') });
+  });
+
+  const members = () => incident.tool.members(signs);
+
+  async function beAway(ms: number): Promise<void> {
+    const { clock } = incident.engine;
+    clock.advance(ms);
+    await watch(incident).check();
+    await incident.settle();
+    clock.advance(1000);
+  }
+
+  it.each([20, 59])('and made again in its %i minutes takes nobody out', async (awayMinutes) => {
+    await incident.take('project_link.removed');
+    await beAway(awayMinutes * minutes);
+    expect(members()).toEqual(['cmu1']);
+    await incident.read(linkedAgain);
+    await incident.pass(hours);
+    expect(members()).toEqual(['cmu1']);
+    expect(incident.removals()).toEqual([]);
+  });
+
+  it('of less than the grace, and falls due after it, takes nobody out either', async () => {
+    await incident.take('project_link.removed');
+    await beAway(14 * minutes);
+    await incident.pass(2 * minutes);
+    await incident.read(linkedAgain);
+    expect(incident.removals()).toEqual([]);
+  });
+
+  it('takes everybody out once a reading shows nothing else', async () => {
+    await incident.take('project_link.removed');
+    await beAway(20 * minutes);
+    await incident.read(unlinked);
+    expect(members()).toEqual([]);
+  });
+
+  it('takes them out after a day where the install cannot be read, however often it pauses', async () => {
+    await incident.take('project_link.removed');
+    await beAway(20 * minutes);
+    for (let away = 0; away < 23; away += 1) await beAway(hours);
+    expect(members()).toEqual(['cmu1']);
+    await incident.pass(hours);
+    expect(members()).toEqual([]);
+  });
+
+  it('and stored, but taken in after it, takes nobody out', async () => {
+    const { engine } = incident;
+    const createdAt = toInstant(engine.clock.now());
+    await engine.deliver([fullEvent({ type: 'project_link.removed', createdAt })]);
+    engine.clock.advance(20 * minutes);
+    await watch(incident).check();
+    await engine.takeIn();
+    await incident.settle();
+    expect(members()).toEqual(['cmu1']);
+    await incident.read(linkedAgain);
+    expect(incident.removals()).toEqual([]);
+  });
+
+  it('takes nobody out whom the brake had let go and nobody had begun with', async () => {
+    await incident.take('project_link.removed');
+    incident.engine.clock.advance(15 * minutes);
+    await incident.engine.brake();
+    expect(await incident.engine.rows('removal')).toHaveLength(1);
+    await beAway(20 * minutes);
+    expect(members()).toEqual(['cmu1']);
+    await incident.read(linkedAgain);
+    expect(incident.removals()).toEqual([]);
+    expect(await incident.engine.rows('removal')).toEqual([]);
+  });
+
+  it('takes out whom an operator had let go, after the reading and without being asked', async () => {
+    const { engine } = incident;
+    await incident.event('contract.started', { contract: 'cmc2', trainer: 'cmu2' });
+    await incident.take('project_link.removed');
+    await incident.pass(15 * minutes);
+    expect(await incident.plans()).toEqual([2]);
+    const now = toInstant(engine.clock.now());
+    await inTransaction(engine.database, (tx) => engine.plans.approve(tx, 1, now));
+    await beAway(20 * minutes);
+    expect(members()).toEqual(['cmu1', 'cmu2']);
+    await incident.read(unlinked);
+    expect(members()).toEqual([]);
+    expect(await incident.plans()).toEqual([2]);
+  });
+
+  it('of a minute is waited for by nobody', async () => {
+    await incident.take('project_link.removed');
+    for (let minute = 0; minute < 14; minute += 1) await beAway(minutes - 1000);
+    await beAway(minutes);
+    expect(members()).toEqual([]);
+  });
+
+  it('does not keep whose contract had ended, nor what is delivered since', async () => {
+    await incident.take('contract.ended');
+    await beAway(20 * minutes);
+    expect(members()).toEqual([]);
+    await incident.event('contract.started', { contract: 'cmc2', trainer: 'cmu2' });
+    expect(members()).toEqual(['cmu2']);
+    await incident.take('project_link.removed');
+    await incident.pass(14 * minutes);
+    expect(members()).toEqual(['cmu2']);
+    await incident.pass(2 * minutes);
+    expect(members()).toEqual([]);
+  });
+});
+
+describeEachDatabase('two customers in one project, one of them not readable', (openFresh) => {
+  let incident: Incident;
+
+  beforeEach(async () => {
+    incident = createIncident(await openFresh(), {
+      installsReaching: () => new Set(['acme', 'globex']),
+    });
+    await watch(incident, ['acme', 'globex']).check();
+    await incident.event('contract.started');
+  });
+
+  const members = () => incident.tool.members(signs);
+  const hiredByGlobex: Listing = {
+    grant: 'g',
+    links: { gl1: signs },
+    active: { g1: { links: ['gl1'], people: ['cmu1'] } },
+  };
+
+  /** Of a backup, or after hours in which nobody was here. */
+  async function restore(): Promise<void> {
+    incident.engine.clock.advance(5 * minutes);
+    await watch(incident, ['acme', 'globex']).check(true);
+    incident.engine.clock.advance(1000);
+  }
+
+  it('keep whose contract with the other has ended, until both have been read', async () => {
+    await restore();
+    await incident.read({ links, active: {}, ended: on('cml1') });
+    expect(members()).toEqual(['cmu1']);
+    await incident.pass(hours);
+    await incident.read(hiredByGlobex, 'globex');
+    await incident.pass(48 * hours);
+    expect(members()).toEqual(['cmu1']);
+    expect(incident.removals()).toEqual([]);
+  });
+
+  it('let them go once both have been read, and after a day whether or not', async () => {
+    await restore();
+    await incident.read({ links, active: {}, ended: on('cml1') });
+    await incident.event('contract.started', { contract: 'cmc2', trainer: 'cmu2' });
+    await incident.pass(23 * hours);
+    expect(members()).toEqual(['cmu1', 'cmu2']);
+    await incident.pass(hours);
+    expect(members()).toEqual(['cmu2']);
+  });
+
+  it('keep them also where both had been a reason', async () => {
+    await incident.event('contract.started', { contract: 'g0', link: 'gl1' }, 'globex');
+    await incident.event('contract.ended', { contract: 'g0', link: 'gl1' }, 'globex');
+    await restore();
+    await incident.read({ links, active: {}, ended: on('cml1') });
+    expect(members()).toEqual(['cmu1']);
+    await incident.read(hiredByGlobex, 'globex');
+    expect(incident.removals()).toEqual([]);
+  });
+
+  it('keep them on weaker evidence that is newer, too', async () => {
+    await restore();
+    await incident.read({ links, active: on('cml1') });
+    await incident.take('project_link.removed');
+    await incident.pass(16 * minutes);
+    expect(members()).toEqual(['cmu1']);
+    await incident.read(hiredByGlobex, 'globex');
+    expect(incident.removals()).toEqual([]);
+  });
+
+  it('let go at once, but for half a minute, whose end is delivered since', async () => {
+    await restore();
+    await incident.event('contract.ended');
+    await incident.pass(29_000);
+    expect(members()).toEqual(['cmu1']);
+    await incident.pass(1000);
+    expect(members()).toEqual([]);
+  });
+});
+
+describeEachDatabase('a trainer who was taken out after the backup that was put back', (openFresh) => {
+  it('is in again, although the tool cannot list its members', async () => {
+    const incident = createIncident(await openFresh());
+    await watch(incident).check();
+    await incident.event('contract.started');
+    incident.tool.unseat(signs, 'cmu1');
+    await incident.pass(minutes);
+    await watch(incident).check(true);
+    await incident.pass(minutes);
+    expect(incident.tool.members(signs)).toEqual([]);
+    await incident.read({ links, active: on('cml1') });
+    expect(incident.tool.members(signs)).toEqual(['cmu1']);
+  });
+});

@@ -1,0 +1,175 @@
+import { beforeEach, expect, it } from 'vitest';
+import { instantIn, toInstant } from '../../../src/lib/clock.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
+import { createIncident, type Incident, minutes } from '../../support/incident.ts';
+
+const signs = 'street-signs';
+const seconds = 1000;
+const links = { cml1: signs };
+const renewed = { links, active: { cmc2: { links: ['cml1'], people: ['cmu1'] } } };
+const nothing = { links, active: {} };
+
+describeEachDatabase('a renewal whose start was lost', (openFresh) => {
+  let incident: Incident;
+
+  beforeEach(async () => {
+    incident = createIncident(await openFresh());
+    await incident.event('contract.started');
+    incident.engine.clock.advance(minutes);
+  });
+
+  const members = () => incident.tool.members(signs);
+
+  it('keeps somebody in whose contract before it ends', async () => {
+    incident.answers(renewed);
+    await incident.event('contract.ended');
+    expect(incident.removals()).toEqual([]);
+    expect(members()).toEqual(['cmu1']);
+    expect(incident.lists()).toBe(1);
+    await incident.pass(60 * minutes);
+    expect(members()).toEqual(['cmu1']);
+  });
+
+  it('is not waited for where the marketplace lists none', async () => {
+    incident.answers(nothing);
+    await incident.event('contract.ended');
+    expect(members()).toEqual([]);
+    expect(incident.lists()).toBe(1);
+  });
+
+  it('is waited for half a minute and no longer where the marketplace does not answer', async () => {
+    incident.answers();
+    await incident.event('contract.ended');
+    await incident.pass(29 * seconds);
+    expect(members()).toEqual(['cmu1']);
+    await incident.pass(seconds);
+    expect(members()).toEqual([]);
+    const tries = incident.lists();
+    await incident.pass(60 * minutes);
+    expect(incident.lists()).toBe(tries);
+  });
+
+  it('is found where the marketplace answers again in time', async () => {
+    incident.answers();
+    await incident.event('contract.ended');
+    incident.answers(renewed);
+    await incident.pass(6 * seconds);
+    await incident.pass(60 * minutes);
+    expect(members()).toEqual(['cmu1']);
+    expect(incident.lists()).toBe(2);
+  });
+
+  it('is found where the event of another person on the same contract came in', async () => {
+    await incident.event('contract.started', { trainer: 'cmu2' });
+    incident.answers({ links, active: { cmc2: { links: ['cml1'], people: ['cmu1', 'cmu2'] } } });
+    await incident.event('contract.started', { contract: 'cmc2', trainer: 'cmu2' });
+    await incident.event('contract.ended');
+    expect(members()).toEqual(['cmu1', 'cmu2']);
+  });
+
+  it('is found on a link of which nobody has heard either', async () => {
+    incident.answers({
+      links: { ...links, cml2: signs },
+      active: { cmc2: { links: ['cml2'], people: ['cmu1'] } },
+    });
+    await incident.event('contract.ended');
+    expect(members()).toEqual(['cmu1']);
+  });
+
+  it('is looked for again where the end came in while that was listed', async () => {
+    const { engine } = incident;
+    incident.answers(nothing);
+    await incident.take('contract.started', { contract: 'cmc9', trainer: 'cmu9' });
+    await incident.event('contract.ended');
+    expect(incident.lists()).toBe(1);
+    engine.clock.advance(seconds);
+    incident.answers({ links, active: { cmc8: { links: ['cml1'], people: ['cmu9'] } } });
+    await incident.event('contract.ended', { contract: 'cmc9', trainer: 'cmu9' });
+    expect(incident.lists()).toBe(2);
+    expect(members()).toEqual(['cmu9']);
+  });
+
+  it('needs one list for all ends that come in together', async () => {
+    const people = Array.from({ length: 12 }, (_, index) => ({ contract: `c${index}`, trainer: `t${index}` }));
+    await incident.takeAll('contract.started', people);
+    await incident.settle();
+    incident.engine.clock.advance(minutes);
+    incident.answers(renewed);
+    await incident.takeAll('contract.ended', people);
+    await incident.settle();
+    expect(members()).toEqual(['cmu1']);
+    expect(incident.lists()).toBe(1);
+  });
+
+  it('needs no list where a reading of the whole shows the end', async () => {
+    const ended = { cmc1: { links: ['cml1'], people: ['cmu1'] } };
+    incident.answers(nothing);
+    await incident.read({ links, active: {}, ended });
+    expect(members()).toEqual([]);
+    expect(incident.lists()).toBe(0);
+  });
+
+  it('needs no list where another reason stands', async () => {
+    incident.answers(nothing);
+    await incident.event('contract.started', { contract: 'cmc2' });
+    await incident.event('contract.ended');
+    expect(members()).toEqual(['cmu1']);
+    expect(incident.lists()).toBe(0);
+  });
+
+  it('is looked for at every customer whose contract has ended, not at the last alone', async () => {
+    const other = { contract: 'g1', link: 'gl1' };
+    await incident.event('contract.started', other, 'globex');
+    incident.engine.clock.advance(minutes);
+    incident.answers(nothing, 'acme');
+    const active = { g2: { links: ['gl1'], people: ['cmu1'] } };
+    incident.answers({ grant: 'g', links: { gl1: signs }, active }, 'globex');
+    await incident.event('contract.ended', other, 'globex');
+    incident.engine.clock.advance(seconds);
+    await incident.event('contract.ended');
+    expect(members()).toEqual(['cmu1']);
+  });
+
+  it('is listed by one of two instances, and by the other where the first dies over it', async () => {
+    const { engine } = incident;
+    incident.answers(renewed);
+    await incident.take('contract.ended');
+    await engine.brake();
+    const now = () => toInstant(engine.clock.now());
+    const claim = () => engine.activeLists.claim('acme', now(), instantIn(engine.clock, 10_000));
+    const claims = await Promise.all([claim(), claim()]);
+    expect(claims.filter((one) => one !== null)).toHaveLength(1);
+    await incident.pass(9 * seconds);
+    expect(incident.lists()).toBe(0);
+    await incident.pass(seconds);
+    expect(incident.lists()).toBe(1);
+    await incident.pass(60 * minutes);
+    expect(members()).toEqual(['cmu1']);
+  });
+
+  it('is waited for half a minute anew where nobody was there to ask', async () => {
+    incident.answers();
+    await incident.take('contract.ended');
+    await incident.engine.brake();
+    incident.engine.clock.advance(20 * minutes);
+    await incident.engine.installStates.holdRemovals(['acme'], toInstant(incident.engine.clock.now()));
+    incident.answers(renewed);
+    await incident.settle();
+    await incident.pass(60 * minutes);
+    expect(members()).toEqual(['cmu1']);
+  });
+
+  it('costs no more lists than one at a time, whatever a customer ends one by one', async () => {
+    const people = Array.from({ length: 30 }, (_, index) => ({ contract: `c${index}`, trainer: `t${index}` }));
+    await incident.takeAll('contract.started', people);
+    await incident.settle();
+    incident.engine.clock.advance(minutes);
+    incident.answers();
+    for (const one of people) {
+      await incident.event('contract.ended', one);
+      incident.engine.clock.advance(seconds);
+    }
+    // A marketplace that does not answer is asked again each five seconds.
+    expect(incident.lists()).toBe(6);
+  });
+});

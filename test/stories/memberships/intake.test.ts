@@ -1,0 +1,267 @@
+import { expect, it } from 'vitest';
+import { AppError } from '../../../src/domain/errors.ts';
+import { emptyContract, emptyEvidence, toPair } from '../../../src/domain/evidence.ts';
+import { createIntakeWorker } from '../../../src/evidence/intake-worker.ts';
+import { readerVersion } from '../../../src/inbox/event-schema.ts';
+import { toInstant } from '../../../src/lib/clock.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
+import { createEngine, type Engine, startLoops } from '../../support/engine-harness.ts';
+import { fullEvent, minimalEvent } from '../../support/event-bodies.ts';
+import { until } from '../../support/until.ts';
+
+const hourMs = 3_600_000;
+
+function started(number: number, wish: object = {}): string {
+  const names = { contract: `c${number}`, trainer: `t${number}` };
+  return fullEvent({ type: 'contract.started', ...names, ...wish });
+}
+
+async function deliveriesOf(engine: Engine) {
+  const deliveries = await engine.inbox.list({ limit: 1000 });
+  return deliveries.reverse();
+}
+
+async function statesOf(engine: Engine): Promise<string[]> {
+  return (await deliveriesOf(engine)).map(({ state }) => state);
+}
+
+/** Spoils what is stored, so that it does not open. @returns the id and how to undo it */
+async function corrupt(engine: Engine, contract: string) {
+  const { kysely } = engine.database;
+  const rows = await kysely.selectFrom('delivery').selectAll().orderBy('id').execute();
+  const row = rows.find((one) => engine.inbox.openBody(one).includes(`"${contract}"`));
+  if (row === undefined) throw new Error('no such delivery');
+  const write = (body: Buffer) => kysely.updateTable('delivery').set({ body }).where('id', '=', row.id).execute();
+  await write(Buffer.from('spoilt'));
+  return { id: row.id, restore: () => write(row.body) };
+}
+
+describeEachDatabase('intake', (openFresh) => {
+  it('makes a membership of a start, and has it removed by the end', async () => {
+    const engine = createEngine(await openFresh());
+    await engine.deliver([started(1)]);
+    await engine.takeIn();
+    const at = toInstant(engine.clock.now());
+    expect(await engine.membershipRows()).toMatchObject([
+      { tool: 'studio', groupId: 'street-signs', trainerId: 't1', wanted: 1, generation: 1 },
+    ]);
+    expect(await engine.membershipRows()).toMatchObject([{ state: 'pending', nextAttemptAt: at }]);
+    expect(await statesOf(engine)).toEqual(['handled']);
+
+    await engine.deliver([started(1, { type: 'contract.ended' })]);
+    await engine.takeIn();
+    expect(await engine.membershipRows()).toMatchObject([
+      { wanted: 0, generation: 2, state: 'removed', nextAttemptAt: null },
+    ]);
+  });
+
+  it('goes past a delivery whose body was not kept, should one ever be due', async () => {
+    const engine = createEngine(await openFresh());
+    await engine.deliver(['{"type":"payout.sent"}', started(1)]);
+    const due = { nextAttemptAt: toInstant(engine.clock.now()), state: 'pending' } as const;
+    await engine.database.kysely.updateTable('delivery').set(due).execute();
+    await engine.takeIn();
+    expect((await statesOf(engine)).sort()).toEqual(['handled', 'pending']);
+    const [left] = await engine.inbox.list({ state: 'pending', limit: 1 });
+    expect(left).toMatchObject({ attempts: 1, failure: expect.stringContaining('was not kept') });
+  });
+
+  it('keeps addresses sealed', async () => {
+    const engine = createEngine(await openFresh());
+    await engine.deliver([started(1)]);
+    await engine.takeIn();
+    const stored = JSON.stringify(await engine.rows('person'), (_, value) =>
+      value?.type === 'Buffer' ? Buffer.from(value.data).toString('latin1') : value,
+    );
+    expect(stored).toContain('Amara O.');
+    expect(stored).not.toContain('t1@opentrain.work');
+  });
+
+  it('puts one bad delivery off, and handles the others of its batch', async () => {
+    const engine = createEngine(await openFresh());
+    await engine.deliver([1, 2, 3, 4, 5].map((number) => started(number)));
+    const { id } = await corrupt(engine, 'c3');
+    await engine.takeIn();
+
+    const deliveries = await deliveriesOf(engine);
+    const bad = deliveries.find((delivery) => delivery.id === id);
+    expect(bad).toMatchObject({ state: 'pending', failure: expect.stringContaining('decrypt') });
+    expect(bad?.attempts).toBeGreaterThanOrEqual(1);
+    const others = deliveries.filter((delivery) => delivery !== bad);
+    expect(others.map(({ state }) => state)).toEqual(Array(4).fill('handled'));
+    const trainers = (await engine.membershipRows()).map((row) => row.trainerId);
+    expect(trainers.sort()).toEqual(['t1', 't2', 't4', 't5']);
+    expect(engine.log.text()).not.toContain('@opentrain.work');
+  });
+
+  it('counts no try against a delivery while the database is away', async () => {
+    const engine = createEngine(await openFresh());
+    await engine.deliver([1, 2, 3].map((number) => started(number)));
+    const { id } = await corrupt(engine, 'c3');
+    let locks = 0;
+    const lock: Engine['evidence']['lock'] = async (tx) => {
+      locks += 1;
+      // The batch is spoilt by the bad one; then, of the first that is taken alone, the lock is lost.
+      if (locks === 2) throw new AppError('unavailable', 'The database could not be used (57P01)');
+      await engine.evidence.lock(tx);
+    };
+    startLoops(createIntakeWorker({ ...engine, evidence: { ...engine.evidence, lock } }));
+    const attempts = async () => (await deliveriesOf(engine)).map((one) => one.attempts);
+    await until('the bad one is put off', attempts, (all) => all.some((count) => count > 0));
+    await until(
+      'the others are handled',
+      () => statesOf(engine),
+      (all) => all.filter((state) => state === 'handled').length === 2,
+    );
+    const tried = (await deliveriesOf(engine)).filter((one) => one.attempts > 0);
+    expect(tried.map((one) => one.id)).toEqual([id]);
+  });
+
+  it('backs off from a bad one ever longer, gives it up, and takes it up when replayed', async () => {
+    const engine = createEngine(await openFresh());
+    await engine.deliver([started(1)]);
+    const { id, restore } = await corrupt(engine, 'c1');
+    const find = () =>
+      engine.database.kysely
+        .selectFrom('delivery')
+        .select(['attempts', 'nextAttemptAt', 'state'])
+        .where('id', '=', id)
+        .executeTakeFirstOrThrow();
+
+    for (let hours = 0; (await find()).state === 'pending' && hours < 20; hours += 1) {
+      await engine.takeIn();
+      const { attempts, nextAttemptAt } = await find();
+      const waitMs = Date.parse(nextAttemptAt ?? '') - engine.clock.now().getTime();
+      if (nextAttemptAt !== null) expect(waitMs).toBeLessThanOrEqual(1000 * 2 ** attempts);
+      engine.clock.advance(hourMs);
+    }
+    expect(await find()).toEqual({ attempts: 12, nextAttemptAt: null, state: 'failed' });
+
+    await restore();
+    engine.clock.advance(24 * hourMs);
+    await engine.takeIn();
+    expect(await statesOf(engine)).toEqual(['failed']);
+    expect(await engine.inbox.replay([id], toInstant(engine.clock.now()))).toBe(1);
+    await engine.takeIn();
+    expect(await statesOf(engine)).toEqual(['handled']);
+    expect(await engine.membershipRows()).toMatchObject([{ trainerId: 't1', state: 'pending' }]);
+  });
+
+  it('takes up what had failed when the marketplace repeats it', async () => {
+    const engine = createEngine(await openFresh());
+    await engine.deliver([started(1)]);
+    const { id, restore } = await corrupt(engine, 'c1');
+    await engine.inbox.postpone(id, 'given up', null);
+    await restore();
+    await engine.deliver([started(1)]);
+    await engine.takeIn();
+    expect(await statesOf(engine)).toEqual(['handled']);
+  });
+
+  it('derives those whom one removed link touches in several transactions', async () => {
+    const engine = createEngine(await openFresh());
+    const numbers = Array.from({ length: 250 }, (_, index) => index + 1);
+    await engine.deliver(numbers.map((number) => started(number)));
+    await engine.takeIn();
+    expect(await countWanted(engine)).toBe(250);
+
+    await engine.apply([fullEvent({ type: 'project_link.removed' })]);
+    expect(await countWanted(engine)).toBe(150);
+    expect(await engine.rows('derivation')).toHaveLength(150);
+
+    // What changes meanwhile is seen by those who still wait.
+    await engine.deliver([started(240, { link: 'other', project: 'lamps', contract: 'other' })]);
+    await engine.takeIn();
+    expect(await engine.rows('derivation')).toEqual([]);
+    const wanted = (await engine.membershipRows()).filter((row) => row.wanted === 1);
+    expect(wanted).toMatchObject([{ trainerId: 't240', groupId: 'lamps' }]);
+  });
+
+  it('reads again what an older reader could not', async () => {
+    const engine = createEngine(await openFresh());
+    await engine.deliver([started(1), 'not an event']);
+    // As an older version would have left them.
+    await engine.database.kysely
+      .updateTable('delivery')
+      .set({ state: 'unprocessable', failure: 'no event', nextAttemptAt: null, readerVersion: readerVersion - 1 })
+      .execute();
+    await engine.takeIn();
+    expect(await engine.membershipRows()).toEqual([]);
+
+    const now = toInstant(engine.clock.now());
+    expect(await engine.inbox.replayUnread(now)).toBe(2);
+    await engine.takeIn();
+    const states = (await deliveriesOf(engine)).map(({ state, readerVersion: by }) => [state, by]);
+    expect(states.map(([state]) => state).sort()).toEqual(['handled', 'unprocessable']);
+    expect(states).toContainEqual(['unprocessable', readerVersion]);
+    expect(await engine.membershipRows()).toMatchObject([{ trainerId: 't1' }]);
+    expect(await engine.inbox.replayUnread(now)).toBe(0);
+  });
+
+  it('asks the marketplace for what a minimal start leaves out', async () => {
+    const engine = createEngine(await openFresh());
+    await engine.deliver([minimalEvent('contract.started', 'c1'), started(2)]);
+    await engine.takeIn();
+    const at = toInstant(engine.clock.now());
+    expect(await engine.rows('readRequest')).toMatchObject([
+      { install: 'acme', contractId: 'c1', wantedAt: at, nextAttemptAt: at },
+    ]);
+  });
+
+  it('says so when there is something to do', async () => {
+    const due: string[] = [];
+    const engine = createEngine(await openFresh());
+    engine.onMembershipDue = () => void due.push('tool');
+    engine.onReadWanted = () => void due.push('marketplace');
+    engine.onRemovalDue = () => void due.push('brake');
+    await engine.deliver([started(1)]);
+    await engine.takeIn();
+    await engine.deliver([minimalEvent('contract.started', 'c9')]);
+    await engine.takeIn();
+    await engine.deliver([fullEvent({ type: 'milestone.funded' })]);
+    await engine.takeIn();
+    expect(due).toEqual(['tool', 'marketplace']);
+    await engine.database.kysely.updateTable('membership').set({ isOurs: 1 }).execute();
+    await engine.deliver([started(1, { type: 'contract.ended' })]);
+    await engine.takeIn();
+    expect(due).toEqual(['tool', 'marketplace', 'brake']);
+  });
+
+  it('has the whole install read for a new link, whose contracts no event names', async () => {
+    const due: string[] = [];
+    const engine = createEngine(await openFresh());
+    engine.onReadWanted = () => void due.push('marketplace');
+    await engine.deliver([fullEvent({ type: 'project_link.created', link: 'cml9' })]);
+    await engine.takeIn();
+    const at = toInstant(engine.clock.now());
+    expect(due).toEqual(['marketplace']);
+    expect(await engine.installStates.list()).toMatchObject([{ install: 'acme', readWantedAt: at, heldSince: null }]);
+  });
+
+  it('gives nobody access by a start that is over a month old, and has it read', async () => {
+    const engine = createEngine(await openFresh());
+    await engine.deliver([started(1, { createdAt: '2026-02-13T11:59:59.999Z' })]);
+    await engine.deliver([started(2, { createdAt: '2026-02-13T12:00:00.000Z' })]);
+    await engine.takeIn();
+    expect(await engine.membershipRows()).toMatchObject([{ trainerId: 't2', state: 'pending' }]);
+    expect(await engine.rows('readRequest')).toMatchObject([{ contractId: 'c1' }]);
+
+    // Neither does a read by which the contract is active, and no more.
+    const at = toInstant(engine.clock.now());
+    const ids = { install: 'acme', contractId: 'c1' };
+    const contracts = [{ ...emptyContract('acme', 'c1'), activeReadAt: at }];
+    await engine.merge({ ...emptyEvidence(), contracts });
+    expect(await engine.membershipRows()).toMatchObject([{ trainerId: 't2' }]);
+    await engine.merge({
+      ...emptyEvidence(),
+      pairs: [toPair('acme', 'c1', 'cml1', at)],
+      participations: [{ ...ids, trainerId: 't1', seenAt: at, absences: null }],
+    });
+    const rows = await engine.membershipRows();
+    expect(rows.map(({ trainerId }) => trainerId).sort()).toEqual(['t1', 't2']);
+  });
+});
+
+async function countWanted(engine: Engine): Promise<number> {
+  return (await engine.membershipRows()).filter((row) => row.wanted === 1).length;
+}

@@ -1,0 +1,240 @@
+import { expect, it } from 'vitest';
+import { inTransaction } from '../../../src/db/database.ts';
+import { createIntakeWorker } from '../../../src/evidence/intake-worker.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
+import { newDelivery } from '../../support/deliveries.ts';
+import { createEngine, type Engine, startLoops } from '../../support/engine-harness.ts';
+import { fullEvent, minimalEvent } from '../../support/event-bodies.ts';
+import { addPeople } from '../../support/many-people.ts';
+import { until } from '../../support/until.ts';
+
+const crowd = 2000;
+
+/** Somebody of `globex`, whose names come last in every order. */
+const zoe = { contract: 'zz', trainer: 'zoe', link: 'zz-link', project: 'zoo' };
+
+describeEachDatabase('installs take turns at intake', (openFresh) => {
+  it('600 forged events of one keep a hire of another waiting for no batch', async () => {
+    const engine = createEngine(await openFresh());
+    const forged = Array.from({ length: 600 }, (_, n) => minimalEvent('contract.started', `f${n}`));
+    await engine.deliver(forged);
+    await engine.deliver([fullEvent({ type: 'contract.started', ...zoe })], 'globex');
+    expect(await batchesUntilDue(engine)).toBe(1);
+  });
+
+  it('no install is left out where there are more of them than places in a batch', async () => {
+    const { inbox, database } = createEngine(await openFresh());
+    const installs = Array.from({ length: 120 }, (_, number) => `install-${number}`);
+    const deliveries = [...installs, ...installs, ...installs].map((install, number) =>
+      newDelivery(minimalEvent('contract.started', `c${number}`), { install }),
+    );
+    const flood = Array.from({ length: 200 }, (_, number) =>
+      newDelivery(minimalEvent('contract.started', `f${number}`), { install: 'flood' }),
+    );
+    await inbox.append([...flood, ...deliveries]);
+    const served = new Set<string>();
+    for (let batch = 0; batch < 3; batch += 1) {
+      const due = await inbox.due(database.kysely, '2027-01-01T00:00:00.000Z', 50);
+      expect(due.length).toBeLessThanOrEqual(50);
+      const ids = due.map(({ id }) => id);
+      await inTransaction(database, (tx) => inbox.settle(tx, ids));
+      for (const { install } of due) served.add(install);
+    }
+    expect(served.size).toBe(121);
+  });
+
+  it('one bad delivery holds up neither those of its install nor others', async () => {
+    const engine = createEngine(await openFresh());
+    await engine.deliver([minimalEvent('contract.started', 'bad')]);
+    const spoilt = { body: Buffer.from('spoilt') };
+    await engine.database.kysely.updateTable('delivery').set(spoilt).execute();
+    await engine.deliver([fullEvent({ type: 'contract.started' })]);
+    await engine.deliver([fullEvent({ type: 'contract.started', ...zoe })], 'globex');
+    await engine.takeIn();
+    const trainers = (await engine.membershipRows()).map(({ trainerId }) => trainerId);
+    expect(trainers.sort()).toEqual(['cmu1', 'zoe']);
+  });
+
+  it('gives way to the receiver only until somebody else sends something', async () => {
+    const engine = createEngine(await openFresh());
+    engine.isReceiverBusy = () => true;
+    const looks: number[] = [];
+    const { hasDue } = engine.inbox;
+    let isSent = false;
+    engine.inbox = {
+      ...engine.inbox,
+      async hasDue(now, except) {
+        // Only a rest leaves somebody out: by then the flood has been taken in.
+        if (except !== undefined && !isSent) {
+          isSent = true;
+          await engine.deliver([fullEvent({ type: 'contract.started', ...zoe })], 'globex');
+        }
+        const isDue = await hasDue(now, except);
+        if (except !== undefined) looks.push(isDue ? 1 : 0);
+        return isDue;
+      },
+    };
+    await engine.deliver(Array.from({ length: 100 }, (_, number) => minimalEvent('contract.started', `f${number}`)));
+    startLoops(createIntakeWorker(engine));
+    await until(
+      'the other is taken in',
+      () => engine.membershipRows(),
+      ({ length }) => length === 1,
+    );
+    expect(looks[0]).toBe(1);
+  });
+});
+
+describeEachDatabase('installs take turns at derivation', (openFresh) => {
+  it('an end of one is derived at once, while thousands of another are touched again and again', async () => {
+    const engine = createEngine(await openFresh());
+    await engine.apply([fullEvent({ type: 'contract.started', ...zoe })], 'globex');
+    await addPeople(engine, { contracts: ['crowd'], trainers: numbered('t', crowd) });
+    await engine.apply([fullEvent({ type: 'project_link.removed', link: 'cml1' })]);
+    const more = Array.from({ length: 20 }, (_, number) =>
+      fullEvent({ type: 'contract.ended', contract: 'crowd', trainer: `t${number}` }),
+    );
+    await engine.deliver(more);
+    await engine.deliver([minimalEvent('contract.ended', zoe.contract)], 'globex');
+    await takeBatches(engine, 1);
+    expect(await wantedOf(engine, 'zoe')).toBe(0);
+    expect((await engine.rows('derivation')).length).toBeGreaterThan(crowd / 2);
+  });
+
+  it('a removed link of one is derived in the next transaction, beside a queue of another', async () => {
+    const engine = createEngine(await openFresh());
+    await engine.apply([fullEvent({ type: 'contract.started', ...zoe })], 'globex');
+    await addPeople(engine, { contracts: ['crowd'], trainers: numbered('t', crowd) });
+    await engine.apply([fullEvent({ type: 'project_link.removed', link: 'cml1' })]);
+    expect((await engine.rows('derivation')).length).toBeGreaterThan(crowd / 2);
+    await engine.apply([fullEvent({ type: 'project_link.removed', link: zoe.link })], 'globex');
+    expect(await wantedOf(engine, 'zoe')).toBe(0);
+  });
+
+  it('only the trainer is derived whom an event names, and not all who are on the contract', async () => {
+    const engine = createEngine(await openFresh());
+    await addPeople(engine, { contracts: ['crowd'], trainers: numbered('t', 300) });
+    const derived = watchDerived(engine);
+    await engine.apply([fullEvent({ type: 'contract.started', contract: 'crowd' })]);
+    derived.clear();
+    await engine.apply([fullEvent({ type: 'contract.started', contract: 'crowd', trainer: 'newcomer' })]);
+    await engine.apply([
+      fullEvent({
+        type: 'contract.started',
+        contract: 'crowd',
+        id: '9000000000',
+        workEmail: 'other@opentrain.work',
+      }),
+    ]);
+    expect(derived.trainers()).toEqual(['newcomer', 'cmu1']);
+    expect(await wantedOf(engine, 'newcomer')).toBe(1);
+  });
+
+  it('whoever was left first is derived first, whatever their name', async () => {
+    const { memberships, database } = createEngine(await openFresh());
+    const names = ['mia', 'zed', 'abe', 'kim'];
+    const taken = await inTransaction(database, async (tx) => {
+      for (const trainerId of names) {
+        await memberships.postponeDerivation(tx, [{ install: 'acme', trainerId }]);
+      }
+      // Whoever is left again keeps their place.
+      await memberships.postponeDerivation(tx, [{ install: 'acme', trainerId: 'mia' }]);
+      return [await memberships.takePostponed(tx, 3, 100), await memberships.takePostponed(tx, 3, 100)];
+    });
+    expect(taken).toEqual([['mia', 'zed', 'abe'], ['kim']]);
+  });
+
+  it('one who waits on the word of two has their turn in the shorter row', async () => {
+    const { memberships, database } = createEngine(await openFresh());
+    const waiting = [...numbered('t', 50), 'zoe'].map((trainerId) => ({ install: 'acme', trainerId }));
+    const taken = await inTransaction(database, async (tx) => {
+      await memberships.postponeDerivation(tx, waiting);
+      await memberships.postponeDerivation(tx, [{ install: 'globex', trainerId: 'zoe' }]);
+      return await memberships.takePostponed(tx, 4, 100);
+    });
+    expect(taken).toContain('zoe');
+  });
+
+  it('those who are left from before there were rows by install are derived too', async () => {
+    const engine = createEngine(await openFresh());
+    await engine.apply([fullEvent({ type: 'contract.started' })]);
+    await engine.database.kysely.insertInto('derivation').values({ trainerId: 'cmu1' }).execute();
+    expect(await engine.memberships.hasPostponed()).toBe(true);
+    await engine.takeIn();
+    expect(await engine.rows('derivation')).toEqual([]);
+  });
+
+  it('a transaction looks at so many contracts, however many people are named in a batch', async () => {
+    const engine = createEngine(await openFresh());
+    const trainers = numbered('t', 10);
+    await addPeople(engine, { contracts: numbered('c', 200), trainers });
+    const derived = watchDerived(engine);
+    await engine.deliver(
+      trainers.map((trainer, n) => fullEvent({ type: 'contract.started', contract: `new${n}`, trainer })),
+    );
+    await engine.takeIn();
+    expect(new Set(derived.trainers())).toEqual(new Set(trainers));
+    expect(derived.most()).toBeLessThanOrEqual(600);
+  });
+});
+
+/** Runs intake until something is due in a tool. @returns after how many batches that was */
+async function batchesUntilDue(engine: Engine): Promise<number> {
+  let batches = 0;
+  const { promise, resolve } = Promise.withResolvers<number>();
+  engine.report = () => {
+    batches += 1;
+  };
+  engine.onMembershipDue = () => resolve(batches);
+  startLoops(createIntakeWorker(engine));
+  return await promise;
+}
+
+/** Runs intake for so many transactions, and no more. */
+async function takeBatches(engine: Engine, count: number): Promise<void> {
+  let batches = 0;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const { hasDue } = engine.inbox;
+  const counted: Engine = {
+    ...engine,
+    report() {
+      batches += 1;
+      if (batches === count) resolve();
+    },
+    inbox: { ...engine.inbox, hasDue: async (now) => batches < count && (await hasDue(now)) },
+    memberships: { ...engine.memberships, hasPostponed: async () => false },
+  };
+  const worker = createIntakeWorker(counted);
+  worker.start();
+  await promise;
+  await worker.stop();
+}
+
+/** Who is derived from here on, and how much is looked at for that in one transaction. */
+function watchDerived(engine: Engine) {
+  const trainers: string[] = [];
+  let most = 0;
+  const { participationsOf } = engine.memberships;
+  engine.memberships.participationsOf = async (tx, trainerIds) => {
+    const rows = await participationsOf(tx, trainerIds);
+    trainers.push(...trainerIds);
+    most = Math.max(most, rows.length);
+    return rows;
+  };
+  return {
+    trainers: () => trainers,
+    most: () => most,
+    clear() {
+      trainers.length = 0;
+    },
+  };
+}
+
+async function wantedOf(engine: Engine, trainer: string): Promise<number | undefined> {
+  const rows = await engine.membershipRows();
+  return rows.find(({ trainerId }) => trainerId === trainer)?.wanted;
+}
+
+function numbered(prefix: string, count: number): string[] {
+  return Array.from({ length: count }, (_, number) => `${prefix}${number}`);
+}

@@ -1,0 +1,174 @@
+import { expect, it } from 'vitest';
+import { inTransaction } from '../../../src/db/database.ts';
+import { AppError } from '../../../src/domain/errors.ts';
+import { instantIn, toInstant } from '../../../src/lib/clock.ts';
+import type { PlatformReader } from '../../../src/marketplace/platform-api.ts';
+import { installLeaseMs } from '../../../src/reconcile/read/hold-lease.ts';
+import { reconcileNext } from '../../../src/reconcile/runs/reconcile-install.ts';
+import { createReconcileWorker, endRuns } from '../../../src/reconcile/runs/reconcile-worker.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
+import { createIncident, hours, type Incident, toApi } from '../../support/incident.ts';
+
+const people = Array.from({ length: 60 }, (_, index) => `u${index}`);
+const active = Object.fromEntries(people.map((trainer) => [`c-${trainer}`, { links: ['l1'], people: [trainer] }]));
+const whole = toApi({ links: { l1: 'signs' }, active });
+
+/** Runs before each answer; what it throws is what is answered. */
+function answering(before: (asked: string) => Promise<void> | void): PlatformReader {
+  return {
+    ...whole,
+    async listParticipants(id, signal) {
+      await before(id);
+      return await whole.listParticipants(id, signal);
+    },
+  };
+}
+
+async function want({ engine }: Incident): Promise<void> {
+  const now = toInstant(engine.clock.now());
+  await inTransaction(engine.database, (tx) => engine.installStates.wantRead(tx, ['acme'], now));
+}
+
+function depsOf({ deps }: Incident, api: PlatformReader) {
+  return {
+    ...deps,
+    platformApis: new Map([['acme', { clockDriftMs: () => undefined, ...api }]]),
+    checkDrift: async () => undefined,
+  };
+}
+
+const { signal } = new AbortController();
+
+describeEachDatabase('a read that takes long', (openFresh) => {
+  const open = async () => createIncident(await openFresh());
+  const read = (incident: Incident, api: PlatformReader) => reconcileNext(depsOf(incident, api), signal);
+
+  it('is made once, though another instance looks at every moment of it', async () => {
+    const incident = await open();
+    const { engine } = incident;
+    const asked: string[] = [];
+    const takenByOther: boolean[] = [];
+    const slow = answering(async (id) => {
+      asked.push(id);
+      engine.clock.advance(installLeaseMs / 12);
+      takenByOther.push(await read(incident, whole));
+      await endRuns(engine);
+    });
+    await want(incident);
+    expect(await read(incident, slow)).toBe(true);
+    // It took as long as five leases, and nobody else ever had it.
+    expect(takenByOther).toEqual(people.map(() => false));
+    expect(asked.toSorted()).toEqual(Object.keys(active).toSorted());
+    expect(await engine.membershipRows()).toHaveLength(people.length);
+    expect(await engine.rows('run')).toMatchObject([{ failure: null, contracts: people.length }]);
+    expect(await engine.installStates.hasDue(toInstant(engine.clock.now()))).toBe(false);
+  });
+
+  it('is taken over once it comes no further, and then leaves it to the other', async () => {
+    const incident = await open();
+    const { engine } = incident;
+    let isHanging = false;
+    const hanging = answering(async (id) => {
+      if (isHanging || id === 'c-u0') return;
+      isHanging = true;
+      engine.clock.advance(installLeaseMs);
+      expect(await engine.installStates.claim(toInstant(engine.clock.now()), later())).not.toBeNull();
+      engine.clock.advance(installLeaseMs / 2);
+    });
+    const later = () => instantIn(engine.clock, 2 * installLeaseMs);
+    await want(incident);
+    await read(incident, hanging);
+    expect(await engine.rows('run')).toMatchObject([
+      { failure: expect.stringContaining('another instance has taken over') },
+    ]);
+    // Whoever has it now still has it.
+    expect(await read(incident, whole)).toBe(false);
+    expect(await engine.installStates.list()).toMatchObject([{ attempts: 0, failure: null }]);
+  });
+
+  it('keeps what it has learnt where it fails, and goes on from there', async () => {
+    const incident = await open();
+    const { engine } = incident;
+    const asked: string[] = [];
+    const until = (limit: number) =>
+      answering((id) => {
+        if (asked.length >= limit) throw new AppError('unavailable', 'answered 503');
+        asked.push(id);
+      });
+    await want(incident);
+    await read(incident, until(55));
+    await incident.settle();
+    expect(await engine.rows('run')).toMatchObject([{ failure: 'answered 503' }]);
+    expect(incident.tool.members('signs')).toHaveLength(50);
+    engine.clock.advance(hours);
+    await read(incident, until(people.length + 20));
+    await incident.settle();
+    expect(incident.tool.members('signs')).toEqual(people.toSorted());
+    // Only those are asked twice that had answered and not been written down.
+    expect(asked).toHaveLength(people.length + 5);
+  });
+
+  it('takes nobody out before it has ended well', async () => {
+    const incident = await open();
+    const { engine } = incident;
+    const end = { c9: { links: ['l1'], people: ['z9'] } };
+    const before = toApi({ links: { l1: 'signs', l2: 'lamps' }, active: { ...end } });
+    await incident.readFrom(before);
+    expect(incident.tool.members('signs')).toEqual(['z9']);
+    engine.clock.advance(hours);
+    const after = toApi({ links: { l1: 'signs' }, active, ended: end });
+    const failing: PlatformReader = {
+      ...after,
+      listParticipants: async (id, at) =>
+        id === 'c-u59'
+          ? Promise.reject(new AppError('unavailable', 'answered 503'))
+          : await after.listParticipants(id, at),
+    };
+    await incident.readFrom(failing);
+    expect(incident.tool.members('signs')).toHaveLength(51);
+    expect(await engine.rows('link')).toMatchObject([{ absences: null }, { absences: null }]);
+    expect(incident.removals()).toEqual([]);
+    engine.clock.advance(hours);
+    await incident.readFrom(after);
+    expect(incident.removals()).toEqual(['remove signs/z9']);
+  });
+
+  it('is not written down as cut off while somebody has the install', async () => {
+    const incident = await open();
+    const { engine } = incident;
+    const now = () => toInstant(engine.clock.now());
+    await want(incident);
+    await engine.runs.begin('acme', 'schedule', now());
+    engine.clock.advance(hours);
+    await engine.installStates.claim(now(), instantIn(engine.clock, installLeaseMs));
+    await endRuns(engine);
+    expect(await engine.rows('run')).toMatchObject([{ endedAt: null }]);
+    engine.clock.advance(installLeaseMs);
+    await endRuns(engine);
+    expect(await engine.rows('run')).toMatchObject([{ failure: expect.stringMatching(/^Cut off/) }]);
+  });
+
+  it('is not taken for a loop that hangs', async () => {
+    const incident = await open();
+    const { engine } = incident;
+    const health: boolean[] = [];
+    const slow = answering(() => {
+      engine.clock.advance(60_000);
+      health.push(loop.isHealthy());
+    });
+    const { promise: isRead, resolve } = Promise.withResolvers<void>();
+    const runs: typeof engine.runs = {
+      ...engine.runs,
+      async read(...args) {
+        await engine.runs.read(...args);
+        resolve();
+      },
+    };
+    const loop = createReconcileWorker({ ...depsOf(incident, slow), runs });
+    await want(incident);
+    loop.start();
+    await isRead;
+    await loop.stop();
+    expect(health).toEqual(people.map(() => true));
+  });
+});

@@ -1,0 +1,182 @@
+import { beforeEach, expect, it, onTestFinished } from 'vitest';
+import { inTransaction } from '../../../src/db/database.ts';
+import { AppError } from '../../../src/domain/errors.ts';
+import { toInstant } from '../../../src/lib/clock.ts';
+import type { PlatformReader } from '../../../src/marketplace/platform-api.ts';
+import { createReadWorker } from '../../../src/reconcile/read/read-worker.ts';
+import { createReconcileWorker } from '../../../src/reconcile/runs/reconcile-worker.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
+import { createEngine, type Engine, startLoops } from '../../support/engine-harness.ts';
+import { minimalEvent } from '../../support/event-bodies.ts';
+import { createIncident, toApi } from '../../support/incident.ts';
+import { until } from '../../support/until.ts';
+
+const crowd = 600;
+
+/** A customer's marketplace, and what it was asked for, each as `install contract`. */
+function watched(install: string, asked: string[], before: () => Promise<void>): PlatformReader {
+  const contract = `of-${install}`;
+  const api = toApi({
+    links: { [`${install}-link`]: `${install}-signs` },
+    active: { [contract]: { links: [`${install}-link`], people: [`${install}-trainer`] } },
+  });
+  return {
+    ...api,
+    async listProjectLinks(signal) {
+      asked.push(`${install} links`);
+      await before();
+      return await api.listProjectLinks(signal);
+    },
+    async listParticipants(id, signal) {
+      asked.push(`${install} ${id}`);
+      return await api.listParticipants(id, signal);
+    },
+  };
+}
+
+const atOnce = async () => undefined;
+
+describeEachDatabase('installs take turns at reading contracts', (openFresh) => {
+  let engine: Engine;
+  let asked: string[];
+
+  beforeEach(async () => {
+    engine = createEngine(await openFresh());
+    asked = [];
+  });
+
+  async function want(install: string, contracts: string[]): Promise<void> {
+    await engine.deliver(
+      contracts.map((contract) => minimalEvent('contract.started', contract)),
+      install,
+    );
+    await engine.takeIn();
+  }
+
+  async function wantCrowd(): Promise<void> {
+    const now = toInstant(engine.clock.now());
+    const contracts = Array.from({ length: crowd }, (_, number) => `forged-${number}`);
+    const wanted = contracts.map((contractId) => ({ install: 'acme', contractId }));
+    await inTransaction(engine.database, (tx) => engine.readRequests.request(tx, wanted, now));
+  }
+
+  const requestsOf = async (install: string) => {
+    const rows = engine.database.kysely.selectFrom('readRequest').selectAll();
+    return await rows.where('install', '=', install).execute();
+  };
+
+  async function untilRead(install: string): Promise<void> {
+    await until(
+      `${install} is read`,
+      () => requestsOf(install),
+      ({ length }) => length === 0,
+    );
+  }
+
+  it('600 contracts of one that hang do not delay one of another', async () => {
+    await wantCrowd();
+    await want('globex', ['of-globex']);
+    const { promise: hanging, resolve: letGo } = Promise.withResolvers<void>();
+    const platformApis = new Map([
+      ['acme', watched('acme', asked, () => hanging)],
+      ['globex', watched('globex', asked, atOnce)],
+    ]);
+    startLoops(createReadWorker({ ...engine, platformApis }));
+    onTestFinished(() => letGo());
+    await untilRead('globex');
+    expect(asked).toEqual(['acme links', 'globex links', 'globex of-globex']);
+    expect(await engine.membershipRows()).toMatchObject([{ trainerId: 'globex-trainer' }]);
+    const leased = (await requestsOf('acme')).filter(({ leasedUntil }) => leasedUntil !== null);
+    expect(leased).toHaveLength(20);
+  });
+
+  it('nor do those of one whose marketplace fails', async () => {
+    await wantCrowd();
+    await want('globex', ['of-globex']);
+    const fail = () => Promise.reject(new AppError('unavailable', 'no answer'));
+    const platformApis = new Map([
+      ['acme', watched('acme', asked, fail)],
+      ['globex', watched('globex', asked, atOnce)],
+    ]);
+    startLoops(createReadWorker({ ...engine, platformApis }));
+    await untilRead('globex');
+    expect(asked.indexOf('globex links')).toBeLessThanOrEqual(2);
+  });
+
+  it('each has one read under way at a time, in the order of asking', async () => {
+    for (const contract of ['z', 'm', 'a']) {
+      await want('acme', [`${contract}-0`]);
+      engine.clock.advance(1000);
+    }
+    const { promise: hanging, resolve: letGo } = Promise.withResolvers<void>();
+    const platformApis = new Map([['acme', watched('acme', asked, () => hanging)]]);
+    const worker = createReadWorker({ ...engine, platformApis });
+    startLoops(worker);
+    onTestFinished(() => letGo());
+    await until(
+      'it has begun',
+      () => asked.length,
+      (count) => count === 1,
+    );
+    await want('acme', ['later']);
+    worker.wake();
+    await want('globex', ['of-globex']);
+    await until(
+      'the other was looked at',
+      () => requestsOf('globex'),
+      ([row]) => row !== undefined && row.attempts > 0,
+    );
+    expect(asked).toEqual(['acme links']);
+    letGo();
+    await until(
+      'all were asked for',
+      () => asked.length,
+      (count) => count >= 6,
+    );
+    expect(asked.slice(1, 4)).toEqual(['acme z-0', 'acme m-0', 'acme a-0']);
+    expect(asked.slice(4, 6)).toEqual(['acme links', 'acme later']);
+  });
+
+  it('what has ended since is not asked for, however much of it there is', async () => {
+    await wantCrowd();
+    const now = toInstant(engine.clock.now());
+    const [claimed] = await engine.readRequests.claim('acme', now, now, 1);
+    await engine.deliver([minimalEvent('contract.ended', claimed?.contractId ?? '')]);
+    await engine.takeIn();
+    const again = await engine.readRequests.claim('acme', now, now, crowd);
+    expect(again).toHaveLength(crowd - 1);
+  });
+});
+
+describeEachDatabase('installs are read side by side', (openFresh) => {
+  it('one that hangs does not delay the whole read of another', async () => {
+    const incident = createIncident(await openFresh());
+    const { engine, deps } = incident;
+    const asked: string[] = [];
+    const { promise: hanging, resolve: letGo } = Promise.withResolvers<void>();
+    const clockDriftMs = () => undefined;
+    const platformApis = new Map([
+      ['acme', { clockDriftMs, ...watched('acme', asked, () => hanging) }],
+      ['globex', { clockDriftMs, ...watched('globex', asked, atOnce) }],
+    ]);
+    for (const install of ['acme', 'globex']) {
+      const now = toInstant(engine.clock.now());
+      await inTransaction(engine.database, (tx) => engine.installStates.wantRead(tx, [install], now));
+      engine.clock.advance(1000);
+    }
+    const checkDrift = async () => undefined;
+    startLoops(createReconcileWorker({ ...deps, platformApis, checkDrift }));
+    onTestFinished(() => letGo());
+    await until(
+      'the one has begun',
+      () => asked,
+      (seen) => seen.includes('acme links'),
+    );
+    await until(
+      'the other is read',
+      () => engine.installStates.find('globex'),
+      (state) => state?.readBeganAt !== null,
+    );
+    expect(await engine.installStates.find('acme')).toMatchObject({ readBeganAt: null });
+  });
+});

@@ -1,0 +1,99 @@
+import { beforeEach, expect, it } from 'vitest';
+import { inTransaction } from '../../../src/db/database.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
+import { type ItemWork, openUsageWorld, type UsageWorld } from '../../support/usage-harness.ts';
+
+const employee = 'erin@lab.example';
+const two = { seconds: 200, tasks: 2, labels: 6 };
+
+describeEachDatabase('work under an id that a restored tool gave to somebody else', (openFresh) => {
+  let world: UsageWorld;
+  let first: ReturnType<UsageWorld['hire']>;
+  let second: ReturnType<UsageWorld['hire']>;
+
+  function work(itemId: string, memberId: string): void {
+    const items = world.tool.items.get('signs') ?? new Map<string, ItemWork>();
+    const at = world.engine.clock.now().toISOString();
+    world.tool.items.set('signs', items.set(itemId, { memberId, seconds: 100, labels: 3, at }));
+  }
+
+  /** Each has done two pieces today, and that was reported. */
+  beforeEach(async () => {
+    world = await openUsageWorld(await openFresh());
+    await world.link('signs');
+    [first, second] = [world.hire(), world.hire()];
+    await world.learn();
+    for (const { memberId, email } of [first, second]) world.tool.emails.set(memberId, email);
+    for (const [item, { memberId }] of [
+      ['a', first],
+      ['b', first],
+      ['c', second],
+      ['d', second],
+    ] as const) {
+      work(item, memberId);
+    }
+    world.engine.clock.advance(60_000);
+    await world.read();
+    await world.report();
+    expect(consumed()).toEqual([two, two]);
+  });
+
+  const consumed = () => [first, second].map(({ contractId }) => world.consumed(contractId));
+
+  async function readAndReport(): Promise<void> {
+    world.engine.clock.advance(60_000);
+    for (const isComplete of [false, true]) await world.read(isComplete);
+    await world.report();
+  }
+
+  async function setMemberId({ trainerId }: { trainerId: string }, memberId: string) {
+    const { database } = world.engine;
+    await inTransaction(database, (tx) =>
+      tx.updateTable('membership').set({ memberId }).where('trainerId', '=', trainerId).execute(),
+    );
+  }
+
+  it('is not reported as theirs, and what was reported of them is not lowered', async () => {
+    world.tool.emails.set(first.memberId, employee);
+    for (const item of ['a', 'b']) world.tool.items.get('signs')?.delete(item);
+    work('e', first.memberId);
+    await readAndReport();
+    expect(consumed()).toEqual([two, two]);
+  });
+
+  it('has the membership looked at', async () => {
+    world.tool.emails.set(first.memberId, employee);
+    work('e', first.memberId);
+    await world.read();
+    const rows = await world.engine.membershipRows();
+    const due = rows.filter(({ nextAttemptAt }) => nextAttemptAt !== null);
+    expect(due.map(({ trainerId }) => trainerId)).toEqual([first.trainerId]);
+  });
+
+  it('lowers nothing where the new one has done no work', async () => {
+    world.tool.emails.set(first.memberId, employee);
+    for (const item of ['a', 'b']) world.tool.items.get('signs')?.delete(item);
+    await readAndReport();
+    expect(consumed()).toEqual([two, two]);
+  });
+
+  it('is kept apart where two trainers have changed ids', async () => {
+    world.tool.items.get('signs')?.clear();
+    world.tool.emails.set(first.memberId, second.email);
+    world.tool.emails.set(second.memberId, first.email);
+    await setMemberId(first, second.memberId);
+    await setMemberId(second, first.memberId);
+    work('e', second.memberId);
+    await readAndReport();
+    expect(consumed()).toEqual([{ seconds: 300, tasks: 3, labels: 9 }, two]);
+  });
+
+  it('is told to be theirs again once an operator says so', async () => {
+    world.tool.emails.set(first.memberId, employee);
+    work('e', first.memberId);
+    await readAndReport();
+    world.tool.emails.set(first.memberId, first.email);
+    await readAndReport();
+    expect(consumed()).toEqual([{ seconds: 300, tasks: 3, labels: 9 }, two]);
+  });
+});

@@ -1,0 +1,127 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { describeEachDatabase } from '../../support/databases.ts';
+import { openImportWorld } from '../../usage/import/import-harness.ts';
+
+const header = 'workDate,contractId,externalProjectId,opentrainUserId,workEmail,totalSeconds,tasksCompleted';
+
+/** Lines as they are after their day, and what is wrong with them. */
+const wrong: [line: string, fault: string][] = [
+  ['cmcX,,,,60,', 'there is no such contract'],
+  ['cmc9,,,,60,', 'no trainer is known to be on the contract'],
+  ['cmc2,,,,60,', 'several trainers are on the contract: name one by opentrainUserId'],
+  ['cmc2,,cmu1,,60,', 'opentrainUserId is not on the contract'],
+  ['cmc1,,cmuX,,60,', 'opentrainUserId is not on the contract'],
+  [',nowhere,cmu1,,60,', 'there is no such project'],
+  [',lamps,cmu1,,60,', 'opentrainUserId is not on the project'],
+  [',lamps,,x@opentrain.work,60,', 'no trainer is known by this workEmail'],
+  [',lamps,,cmu1@opentrain.work,60,', 'the trainer with this workEmail is not on the project'],
+  ['cmc1,,,,-1,', 'totalSeconds is negative'],
+  ['cmc1,,,,60', 'has 6 columns, and the header 7'],
+  ['"cmc1,,,,60,', 'has quotes that are wrong'],
+];
+
+const right = ['cmc1,,,,60,', 'cmc2,,cmu3,,,7', ',lamps,,cmu2@opentrain.work,60,0', '"cmc1",,,,5,5'];
+
+describeEachDatabase('a file with faults', (openFresh) => {
+  it('has each line told with what is wrong', async () => {
+    const world = await openImportWorld(openFresh);
+    const staged = await world.stage(
+      wrong.map(([rest]) => `2026-03-13,${rest}`),
+      { header },
+    );
+    expect(staged).toEqual({
+      outcome: 'faulty',
+      faultCount: wrong.length,
+      faults: wrong.map(([, fault], index) => ({ line: index + 2, fault })),
+    });
+  });
+
+  it('has an address refused that several on the project have', async () => {
+    const world = await openImportWorld(openFresh);
+    const { database } = world.engine;
+    const { workEmailDigest } = await database.kysely
+      .selectFrom('person')
+      .select('workEmailDigest')
+      .where('trainerId', '=', 'cmu2')
+      .executeTakeFirstOrThrow();
+    await database.kysely.updateTable('person').set({ workEmailDigest }).execute();
+    const fault = 'several trainers on the project have this workEmail: name one by opentrainUserId';
+    const line = '2026-03-13,,lamps,,cmu2@opentrain.work,60,';
+    expect(await world.stage([line], { header })).toMatchObject({ faults: [{ line: 2, fault }] });
+    // On the other project there is only one of them.
+    const other = '2026-03-13,,street-signs,,cmu2@opentrain.work,60,';
+    expect(await world.stage([other], { header })).toMatchObject({ outcome: 'staged' });
+  });
+
+  it('has the later of two lines of one person and day refused, however far apart', async () => {
+    const world = await openImportWorld(openFresh);
+    const days = Array.from({ length: 600 }, (_, back) =>
+      new Date(Date.UTC(2026, 2, 15) - back * 86_400_000).toISOString().slice(0, 10),
+    );
+    const lines = days.map((day) => `${day},cmc1,60`);
+    const staged = await world.stage([...lines, lines[0] ?? '', '', `${lines[599]}0`]);
+    expect(staged).toEqual({
+      outcome: 'faulty',
+      faultCount: 2,
+      faults: [
+        { line: 602, fault: 'is of the same person and day as line 2' },
+        { line: 604, fault: 'is of the same person and day as line 601' },
+      ],
+    });
+  });
+
+  it('has the first hundred told, and how many there are', async () => {
+    const world = await openImportWorld(openFresh);
+    const staged = await world.stage(Array.from({ length: 1234 }, () => 'never,cmc1,60'));
+    if (staged.outcome !== 'faulty') throw new Error('nothing was found');
+    expect(staged.faultCount).toBe(1234);
+    expect(staged.faults.map(({ line }) => line)).toEqual(Array.from({ length: 100 }, (_, index) => index + 2));
+  });
+
+  it('with nothing in it is refused', async () => {
+    const world = await openImportWorld(openFresh);
+    const fault = 'nothing in the file says what was done';
+    expect(await world.stage([])).toMatchObject({ faults: [{ line: 1, fault }] });
+    expect(await world.stage([], { header: '' })).toMatchObject({ faults: [{ line: 1, fault }] });
+  });
+
+  it('has exactly those lines told that are wrong, whatever is mixed', async () => {
+    const world = await openImportWorld(openFresh);
+    const line = fc.oneof(
+      fc.constantFrom(...right).map((rest) => ({ kind: 'right', rest })),
+      fc.constantFrom(...wrong).map(([rest]) => ({ kind: 'wrong', rest })),
+      fc.constantFrom({ kind: 'again', rest: '' }, { kind: 'empty', rest: '' }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(line, { minLength: 1, maxLength: 60 }), async (drawn) => {
+        const { lines, expected } = toFile(drawn);
+        const staged = await world.stage(lines, { header });
+        const told = staged.outcome === 'faulty' ? staged.faults.map((one) => one.line) : [];
+        expect(told).toEqual(lines.join('') === '' ? [1] : expected);
+      }),
+      { numRuns: 25 },
+    );
+  });
+});
+
+interface Drawn {
+  kind: string;
+  rest: string;
+}
+
+/** Each line is of a day of its own, but those that repeat the last right one. */
+function toFile(drawn: readonly Drawn[]): { lines: string[]; expected: number[] } {
+  const days = drawn.map((_, index) => new Date(Date.UTC(2026, 0, index + 1)).toISOString());
+  const own = drawn.map(({ rest }, index) => `${days[index]?.slice(0, 10)},${rest}`);
+  const before = drawn.map((_, index) => {
+    const last = drawn.findLastIndex(({ kind }, at) => at < index && kind === 'right');
+    return own[last] ?? '';
+  });
+  const lines = drawn.map(({ kind }, index) => {
+    if (kind === 'empty') return '';
+    return (kind === 'again' ? before[index] : own[index]) ?? '';
+  });
+  const isWrong = ({ kind }: Drawn, index: number) => kind === 'wrong' || (kind === 'again' && lines[index] !== '');
+  return { lines, expected: drawn.flatMap((one, at) => (isWrong(one, at) ? [at + 2] : [])) };
+}

@@ -1,0 +1,329 @@
+import { expect, it } from 'vitest';
+import { describeEachDatabase } from '../../support/databases.ts';
+import { type ItemWork, openUsageWorld, type UsageWorld } from '../../support/usage-harness.ts';
+
+const hourMs = 3_600_000;
+
+describeEachDatabase('usage', (openFresh) => {
+  /** Two people at work on `signs`: each has done two pieces today. */
+  async function openWork(options: Parameters<typeof openUsageWorld>[1] = {}) {
+    const world = await openUsageWorld(await openFresh(), options);
+    await world.link('signs');
+    const people = [world.hire(), world.hire()] as const;
+    await world.learn();
+    const [first, second] = people;
+    work(world, 'a', { memberId: first.memberId });
+    work(world, 'b', { memberId: first.memberId });
+    work(world, 'c', { memberId: second.memberId });
+    work(world, 'd', { memberId: second.memberId });
+    world.engine.clock.advance(60_000);
+    await world.read();
+    return { ...world, first, second };
+  }
+
+  function work({ tool, engine }: UsageWorld, itemId: string, changes: Partial<ItemWork>): void {
+    const items = tool.items.get('signs') ?? new Map<string, ItemWork>();
+    const known = { memberId: '', seconds: 100, labels: 3, at: engine.clock.now().toISOString() };
+    tool.items.set('signs', items.set(itemId, { ...known, ...changes }));
+  }
+
+  const two = { seconds: 200, tasks: 2, labels: 6 };
+  const one = { seconds: 100, tasks: 1, labels: 3 };
+
+  it('is reported once, and nothing is sent where nothing has changed', async () => {
+    const { report, consumed, requests, first, second, read } = await openWork();
+    expect(await report()).toMatchObject({ outcome: 'applied', sent: 2, requests: 2, held: 0 });
+    expect([consumed(first.contractId), consumed(second.contractId)]).toEqual([two, two]);
+    await read(true);
+    expect(await report()).toMatchObject({ outcome: 'clean', sent: 0, requests: 0 });
+    expect(requests).toHaveLength(2);
+  });
+
+  it('of two links of one job is added up for the one contract', async () => {
+    const world = await openWork();
+    await world.link('lamps');
+    await world.learn();
+    const lamp = { memberId: world.first.memberId, seconds: 100, labels: 3 };
+    const at = world.engine.clock.now().toISOString();
+    world.tool.items.set('lamps', new Map([['lamp', { ...lamp, at }]]));
+    await world.read();
+    expect(await world.report()).toMatchObject({ sent: 2, held: 0 });
+    expect(world.consumed(world.first.contractId)).toEqual({ seconds: 300, tasks: 3, labels: 9 });
+    expect(world.consumed(world.second.contractId)).toEqual(two);
+  });
+
+  it('is lowered by what was deleted, once everything was read', async () => {
+    const { report, read, tool, consumed, first } = await openWork();
+    await report();
+    tool.items.get('signs')?.delete('a');
+    await read();
+    expect(await report()).toMatchObject({ sent: 0 });
+    await read(true);
+    expect(await report()).toMatchObject({ sent: 1, lowered: 1 });
+    expect(consumed(first.contractId)).toEqual(one);
+  });
+
+  it('stays reported where its task was deleted, however much that is', async () => {
+    const { report, read, tool, consumed, first, second } = await openWork();
+    await report();
+    tool.deleteTasks('signs', 'a', 'b', 'c');
+    await read(true);
+    expect(await report()).toMatchObject({ outcome: 'clean', sent: 0 });
+    expect([consumed(first.contractId), consumed(second.contractId)]).toEqual([two, two]);
+    tool.items.get('signs')?.delete('d');
+    await read(true);
+    expect(await report()).toMatchObject({ sent: 1, lowered: 1 });
+    expect(consumed(second.contractId)).toEqual(one);
+  });
+
+  it('is lowered by tasks that were deleted, where that is configured', async () => {
+    const world = await openWork({ deletedTasks: 'lower' });
+    const { report, read, tool, consumed, first } = world;
+    await report();
+    tool.deleteTasks('signs', 'a', 'b');
+    await read(true);
+    expect(await report()).toMatchObject({ sent: 1, lowered: 1 });
+    expect(consumed(first.contractId)).toEqual({ seconds: 0, tasks: 0, labels: 0 });
+  });
+
+  it('stays reported where nothing tells whether its task is there', async () => {
+    const { report, read, tool, consumed, first } = await openWork();
+    await report();
+    tool.tellsTasks = false;
+    tool.items.get('signs')?.delete('a');
+    await read(true);
+    expect(await report()).toMatchObject({ outcome: 'clean', sent: 0 });
+    expect(consumed(first.contractId)).toEqual(two);
+  });
+
+  it('is lowered to zero in words, where all of it was deleted', async () => {
+    const { report, read, tool, consumed, requests, first } = await openWork();
+    await report();
+    for (const id of ['a', 'b']) tool.items.get('signs')?.delete(id);
+    await read(true);
+    await report();
+    expect(consumed(first.contractId)).toEqual({ seconds: 0, tasks: 0, labels: 0 });
+    expect(requests.at(-1)?.entries).toMatchObject([{ totalSeconds: 0, tasksCompleted: 0, labelsCompleted: 0 }]);
+  });
+
+  it('is lowered to zero where the file that told of it is taken back', async () => {
+    const { report, consumed, engine, first } = await openWork();
+    const { kysely } = engine.database;
+    const yesterday = new Date(engine.clock.now().getTime() - 24 * hourMs).toISOString();
+    const at = engine.clock.now().toISOString();
+    const times = { keptUntil: at, countedAt: at, undoneAt: null };
+    await kysely
+      .insertInto('usageImport')
+      .values({ install: 'acme', state: 'counted', fileName: 'work.csv', actor: 'ada', ...times })
+      .execute();
+    const told = { importId: 1, line: 2, day: yesterday.slice(0, 10), trainerId: first.trainerId };
+    const place = { placeBy: 'contract', placeId: first.contractId } as const;
+    const counts = { seconds: 50, tasks: null, labels: null };
+    await kysely
+      .insertInto('usageImportEntry')
+      .values({ ...told, ...place, ...counts })
+      .execute();
+    await kysely.updateTable('contract').set({ startDate: null }).execute();
+    await report();
+    expect(consumed(first.contractId)).toEqual({ ...two, seconds: 250 });
+    await kysely.updateTable('usageImport').set({ state: 'undone' }).execute();
+    expect(await report()).toMatchObject({ sent: 1, lowered: 1 });
+    expect(consumed(first.contractId)).toEqual(two);
+  });
+
+  it('of a truncated export changes nothing', async () => {
+    const { report, read, tool, consumed, usage, first, second } = await openWork();
+    await report();
+    tool.breaksAfter = 1;
+    await read(true);
+    expect(await usage.deps.scopes.list()).toMatchObject([
+      { attempts: 1, failure: 'The export broke off', leasedUntil: null },
+    ]);
+    expect(await report()).toMatchObject({ outcome: 'clean', sent: 0 });
+    expect([consumed(first.contractId), consumed(second.contractId)]).toEqual([two, two]);
+  });
+
+  it('of somebody whose account was deleted stays', async () => {
+    const { report, read, tool, consumed, first } = await openWork();
+    await report();
+    for (const id of ['a', 'b']) tool.items.get('signs')?.delete(id);
+    tool.gone.add(first.memberId);
+    await read(true);
+    expect(await report()).toMatchObject({ outcome: 'clean', sent: 0 });
+    expect(consumed(first.contractId)).toEqual(two);
+  });
+
+  it('of somebody who was removed stays, also when they are let in again', async () => {
+    const { engine, report, read, learn, tool, consumed, sandbox, jobId, first } = await openWork();
+    await report();
+    sandbox.endContract(first.contractId);
+    await learn();
+    for (const id of ['a', 'b']) tool.items.get('signs')?.delete(id);
+    await read(true);
+    expect(await report()).toMatchObject({ outcome: 'clean', sent: 0 });
+    engine.clock.advance(48 * hourMs);
+    sandbox.hire({ jobId, trainers: [{ opentrainUserId: first.trainerId }] });
+    await learn();
+    await read(true);
+    expect(await report()).toMatchObject({ outcome: 'clean', sent: 0 });
+    expect(consumed(first.contractId)).toEqual(two);
+  });
+
+  it('is sent again where the answer was lost, and once more in case it arrives late', async () => {
+    const world = await openWork();
+    const { engine, report, read, consumed, fates, first } = world;
+    fates.push('lost');
+    const lost = await report({ contractId: first.contractId });
+    expect(lost).toMatchObject({ outcome: 'failed', left: 1 });
+    work(world, 'a', { memberId: first.memberId, seconds: 500 });
+    engine.clock.advance(60_000);
+    await read();
+    expect(await report()).toMatchObject({ outcome: 'applied', sent: 2 });
+    await world.arrive();
+    expect(consumed(first.contractId)).toEqual(two);
+    expect(await report()).toMatchObject({ outcome: 'clean' });
+    engine.clock.advance(hourMs);
+    expect(await report()).toMatchObject({ outcome: 'applied', sent: 1 });
+    expect(consumed(first.contractId)).toEqual({ ...two, seconds: 600 });
+    engine.clock.advance(hourMs);
+    expect(await report()).toMatchObject({ outcome: 'clean' });
+  });
+
+  it('stays in doubt when a second answer comes before the lost request does', async () => {
+    const world = await openWork();
+    const { engine, report, read, consumed, fates, first } = world;
+    const { contractId } = first;
+    const more = async (seconds: number) => {
+      engine.clock.advance(60_000);
+      work(world, 'a', { memberId: first.memberId, seconds });
+      await read();
+      return await report({ contractId });
+    };
+    fates.push('lost');
+    await report({ contractId });
+    expect(await more(200)).toMatchObject({ sent: 1 });
+    expect(await more(300)).toMatchObject({ sent: 1 });
+    await world.arrive();
+    expect(consumed(contractId)).toEqual(two);
+    engine.clock.advance(10 * 60_000);
+    expect(await report({ contractId })).toMatchObject({ sent: 1 });
+    expect(consumed(contractId)).toEqual({ ...two, seconds: 400 });
+    expect(await report({ contractId })).toMatchObject({ outcome: 'clean' });
+  });
+
+  it('is in doubt after a crash, and sent by whoever comes next', async () => {
+    const { engine, report, consumed, fates, first, second } = await openWork();
+    fates.push('crash', 'unheard');
+    expect(await report()).toMatchObject({ outcome: 'failed' });
+    const rows = await engine.rows('usageLedger');
+    expect(rows).toMatchObject([{ state: 'in_doubt' }, { state: 'in_doubt' }]);
+    expect(await report()).toMatchObject({ outcome: 'applied', sent: 2 });
+    expect([consumed(first.contractId), consumed(second.contractId)]).toEqual([two, two]);
+  });
+
+  it('holds what a run would lower too much, and sends the rest', async () => {
+    const world = await openWork({ maxLoweredFraction: 0.2 });
+    const { report, read, tool, consumed, first, second, engine } = world;
+    await report();
+    for (const id of ['a', 'b']) tool.items.get('signs')?.delete(id);
+    work(world, 'e', { memberId: second.memberId });
+    await read(true);
+    expect(await report()).toMatchObject({ outcome: 'held', sent: 1, lowered: 0, held: 1 });
+    expect(consumed(first.contractId)).toEqual(two);
+    expect(engine.log.lines()).toMatchObject(
+      expect.arrayContaining([expect.objectContaining({ alert: 'usage_held', days: 1 })]),
+    );
+    expect(await report({ acceptsLowered: true })).toMatchObject({
+      outcome: 'applied',
+      lowered: 1,
+    });
+    expect(consumed(first.contractId)).toEqual({ seconds: 0, tasks: 0, labels: 0 });
+  });
+
+  it('of a held lowering stays held although new days make it a small part', async () => {
+    const world = await openWork({ maxLoweredFraction: 0.4 });
+    const { report, read, tool, consumed, first, second, engine } = world;
+    await report();
+    for (const id of ['a', 'b']) tool.items.get('signs')?.delete(id);
+    await read(true);
+    expect(await report()).toMatchObject({ outcome: 'held', held: 1, lowered: 0 });
+    for (let day = 0; day < 3; day += 1) {
+      engine.clock.advance(24 * hourMs);
+      work(world, `later ${day}`, { memberId: second.memberId });
+      await read(true);
+      expect(await report()).toMatchObject({ outcome: 'held', sent: 1, held: 1, lowered: 0 });
+    }
+    expect(consumed(first.contractId)).toEqual(two);
+    const elsewhere = await report({ acceptsLowered: true, contractId: second.contractId });
+    expect(elsewhere).toMatchObject({ lowered: 0 });
+    expect(await report({ acceptsLowered: true })).toMatchObject({
+      outcome: 'applied',
+      lowered: 1,
+    });
+    expect(consumed(first.contractId)).toEqual({ seconds: 0, tasks: 0, labels: 0 });
+    expect(await report()).toMatchObject({ outcome: 'clean', held: 0 });
+  });
+
+  it('of a held lowering is let go when it rises again, and counts until then', async () => {
+    const world = await openWork({ maxLoweredFraction: 0.5 });
+    const { report, read, tool, consumed, first, second, engine } = world;
+    await report();
+    const at = engine.clock.now().toISOString();
+    for (const id of ['a', 'c']) tool.items.get('signs')?.delete(id);
+    await read(true);
+    expect(await report()).toMatchObject({ outcome: 'held', held: 2 });
+    work(world, 'a', { memberId: first.memberId, at });
+    await read(true);
+    expect(await report()).toMatchObject({ outcome: 'held', held: 1, sent: 0 });
+    work(world, 'c', { memberId: second.memberId, at });
+    await read(true);
+    expect(await report()).toMatchObject({ outcome: 'clean', held: 0 });
+    tool.items.get('signs')?.delete('a');
+    await read(true);
+    expect(await report()).toMatchObject({ outcome: 'applied', lowered: 1 });
+    expect(consumed(first.contractId)).toEqual(one);
+  });
+
+  it('is sent without the one entry that the marketplace refuses', async () => {
+    const world = await openWork();
+    const { engine, report, read, consumed, sandbox, jobId } = world;
+    const trainers = Array.from({ length: 5 }, (_, index) => ({ opentrainUserId: `crew${index}` }));
+    const { contractId } = sandbox.hire({ jobId, trainers });
+    await world.learn();
+    for (const { opentrainUserId } of trainers)
+      work(world, `of ${opentrainUserId}`, { memberId: `m${opentrainUserId}` });
+    await read();
+    sandbox.replaceParticipant(contractId, { leaves: 'crew3' });
+    expect(await report({ contractId })).toMatchObject({ outcome: 'failed', sent: 4, refused: 1 });
+    expect(consumed(contractId)).toEqual({ seconds: 400, tasks: 4, labels: 12 });
+    const refused = (await engine.rows('usageLedger')) as {
+      state: string;
+      message: string | null;
+    }[];
+    expect(refused.filter(({ state }) => state === 'refused')).toMatchObject([{ status: 400 }]);
+    expect(await report({ contractId })).toMatchObject({ sent: 0, refused: 1, requests: 0 });
+  });
+
+  it('is sent for the last time when its day leaves the look-back', async () => {
+    const { engine, report, requests } = await openWork();
+    await report();
+    engine.clock.advance(15 * 24 * hourMs);
+    expect(await report()).toMatchObject({ sent: 2 });
+    expect(requests).toHaveLength(4);
+    expect(await report()).toMatchObject({ outcome: 'clean', sent: 0 });
+    expect(await engine.rows('usageLedger')).toMatchObject([
+      { closedAt: expect.any(String) },
+      { closedAt: expect.any(String) },
+    ]);
+  });
+
+  it('is read in parts after the first time, with an overlap, and wholly once a day', async () => {
+    const { engine, read, tool } = await openWork();
+    engine.clock.advance(hourMs);
+    await read();
+    expect(tool.requests).toEqual([null, '2026-03-15T11:51:00.000Z']);
+    engine.clock.advance(24 * hourMs);
+    await read();
+    expect(tool.requests.at(-1)).toBe(null);
+  });
+});
